@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Things that users take from the project, used as they would use them: the examples as programs in two languages, over
-// an API that loses answers; the filters of the event log, in all three ways of reading it; Prometheus with the rules
-// and the dashboard.
+// an API that loses answers; the recipes of the documentation; the filters of the event log, in all three ways of
+// reading it; Prometheus with the rules and the dashboard.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 
 import { filled_in, queries } from "../contrib/dashboard_queries.mjs";
 import { BadWay, Example, LANGUAGES, URL_OF, in_each_language } from "../contrib/example.mjs";
+import { begin, finished, read_recipes } from "../contrib/recipes.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { Daemon, Failure, Program, addr, busy, dev, equal, finish, ok, scenario, until, write_file, wrote_something } from "./lib.mjs";
 
@@ -39,7 +40,7 @@ await scenario("a buffer is copied over ways that lose answers, while somebody w
 
 	await in_each_language(async (language) => {
 		const [from, to] = language === "bash" ? [near, bad_far] : [bad_near, far];
-		const copy = new Example(language, "copy", ["--addr", addr, "--timeout", 0, `${URL_OF(from)}#pail`, `${URL_OF(to)}#${language}`]);
+		const copy = new Example(language, "copy", ["--timeout", 0, `${URL_OF(from)}#pail`, `${URL_OF(to)}#${language}`]);
 
 		await copy.ends_with(0);
 		equal(copy.lines[0].bytes, bytes.length, "bytes that it says to have copied");
@@ -109,6 +110,100 @@ await scenario("a listener is drained, and one that is not accepts as before", a
 		await far.refused("GET", `/v1/listeners/${language}`);
 		equal((await far.connections("open")).items.filter((one) => one.listener?.id === door.id).length, 0, "connections left");
 	});
+	await near.stop();
+	await far.stop();
+});
+
+// The effect of each recipe, by its title. `set` prepares the recipe and returns variables; `meanwhile` acts while the
+// recipe runs; `check` gets its output.
+const RECIPE_CHECKS = ({ near, far, way, write }) => ({
+	"Recipes": {
+		check: async () => equal((await far.get("/v1/listeners/porch")).state, "listening", "the state of the listener"),
+	},
+	"Connect, and wait until the connection is established": {
+		check: async (_, C) => {
+			equal((await near.get("/v1/connections/to-p")).state, "established", "the state of the connection");
+			equal((await far.connection(C)).listener.name, "porch", "the listener of the peer's end");
+		},
+	},
+	"Put a file into a buffer of the peer": {
+		check: async () => {
+			const file = readFileSync("/usr/bin/curl");
+
+			ok(file.equals((await far.bytes({ id: "tray" })).subarray(0, file.length)), "the bytes that arrived are others");
+		},
+	},
+	"Wait for a transfer": {
+		set: async () => ({ T: (await near.post("/v1/transfers", await write("to-p"))).id }),
+		check: async (output) => equal(output, "done\n", "the state of the transfer"),
+	},
+	"Find out which transfers of a batch failed": {
+		set: async () => {
+			await near.connect({ dst_port: 7475, name: "wrong" });
+			return { B: (await near.post("/v1/batches", { transfers: [await write("to-p"), await write("wrong", { rkey: "0x00000bad" })] })).id };
+		},
+		check: async (output) => {
+			const [counts, ...failed] = output.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+
+			equal(`${counts.done} ${counts.failed}`, "1 1", "transfers that are done, and that failed");
+			equal(failed.map(({ connection, error }) => `${connection.name}: ${error.code}`).join(), "wrong: remote_access", "what failed");
+		},
+	},
+	"Send a line, read a line": {
+		check: async (output) => ok(/^\d+ hello$/m.test(output), `what was read: ${output}`),
+	},
+	"Repeat a request safely": {
+		set: async () => ({ S: URL_OF(way) }),
+		check: async (_, C) => {
+			await far.until(`/v1/connections/${C}/messages`, "the message", ({ total }) => total >= 2);
+			equal((await near.get("/v1/transfers?connection=to-p&state=open,ended&view=full&limit=1000")).items
+				.filter(({ op }) => op === "send").length, 2, "messages that were sent");
+			ok(way.lost > 0, "the answer was not lost");
+		},
+	},
+	"Wait until any connection fails": {
+		meanwhile: async () => near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: 9 }, 30),
+		check: async (output) => equal(JSON.parse(output).code, "rejected", "the code of the failure"),
+	},
+	"Close all connections of a job": {
+		check: async () => {
+			equal((await near.get("/v1/connections/to-p?until=ended&wait_ms=60000")).state, "closed", "the state of the job's connection");
+		},
+	},
+	"Ask why a connection ended": {
+		check: async (output) => ok(/closed|local_close/.test(output), `the explanation: ${output}`),
+	},
+	"Count the failures of each peer": {
+		check: async (output) => {
+			const seen = output.split("\n").filter(Boolean).map((line) => JSON.parse(line)).find(({ code }) => code === "rejected");
+
+			equal(seen?.count, (await near.get("/v1/connections?state=failed&end_code=rejected")).total, "failures by rejection");
+			equal(seen.peer, addr, "the peer that rejected");
+		},
+	},
+});
+
+await scenario("each line of docs/recipes.md does what the page says", async () => {
+	const { near, far } = await pair();
+	const way = await BadWay.to(near);
+	const write = async (connection, remote = {}) => ({ connection, op: "write", buffer: "pail", remote: { ...await far.get("/v1/buffers/tray"), ...remote } });
+	const recipes = read_recipes();
+	const checks = RECIPE_CHECKS({ near, far, way, write });
+	let C = "";
+
+	equal(Object.keys(recipes).join(", "), Object.keys(checks).join(", "), "the recipes of the page, beside those that are checked");
+	for (const [title, { set, meanwhile, check }] of Object.entries(checks)) {
+		const lines = recipes[title].map((line) => line.replaceAll("http://127.0.0.1:7480", URL_OF(near)).replaceAll("http://127.0.0.1:7481", URL_OF(far)));
+		const program = begin(lines, { S: URL_OF(near), P: URL_OF(far), FILE: "/usr/bin/curl", C, ...await set?.() });
+
+		while (meanwhile && program.child.exitCode === null)
+			await meanwhile();
+		const seen = await finished(program).catch((error) => { throw new Failure(`${title}: ${error.message}`); });
+
+		C = seen.C;
+		await check(seen.output, C).catch((error) => { throw new Failure(`${title}: ${error.message}`); });
+	}
+	way.close();
 	await near.stop();
 	await far.stop();
 });
