@@ -66,7 +66,7 @@ const lineOf = (picture, name) => picture.text.split('\n').find((line) => line.i
 
 test('top: shows the daemon, and a row for each connection with its rates', async (t) => {
   const daemon = new Daemon();
-  daemon.over[3] = { rtt: { probe: 1, sent: 9, completed: 9, lost: 0, last_ns: 12345, jitter_ns: 1, p50_ns: 1, p90_ns: 1,
+  daemon.over[3] = { rtt: { probe: { id: 1, name: null }, sent: 9, completed: 9, lost: 0, last_ns: 12345, jitter_ns: 1, p50_ns: 1, p90_ns: 1,
     p99_ns: 45600, p999_ns: 1 } };
   const { run } = await start(t, daemon, FAST, { columns: 120 });
   await run.until((picture) => / rxe0 +[1-9][\d.]*[KM] /.test(lineOf(picture, 'conn-2')));

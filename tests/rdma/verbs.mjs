@@ -526,7 +526,7 @@ async function refuses(world) {
 	for (const [qp, code, pointer] of [
 		[{ signal_every: 65 }, "out_of_range", "/qp/signal_every"], [{ max_send_sge: 65 }, "out_of_range", "/qp/max_send_sge"],
 		[{ max_recv_sge: 0 }, "out_of_range", "/qp/max_recv_sge"], [{ inline_bytes: 1025 }, "out_of_range", "/qp/inline_bytes"],
-		[{ max_send_sge: 64 }, "out_of_range", "/qp/max_send_sge"],
+		[{ max_send_sge: 64 }, "resource_error", "/qp/max_send_sge"],
 	]) {
 		const { port } = await b.listen({ port: 0 });
 		const problem = await a.refused("POST", CONNECTION, { dst_addr: addr, dst_port: port, qp }, 60);
