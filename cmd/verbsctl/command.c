@@ -118,8 +118,9 @@ char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i)
 	const char *word = vbd_ctl_word_at(command->usage, i, &len);
 
 	vbd_ctl_command_operand_limits(command, &min, &max);
-	if (!word && min > 0 && max == VBD_CTL_OPERANDS_MAX)
-		word = vbd_ctl_word_at(command->usage, min - 1, &len);
+	/* The last operand may be repeated. */
+	for (size_t last = i; !word && last > 0 && max == VBD_CTL_OPERANDS_MAX; last--)
+		word = vbd_ctl_word_at(command->usage, last - 1, &len);
 	if (!word)
 		return NULL;
 	word += *word == '[';

@@ -75,6 +75,7 @@ static enum vbd_ctl_exit take_value(
 	case VBD_CTL_KIND_TEXT:
 	case VBD_CTL_KIND_REF:
 	case VBD_CTL_KIND_LIST:
+	case VBD_CTL_KIND_LABELS:
 		if (!*args->text[opt])
 			wanted = "not be empty";
 		else if (!vbd_ctl_text_is_utf8(args->text[opt], strlen(args->text[opt])) &&

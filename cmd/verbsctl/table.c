@@ -38,12 +38,14 @@
 #define OF(object_)	      .object = &vbd_ctl_object_##object_
 
 /* Rows for listing, showing and deleting one kind of object; LS takes the options. */
-#define LS(noun_, object_, plural_, ...) \
-	COMMAND(noun_, "ls", "", "List " plural_, OBJECT(object_, list), OPTIONS(__VA_ARGS__))
+#define LS(noun_, object_, plural_, ...)                                 \
+	COMMAND(noun_, "ls", "", "List " plural_, OBJECT(object_, list), \
+		OPTIONS(O(LABEL), __VA_ARGS__))
 #define SHOW(noun_, object_, operand_, what_) \
 	COMMAND(noun_, "show", operand_, "Show one " what_, OBJECT(object_, show))
-#define CANCEL(noun_, object_, operand_, plural_) \
-	COMMAND(noun_, "cancel", operand_ "...", "Stop running " plural_, OBJECT(object_, cancel))
+#define CANCEL(noun_, object_, operand_, plural_)                              \
+	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, \
+		OBJECT(object_, cancel), OPTIONS(O(SELECTED)))
 #define WAIT(noun_, object_, operand_, state_)                                                     \
 	COMMAND(noun_, "wait", operand_ "...", "Wait until " noun_ " are " state_,                 \
 		OBJECT(object_, wait),                                                             \
@@ -51,7 +53,7 @@
 			"come any more.",                                                          \
 		OPTIONS(O(UNTIL), O(WAIT_TIMEOUT)))
 #define RM(noun_, object_, operand_, what_) \
-	COMMAND(noun_, "rm", operand_ "...", what_, OBJECT(object_, rm))
+	COMMAND(noun_, "rm", "[" operand_ "]...", what_, OBJECT(object_, rm), OPTIONS(O(SELECTED)))
 
 #define REMOTE_TEXT                                                                                \
 	"The peer's memory is --remote URL#BUFFER (URL#windows/WINDOW for a memory window), for\n" \
@@ -127,7 +129,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.members = "dst_addr,dst_port", OF(connection), .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "
 			"address or a name;\nIPv6 addresses stand in brackets.",
-		OPTIONS(O(NAME), O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT),
+		OPTIONS(O(LABELS), O(NAME), O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT),
 			O(REUSE_ADDR), O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
 	COMMAND("connections", "prepare", "[NAME]",
 		"Create a queue pair that is brought up by hand", .members = "name", OF(connection),
@@ -166,9 +168,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"printed. With\n--count, --follow or --timeout, waits for messages. Bytes "
 			"that are not text are printed as\n\"base64:...\".",
 		OPTIONS(RECV_OPTIONS)),
-	COMMAND("connections", "close", "CONNECTION...",
+	COMMAND("connections", "close", "[CONNECTION]...",
 		"Disconnect, and keep the record in the history", OF(connection),
-		.run = vbd_ctl_connection_close, OPTIONS(O(NO_WAIT))),
+		.run = vbd_ctl_connection_close, OPTIONS(O(SELECTED), O(NO_WAIT))),
 	WAIT("connections", connection, "CONNECTION", "established"),
 	RM("connections", connection, "CONNECTION",
 		"Disconnect if still open, and delete the record"),
@@ -197,8 +199,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
 			"get.",
-		OPTIONS(O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), O(BACKLOG), O(DEVICE),
-			O(TOS), O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
+		OPTIONS(O(LABELS), O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), O(BACKLOG),
+			O(DEVICE), O(TOS), O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS,
+			QP_OPTIONS)),
 	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
 		OF(listener), .run = vbd_ctl_listener_set, OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT))),
 	WAIT("listeners", listener, "LISTENER", "listening"),
@@ -209,8 +212,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name", OF(buffer),
 		.run = vbd_ctl_buffer_create,
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
-		OPTIONS(O(SIZE), O(ACCESS), O(KIND), O(PAGE_SIZE), O(DEVICE), O(PD), O(RELAXED),
-			O(ON_DEMAND))),
+		OPTIONS(O(LABELS), O(SIZE), O(ACCESS), O(KIND), O(PAGE_SIZE), O(DEVICE), O(PD),
+			O(RELAXED), O(ON_DEMAND))),
 	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", OF(buffer),
 		.run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. Without --create the buffer must exist and be "
@@ -233,8 +236,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OBJECT(window, create),
 		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
 			"and --connection.",
-		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(WINDOW_OFFSET), O(WINDOW_SIZE),
-			O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
+		OPTIONS(O(LABELS), O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(WINDOW_OFFSET),
+			O(WINDOW_SIZE), O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
 	WAIT("windows", window, "WINDOW", "ready"),
 	RM("windows", window, "WINDOW", "Delete windows: peers can't use them any more"),
 	LS("transfers", transfer, "transfers", LIST_OPTIONS),
@@ -283,7 +286,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.members = "connection", OBJECT(probe, create),
 		.text = "Runs until it is cancelled. Its kind is rping where the connection's "
 			"service is\nrping_client and the peer runs `rping -s`; otherwise ack.",
-		OPTIONS(PROBE_OPTIONS, O(NO_WAIT))),
+		OPTIONS(O(LABELS), PROBE_OPTIONS, O(NO_WAIT))),
 	COMMAND("probes", "run", "CONNECTION", "Time round trips over a connection, as ping does",
 		.members = "connection", OF(probe), .run = vbd_ctl_probe,
 		.text = "Pings once a second, until interrupted or --count is reached, and deletes "
@@ -299,7 +302,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.members = "connection", OF(benchmark), .run = vbd_ctl_benchmark_create,
 		.text = "Takes what `verbsctl benchmarks run` takes; the benchmark stays until it "
 			"is deleted.",
-		OPTIONS(BENCH_OPTIONS, O(NO_WAIT))),
+		OPTIONS(O(LABELS), BENCH_OPTIONS, O(NO_WAIT))),
 	COMMAND("benchmarks", "run", "CONNECTION", "Measure rate and latency of a connection",
 		.members = "connection", OF(benchmark), .run = vbd_ctl_bench,
 		.text = "Needs --size. A write or read also needs the peer's memory. A send needs "
@@ -314,10 +317,10 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("ud-endpoints", "create", "[NAME]", "Create an unreliable-datagram queue pair",
 		.members = "name", OBJECT(endpoint, create),
 		.text = "With --addr and --port, peers can find it by `verbsctl ud-peers resolve`.",
-		OPTIONS(O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
-			O(PKEY_INDEX), O(QKEY), O(PSN), PRIVATE_DATA_OPTIONS, O(SQ_DEPTH),
-			O(RQ_DEPTH), O(RECV_SIZE), O(SEND_SGES), O(RECV_SGES), O(INLINE_SIZE),
-			O(SIGNAL_EVERY))),
+		OPTIONS(O(LABELS), O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM),
+			O(GID_INDEX), O(PKEY_INDEX), O(QKEY), O(PSN), PRIVATE_DATA_OPTIONS,
+			O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE), O(SEND_SGES), O(RECV_SGES),
+			O(INLINE_SIZE), O(SIGNAL_EVERY))),
 	COMMAND("ud-endpoints", "send", "ENDPOINT [TEXT]", "Send one datagram to --peer or --group",
 		OF(endpoint), .run = vbd_ctl_send,
 		.text = "The datagram must fit into the path MTU.",
@@ -335,27 +338,28 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		"Create a peer from known values, or from the sender of a message",
 		.members = "name", OBJECT(peer, create),
 		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
-		OPTIONS(O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL), O(GID_INDEX),
-			O(PEER_MESSAGE))),
+		OPTIONS(O(LABELS), O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL),
+			O(GID_INDEX), O(PEER_MESSAGE))),
 	WAIT("ud-peers", peer, "PEER", "ready"),
 	RM("ud-peers", peer, "PEER", "Delete peers"),
 	LS("multicast-memberships", group, "memberships of multicast groups", LIST_OPTIONS),
 	SHOW("multicast-memberships", group, "GROUP", "membership of a multicast group"),
 	COMMAND("multicast-memberships", "create", "[NAME]", "Join a multicast group",
 		.members = "name", OBJECT(group, create), .text = "Needs --endpoint and --addr.",
-		OPTIONS(O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT))),
+		OPTIONS(O(LABELS), O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT))),
 	WAIT("multicast-memberships", group, "GROUP", "joined"),
 	RM("multicast-memberships", group, "GROUP", "Leave multicast groups"),
 	LS("pds", pd, "protection domains", O(SORT), O(LIMIT)),
 	SHOW("pds", pd, "PD", "protection domain"),
 	COMMAND("pds", "create", "[NAME]", "Create a protection domain", .members = "name",
-		OBJECT(pd, create), OPTIONS(O(DEVICE))),
+		OBJECT(pd, create), OPTIONS(O(LABELS), O(DEVICE))),
 	RM("pds", pd, "PD", "Delete protection domains"),
 	LS("cqs", cq, "completion queues", O(SORT), O(LIMIT)),
 	SHOW("cqs", cq, "CQ", "completion queue"),
 	COMMAND("cqs", "create", "[NAME]", "Create a completion queue", .members = "name",
 		OBJECT(cq, create),
-		OPTIONS(O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
+		OPTIONS(O(LABELS), O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT),
+			O(MODERATION_PERIOD))),
 	COMMAND("cqs", "set", "CQ", "Resize a completion queue, or change its moderation",
 		OBJECT(cq, set), OPTIONS(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
 	RM("cqs", cq, "CQ", "Delete completion queues"),
@@ -363,7 +367,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	SHOW("srqs", srq, "SRQ", "shared receive queue"),
 	COMMAND("srqs", "create", "[NAME]", "Create a shared receive queue", .members = "name",
 		OBJECT(srq, create),
-		OPTIONS(O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE), O(SRQ_LIMIT))),
+		OPTIONS(O(LABELS), O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE),
+			O(SRQ_LIMIT))),
 	COMMAND("srqs", "set", "SRQ", "Change the limit below which receives are posted again",
 		OBJECT(srq, set), OPTIONS(O(SRQ_LIMIT))),
 	RM("srqs", srq, "SRQ", "Delete shared receive queues"),

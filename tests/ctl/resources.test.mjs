@@ -121,3 +121,23 @@ test('resources: datagrams are sent to a peer and taken from an inbox', async (t
   assert.deepEqual(server.requests[1].json, { ud_endpoint: 'mail', multicast_membership: 4, buffer: 'b', op: 'send' });
   assert.equal((await succeeds(server, ['ud-endpoints', 'recv', 'mail'])).stdout, 'to all\n');
 });
+
+test('resources: labels are given to an object, and select objects', async (t) => {
+  const server = await FakeServer.start(t, {
+    'POST /v1/pds': { status: 201, json: KINDS.find(({ kind }) => kind === 'pd').sample },
+    'GET /v1/pds': page([]),
+    'DELETE /v1/pds': { status: 200, json: { selected: 2, done: 1, pending: 0, failed: 1,
+      failures: [{ id: 4, name: null, code: 'in_use', detail: 'it is used' }] } },
+    'POST /v1/connections/-/close': { status: 202, json: { selected: 3, done: 1, pending: 2, failed: 0, failures: [] } } });
+  await succeeds(server, ['pds', 'create', 'mine', '--label', 'job=nightly,team']);
+  assert.deepEqual(server.requests[0].json, { name: 'mine', labels: { job: 'nightly', team: '' } });
+  await succeeds(server, ['pds', 'ls', '--label', 'job=a b']);
+  assert.equal(server.requests[1].query.label, 'job=a b');
+  const { stdout, stderr } = await ctl(server, ['pds', 'rm', '--label', 'job']);
+  assert.equal(server.requests[2].query.label, 'job');
+  assert.match(stdout, /selected +2/);
+  assert.match(stderr, /pd\/4: it is used/);
+  assert.match((await succeeds(server, ['close', '--label', 'job=x'])).stdout, /under way +2/);
+  assert.equal((await ctl(server, ['pds', 'rm'])).code, 2);
+  assert.equal((await ctl(server, ['pds', 'rm', '4', '--label', 'job'])).code, 2);
+});

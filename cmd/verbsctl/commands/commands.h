@@ -44,6 +44,11 @@ enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl);
+
+/** vbd_ctl_each_or_selected - call @one for each operand; with --label instead, one request to the
+ * collection with @tail for all objects with the labels */
+enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
+	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
 enum vbd_ctl_exit vbd_ctl_object_wait(struct vbd_ctl *ctl);
 
 /**

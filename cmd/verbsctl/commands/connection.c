@@ -176,7 +176,7 @@ static enum vbd_ctl_exit close_one(struct vbd_ctl *ctl, const char *ref)
 
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each(ctl, close_one);
+	return vbd_ctl_each_or_selected(ctl, "POST", "/-/close", close_one);
 }
 
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)

@@ -187,12 +187,54 @@ static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 	return exit_status;
 }
 
+/* --- objects selected by labels -------------------------------------------------------------- */
+
+static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
+{
+	const json_t *failure;
+	size_t i;
+
+	(void)ctl;
+	json_array_foreach(json_object_get(selected, "failures"), i, failure)
+		vbd_ctl_fail("%s/%llu: %s", ctl->args.command->object->kind,
+			(unsigned long long)vbd_ctl_json_uint(failure, "id"),
+			vbd_ctl_json_text(failure, "detail"));
+	vbd_ctl_line_put("selected", selected, "{selected}");
+	vbd_ctl_line_put("done", selected, "{done}");
+	vbd_ctl_line_put("under way", selected, "{pending}");
+	vbd_ctl_line_put("failed", selected, "{failed}");
+}
+
+enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
+	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref))
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	bool selects = vbd_ctl_args_has(args, VBD_CTL_OPT_SELECTED);
+	enum vbd_ctl_exit exit_status;
+	char *path = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	if (selects == (args->operand_count > 0))
+		return vbd_ctl_refuse(args, "needs operands, or --label");
+	if (!selects)
+		return vbd_ctl_each(ctl, one);
+	out = vbd_ctl_must(open_memstream(&path, &len));
+	fprintf(out, "%s%s?label=", args->command->object->collection, tail);
+	vbd_ctl_text_put_escaped(out, args->text[VBD_CTL_OPT_SELECTED]);
+	if (fclose(out) != 0)
+		vbd_ctl_must(NULL);
+	exit_status = vbd_ctl_call_put(ctl, method, path, NULL, VBD_CTL_NO_WAIT, put_selected);
+	free(path);
+	return exit_status;
+}
+
 enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each(ctl, cancel_one);
+	return vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", cancel_one);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each(ctl, rm_one);
+	return vbd_ctl_each_or_selected(ctl, "DELETE", "", rm_one);
 }

@@ -81,6 +81,27 @@ static json_t *list_of(const char *text)
 	return list;
 }
 
+/* A label without a value is the server's to refuse. */
+static json_t *labels_of(const char *text)
+{
+	json_t *labels = vbd_ctl_must(json_object());
+
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		size_t key_len = strcspn(text, "=,");
+		char *key = vbd_ctl_must(strndup(text, key_len));
+		json_t *value = key_len < len ? json_stringn(text + key_len + 1, len - key_len - 1)
+					      : json_string("");
+
+		if (json_object_set_new(labels, key, value) < 0)
+			vbd_ctl_must(NULL);
+		free(key);
+		text += len;
+		text += *text == ',';
+	}
+	return labels;
+}
+
 static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
 	uint64_t id;
@@ -95,6 +116,8 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 		return json_integer((json_int_t)args->number[opt]);
 	case VBD_CTL_KIND_LIST:
 		return list_of(args->text[opt]);
+	case VBD_CTL_KIND_LABELS:
+		return labels_of(args->text[opt]);
 	case VBD_CTL_KIND_REF:
 		if (vbd_parse_uint(args->text[opt], &id))
 			return json_integer((json_int_t)id);

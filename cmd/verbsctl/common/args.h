@@ -23,10 +23,11 @@ enum vbd_ctl_kind {
 	VBD_CTL_KIND_REF, /* an id becomes an integer, a name becomes a string */
 	VBD_CTL_KIND_UINT,
 	VBD_CTL_KIND_HEX,
-	VBD_CTL_KIND_SIZE,  /* a number of bytes */
-	VBD_CTL_KIND_TIME,  /* a time; becomes milliseconds */
-	VBD_CTL_KIND_EVERY, /* a time that may be left out: 0 then */
-	VBD_CTL_KIND_LIST,  /* comma-separated; becomes an array of strings */
+	VBD_CTL_KIND_SIZE,   /* a number of bytes */
+	VBD_CTL_KIND_TIME,   /* a time; becomes milliseconds */
+	VBD_CTL_KIND_EVERY,  /* a time that may be left out: 0 then */
+	VBD_CTL_KIND_LIST,   /* comma-separated; becomes an array of strings */
+	VBD_CTL_KIND_LABELS, /* KEY=VALUE, comma-separated; becomes an object of strings */
 };
 
 /*
@@ -161,6 +162,11 @@ enum vbd_ctl_kind {
 	X(COMPARE, "compare", 0, HEX, "HEX", "compare", "expected value")                          \
 	X(SWAP, "swap", 0, HEX, "HEX", "swap", "new value")                                        \
 	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as the operation has started")  \
+	X(LABELS, "label", 0, LABELS, "KEY=VALUE,...", "labels", "labels of the new object")       \
+	X(LABEL, "label", 0, TEXT, "KEY=VALUE,...", "label",                                       \
+		"only objects with these labels; a key alone stands for any value")                \
+	X(SELECTED, "label", 0, TEXT, "KEY=VALUE,...", NULL,                                       \
+		"all objects with these labels, instead of operands")                              \
 	X(STATE, "state", 0, TEXT, "STATES", "state",                                              \
 		"only objects in these states, such as open,ended; default: open")                 \
 	X(UNTIL, "until", 0, TEXT, "STATE", "=until",                                              \
