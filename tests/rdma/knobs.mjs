@@ -172,7 +172,8 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 	await a.connect({ dst_port: PORT, src_addr: addr, src_port: 40200 });
 	const problem = await a.refused("POST", "/v1/connections",
 		{ dst_addr: addr, dst_port: PORT + 1, src_addr: addr, src_port: 40200 }, 60);
-	equal(problem.code, "address_in_use", `code (${problem.detail})`);
+	equal(problem.code, "resource_error", `code (${problem.detail})`);
+	equal((await a.get(problem.instance)).error.first.code, "address_in_use", "code of the call");
 	for (const dst_port of [PORT, PORT + 1]) {
 		const { local } = await a.connect({ dst_port, src_addr: addr, src_port: 40201, reuse_addr: true });
 
@@ -192,8 +193,8 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 await scenario("a listener takes IPv6 alone if asked to", () => two_daemons(async (a, b) => {
 	await b.listen({ addr: "::", port: PORT, v6_only: true });
 	await b.listen({ addr: "::", port: PORT + 1, v6_only: false });
-	const { reason } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 60);
-	equal(reason, "rejected", "end of an IPv4 connection to an IPv6 listener");
+	const { code } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 60);
+	equal(code, "rejected", "end of an IPv4 connection to an IPv6 listener");
 	equal((await a.connect({ dst_port: PORT + 1 })).state, "established", "state of one to a listener for both");
 	await refused(b, "/v1/listeners", { addr: "0.0.0.0", v6_only: true }, "bad_value", "/v6_only");
 }));
@@ -321,8 +322,8 @@ await scenario("rstream's private data is seen, and rstream takes ours", async (
 	await daemon.listen({ port: PORT, accept: "manual" });
 	const client = new Program("rstream", ["-s", addr, "-p", `${PORT}`, "-S", "64", "-C", "1", "-I", "1"]);
 	const request = await accepted(daemon, "requested");
-	const { message, data, encoding, length_bytes } = request.private_data.peer;
-	equal(`${message} ${encoding} ${length_bytes}`, `request hex ${ROOM.request}`, "what carried it");
+	const { carried_by, data, encoding, length_bytes } = request.private_data.peer;
+	equal(`${carried_by} ${encoding} ${length_bytes}`, `request hex ${ROOM.request}`, "what carried it");
 	equal(data.slice(0, 2), "01", "version of the protocol");
 	ok(data.length / 2 <= 40 && parseInt(data.slice(4, 8), 16) > 0, `no credits in ${data}`);
 	await daemon.post(`/v1/connections/${request.id}/reject`, { private_data: { data: "no sockets here" } });

@@ -119,7 +119,7 @@ await scenario("each GID of the device can be chosen", async () => {
 			const { qp_attr } = await a.connection(here.id);
 
 			equal(here.manual.local.gid, gid.gid, "GID to exchange");
-			equal(qp.gid_index, gid.gid_index, "index of the GID");
+			equal(qp_attr.gid_index, gid.gid_index, "index of the GID");
 			await say(a, here, gid.gid);
 			await hears(b, there, gid.gid);
 			await a.post(`${CONNECTION}/${here.id}/close`, undefined, 60);

@@ -41,9 +41,9 @@ async function all_is_lost(daemon) {
 }
 
 async function refuses_new_work(daemon) {
-	const { code, reason } = await daemon.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 30);
+	const { code, detail } = await daemon.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 30);
 
-	ok(["no_device", "addr_error", "device_removed"].includes(code), `connecting: ${code}, ${reason}`);
+	ok(["no_device", "addr_error", "device_removed"].includes(code), `connecting: ${code}, ${detail}`);
 	equal((await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 })).code, "no_device", "code of a new buffer");
 }
 
