@@ -152,7 +152,7 @@ async function a_batch_is_seen_with_its_transfers_and_cancelled(world) {
 	const page = await world.page("a", "#/transfers?id=2");
 
 	await page.getByRole("link", { name: "batch 1" }).click();
-	await sees(page.getByRole("region", { name: "Batch 1: 2 transfers" }).getByText("0 of 2 transfers done"));
+	await sees(page.getByRole("region", { name: "Batch 1: 2 transfers" }).getByTitle("0 of 2 transfers done"));
 	await sees(row_of(page, "#3 recv"));
 	await row_of(page, "#1 recv").waitFor({ state: "hidden" });
 	await page.getByRole("region", { name: "Batch 1: 2 transfers" }).getByRole("button", { name: "Cancel" }).click();
