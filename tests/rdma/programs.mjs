@@ -197,7 +197,7 @@ await scenario("two workers share the connections", async () => {
 		const { items } = await side.get("/v1/cqs?view=full");
 		const used = new Map();
 
-		items.forEach((cq) => used.set(cq.worker, (used.get(cq.worker) ?? 0) + cq.connections));
+		items.forEach((cq) => used.set(cq.worker, (used.get(cq.worker) ?? 0) + cq.qp_count));
 		ok(used.get(0) > 0 && used.get(1) > 0, `connections by worker: ${JSON.stringify([...used])}`);
 	}
 	await Promise.all(connections.map(async (connection, i) => {

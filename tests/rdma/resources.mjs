@@ -76,7 +76,7 @@ await scenario("connections share their receives, and each gets its own messages
 
 	equal(srq.messages, SHARERS * MESSAGES, "messages of the queue");
 	ok(srq.refills > 0 && srq.refills < SHARERS * MESSAGES, `refills: ${srq.refills}`);
-	equal(srq.connections, SHARERS, "queue pairs that use it");
+	equal(srq.qp_count, SHARERS, "queue pairs that use it");
 	proof("srq", "rc_cm");
 
 	// A new limit, and limit 0: in both cases all receives are posted again.

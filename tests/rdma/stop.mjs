@@ -171,7 +171,7 @@ await scenario("three hundred connections at once", async () => {
 			ok(reserved_cqe <= cqe, `CQ ${id}: ${reserved_cqe} entries of ${cqe} reserved`);
 			ok(high_water_cqe <= cqe, `CQ ${id}: ${high_water_cqe} entries of ${cqe} used`);
 		}
-		equal(items.reduce((sum, cq) => sum + cq.connections, 0), 300, "connections of all completion queues");
+		equal(items.reduce((sum, cq) => sum + cq.qp_count, 0), 300, "connections of all completion queues");
 		await daemon.is_fine();
 	}
 	const seen = new Set();
