@@ -63,7 +63,7 @@ await scenario("named resources over iWARP", () => with_two(async (a, b) => {
 }));
 
 await scenario("connections over iWARP share receives", () => with_two(async (a, b) => {
-	await b.post("/v1/srqs", { name: "shared", device: LAB_SIW_DEV, depth: 32, recv_size_bytes: 4096 });
+	await b.post("/v1/srqs", { name: "shared", device: LAB_SIW_DEV, max_wr: 32, recv_size_bytes: 4096 });
 	const listener = await b.listen({ addr: LAB_SIW_ADDR, port: 7602, qp: { srq: "shared" } });
 	const connections = [await a.connect({ dst_addr: LAB_SIW_ADDR, dst_port: 7602 }),
 		await a.connect({ dst_addr: LAB_SIW_ADDR, dst_port: 7602 })];
