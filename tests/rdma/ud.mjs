@@ -186,7 +186,7 @@ await scenario("an endpoint uses the protection domain and completion queue that
 	const { id } = await asked(daemon, here);
 	const send = (from) => ({ op: "send", ud_endpoint: here.id, ud_peer: id, buffer: from.id, length_bytes: 100 });
 
-	equal(here.cq, cq.id, "its completion queue");
+	equal(here.cq.id, cq.id, "its completion queue");
 	equal(here.qp.pd.id, pd.id, "its protection domain");
 	await daemon.post("/v1/transfers", send(buffer), 60);
 	await heard(daemon, here, 1);
@@ -398,7 +398,7 @@ const connected = (port) => new Promise((done, fail) => {
 	socket.on("error", fail);
 });
 
-const pingpong = ({ gid_index }, ...more) => new Program("ibv_ud_pingpong", [
+const pingpong = ({ qp_attr: { gid_index } }, ...more) => new Program("ibv_ud_pingpong", [
 	"-d", dev, "-g", String(gid_index), "-s", "1024", "-r", "20", "-n", String(MESSAGES), ...more]);
 
 // The client sends first; each answer triggers the next message.
