@@ -19,7 +19,8 @@ const PATIENCE_MS = 240_000;
 
 // The program in each language, by name.
 const EXAMPLES = {
-	bash: { copy: "bash/copy-buffer", wait: "bash/wait-for-event", drain: "bash/drain-listener" },
+	bash: { copy: "bash/copy-buffer", wait: "bash/wait-for-event", drain: "bash/drain-listener",
+		file: "bash/copy-file" },
 	python: { copy: "python/copy_buffer.py", wait: "python/wait_for_event.py", drain: "python/drain_listener.py" },
 };
 

@@ -27,6 +27,33 @@ const pair = async (far_args) => {
 	return { near, far };
 };
 
+await scenario("a file is copied into a buffer of another host, and all that it took is deleted", async () => {
+	const { near, far } = await pair();
+	const file = join(scratch_folder(), "file");
+	const bytes = randomBytes(300_007);
+	const target = await far.buffer(2 * bytes.length, { device: dev, name: "target", access: ["remote_write"] });
+
+	write_file(file, bytes);
+	const copy = new Example("bash", "file", [file, URL_OF(near), `${URL_OF(far)}#target`]);
+
+	await copy.ends_with(0);
+	ok(/^[0-9a-f]{8}\n$/.test(copy.output), `it printed: ${copy.output}`);
+	ok(bytes.equals((await far.bytes(target)).subarray(0, bytes.length)), "the bytes that arrived are others");
+	await until("its connection to be gone", async () => (await near.get("/v1/connections?state=open,ended")).total === 0);
+	equal((await near.get("/v1/buffers")).total, 0, "buffers that it left");
+	equal((await far.get("/v1/listeners")).total, 0, "listeners that it left");
+
+	const closed = await far.buffer(8, { device: dev, name: "closed" });
+	const refused = new Example("bash", "file", [file, URL_OF(near), `${URL_OF(far)}#closed`]);
+
+	await refused.ends_with(1);
+	ok(/out_of_range|past|8 bytes/.test(refused.said), `it said: ${refused.said}`);
+	equal((await near.get("/v1/buffers")).total, 0, "buffers that a failed copy left");
+	equal((await far.get("/v1/listeners")).total, 0, "listeners that a failed copy left");
+	await far.call("DELETE", `/v1/buffers/${closed.id}`);
+	await Promise.all([near.stop(), far.stop()]);
+});
+
 await scenario("a buffer is copied over ways that lose answers, while somebody waits for the end of it", async () => {
 	const { near, far } = await pair();
 	const [bad_near, bad_far] = await Promise.all([BadWay.to(near), BadWay.to(far)]);
