@@ -69,7 +69,9 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "port", vbd_addr_port(&listener->addr));
 	vbd_put_text_or_null(&out, "device", listener->cm.device_name);
 	put_cm_params(&out, &listener->cm_params);
-	vbd_put(&out, "reachable", encode_reachable(listener));
+	/* This asks the kernel. */
+	if (vbd_view_has(req->view, "reachable"))
+		vbd_put(&out, "reachable", encode_reachable(listener));
 	vbd_put_u64(&out, "backlog", listener->backlog);
 	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
 	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);

@@ -10,12 +10,12 @@
 
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
 struct search {
 	const struct vbd_listener *listener;
+	bool ipv4; /* an IPv6 listener takes IPv4 peers too */
 	struct ifaddrs *interfaces;
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
 	size_t gid_count;
@@ -45,23 +45,16 @@ static bool takes_ipv4(const struct vbd_listener *listener)
 	return v6_only == VBD_CHOICE_NONE ? !system_is_v6_only() : v6_only == VBD_CHOICE_NO;
 }
 
-static bool is_link_local(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6 &&
-	       IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr);
-}
-
 /* Does the listener take requests to @addr, an address of this host? */
-static bool takes(const struct vbd_listener *listener, const struct sockaddr *addr)
+static bool takes(const struct search *search, const struct sockaddr *addr)
 {
-	const struct sockaddr *own = (const struct sockaddr *)&listener->addr;
+	const struct sockaddr *own = (const struct sockaddr *)&search->listener->addr;
 
 	if (!vbd_sockaddr_is_any(own))
 		return vbd_sockaddr_is_same(addr, own);
-	if (is_link_local(addr))
+	if (vbd_sockaddr_is_link_local(addr))
 		return false;
-	return addr->sa_family == own->sa_family ||
-	       (addr->sa_family == AF_INET && takes_ipv4(listener));
+	return addr->sa_family == own->sa_family || (addr->sa_family == AF_INET && search->ipv4);
 }
 
 static void add_addresses(struct search *search, const struct vbd_device *device)
@@ -70,7 +63,7 @@ static void add_addresses(struct search *search, const struct vbd_device *device
 		struct vbd_reach *reach = &search->reach[search->count];
 
 		if (!each->ifa_addr || !vbd_sockaddr_bytes(each->ifa_addr) ||
-			!takes(search->listener, each->ifa_addr) ||
+			!takes(search, each->ifa_addr) ||
 			!vbd_source_find(search->gids, search->gid_count, search->interfaces,
 				each->ifa_addr))
 			continue;
@@ -92,7 +85,9 @@ static bool is_candidate(const struct vbd_listener *listener, const struct vbd_d
 
 size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach *reach)
 {
-	struct search search = {.listener = listener, .reach = reach};
+	struct search search = {.listener = listener,
+		.ipv4 = listener->addr.ss_family == AF_INET6 && takes_ipv4(listener),
+		.reach = reach};
 
 	if (listener->state != VBD_LISTENER_LISTENING || getifaddrs(&search.interfaces) != 0)
 		return 0;

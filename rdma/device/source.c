@@ -37,22 +37,23 @@ bool vbd_sockaddr_is_any(const struct sockaddr *addr)
 	return in4(addr)->sin_addr.s_addr == INADDR_ANY;
 }
 
-static bool is_link_local(const struct sockaddr *addr)
+bool vbd_sockaddr_is_link_local(const struct sockaddr *addr)
 {
 	return addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6(addr)->sin6_addr);
 }
 
 bool vbd_sockaddr_needs_scope(const struct sockaddr *addr)
 {
-	return is_link_local(addr) && !in6(addr)->sin6_scope_id;
+	return vbd_sockaddr_is_link_local(addr) && !in6(addr)->sin6_scope_id;
 }
 
 /* Does the local address @own match @towards? Any routable one matches "any". */
 static bool matches(const struct sockaddr *own, const struct sockaddr *towards)
 {
-	if (own->sa_family != towards->sa_family || is_link_local(own) != is_link_local(towards))
+	if (own->sa_family != towards->sa_family ||
+		vbd_sockaddr_is_link_local(own) != vbd_sockaddr_is_link_local(towards))
 		return false;
-	return !is_link_local(own) || !in6(towards)->sin6_scope_id ||
+	return !vbd_sockaddr_is_link_local(own) || !in6(towards)->sin6_scope_id ||
 	       in6(own)->sin6_scope_id == in6(towards)->sin6_scope_id;
 }
 
@@ -197,7 +198,7 @@ bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b)
 	if (a->sa_family != b->sa_family ||
 		memcmp(bytes_of(a), bytes_of(b), a->sa_family == AF_INET6 ? 16 : 4) != 0)
 		return false;
-	return !is_link_local(a) || in6(a)->sin6_scope_id == in6(b)->sin6_scope_id;
+	return !vbd_sockaddr_is_link_local(a) || in6(a)->sin6_scope_id == in6(b)->sin6_scope_id;
 }
 
 static bool has_address(
@@ -293,7 +294,7 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_ADDRESS_NOT_AVAILABLE, "device %s has no %s address",
 		device->name,
-		towards->sa_family != AF_INET6 ? "IPv4"
-		: is_link_local(towards)       ? "link-local IPv6"
-					       : "global IPv6");
+		towards->sa_family != AF_INET6	      ? "IPv4"
+		: vbd_sockaddr_is_link_local(towards) ? "link-local IPv6"
+						      : "global IPv6");
 }

@@ -52,6 +52,9 @@ size_t vbd_sockaddr_bytes(const struct sockaddr *addr);
 /** vbd_sockaddr_is_any - 0.0.0.0 or :: */
 bool vbd_sockaddr_is_any(const struct sockaddr *addr);
 
+/** vbd_sockaddr_is_link_local - an IPv6 address of fe80::/10 */
+bool vbd_sockaddr_is_link_local(const struct sockaddr *addr);
+
 /** vbd_sockaddr_is_same - the same IPv4 or IPv6 address, whatever the ports are */
 bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b);
 
