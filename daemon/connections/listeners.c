@@ -17,6 +17,10 @@
 VBD_ENUM_NAMES(vbd_accept_name, enum vbd_accept, VBD_ACCEPT_MAP)
 VBD_ENUM_NAMES(vbd_listener_state_name, enum vbd_listener_state, VBD_LISTENER_STATE_MAP)
 
+/* rdma_cm.ko may learn of a device later than ib_uverbs.ko, whose uevent makes verbsd try to listen
+ * again, and no event tells that rdma_cm.ko has (ib_register_device(), drivers/infiniband/core). */
+#define RETRY_MS 500
+
 static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg)
 {
 	struct vbd_listener *listener = arg;
@@ -36,6 +40,7 @@ static void become_lost(struct vbd_listener *listener, const char *why)
 	if (listener->state == VBD_LISTENER_LOST)
 		return;
 	listener->state = VBD_LISTENER_LOST;
+	vbd_timer_set(listener->retry, RETRY_MS);
 	listener->error = (struct vbd_error){0};
 	(void)vbd_error_set(&listener->error, VBD_E_DEVICE_REMOVED, "%s", why);
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_LOST, VBD_SEVERITY_WARNING,
@@ -77,6 +82,43 @@ static struct vbd_listener *listener_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
 }
 
+static bool a_device_is_leaving(const struct vbd_fabric *fabric)
+{
+	vbd_list_for_each (link, &fabric->devices) {
+		if (VBD_CONTAINER_OF(link, struct vbd_device, link)->state == VBD_DEVICE_REMOVING)
+			return true;
+	}
+	return false;
+}
+
+static void listen_again(struct vbd_listener *listener)
+{
+	struct vbd_error error = {0};
+
+	vbd_timer_set(listener->retry, RETRY_MS);
+	if (open_cm(listener, &error) != VBD_OK) {
+		listener->error = error;
+		return;
+	}
+	vbd_timer_clear(listener->retry);
+	listener->state = VBD_LISTENER_LISTENING;
+	listener->error = (struct vbd_error){0};
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE, VBD_OK,
+		"listening again, on device %s", listener->cm.device_name);
+	vbd_object_changed(&listener->object);
+}
+
+static void on_retry(void *arg)
+{
+	struct vbd_listener *listener = arg;
+
+	/* A bound CM id would keep the device from leaving. */
+	if (a_device_is_leaving(listener->object.registry->daemon->fabric))
+		vbd_timer_set(listener->retry, RETRY_MS);
+	else
+		listen_again(listener);
+}
+
 static enum vbd_status make_listener(struct vbd_daemon *daemon,
 	const struct vbd_listener_spec *spec, struct vbd_listener **ret_listener,
 	struct vbd_error *err)
@@ -88,6 +130,11 @@ static enum vbd_status make_listener(struct vbd_daemon *daemon,
 	if (status)
 		return status;
 	listener = listener_of(object);
+	status = vbd_timer_create(daemon->loop, on_retry, listener, &listener->retry, err);
+	if (status) {
+		vbd_object_free(object);
+		return status;
+	}
 	listener->backlog = spec->backlog;
 	listener->accept = spec->accept;
 	listener->accept_timeout_ms = spec->accept_timeout_ms;
@@ -152,6 +199,7 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 	listener->addr = addr;
 	status = open_cm(listener, err);
 	if (status) {
+		vbd_timer_destroy(listener->retry);
 		vbd_object_free(&listener->object);
 		return status;
 	}
@@ -181,6 +229,7 @@ void vbd_listener_delete(struct vbd_listener *listener)
 	struct vbd_daemon *daemon = listener->object.registry->daemon;
 	uint64_t id = listener->object.id;
 
+	vbd_timer_destroy(listener->retry);
 	vbd_cm_listener_close(&listener->cm);
 	vbd_connections_listener_gone(daemon, id);
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
@@ -204,20 +253,8 @@ void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device
 void vbd_listeners_device_added(struct vbd_daemon *daemon)
 {
 	vbd_registry_for_each (object, daemon->listeners) {
-		struct vbd_listener *listener = listener_of(object);
-		struct vbd_error error = {0};
-
-		if (listener->state != VBD_LISTENER_LOST)
-			continue;
-		if (open_cm(listener, &error) != VBD_OK) {
-			listener->error = error;
-			continue;
-		}
-		listener->state = VBD_LISTENER_LISTENING;
-		listener->error = (struct vbd_error){0};
-		vbd_object_log(object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE, VBD_OK,
-			"listening again, on device %s", listener->cm.device_name);
-		vbd_object_changed(object);
+		if (listener_of(object)->state == VBD_LISTENER_LOST)
+			listen_again(listener_of(object));
 	}
 }
 

@@ -42,7 +42,8 @@ struct vbd_listener {
 	uint32_t accept_timeout_ms;
 	struct vbd_conn_params params;
 	struct vbd_cm_params cm_params;
-	struct vbd_error error; /* why the listener is LOST; VBD_OK if it is not */
+	struct vbd_error error;	 /* why the listener is LOST; VBD_OK if it is not */
+	struct vbd_timer *retry; /* set while the listener is LOST */
 	uint64_t requests, accepted, rejected;
 	uint32_t waiting; /* connections in REQUESTED that wait for the client's decision */
 };
@@ -72,7 +73,7 @@ void vbd_listener_delete(struct vbd_listener *listener);
 /** vbd_listeners_device_removing - listeners on the device close their cm_id and become LOST */
 void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name);
 
-/** vbd_listeners_device_added - LOST listeners try to listen again */
+/** vbd_listeners_device_added - LOST listeners try to listen again now, not only by their timers */
 void vbd_listeners_device_added(struct vbd_daemon *daemon);
 
 /** vbd_listeners_close_all - delete all listeners, because the daemon stops */

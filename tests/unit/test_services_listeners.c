@@ -358,6 +358,29 @@ static void test_services_listeners__the_cm_alone_may_say_that_the_device_goes(v
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 }
 
+static void test_services_listeners__one_is_found_when_the_cm_knows_the_device_late(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	const struct sockaddr_in addr = svc->device->addr;
+	struct vbd_listener *bound;
+
+	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	bound = svc_listen(svc, &spec);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(bound->state, VBD_LISTENER_LOST);
+	assert_true(fake_device_let_go(svc->device));
+	svc->device = fake_device_add("fake0");
+	svc->device->addr = addr;
+	fake_fail_next("rdma_bind_addr", ENODEV);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(bound->state, VBD_LISTENER_LOST);
+	assert_int_equal(bound->error.raw, ENODEV);
+	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LISTENING);
+	assert_int_equal(bound->error.status, VBD_OK);
+}
+
 static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
 {
 	struct svc *svc = *state;
@@ -395,6 +418,7 @@ int main(void)
 		TEST(a_deleted_one_rejects_what_waits),
 		TEST(one_is_lost_and_found_with_its_device),
 		TEST(the_cm_alone_may_say_that_the_device_goes),
+		TEST(one_is_found_when_the_cm_knows_the_device_late),
 		TEST(a_lost_one_can_be_deleted),
 	};
 
