@@ -124,8 +124,8 @@ enum vbd_status vbd_config_load(
  * vbd_config_check - check that the settings are safe and complete, and read the token files
  *
  * Refuses, naming the key, a TCP address that is not loopback without control_token_file; tokens
- * that can't be read, are not 16 to 512 printable ASCII characters without spaces, or are the same
- * for both roles. Warns about a token file that others can read or change.
+ * that vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters without spaces,
+ * or are the same for both roles.
  */
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err) VBD_MUST_CHECK;
 

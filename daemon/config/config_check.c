@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config_parts.h"
+#include "daemon/config/secret_file.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -33,15 +34,14 @@ static enum vbd_status read_token(const char *key, const char *path,
 	char token[VBD_TOKEN_MAX_CHARS + 1], struct vbd_error *err)
 {
 	struct vbd_error cause = {0};
-	struct stat stat = {0};
-	char text[VBD_TOKEN_MAX_CHARS + 512] = "";
+	char text[VBD_TOKEN_MAX_CHARS + 512];
 	size_t len = 0;
 	enum vbd_status status;
 
 	token[0] = '\0';
 	if (path[0] == '\0')
 		return VBD_OK;
-	status = vbd_config_read_file(path, text, sizeof(text) - 1, &len, &stat, &cause);
+	status = vbd_secret_file_read(path, text, sizeof(text), &len, &cause);
 	if (status != VBD_OK)
 		return vbd_error_input(err, status, key, "%s: %s", key, cause.text);
 	len = strcspn(text, "\r\n");
@@ -58,10 +58,6 @@ static enum vbd_status read_token(const char *key, const char *path,
 				"ASCII",
 				key, path);
 	}
-	if (stat.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
-		vbd_log(VBD_LOG_WARNING, NULL,
-			"%s: %s has mode %04o, so others can read or change it; use 0600", key,
-			path, (unsigned int)(stat.st_mode & 07777));
 	memcpy(token, text, len + 1);
 	return VBD_OK;
 }

@@ -225,19 +225,35 @@ static unsigned int bad_line(const char *yaml, size_t len_bytes)
 	return line;
 }
 
-enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
-	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err)
+/* A FIFO without a writer would hold up open(2) for ever, so nothing here waits. */
+static enum vbd_status open_regular(
+	const char *path, int *ret_fd, struct stat *ret_stat, struct vbd_error *err)
 {
-	enum vbd_status status;
-	size_t len = 0;
-	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	enum vbd_status status = VBD_OK;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0 || fstat(fd, ret_stat) != 0) {
 		status = errno == ENOENT ? VBD_E_NOT_FOUND : VBD_E_PERMISSION_DENIED;
 		status = vbd_error_errno(err, status, "open", errno, "%.100s", path);
-		goto out;
+	} else if (!S_ISREG(ret_stat->st_mode)) {
+		status = vbd_error_set(err, VBD_E_BAD_VALUE, "%.100s is not a regular file", path);
 	}
+	if (status != VBD_OK && fd >= 0)
+		(void)close(fd);
+	*ret_fd = fd;
+	return status;
+}
+
+enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
+	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err)
+{
+	size_t len = 0;
+	ssize_t n;
+	int fd;
+	enum vbd_status status = open_regular(path, &fd, ret_stat, err);
+
+	if (status != VBD_OK)
+		return status;
 	do {
 		n = read(fd, text + len, text_bytes - len);
 		len += n > 0 ? (size_t)n : 0;
@@ -247,12 +263,8 @@ enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_b
 	else if (len == text_bytes)
 		status = vbd_error_set(
 			err, VBD_E_TOO_LONG, "%.100s: longer than %zu bytes", path, text_bytes - 1);
-	else
-		status = VBD_OK;
 	*ret_len = len;
-out:
-	if (fd >= 0)
-		(void)close(fd);
+	(void)close(fd);
 	return status;
 }
 

@@ -3,6 +3,7 @@
  * Interfaces between the files of the configuration:
  *
  *   config_check.c  tokens, and keys whose values depend on each other
+ *   secret_file.c   files that strangers can't read
  *   config_file.c   the YAML file
  *   config.c        keys, their values in and out
  *
@@ -63,10 +64,11 @@ enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_c
 	const char *value, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_config_read_file - read a file of at most @text_bytes - 1 bytes; a longer one is an error
+ * vbd_config_read_file - read a regular file of at most @text_bytes - 1 bytes; a longer one and
+ * anything but a regular file are errors
  * @text: not terminated
  *
- * In config_file.c. Blocks.
+ * In config_file.c. Blocks on the file system, but never on a FIFO.
  */
 enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
 	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err) VBD_MUST_CHECK;

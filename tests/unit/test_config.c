@@ -358,7 +358,7 @@ static void test_config__a_file_that_cannot_be_read_says_why(void **state)
 	assert_non_null(strstr(f->err.text, "ENOENT"));
 	memset(&f->err, 0, sizeof(f->err));
 	assert_int_equal(vbd_config_load(&f->config, "/", &f->err), VBD_E_BAD_VALUE);
-	assert_non_null(strstr(f->err.text, "EISDIR"));
+	assert_non_null(strstr(f->err.text, "not a regular file"));
 }
 
 static void test_config__a_file_that_is_too_long_is_refused(void **state)
@@ -463,17 +463,54 @@ static void test_config__one_token_for_both_roles_is_refused(void **state)
 	assert_string_equal(f->err.pointer, "read_token_file");
 }
 
-static void test_config__a_token_file_that_others_can_read_gets_a_warning(void **state)
+static void test_config__a_token_file_that_others_can_read_or_change_is_refused(void **state)
 {
+	static const mode_t bad[] = {0604, 0602, 0620, 0666, 0644};
+	static const mode_t good[] = {0400, 0600, 0440, 0640};
 	struct fixture *f = *state;
 
 	write_text(f->path, "0123456789abcdef\n");
 	set(f, "control_token_file", f->path);
-	assert_int_equal(chmod(f->path, 0644), 0);
-	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
-	assert_int_equal(f->warnings, 1);
-	assert_non_null(strstr(f->warning, f->path));
-	assert_null(strstr(f->warning, "0123456789"));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
+		assert_int_equal(chmod(f->path, bad[i]), 0);
+		memset(&f->err, 0, sizeof(f->err));
+		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_PERMISSION_DENIED);
+		assert_string_equal(f->err.pointer, "control_token_file");
+		assert_non_null(strstr(f->err.text, f->path));
+		assert_null(strstr(f->err.text, "0123456789"));
+		assert_string_equal(f->config.control_token, "");
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
+		assert_int_equal(chmod(f->path, good[i]), 0);
+		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+	}
+}
+
+static void test_config__a_token_file_of_another_user_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	if (geteuid() != 0)
+		skip();
+	write_text(f->path, "0123456789abcdef\n");
+	assert_int_equal(chown(f->path, 12345, (gid_t)-1), 0);
+	set(f, "control_token_file", f->path);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_PERMISSION_DENIED);
+	assert_non_null(strstr(f->err.text, "12345"));
+}
+
+/* A FIFO without a writer would keep open(2) waiting for one. */
+static void test_config__what_is_not_a_regular_file_is_refused_at_once(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(unlink(f->path), 0);
+	assert_int_equal(mkfifo(f->path, 0600), 0);
+	set(f, "control_token_file", f->path);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_BAD_VALUE);
+	assert_non_null(strstr(f->err.text, "not a regular file"));
+	memset(&f->err, 0, sizeof(f->err));
+	assert_int_equal(vbd_config_load(&f->config, f->path, &f->err), VBD_E_BAD_VALUE);
 }
 
 static void test_config__values_that_contradict_each_other_are_refused(void **state)
@@ -611,7 +648,9 @@ int main(void)
 		CONFIG_TEST(a_token_is_the_first_line_of_its_file),
 		CONFIG_TEST(a_bad_token_is_refused_and_not_shown),
 		CONFIG_TEST(one_token_for_both_roles_is_refused),
-		CONFIG_TEST(a_token_file_that_others_can_read_gets_a_warning),
+		CONFIG_TEST(a_token_file_that_others_can_read_or_change_is_refused),
+		CONFIG_TEST(a_token_file_of_another_user_is_refused),
+		CONFIG_TEST(what_is_not_a_regular_file_is_refused_at_once),
 		CONFIG_TEST(values_that_contradict_each_other_are_refused),
 		CONFIG_TEST(what_is_dumped_loads_as_what_it_was),
 		CONFIG_TEST(the_example_file_shows_every_key_with_its_default),
