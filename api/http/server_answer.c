@@ -17,6 +17,20 @@ struct stream {
 	struct vbd_client *client;
 };
 
+/*
+ * MHD closes a connection whose content reader ends with an error, but frees it only when it looks
+ * at it again: in each run at those with a timeout of their own, at the others when they are the
+ * oldest. Any timeout that differs from the daemon's, which is none, does.
+ */
+static ssize_t break_off(struct vbd_exchange *exchange)
+{
+	const unsigned int timeout_s = 3600;
+
+	(void)MHD_set_connection_option(exchange->mhd, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s);
+	exchange->client->endpoint->run_again = true;
+	return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
 static ssize_t on_stream_read(void *arg, uint64_t offset, char *buf, size_t size)
 {
 	struct stream *stream = arg;
@@ -26,7 +40,7 @@ static ssize_t on_stream_read(void *arg, uint64_t offset, char *buf, size_t size
 	vbd_client_set_deadline(
 		stream->client, stream->client->endpoint->server->config.progress_timeout_ms *
 					(1 + got / VBD_PROGRESS_BYTES));
-	return got ? (ssize_t)got : MHD_CONTENT_READER_END_WITH_ERROR;
+	return got ? (ssize_t)got : break_off(stream->client->exchange);
 }
 
 static void on_stream_free(void *arg)
@@ -73,7 +87,7 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 
 	(void)offset;
 	if (exchange->gone)
-		return MHD_CONTENT_READER_END_WITH_ERROR;
+		return break_off(exchange);
 	got = feed->feed.read(feed->feed.arg, buf, size);
 	if (got == VBD_FEED_OVER)
 		return MHD_CONTENT_READER_END_OF_STREAM;
@@ -84,7 +98,7 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 	}
 	if (server->stopping)
 		return MHD_CONTENT_READER_END_OF_STREAM;
-	return vbd_exchange_rest(exchange) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
+	return vbd_exchange_rest(exchange) ? 0 : break_off(exchange);
 }
 
 static void on_feed_free(void *arg)

@@ -234,3 +234,15 @@ withServer("a key whose client left can be used again", {}, async (server) => {
 	assert.equal(answer.status, 400);
 	assert.equal((await server.request("POST", "/v1/kick", { headers, ...length("") })).status, 201);
 });
+
+withServer("a follower that leaves is closed, also beside an older idle connection", {}, async (server) => {
+	const idle = await server.connect();
+	idle.send(PING);
+	assert.equal((await idle.answer()).status, 200);
+	const followers = await Promise.all(Array.from({ length: 10 }, () => server.connect()));
+	for (const follower of followers) follower.send(head("GET", "/v1/feed"));
+	await server.until((stats) => stats.feeds === 10);
+	for (const follower of followers) follower.destroy();
+	await server.until((stats) => stats.feeds === 0 && stats.connections_open === 2);
+	idle.destroy();
+});

@@ -43,10 +43,11 @@ static void get_stats(struct vbd_request *req)
 	const struct vbd_server_stats *stats = vbd_server_stats(test.server);
 
 	vbd_reply_json(req, 200,
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parked",
-			(json_int_t)stats->parked, "left", (json_int_t)test.left, "echoes",
-			(json_int_t)test.echoes, "too_slow", (json_int_t)stats->too_slow,
-			"connections_open", (json_int_t)stats->connections_open, "sunk_bytes",
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parked",
+			(json_int_t)stats->parked, "feeds", (json_int_t)stats->feeds, "left",
+			(json_int_t)test.left, "echoes", (json_int_t)test.echoes, "too_slow",
+			(json_int_t)stats->too_slow, "connections_open",
+			(json_int_t)stats->connections_open, "sunk_bytes",
 			(json_int_t)test.sunk_bytes, "sinks_closed",
 			(json_int_t)test.sinks_closed));
 }
