@@ -49,6 +49,7 @@ static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int u
 	server.dispatch.context = api;
 	server.dispatch.on_refused = on_refused;
 	server.dispatch.auth = (struct vbd_auth_rules){
+		.callers = &api->daemon->callers,
 		.control_token = *config->control_token ? config->control_token : NULL,
 		.read_token = *config->read_token ? config->read_token : NULL,
 		.allowed_hosts = api->allowed_hosts,

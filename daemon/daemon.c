@@ -64,6 +64,7 @@ enum vbd_status vbd_daemon_create(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the daemon");
 	daemon->config = config;
 	daemon->started_ns = vbd_clock_mono_ns();
+	vbd_callers_init(&daemon->callers);
 	daemon->connection_left = vbd_windows_connection_left;
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	vbd_list_init(&daemon->device_watches);

@@ -7,9 +7,9 @@
 #ifndef VBD_API_HTTP_AUTH_H
 #define VBD_API_HTTP_AUTH_H
 
-#include "api/http/role.h"
 #include "base/attr.h"
 #include "base/error.h"
+#include "daemon/core/caller.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 
 /* The configured tokens and trusted hosts. All strings outlive the server. */
 struct vbd_auth_rules {
+	struct vbd_callers *callers;	  /* NULL: requests have no caller, in tests */
 	const char *control_token;	  /* NULL: none */
 	const char *read_token;		  /* NULL: none */
 	const char *const *allowed_hosts; /* besides those of the loopback, without port */

@@ -93,6 +93,13 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 	if (req->role < needed)
 		return vbd_error_set(err, VBD_E_FORBIDDEN, "%s needs the role %s; this is %s",
 			req->path, vbd_role_name(needed), vbd_role_name(req->role));
+	if (dispatch->config.auth.callers) {
+		req->caller =
+			vbd_callers_get(dispatch->config.auth.callers, vbd_role_name(req->role));
+		if (!req->caller)
+			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the caller");
+		req->caller->role = req->role;
+	}
 	return VBD_OK;
 }
 
@@ -178,6 +185,18 @@ static enum vbd_status check_form(
 	return status;
 }
 
+static void handle(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	void (*handler)(struct vbd_request *req))
+{
+	struct vbd_callers *callers = dispatch->config.auth.callers;
+
+	if (callers)
+		callers->current = req->caller;
+	handler(req);
+	if (callers)
+		callers->current = NULL;
+}
+
 void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *method,
 	char *target, const struct vbd_auth_peer *peer)
 {
@@ -215,7 +234,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 		return;
 	}
 	if (req->route->open)
-		req->route->open(req);
+		handle(dispatch, req, req->route->open);
 }
 
 /* --- the body -------------------------------------------------------------------------------- */
@@ -313,7 +332,7 @@ void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req)
 	}
 	if (!claim_key(dispatch, req))
 		return;
-	req->route->handler(req);
+	handle(dispatch, req, req->route->handler);
 	if (req->reply.status || req->parked)
 		return;
 	vbd_log(VBD_LOG_ERROR, req->path, "the handler of %s left without an answer",

@@ -6,6 +6,7 @@
 #include "api/http/problem.h"
 #include "api/json/decode.h"
 #include "api/json/utf8.h"
+#include "daemon/core/caller.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -320,4 +321,6 @@ void vbd_request_fini(struct vbd_request *req)
 	free(req->body);
 	req->body = NULL;
 	vbd_reply_fini(&req->reply);
+	vbd_caller_unref(req->caller);
+	req->caller = NULL;
 }

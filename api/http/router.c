@@ -13,17 +13,6 @@ static const char *const method_names[] = {
 	[VBD_METHOD_OTHER] = "OTHER",
 };
 
-static const char *const role_names[] = {
-	[VBD_ROLE_NONE] = "none",
-	[VBD_ROLE_READ] = "read",
-	[VBD_ROLE_CONTROL] = "control",
-};
-
-const char *vbd_role_name(enum vbd_role role)
-{
-	return role_names[role];
-}
-
 enum vbd_method vbd_method_parse(const char *name)
 {
 	if (strcmp(name, "HEAD") == 0)

@@ -60,7 +60,7 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	vbd_put_text_or_null(
 		&out, "shm_name", buffer->state == VBD_BUFFER_REGISTERING ? "" : mem->shm_name);
 	/* The role "read" must not get address and rkey: a peer needs no more to use the memory. */
-	if (req->role == VBD_ROLE_CONTROL)
+	if (vbd_role_sees_memory(req->role))
 		put_remote(&out, buffer);
 	vbd_put_time(&out, "created_at", buffer->object.created_ns);
 	vbd_put_u64(&out, "user_count", buffer->users);

@@ -300,7 +300,7 @@ json_t *vbd_encode_connection(const struct vbd_connection *connection, enum vbd_
 	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
 	vbd_put_end(&out, &conn->qp, connection->object.ended);
 	put_times(&out, conn);
-	if (role == VBD_ROLE_CONTROL)
+	if (vbd_role_sees_memory(role))
 		vbd_put(&out, "private_data", encode_private_data(conn));
 	return vbd_encode_end(&out);
 }

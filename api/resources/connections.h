@@ -7,7 +7,7 @@
 #ifndef VBD_API_RESOURCES_CONNECTIONS_H
 #define VBD_API_RESOURCES_CONNECTIONS_H
 
-#include "api/http/role.h"
+#include "daemon/config/role.h"
 #include "api/json/decode.h"
 #include "rdma/device/op.h"
 

@@ -92,7 +92,7 @@ static json_t *encode_qp_attr(const struct vbd_endpoint *endpoint, enum vbd_role
 	vbd_put_u64(&out, "lqpn", endpoint->qp.info.lqpn);
 	vbd_put_text(&out, "state", vbd_qp_state_name(endpoint->qp.info.state));
 	vbd_put_u64(&out, "sq_psn", params->psn);
-	if (role == VBD_ROLE_CONTROL)
+	if (vbd_role_sees_memory(role))
 		vbd_put_hex(&out, "qkey", params->qkey, 8);
 	vbd_put_u64(&out, "pkey_index", params->pkey_index);
 	vbd_put_u64(&out, "gid_index", (uint64_t)params->gid_index);
@@ -118,7 +118,7 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_endpoint_state_name(endpoint->state));
 	put_where(&out, endpoint);
-	if (role == VBD_ROLE_CONTROL)
+	if (vbd_role_sees_memory(role))
 		vbd_put(&out, "private_data", encode_reply(endpoint));
 	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
 	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);

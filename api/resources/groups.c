@@ -36,9 +36,9 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
 	vbd_put_u64_or_null(&out, "mlid", group->known, group->path.dlid);
 	vbd_put_u64_or_null(&out, "sl", group->known, group->path.sl);
-	if (req->role == VBD_ROLE_CONTROL && group->known)
+	if (vbd_role_sees_memory(req->role) && group->known)
 		vbd_put_hex(&out, "qkey", group->qkey, 8);
-	else if (req->role == VBD_ROLE_CONTROL)
+	else if (vbd_role_sees_memory(req->role))
 		vbd_put_null(&out, "qkey");
 	vbd_put_u64(&out, "user_count", group->users);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);

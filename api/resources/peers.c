@@ -77,7 +77,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	vbd_put_u64_or_null(&out, "message_seq", record->message != 0, record->message);
 	vbd_put_u64_or_null(&out, "qpn", peer->known, peer->qpn);
 	vbd_put(&out, "path", encode_path(peer));
-	if (req->role == VBD_ROLE_CONTROL)
+	if (vbd_role_sees_memory(req->role))
 		put_secrets(&out, peer);
 	vbd_put_u64(&out, "user_count", record->users);
 	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);

@@ -20,7 +20,7 @@ static enum vbd_status check_shown(
 
 	if (!value)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, pointer,
-			"%s is missing: the peer's verbsd shows it to the role control only",
+			"%s is missing: the peer's verbsd does not show it to the role read",
 			pointer);
 	if (json_is_null(value))
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, pointer,

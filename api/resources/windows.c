@@ -49,7 +49,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "size_bytes", range->length_bytes);
 	vbd_put(&out, "access", vbd_encode_access(range->access));
 	/* As for a buffer, the role "read" must not get address and rkey. */
-	if (req->role == VBD_ROLE_CONTROL)
+	if (vbd_role_sees_memory(req->role))
 		put_remote(&out, record);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	vbd_put_time(&out, "created_at", record->object.created_ns);

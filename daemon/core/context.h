@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "daemon/config/config.h"
+#include "daemon/core/caller.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/loop.h"
@@ -58,6 +59,7 @@ struct vbd_daemon {
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */
 #undef VBD_KIND_REGISTRY
+	struct vbd_callers callers;
 	char server_id[17]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;

@@ -56,9 +56,9 @@ export function useStats() {
 	return useItem("stats", "");
 }
 
-/** useMay - whether this page has the role control */
+/** useMay - whether this page may make objects and act on them */
 export function useMay() {
-	return useStore().index?.role === "control";
+	return ["operate", "control"].includes(useStore().index?.role);
 }
 
 export function useRoute() {

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/caller.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void vbd_callers_init(struct vbd_callers *callers)
+{
+	*callers = (struct vbd_callers){0};
+}
+
+/* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
+static struct vbd_caller *find(struct vbd_callers *callers, const char *name)
+{
+	struct vbd_caller *caller;
+
+	HASH_FIND(by_name, callers->by_name, name, strlen(name), caller);
+	return caller;
+}
+
+static bool insert(struct vbd_callers *callers, struct vbd_caller *caller)
+{
+	HASH_ADD_KEYPTR(by_name, callers->by_name, caller->name, strlen(caller->name), caller);
+	return caller->by_name.tbl != NULL;
+}
+/* NOLINTEND(readability-function-size) */
+
+struct vbd_caller *vbd_callers_get(struct vbd_callers *callers, const char *name)
+{
+	struct vbd_caller *caller = find(callers, name);
+
+	if (caller)
+		return vbd_caller_ref(caller);
+	caller = calloc(1, sizeof(*caller));
+	if (!caller)
+		return NULL;
+	(void)snprintf(caller->name, sizeof(caller->name), "%s", name);
+	caller->refs = 1;
+	caller->callers = callers;
+	if (insert(callers, caller))
+		return caller;
+	free(caller);
+	return NULL;
+}
+
+struct vbd_caller *vbd_caller_ref(struct vbd_caller *caller)
+{
+	if (caller)
+		caller->refs++;
+	return caller;
+}
+
+void vbd_caller_unref(struct vbd_caller *caller)
+{
+	if (!caller || --caller->refs)
+		return;
+	HASH_DELETE(by_name, caller->callers->by_name, caller);
+	free(caller);
+}
+
+bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *owner)
+{
+	return !caller || !owner || caller == owner || caller->role == VBD_ROLE_READ ||
+	       caller->role == VBD_ROLE_CONTROL;
+}

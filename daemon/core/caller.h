@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Callers: those who send requests, by name. An object belongs to the caller that made it. A caller
+ * lives as long as something refers to it: the configuration, a request, an object. So a name that
+ * leaves the configuration and comes back has its objects again.
+ *
+ * Control thread; never blocks.
+ */
+#ifndef VBD_DAEMON_CORE_CALLER_H
+#define VBD_DAEMON_CORE_CALLER_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "daemon/config/role.h"
+#include "daemon/core/registry.h"
+
+struct vbd_callers;
+
+struct vbd_caller {
+	char name[VBD_NAME_BYTES];
+	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
+	uint32_t refs;
+	struct vbd_callers *callers;
+	UT_hash_handle by_name;
+};
+
+/* All callers that something refers to. */
+struct vbd_callers {
+	struct vbd_caller *by_name;
+	/* The caller whose request is being handled, and who owns the objects that it makes. NULL
+	 * outside of handlers. Only api/http/dispatch.c sets this. */
+	struct vbd_caller *current;
+};
+
+/** vbd_callers_init - no callers */
+void vbd_callers_init(struct vbd_callers *callers);
+
+/**
+ * vbd_callers_get - the caller of a name, made with VBD_ROLE_NONE if there is none yet
+ * @name: at most VBD_NAME_BYTES - 1 bytes
+ *
+ * Returns a reference; NULL without memory.
+ */
+struct vbd_caller *vbd_callers_get(struct vbd_callers *callers, const char *name);
+
+/** vbd_caller_ref - take a reference; @caller may be NULL. Returns @caller. */
+struct vbd_caller *vbd_caller_ref(struct vbd_caller *caller);
+
+/** vbd_caller_unref - return a reference; the last one frees the caller; @caller may be NULL */
+void vbd_caller_unref(struct vbd_caller *caller);
+
+/**
+ * vbd_caller_sees - whether a caller may know of what belongs to another one
+ * @caller: NULL for the daemon itself, which sees everything
+ * @owner:  NULL for what the daemon has made, which everybody sees
+ *
+ * This is the only place that decides it: a caller of the role "operate" sees what is its own.
+ */
+bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *owner);
+
+#endif
