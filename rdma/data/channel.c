@@ -84,6 +84,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	channel->cq = cq;
 	channel->worker = cq->worker;
 	vbd_list_init(&channel->srq_link);
+	vbd_list_init(&channel->purge_link);
 	vbd_list_init(&channel->transfers);
 	vbd_list_init(&channel->receives);
 	if (!vbd_channel_table_reserve(

@@ -176,7 +176,9 @@ struct vbd_channel {
 	bool broken;   /* a completion failed, nothing more is posted */
 	bool notified; /* control has error_notification */
 	bool draining;
-	bool gone; /* the drain command has gone back */
+	bool gone;		    /* the drain command has gone back */
+	struct vbd_link purge_link; /* the CQ's list */
+	uint64_t purged_at; /* with this many completions of the CQ, those of this channel are in */
 
 	/* the worker writes before it sends error_notification; control reads after */
 	struct vbd_error first_error;

@@ -144,13 +144,15 @@ static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
 	vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
 }
 
-static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq);
-
+/* The QP is destroyed: all of its completions are in the CQ now, which holds no more than its
+ * capacity. Other QPs may add completions as fast as the worker takes them. */
 static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
 {
-	/* The QP is destroyed: all of its completions are in the CQ now. */
-	poll_dry(worker, channel->cq);
-	vbd_channel_abandon(channel);
+	struct vbd_cq *cq = channel->cq;
+
+	channel->purged_at = vbd_counter_get(&cq->completions) + cq->capacity_cqe;
+	vbd_list_append(&cq->purges, &channel->purge_link);
+	activate(worker, cq);
 }
 
 static void release_recv(struct vbd_recv_slot *slot)
@@ -315,10 +317,18 @@ static bool poll_once(struct vbd_worker *worker, struct vbd_cq *cq)
 	return true;
 }
 
-static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq)
+/* End the purges whose completions are all taken. @dry: the CQ was found empty. */
+static void end_purges(struct vbd_cq *cq, bool dry)
 {
-	while (poll_once(worker, cq))
-		;
+	vbd_list_for_each (link, &cq->purges) {
+		struct vbd_channel *channel =
+			VBD_CONTAINER_OF(link, struct vbd_channel, purge_link);
+
+		if (!dry && vbd_counter_get(&cq->completions) < channel->purged_at)
+			continue;
+		vbd_list_remove(link);
+		vbd_channel_abandon(channel);
+	}
 }
 
 /*
@@ -327,7 +337,10 @@ static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq)
  */
 static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 {
-	if (poll_once(worker, cq))
+	bool any = poll_once(worker, cq);
+
+	end_purges(cq, !any);
+	if (any)
 		return true;
 	/* A CQ that can't be armed would never wake the worker: poll it until it can. */
 	if (vbd_pv_arm_cq(cq->cq, NULL) != VBD_OK)

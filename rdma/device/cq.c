@@ -18,6 +18,7 @@ enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd
 		depth_cqe = device->attr.max_cqe;
 	vbd_list_init(&cq->link);
 	vbd_list_init(&cq->active_link);
+	vbd_list_init(&cq->purges);
 	cq->id = id;
 	cq->worker = worker;
 	status = vbd_pv_create_comp_channel(device->context, &cq->comp_channel, err);

@@ -44,6 +44,7 @@ struct vbd_cq {
 	uint16_t moderation_count, moderation_period_us; /* 0: an event for each completion */
 	/* worker */
 	struct vbd_link active_link; /* on the worker's list while it is polled; else it is armed */
+	struct vbd_link purges;	     /* of struct vbd_channel: QPs that are destroyed */
 	/* the worker writes, any thread reads */
 	struct vbd_counter outstanding;
 	struct vbd_counter high_water;
