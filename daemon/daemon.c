@@ -68,6 +68,7 @@ enum vbd_status vbd_daemon_create(
 	daemon->connection_left = vbd_windows_connection_left;
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	vbd_list_init(&daemon->device_watches);
+	vbd_list_init(&daemon->kept_inboxes);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
 	if (!status)

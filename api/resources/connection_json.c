@@ -192,6 +192,7 @@ static json_t *encode_inbox(const struct vbd_connection *connection)
 	vbd_put_u64(&out, "messages", connection->inbox.count);
 	vbd_put_u64(&out, "capacity",
 		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
+	vbd_put_u64(&out, "dropped", connection->inbox.dropped);
 	return vbd_encode_end(&out);
 }
 

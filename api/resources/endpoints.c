@@ -49,6 +49,7 @@ static json_t *encode_inbox(const struct vbd_endpoint_record *record)
 	vbd_put_u64(&out, "messages", record->inbox.count);
 	vbd_put_u64(&out, "capacity",
 		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
+	vbd_put_u64(&out, "dropped", record->inbox.dropped);
 	return vbd_encode_end(&out);
 }
 

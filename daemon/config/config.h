@@ -25,13 +25,14 @@
 
 /* X(name, default, min, max): records that are kept, the oldest go first. In a file the names are
  * keys below `records:`. */
-#define VBD_RECORDS_MAP(X)                                                  \
-	X(connections, "1000", 0, 1000000) /* of ended connections, etc. */ \
-	X(transfers, "1000", 0, 1000000)                                    \
-	X(batches, "100", 0, 1000000)                                       \
-	X(probes, "100", 0, 1000000)                                        \
-	X(benchmarks, "100", 0, 1000000)                                    \
-	X(events, "16384", 16, 16777216) /* memory is taken at the start */
+#define VBD_RECORDS_MAP(X)                                                    \
+	X(connections, "1000", 0, 1000000) /* of ended connections, etc. */   \
+	X(transfers, "1000", 0, 1000000)                                      \
+	X(batches, "100", 0, 1000000)                                         \
+	X(probes, "100", 0, 1000000)                                          \
+	X(benchmarks, "100", 0, 1000000)                                      \
+	X(messages_bytes, "67108864", 0, VBD_TIB) /* unread, of what ended */ \
+	X(events, "16384", 16, 16777216)	  /* memory is taken at the start */
 
 /* X(name, default, min, max): upper limits; a request that would exceed one is refused. In
  * a file the names are keys below `limits:`. */
@@ -41,7 +42,7 @@
 	X(buffers, "4096", 1, 1000000)                                               \
 	X(buffer_size_bytes, "17179869184", 4096, VBD_TIB)    /* of one buffer */    \
 	X(buffers_bytes, "68719476736", 4096, 1024 * VBD_TIB) /* of all buffers */   \
-	/* memory of all receives, and thereby of the inboxes */                     \
+	/* memory of all receives, and thereby of the inboxes of open connections */ \
 	X(receives_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
 	X(transfers, "10000", 1, 1000000) /* not ended */                            \
 	X(pds, "1024", 1, 1000000)                                                   \

@@ -4,11 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char no_memory[] = "no memory";
+
 void vbd_inbox_init(
 	struct vbd_inbox *inbox, struct vbd_object *object, enum vbd_event_type lost_event)
 {
 	*inbox = (struct vbd_inbox){.object = object, .lost_event = lost_event};
 	vbd_list_init(&inbox->messages);
+	vbd_list_init(&inbox->kept_link);
+}
+
+static struct vbd_daemon *daemon_of(const struct vbd_inbox *inbox)
+{
+	return inbox->object->registry->daemon;
+}
+
+/* Count messages that are gone although no client deleted them, and say why. */
+static void lose(struct vbd_inbox *inbox, uint64_t count, const char *why)
+{
+	if (!count)
+		return;
+	inbox->dropped += count;
+	daemon_of(inbox)->messages_dropped += count;
+	vbd_object_log(inbox->object, inbox->lost_event, VBD_SEVERITY_WARNING, VBD_OK,
+		"%llu unread messages were dropped: %s", (unsigned long long)count, why);
+	vbd_object_counted(inbox->object);
 }
 
 /* Returns false without memory to record the message. */
@@ -36,9 +56,9 @@ static void on_message(void *reader, struct vbd_recv_slot *slot)
 	struct vbd_inbox *inbox = reader;
 
 	if (!add(inbox, slot)) {
-		vbd_object_log(inbox->object, inbox->lost_event, VBD_SEVERITY_ERROR, VBD_OK,
-			"message %llu is lost: no memory", (unsigned long long)inbox->last_seq);
+		lose(inbox, 1, no_memory);
 		vbd_qp_release_message(inbox->qp, slot);
+		return;
 	}
 	vbd_object_counted(inbox->object);
 }
@@ -61,31 +81,103 @@ uint64_t vbd_inbox_newest(const struct vbd_inbox *inbox)
 	return VBD_CONTAINER_OF(inbox->messages.prev, struct vbd_message, link)->seq;
 }
 
+/* The memory that a copied message takes. */
+static uint64_t kept_bytes(const struct vbd_message *message)
+{
+	return sizeof(*message) + message->received.length_bytes;
+}
+
 static void free_message(struct vbd_inbox *inbox, struct vbd_message *message)
 {
 	vbd_list_remove(&message->link);
 	inbox->count--;
+	if (message->copy)
+		daemon_of(inbox)->kept_messages_bytes -= kept_bytes(message);
+	if (vbd_list_empty(&inbox->messages))
+		vbd_list_remove(&inbox->kept_link);
 	free(message->copy);
 	free(message);
+}
+
+/* Free the oldest messages until the daemon keeps at most @bytes, or the inbox is empty. */
+static void drop_oldest(struct vbd_inbox *inbox, uint64_t bytes)
+{
+	uint32_t before = inbox->count;
+
+	vbd_list_for_each (link, &inbox->messages) {
+		if (daemon_of(inbox)->kept_messages_bytes <= bytes)
+			break;
+		free_message(inbox, VBD_CONTAINER_OF(link, struct vbd_message, link));
+	}
+	lose(inbox, before - inbox->count, "newer ones needed records.messages_bytes");
+}
+
+/* Make room for @bytes, which are at most records.messages_bytes. */
+static void make_room(struct vbd_daemon *daemon, uint64_t bytes)
+{
+	uint64_t others_bytes = daemon->config->records.messages_bytes - bytes;
+
+	while (daemon->kept_messages_bytes > others_bytes)
+		drop_oldest(VBD_LIST_FIRST(&daemon->kept_inboxes, struct vbd_inbox, kept_link),
+			others_bytes);
+}
+
+/* Free all but the newest messages that have room together. Returns the memory that these need. */
+static uint64_t trim(struct vbd_inbox *inbox)
+{
+	uint64_t limit_bytes = daemon_of(inbox)->config->records.messages_bytes;
+	struct vbd_link *link = inbox->messages.prev;
+	uint32_t before = inbox->count;
+	uint64_t bytes = 0;
+
+	for (; link != &inbox->messages; link = link->prev) {
+		uint64_t more = kept_bytes(VBD_CONTAINER_OF(link, struct vbd_message, link));
+
+		if (more > limit_bytes - bytes)
+			break;
+		bytes += more;
+	}
+	while (link != &inbox->messages) {
+		struct vbd_link *older = link->prev;
+
+		free_message(inbox, VBD_CONTAINER_OF(link, struct vbd_message, link));
+		link = older;
+	}
+	lose(inbox, before - inbox->count, "all have no room in records.messages_bytes");
+	return bytes;
+}
+
+static bool copy_message(struct vbd_inbox *inbox, struct vbd_message *message)
+{
+	size_t len = message->received.length_bytes;
+
+	message->copy = malloc(len ? len : 1);
+	if (!message->copy)
+		return false;
+	memcpy(message->copy, vbd_channel_recv_data(message->slot), len);
+	message->slot = NULL;
+	daemon_of(inbox)->kept_messages_bytes += kept_bytes(message);
+	return true;
 }
 
 static void copy_messages(void *reader)
 {
 	struct vbd_inbox *inbox = reader;
+	struct vbd_daemon *daemon = daemon_of(inbox);
+	uint64_t lost = 0;
 
+	make_room(daemon, trim(inbox));
 	vbd_list_for_each (link, &inbox->messages) {
 		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
 
-		message->copy =
-			malloc(message->received.length_bytes ? message->received.length_bytes : 1);
-		if (!message->copy) {
-			free_message(inbox, message);
+		if (copy_message(inbox, message))
 			continue;
-		}
-		memcpy(message->copy, vbd_channel_recv_data(message->slot),
-			message->received.length_bytes);
-		message->slot = NULL;
+		free_message(inbox, message);
+		lost++;
 	}
+	if (!vbd_list_empty(&inbox->messages))
+		vbd_list_append(&daemon->kept_inboxes, &inbox->kept_link);
+	lose(inbox, lost, no_memory);
 }
 
 void vbd_inbox_attach(struct vbd_inbox *inbox, struct vbd_qp *qp)

@@ -33,13 +33,16 @@ struct vbd_inbox {
 	struct vbd_link messages; /* of struct vbd_message, the oldest first */
 	uint32_t count;
 	uint64_t last_seq;	   /* 0 before the first */
+	uint64_t dropped;	   /* messages that no client deleted, and that are gone */
+	struct vbd_link kept_link; /* in the daemon's kept_inboxes */
 	struct vbd_object *object; /* the owner */
 	enum vbd_event_type lost_event;
 	struct vbd_qp *qp;
 };
 
-/** vbd_inbox_init - an empty inbox of @object. A message that finds no memory is lost, which the
- * event log records as @lost_event. */
+/** vbd_inbox_init - an empty inbox of @object. Messages that find no memory, or no room in
+ * records.messages_bytes after the QP was destroyed, are lost, which the event log records as
+ * @lost_event. */
 void vbd_inbox_init(
 	struct vbd_inbox *inbox, struct vbd_object *object, enum vbd_event_type lost_event);
 

@@ -87,6 +87,10 @@ struct vbd_daemon {
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
 	uint64_t qp_receives_bytes; /* memory of the receives of connections and endpoints */
+	/* Unread messages of ended connections and endpoints. */
+	struct vbd_link kept_inboxes; /* of struct vbd_inbox, the oldest end first */
+	uint64_t kept_messages_bytes;
+	uint64_t messages_dropped; /* of any inbox, to make room or for lack of memory */
 	struct vbd_registry registries[VBD_KIND_COUNT]; /* by kind; unused for a kind without one */
 };
 

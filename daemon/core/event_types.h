@@ -127,7 +127,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_CONNECTION_ASYNC_EVENT, "connection_async_event", VBD_EVENT_DATA_ASYNC_OF_QP, \
 		"The device reported an event of a connection's queue pair") \
 	X(VBD_EVENT_CONNECTION_MESSAGE_DROPPED, "connection_message_dropped", VBD_EVENT_DATA_STATE, \
-		"A received message was lost because the daemon had no memory") \
+		"Received messages were lost, for lack of memory or of room under records.messages_bytes") \
 	X(VBD_EVENT_CONNECTION_ESTABLISHED, "connection_established", VBD_EVENT_DATA_STATE, \
 		"A connection is established") \
 	X(VBD_EVENT_CONNECTION_ENDED, "connection_ended", VBD_EVENT_DATA_STATE_CODE, \
@@ -139,7 +139,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_UD_ENDPOINT_RESOLVED, "ud_endpoint_resolved", VBD_EVENT_DATA_STATE_CODE, \
 		"A peer asked for the queue pair number of a datagram endpoint") \
 	X(VBD_EVENT_UD_ENDPOINT_MESSAGE_DROPPED, "ud_endpoint_message_dropped", VBD_EVENT_DATA_STATE, \
-		"A received datagram was lost because the daemon had no memory") \
+		"Received datagrams were lost, for lack of memory or of room under records.messages_bytes") \
 	X(VBD_EVENT_UD_ENDPOINT_STATE_CHANGED, "ud_endpoint_state_changed", VBD_EVENT_DATA_STATE, \
 		"A datagram endpoint changed its state in another way") \
 	X(VBD_EVENT_UD_ENDPOINT_ENDED, "ud_endpoint_ended", VBD_EVENT_DATA_STATE_CODE, \

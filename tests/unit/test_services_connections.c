@@ -555,6 +555,71 @@ static void test_services_connections__messages_outlive_their_connection(void **
 	vbd_watch_remove(&watcher.watch);
 }
 
+/* Connect, send @texts, and end the connection; nobody reads the messages. */
+static struct vbd_connection *send_and_leave(struct svc *svc, struct vbd_listener *listener,
+	const char *const *texts, unsigned int count)
+{
+	struct svc_pair pair = svc_pair(svc, listener);
+
+	for (unsigned int i = 0; i < count; i++)
+		send_text(svc, pair.active, texts[i]);
+	SVC_UNTIL(svc, pair.passive->inbox.count == count);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	return pair.passive;
+}
+
+static void test_services_connections__unread_messages_of_ended_ones_are_limited(void **state)
+{
+	static const char *const texts[] = {"one", "two", "three"};
+	const uint64_t limit_bytes = 7 * (sizeof(struct vbd_message) + 8);
+	struct svc *svc = *state;
+	struct vbd_connection *ended[10];
+	struct vbd_listener *listener;
+	unsigned int kept = 0;
+
+	svc->config.records.messages_bytes = limit_bytes;
+	svc_restart(svc);
+	listener = svc_listen(svc, NULL);
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(ended); i++) {
+		ended[i] = send_and_leave(svc, listener, texts, VBD_ARRAY_LEN(texts));
+		assert_true(svc->daemon->kept_messages_bytes > 0);
+		assert_true(svc->daemon->kept_messages_bytes <= limit_bytes);
+	}
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(ended); i++)
+		kept += ended[i]->inbox.count;
+	assert_int_equal(kept, 7);
+	assert_int_equal(ended[6]->inbox.count, 0);
+	assert_int_equal(ended[6]->inbox.dropped, 3);
+	assert_int_equal(ended[7]->inbox.count, 1);
+	assert_memory_equal(vbd_message_data(message_at(ended[7], 0)), "three", 5);
+	assert_int_equal(ended[9]->inbox.count, 3);
+	assert_int_equal(svc->daemon->messages_dropped, 30 - 7);
+	assert_true(svc_count_events(svc, VBD_EVENT_CONNECTION_MESSAGE_DROPPED) > 0);
+	/* Messages that are read, and records that are deleted, make room. */
+	assert_int_equal(vbd_connection_delete_messages(ended[9], 3, &svc->err), VBD_OK);
+	vbd_object_delete(&ended[8]->object);
+	vbd_object_delete(&ended[7]->object);
+	svc_turn(svc);
+	assert_int_equal(svc->daemon->kept_messages_bytes, 0);
+	assert_true(vbd_list_empty(&svc->daemon->kept_inboxes));
+}
+
+static void test_services_connections__of_too_many_messages_the_newest_stay(void **state)
+{
+	static const char *const texts[] = {"one", "two", "three"};
+	struct svc *svc = *state;
+	struct vbd_connection *connection;
+
+	svc->config.records.messages_bytes = sizeof(struct vbd_message) + 5;
+	svc_restart(svc);
+	connection = send_and_leave(svc, svc_listen(svc, NULL), texts, VBD_ARRAY_LEN(texts));
+	assert_int_equal(connection->inbox.count, 1);
+	assert_int_equal(connection->inbox.dropped, 2);
+	assert_int_equal(message_at(connection, 0)->seq, 3);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_MESSAGE_DROPPED), 1);
+}
+
 static void test_services_connections__a_full_inbox_holds_the_sender_back(void **state)
 {
 	struct svc *svc = *state;
@@ -615,6 +680,38 @@ static void test_services_connections__what_it_moved_stays_in_the_totals(void **
 	assert_int_equal(totals.ops[VBD_OP_RECV].bytes, 12);
 }
 
+/* Two echoes send each other a message for ever, so their CQ always has completions. */
+static void bounce(struct svc *svc, struct vbd_listener *listener)
+{
+	struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct vbd_connection *connection;
+
+	spec.params.qp.service = VBD_SERVICE_ECHO;
+	connection = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, connection->conn->state == VBD_CONN_ESTABLISHED);
+	send_text(svc, connection, "ball");
+}
+
+static void test_services_connections__a_forced_end_waits_for_no_traffic_of_others(void **state)
+{
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct svc *svc = *state;
+	struct vbd_listener *echo;
+	struct svc_pair pair;
+
+	svc->config.drain_timeout_ms = 20;
+	svc_restart(svc);
+	spec.params.qp.service = VBD_SERVICE_ECHO;
+	echo = svc_listen(svc, &spec);
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	bounce(svc, echo);
+	fake_flushes_withheld(true);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	fake_flushes_withheld(false);
+	assert_int_equal(fake_live().cqs, 1);
+}
+
 /* Devices. */
 
 static void test_services_connections__a_removed_device_ends_them(void **state)
@@ -672,10 +769,13 @@ int main(void)
 		TEST(deleting_an_ended_one_frees_the_record),
 		TEST(the_history_keeps_the_newest),
 		TEST(messages_outlive_their_connection),
+		TEST(unread_messages_of_ended_ones_are_limited),
+		TEST(of_too_many_messages_the_newest_stay),
 		TEST(a_full_inbox_holds_the_sender_back),
 		TEST(only_what_came_can_be_deleted),
 		TEST(what_it_moved_stays_in_the_totals),
 		TEST(bytes_are_counted_either_way),
+		TEST(a_forced_end_waits_for_no_traffic_of_others),
 		TEST(a_removed_device_ends_them),
 	};
 

@@ -148,6 +148,41 @@ static void test_services_endpoints__two_ask_and_talk(void **state)
 	assert_newest(there, "hello");
 }
 
+static void test_services_endpoints__unread_datagrams_of_ended_ones_are_limited(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *there, *here, *bystander;
+	struct vbd_peer_record *peer;
+
+	svc->config.records.messages_bytes = sizeof(struct vbd_message) + 5;
+	svc_restart(svc);
+	there = endpoint(svc, PORT);
+	here = endpoint(svc, 0);
+	peer = asked(svc, here);
+	(void)say(svc, here, peer, NULL, "one");
+	(void)say(svc, here, peer, NULL, "three");
+	SVC_UNTIL(svc, there->inbox.count == 2);
+	fake_qp_async(there->endpoint->qp.ibv_qp, IBV_EVENT_QP_FATAL);
+	SVC_UNTIL(svc, there->object.ended);
+	assert_int_equal(there->inbox.count, 1);
+	assert_newest(there, "three");
+	assert_int_equal(there->inbox.dropped, 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_ENDPOINT_MESSAGE_DROPPED), 1);
+	assert_int_equal(svc->daemon->kept_messages_bytes, svc->config.records.messages_bytes);
+
+	/* A newer end needs the room, whichever endpoint it is of. */
+	bystander = endpoint(svc, PORT);
+	peer = asked(svc, here);
+	(void)say(svc, here, peer, NULL, "new");
+	SVC_UNTIL(svc, bystander->inbox.count == 1);
+	fake_qp_async(bystander->endpoint->qp.ibv_qp, IBV_EVENT_QP_FATAL);
+	SVC_UNTIL(svc, bystander->object.ended);
+	assert_newest(bystander, "new");
+	assert_int_equal(there->inbox.count, 0);
+	assert_int_equal(there->inbox.dropped, 2);
+	assert_int_equal(svc->daemon->messages_dropped, 2);
+}
+
 static void test_services_endpoints__a_message_names_its_sender(void **state)
 {
 	struct svc *svc = *state;
@@ -601,6 +636,7 @@ int main(void)
 		TEST(its_queue_pair_is_ud),
 		TEST(its_event_names_an_address_only_if_it_listens),
 		TEST(two_ask_and_talk),
+		TEST(unread_datagrams_of_ended_ones_are_limited),
 		TEST(a_message_names_its_sender),
 		TEST(a_wrong_qkey_breaks_nothing),
 		TEST(a_port_where_nobody_listens_rejects),

@@ -27,7 +27,7 @@ export const connection = (over = {}) => ({
     send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
     write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 },
   },
-  inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
+  inbox: { messages: 2, capacity: 16, dropped: 0 }, lost_packets: null, rtt: null,
   end_code: null, error: null, created_at: at(100), established_at: at(112),
   ended_at: null, service: 'inbox', qp: qpParams(), timeout_ms: 10000,
   private_data: null,
@@ -154,7 +154,7 @@ export const endpoint = (over = {}) => ({
   max_message_bytes: 1024,
   service: 'inbox', qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
     inline_bytes: 64, signal_every: 1, pd: null, cq: null },
-  cq: { id: 1, name: null }, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
+  cq: { id: 1, name: null }, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16, dropped: 0 },
   sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, end_code: null, error: null, created_at: at(8),
   ended_at: null, ...over,
 });
