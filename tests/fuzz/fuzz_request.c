@@ -56,8 +56,8 @@ static const struct vbd_transport transport = {
 static void say(struct vbd_request *req)
 {
 	vbd_reply_json(req, 200,
-		json_pack("{s:o, s:o}", "ref", vbd_json_text(req->ref), "wait",
-			json_integer(req->wait_s)));
+		json_pack("{s:o, s:o}", "ref", vbd_json_text(req->ref), "wait_ms",
+			json_integer((json_int_t)req->wait_ms)));
 }
 
 static const uint64_t items[] = {1, 2, 3, 5, 8};
