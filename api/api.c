@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
-#include "api/http/server.h"
 #include "api/resources/context.h"
 #include "api/routes.h"
 #include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Log one refusal a second at most: otherwise a client without a role could fill the bounded event
  * log. */
@@ -30,15 +30,16 @@ static void on_refused(void *context, const char *client, const struct vbd_error
 	api->refused_unlogged = 0;
 }
 
-static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int unix_fd)
+static struct vbd_server_config configure(
+	struct vbd_api *api, const struct vbd_server_socket *sockets, size_t count)
 {
 	const struct vbd_config *config = api->daemon->config;
 	struct vbd_server_config server = vbd_server_config_default();
 
 	for (size_t i = 0; i < config->allowed_hosts_count; i++)
 		api->allowed_hosts[i] = config->allowed_hosts[i];
-	server.tcp_fd = tcp_fd;
-	server.unix_fd = unix_fd;
+	memcpy(server.sockets, sockets, count * sizeof(sockets[0]));
+	server.sockets_count = count;
 	server.connections_max = (unsigned int)config->limits.http_connections;
 	server.parked_max = (unsigned int)config->limits.waiting_requests;
 	server.feeds_max = (unsigned int)config->limits.event_streams;
@@ -58,8 +59,8 @@ static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int u
 	return server;
 }
 
-enum vbd_status vbd_api_create(struct vbd_daemon *daemon, int tcp_fd, int unix_fd,
-	struct vbd_api **ret_api, struct vbd_error *err)
+enum vbd_status vbd_api_create(struct vbd_daemon *daemon, const struct vbd_server_socket *sockets,
+	size_t count, struct vbd_api **ret_api, struct vbd_error *err)
 {
 	struct vbd_api *api = calloc(1, sizeof(*api));
 	struct vbd_server_config config;
@@ -69,7 +70,7 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, int tcp_fd, int unix_f
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
 	api->router = vbd_routes();
-	config = configure(api, tcp_fd, unix_fd);
+	config = configure(api, sockets, count);
 	status = vbd_server_create(daemon->loop, &config, &api->server, err);
 	if (status != VBD_OK) {
 		free(api);

@@ -8,6 +8,7 @@
 #ifndef VBD_API_API_H
 #define VBD_API_API_H
 
+#include "api/http/server.h"
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/daemon.h"
@@ -16,13 +17,12 @@ struct vbd_api;
 
 /**
  * vbd_api_create - serve the daemon's API
- * @tcp_fd:  listening TCP socket, owned by the API on success; -1 for none
- * @unix_fd: listening unix socket, likewise
+ * @sockets: listening, owned by the API on success; @count: up to VBD_SERVER_SOCKETS_MAX
  *
  * The sockets come from api/http/listen.h or from the process that started the daemon.
  */
-enum vbd_status vbd_api_create(struct vbd_daemon *daemon, int tcp_fd, int unix_fd,
-	struct vbd_api **ret_api, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_api_create(struct vbd_daemon *daemon, const struct vbd_server_socket *sockets,
+	size_t count, struct vbd_api **ret_api, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_api_stop - accept no new clients, answer parked requests, call @stopped in a later turn

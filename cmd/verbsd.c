@@ -4,10 +4,9 @@
  * signal.
  */
 #include "api/api.h"
-#include "api/http/listen.h"
 #include "base/log.h"
+#include "cmd/verbsd_sockets.h"
 #include "daemon/config/config.h"
-#include "daemon/core/addr.h"
 #include "daemon/daemon.h"
 #include "daemon/sdnotify.h"
 
@@ -46,8 +45,8 @@ static const struct {
 	const char *key;
 	const char *help;
 } settings[] = {
-	{"listen", "ADDR:PORT", "listen",
-		"address to serve HTTP on (127.0.0.1:7480; empty: no TCP)"},
+	{"listen", "ADDR:PORT,...", "listen",
+		"addresses to serve on, by commas (127.0.0.1:7480; empty: no TCP)"},
 	{"unix-socket", "PATH", "unix_socket", "unix socket to serve HTTP on"},
 	{"control-token-file", "FILE", "control_token_file",
 		"file with the token of the role control"},
@@ -70,6 +69,7 @@ static void print_help(void)
 	print_option("config", "FILE", "read the configuration from a YAML file");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(settings); i++)
 		print_option(settings[i].option, settings[i].argument, settings[i].help);
+	print_option("insecure", "", "serve other hosts without TLS, in clear");
 	print_option("set", "KEY=VALUE", "set any key of the configuration file");
 	print_option("check-config", "", "check the configuration and exit");
 	print_option("dump-config", "", "print the configuration in force and exit");
@@ -84,12 +84,13 @@ static int usage_error(const char *text)
 	return EXIT_USAGE;
 }
 
-enum { OPT_CONFIG = 1000, OPT_SET, OPT_CHECK, OPT_DUMP, OPT_HELP, OPT_VERSION };
+enum { OPT_CONFIG = 1000, OPT_SET, OPT_INSECURE, OPT_CHECK, OPT_DUMP, OPT_HELP, OPT_VERSION };
 
 static void fill_long_options(struct option *options)
 {
 	static const struct option others[] = {
 		{"config", required_argument, NULL, OPT_CONFIG},
+		{"insecure", no_argument, NULL, OPT_INSECURE},
 		{"set", required_argument, NULL, OPT_SET},
 		{"check-config", no_argument, NULL, OPT_CHECK},
 		{"dump-config", no_argument, NULL, OPT_DUMP},
@@ -121,7 +122,7 @@ static enum vbd_status set_pair(struct vbd_config *config, const char *pair, str
 static int parse(
 	int argc, char **argv, struct vbd_config *config, struct options *options, bool only_config)
 {
-	struct option long_options[VBD_ARRAY_LEN(settings) + 7];
+	struct option long_options[VBD_ARRAY_LEN(settings) + 8];
 	struct vbd_error error = {0};
 	enum vbd_status status = VBD_OK;
 	int option;
@@ -145,6 +146,8 @@ static int parse(
 			options->check = true;
 		else if (option == OPT_DUMP)
 			options->dump = true;
+		else if (option == OPT_INSECURE)
+			config->insecure = true;
 		else if (!only_config && option == OPT_SET)
 			status = set_pair(config, optarg, &error);
 		else if (!only_config)
@@ -230,53 +233,16 @@ static enum vbd_status start_watchdog(struct program *program, struct vbd_error 
 	return status;
 }
 
-/* Uses the sockets that systemd passes, and opens the others as configured. */
-static enum vbd_status open_sockets(
-	const struct vbd_config *config, int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_sdnotify_sockets(ret_tcp_fd, ret_unix_fd, err);
-	struct sockaddr_storage addr = {0};
-	socklen_t addr_bytes = sizeof(addr);
-	char text[VBD_ADDR_TEXT_BYTES];
-
-	if (status)
-		return status;
-	if (*ret_tcp_fd >= 0) {
-		(void)getsockname(*ret_tcp_fd, (struct sockaddr *)&addr, &addr_bytes);
-		status = vbd_config_check_addr(config, (const struct sockaddr *)&addr, err);
-	} else if (config->listen_addr_bytes) {
-		status = vbd_listen_tcp(vbd_addr_format(&config->listen_addr, text),
-			vbd_addr_port(&config->listen_addr), ret_tcp_fd, err);
-	}
-	if (!status && *ret_unix_fd < 0 && config->unix_socket[0])
-		status = vbd_listen_unix(config->unix_socket, ret_unix_fd, err);
-	return status;
-}
-
 static enum vbd_status start_api(struct program *program, struct vbd_error *err)
 {
-	const struct vbd_config *config = &program->config;
-	enum vbd_status status;
-	int unix_fd = -1;
-	int tcp_fd = -1;
+	struct vbd_sockets sockets;
+	enum vbd_status status = vbd_sockets_open(&program->config, &sockets, err);
 
-	status = open_sockets(config, &tcp_fd, &unix_fd, err);
-	if (!status)
-		status = vbd_api_create(program->daemon, tcp_fd, unix_fd, &program->api, err);
-	if (status)
-		goto close_sockets;
-	if (tcp_fd >= 0)
-		vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s, port %u", config->listen,
-			vbd_listen_port(tcp_fd));
-	if (unix_fd >= 0)
-		vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s", config->unix_socket);
-	return VBD_OK;
-
-close_sockets:
-	if (tcp_fd >= 0)
-		(void)close(tcp_fd);
-	if (unix_fd >= 0)
-		(void)close(unix_fd);
+	if (status != VBD_OK)
+		return status;
+	status = vbd_api_create(program->daemon, sockets.items, sockets.count, &program->api, err);
+	if (status != VBD_OK)
+		vbd_sockets_close(&sockets);
 	return status;
 }
 
@@ -297,6 +263,16 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 	return status;
 }
 
+static void report_check(const struct vbd_config *config)
+{
+	const char *absent;
+	size_t next = 0;
+
+	while ((absent = vbd_sockets_absent(config, &next)))
+		(void)printf("warning: listen: no interface has the address of %s now\n", absent);
+	(void)puts("the configuration is fine");
+}
+
 int main(int argc, char **argv)
 {
 	struct program program = {0};
@@ -310,7 +286,7 @@ int main(int argc, char **argv)
 	if (options.dump)
 		vbd_config_dump(&program.config, stdout);
 	if (options.check)
-		(void)puts("the configuration is fine");
+		report_check(&program.config);
 	if (options.dump || options.check)
 		return EXIT_SUCCESS;
 	vbd_log_setup(program.config.log_level, program.config.log_format);

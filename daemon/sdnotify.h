@@ -10,6 +10,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "daemon/config/config.h"
 
 #include <stdint.h>
 
@@ -26,15 +27,20 @@ uint64_t vbd_sdnotify_watchdog_ms(void);
 /** vbd_sdnotify_alive - WATCHDOG=1 */
 void vbd_sdnotify_alive(void);
 
+/* Inherited listening sockets, non-blocking. */
+struct vbd_sdnotify_sockets {
+	int tcp_fds[VBD_LISTEN_MAX];
+	size_t tcp_count;
+	int unix_fd; /* -1: none */
+};
+
 /**
- * vbd_sdnotify_sockets - get the inherited listening sockets, non-blocking; the caller closes them
- * @ret_tcp_fd:  -1 if there is none
- * @ret_unix_fd: -1 if there is none
+ * vbd_sdnotify_sockets - get the inherited listening sockets; the caller closes them
  *
  * Returns VBD_OK, also without sockets; VBD_E_BAD_VALUE for a socket that is not a listening stream
- * socket of these families, or a second socket of a family.
+ * socket of these families, a second unix socket, or more than VBD_LISTEN_MAX TCP sockets.
  */
 enum vbd_status vbd_sdnotify_sockets(
-	int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_sdnotify_sockets *ret_sockets, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -20,10 +20,10 @@ void vbd_sdnotify_alive(void)
 {
 }
 
-enum vbd_status vbd_sdnotify_sockets(int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err)
+enum vbd_status vbd_sdnotify_sockets(
+	struct vbd_sdnotify_sockets *ret_sockets, struct vbd_error *err)
 {
 	(void)err;
-	*ret_tcp_fd = -1;
-	*ret_unix_fd = -1;
+	*ret_sockets = (struct vbd_sdnotify_sockets){.unix_fd = -1};
 	return VBD_OK;
 }

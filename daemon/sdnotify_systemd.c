@@ -34,23 +34,36 @@ void vbd_sdnotify_alive(void)
 	(void)sd_notify(0, "WATCHDOG=1");
 }
 
-static enum vbd_status take_socket(int fd, int *tcp_fd, int *unix_fd, struct vbd_error *err)
+/* The place for the next socket of this one's family; NULL if there is none. */
+static int *place_for(int fd, struct vbd_sdnotify_sockets *sockets, struct vbd_error *err)
 {
-	int *place = NULL;
+	bool tcp = sd_is_socket(fd, AF_INET, SOCK_STREAM, 1) > 0 ||
+		   sd_is_socket(fd, AF_INET6, SOCK_STREAM, 1) > 0;
+
+	if (!tcp && sd_is_socket(fd, AF_UNIX, SOCK_STREAM, 1) <= 0) {
+		(void)vbd_error_set(err, VBD_E_BAD_VALUE,
+			"descriptor %d from systemd is no listening TCP or unix socket", fd);
+		return NULL;
+	}
+	if (tcp && sockets->tcp_count < VBD_LISTEN_MAX)
+		return &sockets->tcp_fds[sockets->tcp_count++];
+	if (!tcp && sockets->unix_fd < 0)
+		return &sockets->unix_fd;
+	(void)vbd_error_set(err, VBD_E_BAD_VALUE,
+		"descriptor %d from systemd is one too many: it may pass %d TCP sockets and a unix "
+		"socket",
+		fd, VBD_LISTEN_MAX);
+	return NULL;
+}
+
+static enum vbd_status take_socket(
+	int fd, struct vbd_sdnotify_sockets *sockets, struct vbd_error *err)
+{
+	int *place = place_for(fd, sockets, err);
 	int flags;
 
-	if (sd_is_socket(fd, AF_INET, SOCK_STREAM, 1) > 0 ||
-		sd_is_socket(fd, AF_INET6, SOCK_STREAM, 1) > 0)
-		place = tcp_fd;
-	else if (sd_is_socket(fd, AF_UNIX, SOCK_STREAM, 1) > 0)
-		place = unix_fd;
 	if (!place)
-		return vbd_error_set(err, VBD_E_BAD_VALUE,
-			"descriptor %d from systemd is no listening TCP or unix socket", fd);
-	if (*place >= 0)
-		return vbd_error_set(err, VBD_E_BAD_VALUE,
-			"descriptor %d from systemd is a second listening socket of its family",
-			fd);
+		return VBD_E_BAD_VALUE;
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return vbd_error_errno(
@@ -59,22 +72,21 @@ static enum vbd_status take_socket(int fd, int *tcp_fd, int *unix_fd, struct vbd
 	return VBD_OK;
 }
 
-enum vbd_status vbd_sdnotify_sockets(int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err)
+enum vbd_status vbd_sdnotify_sockets(
+	struct vbd_sdnotify_sockets *ret_sockets, struct vbd_error *err)
 {
-	int tcp_fd = -1;
-	int unix_fd = -1;
+	struct vbd_sdnotify_sockets sockets = {.unix_fd = -1};
 	int count = sd_listen_fds(1);
 
 	if (count < 0)
 		return vbd_error_errno(
 			err, VBD_E_BAD_VALUE, "sd_listen_fds", -count, "sockets from systemd");
 	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count; fd++) {
-		enum vbd_status status = take_socket(fd, &tcp_fd, &unix_fd, err);
+		enum vbd_status status = take_socket(fd, &sockets, err);
 
 		if (status != VBD_OK)
 			return status;
 	}
-	*ret_tcp_fd = tcp_fd;
-	*ret_unix_fd = unix_fd;
+	*ret_sockets = sockets;
 	return VBD_OK;
 }

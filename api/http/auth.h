@@ -30,6 +30,11 @@ struct vbd_auth_peer {
 	uid_t uid;		/* unix_socket */
 	bool loopback;		/* TCP: the client has a loopback address */
 	const char *local_addr; /* TCP: numeric address that the client connected to */
+	bool tls;
+	/* TLS: names in the client's certificate, which was verified, as in "CN:alice",
+	 * "DNS:a.example", "email:alice@a.example", "URI:spiffe://a.example/alice". */
+	const char *const *cert_names;
+	size_t n_cert_names; /* 0 without a certificate */
 };
 
 /**

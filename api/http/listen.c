@@ -68,6 +68,8 @@ enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, str
 		return status;
 	(void)snprintf(what, sizeof(what), "%.64s port %u", addr, port);
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* At boot the interface may get its address later; ip(7): also without privileges. */
+	(void)setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
 	if (where.ss_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	status = bind_and_listen(fd, (struct sockaddr *)&where, len, what, err);
@@ -77,6 +79,22 @@ enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, str
 	}
 	*ret_fd = fd;
 	return VBD_OK;
+}
+
+bool vbd_listen_is_own(const char *addr)
+{
+	struct sockaddr_storage where;
+	socklen_t len = 0;
+	int fd = -1;
+	bool own = true;
+
+	if (fill_tcp(addr, 0, &where, &len, NULL) != VBD_OK ||
+		open_socket(where.ss_family, &fd, NULL) != VBD_OK)
+		return true;
+	if (bind(fd, (struct sockaddr *)&where, len) < 0)
+		own = errno != EADDRNOTAVAIL;
+	(void)close(fd);
+	return own;
 }
 
 /* A daemon that was killed leaves its socket file: remove the file if no process listens on it. */

@@ -10,10 +10,11 @@
 #include "base/attr.h"
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
- * vbd_listen_tcp - listen on a numeric address
+ * vbd_listen_tcp - listen on a numeric address, also on one that no interface has yet
  * @addr:   "127.0.0.1", "::1", "0.0.0.0"
  * @port:   0: the kernel picks one
  * @ret_fd: owned by the caller
@@ -30,6 +31,9 @@ enum vbd_status vbd_listen_tcp(
  */
 enum vbd_status vbd_listen_unix(
 	const char *path, int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_listen_is_own - does an interface have this numeric address now? True for a wildcard. */
+bool vbd_listen_is_own(const char *addr);
 
 /** vbd_listen_port - the TCP port of a listening socket, host order; 0 if it has none */
 uint16_t vbd_listen_port(int fd);

@@ -96,13 +96,16 @@ static void on_mhd_panic(void *arg, const char *file, unsigned int line, const c
 }
 
 static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
-	struct vbd_server *server, int fd, bool is_unix, struct vbd_error *err)
+	struct vbd_server *server, const struct vbd_server_socket *socket, struct vbd_error *err)
 {
 	const union MHD_DaemonInfo *info;
 	enum vbd_status status;
 
+	if (socket->tls)
+		return vbd_error_set(err, VBD_E_INTERNAL, "TLS is not served");
 	endpoint->server = server;
-	endpoint->is_unix = is_unix;
+	endpoint->is_unix = socket->is_unix;
+	endpoint->tls = socket->tls;
 	status = vbd_timer_create(
 		server->loop, vbd_server_on_timer, endpoint, &endpoint->timer, err);
 	if (status != VBD_OK)
@@ -111,7 +114,7 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	endpoint->mhd =
 		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 			NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log,
-			NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+			NULL, MHD_OPTION_LISTEN_SOCKET, socket->fd, MHD_OPTION_CONNECTION_LIMIT,
 			server->config.connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 			CLIENT_MEMORY_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
 			MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
@@ -146,8 +149,6 @@ struct vbd_server_config vbd_server_config_default(void)
 {
 	return (struct vbd_server_config){
 		.dispatch = {.json_max_bytes = 262144, .idem_max = 1024},
-		.tcp_fd = -1,
-		.unix_fd = -1,
 		.connections_max = 512,
 		.parked_max = 256,
 		.feeds_max = 64,
@@ -169,10 +170,8 @@ static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
 	if (!server->dispatch || !server->linger)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	status = vbd_timer_create(server->loop, on_stop_timer, server, &server->stop_timer, err);
-	if (status == VBD_OK && config->tcp_fd >= 0)
-		status = endpoint_start(&server->endpoints[0], server, config->tcp_fd, false, err);
-	if (status == VBD_OK && config->unix_fd >= 0)
-		status = endpoint_start(&server->endpoints[1], server, config->unix_fd, true, err);
+	for (size_t i = 0; i < config->sockets_count && status == VBD_OK; i++)
+		status = endpoint_start(&server->endpoints[i], server, &config->sockets[i], err);
 	return status;
 }
 

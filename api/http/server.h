@@ -18,13 +18,23 @@
 
 struct vbd_server;
 
+#define VBD_SERVER_SOCKETS_MAX 16
+
+/* A listening socket. */
+struct vbd_server_socket {
+	int fd;
+	bool is_unix; /* a client is named by its uid */
+	bool tls;
+};
+
 struct vbd_server_config {
 	struct vbd_dispatch_config dispatch;
-	int tcp_fd;  /* listening socket, owned by the server on success; -1 for none */
-	int unix_fd; /* listening unix socket, likewise; a client is named by its uid */
+	/* Owned by the server on success. */
+	struct vbd_server_socket sockets[VBD_SERVER_SOCKETS_MAX];
+	size_t sockets_count;
 	unsigned int connections_max; /* of each socket; further clients wait in the backlog */
-	unsigned int parked_max;      /* parked requests of both sockets */
-	unsigned int feeds_max;	      /* answers without end, of both sockets */
+	unsigned int parked_max;      /* parked requests of all sockets */
+	unsigned int feeds_max;	      /* answers without end, of all sockets */
 	uint32_t header_timeout_ms;   /* from accept to the end of the headers */
 	uint32_t progress_timeout_ms; /* for each VBD_PROGRESS_BYTES of a body or an answer */
 	uint32_t idle_timeout_ms;     /* between two requests of a client */

@@ -39,6 +39,7 @@ struct vbd_server_endpoint {
 	struct vbd_server *server;
 	struct MHD_Daemon *mhd;
 	bool is_unix;
+	bool tls;
 	struct vbd_fd_watch *watch;
 	struct vbd_timer *timer; /* server_run.c arms it */
 
@@ -52,7 +53,7 @@ struct vbd_server {
 	struct vbd_server_config config;
 	struct vbd_dispatch *dispatch;
 	struct vbd_linger *linger;
-	struct vbd_server_endpoint endpoints[2];
+	struct vbd_server_endpoint endpoints[VBD_SERVER_SOCKETS_MAX];
 	bool stopping;
 	bool stopped_notified;
 	struct vbd_timer *stop_timer; /* server_client.c arms it when the last client is gone */

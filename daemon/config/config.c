@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <netdb.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +28,11 @@
  * keys of a section are consecutive. */
 /* clang-format off */
 const struct vbd_config_key vbd_config_keys[] = {
-	TEXT(VBD_CONFIG_LISTEN, listen, "127.0.0.1:7480"),
+	{"listen", VBD_CONFIG_LISTEN, OFFSET(listen), "127.0.0.1:7480", 0, 0},
 	TEXT(VBD_CONFIG_TEXT, unix_socket, ""),
 	TEXT(VBD_CONFIG_TEXT, control_token_file, ""),
 	TEXT(VBD_CONFIG_TEXT, read_token_file, ""),
+	{"insecure", VBD_CONFIG_FLAG, OFFSET(insecure), "false", 0, 0},
 	{"allowed_hosts", VBD_CONFIG_HOSTS, OFFSET(allowed_hosts), "", 0, 0},
 	NUMBER(workers, "1", 1, 64),
 	NUMBER(default_cqe, "4096", 16, 4194304),
@@ -40,6 +40,12 @@ const struct vbd_config_key vbd_config_keys[] = {
 	{"log_format", VBD_CONFIG_LOG_FORMAT, OFFSET(log_format), "text", 0, 0},
 	NUMBER(drain_timeout_ms, "2000", 1, 60000),
 	NUMBER(shutdown_timeout_ms, "8000", 1, 600000),
+	TEXT(VBD_CONFIG_TEXT, tls.certificate, ""),
+	TEXT(VBD_CONFIG_TEXT, tls.key, ""),
+	TEXT(VBD_CONFIG_TEXT, tls.client_ca, ""),
+	TEXT(VBD_CONFIG_TEXT, tls.client_crl, ""),
+	{"tls.client_certificate", VBD_CONFIG_CLIENT_CERTIFICATE, OFFSET(tls.client_certificate),
+		"optional", 0, 0},
 #define RECORDS(name, text, min, max) NUMBER(records.name, text, min, max),
 	VBD_RECORDS_MAP(RECORDS)
 #undef RECORDS
@@ -54,8 +60,14 @@ const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);
 
 static const char *const section_names[] = {
 	[VBD_CONFIG_TOP] = "",
+	[VBD_CONFIG_TLS] = "tls",
 	[VBD_CONFIG_RECORDS] = "records",
 	[VBD_CONFIG_LIMITS] = "limits",
+};
+static const char *const client_certificates[] = {
+	[VBD_CLIENT_CERTIFICATE_NONE] = "none",
+	[VBD_CLIENT_CERTIFICATE_OPTIONAL] = "optional",
+	[VBD_CLIENT_CERTIFICATE_REQUIRED] = "required",
 };
 static const char *const log_formats[] = {
 	[VBD_LOG_TEXT] = "text",
@@ -166,57 +178,42 @@ static enum vbd_status set_text(
 	return status;
 }
 
-/* Split "HOST:PORT" or "[HOST]:PORT". */
-static bool split_listen(const char *value, char host[80], char port[8])
+/* Copy the next of the texts that commas separate and return the text behind it; NULL if it is too
+ * long. */
+static const char *next_item(const char *value, char *item, size_t size)
 {
-	const char *colon = strrchr(value, ':');
-	size_t host_len;
+	size_t len = strcspn(value, ",");
 
-	/* getaddrinfo(3) would accept a port above 65535 and use it modulo 65536. */
-	if (!colon || !isdigit((unsigned char)colon[1]) ||
-		colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strlen(colon + 1) > 5 ||
-		strtoul(colon + 1, NULL, 10) > 65535)
-		return false;
-	(void)snprintf(port, 8, "%s", colon + 1);
-	host_len = (size_t)(colon - value);
-	if (host_len > 2 && value[0] == '[' && colon[-1] == ']') {
-		value++;
-		host_len -= 2;
-	} else if (memchr(value, ':', host_len)) {
-		return false; /* the port of an IPv6 address without brackets is ambiguous */
-	}
-	if (host_len == 0 || host_len >= 80)
-		return false;
-	memcpy(host, value, host_len);
-	host[host_len] = '\0';
-	return true;
+	if (len >= size)
+		return NULL;
+	memcpy(item, value, len);
+	item[len] = '\0';
+	return value + len + (value[len] == ',');
 }
 
 static enum vbd_status set_listen(const struct vbd_config_key *key, struct vbd_config *config,
 	const char *value, struct vbd_error *err)
 {
-	const struct addrinfo hints = {
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-	};
-	struct addrinfo *found = NULL;
-	char host[80];
-	char port[8];
-	enum vbd_status status = check_text(key, value, err);
+	struct vbd_config_listen listen[VBD_LISTEN_MAX] = {0};
+	size_t count = 0;
 
-	if (status != VBD_OK)
-		return status;
-	if (value[0] != '\0') {
-		if (!split_listen(value, host, port) ||
-			getaddrinfo(host, port, &hints, &found) != 0)
+	while (*value) {
+		char item[sizeof(listen[0].text)];
+		const char *next = next_item(value, item, sizeof(item));
+
+		if (count == VBD_LISTEN_MAX)
+			return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
+				"%s: more than %d addresses", key->name, VBD_LISTEN_MAX);
+		if (!next || !vbd_config_listen_parse(item, &listen[count]))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-				"%s: '%s' is not ADDRESS:PORT or [IPV6-ADDRESS]:PORT, in numbers",
-				key->name, value);
-		memcpy(&config->listen_addr, found->ai_addr, found->ai_addrlen);
+				"%s: '%.80s' is not ADDRESS:PORT or [IPV6-ADDRESS]:PORT, in "
+				"numbers, alone or behind http:// or https://",
+				key->name, next ? item : value);
+		count++;
+		value = next;
 	}
-	config->listen_addr_bytes = found ? found->ai_addrlen : 0;
-	freeaddrinfo(found);
-	(void)snprintf(config->listen, sizeof(config->listen), "%s", value);
+	memcpy(config->listen, listen, sizeof(listen));
+	config->listen_count = count;
 	return VBD_OK;
 }
 
@@ -263,17 +260,51 @@ static enum vbd_status set_log_level(const struct vbd_config_key *key, enum vbd_
 		"%s: '%.40s' is not error, warning, notice, info or debug", key->name, value);
 }
 
+/* Find @value in @words; returns their number if it is none of them. */
+static unsigned int find_word(const char *const *words, unsigned int count, const char *value)
+{
+	unsigned int i = 0;
+
+	while (i < count && strcmp(words[i], value) != 0)
+		i++;
+	return i;
+}
+
 static enum vbd_status set_log_format(const struct vbd_config_key *key, enum vbd_log_format *format,
 	const char *value, struct vbd_error *err)
 {
-	for (unsigned int i = 0; i < VBD_ARRAY_LEN(log_formats); i++) {
-		if (strcmp(log_formats[i], value) == 0) {
-			*format = (enum vbd_log_format)i;
-			return VBD_OK;
-		}
-	}
-	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-		"%s: '%.40s' is not text, json or journal", key->name, value);
+	unsigned int found = find_word(log_formats, VBD_ARRAY_LEN(log_formats), value);
+
+	if (found == VBD_ARRAY_LEN(log_formats))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+			"%s: '%.40s' is not text, json or journal", key->name, value);
+	*format = (enum vbd_log_format)found;
+	return VBD_OK;
+}
+
+static enum vbd_status set_client_certificate(const struct vbd_config_key *key,
+	enum vbd_config_client_certificate *how, const char *value, struct vbd_error *err)
+{
+	unsigned int found =
+		find_word(client_certificates, VBD_ARRAY_LEN(client_certificates), value);
+
+	if (found == VBD_ARRAY_LEN(client_certificates))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+			"%s: '%.40s' is not none, optional or required", key->name, value);
+	*how = (enum vbd_config_client_certificate)found;
+	return VBD_OK;
+}
+
+static enum vbd_status set_flag(
+	const struct vbd_config_key *key, bool *flag, const char *value, struct vbd_error *err)
+{
+	bool on = strcmp(value, "true") == 0;
+
+	if (!on && strcmp(value, "false") != 0)
+		return vbd_error_input(err, VBD_E_WRONG_TYPE, key->name,
+			"%s: '%.40s' is not true or false", key->name, value);
+	*flag = on;
+	return VBD_OK;
 }
 
 enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_config_key *key,
@@ -286,10 +317,14 @@ enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_c
 		return set_number(key, member, value, err);
 	case VBD_CONFIG_TEXT:
 		return set_text(key, member, value, err);
+	case VBD_CONFIG_FLAG:
+		return set_flag(key, member, value, err);
 	case VBD_CONFIG_LISTEN:
 		return set_listen(key, config, value, err);
 	case VBD_CONFIG_HOSTS:
 		return set_hosts(key, config, value, err);
+	case VBD_CONFIG_CLIENT_CERTIFICATE:
+		return set_client_certificate(key, member, value, err);
 	case VBD_CONFIG_LOG_LEVEL:
 		return set_log_level(key, member, value, err);
 	case VBD_CONFIG_LOG_FORMAT:
@@ -362,6 +397,29 @@ static void dump_quoted(const char *text, FILE *out)
 	(void)fputc('"', out);
 }
 
+/* A list of one is dumped as its text. */
+static void dump_listen(const struct vbd_config *config, FILE *out)
+{
+	bool list = config->listen_count != 1;
+
+	(void)fputs(list ? "[" : "", out);
+	for (size_t i = 0; i < config->listen_count; i++) {
+		(void)fputs(i ? ", " : "", out);
+		dump_quoted(config->listen[i].text, out);
+	}
+	(void)fputs(list ? "]" : "", out);
+}
+
+static void dump_hosts(const struct vbd_config *config, FILE *out)
+{
+	(void)fputc('[', out);
+	for (size_t i = 0; i < config->allowed_hosts_count; i++) {
+		(void)fputs(i ? ", " : "", out);
+		dump_quoted(config->allowed_hosts[i], out);
+	}
+	(void)fputc(']', out);
+}
+
 static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
 {
 	const void *member = const_member_of(config, key);
@@ -371,16 +429,19 @@ static void dump_value(const struct vbd_config *config, const struct vbd_config_
 		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
 		break;
 	case VBD_CONFIG_TEXT:
-	case VBD_CONFIG_LISTEN:
 		dump_quoted(member, out);
 		break;
+	case VBD_CONFIG_FLAG:
+		(void)fputs(*(const bool *)member ? "true" : "false", out);
+		break;
+	case VBD_CONFIG_LISTEN:
+		dump_listen(config, out);
+		break;
 	case VBD_CONFIG_HOSTS:
-		(void)fputc('[', out);
-		for (size_t i = 0; i < config->allowed_hosts_count; i++) {
-			(void)fputs(i ? ", " : "", out);
-			dump_quoted(config->allowed_hosts[i], out);
-		}
-		(void)fputc(']', out);
+		dump_hosts(config, out);
+		break;
+	case VBD_CONFIG_CLIENT_CERTIFICATE:
+		(void)fputs(client_certificates[config->tls.client_certificate], out);
 		break;
 	case VBD_CONFIG_LOG_LEVEL:
 		(void)fputs(vbd_log_level_name(config->log_level), out);

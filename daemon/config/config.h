@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@
 #define VBD_TOKEN_MIN_CHARS   16
 #define VBD_TOKEN_MAX_CHARS   512
 #define VBD_ALLOWED_HOSTS_MAX 16
+#define VBD_LISTEN_MAX	      8
+#define VBD_PATH_MAX_BYTES    1024
 
 #define VBD_TIB (UINT64_C(1) << 40)
 
@@ -71,8 +74,40 @@ struct vbd_config_limits {
 
 #undef VBD_CONFIG_MEMBER
 
+/* The protocol that an address of `listen` names. */
+enum vbd_config_scheme {
+	VBD_CONFIG_SCHEME_DEFAULT, /* none: http on a loopback, https elsewhere */
+	VBD_CONFIG_SCHEME_HTTP,
+	VBD_CONFIG_SCHEME_HTTPS,
+};
+
+/* An address to serve the API on. */
+struct vbd_config_listen {
+	char text[80]; /* as configured: "127.0.0.1:7480", "https://[::1]:7480" */
+	enum vbd_config_scheme scheme;
+	struct sockaddr_storage addr;
+	socklen_t addr_bytes;
+};
+
+/* Must a client that connects by TLS prove who it is? */
+enum vbd_config_client_certificate {
+	VBD_CLIENT_CERTIFICATE_NONE,	 /* none is asked for */
+	VBD_CLIENT_CERTIFICATE_OPTIONAL, /* may have none; a bad one is refused */
+	VBD_CLIENT_CERTIFICATE_REQUIRED,
+};
+
+/* Files in PEM; "" for none. */
+struct vbd_config_tls {
+	char certificate[VBD_PATH_MAX_BYTES]; /* the server's, then those of its issuers */
+	char key[VBD_PATH_MAX_BYTES];
+	char client_ca[VBD_PATH_MAX_BYTES];
+	char client_crl[VBD_PATH_MAX_BYTES];
+	enum vbd_config_client_certificate client_certificate;
+};
+
 struct vbd_config {
-	char listen[80];       /* "127.0.0.1:7480", "[::1]:7480"; "" for no TCP */
+	struct vbd_config_listen listen[VBD_LISTEN_MAX];
+	size_t listen_count;   /* 0 for no TCP */
 	char unix_socket[108]; /* path; "" for none */
 	char control_token_file[1024];
 	char read_token_file[1024];
@@ -86,10 +121,9 @@ struct vbd_config {
 	uint64_t shutdown_timeout_ms; /* from SIGTERM until all objects have ended */
 	struct vbd_config_records records;
 	struct vbd_config_limits limits;
+	struct vbd_config_tls tls;
+	bool insecure; /* plain HTTP is served to other hosts */
 
-	/* Parsed from `listen`; listen_addr_bytes is 0 for no TCP. */
-	struct sockaddr_storage listen_addr;
-	socklen_t listen_addr_bytes;
 	/* Read by vbd_config_check(); "" for none. Never shown. */
 	char control_token[VBD_TOKEN_MAX_CHARS + 1];
 	char read_token[VBD_TOKEN_MAX_CHARS + 1];
@@ -101,8 +135,8 @@ void vbd_config_init(struct vbd_config *ret_config);
 /**
  * vbd_config_set - set one key
  * @key:   as in the file: "log_level", "limits.buffers"
- * @value: as in the file, so "16M" for a key in bytes and "10s" for one in ms; for allowed_hosts
- *         separated by commas
+ * @value: as in the file, so "16M" for a key in bytes and "10s" for one in ms; for listen and
+ *         allowed_hosts separated by commas
  *
  * Returns VBD_OK; VBD_E_UNKNOWN_FIELD, _WRONG_TYPE, _OUT_OF_RANGE, _BAD_VALUE or _TOO_LONG. The
  * error's pointer is the key, and its text begins with the key.
@@ -124,20 +158,28 @@ enum vbd_status vbd_config_load(
 /**
  * vbd_config_check - check that the settings are safe and complete, and read the token files
  *
- * Refuses, naming the key, a TCP address that is not loopback without control_token_file; tokens
- * that vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters without spaces,
- * or are the same for both roles.
+ * Refuses, naming the key, a TCP address that vbd_config_check_addr() refuses; tokens that
+ * vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters without spaces, or
+ * are the same for both roles.
  */
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_config_check_addr - may the API be served on this address?
- * @addr: the address to listen on, or of an inherited socket; AF_UNIX is always allowed
+ * vbd_config_check_addr - may the API be served on this address, and by TLS?
+ * @addr:    the address to listen on, or of an inherited socket; AF_UNIX is always allowed
+ * @scheme:  VBD_CONFIG_SCHEME_DEFAULT for an inherited socket
+ * @ret_tls: set on success
  *
- * Returns VBD_OK, or VBD_E_PERMISSION_DENIED for a non-loopback address without a control token.
+ * Other hosts are served by TLS, unless the configuration is `insecure`, and must be able to prove
+ * who they are.
+ *
+ * Returns VBD_OK, or VBD_E_PERMISSION_DENIED, whose text names the keys that are missing.
  */
 enum vbd_status vbd_config_check_addr(const struct vbd_config *config, const struct sockaddr *addr,
-	struct vbd_error *err) VBD_MUST_CHECK;
+	enum vbd_config_scheme scheme, bool *ret_tls, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_config_is_loopback - only this host reaches the address, also one of AF_UNIX */
+bool vbd_config_is_loopback(const struct sockaddr *addr);
 
 /**
  * vbd_config_walk_limits - call @cb for each key below `limits:`

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_loopback(const struct sockaddr *addr)
+bool vbd_config_is_loopback(const struct sockaddr *addr)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)addr;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)addr;
@@ -19,14 +19,65 @@ static bool is_loopback(const struct sockaddr *addr)
 	return addr->sa_family == AF_UNIX;
 }
 
-enum vbd_status vbd_config_check_addr(
-	const struct vbd_config *config, const struct sockaddr *addr, struct vbd_error *err)
+static bool asks_certificate(const struct vbd_config_tls *tls)
 {
-	if (config->control_token_file[0] || is_loopback(addr))
-		return VBD_OK;
-	return vbd_error_input(err, VBD_E_PERMISSION_DENIED, "listen",
-		"listen: an address that other hosts reach needs control_token_file, since a "
-		"client with the role control can read and write the memory of peers");
+	return tls->client_ca[0] && tls->client_certificate != VBD_CLIENT_CERTIFICATE_NONE;
+}
+
+enum vbd_status vbd_config_check_addr(const struct vbd_config *config, const struct sockaddr *addr,
+	enum vbd_config_scheme scheme, bool *ret_tls, struct vbd_error *err)
+{
+	bool loopback = vbd_config_is_loopback(addr);
+	bool has_tls = config->tls.certificate[0];
+	bool tls = scheme == VBD_CONFIG_SCHEME_HTTPS ||
+		   (scheme == VBD_CONFIG_SCHEME_DEFAULT && !loopback && has_tls);
+
+	if (tls && !has_tls)
+		return vbd_error_input(err, VBD_E_PERMISSION_DENIED, "listen",
+			"listen: an address with https:// needs tls.certificate and tls.key");
+	if (!tls && !loopback && !config->insecure)
+		return vbd_error_input(err, VBD_E_PERMISSION_DENIED, "listen",
+			"listen: an address that other hosts reach is served by TLS and needs "
+			"tls.certificate and tls.key (or `insecure: true`, which shows tokens and "
+			"contents to whoever sees the network)");
+	if (!loopback && !config->control_token_file[0] && !(tls && asks_certificate(&config->tls)))
+		return vbd_error_input(err, VBD_E_PERMISSION_DENIED, "listen",
+			"listen: an address that other hosts reach needs control_token_file or "
+			"tls.client_ca, since a client with the role control can read and write "
+			"the memory of peers");
+	*ret_tls = tls;
+	return VBD_OK;
+}
+
+static enum vbd_status check_listen(const struct vbd_config *config, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+	bool unused;
+
+	for (size_t i = 0; i < config->listen_count && status == VBD_OK; i++)
+		status = vbd_config_check_addr(config,
+			(const struct sockaddr *)&config->listen[i].addr, config->listen[i].scheme,
+			&unused, err);
+	return status;
+}
+
+/* The files themselves are loaded by the server. */
+static enum vbd_status check_tls(const struct vbd_config_tls *tls, struct vbd_error *err)
+{
+	if (!tls->certificate[0] != !tls->key[0])
+		return vbd_error_input(err, VBD_E_BAD_VALUE,
+			tls->key[0] ? "tls.certificate" : "tls.key",
+			"tls.certificate and tls.key: one of them is missing");
+	if (tls->client_ca[0] && !tls->certificate[0])
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "tls.certificate",
+			"tls.client_ca needs tls.certificate and tls.key");
+	if (!tls->client_ca[0] && tls->client_certificate == VBD_CLIENT_CERTIFICATE_REQUIRED)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "tls.client_ca",
+			"tls.client_certificate: required needs tls.client_ca");
+	if (!tls->client_ca[0] && tls->client_crl[0])
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "tls.client_ca",
+			"tls.client_crl needs tls.client_ca");
+	return VBD_OK;
 }
 
 /* A token is the first line of its file. */
@@ -95,8 +146,9 @@ enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *er
 			"read_token_file", config->read_token_file, config->read_token, err);
 	if (status == VBD_OK)
 		status = check_pairs(config, err);
-	if (status == VBD_OK && config->listen_addr_bytes)
-		status = vbd_config_check_addr(
-			config, (const struct sockaddr *)&config->listen_addr, err);
+	if (status == VBD_OK)
+		status = check_tls(&config->tls, err);
+	if (status == VBD_OK)
+		status = check_listen(config, err);
 	return status;
 }

@@ -20,12 +20,14 @@ struct file_texts {
 	char *values[VBD_CONFIG_KEYS_MAX]; /* by index in vbd_config_keys[] */
 	char **hosts;
 	unsigned int hosts_count;
+	char **listen; /* if it is a list */
+	unsigned int listen_count;
 	struct section_texts {
 		char *values[VBD_CONFIG_KEYS_MAX];
 	} * sections[VBD_CONFIG_SECTION_COUNT]; /* that of the top is unused */
 };
 
-static const cyaml_schema_value_t host_schema = {
+static const cyaml_schema_value_t item_schema = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED),
 };
 
@@ -35,7 +37,10 @@ static const cyaml_schema_field_t text_field = CYAML_FIELD_STRING_PTR("",
 	CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct file_texts, values[0], 0, CYAML_UNLIMITED);
 static const cyaml_schema_field_t hosts_field =
 	CYAML_FIELD_SEQUENCE("allowed_hosts", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
-		struct file_texts, hosts, &host_schema, 0, 4 * VBD_ALLOWED_HOSTS_MAX);
+		struct file_texts, hosts, &item_schema, 0, 4 * VBD_ALLOWED_HOSTS_MAX);
+static const cyaml_schema_field_t listen_field =
+	CYAML_FIELD_SEQUENCE("listen", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
+		struct file_texts, listen, &item_schema, 0, 4 * VBD_LISTEN_MAX);
 
 static_assert(offsetof(struct file_texts, values) == offsetof(struct section_texts, values),
 	"text_field stands for both");
@@ -45,7 +50,8 @@ struct schema {
 	cyaml_schema_value_t root;
 };
 
-static void make_schema(struct schema *schema)
+/* @listen_is_list: libcyaml has no schema for "a text or a list of texts". */
+static void make_schema(struct schema *schema, bool listen_is_list)
 {
 	const cyaml_schema_field_t section_field =
 		CYAML_FIELD_MAPPING_PTR("", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
@@ -64,6 +70,10 @@ static void make_schema(struct schema *schema)
 
 		if (vbd_config_keys[i].kind == VBD_CONFIG_HOSTS) {
 			*field = hosts_field;
+			continue;
+		}
+		if (vbd_config_keys[i].kind == VBD_CONFIG_LISTEN && listen_is_list) {
+			*field = listen_field;
 			continue;
 		}
 		*field = text_field;
@@ -116,35 +126,68 @@ static void on_yaml_error(cyaml_log_t level, void *ctx, const char *fmt, va_list
 	}
 }
 
+/* Say "Expecting STRING, got event: SEQUENCE_START" in the words of the manual. */
+static bool explain_shape(const char *what, char text[120])
+{
+	static const struct {
+		const char *word;
+		const char *plain;
+	} words[] = {
+		{"STRING", "one value"},
+		{"SCALAR", "one value"},
+		{"SEQUENCE", "a list"},
+		{"MAPPING", "a mapping of keys"},
+	};
+	const char *wanted = NULL;
+	const char *given = NULL;
+	const char *got = strstr(what, ", got event: ");
+
+	if (strncmp(what, "Expecting ", 10) != 0 || !got)
+		return false;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(words); i++) {
+		if (strncmp(what + 10, words[i].word, strlen(words[i].word)) == 0)
+			wanted = words[i].plain;
+		if (strncmp(got + 13, words[i].word, strlen(words[i].word)) == 0)
+			given = words[i].plain;
+	}
+	if (!wanted || !given)
+		return false;
+	(void)snprintf(text, 120, "needs %s, not %s", wanted, given);
+	return true;
+}
+
 static enum vbd_status refuse(
 	const struct yaml_error *yaml_error, cyaml_err_t rc, struct vbd_error *err)
 {
 	const char *key = yaml_error->key;
 	const char *what = yaml_error->what[0] ? yaml_error->what : cyaml_strerror(rc);
+	char plain[120];
 
 	if (rc == CYAML_ERR_OOM)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read it");
 	if (rc == CYAML_ERR_INVALID_KEY)
 		return vbd_config_refuse_key(key, err);
-	return vbd_error_input(err, VBD_E_BAD_VALUE, key, "%s%s%s", key, key[0] ? ": " : "", what);
+	if (explain_shape(what, plain))
+		what = plain;
+	return vbd_error_input(
+		err, VBD_E_BAD_VALUE, key, "%s: %s", key[0] ? key : "the file", what);
 }
 
-static enum vbd_status apply_hosts(
-	struct vbd_config *config, const struct file_texts *texts, struct vbd_error *err)
+static enum vbd_status apply_list(struct vbd_config *config, const char *key, char *const *items,
+	unsigned int count, struct vbd_error *err)
 {
 	char joined[4096] = "";
 	size_t len = 0;
 
-	for (unsigned int i = 0; i < texts->hosts_count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		int n = snprintf(
-			joined + len, sizeof(joined) - len, "%s%s", i ? "," : "", texts->hosts[i]);
+			joined + len, sizeof(joined) - len, "%s%s", i ? "," : "", items[i]);
 
 		if (n < 0 || (size_t)n >= sizeof(joined) - len)
-			return vbd_error_input(
-				err, VBD_E_TOO_LONG, "allowed_hosts", "allowed_hosts: too long");
+			return vbd_error_input(err, VBD_E_TOO_LONG, key, "%s: too long", key);
 		len += (size_t)n;
 	}
-	return vbd_config_set(config, "allowed_hosts", joined, err);
+	return vbd_config_set(config, key, joined, err);
 }
 
 static enum vbd_status apply_texts(
@@ -163,8 +206,16 @@ static enum vbd_status apply_texts(
 			status = vbd_config_set_key(config, &vbd_config_keys[i], value, err);
 	}
 	if (status == VBD_OK && texts->hosts)
-		status = apply_hosts(config, texts, err);
+		status = apply_list(config, "allowed_hosts", texts->hosts, texts->hosts_count, err);
 	return status;
+}
+
+static cyaml_err_t load_texts(const char *yaml, size_t len_bytes, const cyaml_config_t *how,
+	struct schema *schema, bool listen_is_list, struct file_texts **ret_texts)
+{
+	make_schema(schema, listen_is_list);
+	return cyaml_load_data((const uint8_t *)yaml, len_bytes, how, &schema->root,
+		(cyaml_data_t **)ret_texts, NULL);
 }
 
 static enum vbd_status apply_yaml(
@@ -179,19 +230,26 @@ static enum vbd_status apply_yaml(
 		.flags = CYAML_CFG_NO_ALIAS,
 	};
 	struct file_texts *texts = NULL;
+	bool listen_is_list = false;
 	struct schema schema;
 	enum vbd_status status = VBD_OK;
 	cyaml_err_t rc;
 
 	if (len_bytes == 0)
 		return VBD_OK;
-	make_schema(&schema);
-	rc = cyaml_load_data((const uint8_t *)yaml, len_bytes, &how, &schema.root,
-		(cyaml_data_t **)&texts, NULL);
+	rc = load_texts(yaml, len_bytes, &how, &schema, false, &texts);
+	if (rc != CYAML_OK && strcmp(yaml_error.key, "listen") == 0) {
+		listen_is_list = true;
+		yaml_error = (struct yaml_error){0};
+		rc = load_texts(yaml, len_bytes, &how, &schema, true, &texts);
+	}
 	if (rc != CYAML_OK)
 		return refuse(&yaml_error, rc, err);
 	if (texts)
 		status = apply_texts(config, texts, err);
+	/* libcyaml has NULL for an empty list. */
+	if (status == VBD_OK && listen_is_list)
+		status = apply_list(config, "listen", texts->listen, texts->listen_count, err);
 	(void)cyaml_free(&how, &schema.root, texts, 0);
 	return status;
 }

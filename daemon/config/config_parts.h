@@ -6,6 +6,7 @@
  *   secret_file.c   files that strangers can't read
  *   config_file.c   the YAML file
  *   config.c        keys, their values in and out
+ *   config_listen.c the addresses of `listen`
  *
  * Each file calls only those below it in this list.
  */
@@ -22,8 +23,10 @@
 enum vbd_config_kind {
 	VBD_CONFIG_NUMBER, /* uint64_t, from min to max */
 	VBD_CONFIG_TEXT,   /* char[max] */
-	VBD_CONFIG_LISTEN, /* char[max], and the parsed address */
-	VBD_CONFIG_HOSTS,
+	VBD_CONFIG_FLAG,   /* bool */
+	VBD_CONFIG_LISTEN, /* a list of addresses */
+	VBD_CONFIG_HOSTS,  /* a list of host names */
+	VBD_CONFIG_CLIENT_CERTIFICATE,
 	VBD_CONFIG_LOG_LEVEL,
 	VBD_CONFIG_LOG_FORMAT,
 };
@@ -44,10 +47,15 @@ extern const size_t vbd_config_key_count;
 /* Mappings of a file: a key "SECTION.NAME" is written as NAME below `SECTION:`. */
 enum vbd_config_section {
 	VBD_CONFIG_TOP,
+	VBD_CONFIG_TLS,
 	VBD_CONFIG_RECORDS,
 	VBD_CONFIG_LIMITS,
 	VBD_CONFIG_SECTION_COUNT,
 };
+
+/** vbd_config_listen_parse - parse "ADDRESS:PORT" or "[IPV6-ADDRESS]:PORT", all numeric, with
+ * "http://" or "https://" before it or without; false if @text has another form */
+bool vbd_config_listen_parse(const char *text, struct vbd_config_listen *ret_listen);
 
 /** vbd_config_section_name - "records", "limits"; "" for the top */
 const char *vbd_config_section_name(enum vbd_config_section section);

@@ -266,10 +266,13 @@ static uint32_t from_env(const char *name, uint32_t otherwise)
 static enum vbd_status configure(
 	struct vbd_server_config *config, const char *unix_path, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_listen_tcp("127.0.0.1", 0, &config->tcp_fd, err);
+	struct vbd_server_socket *sockets = config->sockets;
+	enum vbd_status status = vbd_listen_tcp("127.0.0.1", 0, &sockets[0].fd, err);
 
+	config->sockets_count = unix_path ? 2 : 1;
+	sockets[1].is_unix = true;
 	if (status == VBD_OK && unix_path)
-		status = vbd_listen_unix(unix_path, &config->unix_fd, err);
+		status = vbd_listen_unix(unix_path, &sockets[1].fd, err);
 	config->dispatch.router =
 		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};
 	config->dispatch.auth.control_token = getenv("TEST_CONTROL_TOKEN");
@@ -294,7 +297,7 @@ int main(int argc, char **argv)
 		vbd_loop_on_signal(test.loop, SIGTERM, on_signal, NULL, &err) != VBD_OK ||
 		vbd_server_create(test.loop, &config, &test.server, &err) != VBD_OK)
 		return fail(&err);
-	(void)printf("%u\n", vbd_listen_port(config.tcp_fd));
+	(void)printf("%u\n", vbd_listen_port(config.sockets[0].fd));
 	(void)fflush(stdout);
 	vbd_loop_run(test.loop);
 	vbd_server_destroy(test.server);

@@ -117,10 +117,12 @@ static void assert_refused(
 static void test_config__the_defaults_are_safe_and_pass_the_check(void **state)
 {
 	struct fixture *f = *state;
-	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->config.listen_addr;
+	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->config.listen[0].addr;
 
-	assert_string_equal(f->config.listen, "127.0.0.1:7480");
-	assert_int_equal(f->config.listen_addr_bytes, sizeof(*addr));
+	assert_int_equal(f->config.listen_count, 1);
+	assert_string_equal(f->config.listen[0].text, "127.0.0.1:7480");
+	assert_int_equal(f->config.listen[0].addr_bytes, sizeof(*addr));
+	assert_false(f->config.insecure);
 	assert_int_equal(addr->sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	assert_int_equal(addr->sin_port, htons(7480));
 	assert_string_equal(f->config.unix_socket, "");
@@ -236,7 +238,7 @@ static void test_config__an_address_has_a_port_and_needs_no_resolver(void **stat
 		"[::1]", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "[]:1",
 		"[::1]x:1", "127.0.0.1:7480 ", "a:b:1", ":"};
 	struct fixture *f = *state;
-	const struct sockaddr_in6 *addr = (const struct sockaddr_in6 *)&f->config.listen_addr;
+	const struct sockaddr_in6 *addr = (const struct sockaddr_in6 *)&f->config.listen[0].addr;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
 		assert_refused(f, "listen", bad[i], VBD_E_BAD_VALUE);
@@ -244,7 +246,7 @@ static void test_config__an_address_has_a_port_and_needs_no_resolver(void **stat
 	assert_int_equal(addr->sin6_family, AF_INET6);
 	assert_int_equal(addr->sin6_port, 0);
 	set(f, "listen", "");
-	assert_int_equal(f->config.listen_addr_bytes, 0);
+	assert_int_equal(f->config.listen_count, 0);
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
 }
 
@@ -260,7 +262,7 @@ static void test_config__a_file_sets_what_it_names_and_nothing_else(void **state
 				 "records: {connections: 0}\n"
 				 "limits: {buffers: 5, waiting_requests: 7}\n"),
 		VBD_OK);
-	assert_string_equal(f->config.listen, "[::1]:9");
+	assert_string_equal(f->config.listen[0].text, "[::1]:9");
 	assert_int_equal(f->config.allowed_hosts_count, 2);
 	assert_string_equal(f->config.allowed_hosts[1], "b.example");
 	assert_int_equal(f->config.workers, 2);
@@ -277,8 +279,7 @@ static void test_config__an_empty_value_is_not_an_absent_one(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(load(f, "listen: ''\nunix_socket: /tmp/a\n"), VBD_OK);
-	assert_string_equal(f->config.listen, "");
-	assert_int_equal(f->config.listen_addr_bytes, 0);
+	assert_int_equal(f->config.listen_count, 0);
 }
 
 static void test_config__a_file_with_nothing_in_it_is_fine(void **state)
@@ -318,15 +319,26 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 		{"records: {events: 99}\nlimits:\n  buffers: many\n", 3, VBD_E_WRONG_TYPE,
 			"limits.buffers: 'many' is not a whole number"},
 		{"workers:\n", 1, VBD_E_WRONG_TYPE, "workers: '' is not a whole number"},
-		{"listen: [1]\n", 1, VBD_E_BAD_VALUE, "listen: "},
-		{"workers: {a: 1}\n", 1, VBD_E_BAD_VALUE, "workers: "},
+		{"listen: [1]\n", 1, VBD_E_BAD_VALUE, "listen: '1' is not ADDRESS:PORT"},
+		{"listen:\n  - 127.0.0.1:1\n  - here:1\n", 3, VBD_E_BAD_VALUE,
+			"listen: 'here:1' is not ADDRESS:PORT"},
+		{"listen: {a: 1}\n", 1, VBD_E_BAD_VALUE,
+			"listen: needs a list, not a mapping of keys"},
+		{"workers: {a: 1}\n", 1, VBD_E_BAD_VALUE,
+			"workers: needs one value, not a mapping of keys"},
+		{"workers: [1]\n", 1, VBD_E_BAD_VALUE, "workers: needs one value, not a list"},
+		{"insecure: yes\n", 1, VBD_E_WRONG_TYPE, "insecure: 'yes' is not true or false"},
+		{"tls:\n  client_certificate: maybe\n", 2, VBD_E_BAD_VALUE,
+			"tls.client_certificate: 'maybe' is not none, optional or required"},
+		{"tls:\n  cert: a\n", 2, VBD_E_UNKNOWN_FIELD, "tls.cert: unknown key"},
 		{"workers: 1\nworkers: 2\n", 2, VBD_E_BAD_VALUE, "workers"},
-		{"limits: 5\n", 1, VBD_E_BAD_VALUE, "limits: "},
+		{"limits: 5\n", 1, VBD_E_BAD_VALUE,
+			"limits: needs a mapping of keys, not one value"},
 		{"records:\n  events: 15\n", 2, VBD_E_OUT_OF_RANGE,
 			"records.events: 15 is not between 16 and 16777216"},
 		{"allowed_hosts: one\n", 1, VBD_E_BAD_VALUE, "allowed_hosts: "},
 		{"allowed_hosts:\n  - a\n  - b c\n", 3, VBD_E_BAD_VALUE, "allowed_hosts: 'b c'"},
-		{"- listen\n", 1, VBD_E_BAD_VALUE, "Expecting MAPPING"},
+		{"- listen\n", 1, VBD_E_BAD_VALUE, "the file: needs a mapping of keys, not a list"},
 		{"drain_timeout_ms: 99\nworkers: 1\n\tlisten: 1\n", 3, VBD_E_BAD_VALUE, "libyaml"},
 		{"drain_timeout_ms: 99\nlisten: \"abc\nworkers: 1\n", 2, VBD_E_BAD_VALUE,
 			"libyaml"},
@@ -378,29 +390,141 @@ static void test_config__a_file_that_is_too_long_is_refused(void **state)
 	free(text);
 }
 
-static void test_config__an_open_address_without_a_token_is_refused_with_the_reason(void **state)
+static void test_config__several_addresses_are_a_list_and_one_is_a_text(void **state)
 {
-	static const char *const open[] = {"0.0.0.0:7480", "192.0.2.1:1", "[::]:1",
-		"[2001:db8::1]:1", "[::ffff:192.0.2.1]:1", "128.0.0.1:1"};
+	struct fixture *f = *state;
+	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->config.listen[1].addr;
+
+	assert_int_equal(load(f, "listen:\n  - http://[::1]:1\n  - https://127.0.0.2:2\n"
+				 "workers: 2\n"),
+		VBD_OK);
+	assert_int_equal(f->config.listen_count, 2);
+	assert_int_equal(f->config.listen[0].scheme, VBD_CONFIG_SCHEME_HTTP);
+	assert_int_equal(f->config.listen[1].scheme, VBD_CONFIG_SCHEME_HTTPS);
+	assert_int_equal(addr->sin_port, htons(2));
+	assert_int_equal(f->config.workers, 2);
+	assert_int_equal(load(f, "listen: 127.0.0.1:3\n"), VBD_OK);
+	assert_int_equal(f->config.listen_count, 1);
+	assert_int_equal(f->config.listen[0].scheme, VBD_CONFIG_SCHEME_DEFAULT);
+	assert_int_equal(load(f, "listen: []\n"), VBD_OK);
+	assert_int_equal(f->config.listen_count, 0);
+	assert_refused(f, "listen",
+		"127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5,127.0.0.1:6,"
+		"127.0.0.1:7,127.0.0.1:8,127.0.0.1:9",
+		VBD_E_TOO_LONG);
+	assert_refused(f, "listen", "ftp://127.0.0.1:1", VBD_E_BAD_VALUE);
+}
+
+static void assert_unsafe(struct fixture *f, const char *listen, const char *missing)
+{
+	set(f, "listen", listen);
+	memset(&f->err, 0, sizeof(f->err));
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_PERMISSION_DENIED);
+	assert_string_equal(f->err.pointer, "listen");
+	if (!strstr(f->err.text, missing))
+		fail_msg("%s: '%s' does not name %s", listen, f->err.text, missing);
+}
+
+static void assert_safe(struct fixture *f, const char *listen)
+{
+	set(f, "listen", listen);
+	memset(&f->err, 0, sizeof(f->err));
+	if (vbd_config_check(&f->config, &f->err) != VBD_OK)
+		fail_msg("%s: %s", listen, f->err.text);
+}
+
+static const char *const reached_by_others[] = {"0.0.0.0:7480", "192.0.2.1:1", "[::]:1",
+	"[2001:db8::1]:1", "[::ffff:192.0.2.1]:1", "128.0.0.1:1", "127.0.0.1:1,192.0.2.1:1"};
+
+static void test_config__an_address_that_others_reach_needs_tls_and_credentials(void **state)
+{
 	static const char *const closed[] = {"127.8.9.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"};
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(open); i++) {
-		set(f, "listen", open[i]);
-		memset(&f->err, 0, sizeof(f->err));
-		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_PERMISSION_DENIED);
-		assert_string_equal(f->err.pointer, "listen");
-		assert_non_null(strstr(f->err.text, "control_token_file"));
-	}
-	memset(&f->err, 0, sizeof(f->err));
-	for (size_t i = 0; i < VBD_ARRAY_LEN(closed); i++) {
-		set(f, "listen", closed[i]);
-		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
-	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(closed); i++)
+		assert_safe(f, closed[i]);
 	write_text(f->path, "0123456789abcdef\n");
 	set(f, "control_token_file", f->path);
-	set(f, "listen", "0.0.0.0:7480");
-	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(reached_by_others); i++)
+		assert_unsafe(f, reached_by_others[i], "tls.certificate");
+	assert_unsafe(f, "https://127.0.0.1:1", "tls.certificate");
+	set(f, "tls.certificate", "cert.pem");
+	set(f, "tls.key", "key.pem");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(reached_by_others); i++)
+		assert_safe(f, reached_by_others[i]);
+	assert_safe(f, "https://127.0.0.1:1");
+	assert_unsafe(f, "http://192.0.2.1:1", "insecure");
+	set(f, "control_token_file", "");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(reached_by_others); i++)
+		assert_unsafe(f, reached_by_others[i], "control_token_file");
+	set(f, "tls.client_ca", "ca.pem");
+	assert_safe(f, "192.0.2.1:1");
+	set(f, "tls.client_certificate", "none");
+	assert_unsafe(f, "192.0.2.1:1", "control_token_file");
+}
+
+static void test_config__insecure_gives_up_tls_but_not_the_token(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "insecure", "true");
+	assert_unsafe(f, "192.0.2.1:1", "control_token_file");
+	write_text(f->path, "0123456789abcdef\n");
+	set(f, "control_token_file", f->path);
+	assert_safe(f, "192.0.2.1:1");
+	assert_safe(f, "http://192.0.2.1:1");
+	assert_unsafe(f, "https://192.0.2.1:1", "tls.certificate");
+}
+
+static bool is_tls(struct fixture *f, const char *listen)
+{
+	bool tls = false;
+
+	set(f, "listen", listen);
+	assert_int_equal(vbd_config_check_addr(&f->config,
+				 (const struct sockaddr *)&f->config.listen[0].addr,
+				 f->config.listen[0].scheme, &tls, &f->err),
+		VBD_OK);
+	return tls;
+}
+
+static void test_config__tls_is_for_other_hosts_unless_the_address_says_more(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "tls.certificate", "cert.pem");
+	set(f, "tls.key", "key.pem");
+	set(f, "tls.client_ca", "ca.pem");
+	set(f, "insecure", "true");
+	set(f, "control_token_file", "token");
+	assert_true(is_tls(f, "192.0.2.1:1"));
+	assert_false(is_tls(f, "127.0.0.1:1"));
+	assert_true(is_tls(f, "https://[::1]:1"));
+	assert_false(is_tls(f, "http://192.0.2.1:1"));
+}
+
+static void test_config__files_for_tls_come_together(void **state)
+{
+	static const struct {
+		const char *key;
+		const char *value;
+		const char *pointer;
+	} cases[] = {
+		{"tls.certificate", "cert.pem", "tls.key"},
+		{"tls.key", "key.pem", "tls.certificate"},
+		{"tls.client_ca", "ca.pem", "tls.certificate"},
+		{"tls.client_certificate", "required", "tls.client_ca"},
+		{"tls.client_crl", "crl.pem", "tls.client_ca"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		vbd_config_init(&f->config);
+		set(f, cases[i].key, cases[i].value);
+		memset(&f->err, 0, sizeof(f->err));
+		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_BAD_VALUE);
+		assert_string_equal(f->err.pointer, cases[i].pointer);
+	}
 }
 
 static void test_config__a_unix_socket_that_was_handed_over_needs_no_token(void **state)
@@ -408,11 +532,15 @@ static void test_config__a_unix_socket_that_was_handed_over_needs_no_token(void 
 	struct fixture *f = *state;
 	const struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const struct sockaddr unknown = {.sa_family = AF_UNSPEC};
+	bool tls = true;
 
-	assert_int_equal(
-		vbd_config_check_addr(&f->config, (const struct sockaddr *)&addr, &f->err), VBD_OK);
-	assert_int_equal(
-		vbd_config_check_addr(&f->config, &unknown, &f->err), VBD_E_PERMISSION_DENIED);
+	assert_int_equal(vbd_config_check_addr(&f->config, (const struct sockaddr *)&addr,
+				 VBD_CONFIG_SCHEME_DEFAULT, &tls, &f->err),
+		VBD_OK);
+	assert_false(tls);
+	assert_int_equal(vbd_config_check_addr(
+				 &f->config, &unknown, VBD_CONFIG_SCHEME_DEFAULT, &tls, &f->err),
+		VBD_E_PERMISSION_DENIED);
 }
 
 static void test_config__a_token_is_the_first_line_of_its_file(void **state)
@@ -552,8 +680,6 @@ static void test_config__what_is_dumped_loads_as_what_it_was(void **state)
 	dump(&f->config, f->path);
 	vbd_config_init(&loaded);
 	assert_int_equal(vbd_config_load(&loaded, f->path, &f->err), VBD_OK);
-	memset(&loaded.listen_addr, 0, sizeof(loaded.listen_addr));
-	memset(&f->config.listen_addr, 0, sizeof(f->config.listen_addr));
 	assert_memory_equal(&loaded, &f->config, sizeof(loaded));
 }
 
@@ -643,7 +769,11 @@ int main(void)
 		CONFIG_TEST(a_bad_file_is_refused_with_file_line_and_key),
 		CONFIG_TEST(a_file_that_cannot_be_read_says_why),
 		CONFIG_TEST(a_file_that_is_too_long_is_refused),
-		CONFIG_TEST(an_open_address_without_a_token_is_refused_with_the_reason),
+		CONFIG_TEST(several_addresses_are_a_list_and_one_is_a_text),
+		CONFIG_TEST(an_address_that_others_reach_needs_tls_and_credentials),
+		CONFIG_TEST(insecure_gives_up_tls_but_not_the_token),
+		CONFIG_TEST(tls_is_for_other_hosts_unless_the_address_says_more),
+		CONFIG_TEST(files_for_tls_come_together),
 		CONFIG_TEST(a_unix_socket_that_was_handed_over_needs_no_token),
 		CONFIG_TEST(a_token_is_the_first_line_of_its_file),
 		CONFIG_TEST(a_bad_token_is_refused_and_not_shown),

@@ -56,8 +56,7 @@ static void test_sdnotify__systemd_gets_each_notification(void **state)
 
 static void test_sdnotify__without_systemd_nothing_happens(void **state)
 {
-	int tcp_fd = 1;
-	int unix_fd = 1;
+	struct vbd_sdnotify_sockets sockets = {.tcp_count = 1};
 	struct vbd_error err = {0};
 
 	(void)state;
@@ -65,9 +64,9 @@ static void test_sdnotify__without_systemd_nothing_happens(void **state)
 	vbd_sdnotify_stopping();
 	vbd_sdnotify_alive();
 	assert_int_equal(vbd_sdnotify_watchdog_ms(), 0);
-	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_OK);
-	assert_int_equal(tcp_fd, -1);
-	assert_int_equal(unix_fd, -1);
+	assert_int_equal(vbd_sdnotify_sockets(&sockets, &err), VBD_OK);
+	assert_int_equal(sockets.tcp_count, 0);
+	assert_int_equal(sockets.unix_fd, -1);
 }
 
 static void test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites(void **state)
@@ -106,8 +105,7 @@ static int listening_socket(int family)
 
 static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **state)
 {
-	int tcp_fd = -1;
-	int unix_fd = -1;
+	struct vbd_sdnotify_sockets sockets = {0};
 	struct vbd_error err = {0};
 	const struct sockaddr_un autobind = {.sun_family = AF_UNIX};
 	int local = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -118,13 +116,16 @@ static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **s
 	assert_int_equal(listen(local, 1), 0);
 	hand_over(local, 0);
 	hand_over(tcp, 1);
-	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_OK);
-	assert_int_equal(unix_fd, 3);
-	assert_int_equal(tcp_fd, 4);
-	assert_true(fcntl(3, F_GETFL) & O_NONBLOCK);
-	assert_true(fcntl(4, F_GETFL) & O_NONBLOCK);
+	hand_over(tcp, 2);
+	assert_int_equal(vbd_sdnotify_sockets(&sockets, &err), VBD_OK);
+	assert_int_equal(sockets.unix_fd, 3);
+	assert_int_equal(sockets.tcp_count, 2);
+	assert_int_equal(sockets.tcp_fds[0], 4);
+	assert_int_equal(sockets.tcp_fds[1], 5);
+	for (int fd = 3; fd < 6; fd++)
+		assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	assert_null(getenv("LISTEN_FDS"));
-	for (int fd = 3; fd < 5; fd++)
+	for (int fd = 3; fd < 6; fd++)
 		(void)close(fd);
 	(void)close(local);
 	(void)close(tcp);
@@ -132,27 +133,27 @@ static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **s
 
 static void test_sdnotify__a_socket_nobody_can_use_is_refused(void **state)
 {
-	int tcp_fd = -1;
-	int unix_fd = -1;
+	struct vbd_sdnotify_sockets sockets = {0};
 	struct vbd_error err = {0};
 	int tcp = listening_socket(AF_INET);
 	int silent = fcntl(tcp, F_DUPFD, 20);
 
 	(void)state;
-	hand_over(tcp, 0);
-	hand_over(tcp, 1);
-	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_E_BAD_VALUE);
-	assert_non_null(strstr(err.text, "second"));
+	for (int i = 0; i <= VBD_LISTEN_MAX; i++)
+		hand_over(tcp, i);
+	assert_int_equal(vbd_sdnotify_sockets(&sockets, &err), VBD_E_BAD_VALUE);
+	assert_non_null(strstr(err.text, "one too many"));
+	for (int i = 1; i <= VBD_LISTEN_MAX; i++)
+		(void)close(3 + i);
 	(void)close(silent);
 	silent = socket(AF_INET, SOCK_DGRAM, 0);
 	hand_over(silent, 0);
 	memset(&err, 0, sizeof(err));
-	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_E_BAD_VALUE);
-	assert_int_equal(tcp_fd, -1);
+	assert_int_equal(vbd_sdnotify_sockets(&sockets, &err), VBD_E_BAD_VALUE);
+	assert_int_equal(sockets.tcp_count, 0);
 	(void)close(silent);
 	(void)close(tcp);
 	(void)close(3);
-	(void)close(4);
 }
 
 int main(void)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsd_sockets.h"
+
+#include "api/http/listen.h"
+#include "base/log.h"
+#include "daemon/core/addr.h"
+#include "daemon/sdnotify.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static_assert(VBD_LISTEN_MAX < VBD_SERVER_SOCKETS_MAX, "a unix socket has room too");
+
+static void add(struct vbd_sockets *sockets, int fd, bool is_unix, bool tls)
+{
+	sockets->items[sockets->count++] =
+		(struct vbd_server_socket){.fd = fd, .is_unix = is_unix, .tls = tls};
+}
+
+static void announce(const struct sockaddr_storage *addr, int fd, bool tls)
+{
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	vbd_log(VBD_LOG_NOTICE, NULL, "serves %s on %s, port %u", tls ? "HTTPS" : "HTTP",
+		vbd_addr_format(addr, text), vbd_listen_port(fd));
+	if (!tls && !vbd_config_is_loopback((const struct sockaddr *)addr))
+		vbd_log(VBD_LOG_WARNING, NULL,
+			"insecure: whoever sees the network between here and a client of %s sees "
+			"its token, may use it, and sees and changes all that is sent",
+			text);
+}
+
+/* Add an inherited TCP socket, which is closed by the caller if it is refused. */
+static enum vbd_status add_inherited(
+	const struct vbd_config *config, struct vbd_sockets *sockets, int fd, struct vbd_error *err)
+{
+	struct sockaddr_storage addr = {0};
+	socklen_t addr_bytes = sizeof(addr);
+	bool tls = false;
+	enum vbd_status status;
+
+	(void)getsockname(fd, (struct sockaddr *)&addr, &addr_bytes);
+	status = vbd_config_check_addr(
+		config, (const struct sockaddr *)&addr, VBD_CONFIG_SCHEME_DEFAULT, &tls, err);
+	add(sockets, fd, false, tls);
+	if (status == VBD_OK)
+		announce(&addr, fd, tls);
+	return status;
+}
+
+static enum vbd_status open_tcp(const struct vbd_config *config,
+	const struct vbd_config_listen *listen, struct vbd_sockets *sockets, struct vbd_error *err)
+{
+	char text[VBD_ADDR_TEXT_BYTES];
+	bool tls = false;
+	int fd = -1;
+	enum vbd_status status = vbd_config_check_addr(
+		config, (const struct sockaddr *)&listen->addr, listen->scheme, &tls, err);
+
+	if (status == VBD_OK)
+		status = vbd_listen_tcp(vbd_addr_format(&listen->addr, text),
+			vbd_addr_port(&listen->addr), &fd, err);
+	if (status != VBD_OK)
+		return status;
+	add(sockets, fd, false, tls);
+	announce(&listen->addr, fd, tls);
+	return VBD_OK;
+}
+
+static enum vbd_status open_unix(
+	const struct vbd_config *config, struct vbd_sockets *sockets, struct vbd_error *err)
+{
+	int fd = -1;
+	enum vbd_status status = vbd_listen_unix(config->unix_socket, &fd, err);
+
+	if (status != VBD_OK)
+		return status;
+	add(sockets, fd, true, false);
+	vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s", config->unix_socket);
+	return VBD_OK;
+}
+
+const char *vbd_sockets_absent(const struct vbd_config *config, size_t *ret_next)
+{
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	for (size_t i = *ret_next; i < config->listen_count; i++) {
+		if (vbd_listen_is_own(vbd_addr_format(&config->listen[i].addr, text)))
+			continue;
+		*ret_next = i + 1;
+		return config->listen[i].text;
+	}
+	return NULL;
+}
+
+static enum vbd_status open_configured(const struct vbd_config *config, bool tcp, bool unix_socket,
+	struct vbd_sockets *sockets, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+	const char *absent;
+	size_t next = 0;
+
+	for (size_t i = 0; tcp && i < config->listen_count && status == VBD_OK; i++)
+		status = open_tcp(config, &config->listen[i], sockets, err);
+	if (status == VBD_OK && unix_socket && config->unix_socket[0])
+		status = open_unix(config, sockets, err);
+	while (status == VBD_OK && tcp && (absent = vbd_sockets_absent(config, &next)))
+		vbd_log(VBD_LOG_WARNING, NULL,
+			"no interface has the address of %s now; it is served as soon as one has",
+			absent);
+	return status;
+}
+
+enum vbd_status vbd_sockets_open(
+	const struct vbd_config *config, struct vbd_sockets *ret_sockets, struct vbd_error *err)
+{
+	struct vbd_sdnotify_sockets inherited = {.unix_fd = -1};
+	struct vbd_sockets sockets = {0};
+	enum vbd_status status = vbd_sdnotify_sockets(&inherited, err);
+
+	for (size_t i = 0; i < inherited.tcp_count && status == VBD_OK; i++)
+		status = add_inherited(config, &sockets, inherited.tcp_fds[i], err);
+	if (status == VBD_OK && inherited.unix_fd >= 0)
+		add(&sockets, inherited.unix_fd, true, false);
+	if (status == VBD_OK)
+		status = open_configured(
+			config, inherited.tcp_count == 0, inherited.unix_fd < 0, &sockets, err);
+	if (status != VBD_OK) {
+		vbd_sockets_close(&sockets);
+		return status;
+	}
+	*ret_sockets = sockets;
+	return VBD_OK;
+}
+
+void vbd_sockets_close(struct vbd_sockets *sockets)
+{
+	for (size_t i = 0; i < sockets->count; i++)
+		(void)close(sockets->items[i].fd);
+	sockets->count = 0;
+}

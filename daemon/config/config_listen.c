@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/config/config_parts.h"
+
+#include <ctype.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Split "HOST:PORT" or "[HOST]:PORT". */
+static bool split(const char *value, char host[80], char port[8])
+{
+	const char *colon = strrchr(value, ':');
+	size_t host_len;
+
+	/* getaddrinfo(3) would accept a port above 65535 and use it modulo 65536. */
+	if (!colon || !isdigit((unsigned char)colon[1]) ||
+		colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strlen(colon + 1) > 5 ||
+		strtoul(colon + 1, NULL, 10) > 65535)
+		return false;
+	(void)snprintf(port, 8, "%s", colon + 1);
+	host_len = (size_t)(colon - value);
+	if (host_len > 2 && value[0] == '[' && colon[-1] == ']') {
+		value++;
+		host_len -= 2;
+	} else if (memchr(value, ':', host_len)) {
+		return false; /* the port of an IPv6 address without brackets is ambiguous */
+	}
+	if (host_len == 0 || host_len >= 80)
+		return false;
+	memcpy(host, value, host_len);
+	host[host_len] = '\0';
+	return true;
+}
+
+static const char *take_scheme(const char *text, enum vbd_config_scheme *ret_scheme)
+{
+	static const char http[] = "http://";
+	static const char https[] = "https://";
+
+	*ret_scheme = VBD_CONFIG_SCHEME_DEFAULT;
+	if (strncmp(text, http, strlen(http)) == 0) {
+		*ret_scheme = VBD_CONFIG_SCHEME_HTTP;
+		return text + strlen(http);
+	}
+	if (strncmp(text, https, strlen(https)) == 0) {
+		*ret_scheme = VBD_CONFIG_SCHEME_HTTPS;
+		return text + strlen(https);
+	}
+	return text;
+}
+
+bool vbd_config_listen_parse(const char *text, struct vbd_config_listen *ret_listen)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+	};
+	struct vbd_config_listen listen = {0};
+	const char *where = take_scheme(text, &listen.scheme);
+	struct addrinfo *found = NULL;
+	char host[80];
+	char port[8];
+
+	if (strlen(text) >= sizeof(listen.text) || !split(where, host, port) ||
+		getaddrinfo(host, port, &hints, &found) != 0)
+		return false;
+	(void)snprintf(listen.text, sizeof(listen.text), "%s", text);
+	memcpy(&listen.addr, found->ai_addr, found->ai_addrlen);
+	listen.addr_bytes = found->ai_addrlen;
+	freeaddrinfo(found);
+	*ret_listen = listen;
+	return true;
+}
