@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Usage: print_members openapi.yaml
- * Prints C tables of the members of the objects that lists have: their names, nested with dots, and
- * whether the short form of the object has them. The lists are the operations `list_…` whose items
+ * Prints C tables of the members of the objects that lists have: their names, nested with dots,
+ * whether the short form of the object has them, and the least role that sees them: `x-role` of
+ * the member, or `read`. The lists are the operations `list_…` whose items
  * have a schema `KSummary`; the members are those of the schema `K`.
  */
 #include <stdbool.h>
@@ -59,13 +60,25 @@ static yaml_node_t *resolve(yaml_node_t *node)
 static void print_members(
 	yaml_node_t *schema, const char *prefix, const yaml_node_t *summary, int depth);
 
+/* "operate" -> "VBD_ROLE_OPERATE" */
+static void print_role(const yaml_node_t *schema)
+{
+	const char *role = text_of(member_of(schema, "x-role"));
+
+	printf("VBD_ROLE_");
+	for (const char *at = *role ? role : "read"; *at; at++)
+		putchar(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at);
+}
+
 static void print_member(yaml_node_t *schema, const char *prefix, const char *name,
 	const yaml_node_t *summary, int depth)
 {
 	char path[PATH_MAX_BYTES];
 
 	(void)snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "." : "", name);
-	printf("\t{\"%s\", %s},\n", path, member_of(summary, name) ? "true" : "false");
+	printf("\t{\"%s\", %s, ", path, member_of(summary, name) ? "true" : "false");
+	print_role(schema);
+	printf("},\n");
 	print_members(schema, path, NULL, depth + 1);
 }
 
@@ -132,7 +145,7 @@ static void print_table(const char *kind, const char *summary_name)
 	print_snake(kind);
 	printf("_members[] = {\n");
 	print_members(full, "", summary, 0);
-	printf("\t{NULL, false},\n};\n\n");
+	printf("\t{NULL, false, VBD_ROLE_NONE},\n};\n\n");
 }
 
 /* If the operation is a list of objects, print their members. */

@@ -145,7 +145,7 @@ static json_t *encode_item(const struct vbd_page *page, const void *item, struct
 	json_t *json;
 
 	req->view = &page->view;
-	json = vbd_view_apply(req->view, page->source->encode(item, req));
+	json = vbd_view_apply(req, page->source->members, page->source->encode(item, req));
 	req->view = NULL;
 	return json;
 }

@@ -162,9 +162,37 @@ static void keep(json_t *json, const struct vbd_view_path *paths, size_t n_paths
 	}
 }
 
-json_t *vbd_view_apply(const struct vbd_view *view, json_t *json)
+static void hide(json_t *json, struct vbd_view_path path)
 {
-	if (json && !view->full)
+	struct vbd_view_path first = first_part(path);
+	struct vbd_view_path rest = rest_of(path);
+	json_t *value;
+	const char *name;
+	size_t i;
+	void *next;
+
+	json_array_foreach(json, i, value) hide(value, path);
+	json_object_foreach_safe(json, next, name, value)
+	{
+		if (!is_text(first, "*") && !is_text(first, name))
+			continue;
+		if (rest.len)
+			hide(value, rest);
+		else
+			(void)json_object_del(json, name);
+	}
+}
+
+json_t *vbd_view_apply(
+	const struct vbd_request *req, const struct vbd_member *members, json_t *json)
+{
+	const struct vbd_view *view = req->view;
+
+	if (json && view && !view->full)
 		keep(json, view->paths, view->n_paths);
+	for (; json && members->path; members++) {
+		if (req->role < members->role)
+			hide(json, (struct vbd_view_path){members->path, strlen(members->path)});
+	}
 	return json;
 }

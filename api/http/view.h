@@ -9,6 +9,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "daemon/config/role.h"
 
 #include <jansson.h>
 
@@ -21,6 +22,8 @@ struct vbd_request;
 struct vbd_member {
 	const char *path; /* nested with dots, "*" for any name: "qp.sq_depth"; NULL ends a table */
 	bool summary;	  /* the short form has the member */
+	/* The least role that sees it. A path below one that is hidden is hidden as well. */
+	enum vbd_role role;
 };
 
 #define VBD_VIEW_PATHS_MAX 64
@@ -52,7 +55,16 @@ enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_m
 /** vbd_view_has - does the view have a member, or a part of it? @view: NULL for the whole object */
 bool vbd_view_has(const struct vbd_view *view, const char *member);
 
-/** vbd_view_apply - remove from @json what is not in the view; returns @json, which may be NULL */
-json_t *vbd_view_apply(const struct vbd_view *view, json_t *json);
+/**
+ * vbd_view_apply - remove from @json what the client did not ask for, and what its role must not
+ * see
+ * @members: of the object
+ * @json:    a whole object; may be NULL
+ *
+ * Every object that is in an answer goes through here, and nothing else hides members. Returns
+ * @json.
+ */
+json_t *vbd_view_apply(
+	const struct vbd_request *req, const struct vbd_member *members, json_t *json);
 
 #endif

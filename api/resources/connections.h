@@ -7,7 +7,6 @@
 #ifndef VBD_API_RESOURCES_CONNECTIONS_H
 #define VBD_API_RESOURCES_CONNECTIONS_H
 
-#include "daemon/config/role.h"
 #include "api/json/decode.h"
 #include "rdma/device/op.h"
 
@@ -37,7 +36,7 @@ extern const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT];
 	}
 
 /** vbd_encode_connection - schema Connection */
-json_t *vbd_encode_connection(const struct vbd_connection *connection, enum vbd_role role);
+json_t *vbd_encode_connection(const struct vbd_connection *connection);
 
 /** vbd_encode_timeline_entry - schema TimelineEntry; @start_ns: creation of the connection */
 json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns);

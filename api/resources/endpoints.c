@@ -84,7 +84,7 @@ static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoi
 }
 
 /* The attributes in force. A peer needs lqpn, sgid (lid on InfiniBand) and qkey. */
-static json_t *encode_qp_attr(const struct vbd_endpoint *endpoint, enum vbd_role role)
+static json_t *encode_qp_attr(const struct vbd_endpoint *endpoint)
 {
 	const struct vbd_endpoint_params *params = &endpoint->params;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -93,8 +93,7 @@ static json_t *encode_qp_attr(const struct vbd_endpoint *endpoint, enum vbd_role
 	vbd_put_u64(&out, "lqpn", endpoint->qp.info.lqpn);
 	vbd_put_text(&out, "state", vbd_qp_state_name(endpoint->qp.info.state));
 	vbd_put_u64(&out, "sq_psn", params->psn);
-	if (vbd_role_sees_memory(role))
-		vbd_put_hex(&out, "qkey", params->qkey, 8);
+	vbd_put_hex(&out, "qkey", params->qkey, 8);
 	vbd_put_u64(&out, "pkey_index", params->pkey_index);
 	vbd_put_u64(&out, "gid_index", (uint64_t)params->gid_index);
 	vbd_put_text(&out, "sgid", vbd_gid_text(endpoint->gid, gid));
@@ -110,22 +109,23 @@ static json_t *encode_reply(const struct vbd_endpoint *endpoint)
 	return vbd_encode_private_data(&reply, reply.length_bytes);
 }
 
-static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_role role)
+static json_t *encode_endpoint(const void *item, struct vbd_request *req)
 {
+	const struct vbd_endpoint_record *record = item;
 	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	struct vbd_encoder out = vbd_encode_begin();
 
+	(void)req;
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_endpoint_state_name(endpoint->state));
 	put_where(&out, endpoint);
-	if (vbd_role_sees_memory(role))
-		vbd_put(&out, "private_data", encode_reply(endpoint));
+	vbd_put(&out, "private_data", encode_reply(endpoint));
 	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
 	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
 	vbd_put_text(&out, "service", vbd_service_name(endpoint->params.qp.service));
 	vbd_put(&out, "qp", vbd_encode_ud_params(daemon, &endpoint->params.qp));
-	vbd_put(&out, "qp_attr", encode_qp_attr(endpoint, role));
+	vbd_put(&out, "qp_attr", encode_qp_attr(endpoint));
 	vbd_put_ref(&out, "cq", daemon->cqs, endpoint->qp.cq_id);
 	vbd_put(&out, "counters", encode_counters(endpoint));
 	vbd_put(&out, "inbox", encode_inbox(record));
@@ -136,13 +136,6 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 	vbd_put_time(&out, "created_at", endpoint->created_ns);
 	vbd_put_time(&out, "ended_at", endpoint->ended_ns);
 	return vbd_encode_end(&out);
-}
-
-/* --- the task: its end ---------------------------------------------------------------------- */
-
-static json_t *encode_item(const void *item, struct vbd_request *req)
-{
-	return encode_endpoint(item, req->role);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -370,12 +363,12 @@ static const struct vbd_page_source endpoint_page = {
 	.states = endpoint_states,
 	.state_of = by_state,
 	.filters = endpoint_filters,
-	.encode = encode_item,
+	.encode = encode_endpoint,
 };
 
 const struct vbd_task_kind vbd_ud_endpoint_task = {
 	.kind = VBD_KIND_UD_ENDPOINT,
 	.gone = "the endpoint was deleted in the meantime",
-	.encode = encode_item,
+	.encode = encode_endpoint,
 	.page = &endpoint_page,
 };

@@ -26,6 +26,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	struct vbd_encoder out = vbd_encode_begin();
 	char mgid[VBD_GID_TEXT_BYTES];
 
+	(void)req;
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_group_state_json(group->state));
 	vbd_put_text_or_null(&out, "waits_for", vbd_group_state_waits_for(group->state));
@@ -36,9 +37,9 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
 	vbd_put_u64_or_null(&out, "mlid", group->known, group->path.dlid);
 	vbd_put_u64_or_null(&out, "sl", group->known, group->path.sl);
-	if (vbd_role_sees_memory(req->role) && group->known)
+	if (group->known)
 		vbd_put_hex(&out, "qkey", group->qkey, 8);
-	else if (vbd_role_sees_memory(req->role))
+	else
 		vbd_put_null(&out, "qkey");
 	vbd_put_u64(&out, "user_count", group->users);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);

@@ -78,8 +78,7 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "service", vbd_service_name(listener->params.qp.service));
 	vbd_put(&out, "qp",
 		vbd_encode_params(listener->object.registry->daemon, &listener->params));
-	if (vbd_role_sees_memory(req->role))
-		vbd_put(&out, "private_data", encode_private_data(&listener->cm_params));
+	vbd_put(&out, "private_data", encode_private_data(&listener->cm_params));
 	vbd_put_u64(&out, "requests", listener->requests);
 	vbd_put_u64(&out, "accepted", listener->accepted);
 	vbd_put_u64(&out, "rejected", listener->rejected);

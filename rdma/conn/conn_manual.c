@@ -263,8 +263,8 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 		return status;
 	conn->manual.remote = *remote;
 	conn->manual.has_remote = true;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, psn 0x%06x, lid %u, to %s",
-		remote->qpn, remote->psn, remote->lid, vbd_qp_state_name(then));
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, lid %u, to %s",
+		remote->qpn, remote->lid, vbd_qp_state_name(then));
 	return run(conn, IBV_QPS_RTR, then, err);
 }
 

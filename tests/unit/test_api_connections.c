@@ -14,7 +14,7 @@
 
 static size_t size_of(const struct vbd_connection *connection, const char *side)
 {
-	json_t *json = vbd_encode_connection(connection, VBD_ROLE_CONTROL);
+	json_t *json = vbd_encode_connection(connection);
 	char *text = json_dumps(json, JSON_COMPACT);
 	size_t size_bytes = strlen(text);
 
@@ -37,7 +37,7 @@ static void test_connection__one_with_defaults_is_small(void **state)
 static void test_connection__has_counters_of_posted_operations_only(void **state)
 {
 	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
-	json_t *json = vbd_encode_connection(pair.active, VBD_ROLE_CONTROL);
+	json_t *json = vbd_encode_connection(pair.active);
 	const json_t *counters = json_object_get(json, "counters");
 
 	assert_int_equal(json_object_size(counters), 0);

@@ -177,9 +177,16 @@ static json_t *encode(const void *item, struct vbd_request *req)
 		"size", (json_int_t)it->size, "more", "x", "parts", "one", "a", 1, "b", 2, "two");
 }
 
-static const struct vbd_member members[] = {{"id", true}, {"size", true}, {"more", false},
-	{"parts", false}, {"parts.*", false}, {"parts.*.a", false}, {"parts.*.b", false},
-	{NULL, false}};
+static const struct vbd_member members[] = {{"id", true, VBD_ROLE_READ},
+	{"size", true, VBD_ROLE_READ}, {"more", false, VBD_ROLE_READ},
+	{"parts", false, VBD_ROLE_READ}, {"parts.*", false, VBD_ROLE_READ},
+	{"parts.*.a", false, VBD_ROLE_READ}, {"parts.*.b", false, VBD_ROLE_READ},
+	{NULL, false, VBD_ROLE_NONE}};
+static const struct vbd_member guarded_members[] = {{"id", true, VBD_ROLE_READ},
+	{"size", true, VBD_ROLE_READ}, {"more", false, VBD_ROLE_CONTROL},
+	{"parts", false, VBD_ROLE_READ}, {"parts.*", false, VBD_ROLE_READ},
+	{"parts.*.a", false, VBD_ROLE_CONTROL}, {"parts.*.b", false, VBD_ROLE_READ},
+	{NULL, false, VBD_ROLE_NONE}};
 static const struct vbd_page_state states[] = {{"small", false}, {"big", true}, {NULL, false}};
 static const struct vbd_page_key keys[] = {
 	{.name = "size", .number = by_size}, {.name = "mark", .text = by_mark}, {.name = NULL}};
@@ -196,6 +203,14 @@ static const struct vbd_page_source source = {.members = members,
 static void list_items(struct vbd_request *req)
 {
 	vbd_page_reply(req, &source, NULL, NULL);
+}
+
+static const struct vbd_page_source guarded_source = {
+	.members = guarded_members, .id = item_id, .walk = walk, .encode = encode};
+
+static void list_guarded_items(struct vbd_request *req)
+{
+	vbd_page_reply(req, &guarded_source, NULL, NULL);
 }
 
 static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
@@ -254,6 +269,11 @@ static const struct vbd_route routes[] = {
 		.role = VBD_ROLE_READ,
 		.query = {"limit", "after", "sort", "state", "fields", "view", "mark"},
 		.handler = list_items},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/guarded",
+		.role = VBD_ROLE_READ,
+		.query = {"limit", "fields", "view"},
+		.handler = list_guarded_items},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/wait",
 		.role = VBD_ROLE_READ,
@@ -742,6 +762,20 @@ static void test_page__fields_reach_into_objects(void **state)
 	answers("GET", "/v1/items?view=long", 400, "bad_value");
 }
 
+static void test_page__a_reader_gets_no_hidden_member(void **state)
+{
+	(void)state;
+	lists("/v1/guarded?view=full&limit=1", "1", 5);
+	assert_true(answer_has("\"more\":\"x\",\"parts\":{\"one\":[{\"a\":1,\"b\":2}]"));
+	test.peer = (struct vbd_auth_peer){.unix_socket = true, .uid = (uid_t)-1};
+	lists("/v1/guarded?view=full&limit=1", "1", 5);
+	assert_true(answer_has("\"size\":30,\"parts\":{\"one\":[{\"b\":2}],\"two\":null}}"));
+	lists("/v1/guarded?fields=more&limit=1", "1", 5);
+	assert_true(answer_has("[{\"id\":1}]"));
+	lists("/v1/guarded?fields=parts.one.a&limit=1", "1", 5);
+	assert_true(answer_has("[{\"id\":1,\"parts\":{\"one\":[{}]}}]"));
+}
+
 static void test_page__bad_parameters_say_what_is_allowed(void **state)
 {
 	(void)state;
@@ -873,6 +907,7 @@ int main(void)
 		TEST(test_page__a_state_or_a_member_selects),
 		TEST(test_page__items_have_the_short_form_unless_more_is_asked_for),
 		TEST(test_page__fields_reach_into_objects),
+		TEST(test_page__a_reader_gets_no_hidden_member),
 		TEST(test_page__bad_parameters_say_what_is_allowed),
 		TEST(test_page__a_next_belongs_to_its_order),
 		TEST(test_page__items_outside_the_page_are_not_encoded),

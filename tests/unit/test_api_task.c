@@ -93,7 +93,8 @@ static const struct vbd_kind errand_kind = {
 	.problem = tell_problem,
 };
 
-static const struct vbd_member members[] = {{"id", true}, {"state", false}, {NULL, false}};
+static const struct vbd_member members[] = {
+	{"id", true, VBD_ROLE_READ}, {"state", false, VBD_ROLE_READ}, {NULL, false, VBD_ROLE_NONE}};
 static const struct vbd_page_state states[] = {
 	{"running", false}, {"done", true}, {"failed", true}, {NULL, false}};
 
@@ -138,6 +139,7 @@ static int set_up(void **state)
 	(void)snprintf(test.daemon.server_id, sizeof(test.daemon.server_id), "run");
 	test.fail_with = VBD_E_CANCELLED;
 	test.req = (struct vbd_request){.transport = &transport,
+		.role = VBD_ROLE_CONTROL,
 		.method = VBD_METHOD_POST,
 		.route = &route,
 		.ref = "7",

@@ -37,6 +37,7 @@ function makeAjv(document) {
     allowUnionTypes: true,
   });
   ajv.addFormat('binary', true);
+  ajv.addKeyword('x-role');
   ajv.addSchema({ $id: SCHEMAS, $defs: absolute(document.components.schemas) });
   return ajv;
 }
