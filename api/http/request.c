@@ -5,6 +5,7 @@
 #include "api/http/prefer.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
+#include "api/json/print.h"
 #include "api/json/utf8.h"
 #include "daemon/core/caller.h"
 
@@ -163,7 +164,8 @@ static void answered(struct vbd_request *req, unsigned int status)
 
 static void set_document(struct vbd_request *req, const char *content_type, json_t *json)
 {
-	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	size_t len = 0;
+	char *text = json ? vbd_json_print(json, &len) : NULL;
 
 	json_decref(json);
 	req->reply.content_type = content_type;
@@ -174,7 +176,7 @@ static void set_document(struct vbd_request *req, const char *content_type, json
 		req->reply.status = 507;
 		return;
 	}
-	req->reply.body_bytes = strlen(text);
+	req->reply.body_bytes = len;
 	/* Replace the NUL by a newline, so that a shell prompt starts a new line. */
 	text[req->reply.body_bytes++] = '\n';
 	req->reply.body = text;

@@ -7,6 +7,7 @@
  * needs no memory and delays nobody; it gets the number of events that it has missed.
  */
 #include "api/json/encode.h"
+#include "api/json/print.h"
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"
 #include "api/resources/events.h"
@@ -76,7 +77,7 @@ static char *compacted_text(const struct stream *stream, uint64_t first)
 static char *event_text(const struct stream *stream, const struct vbd_event *event)
 {
 	json_t *json = vbd_encode_event(stream->daemon, event);
-	char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	char *data = json ? vbd_json_print(json, NULL) : NULL;
 	char id[VBD_EVENT_ID_BYTES];
 	char *text = NULL;
 

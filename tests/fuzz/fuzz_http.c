@@ -41,8 +41,8 @@ static void must(bool good)
 static void start(void)
 {
 	const char *dir = getenv("TMPDIR");
+	struct vbd_server_socket socket = {.is_unix = true};
 	struct vbd_error err = {0};
-	int fd;
 
 	fake_reset();
 	fake_loopback(true);
@@ -62,8 +62,8 @@ static void start(void)
 	(void)snprintf(fuzz.addr.sun_path, sizeof(fuzz.addr.sun_path), "%s/fuzz-http-%d.sock",
 		dir && *dir ? dir : "/tmp", (int)getpid());
 	must(vbd_daemon_create(&fuzz.config, &fuzz.daemon, &err) == VBD_OK);
-	must(vbd_listen_unix(fuzz.addr.sun_path, &fd, &err) == VBD_OK);
-	must(vbd_api_create(fuzz.daemon, -1, fd, &fuzz.api, &err) == VBD_OK);
+	must(vbd_listen_unix(fuzz.addr.sun_path, &socket.fd, &err) == VBD_OK);
+	must(vbd_api_create(fuzz.daemon, &socket, 1, &fuzz.api, &err) == VBD_OK);
 }
 
 static void on_stopped(void *arg)
