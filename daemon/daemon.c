@@ -9,6 +9,8 @@
 #include "daemon/hotplug.h"
 #include "daemon/memory/windows.h"
 #include "daemon/observe/kernel.h"
+#include "rdma/data/calls.h"
+#include "rdma/fabric/fabric.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -98,7 +100,8 @@ enum vbd_status vbd_daemon_create(
 static bool nothing_left(const struct vbd_daemon *daemon)
 {
 	return daemon->connections->open == 0 && daemon->ud_endpoints->open == 0 &&
-	       daemon->transfers->open == 0 && daemon->probes->open == 0 && daemon->pool_jobs == 0;
+	       daemon->transfers->open == 0 && daemon->probes->open == 0 &&
+	       daemon->pool_jobs == 0 && daemon->fabric->calls->under_way == 0;
 }
 
 static void has_stopped(struct vbd_daemon *daemon)

@@ -66,6 +66,8 @@ static void on_control_readable(unsigned int events, void *arg)
 
 	(void)events;
 	vbd_fabric_dispatch_control(hotplug->daemon->fabric);
+	/* A call that the stop waits for may be back. */
+	vbd_daemon_check_stop(hotplug->daemon);
 }
 
 static void on_async_readable(unsigned int events, void *arg)

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "rdma/conn/conn.h"
 #include "rdma/conn/listener.h"
+#include "rdma/data/calls.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker_messages.h"
@@ -169,6 +170,9 @@ static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item
 	case VBD_CONTROL_PROBE_STOP_SEEN:
 		vbd_probe_on_notification(
 			VBD_CONTAINER_OF(item, struct vbd_probe, stop_command), notification);
+		break;
+	case VBD_CONTROL_CALL_DONE:
+		vbd_call_done(item);
 		break;
 	}
 }

@@ -3,7 +3,6 @@
 
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
-#include "rdma/conn/conn_move.h"
 #include "rdma/names/names.h"
 
 #include <string.h>
@@ -149,34 +148,6 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	vbd_object_changed(&connection->object);
 }
 
-/* Pool thread. */
-static void move_work(void *arg)
-{
-	vbd_conn_move_work(((const struct vbd_connection *)arg)->conn);
-}
-
-static void moved(void *arg)
-{
-	struct vbd_connection *connection = arg;
-	struct vbd_daemon *daemon = connection->object.registry->daemon;
-
-	daemon->pool_jobs--;
-	vbd_conn_moved(connection->conn);
-	vbd_daemon_check_stop(daemon);
-}
-
-static bool on_move_slowly(struct vbd_conn *conn, void *arg)
-{
-	const struct vbd_connection *connection = arg;
-
-	(void)conn;
-	if (vbd_loop_work(connection->object.registry->daemon->loop, move_work, moved, arg, NULL) !=
-		VBD_OK)
-		return false;
-	connection->object.registry->daemon->pool_jobs++;
-	return true;
-}
-
 static void on_stepped(struct vbd_conn *conn, void *arg)
 {
 	struct vbd_connection *connection = arg;
@@ -189,6 +160,5 @@ const struct vbd_conn_ops vbd_connection_conn_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
 	.noted = on_noted,
-	.move_slowly = on_move_slowly,
 	.stepped = on_stepped,
 };

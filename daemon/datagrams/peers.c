@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "daemon/core/addr.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,19 +36,17 @@ static void on_state_changed(struct vbd_peer *peer, void *arg)
 	vbd_object_changed(&record->object);
 }
 
-static void make_ah(void *arg)
+/* Call thread. */
+static void make_ah(struct vbd_call *call)
 {
-	struct vbd_peer_record *record = arg;
-
-	vbd_peer_make_ah(&record->peer);
+	vbd_peer_make_ah(&VBD_CONTAINER_OF(call, struct vbd_peer_record, call)->peer);
 }
 
-static void on_ah_made(void *arg)
+static void on_ah_made(struct vbd_call *call)
 {
-	struct vbd_peer_record *record = arg;
+	struct vbd_peer_record *record = VBD_CONTAINER_OF(call, struct vbd_peer_record, call);
 	struct vbd_daemon *daemon = record->object.registry->daemon;
 
-	daemon->pool_jobs--;
 	vbd_peer_ah_made(&record->peer);
 	(void)vbd_object_settle(&record->object);
 	vbd_daemon_check_stop(daemon);
@@ -57,11 +56,11 @@ static void on_make_ah(struct vbd_peer *peer, void *arg)
 {
 	struct vbd_peer_record *record = arg;
 
-	if (vbd_loop_work(record->object.registry->daemon->loop, make_ah, on_ah_made, record,
-		    &peer->ah_error) == VBD_OK)
-		record->object.registry->daemon->pool_jobs++;
-	else
-		vbd_peer_ah_made(peer);
+	(void)peer;
+	record->call.work = make_ah;
+	record->call.done = on_ah_made;
+	vbd_call_start(
+		record->object.registry->daemon->fabric->calls, &record->call, VBD_LANE_PEER);
 }
 
 static const struct vbd_peer_ops peer_ops = {

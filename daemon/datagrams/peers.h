@@ -8,11 +8,13 @@
 #define VBD_DAEMON_DATAGRAMS_PEERS_H
 
 #include "daemon/datagrams/endpoints.h"
+#include "rdma/data/calls.h"
 #include "rdma/ud/peer.h"
 
 struct vbd_peer_record {
 	struct vbd_object object; /* first */
 	struct vbd_peer peer;
+	struct vbd_call call; /* makes the address handle */
 	struct vbd_link link; /* in the endpoint's list */
 	uint64_t endpoint_id;
 	char dst_addr[256]; /* to send a SIDR request to; "" for none */

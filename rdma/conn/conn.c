@@ -28,6 +28,7 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	conn->timeout_ms = timeout_ms;
 	conn->ops = ops;
 	conn->ops_arg = ops_arg;
+	conn->call.done = vbd_conn_on_call_done;
 	vbd_qp_init(&conn->qp, fabric, &conn->account, id, &vbd_conn_qp_ops);
 	conn->created_ns = vbd_clock_mono_ns();
 	conn->peer_responder_resources = UINT8_MAX;

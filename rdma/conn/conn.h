@@ -2,7 +2,7 @@
 /*
  * A connection: its CM id, its QP and its state.
  *
- * Control thread. Nothing blocks.
+ * Control thread. Nothing blocks: calls that may block run on call threads (rdma/data/calls.h).
  */
 #ifndef VBD_RDMA_CONN_CONN_H
 #define VBD_RDMA_CONN_CONN_H
@@ -12,16 +12,18 @@
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/conn/conn_manual.h"
 #include "rdma/conn/timeline.h"
+#include "rdma/data/calls.h"
 #include "rdma/names/cm_tag.h"
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp.h"
 
+#include <rdma/rdma_cma.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
-struct rdma_cm_id;
 struct vbd_conn;
 struct vbd_fabric;
 
@@ -34,11 +36,16 @@ struct vbd_conn_ops {
 	void (*set_deadline)(struct vbd_conn *conn, uint64_t timeout_ms, void *arg);
 	/* An entry was added to the timeline. */
 	void (*noted)(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg);
-	/* Run vbd_conn_move_work() on a thread that may block, then vbd_conn_moved() on this one.
-	 * False, or NULL: the connection makes the move itself, at once. */
-	bool (*move_slowly)(struct vbd_conn *conn, void *arg);
 	/* A step of a manual bring-up is over (see vbd_conn_stepping()). */
 	void (*stepped)(struct vbd_conn *conn, void *arg);
+};
+
+/* The call of a connection that is under way on a call thread. No other call that uses its CM id is
+ * made meanwhile, and the end of the connection waits for it. */
+enum vbd_conn_calling {
+	VBD_CONN_CALLS_NOTHING,
+	VBD_CONN_CALLS_CONNECT, /* rdma_connect over iWARP */
+	VBD_CONN_CALLS_RTR,	/* ibv_modify_qp to RTR */
 };
 
 struct vbd_conn {
@@ -62,6 +69,13 @@ struct vbd_conn {
 	struct sockaddr_storage local; /* ss_family 0 until known */
 	struct sockaddr_storage peer;
 	bool cm_connected; /* rdma_disconnect(3) is owed */
+	enum vbd_conn_calling calling;
+	struct vbd_call call;
+	struct rdma_conn_param call_param; /* CONNECT */
+	struct ibv_qp_attr call_attr;	   /* RTR, with call_mask */
+	int call_mask;
+	enum vbd_status call_status; /* of the last call, with call_error */
+	struct vbd_error call_error;
 
 	struct vbd_qp qp;
 

@@ -54,6 +54,28 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 		conn, known ? cm_meanings[event->type].event : VBD_CONN_EV_UNEXPECTED_CM, &cause);
 }
 
+/* The call threads. */
+
+void vbd_conn_on_call_done(struct vbd_call *call)
+{
+	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
+	bool moved = conn->calling == VBD_CONN_CALLS_RTR && !call->cancelled && !conn->call_status;
+	bool by_hand = conn->manual.on;
+
+	conn->calling = VBD_CONN_CALLS_NOTHING;
+	if (moved)
+		vbd_qp_moved(&conn->qp, IBV_QPS_RTR);
+	if (by_hand)
+		vbd_conn_moved(conn);
+	/* The failure of a call that the end has interrupted is no error. */
+	else if (conn->call_status && conn->state != VBD_CONN_DRAINING)
+		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &conn->call_error);
+	else
+		vbd_conn_raise(conn, moved && conn->state != VBD_CONN_DRAINING
+					     ? VBD_CONN_EV_QP_RTR
+					     : VBD_CONN_EV_CALL_RETURNED);
+}
+
 /* The layer above. */
 
 void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason)

@@ -154,7 +154,7 @@ static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct v
 
 bool vbd_conn_stepping(const struct vbd_conn *conn)
 {
-	return conn->manual.parking || conn->manual.move;
+	return conn->manual.parking || conn->calling == VBD_CONN_CALLS_RTR;
 }
 
 static enum vbd_status check_movable(const struct vbd_conn *conn, struct vbd_error *err)
@@ -225,7 +225,7 @@ void vbd_conn_moved(struct vbd_conn *conn)
 {
 	vbd_conn_raise(conn, vbd_conn_move_finish(conn));
 	if (conn->state == VBD_CONN_DRAINING)
-		vbd_conn_resume_drain(conn);
+		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
 	else if (conn->ops->stepped)
 		conn->ops->stepped(conn, conn->ops_arg);
 }

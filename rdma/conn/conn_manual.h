@@ -16,7 +16,6 @@
 
 struct vbd_conn;
 struct vbd_device;
-struct vbd_conn_move;
 
 /* X(SYMBOL, json name): QP states that a client can request */
 #define VBD_QP_STEP_MAP(X) \
@@ -79,10 +78,9 @@ struct vbd_conn_manual {
 	struct vbd_manual_local local;
 	bool has_remote;
 	struct vbd_manual_remote remote;
-	int to, then;		    /* enum ibv_qp_state: of the last step; next state after it */
-	bool parking;		    /* the QP is in ERR, flushes are outstanding */
-	struct vbd_error failure;   /* of the last step, if it failed later than its call */
-	struct vbd_conn_move *move; /* the present move on another thread, or NULL */
+	int to, then;		  /* enum ibv_qp_state: of the last step; next state after it */
+	bool parking;		  /* the QP is in ERR, flushes are outstanding */
+	struct vbd_error failure; /* of the last step, if it failed later than its call */
 };
 
 /**
@@ -124,7 +122,7 @@ enum vbd_status vbd_conn_set_qp_state(
  * and manual.failure is set if the step failed. */
 bool vbd_conn_stepping(const struct vbd_conn *conn);
 
-/** vbd_conn_moved - end the step after vbd_conn_move_work() of rdma/conn/conn_move.h */
+/** vbd_conn_moved - end the step whose move to RTR has returned from its call thread */
 void vbd_conn_moved(struct vbd_conn *conn);
 
 #endif

@@ -7,16 +7,6 @@
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-/* A move that may block, with everything that its thread needs. */
-struct vbd_conn_move {
-	struct ibv_qp *qp;
-	struct ibv_qp_attr attr;
-	int mask;
-	enum vbd_status status;
-	struct vbd_error error;
-};
 
 /* Records the failure of a step; no event follows. */
 static enum vbd_conn_event failed(
@@ -47,13 +37,6 @@ static enum vbd_conn_event go_up(struct vbd_conn *conn)
 	return was_up ? VBD_CONN_NO_EVENT : VBD_CONN_EV_QP_UP;
 }
 
-void vbd_conn_move_work(struct vbd_conn *conn)
-{
-	struct vbd_conn_move *move = conn->manual.move;
-
-	move->status = vbd_pv_modify_qp(move->qp, &move->attr, move->mask, &move->error);
-}
-
 /* The neighbour does not answer the kernel, or has no route. */
 static bool is_unreachable(const struct vbd_error *error)
 {
@@ -63,44 +46,23 @@ static bool is_unreachable(const struct vbd_error *error)
 
 enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn)
 {
-	struct vbd_conn_move *move = conn->manual.move;
-	enum vbd_status status = move->status;
+	enum vbd_status status = conn->call_status;
 
-	conn->manual.move = NULL;
 	if (status)
-		(void)failed(conn, is_unreachable(&move->error) ? VBD_E_ADDR_ERROR : status,
-			&move->error);
-	else
-		vbd_qp_moved(&conn->qp, IBV_QPS_RTR);
-	free(move);
+		(void)failed(conn, is_unreachable(&conn->call_error) ? VBD_E_ADDR_ERROR : status,
+			&conn->call_error);
 	/* The connection's end may have begun during the move. */
 	if (status || conn->manual.then == IBV_QPS_RTR || conn->state != VBD_CONN_AWAITING_REMOTE)
 		return VBD_CONN_NO_EVENT;
 	return go_up(conn);
 }
 
-/* On RoCE the kernel resolves the peer's hardware address, which blocks for up to a second
- * (ib_resolve_eth_dmac() in core/verbs.c, 6.1). */
 static enum vbd_conn_event go_to_rtr(struct vbd_conn *conn)
 {
-	struct vbd_conn_move *move = calloc(1, sizeof(*move));
 	struct vbd_error error = {0};
-	enum vbd_status status;
+	enum vbd_status status = vbd_conn_qp_call_rtr(conn, &error);
 
-	if (!move)
-		return failed(conn, vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory for a step"),
-			&error);
-	move->qp = conn->qp.ibv_qp;
-	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &move->attr, &move->mask, &error);
-	if (status) {
-		free(move);
-		return failed(conn, status, &error);
-	}
-	conn->manual.move = move;
-	if (conn->ops->move_slowly && conn->ops->move_slowly(conn, conn->ops_arg))
-		return VBD_CONN_NO_EVENT;
-	vbd_conn_move_work(conn);
-	return vbd_conn_move_finish(conn);
+	return status ? failed(conn, status, &error) : VBD_CONN_NO_EVENT;
 }
 
 /* Sends wait in the channel during SQD: Soft-RoCE continues after SQD only when a work request is

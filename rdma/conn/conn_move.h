@@ -2,24 +2,19 @@
 /*
  * The steps of a manual bring-up: the actions MOVE_QP, PARK and PARKED.
  *
- * Control thread, except vbd_conn_move_work(). An action returns the event that follows from it, or
- * VBD_CONN_NO_EVENT.
+ * Control thread. An action returns the event that follows from it, or VBD_CONN_NO_EVENT.
  */
 #ifndef VBD_RDMA_CONN_CONN_MOVE_H
 #define VBD_RDMA_CONN_CONN_MOVE_H
 
 #include "rdma/conn/conn.h"
 
-/** vbd_conn_move_work - the move that move_slowly() announced. Any thread; blocks for up to a
- * second. Uses nothing but the move. */
-void vbd_conn_move_work(struct vbd_conn *conn);
-
-/** vbd_conn_move_finish - process the result of vbd_conn_move_work(), and move on to manual.then.
- * Sets manual.failure on failure. */
+/** vbd_conn_move_finish - process the result of the move to RTR, and move on to manual.then. Sets
+ * manual.failure on failure. */
 enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn);
 
-/** vbd_conn_move - MOVE_QP: move the QP to manual.to and then to manual.then; sets manual.failure
- * on failure */
+/** vbd_conn_move - MOVE_QP: move the QP to manual.to and then to manual.then, to RTR on a call
+ * thread; sets manual.failure on failure */
 enum vbd_conn_event vbd_conn_move(struct vbd_conn *conn);
 
 /** vbd_conn_move_park - PARK: the worker begins to collect the flushes */

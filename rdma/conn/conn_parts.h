@@ -6,7 +6,7 @@
  *   conn_events.c  events of the CM, the QP and the layer above
  *   conn_step.c    a step through the table, and the actions; conn_move.c  actions of a manual
  *                  bring-up
- *   conn_qp.c      the QP; conn_cm.c  the CM id
+ *   conn_qp.c      the QP; conn_cm.c  the CM id; conn_call.c  the call that may block
  *   conn_record.c  the record: timeline, deadline, the reason of the end
  *
  * Each file calls only files below it in this list.
@@ -21,6 +21,9 @@
 /* --- conn_events.c --------------------------------------------------------------------------- */
 
 extern const struct vbd_qp_ops vbd_conn_qp_ops;
+
+/** vbd_conn_on_call_done - the call of the connection has returned: its call.done */
+void vbd_conn_on_call_done(struct vbd_call *call);
 
 /* --- conn_step.c ----------------------------------------------------------------------------- */
 
@@ -40,12 +43,16 @@ void vbd_conn_step_error(
 /** vbd_conn_raise - vbd_conn_step() without a cause; VBD_CONN_NO_EVENT does nothing */
 void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event);
 
-/** vbd_conn_resume_drain - drain the QP after a move on another thread is over */
-void vbd_conn_resume_drain(struct vbd_conn *conn);
-
 /** vbd_conn_drained - every command to the worker is back: go on with the end, unless a CM event
  * may still name the reason */
 void vbd_conn_drained(struct vbd_conn *conn);
+
+/* --- conn_call.c ----------------------------------------------------------------------------- */
+
+/** vbd_conn_call - run @work on a call thread; vbd_conn_on_call_done() follows. None is under way.
+ * @work uses nothing of the connection but its CM id or QP, and the members call*. */
+void vbd_conn_call(
+	struct vbd_conn *conn, enum vbd_conn_calling what, void (*work)(struct vbd_call *call));
 
 /* --- conn_record.c --------------------------------------------------------------------------- */
 

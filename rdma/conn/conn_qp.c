@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_qp.h"
 
+#include "base/attr.h"
 #include "rdma/conn/conn_cm.h"
+#include "rdma/conn/conn_parts.h"
 #include "rdma/conn/manual_attr.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
@@ -133,6 +135,25 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 	if (!(mask & IBV_QP_STATE))
 		return VBD_OK;
 	return vbd_qp_modify(&conn->qp, &attr, mask, err);
+}
+
+/* Call thread. */
+static void rtr_work(struct vbd_call *call)
+{
+	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
+
+	conn->call_status = vbd_pv_modify_qp(
+		conn->qp.ibv_qp, &conn->call_attr, conn->call_mask, &conn->call_error);
+}
+
+enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status =
+		vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &conn->call_attr, &conn->call_mask, err);
+
+	if (!status)
+		vbd_conn_call(conn, VBD_CONN_CALLS_RTR, rtr_work);
+	return status;
 }
 
 /* Whether the attributes of RTR and RTS are set. */

@@ -14,6 +14,14 @@ struct ibv_qp_attr;
 /** vbd_conn_qp_open - vbd_qp_open() on the device of the connection */
 enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
+/**
+ * vbd_conn_qp_call_rtr - move the QP to RTR on a call thread
+ *
+ * On RoCE the kernel resolves the peer's hardware address, which blocks for up to a second
+ * (ib_resolve_eth_dmac() in core/verbs.c, 6.1). A failure of the call is in call_status.
+ */
+enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_conn_qp_attach - move the QP to INIT, post its receives, attach it to the worker; after a
  * failure the QP is in RESET */
 enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;

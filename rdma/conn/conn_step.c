@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
+#include "base/attr.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "rdma/conn/conn_cm.h"
@@ -14,6 +15,9 @@
 
 /* Limit of the wait for the CM event that names the reason of a flush. */
 #define CAUSE_WAIT_MS 1000
+
+/* The interrupt of a call that does not sleep in the kernel yet is lost: repeat it. */
+#define INTERRUPT_AGAIN_MS 20
 
 /* Sets the state; nothing else does. */
 static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
@@ -35,9 +39,16 @@ static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
 	return status ? status : vbd_conn_qp_attach(conn, err);
 }
 
+/* Call thread. */
+static void connect_work(struct vbd_call *call)
+{
+	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
+
+	conn->call_status = vbd_pv_connect(conn->cm_id, &conn->call_param, &conn->call_error);
+}
+
 static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 {
-	struct rdma_conn_param param;
 	enum vbd_status status;
 
 	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
@@ -45,16 +56,15 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 		status = make_qp(conn, err);
 	if (status)
 		return status;
-	param = vbd_conn_cm_param(conn);
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
-	return vbd_pv_connect(conn->cm_id, &param, err);
-}
-
-static enum vbd_status qp_to_rts(struct vbd_conn *conn, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTR, err);
-
-	return status ? status : vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
+	conn->call_param = vbd_conn_cm_param(conn);
+	vbd_conn_note(
+		conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", conn->call_param.qp_num);
+	/* Over iWARP this is the TCP handshake (siw_connect() in siw_cm.c, 6.1). Elsewhere it is a
+	 * datagram. */
+	if (!vbd_device_is_iwarp(conn->qp.device))
+		return vbd_pv_connect(conn->cm_id, &conn->call_param, err);
+	vbd_conn_call(conn, VBD_CONN_CALLS_CONNECT, connect_work);
+	return VBD_OK;
 }
 
 static void confirm(struct vbd_conn *conn)
@@ -66,15 +76,40 @@ static void confirm(struct vbd_conn *conn)
 	vbd_conn_refresh_qp(conn);
 }
 
-static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
+/* In RTR a message may come, but the answer of a service must wait for RTS. */
+static enum vbd_status begin_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
+	vbd_channel_pause(conn->qp.channel);
+	return vbd_conn_qp_call_rtr(conn, err);
+}
+
+static enum vbd_status finish_rts(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
+
+	if (!status)
+		vbd_channel_resume(conn->qp.channel);
+	return status;
+}
+
+static enum vbd_status go_rtr(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	/* The peer repeated its reply. */
+	if (conn->calling)
+		return VBD_OK;
+	conn->cm_connected = true;
 	/* To INIT again, as librdmacm does: only now does rdma_init_qp_attr(3) give the access
 	 * flags. */
-	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+	status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+	return status ? status : begin_rtr(conn, err);
+}
 
-	conn->cm_connected = true;
-	if (!status)
-		status = qp_to_rts(conn, err);
+static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = finish_rts(conn, err);
+
 	if (status)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_establish", "%s", "");
@@ -96,22 +131,28 @@ static void confirm_iwarp(struct vbd_conn *conn)
 	confirm(conn);
 }
 
-static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status prepare_accept(struct vbd_conn *conn, struct vbd_error *err)
 {
-	struct rdma_conn_param param;
-	enum vbd_status status;
+	enum vbd_status status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
 
-	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
+	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (!status)
 		status = make_qp(conn, err);
-	if (!status)
-		status = qp_to_rts(conn, err);
+	return status ? status : begin_rtr(conn, err);
+}
+
+static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = finish_rts(conn, err);
+	struct rdma_conn_param param;
+
 	if (status)
 		return status;
 	param = vbd_conn_cm_param(conn);
-	conn->cm_connected = true;
+	/* Over iWARP rdma_disconnect waits until the peer has spoken (iw_cm_disconnect() in
+	 * core/iwcm.c, 6.1), which confirm() knows. */
+	conn->cm_connected = !vbd_device_is_iwarp(conn->qp.device);
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
-	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	return vbd_pv_accept(conn->cm_id, &param, err);
 }
 
@@ -158,8 +199,17 @@ static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 	return VBD_CONN_NO_EVENT;
 }
 
+static enum vbd_conn_event wait_for_call(struct vbd_conn *conn)
+{
+	vbd_call_interrupt(conn->fabric->calls, &conn->call);
+	vbd_conn_set_deadline(conn, INTERRUPT_AGAIN_MS);
+	return VBD_CONN_NO_EVENT;
+}
+
 static enum vbd_conn_event force(struct vbd_conn *conn)
 {
+	if (conn->calling)
+		return wait_for_call(conn);
 	if (conn->reason_pending)
 		return settle_cause(conn);
 	vbd_qp_force(&conn->qp);
@@ -168,11 +218,6 @@ static enum vbd_conn_event force(struct vbd_conn *conn)
 
 static enum vbd_conn_event flush(struct vbd_conn *conn)
 {
-	/* ibv_modify_qp(3) is still running: vbd_conn_resume_drain() continues. */
-	if (conn->manual.move) {
-		vbd_conn_set_deadline(conn, 0);
-		return VBD_CONN_NO_EVENT;
-	}
 	if (vbd_qp_is_drained(&conn->qp))
 		return drained(conn);
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
@@ -182,6 +227,8 @@ static enum vbd_conn_event flush(struct vbd_conn *conn)
 
 static enum vbd_conn_event drain(struct vbd_conn *conn)
 {
+	if (conn->calling)
+		return wait_for_call(conn);
 	disconnect(conn);
 	return flush(conn);
 }
@@ -192,7 +239,7 @@ static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 {
 	enum vbd_conn_event next;
 
-	if (!conn->cm_id || !vbd_device_is_iwarp(conn->qp.device))
+	if (!conn->cm_id || conn->calling || !vbd_device_is_iwarp(conn->qp.device))
 		return drain(conn);
 	next = flush(conn);
 	if (next != VBD_CONN_NO_EVENT)
@@ -228,12 +275,16 @@ static enum vbd_conn_event perform(
 		return after(vbd_conn_cm_resolve_route(conn, err));
 	case VBD_CONN_DO_CONNECT:
 		return after(do_connect(conn, err));
+	case VBD_CONN_DO_PREPARE_ACCEPT:
+		return after(prepare_accept(conn, err));
 	case VBD_CONN_DO_ACCEPT:
 		return after(do_accept(conn, err));
 	case VBD_CONN_DO_REJECT:
 		vbd_conn_cm_reject(conn);
 		let_go_of_id(conn);
 		break;
+	case VBD_CONN_DO_GO_RTR:
+		return after(go_rtr(conn, err));
 	case VBD_CONN_DO_GO_RTS:
 		return after(go_rts(conn, err));
 	case VBD_CONN_DO_CONFIRM:
@@ -253,6 +304,7 @@ static enum vbd_conn_event perform(
 		let_go_of_id(conn);
 		break;
 	case VBD_CONN_DO_DRAIN:
+	case VBD_CONN_DO_GO_ON:
 		return drain(conn);
 	case VBD_CONN_DO_AWAIT_CAUSE:
 		return await_cause(conn);
@@ -328,11 +380,6 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 void vbd_conn_drained(struct vbd_conn *conn)
 {
 	vbd_conn_raise(conn, drained(conn));
-}
-
-void vbd_conn_resume_drain(struct vbd_conn *conn)
-{
-	vbd_conn_raise(conn, drain(conn));
 }
 
 void vbd_conn_step_error(

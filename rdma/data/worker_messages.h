@@ -44,6 +44,7 @@ enum vbd_notification {
 	VBD_CONTROL_PROBE_STOP_SEEN,
 	VBD_CONTROL_SRQ_LIMIT_SEEN,
 	VBD_CONTROL_SRQ_REMOVED,
+	VBD_CONTROL_CALL_DONE, /* of a call thread, not of a worker: rdma/data/calls.h */
 };
 
 /** vbd_worker_send - control; send @worker a command. Does not block. */

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/log.h"
+#include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/msgpool.h"
@@ -57,6 +58,9 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 			goto destroy;
 		fabric->worker_count++;
 	}
+	status = vbd_calls_create(&fabric->control, &fabric->calls, err);
+	if (status)
+		goto destroy;
 	open_channel(fabric);
 	*ret_fabric = fabric;
 	return VBD_OK;
@@ -94,6 +98,7 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 {
 	if (!fabric)
 		return;
+	vbd_calls_destroy(fabric->calls);
 	for (unsigned int i = 0; i < fabric->worker_count; i++)
 		vbd_worker_destroy(fabric->workers[i]);
 	free(fabric->workers);

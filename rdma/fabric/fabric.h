@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct rdma_event_channel;
+struct vbd_calls;
 struct vbd_cq;
 struct vbd_pd;
 struct vbd_srq;
@@ -60,7 +61,8 @@ struct vbd_fabric_qp {
 struct vbd_fabric {
 	struct rdma_event_channel *cm_channel; /* NULL while the kernel has no rdma_cm */
 	struct vbd_error cm_channel_error;     /* why cm_channel is NULL */
-	struct vbd_mailbox control;	       /* notifications of the workers */
+	struct vbd_mailbox control;	       /* notifications of workers and call threads */
+	struct vbd_calls *calls;	       /* threads for calls that may block */
 	struct vbd_worker **workers;
 	unsigned int worker_count;
 	unsigned int next_worker;

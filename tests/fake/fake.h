@@ -144,6 +144,7 @@ struct fake {
 	bool withhold_flushes;
 	bool receives_optional;
 	bool loopback;
+	bool one_thread; /* the control thread may make calls that may block */
 	bool netroute_set;
 	struct vbd_pv_netroute netroute;
 };
@@ -158,6 +159,14 @@ void fake_note(const char *call);
 
 /** fake_enter - record a call; returns 0, or the errno that the script has for it */
 int fake_enter(const char *call);
+
+/**
+ * fake_may_block - the beginning of a call that may block: it must not be on the control thread
+ *
+ * The caller does not hold the lock. Blocks if the test says so; then returns 0, or EINTR after a
+ * signal.
+ */
+int fake_may_block(const char *call);
 
 /** fake_result - VBD_OK for errnum 0, else the error of the real provider */
 enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err);

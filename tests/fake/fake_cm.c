@@ -580,10 +580,14 @@ static int connect_id(struct fake_id *id, const struct rdma_conn_param *param)
 enum vbd_status vbd_pv_connect(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
-	int errnum;
+	const struct fake_device *device = id_of(id)->device;
+	int errnum = 0;
 
+	if (device && device->ibv.transport_type == IBV_TRANSPORT_IWARP)
+		errnum = fake_may_block("rdma_connect");
 	fake_lock();
-	errnum = fake_enter("rdma_connect");
+	if (!errnum)
+		errnum = fake_enter("rdma_connect");
 	if (!errnum)
 		errnum = connect_id(id_of(id), param);
 	fake_unlock();

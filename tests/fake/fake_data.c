@@ -510,12 +510,14 @@ const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, i
 enum vbd_status vbd_pv_modify_qp(
 	struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
+	bool resolves = (mask & IBV_QP_AV) && !is_iwarp(qp_of(ibv));
+	int errnum = resolves ? fake_may_block("ibv_modify_qp") : 0;
 	int old = (int)ibv->state;
 	const char *refused;
-	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_modify_qp");
+	if (!errnum)
+		errnum = fake_enter("ibv_modify_qp");
 	if (!errnum) {
 		refused = fake_qp_modify(qp_of(ibv), attr, mask);
 		if (refused) {

@@ -26,10 +26,12 @@ enum vbd_status vbd_pv_create_ah(
 	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
 {
 	struct fake_ah *ah;
-	int errnum;
+	/* The hardware address of a multicast group follows from its GID. */
+	int errnum = attr->grh.dgid.raw[0] == 0xff ? 0 : fake_may_block("ibv_create_ah");
 
 	fake_lock();
-	errnum = fake_enter("ibv_create_ah");
+	if (!errnum)
+		errnum = fake_enter("ibv_create_ah");
 	if (!errnum) {
 		ah = fake_allocate(sizeof(*ah));
 		ah->pd = (struct fake_pd *)(void *)pd;

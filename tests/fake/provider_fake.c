@@ -788,6 +788,7 @@ void fake_reset(void)
 	struct fake_pd *pd;
 	struct fake_mr *mr;
 
+	fake_unblock();
 	fake_lock();
 	fake_cm_reset();
 	fake_ud_reset();

@@ -60,6 +60,29 @@ void fake_fail_next(const char *call, int errnum);
 /** fake_failed_call - name of the call that fake_fail_nth() made fail; NULL if none */
 const char *fake_failed_call(void);
 
+/**
+ * fake_block - from now on calls of this name do not return, as when another host is silent
+ *
+ * Until fake_unblock(), or until a signal interrupts the call, which fails then with EINTR. Only
+ * for calls that the real provider says may block; on the control thread each of them is a misuse.
+ */
+void fake_block(const char *call);
+
+/** fake_one_thread - until fake_reset() this thread may call what may block: it controls nothing */
+void fake_one_thread(void);
+
+/** fake_ignore_interrupts - the next @count signals do not wake a blocked call */
+void fake_ignore_interrupts(unsigned int count);
+
+/** fake_ignores_interrupts - how many of these are still to come */
+unsigned int fake_ignores_interrupts(void);
+
+/** fake_unblock - let the blocked calls return, and block no more */
+void fake_unblock(void);
+
+/** fake_blocked - number of calls that are blocked now */
+unsigned int fake_blocked(void);
+
 /** fake_memory_fail_nth - make the @nth allocation from now fail once; 0 for none */
 void fake_memory_fail_nth(unsigned int nth);
 

@@ -87,6 +87,12 @@ bool rig_start(struct rig *rig, unsigned int workers)
 	return true;
 }
 
+void rig_make_iwarp(struct rig *rig)
+{
+	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	vbd_fabric_device(rig->fabric, "fake0")->transport = "iwarp";
+}
+
 static bool readable(int fd)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -137,6 +143,16 @@ static void free_removed(struct rig *rig)
 	}
 }
 
+/* Wait until a call has returned, or until those that are under way are blocked by the fake. */
+static void wait_for_calls(struct rig *rig)
+{
+	struct pollfd control = {.fd = vbd_fabric_control_fd(rig->fabric), .events = POLLIN};
+
+	while (vbd_calls_busy(rig->fabric->calls) > fake_blocked() + rig->queued_calls &&
+		poll(&control, 1, 1) == 0)
+		;
+}
+
 void rig_settle(struct rig *rig)
 {
 	unsigned int turns = 0;
@@ -149,6 +165,7 @@ void rig_settle(struct rig *rig)
 			any = true;
 		}
 		any |= rig_turn_workers(rig);
+		wait_for_calls(rig);
 		if (readable(vbd_fabric_control_fd(rig->fabric))) {
 			vbd_fabric_dispatch_control(rig->fabric);
 			any = true;
@@ -209,14 +226,6 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	assert_ptr_equal(entry, &conn->timeline.entries[conn->timeline.count - 1]);
 }
 
-static bool on_move_slowly(struct vbd_conn *conn, void *arg)
-{
-	const struct rig_conn *rc = arg;
-
-	assert_true(vbd_conn_stepping(conn));
-	return rc->moves_slowly;
-}
-
 static void on_stepped(struct vbd_conn *conn, void *arg)
 {
 	struct rig_conn *rc = arg;
@@ -229,7 +238,6 @@ static const struct vbd_conn_ops conn_ops = {
 	.state_changed = on_state,
 	.set_deadline = on_set_deadline,
 	.noted = on_noted,
-	.move_slowly = on_move_slowly,
 	.stepped = on_stepped,
 };
 
@@ -658,6 +666,9 @@ static void end_conn(struct rig *rig, struct rig_conn *rc)
 		rig_settle(rig);
 		if (rc->conn->state == VBD_CONN_DRAINING)
 			rig_deadline(rc);
+		do
+			rig_settle(rig);
+		while (rc->conn->calling);
 	}
 	assert_true(vbd_conn_state_terminal(rc->conn->state));
 	vbd_conn_destroy(rc->conn);

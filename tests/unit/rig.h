@@ -33,7 +33,6 @@ struct rig_conn {
 	unsigned int message_count, messages_ever;
 	bool memory_went;
 	unsigned int stepped;
-	bool moves_slowly;		  /* the test makes the moves that may block */
 	struct vbd_conn_params accept_as; /* passive side: parameters it was made with */
 };
 
@@ -70,9 +69,10 @@ struct rig {
 	int last_async_type, last_async_port;
 	bool free_removed; /* forget each removed device at the end of rig_settle() */
 	uint64_t decide_timeout_ms;
-	struct vbd_cm_params cm; /* of connections and listeners made later */
-	bool threads;		 /* the workers run as threads; nothing is turned by hand */
-	unsigned int warnings;	 /* log lines above debug level, which rdma/ must not write */
+	struct vbd_cm_params cm;   /* of connections and listeners made later */
+	unsigned int queued_calls; /* calls that a test leaves in the queue of their lane */
+	bool threads;		   /* the workers run as threads; nothing is turned by hand */
+	unsigned int warnings;	   /* log lines above debug level, which rdma/ must not write */
 };
 
 /**
@@ -85,6 +85,9 @@ int rig_teardown(void **state);
 
 /** rig_start - create the fabric and scan for devices; false if that failed */
 bool rig_start(struct rig *rig, unsigned int workers);
+
+/** rig_make_iwarp - "fake0" is an iWARP device; before anything is made on it */
+void rig_make_iwarp(struct rig *rig);
 
 /** rig_stop - end all connections, if necessary by force, and destroy everything */
 void rig_stop(struct rig *rig);

@@ -199,7 +199,7 @@ static void test_conn__on_iwarp_established_comes_without_a_response(void **test
 	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
-	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig_make_iwarp(rig);
 	rc = rig_conn_connect(rig, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
@@ -207,6 +207,134 @@ static void test_conn__on_iwarp_established_comes_without_a_response(void **test
 	assert_false(fake_id_asked(rc->conn->cm_id).established);
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+/* A connection over iWARP whose rdma_connect is blocked: its host is silent. */
+static struct rig_conn *to_silent_host(struct rig *rig)
+{
+	struct rig_conn *rc = rig_conn_create(rig, NULL);
+
+	fake_block("rdma_connect");
+	for (int i = 0; i < 2; i++) {
+		assert_true(rig_conn_answer(rc));
+		rig_settle(rig);
+	}
+	assert_int_equal(rc->conn->state, VBD_CONN_CONNECTING);
+	return rc;
+}
+
+/* The interrupt of a blocked call takes effect a little later. */
+static void until_returned(struct rig_conn *rc)
+{
+	while (rc->conn->calling)
+		rig_settle(rc->rig);
+}
+
+static void test_conn__a_silent_iwarp_host_stops_nothing_else(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *silent, *other;
+
+	rig_make_iwarp(rig);
+	silent = to_silent_host(rig);
+	assert_int_equal(fake_blocked(), 1);
+	fake_block("nothing");
+	other = rig_conn_connect(rig, NULL);
+	assert_int_equal(other->conn->state, VBD_CONN_ESTABLISHED);
+	rig_close(other);
+	assert_int_equal(other->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(silent->conn->state, VBD_CONN_CONNECTING);
+	rig_close(silent);
+	until_returned(silent);
+	assert_ended(silent, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__the_deadline_interrupts_a_blocked_connect(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	rig_make_iwarp(rig);
+	rc = to_silent_host(rig);
+	rig_deadline(rc);
+	until_returned(rc);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_TIMED_OUT);
+	assert_int_equal(fake_blocked(), 0);
+	assert_int_equal(rc->conn->qp.errors_after_first, 0);
+}
+
+/* The signal may come before the call sleeps in the kernel: then nothing wakes it. */
+static void test_conn__a_lost_interrupt_is_repeated(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	rig_make_iwarp(rig);
+	rc = to_silent_host(rig);
+	fake_ignore_interrupts(1);
+	vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
+	while (fake_ignores_interrupts())
+		rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	assert_int_equal(fake_blocked(), 1);
+	assert_int_not_equal(rc->deadline_ms, 0);
+	rig_deadline(rc);
+	until_returned(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_STOPPING);
+}
+
+static void test_conn__the_cm_may_be_faster_than_the_return_of_connect(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	rig_make_iwarp(rig);
+	rc = to_silent_host(rig);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_REJECTED, -111);
+	fake_unblock();
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REJECTED);
+}
+
+static void test_conn__a_refused_iwarp_connect_ends_it(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	rig_make_iwarp(rig);
+	rc = to_silent_host(rig);
+	fake_fail_next("rdma_connect", ECONNREFUSED);
+	fake_unblock();
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_CONNECT_ERROR);
+	assert_int_equal(rc->conn->qp.first_error.error.raw, ECONNREFUSED);
+}
+
+/* Connects that wait for a thread end without having been made. */
+static void test_conn__more_silent_hosts_than_threads_are_queued(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rcs[VBD_LANE_THREADS_MAX + 2];
+	unsigned int queued, running;
+
+	rig_make_iwarp(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rcs); i++) {
+		rig->queued_calls += i >= VBD_LANE_THREADS_MAX;
+		rcs[i] = to_silent_host(rig);
+	}
+	vbd_calls_load(rig->fabric->calls, VBD_LANE_PEER, &queued, &running);
+	assert_int_equal(queued, 2);
+	assert_int_equal(running, VBD_LANE_THREADS_MAX);
+	rig->queued_calls = 0;
+	vbd_conn_close(rcs[VBD_ARRAY_LEN(rcs) - 1]->conn, VBD_REASON_LOCAL_CLOSE);
+	vbd_conn_close(rcs[VBD_ARRAY_LEN(rcs) - 2]->conn, VBD_REASON_LOCAL_CLOSE);
+	rig_settle(rig);
+	assert_int_equal(fake_blocked(), VBD_LANE_THREADS_MAX);
+	assert_int_equal(fake_count("rdma_connect"), 0);
+	assert_int_equal(rcs[VBD_ARRAY_LEN(rcs) - 1]->conn->state, VBD_CONN_CLOSED);
+	for (size_t i = 0; i < VBD_LANE_THREADS_MAX; i++) {
+		rig_close(rcs[i]);
+		until_returned(rcs[i]);
+	}
+	assert_int_equal(fake_blocked(), 0);
 }
 
 static void test_conn__a_passive_connection_comes_up(void **test_state)
@@ -225,6 +353,7 @@ static void test_conn__a_passive_connection_comes_up(void **test_state)
 	assert_int_equal(((const struct sockaddr_in *)&rc->conn->peer)->sin_port, htons(40000));
 	assert_string_equal(rc->conn->device_name, "fake0");
 	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
+	rig_settle(rig);
 	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_RTS);
 	assert_true(fake_last("ibv_post_recv") < fake_first("rdma_accept"));
 	assert_int_equal(rc->deadline_ms, 5000);
@@ -244,7 +373,7 @@ static void test_conn__on_iwarp_the_kernel_moves_the_accepted_qp(void **test_sta
 	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
-	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig_make_iwarp(rig);
 	rc = rig_conn_in(rig, VBD_CONN_ACCEPTING);
 	assert_true(rig_conn_answer(rc));
 	rig_settle(rig);
@@ -1076,6 +1205,12 @@ int main(void)
 		TEST(reads_are_lowered_to_what_device_and_peer_allow),
 		TEST(a_tos_and_a_source_reach_the_cm),
 		TEST(on_iwarp_established_comes_without_a_response),
+		TEST(a_silent_iwarp_host_stops_nothing_else),
+		TEST(the_deadline_interrupts_a_blocked_connect),
+		TEST(a_lost_interrupt_is_repeated),
+		TEST(the_cm_may_be_faster_than_the_return_of_connect),
+		TEST(a_refused_iwarp_connect_ends_it),
+		TEST(more_silent_hosts_than_threads_are_queued),
 		TEST(a_passive_connection_comes_up),
 		TEST(on_iwarp_the_kernel_moves_the_accepted_qp),
 		TEST(data_before_established_is_told_to_the_cm),

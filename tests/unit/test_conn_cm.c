@@ -210,7 +210,7 @@ static void test_conn_cm__iwarp_shows_only_attributes_that_it_has(void **state)
 	struct vbd_qp_info *info;
 	struct rig_conn *rc;
 
-	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig_make_iwarp(rig);
 	rig->free_removed = true;
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
@@ -279,7 +279,7 @@ static struct rig_conn *flushed_over_iwarp(struct rig *rig)
 {
 	struct rig_conn *rc;
 
-	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig_make_iwarp(rig);
 	rig->free_removed = true;
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);

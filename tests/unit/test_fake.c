@@ -44,6 +44,7 @@ static int setup(void **state)
 
 	assert_non_null(f);
 	fake_reset();
+	fake_one_thread();
 	f->device = fake_device_add("fake0");
 	assert_int_equal(vbd_pv_open_device(&f->account, "fake0", &f->context, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_alloc_pd(&f->account, f->context, &f->pd, &f->err), VBD_OK);

@@ -210,7 +210,7 @@ static void test_listener__two_of_iwarp_talk_as_well(void **state)
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt;
 
-	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig_make_iwarp(rig);
 	rig_loop_connect(listener, &active, &passive);
 	memcpy(mem->addr, "over iwarp", 10);
 	rt = rig_transfer(active, VBD_OP_SEND, mem, 10, 64);

@@ -5,6 +5,7 @@
 #include "daemon/datagrams/groups.h"
 #include "daemon/datagrams/peers.h"
 #include "rdma/conn/conn_manual.h"
+#include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -268,15 +269,15 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 	assert_true(peer->peer.ah_pending);
 	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
-	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
 
 	/* The same, but the endpoint is deleted. */
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
 	vbd_object_delete(&here->object);
-	SVC_UNTIL(svc,
-		vbd_registry_count(svc->daemon->ud_endpoints) == 0 && svc->daemon->pool_jobs == 0);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0 &&
+			       svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
 }
@@ -292,8 +293,8 @@ static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_tur
 	assert_false(peer->peer.ah_pending);
 	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	vbd_loop_turn(svc->daemon->loop, true);
-	assert_int_equal(svc->daemon->pool_jobs, 1);
-	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	assert_int_equal(svc->daemon->fabric->calls->under_way, 1);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
 	assert_int_equal(fake_live().ids, 1); /* the listening id */

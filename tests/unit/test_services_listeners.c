@@ -186,11 +186,13 @@ static void test_services_listeners__an_answer_has_private_data_of_its_own(void 
 	assert_int_equal(listener->waiting, 2);
 	how.private_data = (struct vbd_private_data){.length_bytes = 1, .bytes = {'o'}};
 	assert_int_equal(vbd_connection_accept(one, &how, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, fake_id_asked(one->conn->cm_id).accepted);
 	assert_int_equal(fake_id_asked(one->conn->cm_id).private_data[0], 'o');
 	assert_int_equal(one->conn->cm.private_data.message, VBD_CM_MESSAGE_REPLY);
 	how.private_data_seen = false;
 	how.private_data.length_bytes = 0;
 	assert_int_equal(vbd_connection_accept(two, &how, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, fake_id_asked(two->conn->cm_id).accepted);
 	assert_int_equal(fake_id_asked(two->conn->cm_id).private_data[0], 'l');
 }
 

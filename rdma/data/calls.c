@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/calls.h"
+
+#include "base/attr.h"
+#include "base/log.h"
+#include "rdma/data/worker_messages.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Calls of two libraries, which keep nothing large on the stack. */
+#define STACK_BYTES (256UL * 1024)
+
+/* Ignored by default, so that it harms nothing when it comes from elsewhere. */
+#define INTERRUPT SIGURG
+
+static const struct {
+	const char *name;
+	unsigned int threads;
+} lanes[VBD_LANE_COUNT] = {
+#define VBD_LANE_ROW(sym, name, threads) [sym] = {name, threads},
+	VBD_LANE_MAP(VBD_LANE_ROW)
+#undef VBD_LANE_ROW
+};
+
+const char *vbd_lane_name(enum vbd_lane lane)
+{
+	return lanes[lane].name;
+}
+
+static void on_interrupt(int signum)
+{
+	(void)signum; /* the system call returns EINTR, which is all */
+}
+
+/* Without SA_RESTART, or the kernel would begin the interrupted call again. */
+static void take_signal(void)
+{
+	struct sigaction action = {.sa_handler = on_interrupt};
+	sigset_t set;
+
+	(void)sigemptyset(&action.sa_mask);
+	(void)sigaction(INTERRUPT, &action, NULL);
+	/* Threads started later inherit this; the call threads unblock it. */
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, INTERRUPT);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static struct vbd_call *next_call(struct vbd_call_lane *lane)
+{
+	struct vbd_call *call;
+
+	while (vbd_list_empty(&lane->queue) && !lane->calls->stopping) {
+		lane->idle++;
+		(void)pthread_cond_wait(&lane->wake, &lane->calls->lock);
+		lane->idle--;
+	}
+	call = VBD_LIST_FIRST(&lane->queue, struct vbd_call, link);
+	if (!call)
+		return NULL;
+	vbd_list_remove(&call->link);
+	lane->queued--;
+	lane->running++;
+	call->running = true;
+	call->thread = pthread_self();
+	return call;
+}
+
+static void send_back(struct vbd_calls *calls, struct vbd_call *call)
+{
+	call->running = false;
+	call->item.kind = VBD_CONTROL_CALL_DONE;
+	vbd_mailbox_send(calls->control, &call->item);
+}
+
+static void *thread_main(void *arg)
+{
+	struct vbd_call_lane *lane = arg;
+	struct vbd_calls *calls = lane->calls;
+	struct vbd_call *call;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, INTERRUPT);
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	(void)pthread_setname_np(pthread_self(),
+		lane == &calls->lanes[VBD_LANE_PEER] ? "verbsd-peer" : "verbsd-memory");
+	(void)pthread_mutex_lock(&calls->lock);
+	while ((call = next_call(lane))) {
+		(void)pthread_mutex_unlock(&calls->lock);
+		call->work(call);
+		(void)pthread_mutex_lock(&calls->lock);
+		/* Inside the lock: a call is never missing from the load and from the mailbox. */
+		send_back(calls, call);
+		lane->running--;
+	}
+	(void)pthread_mutex_unlock(&calls->lock);
+	return NULL;
+}
+
+static int add_thread(struct vbd_call_lane *lane)
+{
+	pthread_attr_t attr;
+	int errnum;
+
+	(void)pthread_attr_init(&attr);
+	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+	errnum = pthread_create(&lane->threads[lane->thread_count], &attr, thread_main, lane);
+	(void)pthread_attr_destroy(&attr);
+	if (!errnum)
+		lane->thread_count++;
+	return errnum;
+}
+
+enum vbd_status vbd_calls_create(
+	struct vbd_mailbox *control, struct vbd_calls **ret_calls, struct vbd_error *err)
+{
+	struct vbd_calls *calls = calloc(1, sizeof(*calls));
+	int errnum = 0;
+
+	if (!calls)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the call threads");
+	calls->control = control;
+	(void)pthread_mutex_init(&calls->lock, NULL);
+	for (unsigned int i = 0; i < VBD_LANE_COUNT; i++) {
+		calls->lanes[i].calls = calls;
+		vbd_list_init(&calls->lanes[i].queue);
+		(void)pthread_cond_init(&calls->lanes[i].wake, NULL);
+	}
+	take_signal();
+	for (unsigned int i = 0; i < VBD_LANE_COUNT && !errnum; i++)
+		errnum = add_thread(&calls->lanes[i]);
+	if (errnum) {
+		vbd_calls_destroy(calls);
+		return vbd_error_errno(
+			err, VBD_OK, "pthread_create", errnum, "no thread for blocking calls");
+	}
+	*ret_calls = calls;
+	return VBD_OK;
+}
+
+void vbd_calls_destroy(struct vbd_calls *calls)
+{
+	if (!calls)
+		return;
+	(void)pthread_mutex_lock(&calls->lock);
+	calls->stopping = true;
+	for (unsigned int i = 0; i < VBD_LANE_COUNT; i++)
+		(void)pthread_cond_broadcast(&calls->lanes[i].wake);
+	(void)pthread_mutex_unlock(&calls->lock);
+	for (unsigned int i = 0; i < VBD_LANE_COUNT; i++) {
+		for (unsigned int j = 0; j < calls->lanes[i].thread_count; j++)
+			(void)pthread_join(calls->lanes[i].threads[j], NULL);
+		(void)pthread_cond_destroy(&calls->lanes[i].wake);
+	}
+	(void)pthread_mutex_destroy(&calls->lock);
+	free(calls);
+}
+
+void vbd_call_start(struct vbd_calls *calls, struct vbd_call *call, enum vbd_lane lane_id)
+{
+	struct vbd_call_lane *lane = &calls->lanes[lane_id];
+	int errnum = 0;
+
+	call->cancelled = false;
+	call->calls = calls;
+	call->lane = lane_id;
+	calls->under_way++;
+	vbd_list_init(&call->link);
+	(void)pthread_mutex_lock(&calls->lock);
+	vbd_list_append(&lane->queue, &call->link);
+	lane->queued++;
+	if (lane->queued > lane->idle && lane->thread_count < lanes[lane_id].threads)
+		errnum = add_thread(lane);
+	(void)pthread_cond_signal(&lane->wake);
+	(void)pthread_mutex_unlock(&calls->lock);
+	/* The threads that there are take the call later. */
+	if (errnum)
+		vbd_log(VBD_LOG_DEBUG, "calls", "pthread_create: errno %d", errnum);
+}
+
+void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call)
+{
+	(void)pthread_mutex_lock(&calls->lock);
+	if (call->running) {
+		(void)pthread_kill(call->thread, INTERRUPT);
+	} else if (!vbd_list_empty(&call->link)) {
+		vbd_list_remove(&call->link);
+		calls->lanes[call->lane].queued--;
+		call->cancelled = true;
+		send_back(calls, call);
+	}
+	(void)pthread_mutex_unlock(&calls->lock);
+}
+
+void vbd_call_done(struct vbd_mailbox_item *item)
+{
+	struct vbd_call *call = VBD_CONTAINER_OF(item, struct vbd_call, item);
+
+	call->calls->under_way--;
+	call->done(call);
+}
+
+void vbd_calls_load(struct vbd_calls *calls, enum vbd_lane lane, unsigned int *ret_queued,
+	unsigned int *ret_running)
+{
+	(void)pthread_mutex_lock(&calls->lock);
+	*ret_queued = calls->lanes[lane].queued;
+	*ret_running = calls->lanes[lane].running;
+	(void)pthread_mutex_unlock(&calls->lock);
+}
+
+unsigned int vbd_calls_busy(struct vbd_calls *calls)
+{
+	unsigned int busy = 0;
+
+	for (unsigned int i = 0; i < VBD_LANE_COUNT; i++) {
+		unsigned int queued, running;
+
+		vbd_calls_load(calls, (enum vbd_lane)i, &queued, &running);
+		busy += queued + running;
+	}
+	return busy;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that may block: they must not be on the control thread, and block when a test says so. */
+#include "tests/fake/fake.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Tests run what the control thread does on their first thread. */
+static pthread_t g_control;
+
+/* Under the lock of the fake. */
+static const char *g_call; /* NULL: none */
+static unsigned int g_blocked;
+static unsigned int g_ignored; /* interrupts */
+static int g_gate = -1;	       /* a read takes one of the releases, or sleeps */
+
+__attribute__((constructor)) static void remember_control(void)
+{
+	g_control = pthread_self();
+}
+
+static bool ignore_interrupt(void)
+{
+	bool ignored;
+
+	fake_lock();
+	ignored = g_ignored > 0;
+	g_ignored -= ignored;
+	fake_unlock();
+	return ignored;
+}
+
+/* The kernel wakes only rdma_connect for a signal. */
+static int sleep_in(const char *call)
+{
+	bool may_wake = strcmp(call, "rdma_connect") == 0;
+	bool woken;
+	uint64_t one;
+	int errnum;
+
+	do {
+		errnum = read(g_gate, &one, sizeof(one)) < 0 ? errno : 0;
+		woken = errnum == EINTR && may_wake && !ignore_interrupt();
+	} while (errnum == EINTR && !woken);
+	fake_lock();
+	/* fake_unblock() has counted those that it let go. */
+	if (errnum && g_blocked > 0)
+		g_blocked--;
+	fake_unlock();
+	return errnum;
+}
+
+int fake_may_block(const char *call)
+{
+	bool blocks, on_control;
+
+	fake_lock();
+	on_control = pthread_equal(pthread_self(), g_control);
+	if (on_control && !g_fake.one_thread)
+		fake_broken("%s may block, and was called on the control thread", call);
+	blocks = g_call && strcmp(g_call, call) == 0 && !on_control;
+	g_blocked += blocks;
+	fake_unlock();
+	return blocks ? sleep_in(call) : 0;
+}
+
+void fake_one_thread(void)
+{
+	fake_lock();
+	g_fake.one_thread = true;
+	fake_unlock();
+}
+
+void fake_block(const char *call)
+{
+	fake_lock();
+	/* A new one, since a release of the old one may not have been taken. */
+	if (g_gate >= 0)
+		(void)close(g_gate);
+	g_gate = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	g_call = call;
+	fake_unlock();
+}
+
+void fake_ignore_interrupts(unsigned int count)
+{
+	fake_lock();
+	g_ignored = count;
+	fake_unlock();
+}
+
+unsigned int fake_ignores_interrupts(void)
+{
+	unsigned int ignored;
+
+	fake_lock();
+	ignored = g_ignored;
+	fake_unlock();
+	return ignored;
+}
+
+void fake_unblock(void)
+{
+	uint64_t blocked;
+
+	fake_lock();
+	blocked = g_blocked;
+	g_blocked = 0;
+	g_call = NULL;
+	fake_unlock();
+	if (blocked && write(g_gate, &blocked, sizeof(blocked)) < 0)
+		fake_abort("eventfd");
+}
+
+unsigned int fake_blocked(void)
+{
+	unsigned int blocked;
+
+	fake_lock();
+	blocked = g_blocked;
+	fake_unlock();
+	return blocked;
+}
