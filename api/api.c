@@ -30,6 +30,26 @@ static void on_refused(void *context, const char *client, const struct vbd_error
 	api->refused_unlogged = 0;
 }
 
+/* The same for clients without a connection; ten seconds, since each of a flood comes here. */
+static void on_turned_away(void *context, const char *client, const struct vbd_error *err)
+{
+	struct vbd_api *api = context;
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	if (api->turned_away_logged_ns && now_ns - api->turned_away_logged_ns < 10 * VBD_NS_PER_S) {
+		api->turned_away_unlogged++;
+		return;
+	}
+	(void)vbd_eventlog_append(api->daemon->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY,
+			.severity = VBD_SEVERITY_WARNING,
+			.words[VBD_EVENT_CODE] = vbd_status_code(err->status)},
+		"%s (%" PRIu64 " more since the last): %.100s", client, api->turned_away_unlogged,
+		err->text);
+	api->turned_away_logged_ns = now_ns;
+	api->turned_away_unlogged = 0;
+}
+
 static struct vbd_server_config configure(
 	struct vbd_api *api, const struct vbd_server_socket *sockets, size_t count)
 {
@@ -40,9 +60,11 @@ static struct vbd_server_config configure(
 		api->allowed_hosts[i] = config->allowed_hosts[i];
 	memcpy(server.sockets, sockets, count * sizeof(sockets[0]));
 	server.sockets_count = count;
-	server.connections_max = (unsigned int)config->limits.http_connections;
-	server.parked_max = (unsigned int)config->limits.waiting_requests;
-	server.feeds_max = (unsigned int)config->limits.event_streams;
+	server.limits.seats = (unsigned int)config->limits.http_connections;
+	server.limits.seats_per_source = (unsigned int)config->limits.http_connections_per_address;
+	server.limits.waiting = (unsigned int)config->limits.waiting_requests;
+	server.limits.feeds = (unsigned int)config->limits.event_streams;
+	server.on_turned_away = on_turned_away;
 	server.dispatch.router = api->router;
 	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
 	server.dispatch.idem_max = config->limits.idempotency_keys;

@@ -71,6 +71,8 @@
 		"Ask for less, or raise the limit in the configuration.")                          \
 	X(TOO_MANY_REQUESTS, "too_many_requests", 429, "Too many requests are being served",       \
 		"Try again later; Retry-After says when.")                                         \
+	X(TOO_MANY_CLIENTS, "too_many_clients", 503, "As many clients are connected as may be",    \
+		"Try again later, or keep fewer connections; Retry-After says when.")              \
 	X(RANGE_NOT_SATISFIABLE, "range_not_satisfiable", 416,                                     \
 		"The range lies outside the buffer", "The detail names the buffer's size.")        \
 	X(NO_DEVICE, "no_device", 503, "No RDMA device is available for the request",              \

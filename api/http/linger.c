@@ -46,8 +46,7 @@ static void end(struct lingering *socket)
 	vbd_timer_destroy(socket->timer);
 	vbd_list_remove(&socket->link);
 	socket->linger->count--;
-	if (socket->fd >= 0)
-		(void)close(socket->fd);
+	(void)close(socket->fd);
 	free(socket);
 }
 
@@ -84,25 +83,31 @@ static void on_readable(unsigned int events, void *arg)
 		end(socket);
 }
 
-void vbd_linger_add(struct vbd_linger *linger, int fd)
+void vbd_linger_take(struct vbd_linger *linger, int fd)
 {
-	struct lingering *socket;
+	struct lingering *socket = linger->count < LINGER_MAX ? calloc(1, sizeof(*socket)) : NULL;
 
-	if (linger->count == LINGER_MAX)
+	if (!socket) {
+		(void)close(fd);
 		return;
-	socket = calloc(1, sizeof(*socket));
-	if (!socket)
-		return;
+	}
 	socket->linger = linger;
 	vbd_list_append(&linger->sockets, &socket->link);
 	linger->count++;
-	socket->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (socket->fd < 0 ||
-		vbd_fd_watch_start(linger->loop, socket->fd, VBD_FD_READ, on_readable, socket,
-			&socket->watch, NULL) != VBD_OK ||
+	socket->fd = fd;
+	if (vbd_fd_watch_start(linger->loop, fd, VBD_FD_READ, on_readable, socket, &socket->watch,
+		    NULL) != VBD_OK ||
 		vbd_timer_create(linger->loop, on_time, socket, &socket->timer, NULL) != VBD_OK) {
 		end(socket);
 		return;
 	}
 	vbd_timer_set(socket->timer, LINGER_MS);
+}
+
+void vbd_linger_add(struct vbd_linger *linger, int fd)
+{
+	int own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (own_fd >= 0)
+		vbd_linger_take(linger, own_fd);
 }

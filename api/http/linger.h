@@ -20,6 +20,12 @@ struct vbd_linger *vbd_linger_create(struct vbd_loop *loop);
 void vbd_linger_destroy(struct vbd_linger *linger);
 
 /**
+ * vbd_linger_take - as vbd_linger_add(), with @fd itself
+ * @fd: owned by the linger from now on; closed at once if it can't linger
+ */
+void vbd_linger_take(struct vbd_linger *linger, int fd);
+
+/**
  * vbd_linger_add - read from a socket until the client closes it, 2 s have passed or 64 MiB are
  * read
  * @fd: a duplicate of it lingers, so the caller still closes @fd; its sending side is shut already

@@ -231,7 +231,7 @@ void vbd_reply_feed(struct vbd_request *req, const char *content_type, const str
 {
 	struct vbd_error err = {0};
 
-	if (req->transport->may_feed(req, &err) != VBD_OK) {
+	if (req->transport->follow(req, &err) != VBD_OK) {
 		feed->free(feed->arg);
 		vbd_reply_problem(req, &err);
 		return;

@@ -49,8 +49,8 @@ struct vbd_transport {
 		struct vbd_error *err);
 	/** answered - called when a parked request has its answer */
 	void (*answered)(struct vbd_request *req);
-	/** may_feed - VBD_OK if vbd_reply_feed() is possible */
-	enum vbd_status (*may_feed)(struct vbd_request *req, struct vbd_error *err);
+	/** follow - count the request as a feed until it ends; an error if there are too many */
+	enum vbd_status (*follow)(struct vbd_request *req, struct vbd_error *err);
 	/** wake - implements vbd_request_wake() */
 	void (*wake)(struct vbd_request *req);
 };

@@ -13,6 +13,8 @@
 
 /* MHD's buffer of a client: the largest head, and the largest piece of a body. */
 #define CLIENT_MEMORY_BYTES ((size_t)65536)
+/* Connections that MHD has still to close, beyond the seats. */
+#define CLOSING_MAX 64u
 
 /* --- libmicrohttpd's callbacks --------------------------------------------------------------- */
 
@@ -65,8 +67,12 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **request_c
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **socket_context,
 	enum MHD_ConnectionNotificationCode what)
 {
+	struct vbd_server_endpoint *endpoint = arg;
+
+	(void)mhd;
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		*socket_context = vbd_client_create(arg, mhd);
+		*socket_context = endpoint->arriving;
+		endpoint->arriving = NULL;
 	} else if (*socket_context) {
 		vbd_client_destroy(*socket_context);
 		*socket_context = NULL;
@@ -104,6 +110,7 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	if (socket->tls)
 		return vbd_error_set(err, VBD_E_INTERNAL, "TLS is not served");
 	endpoint->server = server;
+	endpoint->listen_fd = socket->fd;
 	endpoint->is_unix = socket->is_unix;
 	endpoint->tls = socket->tls;
 	status = vbd_timer_create(
@@ -111,14 +118,15 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	if (status != VBD_OK)
 		return status;
 	/* The logger must be the first option: MHD logs errors of earlier options to stderr. */
-	endpoint->mhd =
-		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-			NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log,
-			NULL, MHD_OPTION_LISTEN_SOCKET, socket->fd, MHD_OPTION_CONNECTION_LIMIT,
-			server->config.connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-			CLIENT_MEMORY_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
-			MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-			MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint, MHD_OPTION_END);
+	endpoint->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
+						 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
+		MHD_OPTION_CONNECTION_LIMIT,
+		server->config.limits.seats + server->config.limits.reserve + CLOSING_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CLIENT_MEMORY_BYTES,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
+		MHD_OPTION_END);
 	if (!endpoint->mhd)
 		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd did not start");
 	info = MHD_get_daemon_info(endpoint->mhd, MHD_DAEMON_INFO_EPOLL_FD);
@@ -127,6 +135,8 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	status = vbd_fd_watch_start(server->loop, info->epoll_fd, VBD_FD_READ, vbd_server_on_ready,
 		endpoint, &endpoint->watch, err);
 	if (status == VBD_OK)
+		status = vbd_server_accept_start(endpoint, err);
+	if (status == VBD_OK)
 		vbd_server_run_soon(endpoint);
 	return status;
 }
@@ -134,10 +144,9 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 /* @keep_socket: do not close the listening socket, which the caller owns again. */
 static void endpoint_stop(struct vbd_server_endpoint *endpoint, bool keep_socket)
 {
+	vbd_server_accept_stop(endpoint, keep_socket);
 	vbd_fd_watch_stop(endpoint->watch);
 	endpoint->watch = NULL;
-	if (endpoint->mhd && keep_socket)
-		(void)MHD_quiesce_daemon(endpoint->mhd);
 	if (endpoint->mhd)
 		MHD_stop_daemon(endpoint->mhd);
 	endpoint->mhd = NULL;
@@ -149,12 +158,15 @@ struct vbd_server_config vbd_server_config_default(void)
 {
 	return (struct vbd_server_config){
 		.dispatch = {.json_max_bytes = 262144, .idem_max = 1024},
-		.connections_max = 512,
-		.parked_max = 256,
-		.feeds_max = 64,
+		.limits = {.seats = 512,
+			.seats_per_source = 256,
+			.reserve = VBD_SERVER_RESERVE,
+			.waiting = 256,
+			.feeds = 64},
 		.header_timeout_ms = 10000,
 		.progress_timeout_ms = 30000,
 		.idle_timeout_ms = 75000,
+		.stranger_timeout_ms = 5000,
 	};
 }
 
@@ -167,7 +179,8 @@ static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
 
 	server->dispatch = vbd_dispatch_create(&config->dispatch);
 	server->linger = vbd_linger_create(server->loop);
-	if (!server->dispatch || !server->linger)
+	server->admission = vbd_admission_create(&config->limits);
+	if (!server->dispatch || !server->linger || !server->admission)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	status = vbd_timer_create(server->loop, on_stop_timer, server, &server->stop_timer, err);
 	for (size_t i = 0; i < config->sockets_count && status == VBD_OK; i++)
@@ -179,6 +192,8 @@ static void free_server(struct vbd_server *server, bool keep_sockets)
 {
 	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++)
 		endpoint_stop(&server->endpoints[i], keep_sockets);
+	vbd_server_accept_fini(server);
+	vbd_admission_destroy(server->admission);
 	vbd_timer_destroy(server->stop_timer);
 	vbd_linger_destroy(server->linger);
 	vbd_dispatch_destroy(server->dispatch);
@@ -197,6 +212,8 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	MHD_set_panic_func(on_mhd_panic, NULL);
 	server->loop = loop;
 	server->config = *config;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++)
+		server->endpoints[i].listen_fd = -1;
 	vbd_list_init(&server->clients);
 	vbd_list_init(&server->parked);
 	vbd_list_init(&server->feeds);
@@ -231,12 +248,8 @@ void vbd_server_stop(
 	server->stopping = true;
 	server->stopped = stopped;
 	server->stopped_arg = arg;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++) {
-		struct vbd_server_endpoint *endpoint = &server->endpoints[i];
-
-		if (endpoint->mhd)
-			(void)close(MHD_quiesce_daemon(endpoint->mhd));
-	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++)
+		vbd_server_accept_stop(&server->endpoints[i], false);
 	vbd_server_end_parked(server);
 	vbd_server_wake_feeds(server);
 	vbd_server_cut_idle(server);
@@ -254,6 +267,8 @@ void vbd_server_destroy(struct vbd_server *server)
 
 const struct vbd_server_stats *vbd_server_stats(struct vbd_server *server)
 {
+	server->stats.parked = vbd_share_count(server->admission, VBD_SHARE_WAITING);
+	server->stats.feeds = vbd_share_count(server->admission, VBD_SHARE_FEEDS);
 	server->stats.idempotency_keys = vbd_dispatch_idempotency_keys(server->dispatch);
 	return &server->stats;
 }

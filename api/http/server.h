@@ -8,6 +8,7 @@
 #ifndef VBD_API_HTTP_SERVER_H
 #define VBD_API_HTTP_SERVER_H
 
+#include "api/http/admission.h"
 #include "api/http/dispatch.h"
 #include "api/http/durations.h"
 #include "base/attr.h"
@@ -15,6 +16,9 @@
 #include "daemon/core/loop.h"
 
 #include <stdint.h>
+
+/* Seats besides those of `limits`, for the role "control" and for health checks. */
+#define VBD_SERVER_RESERVE 16
 
 struct vbd_server;
 
@@ -32,12 +36,16 @@ struct vbd_server_config {
 	/* Owned by the server on success. */
 	struct vbd_server_socket sockets[VBD_SERVER_SOCKETS_MAX];
 	size_t sockets_count;
-	unsigned int connections_max; /* of each socket; further clients wait in the backlog */
-	unsigned int parked_max;      /* parked requests of all sockets */
-	unsigned int feeds_max;	      /* answers without end, of all sockets */
+	/* Seats, waiting requests and feeds of all sockets together. */
+	struct vbd_admission_limits limits;
 	uint32_t header_timeout_ms;   /* from accept to the end of the headers */
 	uint32_t progress_timeout_ms; /* for each VBD_PROGRESS_BYTES of a body or an answer */
 	uint32_t idle_timeout_ms;     /* between two requests of a client */
+	/* Both, for a client that has shown no credential; header_timeout_ms may be less. */
+	uint32_t stranger_timeout_ms;
+	/* A client was refused or disconnected since there are too many; may be NULL. @context: of
+	 * `dispatch`. @err: why, VBD_E_TOO_MANY_CLIENTS, _FD_LIMIT or _NO_MEMORY. */
+	void (*on_turned_away)(void *context, const char *client, const struct vbd_error *err);
 };
 
 /* Counts since the start. */
@@ -45,6 +53,8 @@ struct vbd_server_stats {
 	struct vbd_durations durations; /* from the head of a request to the head of its answer */
 	uint64_t connections, connections_open, parked, feeds;
 	uint64_t too_slow;	   /* clients disconnected at a deadline */
+	uint64_t refused;	   /* clients without a seat, answered 503 */
+	uint64_t sent_away;	   /* strangers disconnected in favour of another client */
 	uint64_t idempotency_keys; /* remembered now */
 };
 

@@ -130,7 +130,6 @@ static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
 		(void)MHD_set_response_options(
 			response, MHD_RF_HTTP_VERSION_1_0_RESPONSE, MHD_RO_END);
 	exchange->req.reply.feed = (struct vbd_feed){0};
-	vbd_exchange_follow(exchange);
 	return response;
 }
 
@@ -199,6 +198,8 @@ bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
 	vbd_client_set_deadline(exchange->client,
 		server->config.progress_timeout_ms * (1 + body_bytes / VBD_PROGRESS_BYTES));
 	count_answer(exchange);
+	exchange->client->answered = true;
+	vbd_seat_set_tried(server->admission, &exchange->client->seat);
 	queued = MHD_queue_response(exchange->mhd, reply->status, response);
 	MHD_destroy_response(response);
 	return queued == MHD_YES;

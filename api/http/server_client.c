@@ -29,13 +29,12 @@ static void on_client_timer(void *arg)
 		return;
 	}
 	client->deadline_ns = 0;
-	if (client->exchange) {
+	if (client->exchange && !client->hung_up) {
 		client->endpoint->server->stats.too_slow++;
 		vbd_log(VBD_LOG_INFO, client->name,
 			"the client is too slow; the connection is closed");
 	}
-	/* MHD has no call to close a connection; it cleans up when it reads the end of stream. */
-	(void)shutdown(client->fd, SHUT_RDWR);
+	vbd_client_cut(client);
 }
 
 /* A later deadline leaves the timer alone; on_client_timer() sets it again. So a busy client costs
@@ -56,34 +55,94 @@ void vbd_client_clear_deadline(struct vbd_client *client)
 	client->deadline_ns = 0;
 }
 
-void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange)
+static uint32_t head_timeout_ms(const struct vbd_client *client)
 {
-	struct vbd_server *server = client->endpoint->server;
+	const struct vbd_server_config *config = &client->endpoint->server->config;
 
-	if (client->deadline_ns >
-		vbd_loop_now_ns(server->loop) + server->config.header_timeout_ms * VBD_NS_PER_MS)
-		vbd_client_set_deadline(client, server->config.header_timeout_ms);
-	client->exchange = exchange;
+	return client->seat.known || config->header_timeout_ms < config->stranger_timeout_ms
+		       ? config->header_timeout_ms
+		       : config->stranger_timeout_ms;
 }
 
-/*
- * True if the client sent the end of its stream right after its request. MHD does not read again
- * after a short read (recv_param_adapter() in 0.9.75), so it would not see the end before the idle
- * deadline.
- */
-static bool has_hung_up(const struct vbd_client *client)
+void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange)
 {
-	char byte;
+	uint32_t timeout_ms = head_timeout_ms(client);
 
-	return recv(client->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) == 0;
+	if (client->deadline_ns >
+		vbd_loop_now_ns(client->endpoint->server->loop) + timeout_ms * VBD_NS_PER_MS)
+		vbd_client_set_deadline(client, timeout_ms);
+	client->exchange = exchange;
 }
 
 void vbd_client_end(struct vbd_client *client)
 {
+	const struct vbd_server_config *config = &client->endpoint->server->config;
+	uint32_t idle_ms =
+		client->seat.known ? config->idle_timeout_ms : config->stranger_timeout_ms;
+
 	client->exchange = NULL;
 	/* MHD starts a pipelined request before the next turn, and so before a deadline of 0. */
-	vbd_client_set_deadline(
-		client, has_hung_up(client) ? 0 : client->endpoint->server->config.idle_timeout_ms);
+	vbd_client_set_deadline(client, client->hung_up ? 0 : idle_ms);
+}
+
+void vbd_client_set_known(struct vbd_client *client)
+{
+	vbd_seat_set_known(&client->seat);
+}
+
+/* --- hang-ups -------------------------------------------------------------------------------- */
+
+static void unwatch(struct vbd_client *client)
+{
+	vbd_fd_watch_stop(client->hangup);
+	client->hangup = NULL;
+}
+
+void vbd_client_cut(struct vbd_client *client)
+{
+	unwatch(client);
+	client->hung_up = true;
+	client->deadline_ns = 0;
+	/* MHD has no call to close a connection; it cleans up when it reads the end of stream. */
+	(void)shutdown(client->fd, SHUT_RDWR);
+}
+
+/* True if MHD has still to read bytes that the client sent before the end of its stream. */
+static bool has_unread(const struct vbd_client *client)
+{
+	char byte;
+
+	return recv(client->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/*
+ * MHD does not read again after a short read (recv_param_adapter() in 0.9.75), so it would not see
+ * an end that came together with the bytes before it. A request that is complete is still answered.
+ */
+static void on_hangup(unsigned int events, void *arg)
+{
+	struct vbd_client *client = arg;
+	struct vbd_exchange *exchange = client->exchange;
+	bool incomplete = !exchange || (!exchange->ran && !exchange->req.reply.status);
+
+	(void)events;
+	if (incomplete && has_unread(client))
+		return;
+	unwatch(client);
+	client->hung_up = true;
+	if (exchange && exchange->hang_up)
+		exchange->hang_up(exchange);
+	/* MHD starts a request that it has read whole before this deadline, see above. */
+	if (incomplete)
+		vbd_client_set_deadline(client, 0);
+}
+
+enum vbd_status vbd_client_watch(struct vbd_client *client, struct vbd_error *err)
+{
+	if (client->hangup)
+		return VBD_OK;
+	return vbd_fd_watch_start(client->endpoint->server->loop, client->fd, VBD_FD_HANGUP,
+		on_hangup, client, &client->hangup, err);
 }
 
 /* --- create and destroy ---------------------------------------------------------------------- */
@@ -113,19 +172,19 @@ static bool address_text(
 	return inet_ntop(family, bytes, text, INET6_ADDRSTRLEN) != NULL;
 }
 
-static void learn_tcp_peer(struct vbd_client *client)
+static void learn_tcp_peer(struct vbd_client *client, const struct sockaddr_storage *addr)
 {
 	char text[INET6_ADDRSTRLEN] = "?";
 	union address address;
 	socklen_t len = sizeof(address);
 	uint16_t port = 0;
 
-	memset(&address, 0, sizeof(address));
-	if (getpeername(client->fd, &address.any, &len) == 0 && address_text(&address, text, &port))
+	memcpy(&address, addr, sizeof(address));
+	client->source = vbd_source_of_address(&address.any);
+	if (address_text(&address, text, &port))
 		client->peer.loopback = strncmp(text, "127.", 4) == 0 || strcmp(text, "::1") == 0;
 	(void)snprintf(client->name, sizeof(client->name), strchr(text, ':') ? "[%s]:%u" : "%s:%u",
 		text, port);
-	len = sizeof(address);
 	if (getsockname(client->fd, &address.any, &len) == 0 &&
 		address_text(&address, client->local_addr, &port))
 		client->peer.local_addr = client->local_addr;
@@ -139,35 +198,40 @@ static void learn_unix_peer(struct vbd_client *client)
 	client->peer.unix_socket = true;
 	(void)getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
 	client->peer.uid = cred.uid;
+	client->source = vbd_source_of_uid(cred.uid);
 	(void)snprintf(client->name, sizeof(client->name), "unix uid %u", cred.uid);
 }
 
 struct vbd_client *vbd_client_create(
-	struct vbd_server_endpoint *endpoint, struct MHD_Connection *mhd)
+	struct vbd_server_endpoint *endpoint, int fd, const struct sockaddr_storage *addr)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct vbd_server *server = endpoint->server;
 	struct vbd_client *client = calloc(1, sizeof(*client));
 
-	if (!client || !info)
-		goto fail;
+	if (!client)
+		return NULL;
+	vbd_list_init(&client->link);
 	client->endpoint = endpoint;
-	client->fd = info->connect_fd;
-	if (vbd_timer_create(server->loop, on_client_timer, client, &client->timer, NULL) != VBD_OK)
-		goto fail;
+	client->fd = fd;
 	if (endpoint->is_unix)
 		learn_unix_peer(client);
 	else
-		learn_tcp_peer(client);
+		learn_tcp_peer(client, addr);
+	return client;
+}
+
+bool vbd_client_start(struct vbd_client *client)
+{
+	struct vbd_server *server = client->endpoint->server;
+
+	if (vbd_timer_create(server->loop, on_client_timer, client, &client->timer, NULL) !=
+			VBD_OK ||
+		vbd_client_watch(client, NULL) != VBD_OK)
+		return false;
 	vbd_list_append(&server->clients, &client->link);
 	server->stats.connections++;
 	server->stats.connections_open++;
-	vbd_client_set_deadline(client, server->config.header_timeout_ms);
-	return client;
-fail:
-	free(client);
-	return NULL;
+	vbd_client_set_deadline(client, head_timeout_ms(client));
+	return true;
 }
 
 void vbd_client_destroy(struct vbd_client *client)
@@ -176,10 +240,13 @@ void vbd_client_destroy(struct vbd_client *client)
 
 	if (client->unread)
 		vbd_linger_add(server->linger, client->fd);
-	client->endpoint->run_again = true; /* MHD may accept another client */
+	client->endpoint->run_again = true; /* MHD frees connections in its next run */
+	unwatch(client);
 	vbd_timer_destroy(client->timer);
+	vbd_seat_give_up(server->admission, &client->seat);
+	if (!vbd_list_empty(&client->link))
+		server->stats.connections_open--;
 	vbd_list_remove(&client->link);
-	server->stats.connections_open--;
 	free(client);
 	if (server->stopping && vbd_list_empty(&server->clients))
 		vbd_timer_set(server->stop_timer, 0);
@@ -191,6 +258,6 @@ void vbd_server_cut_idle(struct vbd_server *server)
 		struct vbd_client *client = VBD_CONTAINER_OF(link, struct vbd_client, link);
 
 		if (!client->exchange || !client->exchange->begun)
-			(void)shutdown(client->fd, SHUT_RDWR);
+			vbd_client_cut(client);
 	}
 }

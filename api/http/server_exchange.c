@@ -65,6 +65,26 @@ static bool answer_early(struct vbd_exchange *exchange)
 	       vbd_request_header(req, "Expect");
 }
 
+/* The seats of the reserve are for the role "control", and for what needs no role. */
+static void check_seat(struct vbd_exchange *exchange)
+{
+	struct vbd_request *req = &exchange->req;
+	struct vbd_client *client = exchange->client;
+	struct vbd_error err = {0};
+
+	if (req->role != VBD_ROLE_NONE)
+		vbd_client_set_known(client);
+	if (req->role == VBD_ROLE_CONTROL || (req->route && req->route->role == VBD_ROLE_NONE) ||
+		vbd_seat_may_ask(client->endpoint->server->admission, &client->seat))
+		return;
+	req->reply.close = true;
+	if (req->reply.status)
+		return;
+	(void)vbd_error_set(&err, VBD_E_TOO_MANY_CLIENTS,
+		"all HTTP connections but those of the reserve for the role control are taken");
+	vbd_reply_problem(req, &err);
+}
+
 static bool begin(struct vbd_exchange *exchange, const char *method, const char *version)
 {
 	struct vbd_request *req = &exchange->req;
@@ -83,6 +103,7 @@ static bool begin(struct vbd_exchange *exchange, const char *method, const char 
 		status = vbd_error_set(&err, VBD_E_STOPPING, "the server is stopping");
 	if (status == VBD_OK) {
 		vbd_dispatch_head(server->dispatch, req, method, exchange->target, &client->peer);
+		check_seat(exchange);
 	} else {
 		req->reply.close = true;
 		vbd_reply_problem(req, &err);

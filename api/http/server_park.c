@@ -11,13 +11,11 @@ void vbd_exchange_unpark(struct vbd_exchange *exchange)
 
 	if (!vbd_list_empty(&exchange->link)) {
 		vbd_list_remove(&exchange->link);
-		if (exchange->is_feed)
-			server->stats.feeds--;
-		else
-			server->stats.parked--;
+		vbd_share_give_back(server->admission, &exchange->client->seat,
+			exchange->is_feed ? VBD_SHARE_FEEDS : VBD_SHARE_WAITING,
+			exchange->of_control);
 	}
-	vbd_fd_watch_stop(exchange->hangup);
-	exchange->hangup = NULL;
+	exchange->hang_up = NULL;
 	vbd_timer_destroy(exchange->timeout);
 	exchange->timeout = NULL;
 }
@@ -39,7 +37,7 @@ static void resume(struct vbd_exchange *exchange)
 	vbd_server_run_soon(exchange->client->endpoint);
 }
 
-/* --- parked requests ------------------------------------------------------------------------- */
+/* --- hang-ups -------------------------------------------------------------------------------- */
 
 /* Call on_gone, whose reply, if any, is not sent from there. */
 static void abandon(struct vbd_exchange *exchange)
@@ -49,15 +47,15 @@ static void abandon(struct vbd_exchange *exchange)
 	exchange->on_gone(&exchange->req, exchange->park_arg);
 }
 
-static void on_hangup(unsigned int events, void *arg)
+static void hang_up(struct vbd_exchange *exchange)
 {
-	struct vbd_exchange *exchange = arg;
-
-	(void)events;
 	exchange->gone = true;
-	abandon(exchange);
+	if (!exchange->is_feed)
+		abandon(exchange);
 	resume(exchange); /* MHD does not notice the hang-up of a suspended connection */
 }
+
+/* --- parked requests ------------------------------------------------------------------------- */
 
 static void reply_internal(struct vbd_request *req, const char *text)
 {
@@ -77,15 +75,30 @@ static void on_park_timeout(void *arg)
 		reply_internal(&exchange->req, "the handler did not answer at its deadline");
 }
 
-static enum vbd_status check_may_park(struct vbd_server *server, struct vbd_error *err)
+/* Take one of the shares in @name, a key of `limits`; @what: for the error: "requests wait" */
+static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share share,
+	const char *name, const char *what, struct vbd_error *err)
 {
+	static const char *const why[] = {
+		[VBD_SHARE_USED_UP] = "",
+		[VBD_SHARE_KEPT] = "; the others are for the role control",
+		[VBD_SHARE_OF_SOURCE] = " from this address or uid, as many as it may have",
+	};
+	struct vbd_server *server = exchange->client->endpoint->server;
+	enum vbd_share_refusal refusal;
+
 	if (server->stopping)
 		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
-	if (server->stats.parked < server->config.parked_max)
+	exchange->of_control = exchange->req.role == VBD_ROLE_CONTROL;
+	refusal = vbd_share_take(
+		server->admission, &exchange->client->seat, share, exchange->of_control);
+	if (refusal == VBD_SHARE_GRANTED) {
+		exchange->hang_up = hang_up;
 		return VBD_OK;
-	vbd_error_limit(err, "waiting_requests", server->config.parked_max);
-	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "%u requests are already waiting",
-		server->config.parked_max);
+	}
+	vbd_error_limit(err, name, vbd_share_max(server->admission, share, VBD_SHARE_USED_UP));
+	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "%u %s already%s",
+		vbd_share_max(server->admission, share, refusal), what, why[refusal]);
 }
 
 static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_ms,
@@ -93,11 +106,13 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 {
 	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
 	struct vbd_server *server = exchange->client->endpoint->server;
-	enum vbd_status status = check_may_park(server, err);
+	enum vbd_status status =
+		take_share(exchange, VBD_SHARE_WAITING, "waiting_requests", "requests wait", err);
 
-	if (status == VBD_OK)
-		status = vbd_fd_watch_start(server->loop, exchange->client->fd, VBD_FD_HANGUP,
-			on_hangup, exchange, &exchange->hangup, err);
+	if (status != VBD_OK)
+		return status;
+	vbd_list_append(&server->parked, &exchange->link);
+	status = vbd_client_watch(exchange->client, err);
 	if (status == VBD_OK && timeout_ms)
 		status = vbd_timer_create(
 			server->loop, on_park_timeout, exchange, &exchange->timeout, err);
@@ -110,8 +125,6 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 	exchange->on_timeout = on_timeout;
 	exchange->on_gone = on_gone;
 	exchange->park_arg = arg;
-	vbd_list_append(&server->parked, &exchange->link);
-	server->stats.parked++;
 	return VBD_OK;
 }
 
@@ -146,53 +159,23 @@ void vbd_server_end_parked(struct vbd_server *server)
 
 /* --- feeds ----------------------------------------------------------------------------------- */
 
-static enum vbd_status transport_may_feed(struct vbd_request *req, struct vbd_error *err)
+static enum vbd_status transport_follow(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
-	const struct vbd_server *server = exchange->client->endpoint->server;
+	enum vbd_status status = take_share(
+		exchange, VBD_SHARE_FEEDS, "event_streams", "clients follow the events", err);
 
-	if (server->stopping)
-		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
-	if (server->stats.feeds < server->config.feeds_max)
-		return VBD_OK;
-	vbd_error_limit(err, "event_streams", server->config.feeds_max);
-	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "%u clients already follow the events",
-		server->config.feeds_max);
-}
-
-/* Resume a feed, which may have bytes again. */
-static void wake_feed(struct vbd_exchange *exchange)
-{
-	vbd_fd_watch_stop(exchange->hangup);
-	exchange->hangup = NULL;
-	resume(exchange);
-}
-
-void vbd_exchange_follow(struct vbd_exchange *exchange)
-{
-	struct vbd_server *server = exchange->client->endpoint->server;
-
-	vbd_list_append(&server->feeds, &exchange->link);
+	if (status != VBD_OK)
+		return status;
+	vbd_list_append(&exchange->client->endpoint->server->feeds, &exchange->link);
 	exchange->is_feed = true;
-	server->stats.feeds++;
-}
-
-static void on_feed_hangup(unsigned int events, void *arg)
-{
-	struct vbd_exchange *exchange = arg;
-
-	(void)events;
-	exchange->gone = true;
-	wake_feed(exchange);
+	return VBD_OK;
 }
 
 bool vbd_exchange_rest(struct vbd_exchange *exchange)
 {
-	struct vbd_client *client = exchange->client;
-
-	vbd_client_clear_deadline(client);
-	if (vbd_fd_watch_start(client->endpoint->server->loop, client->fd, VBD_FD_HANGUP,
-		    on_feed_hangup, exchange, &exchange->hangup, NULL) != VBD_OK)
+	vbd_client_clear_deadline(exchange->client);
+	if (vbd_client_watch(exchange->client, NULL) != VBD_OK)
 		return false;
 	vbd_exchange_suspend(exchange);
 	return true;
@@ -200,13 +183,13 @@ bool vbd_exchange_rest(struct vbd_exchange *exchange)
 
 static void transport_wake(struct vbd_request *req)
 {
-	wake_feed(VBD_CONTAINER_OF(req, struct vbd_exchange, req));
+	resume(VBD_CONTAINER_OF(req, struct vbd_exchange, req));
 }
 
 void vbd_server_wake_feeds(struct vbd_server *server)
 {
 	vbd_list_for_each (link, &server->feeds)
-		wake_feed(VBD_CONTAINER_OF(link, struct vbd_exchange, link));
+		resume(VBD_CONTAINER_OF(link, struct vbd_exchange, link));
 }
 
 /* --- the transport --------------------------------------------------------------------------- */
@@ -222,6 +205,6 @@ const struct vbd_transport vbd_server_transport = {
 	.header = transport_header,
 	.park = transport_park,
 	.answered = transport_answered,
-	.may_feed = transport_may_feed,
+	.follow = transport_follow,
 	.wake = transport_wake,
 };

@@ -3,11 +3,12 @@
  * The structs and functions that the files of the HTTP server share. Each file has one job, and
  * alone writes the members below its name, except where a comment names another file.
  *
- *   server.c           start and stop, listening, libmicrohttpd's callbacks
+ *   server.c           start and stop, libmicrohttpd's callbacks
+ *   server_accept.c    new clients: a seat, or a refusal; the lack of descriptors
  *   server_exchange.c  one request: head, body, dispatch, end
  *   server_answer.c    answers: documents, streams, feeds
  *   server_park.c      parked requests, feeds without bytes; suspend and resume
- *   server_client.c    clients: address or uid, deadlines
+ *   server_client.c    clients: address or uid, deadlines, hang-ups
  *   server_run.c       calls of MHD_run()
  *
  * A file calls only files below it in this list.
@@ -20,6 +21,7 @@
 #ifndef VBD_API_HTTP_SERVER_PARTS_H
 #define VBD_API_HTTP_SERVER_PARTS_H
 
+#include "api/http/admission.h"
 #include "api/http/linger.h"
 #include "api/http/server.h"
 #include "api/http/wire.h"
@@ -33,7 +35,10 @@ struct MHD_Daemon;
 /* Bytes of a body or an answer for each progress_timeout_ms: 2 KiB/s at 30 s. */
 #define VBD_PROGRESS_BYTES UINT64_C(65536)
 
-/* A listening socket, and the MHD behind it. */
+/* Descriptors that are kept back, to accept clients when no other is left. */
+#define VBD_SERVER_SPARE_FDS 4
+
+/* A listening socket, and the MHD behind it, which gets its accepted clients. */
 struct vbd_server_endpoint {
 	/* server.c */
 	struct vbd_server *server;
@@ -42,6 +47,12 @@ struct vbd_server_endpoint {
 	bool tls;
 	struct vbd_fd_watch *watch;
 	struct vbd_timer *timer; /* server_run.c arms it */
+	int listen_fd;		 /* -1: none */
+
+	/* server_accept.c */
+	struct vbd_fd_watch *listening; /* NULL: it rests */
+	struct vbd_timer *rest_timer;
+	struct vbd_client *arriving; /* server.c takes it when MHD has taken the client */
 
 	/* server_run.c */
 	bool run_again; /* MHD must run once more; every file may set this */
@@ -53,12 +64,18 @@ struct vbd_server {
 	struct vbd_server_config config;
 	struct vbd_dispatch *dispatch;
 	struct vbd_linger *linger;
+	struct vbd_admission *admission;
 	struct vbd_server_endpoint endpoints[VBD_SERVER_SOCKETS_MAX];
 	bool stopping;
 	bool stopped_notified;
 	struct vbd_timer *stop_timer; /* server_client.c arms it when the last client is gone */
 	void (*stopped)(void *arg);
 	void *stopped_arg;
+
+	/* server_accept.c */
+	int spares[VBD_SERVER_SPARE_FDS];
+	unsigned int n_spares;
+	char *refusal; /* the answer to clients without a seat */
 
 	/* server_client.c */
 	struct vbd_link clients;
@@ -77,8 +94,13 @@ struct vbd_client {
 	int fd;
 	struct vbd_exchange *exchange; /* the current one, from the request line on, or NULL */
 	struct vbd_timer *timer;
-	uint64_t deadline_ns; /* 0: none */
-	uint64_t armed_ns;    /* when the timer fires; 0: not set */
+	uint64_t deadline_ns;	     /* 0: none */
+	uint64_t armed_ns;	     /* when the timer fires; 0: not set */
+	struct vbd_fd_watch *hangup; /* NULL: the client has hung up */
+	bool hung_up;		     /* the client has sent the end of its stream, or is cut */
+	bool answered;		     /* the client had an answer, to any request */
+	struct vbd_source_key source;
+	struct vbd_seat seat;
 	struct vbd_auth_peer peer;
 	char local_addr[INET6_ADDRSTRLEN];
 	char name[72];
@@ -104,7 +126,9 @@ struct vbd_exchange {
 	bool gone;	      /* the client has left */
 	bool is_feed;	      /* the answer is without end */
 	struct vbd_link link; /* in `parked` or `feeds` of the server */
-	struct vbd_fd_watch *hangup;
+	/* Called when the client has left; NULL unless the request is parked or a feed. */
+	void (*hang_up)(struct vbd_exchange *exchange);
+	bool of_control; /* the share that it has in `parked` or `feeds` is control's */
 	struct vbd_timer *timeout;
 	vbd_request_cb on_timeout;
 	vbd_request_cb on_gone;
@@ -115,6 +139,19 @@ struct vbd_exchange {
 	char *path;    /* raw, without the query; stored behind target */
 	char target[]; /* decoded in place */
 };
+
+/* --- server_accept.c ------------------------------------------------------------------------- */
+
+/** vbd_server_accept_start - accept clients from `listen_fd` of the endpoint */
+enum vbd_status vbd_server_accept_start(
+	struct vbd_server_endpoint *endpoint, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_server_accept_stop - accept no more; @keep_socket: the caller owns `listen_fd` again, which
+ * is closed otherwise; allowed twice */
+void vbd_server_accept_stop(struct vbd_server_endpoint *endpoint, bool keep_socket);
+
+/** vbd_server_accept_fini - free what all endpoints share */
+void vbd_server_accept_fini(struct vbd_server *server);
 
 /* --- server_exchange.c ----------------------------------------------------------------------- */
 
@@ -153,9 +190,6 @@ void vbd_exchange_suspend(struct vbd_exchange *exchange);
 /** vbd_exchange_unpark - stop waiting; does nothing if the request is not parked */
 void vbd_exchange_unpark(struct vbd_exchange *exchange);
 
-/** vbd_exchange_follow - count the exchange as a feed from now on */
-void vbd_exchange_follow(struct vbd_exchange *exchange);
-
 /** vbd_exchange_rest - suspend a feed that has no bytes, until it is woken or the client hangs up;
  * false, and not suspended, if the hang-up can't be watched for */
 bool vbd_exchange_rest(struct vbd_exchange *exchange);
@@ -168,12 +202,25 @@ void vbd_server_wake_feeds(struct vbd_server *server);
 
 /* --- server_client.c ------------------------------------------------------------------------- */
 
-/** vbd_client_create - make the client of a new connection; NULL without memory */
+/** vbd_client_create - make a client, not started; @addr: of accept(2); NULL without memory */
 struct vbd_client *vbd_client_create(
-	struct vbd_server_endpoint *endpoint, struct MHD_Connection *mhd);
+	struct vbd_server_endpoint *endpoint, int fd, const struct sockaddr_storage *addr);
 
-/** vbd_client_destroy - free a client; MHD closes the connection afterwards */
+/** vbd_client_start - count the client, and set its first deadline; false without memory */
+bool vbd_client_start(struct vbd_client *client);
+
+/** vbd_client_destroy - free a client and its seat; the caller or MHD closes the socket then */
 void vbd_client_destroy(struct vbd_client *client);
+
+/** vbd_client_watch - watch for the end of the client's stream, again if it has been seen */
+enum vbd_status vbd_client_watch(struct vbd_client *client, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_client_cut - disconnect; MHD ends the request, if there is one, in a later turn */
+void vbd_client_cut(struct vbd_client *client);
+
+/** vbd_client_set_known - the client has shown a credential: it may stay longer without a request
+ */
+void vbd_client_set_known(struct vbd_client *client);
 
 /** vbd_client_begin - begin a request, whose head must be complete in header_timeout_ms */
 void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange);

@@ -18,8 +18,10 @@ struct vbd_api {
 	struct vbd_daemon *daemon;
 	struct vbd_server *server;
 	struct vbd_router router;
-	uint64_t refused_logged_ns; /* time of the last refusal in the event log */
-	uint64_t refused_unlogged;  /* refusals since then */
+	uint64_t refused_logged_ns;	/* time of the last refusal in the event log */
+	uint64_t refused_unlogged;	/* refusals since then */
+	uint64_t turned_away_logged_ns; /* likewise, of clients without a seat */
+	uint64_t turned_away_unlogged;
 	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
 };
 

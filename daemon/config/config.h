@@ -56,7 +56,8 @@
 	X(ud_peers, "10000", 1, 1000000)                                             \
 	X(multicast_memberships, "1000", 1, 1000000)                                 \
 	X(http_connections, "256", 8, 65536)                                         \
-	X(http_body_bytes, "262144", 1024, 16777216) /* of a JSON body */            \
+	X(http_connections_per_address, "128", 1, 65536) /* or uid */                \
+	X(http_body_bytes, "262144", 1024, 16777216)	 /* of a JSON body */        \
 	X(waiting_requests, "128", 1, 65536)                                         \
 	X(event_streams, "64", 1, 65536)                                             \
 	X(metrics_connections, "1000", 1, 10000) /* listed one by one by /metrics */ \

@@ -54,6 +54,8 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"The daemon began to stop") \
 	X(VBD_EVENT_REQUEST_REFUSED, "request_refused", VBD_EVENT_DATA_REFUSAL, \
 		"An API request was refused for its token or origin, or a connect request for lack of room") \
+	X(VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY, "security_clients_turned_away", VBD_EVENT_DATA_CODE, \
+		"HTTP clients were refused or disconnected, since too many are connected") \
 	X(VBD_EVENT_DEVICE_ADDED, "device_added", VBD_EVENT_DATA_STATE, \
 		"A device was opened, at the start or when it was plugged in") \
 	X(VBD_EVENT_DEVICE_FAILED, "device_failed", VBD_EVENT_DATA_STATE_CODE, \

@@ -79,7 +79,7 @@ test("a stale socket is replaced, a living one is not", { timeout: 60000 }, asyn
 
 test("a flood of TCP clients does not reach the unix socket", { timeout: 60000 }, async (t) => {
 	const socket = socketPath();
-	const server = await Server.start({ unixPath: socket, env: { TEST_CONNECTIONS_MAX: "4" } });
+	const server = await Server.start({ unixPath: socket, env: { TEST_SEATS: "4" } });
 	t.after(() => server.process.kill("SIGKILL"));
 	const flood = await Promise.all(Array.from({ length: 20 }, () => server.connect()));
 	for (const client of flood) client.send("GET /v1/ping HTTP/1.1\r\n");

@@ -11,10 +11,11 @@ import test from "node:test";
 export const PROGRAM = process.env.VBD_TEST_SERVER;
 
 export class Server {
-	// Options: env, unixPath.
-	static async start({ env = {}, unixPath } = {}) {
+	// Options: env, unixPath, nofile (RLIMIT_NOFILE of the server).
+	static async start({ env = {}, unixPath, nofile } = {}) {
 		const server = new Server();
-		server.process = spawn(PROGRAM, unixPath ? [unixPath] : [], {
+		const command = [...(nofile ? ["prlimit", `--nofile=${nofile}`] : []), PROGRAM, ...(unixPath ? [unixPath] : [])];
+		server.process = spawn(command[0], command.slice(1), {
 			env: { ...process.env, ...env },
 			stdio: ["ignore", "pipe", "pipe"],
 		});

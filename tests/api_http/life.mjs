@@ -72,7 +72,7 @@ withServer("a client that polls is not starved by 100 that begin to wait", {}, a
 	for (const client of [...clients, poller]) client.destroy();
 });
 
-withServer("too many waiting clients are told so", { env: { TEST_PARKED_MAX: "3" } }, async (server) => {
+withServer("too many waiting clients are told so", { env: { TEST_WAITING: "3" } }, async (server) => {
 	const clients = await park(server, 3);
 	const answer = await server.request("GET", "/v1/wait");
 	assert.equal(answer.status, 429);
@@ -122,7 +122,7 @@ test("a stop without any client ends cleanly", { timeout: 60000 }, async () => {
 	assert.equal(await server.stop(), 0);
 });
 
-withServer("at the limit of connections the next one waits for its turn", { env: { TEST_CONNECTIONS_MAX: "8" } },
+withServer("at the limit of connections the next one waits for its turn", { env: { TEST_SEATS: "8" } },
 	async (server) => {
 		const clients = await Promise.all(Array.from({ length: 8 }, () => server.connect()));
 		for (const client of clients) {

@@ -26,6 +26,7 @@ static struct {
 	uint64_t left;		 /* waiters whose client has left */
 	uint64_t sunk_bytes;
 	uint64_t sinks_closed;
+	uint64_t turned_away; /* calls of on_turned_away() */
 } test;
 
 struct waiter {
@@ -38,18 +39,29 @@ static void get_ping(struct vbd_request *req)
 	vbd_reply_json(req, 200, json_pack("{s:s}", "role", vbd_role_name(req->role)));
 }
 
+static void put(json_t *json, const char *name, uint64_t value)
+{
+	(void)json_object_set_new(json, name, json_integer((json_int_t)value));
+}
+
 static void get_stats(struct vbd_request *req)
 {
 	const struct vbd_server_stats *stats = vbd_server_stats(test.server);
 
-	vbd_reply_json(req, 200,
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parked",
-			(json_int_t)stats->parked, "feeds", (json_int_t)stats->feeds, "left",
-			(json_int_t)test.left, "echoes", (json_int_t)test.echoes, "too_slow",
-			(json_int_t)stats->too_slow, "connections_open",
-			(json_int_t)stats->connections_open, "sunk_bytes",
-			(json_int_t)test.sunk_bytes, "sinks_closed",
-			(json_int_t)test.sinks_closed));
+	json_t *json = json_object();
+
+	put(json, "parked", stats->parked);
+	put(json, "feeds", stats->feeds);
+	put(json, "too_slow", stats->too_slow);
+	put(json, "connections_open", stats->connections_open);
+	put(json, "refused", stats->refused);
+	put(json, "sent_away", stats->sent_away);
+	put(json, "turned_away", test.turned_away);
+	put(json, "left", test.left);
+	put(json, "echoes", test.echoes);
+	put(json, "sunk_bytes", test.sunk_bytes);
+	put(json, "sinks_closed", test.sinks_closed);
+	vbd_reply_json(req, 200, json);
 }
 
 static void post_echo(struct vbd_request *req)
@@ -233,7 +245,7 @@ static const struct vbd_route routes[] = {
 		.handler = get_stream},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/feed",
-		.role = VBD_ROLE_CONTROL,
+		.role = VBD_ROLE_READ,
 		.handler = get_feed},
 };
 
@@ -263,6 +275,14 @@ static uint32_t from_env(const char *name, uint32_t otherwise)
 	return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+static void on_turned_away(void *context, const char *client, const struct vbd_error *err)
+{
+	(void)context;
+	(void)client;
+	(void)err;
+	test.turned_away++;
+}
+
 static enum vbd_status configure(
 	struct vbd_server_config *config, const char *unix_path, struct vbd_error *err)
 {
@@ -277,8 +297,16 @@ static enum vbd_status configure(
 		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};
 	config->dispatch.auth.control_token = getenv("TEST_CONTROL_TOKEN");
 	config->dispatch.auth.read_token = getenv("TEST_READ_TOKEN");
-	config->connections_max = from_env("TEST_CONNECTIONS_MAX", config->connections_max);
-	config->parked_max = from_env("TEST_PARKED_MAX", config->parked_max);
+	config->limits.seats = from_env("TEST_SEATS", config->limits.seats);
+	config->limits.seats_per_source =
+		from_env("TEST_SEATS_PER_SOURCE", config->limits.seats_per_source);
+	config->limits.reserve = from_env("TEST_RESERVE", config->limits.reserve);
+	config->limits.waiting = from_env("TEST_WAITING", config->limits.waiting);
+	config->limits.feeds = from_env("TEST_FEEDS", config->limits.feeds);
+	config->on_turned_away = on_turned_away;
+	config->idle_timeout_ms = from_env("TEST_IDLE_TIMEOUT_MS", config->idle_timeout_ms);
+	config->stranger_timeout_ms =
+		from_env("TEST_STRANGER_TIMEOUT_MS", config->stranger_timeout_ms);
 	config->header_timeout_ms = from_env("TEST_HEADER_TIMEOUT_MS", config->header_timeout_ms);
 	config->progress_timeout_ms =
 		from_env("TEST_PROGRESS_TIMEOUT_MS", config->progress_timeout_ms);

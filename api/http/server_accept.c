@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/problem.h"
+#include "api/http/server_parts.h"
+
+#include <jansson.h>
+#include <microhttpd.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* MHD reads the heads of these before the next ones are accepted: a client that sends its request
+ * at once shows its credential before others can take its seat. */
+#define ACCEPTS_PER_TURN 8
+/* The listening socket rests for so long if a client can't be accepted for lack of descriptors. */
+#define REST_MS 100
+
+/* --- refusals -------------------------------------------------------------------------------- */
+
+static void report(
+	struct vbd_server *server, const char *client, enum vbd_status code, const char *text)
+{
+	struct vbd_error err = {0};
+
+	(void)vbd_error_set(&err, code, "%s", text);
+	if (server->config.on_turned_away)
+		server->config.on_turned_away(server->config.dispatch.context, client, &err);
+}
+
+/* The answer to clients without a seat, which need not have sent a request. */
+static char *refusal_text(void)
+{
+	struct vbd_error err = {0};
+	char *text = NULL;
+	char *body;
+	json_t *json;
+
+	(void)vbd_error_set(&err, VBD_E_TOO_MANY_CLIENTS,
+		"there are as many HTTP connections as limits.http_connections and "
+		"limits.http_connections_per_address allow");
+	json = vbd_problem_json(&err, NULL);
+	body = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	json_decref(json);
+	if (body && asprintf(&text,
+			    "HTTP/1.1 503 Service Unavailable\r\n"
+			    "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
+			    "Retry-After: %u\r\nCache-Control: no-store\r\n"
+			    "Connection: close\r\n\r\n%s\n",
+			    strlen(body) + 1, vbd_status_retry_after_s(VBD_E_TOO_MANY_CLIENTS),
+			    body) < 0)
+		text = NULL;
+	free(body);
+	return text;
+}
+
+static void say_refusal(const struct vbd_server_endpoint *endpoint, int fd)
+{
+	const char *text = endpoint->server->refusal;
+
+	if (!endpoint->tls) /* nothing is said in clear there */
+		(void)send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void refuse(struct vbd_server_endpoint *endpoint, int fd, const char *client,
+	enum vbd_status code, const char *text)
+{
+	struct vbd_server *server = endpoint->server;
+
+	server->stats.refused++;
+	say_refusal(endpoint, fd);
+	(void)shutdown(fd, SHUT_WR);
+	vbd_linger_take(server->linger, fd);
+	report(server, client, code, text);
+}
+
+/* Disconnect a stranger whose seat is given up. */
+static void send_away(struct vbd_server *server, struct vbd_seat *seat)
+{
+	struct vbd_client *client = VBD_CONTAINER_OF(seat, struct vbd_client, seat);
+
+	server->stats.sent_away++;
+	if (!client->answered)
+		say_refusal(client->endpoint, client->fd);
+	report(server, client->name, VBD_E_TOO_MANY_CLIENTS,
+		"the client has shown no token, and another one needs its connection");
+	vbd_client_cut(client);
+}
+
+/* --- descriptors ----------------------------------------------------------------------------- */
+
+static void keep_spares(struct vbd_server *server)
+{
+	while (server->n_spares < VBD_SERVER_SPARE_FDS) {
+		int fd = eventfd(0, EFD_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		server->spares[server->n_spares++] = fd;
+	}
+}
+
+static int accept_client(
+	struct vbd_server_endpoint *endpoint, struct sockaddr_storage *ret_addr, socklen_t *ret_len)
+{
+	*ret_len = sizeof(*ret_addr);
+	return accept4(endpoint->listen_fd, (struct sockaddr *)ret_addr, ret_len,
+		SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static void on_rested(void *arg);
+
+static void rest(struct vbd_server_endpoint *endpoint)
+{
+	vbd_fd_watch_stop(endpoint->listening);
+	endpoint->listening = NULL;
+	vbd_timer_set(endpoint->rest_timer, REST_MS);
+}
+
+/*
+ * No descriptor is left. A stranger gives his, which is free in the next turn. Without strangers
+ * the next clients get the spare ones, so that whoever has the role "control" can tidy up; the last
+ * spare one serves to refuse the others.
+ */
+static int accept_at_limit(
+	struct vbd_server_endpoint *endpoint, struct sockaddr_storage *ret_addr, socklen_t *ret_len)
+{
+	struct vbd_server *server = endpoint->server;
+	struct vbd_seat *stranger = vbd_seat_oldest_stranger(server->admission);
+	int fd = -1;
+
+	if (stranger) {
+		send_away(server, stranger);
+		return -1;
+	}
+	if (server->n_spares) {
+		(void)close(server->spares[--server->n_spares]);
+		fd = accept_client(endpoint, ret_addr, ret_len);
+	}
+	if (fd < 0) {
+		rest(endpoint);
+		return -1;
+	}
+	if (server->n_spares)
+		return fd;
+	server->stats.refused++;
+	say_refusal(endpoint, fd);
+	(void)close(fd);
+	report(server, "a client", VBD_E_FD_LIMIT, "no file descriptor is left for it");
+	return -1;
+}
+
+/* --- accepting ------------------------------------------------------------------------------- */
+
+static void add(struct vbd_server_endpoint *endpoint, int fd, const struct sockaddr_storage *addr,
+	socklen_t len)
+{
+	struct vbd_server *server = endpoint->server;
+	struct vbd_client *client = vbd_client_create(endpoint, fd, addr);
+	struct vbd_seat *victim = NULL;
+
+	if (!client) {
+		refuse(endpoint, fd, "a client", VBD_E_NO_MEMORY, "no memory for the client");
+		return;
+	}
+	if (!vbd_seat_take(server->admission, &client->source, &client->seat, &victim)) {
+		refuse(endpoint, fd, client->name, VBD_E_TOO_MANY_CLIENTS,
+			"all HTTP connections are taken, also those of the reserve");
+		vbd_client_destroy(client);
+		return;
+	}
+	if (victim)
+		send_away(server, victim);
+	if (!vbd_client_start(client)) {
+		vbd_client_destroy(client);
+		(void)close(fd);
+		return;
+	}
+	endpoint->arriving = client;
+	/* MHD closes the socket if it fails. */
+	(void)MHD_add_connection(endpoint->mhd, fd, (const struct sockaddr *)addr, len);
+	if (endpoint->arriving)
+		vbd_client_destroy(endpoint->arriving);
+	endpoint->arriving = NULL;
+}
+
+static void on_connectable(unsigned int events, void *arg)
+{
+	struct vbd_server_endpoint *endpoint = arg;
+	struct sockaddr_storage addr;
+	socklen_t len;
+
+	(void)events;
+	keep_spares(endpoint->server);
+	for (unsigned int i = 0; i < ACCEPTS_PER_TURN; i++) {
+		int fd = accept_client(endpoint, &addr, &len);
+
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			fd = accept_at_limit(endpoint, &addr, &len);
+		if (fd < 0)
+			break;
+		add(endpoint, fd, &addr, len);
+	}
+	vbd_server_on_ready(0, endpoint);
+}
+
+static void on_rested(void *arg)
+{
+	struct vbd_server_endpoint *endpoint = arg;
+
+	if (vbd_fd_watch_start(endpoint->server->loop, endpoint->listen_fd, VBD_FD_READ,
+		    on_connectable, endpoint, &endpoint->listening, NULL) != VBD_OK)
+		vbd_timer_set(endpoint->rest_timer, REST_MS);
+}
+
+enum vbd_status vbd_server_accept_start(struct vbd_server_endpoint *endpoint, struct vbd_error *err)
+{
+	struct vbd_server *server = endpoint->server;
+	enum vbd_status status;
+
+	if (!server->refusal)
+		server->refusal = refusal_text();
+	if (!server->refusal)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
+	keep_spares(server);
+	status = vbd_timer_create(server->loop, on_rested, endpoint, &endpoint->rest_timer, err);
+	if (status != VBD_OK)
+		return status;
+	return vbd_fd_watch_start(server->loop, endpoint->listen_fd, VBD_FD_READ, on_connectable,
+		endpoint, &endpoint->listening, err);
+}
+
+void vbd_server_accept_stop(struct vbd_server_endpoint *endpoint, bool keep_socket)
+{
+	vbd_fd_watch_stop(endpoint->listening);
+	endpoint->listening = NULL;
+	vbd_timer_destroy(endpoint->rest_timer);
+	endpoint->rest_timer = NULL;
+	if (!keep_socket && endpoint->listen_fd >= 0)
+		(void)close(endpoint->listen_fd);
+	endpoint->listen_fd = -1;
+}
+
+void vbd_server_accept_fini(struct vbd_server *server)
+{
+	while (server->n_spares)
+		(void)close(server->spares[--server->n_spares]);
+	free(server->refusal);
+	server->refusal = NULL;
+}

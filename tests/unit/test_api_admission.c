@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/admission.h"
+
+#include "base/attr.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+static const struct vbd_admission_limits few = {
+	.seats = 4, .seats_per_source = 2, .reserve = 1, .waiting = 8, .feeds = 1};
+
+static struct vbd_source_key source(const char *text)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+
+	if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+		return vbd_source_of_address((const struct sockaddr *)&v4);
+	assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
+	return vbd_source_of_address((const struct sockaddr *)&v6);
+}
+
+static bool same_source(const char *a, const char *b)
+{
+	const struct vbd_source_key left = source(a), right = source(b);
+
+	return memcmp(&left, &right, sizeof(left)) == 0;
+}
+
+/* Seat a client that may need the seat of @victim; NULL: of nobody. */
+static void assert_seated(struct vbd_admission *admission, const char *from, struct vbd_seat *seat,
+	const struct vbd_seat *victim)
+{
+	const struct vbd_source_key key = source(from);
+	struct vbd_seat *sent_away = NULL;
+
+	assert_true(vbd_seat_take(admission, &key, seat, &sent_away));
+	assert_ptr_equal(sent_away, victim);
+}
+
+static void test_admission__a_source_is_what_one_user_can_have(void **state)
+{
+	const struct vbd_source_key one = vbd_source_of_uid(1), two = vbd_source_of_uid(2);
+
+	(void)state;
+	assert_true(same_source("127.0.0.1", "127.255.0.9"));
+	assert_true(same_source("127.0.0.1", "::1"));
+	assert_true(same_source("127.0.0.1", "::ffff:127.0.0.2"));
+	assert_true(same_source("192.0.2.1", "::ffff:192.0.2.1"));
+	assert_true(same_source("2001:db8::1", "2001:db8::ffff:1"));
+	assert_false(same_source("192.0.2.1", "192.0.2.2"));
+	assert_false(same_source("2001:db8::1", "2001:db8:0:1::1"));
+	assert_false(same_source("127.0.0.1", "192.0.2.1"));
+	assert_memory_not_equal(&one, &two, sizeof(one));
+}
+
+static void test_admission__the_oldest_stranger_of_the_source_goes_first(void **state)
+{
+	struct vbd_admission *admission = vbd_admission_create(&few);
+	struct vbd_seat seats[6];
+
+	(void)state;
+	assert_seated(admission, "192.0.2.9", &seats[0], NULL);
+	assert_seated(admission, "192.0.2.1", &seats[1], NULL);
+	assert_seated(admission, "192.0.2.1", &seats[2], NULL);
+	assert_seated(admission, "192.0.2.1", &seats[3], &seats[1]);
+	vbd_seat_set_known(&seats[2]);
+	assert_seated(admission, "192.0.2.1", &seats[4], &seats[3]);
+	assert_seated(admission, "192.0.2.8", &seats[5], NULL);
+	assert_seated(admission, "192.0.2.7", &seats[1], &seats[0]);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_admission_destroy(admission);
+}
+
+static void test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first(
+	void **state)
+{
+	struct vbd_admission *admission = vbd_admission_create(&few);
+	struct vbd_seat seats[3];
+
+	(void)state;
+	assert_seated(admission, "192.0.2.1", &seats[0], NULL);
+	assert_seated(admission, "192.0.2.1", &seats[1], NULL);
+	vbd_seat_set_tried(admission, &seats[1]);
+	assert_seated(admission, "192.0.2.1", &seats[2], &seats[1]);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_admission_destroy(admission);
+}
+
+static void test_admission__the_known_keep_their_seats_and_others_get_the_reserve(void **state)
+{
+	struct vbd_admission *admission = vbd_admission_create(&few);
+	const struct vbd_source_key key = source("192.0.2.1");
+	struct vbd_seat seats[5];
+	struct vbd_seat *victim;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
+		vbd_seat_set_known(&seats[i]);
+	}
+	assert_seated(admission, "192.0.2.1", &seats[2], NULL);
+	assert_false(vbd_seat_may_ask(admission, &seats[2]));
+	assert_seated(admission, "192.0.2.1", &seats[3], &seats[2]);
+	vbd_seat_set_known(&seats[3]);
+	assert_false(vbd_seat_take(admission, &key, &seats[4], &victim));
+	assert_null(victim);
+	assert_false(vbd_seat_may_ask(admission, &seats[3]));
+	vbd_seat_give_up(admission, &seats[0]);
+	assert_true(vbd_seat_may_ask(admission, &seats[3]));
+	assert_true(vbd_seat_may_ask(admission, &seats[3]));
+	assert_seated(admission, "192.0.2.1", &seats[4], NULL);
+	assert_false(vbd_seat_may_ask(admission, &seats[4]));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_admission_destroy(admission);
+}
+
+static void test_admission__control_has_a_quarter_and_a_source_half_of_the_waits(void **state)
+{
+	static const char *const sources[] = {"192.0.2.1", "192.0.2.2"};
+	struct vbd_admission *admission = vbd_admission_create(&few);
+	struct vbd_seat seats[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_seated(admission, sources[i], &seats[i], NULL);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false),
+			VBD_SHARE_GRANTED);
+	assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false),
+		VBD_SHARE_OF_SOURCE);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false),
+			VBD_SHARE_GRANTED);
+	assert_int_equal(
+		vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false), VBD_SHARE_KEPT);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, true),
+			VBD_SHARE_GRANTED);
+	assert_int_equal(
+		vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, true), VBD_SHARE_USED_UP);
+	vbd_share_give_back(admission, &seats[0], VBD_SHARE_WAITING, false);
+	assert_int_equal(
+		vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false), VBD_SHARE_GRANTED);
+	assert_int_equal(vbd_share_count(admission, VBD_SHARE_WAITING), 8);
+	assert_int_equal(
+		vbd_share_take(admission, &seats[1], VBD_SHARE_FEEDS, false), VBD_SHARE_GRANTED);
+	for (size_t i = 0; i < 2; i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_admission_destroy(admission);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_admission__a_source_is_what_one_user_can_have),
+		cmocka_unit_test(test_admission__the_oldest_stranger_of_the_source_goes_first),
+		cmocka_unit_test(
+			test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first),
+		cmocka_unit_test(
+			test_admission__the_known_keep_their_seats_and_others_get_the_reserve),
+		cmocka_unit_test(
+			test_admission__control_has_a_quarter_and_a_source_half_of_the_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
