@@ -60,14 +60,26 @@ void vbd_idem_destroy(struct vbd_idem *idem)
 	free(idem);
 }
 
-/* Delete expired entries, then the oldest ones until there is room for one more. */
-static void make_room(struct vbd_idem *idem, uint64_t now_ns)
+static void forget_expired(struct vbd_idem *idem, uint64_t now_ns)
 {
 	vbd_list_for_each (link, &idem->entries) {
 		struct vbd_idem_entry *entry = VBD_CONTAINER_OF(link, struct vbd_idem_entry, link);
-		bool old = now_ns - entry->begun_ns >= VBD_IDEM_AGE_MAX_NS;
 
-		if (!old && idem->count < idem->max && idem->bytes < VBD_IDEM_BYTES_MAX)
+		if (now_ns - entry->begun_ns < VBD_IDEM_AGE_MAX_NS)
+			return;
+		if (!entry->running)
+			delete_entry(idem, entry);
+	}
+}
+
+/* Delete the oldest entries until there is room for one more. Call this only for a new key, else
+ * the entry that a repeat looks for may be the one deleted. */
+static void make_room(struct vbd_idem *idem)
+{
+	vbd_list_for_each (link, &idem->entries) {
+		struct vbd_idem_entry *entry = VBD_CONTAINER_OF(link, struct vbd_idem_entry, link);
+
+		if (idem->count < idem->max && idem->bytes < VBD_IDEM_BYTES_MAX)
 			return;
 		if (!entry->running)
 			delete_entry(idem, entry);
@@ -188,7 +200,7 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 		return status;
 	if (!fingerprint(request, print))
 		return vbd_error_set(err, VBD_E_INTERNAL, "SHA-256 is not available");
-	make_room(idem, now_ns);
+	forget_expired(idem, now_ns);
 	HASH_FIND_STR(idem->by_key, request->key, entry);
 	if (entry) {
 		status = repeat(entry, print, ret_reply, err);
@@ -196,6 +208,7 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 			*ret_entry = NULL;
 		return status;
 	}
+	make_room(idem);
 	if (idem->count >= idem->max) {
 		vbd_error_limit(err, "idempotency_keys", idem->max);
 		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,

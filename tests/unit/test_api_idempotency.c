@@ -185,6 +185,23 @@ static void test_idempotency__the_oldest_goes_first_and_running_ones_stay(void *
 	vbd_idem_delete(running);
 }
 
+static void test_idempotency__a_repeat_is_found_in_a_full_store(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	make("a", 1);
+	make("b", 2);
+	make("c", 3);
+	make("d", 4);
+	assert_int_equal(begin("a", "{}", 5, &entry, &reply), VBD_OK);
+	assert_null(entry);
+	assert_int_equal(reply.status, 201);
+	vbd_reply_fini(&reply);
+	assert_int_equal(vbd_idem_count(idem), 4);
+}
+
 static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **state)
 {
 	struct vbd_idem_entry *running[4], *entry;
@@ -231,6 +248,7 @@ int main(void)
 		TEST(test_idempotency__a_request_that_did_nothing_runs_again),
 		TEST(test_idempotency__entries_grow_old),
 		TEST(test_idempotency__the_oldest_goes_first_and_running_ones_stay),
+		TEST(test_idempotency__a_repeat_is_found_in_a_full_store),
 		TEST(test_idempotency__with_all_running_a_new_key_hits_the_limit),
 		TEST(test_idempotency__bad_keys_are_refused),
 	};
