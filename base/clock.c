@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -18,19 +19,37 @@ uint64_t vbd_clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+/* Two readings that are further apart say too little about the clock read between them. */
+#define NOISE_NS 100000
+
+/* A smaller difference is the noise of reading two clocks. */
+#define STEP_NS 1000000
+
+/* Returns whether nothing came between the readings. */
+static bool read_offset(uint64_t *ret_offset_ns)
+{
+	uint64_t before_ns = vbd_clock_mono_ns();
+	uint64_t wall_ns = read_ns(CLOCK_REALTIME);
+	uint64_t after_ns = vbd_clock_mono_ns();
+
+	*ret_offset_ns = wall_ns - before_ns;
+	return after_ns - before_ns < NOISE_NS;
+}
+
 uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns)
 {
 	static _Atomic uint64_t offset_ns;
-	uint64_t offset = atomic_load_explicit(&offset_ns, memory_order_relaxed);
+	uint64_t held = atomic_load_explicit(&offset_ns, memory_order_relaxed);
+	uint64_t fresh;
+	bool exact = read_offset(&fresh);
+	bool set = exact && (fresh > held + STEP_NS || held > fresh + STEP_NS);
 
-	if (!offset) {
-		uint64_t fresh = read_ns(CLOCK_REALTIME) - vbd_clock_mono_ns();
-
-		/* The first thread to get here decides, so that all threads agree. */
-		if (atomic_compare_exchange_strong(&offset_ns, &offset, fresh))
-			offset = fresh;
+	/* The first thread to see a clock that was set decides, so that all threads agree. */
+	if (!held || set) {
+		if (atomic_compare_exchange_strong(&offset_ns, &held, fresh))
+			held = fresh;
 	}
-	return mono_ns + offset;
+	return mono_ns + held;
 }
 
 char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES])

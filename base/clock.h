@@ -28,9 +28,9 @@ uint64_t vbd_clock_mono_ns(void);
  * vbd_clock_wall_of_ns - convert a moment of the monotonic clock to wall-clock time
  * @mono_ns: a value of vbd_clock_mono_ns(), in ns
  *
- * Returns nanoseconds since 1970-01-01T00:00:00Z. The first call reads the offset between the two
- * clocks and later calls use the same offset, so that timestamps of one run stay in order when an
- * administrator sets the clock.
+ * Returns nanoseconds since 1970-01-01T00:00:00Z by the wall clock as it is set now. When an
+ * administrator sets the clock by 1 ms or more, all moments move with it, those before too, so that
+ * times shown together stay in order and keep their distances.
  */
 uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns);
 

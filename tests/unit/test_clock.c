@@ -5,7 +5,27 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+static int64_t g_step_s;   /* what an administrator added to the wall clock */
+static int64_t g_noise_ns; /* time between two readings of one clock */
+
+/* In place of that of libc. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	static int64_t passed_ns;
+	int64_t ns;
+
+	if (syscall(SYS_clock_gettime, clock, now) != 0)
+		return -1;
+	passed_ns += g_noise_ns;
+	ns = now->tv_nsec + passed_ns;
+	now->tv_sec += ns / (int64_t)VBD_NS_PER_S + (clock == CLOCK_REALTIME ? g_step_s : 0);
+	now->tv_nsec = ns % (int64_t)VBD_NS_PER_S;
+	return 0;
+}
 
 static void test_clock__monotonic_time_only_grows(void **state)
 {
@@ -45,6 +65,33 @@ static void test_clock__wall_time_is_that_of_the_system(void **state)
 	assert_in_range(seconds, (uint64_t)before.tv_sec - 1, (uint64_t)after.tv_sec + 1);
 }
 
+static void test_clock__a_clock_set_later_shows_in_all_times(void **state)
+{
+	uint64_t before_ns = vbd_clock_wall_of_ns(1000);
+	uint64_t after_ns;
+
+	(void)state;
+	g_step_s = 3600;
+	after_ns = vbd_clock_wall_of_ns(1000);
+	assert_in_range(after_ns - before_ns, 3599 * VBD_NS_PER_S, 3601 * VBD_NS_PER_S);
+	assert_true(vbd_clock_wall_of_ns(1001) - after_ns == 1);
+	g_step_s = -7200;
+	assert_in_range(
+		before_ns - vbd_clock_wall_of_ns(1000), 7199 * VBD_NS_PER_S, 7201 * VBD_NS_PER_S);
+	g_step_s = 0;
+}
+
+static void test_clock__a_slow_look_at_the_clock_moves_no_time(void **state)
+{
+	uint64_t before_ns = vbd_clock_wall_of_ns(1000);
+
+	(void)state;
+	g_noise_ns = 20000000; /* as if the thread lost its CPU between two readings */
+	assert_true(vbd_clock_wall_of_ns(1000) == before_ns);
+	g_noise_ns = 0;
+	assert_true(vbd_clock_wall_of_ns(1000) == before_ns);
+}
+
 /* The pattern of Time in openapi.yaml. */
 static bool is_rfc3339(const char *text)
 {
@@ -81,6 +128,8 @@ int main(void)
 		cmocka_unit_test(test_clock__monotonic_time_only_grows),
 		cmocka_unit_test(test_clock__wall_time_keeps_the_distances_of_monotonic_time),
 		cmocka_unit_test(test_clock__wall_time_is_that_of_the_system),
+		cmocka_unit_test(test_clock__a_clock_set_later_shows_in_all_times),
+		cmocka_unit_test(test_clock__a_slow_look_at_the_clock_moves_no_time),
 		cmocka_unit_test(test_clock__a_moment_is_written_with_all_its_nanoseconds),
 	};
 
