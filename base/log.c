@@ -4,15 +4,20 @@
 #include "base/clock.h"
 #include "base/text.h"
 
+#include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Longest text of a line in bytes; the rest is cut off. */
-#define TEXT_BYTES 600
+/* Longest text and longest name of an object in bytes; the rest is cut off. */
+#define TEXT_BYTES   600
+#define OBJECT_BYTES 256
+
+static_assert(2 * TEXT_BYTES + OBJECT_BYTES + 100 <= VBD_LOG_LINE_BYTES, "every line has room");
 
 static struct {
-	enum vbd_log_level level;
+	_Atomic(enum vbd_log_level) level;
 	enum vbd_log_format format;
 	vbd_log_line_cb observer;
 	void *observer_arg;
@@ -29,13 +34,13 @@ static const struct {
 
 void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format)
 {
-	g_log.level = level;
+	atomic_store_explicit(&g_log.level, level, memory_order_relaxed);
 	g_log.format = format;
 }
 
 bool vbd_log_enabled(enum vbd_log_level level)
 {
-	return level <= g_log.level;
+	return level <= atomic_load_explicit(&g_log.level, memory_order_relaxed);
 }
 
 const char *vbd_log_level_name(enum vbd_log_level level)
@@ -71,37 +76,69 @@ static void escape_json(const char *text, char *out)
 	*out = '\0';
 }
 
-static int format_line(char *line, size_t line_bytes, enum vbd_log_level level, const char *object,
-	const char *text)
+static size_t format_line(char line[VBD_LOG_LINE_BYTES], enum vbd_log_level level,
+	const char *object, const char *text)
 {
 	char when[VBD_TIME_TEXT_BYTES];
 	char escaped[2 * TEXT_BYTES];
+	const char *name = levels[level].name;
+	const int most = OBJECT_BYTES;
+	int len = 0;
 
 	if (!object)
 		object = "verbsd";
+	(void)vbd_clock_format(vbd_clock_mono_ns(), when);
 	switch (g_log.format) {
 	case VBD_LOG_JSON:
 		escape_json(text, escaped);
-		return snprintf(line, line_bytes,
-			"{\"at\":\"%s\",\"level\":\"%s\",\"object\":\"%s\",\"text\":\"%s\"}\n",
-			vbd_clock_format(vbd_clock_mono_ns(), when), levels[level].name, object,
-			escaped);
+		len = snprintf(line, VBD_LOG_LINE_BYTES,
+			"{\"at\":\"%s\",\"level\":\"%s\",\"object\":\"%.*s\",\"text\":\"%s\"}\n",
+			when, name, most, object, escaped);
+		break;
 	case VBD_LOG_JOURNAL:
-		return snprintf(
-			line, line_bytes, "<%d>%s: %s\n", levels[level].priority, object, text);
+		len = snprintf(line, VBD_LOG_LINE_BYTES, "<%d>%.*s: %s\n", levels[level].priority,
+			most, object, text);
+		break;
 	case VBD_LOG_TEXT:
+		len = snprintf(line, VBD_LOG_LINE_BYTES, "%s %-7s %.*s: %s\n", when, name, most,
+			object, text);
 		break;
 	}
-	return snprintf(line, line_bytes, "%s %-7s %s: %s\n",
-		vbd_clock_format(vbd_clock_mono_ns(), when), levels[level].name, object, text);
+	return len > 0 ? (size_t)len : 0;
+}
+
+static size_t format_notice(char line[VBD_LOG_LINE_BYTES], uint64_t lines)
+{
+	char text[TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text),
+		"%llu line%s dropped here: the reader of the log stood still, or a write failed",
+		(unsigned long long)lines, lines == 1 ? " was" : "s were");
+	return format_line(line, VBD_LOG_WARNING, NULL, text);
+}
+
+static struct vbd_log_queue g_queue = VBD_LOG_QUEUE_INIT(STDERR_FILENO, format_notice);
+
+enum vbd_status vbd_log_start(struct vbd_error *err)
+{
+	return vbd_log_queue_start(&g_queue, err);
+}
+
+void vbd_log_stop(unsigned int timeout_ms)
+{
+	vbd_log_queue_stop(&g_queue, timeout_ms);
+}
+
+struct vbd_log_state vbd_log_state(void)
+{
+	return vbd_log_queue_state(&g_queue);
 }
 
 void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
 {
 	char text[TEXT_BYTES];
-	char line[2 * TEXT_BYTES + 200]; /* with JSON escapes */
+	char line[VBD_LOG_LINE_BYTES];
 	va_list ap;
-	int len;
 
 	if (!vbd_log_enabled(level))
 		return;
@@ -109,11 +146,7 @@ void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	vbd_text_clean(text); /* no byte may end the line or control a terminal */
-	len = format_line(line, sizeof(line), level, object, text);
-	if (len >= (int)sizeof(line))
-		len = (int)sizeof(line) - 1;
-	(void)!write(STDERR_FILENO, line,
-		(size_t)len); /* the daemon goes on when the log can't be written */
+	vbd_log_queue_put(&g_queue, line, format_line(line, level, object, text));
 	if (g_log.observer)
 		g_log.observer(level, object, text, g_log.observer_arg);
 }

@@ -3,14 +3,15 @@
  * Logging: one line for each decision, with the object that it concerns. base/ and rdma/ log only
  * at debug level; daemon/ and api/ log an error once, where they decide what to do about it.
  *
- * Any thread. Each line is one write(2), so lines of several threads do not mix. The write blocks
- * while standard error is a full pipe.
+ * Any thread; does not block between vbd_log_start() and vbd_log_stop(), when a thread of the queue
+ * writes the lines.
  */
 #ifndef VBD_BASE_LOG_H
 #define VBD_BASE_LOG_H
 
 #include "base/attr.h"
 #include "base/enum.h"
+#include "base/log_queue.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,7 +33,7 @@ enum vbd_log_format {
 };
 
 /**
- * vbd_log_setup - choose level and format; call it before any other thread starts
+ * vbd_log_setup - choose level and format; the format only before any other thread starts
  * @level:  lines of this level and of more severe ones are written
  */
 void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format);
@@ -52,15 +53,28 @@ const char *vbd_log_level_name(enum vbd_log_level level);
 bool vbd_log_level_parse(const char *name, enum vbd_log_level *ret_level);
 
 /**
- * vbd_log - write one line to standard error
+ * vbd_log - hand one line to standard error
  * @object: the object concerned ("connection/7"), or NULL for the daemon itself
  * @fmt:    printf(3) format; control characters and bytes that are not UTF-8 are replaced
  */
 void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...) VBD_PRINTF(3, 4);
 
 /**
- * vbd_log_set_observer - call @cb for every line written; tests fail on unexpected warnings with it
- * @cb:  runs after the write, on the thread that wrote the line; NULL removes the observer
+ * vbd_log_start - let a thread write the log; see vbd_log_queue_start()
+ *
+ * Only the main thread starts and stops the log.
+ */
+enum vbd_status vbd_log_start(struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_log_stop - write the lines that wait, and end the thread; see vbd_log_queue_stop() */
+void vbd_log_stop(unsigned int timeout_ms);
+
+/** vbd_log_state - how the log flows; does not block; any thread */
+struct vbd_log_state vbd_log_state(void);
+
+/**
+ * vbd_log_set_observer - call @cb for every line; tests fail on unexpected warnings with it
+ * @cb:  runs on the thread that logs the line; NULL removes the observer
  * @arg: passed to @cb
  */
 typedef void (*vbd_log_line_cb)(

@@ -196,14 +196,20 @@ static void on_daemon_stopped(void *arg)
 	vbd_api_stop(program->api, API_GRACE_MS, on_api_stopped, program);
 }
 
+/* The kernel releases the resources of the process. */
+static _Noreturn void leave_at_once(void)
+{
+	vbd_log_stop(VBD_LOG_GRACE_MS);
+	_exit(EXIT_FAILURE);
+}
+
 static void on_signal(int signum, void *arg)
 {
 	struct program *program = arg;
 
 	if (program->stopping) {
 		vbd_log(VBD_LOG_WARNING, NULL, "second signal (%d): stopping at once", signum);
-		/* The kernel releases the resources of the process. */
-		_exit(EXIT_FAILURE);
+		leave_at_once();
 	}
 	program->stopping = true;
 	vbd_log(VBD_LOG_NOTICE, NULL, "signal %d: stopping; a second one stops at once", signum);
@@ -273,13 +279,51 @@ static void report_check(const struct vbd_config *config)
 	(void)puts("the configuration is fine");
 }
 
+/* Returns false when the start failed. */
+static bool run(struct program *program)
+{
+	struct vbd_error error = {0};
+	enum vbd_status status = vbd_log_start(&error);
+
+	if (!status)
+		status = start(program, &error);
+	if (status) {
+		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
+		return false;
+	}
+	vbd_sdnotify_ready("serving");
+	vbd_loop_run(program->daemon->loop);
+	return true;
+}
+
+/* Returns true after a clean end. */
+static bool serve(struct program *program)
+{
+	vbd_log_setup(program->config.log_level, program->config.log_format);
+	program->failed |= !run(program);
+	if (program->daemon && !vbd_daemon_is_drained(program->daemon))
+		leave_at_once();
+	vbd_api_destroy(program->api);
+	vbd_timer_destroy(program->watchdog);
+	if (program->config.unix_socket[0] && program->api)
+		(void)unlink(program->config.unix_socket);
+	vbd_daemon_destroy(program->daemon);
+	vbd_log_stop(VBD_LOG_GRACE_MS);
+	/* All resources are released: another signal must not turn a clean exit into a killed
+	 * process. */
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	return !program->failed;
+}
+
 int main(int argc, char **argv)
 {
 	struct program program = {0};
 	struct options options = {0};
-	struct vbd_error error = {0};
 	int rc;
 
+	/* A client, or a reader of the log, that leaves during a write must not end the daemon. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	rc = configure(argc, argv, &program.config, &options);
 	if (rc)
 		return rc;
@@ -289,26 +333,5 @@ int main(int argc, char **argv)
 		report_check(&program.config);
 	if (options.dump || options.check)
 		return EXIT_SUCCESS;
-	vbd_log_setup(program.config.log_level, program.config.log_format);
-	/* A client that disconnects during a write must not end the daemon. */
-	(void)signal(SIGPIPE, SIG_IGN);
-	if (start(&program, &error) != VBD_OK) {
-		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
-		program.failed = true;
-	} else {
-		vbd_sdnotify_ready("serving");
-		vbd_loop_run(program.daemon->loop);
-	}
-	if (program.daemon && !vbd_daemon_is_drained(program.daemon))
-		_exit(EXIT_FAILURE);
-	vbd_api_destroy(program.api);
-	vbd_timer_destroy(program.watchdog);
-	if (program.config.unix_socket[0] && program.api)
-		(void)unlink(program.config.unix_socket);
-	vbd_daemon_destroy(program.daemon);
-	/* All resources are released: another signal must not turn a clean exit into a killed
-	 * process. */
-	(void)signal(SIGTERM, SIG_IGN);
-	(void)signal(SIGINT, SIG_IGN);
-	return program.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return serve(&program) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -98,6 +98,7 @@ static void on_mhd_panic(void *arg, const char *file, unsigned int line, const c
 	(void)arg;
 	vbd_log(VBD_LOG_ERROR, "http", "libmicrohttpd gave up: %s (%s:%u)",
 		reason ? reason : "no reason given", file, line);
+	vbd_log_stop(VBD_LOG_GRACE_MS);
 	abort(); /* MHD's state is invalid, and MHD expects this function not to return */
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/observe/stats.h"
 
 #include "base/attr.h"
+#include "base/log.h"
 #include "daemon/core/receives.h"
 #include "daemon/observe/stats_parts.h"
 
@@ -21,6 +22,10 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_w
 			"Events that clients of the event stream missed, since they came late or "
 			"were slow.",
 			.value = daemon->event_stream_missed),
+		VBD_STAT("verbsd_log_lines_dropped_total", COUNTER,
+			"Lines of the log that were lost, since its reader stood still or a write "
+			"failed.",
+			.value = vbd_log_state().lines_dropped),
 	};
 
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));

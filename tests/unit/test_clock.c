@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t g_step_s;   /* what an administrator added to the wall clock */
+static int64_t g_step_s;   /* an administrator added it to the wall clock */
 static int64_t g_noise_ns; /* time between two readings of one clock */
 
 /* In place of that of libc. */

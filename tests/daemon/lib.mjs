@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts verbsd on a unix socket, and speaks HTTP to it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import http from "node:http";
+import { join } from "node:path";
+
+import { scratch_folder } from "../scratch.mjs";
+
+export const VERBSD = process.env.VBD_VERBSD;
+
+const pause = () => new Promise((done) => setTimeout(done, 20));
+
+// Calls a function until it returns something. The time limit of the test ends a wait for ever.
+export async function until(look) {
+	for (;;) {
+		const seen = await look();
+		if (seen) return seen;
+		await pause();
+	}
+}
+
+export class Daemon {
+	// stderr is a descriptor, or "pipe": then .log grows.
+	constructor({ stderr = "pipe", args = [], env = {}, command = [] } = {}) {
+		this.folder = scratch_folder("daemon");
+		this.socket = join(this.folder, "verbsd.sock");
+		const [program, ...before] = [...command, VERBSD];
+		this.process = spawn(program, [...before, "--listen", "", "--unix-socket", this.socket, ...args], {
+			env: { ...process.env, ...env },
+			stdio: ["ignore", "ignore", stderr],
+		});
+		this.log = "";
+		this.process.stderr?.on("data", (data) => (this.log += data));
+		this.ended = once(this.process, this.process.stderr ? "close" : "exit");
+	}
+
+	request(method, path, options = {}) {
+		return new Promise((done, failed) => {
+			const request = http.request({ socketPath: this.socket, method, path, agent: false, ...options }, (answer) => {
+				let text = "";
+				answer.on("data", (data) => (text += data));
+				answer.on("end", () =>
+					done({ status: answer.statusCode, text, get json() { return JSON.parse(text); } }));
+				answer.on("error", failed);
+			});
+			request.on("error", failed);
+			request.end(options.body);
+		});
+	}
+
+	get(path) {
+		return this.request("GET", path);
+	}
+
+	// Waits until the API answers; throws if the daemon ends before.
+	async up() {
+		await until(async () => {
+			if (this.process.exitCode !== null || this.process.signalCode !== null)
+				throw new Error(`verbsd ended: ${this.process.exitCode ?? this.process.signalCode}: ${this.log}`);
+			return this.get("/livez").catch(() => null);
+		});
+		return this;
+	}
+
+	// Returns the exit status, or the name of the signal that ended the process.
+	async stop(signal = "SIGTERM") {
+		this.process.kill(signal);
+		const [status, name] = await this.ended;
+		return name ?? status;
+	}
+}
+
+// A daemon that is killed after the test, whatever its outcome.
+export function daemon_of(t, options) {
+	const daemon = new Daemon(options);
+
+	t.after(() => daemon.process.kill("SIGKILL"));
+	return daemon;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The daemon goes on, whatever becomes of its log.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+
+import { scratch_folder } from "../scratch.mjs";
+import { daemon_of, until } from "./lib.mjs";
+
+const LIMIT = { timeout: 60000 };
+
+// A pipe between the daemon and a reader of its log.
+class Pipe {
+	constructor(t) {
+		this.path = join(scratch_folder("log"), "pipe");
+		execFileSync("mkfifo", [this.path]);
+		this.open();
+		this.writer = openSync(this.path, constants.O_WRONLY);
+		t.after(() => closeSync(this.writer));
+	}
+
+	open() {
+		this.reader = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+	}
+
+	close() {
+		closeSync(this.reader);
+	}
+
+	fill() {
+		const filler = openSync(this.path, constants.O_WRONLY | constants.O_NONBLOCK);
+
+		try {
+			for (;;) writeSync(filler, "x".repeat(4096));
+		} catch (error) {
+			assert.equal(error.code, "EAGAIN");
+		}
+		closeSync(filler);
+	}
+
+	// Returns what can be read now; "" for nothing.
+	read() {
+		const bytes = Buffer.alloc(65536);
+
+		try {
+			return bytes.toString("utf8", 0, readSync(this.reader, bytes));
+		} catch (error) {
+			assert.equal(error.code, "EAGAIN");
+			return "";
+		}
+	}
+}
+
+async function dropped_of(daemon) {
+	const count = (await daemon.get("/v1/stats")).json.log_lines_dropped;
+	const metrics = (await daemon.get("/metrics")).text;
+
+	assert.match(metrics, new RegExp(`^verbsd_log_lines_dropped_total ${count}$`, "m"));
+	return count;
+}
+
+test("a log that nobody reads stops neither the daemon nor its end", LIMIT, async (t) => {
+	const pipe = new Pipe(t);
+
+	pipe.fill();
+	const daemon = await daemon_of(t, { stderr: pipe.writer }).up();
+	assert.equal((await daemon.get("/v1")).status, 200);
+	assert.equal(await daemon.stop(), 0);
+	pipe.close();
+});
+
+test("what is logged while nobody reads is read later", LIMIT, async (t) => {
+	const pipe = new Pipe(t);
+	let text = "";
+
+	pipe.fill();
+	const daemon = await daemon_of(t, { stderr: pipe.writer }).up();
+	await until(() => (text += pipe.read()).includes("serves HTTP on"));
+	assert.match(text, /daemon_started/);
+	assert.equal(await dropped_of(daemon), 0);
+	assert.equal(await daemon.stop(), 0);
+	assert.match(pipe.read(), /signal 15: stopping/);
+	pipe.close();
+});
+
+test("lines that were lost are counted, and the log says so when it flows again", LIMIT, async (t) => {
+	const pipe = new Pipe(t);
+	let text = "";
+
+	pipe.close();
+	const daemon = await daemon_of(t, { stderr: pipe.writer, args: ["--log-format", "journal"] }).up();
+	await until(() => dropped_of(daemon));
+	pipe.open();
+	await until(() => (text += pipe.read()).includes("dropped here"));
+	assert.match(text, new RegExp(`^<4>verbsd: ${await dropped_of(daemon)} lines? (was|were) dropped here`));
+	assert.equal(await daemon.stop(), 0);
+	assert.match(pipe.read(), /signal 15: stopping/);
+	pipe.close();
+});
+
+test("a full disk below the log does not end the daemon", LIMIT, async (t) => {
+	const full = openSync("/dev/full", "w");
+	const daemon = await daemon_of(t, { stderr: full }).up();
+
+	await until(() => dropped_of(daemon));
+	assert.equal(await daemon.stop(), 0);
+	closeSync(full);
+});
+
+test("a start that fails says why, whoever reads", LIMIT, async (t) => {
+	const daemon = daemon_of(t, { args: ["--unix-socket", "/nowhere/verbsd.sock"] });
+
+	assert.equal((await daemon.ended)[0], 1);
+	assert.match(daemon.log, /can't start: can't listen on \/nowhere\/verbsd.sock/);
+});
