@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hugepage.h"
 
+#include "base/meminfo.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #define SIZES_DIR "/sys/kernel/mm/hugepages"
-
-/* Returns 0 if the kernel has no huge pages. */
-static uint64_t default_bytes(void)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	uint64_t kib = 0;
-	char line[128];
-
-	if (!file)
-		return 0;
-	while (!kib && fgets(line, sizeof(line), file))
-		(void)sscanf(line, "Hugepagesize: %" SCNu64 " kB", &kib);
-	(void)fclose(file);
-	return kib << 10;
-}
 
 /* Whether the kernel has pages of this size. Fills @text with all sizes that it has. */
 static bool look_up(uint64_t wanted_bytes, char *text, size_t text_bytes)
@@ -51,7 +38,7 @@ static bool look_up(uint64_t wanted_bytes, char *text, size_t text_bytes)
 enum vbd_status vbd_hugepage_choose(
 	uint64_t wanted_bytes, uint64_t *ret_page_bytes, struct vbd_error *err)
 {
-	uint64_t page_size_bytes = wanted_bytes ? wanted_bytes : default_bytes();
+	uint64_t page_size_bytes = wanted_bytes ? wanted_bytes : vbd_meminfo_bytes("Hugepagesize");
 	char sizes[120] = "";
 
 	if (page_size_bytes && look_up(page_size_bytes, sizes, sizeof(sizes))) {

@@ -126,8 +126,6 @@ static enum vbd_status check_limits(
 static enum vbd_status describe(
 	const struct vbd_buffer_spec *spec, struct vbd_mem *ret_mem, struct vbd_error *err)
 {
-	enum vbd_status status;
-
 	*ret_mem = (struct vbd_mem){
 		.kind = spec->kind,
 		.access = spec->access,
@@ -135,16 +133,13 @@ static enum vbd_status describe(
 		.relaxed_ordering = spec->relaxed_ordering,
 		.on_demand_paging = spec->on_demand_paging,
 	};
-	if (spec->kind == VBD_MEM_HUGEPAGE) {
-		status = vbd_hugepage_choose(spec->page_size_bytes, &ret_mem->page_size_bytes, err);
-		if (status)
-			return status;
-	} else if (spec->page_size_bytes) {
+	if (spec->kind == VBD_MEM_HUGEPAGE ||
+		(spec->kind == VBD_MEM_SHARED && spec->page_size_bytes))
+		return vbd_hugepage_choose(spec->page_size_bytes, &ret_mem->page_size_bytes, err);
+	if (spec->page_size_bytes)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_size_bytes",
-			"/page_size_bytes is allowed for kind hugepage only");
-	} else {
-		ret_mem->page_size_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	}
+			"/page_size_bytes is allowed for the kinds hugepage and shared only");
+	ret_mem->page_size_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	return VBD_OK;
 }
 
@@ -181,10 +176,6 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	buffer->counted_bytes = vbd_mem_mapped_bytes(mem);
 	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
 	buffer->pd_id = pd->id;
-	if (mem->kind == VBD_MEM_SHARED)
-		(void)snprintf(buffer->mem.shm_name, sizeof(buffer->mem.shm_name),
-			"/verbsd-%s-%llu", daemon->server_id,
-			(unsigned long long)buffer->object.id);
 	daemon->buffers_bytes += buffer->counted_bytes;
 	*ret_buffer = buffer;
 	return VBD_OK;
@@ -281,6 +272,7 @@ static void unmap(void *arg)
 {
 	struct vbd_buffer *buffer = arg;
 
+	vbd_mem_empty(&buffer->mem);
 	vbd_mem_unmap(&buffer->mem);
 }
 
@@ -339,7 +331,6 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	vbd_registry_remove(daemon->buffers, &buffer->object);
 	/* Revoke now, not after the last reader: peers must lose access, and the buffer must not
 	 * keep its device busy. */
-	vbd_mem_unlink(&buffer->mem);
 	vbd_buffer_ref(buffer);
 	on_pool(buffer, revoke_keys, revoked);
 	return VBD_OK;
@@ -366,6 +357,13 @@ enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"buffer %llu is %s; only a ready or lost buffer has bytes",
 		(unsigned long long)buffer->object.id, vbd_buffer_state_name(buffer->state));
+}
+
+int vbd_buffer_fd(const struct vbd_buffer *buffer)
+{
+	if (buffer->mem.kind != VBD_MEM_SHARED || vbd_buffer_has_bytes(buffer, NULL) != VBD_OK)
+		return -1;
+	return buffer->mem.fd;
 }
 
 void vbd_buffer_ref(struct vbd_buffer *buffer)

@@ -25,7 +25,7 @@ const char *vbd_buffer_state_name(enum vbd_buffer_state state);
 struct vbd_buffer {
 	struct vbd_object object; /* first: id, name */
 	enum vbd_buffer_state state;
-	struct vbd_mem mem;	/* size_bytes, kind, access, addr, rkey, shm_name */
+	struct vbd_mem mem;	/* size_bytes, kind, access, addr, rkey */
 	struct vbd_error error; /* why the buffer is FAILED */
 	uint64_t counted_bytes; /* included in the daemon's buffers_bytes */
 	char device_name[64];
@@ -39,9 +39,10 @@ struct vbd_buffer_spec {
 	char name[64]; /* "" for none */
 	uint64_t size_bytes;
 	enum vbd_mem_kind kind;
-	unsigned int access;	  /* vbd_mem_access */
-	uint64_t page_size_bytes; /* for HUGEPAGE; 0 for the kernel's default */
-	bool relaxed_ordering;	  /* see struct vbd_mem */
+	unsigned int access; /* vbd_mem_access */
+	/* For HUGEPAGE, 0: the kernel's default size; for SHARED, 0: normal pages. */
+	uint64_t page_size_bytes;
+	bool relaxed_ordering; /* see struct vbd_mem */
 	bool on_demand_paging;
 	char device_name[65]; /* "" for the PD's, or the default device */
 	uint64_t pd_id;	      /* 0 for the device's default PD */
@@ -69,6 +70,10 @@ size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size
  * buffer is being registered, and after it FAILED */
 enum vbd_status vbd_buffer_has_bytes(
 	const struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_buffer_fd - the descriptor of a shared buffer's memory, which stays the buffer's; -1 if it
+ * has none now: the buffer is not shared, is being registered, or failed */
+int vbd_buffer_fd(const struct vbd_buffer *buffer);
 
 /** vbd_buffers_writable - may a peer write into any buffer of @pd? */
 bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd);

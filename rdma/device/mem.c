@@ -2,11 +2,11 @@
 #include "rdma/device/mem.h"
 
 #include "base/hugepage.h"
+#include "base/memfd.h"
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,14 +26,20 @@ unsigned int vbd_mem_access_flags(unsigned int access)
 	return flags;
 }
 
-static bool is_huge(const struct vbd_mem *mem)
+static bool is_shared(const struct vbd_mem *mem)
 {
-	return mem->kind == VBD_MEM_HUGEPAGE;
+	return mem->kind == VBD_MEM_SHARED;
+}
+
+bool vbd_mem_is_huge(const struct vbd_mem *mem)
+{
+	return mem->kind == VBD_MEM_HUGEPAGE ||
+	       (is_shared(mem) && mem->page_size_bytes > (size_t)sysconf(_SC_PAGESIZE));
 }
 
 size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem)
 {
-	if (!is_huge(mem))
+	if (!vbd_mem_is_huge(mem))
 		return mem->size_bytes;
 	return (mem->size_bytes + mem->page_size_bytes - 1) / mem->page_size_bytes *
 	       mem->page_size_bytes;
@@ -44,7 +50,7 @@ static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_er
 	size_t mapped_bytes = vbd_mem_mapped_bytes(mem);
 	void *addr = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 
-	if (addr == MAP_FAILED && errno == ENOMEM && is_huge(mem))
+	if (addr == MAP_FAILED && errno == ENOMEM && vbd_mem_is_huge(mem))
 		return vbd_hugepage_shortage(
 			mem->page_size_bytes, mapped_bytes / mem->page_size_bytes, err);
 	if (addr == MAP_FAILED)
@@ -59,35 +65,14 @@ static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_er
 
 static enum vbd_status allocate_shared(struct vbd_mem *mem, struct vbd_error *err)
 {
-	enum vbd_status status;
-	int errnum;
-	int fd;
+	enum vbd_status status = vbd_memfd_create(vbd_mem_mapped_bytes(mem),
+		vbd_mem_is_huge(mem) ? mem->page_size_bytes : 0, &mem->fd, err);
 
-	fd = shm_open(mem->shm_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		status = vbd_error_errno(
-			err, VBD_OK, "shm_open", errno, "/dev/shm%s", mem->shm_name);
-		mem->shm_name[0] = '\0'; /* another program's memory: do not unlink its name */
-		return status;
-	}
-	/* Allocate, not just set the size: a full /dev/shm is an error here instead of SIGBUS at
-	 * the first access. */
-	errnum = posix_fallocate(fd, 0, (off_t)mem->size_bytes);
-	if (errnum) {
-		status = vbd_error_errno(err, VBD_E_NO_MEMORY, "posix_fallocate", errnum,
-			"/dev/shm%s can't have %zu bytes", mem->shm_name, mem->size_bytes);
-		goto unlink;
-	}
-	status = map(mem, MAP_SHARED, fd, err);
 	if (status)
-		goto unlink;
-	(void)close(fd);
-	return VBD_OK;
-
-unlink:
-	(void)close(fd);
-	(void)shm_unlink(mem->shm_name);
-	mem->shm_name[0] = '\0';
+		return status;
+	status = map(mem, MAP_SHARED, mem->fd, err);
+	if (status)
+		(void)close(mem->fd);
 	return status;
 }
 
@@ -99,10 +84,10 @@ static int huge_flags(const struct vbd_mem *mem)
 
 enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
 {
-	if (mem->kind == VBD_MEM_SHARED)
+	if (is_shared(mem))
 		return allocate_shared(mem, err);
-	return map(
-		mem, MAP_PRIVATE | MAP_ANONYMOUS | (is_huge(mem) ? huge_flags(mem) : 0), -1, err);
+	return map(mem, MAP_PRIVATE | MAP_ANONYMOUS | (vbd_mem_is_huge(mem) ? huge_flags(mem) : 0),
+		-1, err);
 }
 
 enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err)
@@ -140,18 +125,19 @@ void vbd_mem_deregister(struct vbd_mem *mem)
 		vbd_pd_unref(pd);
 }
 
-void vbd_mem_unlink(struct vbd_mem *mem)
+void vbd_mem_empty(struct vbd_mem *mem)
 {
-	if (mem->shm_name[0])
-		(void)shm_unlink(mem->shm_name);
-	mem->shm_name[0] = '\0';
+	if (is_shared(mem) && mem->addr)
+		vbd_memfd_empty(mem->fd, vbd_mem_mapped_bytes(mem));
 }
 
 void vbd_mem_unmap(struct vbd_mem *mem)
 {
-	vbd_mem_unlink(mem);
-	if (mem->addr)
+	if (mem->addr) {
 		(void)munmap(mem->addr, vbd_mem_mapped_bytes(mem));
+		if (is_shared(mem))
+			(void)close(mem->fd);
+	}
 	mem->addr = NULL;
 	vbd_account_close(&mem->account);
 }

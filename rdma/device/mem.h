@@ -20,7 +20,7 @@ struct vbd_pd;
 
 enum vbd_mem_kind {
 	VBD_MEM_ANONYMOUS,
-	VBD_MEM_SHARED,	  /* under /dev/shm, for local programs to map */
+	VBD_MEM_SHARED,	  /* behind a descriptor that local programs can map */
 	VBD_MEM_HUGEPAGE, /* anonymous, of huge pages */
 };
 
@@ -40,15 +40,19 @@ struct vbd_mem {
 	bool relaxed_ordering; /* the device may reorder what it writes */
 	bool on_demand_paging; /* not pinned: the device faults pages in */
 	size_t size_bytes;
-	size_t page_size_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else unused */
+	size_t page_size_bytes; /* of vbd_hugepage_choose() for huge pages, which HUGEPAGE has, and
+				   SHARED if this is more than the kernel's normal page */
 	uint8_t *addr;
-	char shm_name[48]; /* for shm_open(3); "" if anonymous */
+	int fd;		   /* SHARED: of vbd_memfd_create() while `addr` is set; else unused */
 	struct vbd_pd *pd; /* with a reference while registered */
 	struct vbd_account account;
 	struct ibv_mr *mr; /* NULL while not registered */
 	uint32_t lkey;
 	uint32_t rkey;
 };
+
+/** vbd_mem_is_huge - does the memory consist of huge pages? */
+bool vbd_mem_is_huge(const struct vbd_mem *mem);
 
 /** vbd_mem_mapped_bytes - the mapped size: size_bytes rounded up to whole huge pages */
 size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem);
@@ -71,16 +75,21 @@ enum vbd_status vbd_mem_register(
  */
 void vbd_mem_revoke(struct vbd_mem *mem);
 
-/** vbd_mem_unlink - remove the shared name; the memory stays. Quick, whatever the size. */
-void vbd_mem_unlink(struct vbd_mem *mem);
+/**
+ * vbd_mem_empty - give deregistered shared memory back to the kernel, whoever maps it
+ *
+ * Programs that map it read zeros from then on. Does nothing to memory of other kinds. Any thread;
+ * takes time in proportion to the size.
+ */
+void vbd_mem_empty(struct vbd_mem *mem);
 
-/** vbd_mem_unmap - unmap the deregistered memory, unlink the shared name; any thread */
+/** vbd_mem_unmap - unmap the deregistered memory; other programs keep what they map; any thread */
 void vbd_mem_unmap(struct vbd_mem *mem);
 
 /** vbd_mem_deregister - control; no work request uses the memory. Harmless if not registered. */
 void vbd_mem_deregister(struct vbd_mem *mem);
 
-/** vbd_mem_free - control; deregister, unmap, unlink the shared name */
+/** vbd_mem_free - control; deregister and unmap */
 void vbd_mem_free(struct vbd_mem *mem);
 
 #endif

@@ -11,9 +11,11 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -306,7 +308,12 @@ static void test_device__counters_that_can_not_be_read_hide_no_others(void **sta
 
 /* Memory. */
 
-static void test_device__shared_memory_has_a_name_while_it_lives(void **state)
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void test_device__shared_memory_has_a_descriptor_while_it_lives(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
@@ -315,24 +322,17 @@ static void test_device__shared_memory_has_a_name_while_it_lives(void **state)
 		.size_bytes = 12345,
 		.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE,
 	};
-	struct vbd_mem same;
-	char path[80];
 	struct stat found;
+	char path[40];
 
-	(void)snprintf(mem.shm_name, sizeof(mem.shm_name), "/test_device.%d", (int)getpid());
-	(void)snprintf(path, sizeof(path), "/dev/shm%s", mem.shm_name);
-	same = mem;
 	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
-	assert_int_equal(stat(path, &found), 0);
+	assert_int_equal(fstat(mem.fd, &found), 0);
 	assert_int_equal(found.st_size, 12345);
-	assert_int_equal(found.st_mode & 0777, 0600);
+	assert_int_equal(found.st_nlink, 0); /* no file system has a name for it */
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mem.fd);
+	assert_int_equal(open(path, O_WRONLY | O_TRUNC), -1);
 	for (size_t i = 0; i < mem.size_bytes; i++)
 		assert_int_equal(mem.addr[i], 0);
-	/* The shared memory of another program is neither used nor removed. */
-	assert_int_not_equal(vbd_mem_allocate(&same, &rig->err), VBD_OK);
-	assert_string_equal(rig->err.call, "shm_open");
-	vbd_mem_free(&same);
-	assert_int_equal(stat(path, &found), 0);
 	vbd_pd_ref(device->pd);
 	assert_int_equal(vbd_mem_register(&mem, device->pd, &rig->err), VBD_OK);
 	assert_int_not_equal(mem.rkey, 0);
@@ -340,23 +340,39 @@ static void test_device__shared_memory_has_a_name_while_it_lives(void **state)
 	vbd_mem_deregister(&mem);
 	assert_int_equal(mem.addr[0], 0);
 	vbd_mem_free(&mem);
+	assert_false(is_open(mem.fd));
 	vbd_mem_free(&mem);
-	assert_int_not_equal(stat(path, &found), 0);
 }
 
-static void test_device__memory_that_can_not_be_mapped_leaves_no_name(void **state)
+static void test_device__freed_shared_memory_stays_with_who_maps_it_unless_emptied(void **state)
+{
+	struct rig *rig = *state;
+
+	for (int emptied = 0; emptied <= 1; emptied++) {
+		struct vbd_mem mem = {.kind = VBD_MEM_SHARED, .size_bytes = 4096};
+		const uint8_t *theirs;
+
+		assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
+		theirs = mmap(NULL, 4096, PROT_READ, MAP_SHARED, mem.fd, 0);
+		assert_ptr_not_equal(theirs, MAP_FAILED);
+		mem.addr[5] = 7;
+		if (emptied)
+			vbd_mem_empty(&mem);
+		vbd_mem_free(&mem);
+		assert_int_equal(theirs[5], emptied ? 0 : 7);
+		assert_int_equal(munmap((void *)(uintptr_t)theirs, 4096), 0);
+	}
+}
+
+static void test_device__memory_that_can_not_be_mapped_leaves_no_descriptor(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_mem mem = {.kind = VBD_MEM_SHARED, .size_bytes = 4096};
-	char path[80];
-	struct stat found;
 
-	(void)snprintf(mem.shm_name, sizeof(mem.shm_name), "/test_device.%d.b", (int)getpid());
-	(void)snprintf(path, sizeof(path), "/dev/shm%s", mem.shm_name);
 	fake_memory_fail_nth(1);
 	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_E_NO_MEMORY);
 	assert_true(fake_memory_failed());
-	assert_int_not_equal(stat(path, &found), 0);
+	assert_false(is_open(mem.fd));
 	vbd_mem_free(&mem);
 }
 
@@ -450,8 +466,9 @@ int main(void)
 		TEST(all_async_events_are_taken_at_once_and_counted),
 		TEST(an_event_of_a_qp_that_is_gone_is_gone),
 		TEST(counters_that_can_not_be_read_hide_no_others),
-		TEST(shared_memory_has_a_name_while_it_lives),
-		TEST(memory_that_can_not_be_mapped_leaves_no_name),
+		TEST(shared_memory_has_a_descriptor_while_it_lives),
+		TEST(freed_shared_memory_stays_with_who_maps_it_unless_emptied),
+		TEST(memory_that_can_not_be_mapped_leaves_no_descriptor),
 		TEST(messages_have_a_slot_each),
 		TEST(a_pool_that_can_not_be_made_leaves_nothing),
 		TEST(the_pool_goes_with_the_device),

@@ -199,23 +199,24 @@ static void test_services_buffers__each_allocation_failing_leaves_nothing(void *
 	assert_in_range(nth, 4, 20);
 }
 
-static void test_services_buffers__a_shared_one_has_a_file_while_it_lives(void **state)
+static void test_services_buffers__a_deleted_shared_one_keeps_no_memory(void **state)
 {
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.size_bytes = 4096, .kind = VBD_MEM_SHARED};
-	const struct vbd_buffer *buffer = make(svc, &spec);
+	struct vbd_buffer *buffer = make(svc, &spec);
 	struct stat found;
-	char path[80];
+	int theirs;
 
 	assert_int_equal(buffer->state, VBD_BUFFER_READY);
-	(void)snprintf(path, sizeof(path), "/dev/shm%s", buffer->mem.shm_name);
-	assert_int_equal(stat(path, &found), 0);
+	theirs = dup(buffer->mem.fd);
+	assert_int_equal(fstat(theirs, &found), 0);
 	assert_int_equal(found.st_size, 4096);
-	assert_int_equal(
-		vbd_buffer_delete(vbd_object_find(svc->daemon->buffers, "1", &svc->err), &svc->err),
-		VBD_OK);
+	assert_int_not_equal(found.st_blocks, 0);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	assert_nothing_left(svc);
-	assert_int_not_equal(stat(path, &found), 0);
+	assert_int_equal(fstat(theirs, &found), 0);
+	assert_int_equal(found.st_blocks, 0);
+	assert_int_equal(close(theirs), 0);
 }
 
 static void test_services_buffers__a_range_lies_inside_or_not(void **state)
@@ -523,7 +524,7 @@ int main(void)
 		TEST(a_page_size_is_the_kernels),
 		TEST(huge_pages_that_are_missing_are_told),
 		TEST(each_allocation_failing_leaves_nothing),
-		TEST(a_shared_one_has_a_file_while_it_lives),
+		TEST(a_deleted_shared_one_keeps_no_memory),
 		TEST(a_range_lies_inside_or_not),
 		TEST(one_in_use_stays_and_names_its_users),
 		TEST(readers_keep_the_bytes_and_no_more),

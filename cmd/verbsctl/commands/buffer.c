@@ -18,13 +18,13 @@ static const struct vbd_ctl_column buffer_columns[] = {VBD_CTL_NUMBER("ID", "id"
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_BYTES("SIZE", "size_bytes"), VBD_CTL_TEXT("KIND", "kind"),
 	VBD_CTL_LIST("ACCESS", "access"), VBD_CTL_TEXT("DEVICE", "device"),
-	VBD_CTL_TEXT("SHM", "shm_name"), VBD_CTL_NUMBER("USERS", "user_count")};
+	VBD_CTL_NUMBER("USERS", "user_count")};
 
 static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
 {
 	(void)ctl;
 	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("bytes", "size_bytes"),
-		VBD_CTL_TEXT("kind", "kind"), VBD_CTL_TEXT("shm name", "shm_name"),
+		VBD_CTL_TEXT("kind", "kind"), VBD_CTL_TEXT("shared at", "shared_path"),
 		VBD_CTL_TEXT("device", "device"), VBD_CTL_LIST("access", "access"));
 	/* Address and key of a buffer without remote access are of no use to a peer. */
 	if (json_array_size(vbd_ctl_json_at(buffer, "access"))) {

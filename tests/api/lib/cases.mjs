@@ -10,13 +10,13 @@ const STEP_MEMBERS = [
   'expect',
   'raw',
   'walk',
-  'shm',
+  'file',
   'await',
   'abort',
   'repeat',
   'background',
 ];
-const KINDS = ['request', 'raw', 'walk', 'shm', 'await', 'abort'];
+const KINDS = ['request', 'raw', 'walk', 'file', 'await', 'abort'];
 
 function readJson(path) {
   try {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays one case against the daemons, and collects the failures as lines of text.
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { Aftermath } from './aftermath.mjs';
 import { bytesOf } from './bytes.mjs';
 import { Client, describe, describeAnswer, refuseUnknown } from './client.mjs';
@@ -22,6 +21,16 @@ const EXPECT_MEMBERS = [
   'outside_contract',
   'then',
 ];
+
+// Opens a file with flags that nobody may use.
+function openRefused(path, flags) {
+  try {
+    closeSync(openSync(path, flags));
+  } catch (error) {
+    return error.code === 'EPERM' ? [] : [`open ${path}: ${error.code}, not EPERM`];
+  }
+  return [`${path} can be opened with '${flags}'`];
+}
 
 export class Player {
   /**
@@ -94,7 +103,7 @@ export class Player {
   playStep(step) {
     if (step.raw) return this.playRaw(step);
     if (step.walk) return this.playWalk(step);
-    if (step.shm) return this.playShm(step);
+    if (step.file) return this.playFile(step);
     if (step.await) return this.playAwait(step);
     if (step.abort) return this.playAbort(step);
     if (step.background) return this.playBackground(step);
@@ -252,11 +261,10 @@ export class Player {
     return twice.length ? [`items on two pages: ${twice}`, ...failures] : failures;
   }
 
-  // Reads memory under /dev/shm as any other program of this host can.
-  async playShm({ shm: template, expect = {} }) {
-    const { name, write: bytes, offset = 0, length, absent } = substitute(template, this.vars);
-    const path = join('/dev/shm', name);
-    if (absent) return existsSync(path) ? [`${path} is still there`] : [];
+  // Uses a file as any other program of this host can.
+  async playFile({ file: template, expect = {} }) {
+    const { path, write: bytes, offset = 0, length, refuses } = substitute(template, this.vars);
+    if (refuses !== undefined) return openRefused(path, refuses);
     if (bytes !== undefined) {
       const file = openSync(path, 'r+');
       writeSync(file, bytesOf(bytes), 0, undefined, offset);

@@ -99,7 +99,7 @@ class State {
       device: 'mock0',
       labels: {},
       pd: { id: 1, name: null },
-      shm_name: null,
+      shared_path: null,
       addr: '0x1000',
       rkey: '0x1',
       created_at: NOW,

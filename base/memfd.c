@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memfd.h"
+
+#include "base/hugepage.h"
+#include "base/meminfo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Linux 6.3 has it; a kernel with vm.memfd_noexec=2 creates no memfd without it. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+#define STEP_BYTES ((size_t)64 << 20)
+
+static int create(size_t huge_page_bytes)
+{
+	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd;
+
+	/* The flags contain the logarithm of the page size, at the place of those of mmap(2). */
+	if (huge_page_bytes)
+		flags |= MFD_HUGETLB | (unsigned int)__builtin_ctzll(huge_page_bytes)
+					       << MAP_HUGE_SHIFT;
+	fd = memfd_create("verbsd", flags | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("verbsd", flags);
+	return fd;
+}
+
+/* The kernel counts the pages of a memfd only as it allocates them (mm/shmem.c, shmem_fallocate()),
+ * and they belong to no process until it maps them: if there is no memory left, the OOM killer ends
+ * all other processes. A sixteenth of what is available is left to them. */
+static enum vbd_status check_available(
+	size_t size_bytes, size_t allocated_bytes, struct vbd_error *err)
+{
+	uint64_t available_bytes = vbd_meminfo_bytes("MemAvailable");
+
+	if (size_bytes - allocated_bytes <= available_bytes - available_bytes / 16)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_NO_MEMORY,
+		"shared memory of %zu bytes: the host has less memory available", size_bytes);
+}
+
+static enum vbd_status allocate_huge(
+	int fd, size_t size_bytes, size_t huge_page_bytes, struct vbd_error *err)
+{
+	if (fallocate(fd, 0, 0, (off_t)size_bytes) == 0)
+		return VBD_OK;
+	if (errno == ENOSPC || errno == ENOMEM)
+		return vbd_hugepage_shortage(huge_page_bytes, size_bytes / huge_page_bytes, err);
+	return vbd_error_errno(
+		err, VBD_E_NO_MEMORY, "fallocate", errno, "%zu bytes of huge pages", size_bytes);
+}
+
+/* Look at the available memory before each step: other programs allocate at the same time. */
+static enum vbd_status allocate_normal(int fd, size_t size_bytes, struct vbd_error *err)
+{
+	enum vbd_status status;
+	size_t at = 0;
+
+	while (at < size_bytes) {
+		size_t left = size_bytes - at;
+		size_t step = left < STEP_BYTES ? left : STEP_BYTES;
+
+		status = check_available(size_bytes, at, err);
+		if (status)
+			return status;
+		if (fallocate(fd, 0, (off_t)at, (off_t)step) == 0)
+			at += step;
+		else if (errno != EINTR)
+			return vbd_error_errno(err, VBD_E_NO_MEMORY, "fallocate", errno,
+				"shared memory of %zu bytes", size_bytes);
+	}
+	return VBD_OK;
+}
+
+/* Allocate, not just set the size: a lack of memory is an error here, and not one of the first
+ * access. */
+static enum vbd_status allocate(
+	int fd, size_t size_bytes, size_t huge_page_bytes, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (!huge_page_bytes)
+		status = check_available(size_bytes, 0, err);
+	if (status == VBD_OK && ftruncate(fd, (off_t)size_bytes) != 0)
+		status = vbd_error_errno(err, VBD_E_NO_MEMORY, "ftruncate", errno,
+			"shared memory of %zu bytes", size_bytes);
+	if (status != VBD_OK)
+		return status;
+	return huge_page_bytes ? allocate_huge(fd, size_bytes, huge_page_bytes, err)
+			       : allocate_normal(fd, size_bytes, err);
+}
+
+/* A descriptor can be opened anew through /proc/self/fd, where the mode counts: with the mode of a
+ * fresh memfd, 0777, a read-only descriptor would be as good as a writable one. */
+static enum vbd_status protect(int fd, struct vbd_error *err)
+{
+	if (fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
+		return vbd_error_errno(err, VBD_OK, "fchmod", errno, "shared memory");
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return vbd_error_errno(err, VBD_OK, "F_ADD_SEALS", errno, "shared memory");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_memfd_create(
+	size_t size_bytes, size_t huge_page_bytes, int *ret_fd, struct vbd_error *err)
+{
+	enum vbd_status status;
+	int fd = create(huge_page_bytes);
+
+	if (fd < 0)
+		return vbd_error_errno(err, VBD_OK, "memfd_create", errno, "shared memory");
+	status = allocate(fd, size_bytes, huge_page_bytes, err);
+	if (status == VBD_OK)
+		status = protect(fd, err);
+	if (status == VBD_OK)
+		*ret_fd = fd;
+	else
+		(void)close(fd);
+	return status;
+}
+
+enum vbd_status vbd_memfd_reopen(int fd, bool writable, int *ret_fd, struct vbd_error *err)
+{
+	char path[40];
+	int copy;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	copy = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (copy < 0)
+		return vbd_error_errno(err, VBD_OK, "open", errno, "%s", path);
+	*ret_fd = copy;
+	return VBD_OK;
+}
+
+void vbd_memfd_empty(int fd, size_t size_bytes)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	/* The kernel gives back whole pages only. */
+	size_t pages = (size_bytes + page_bytes - 1) / page_bytes;
+
+	(void)fallocate(
+		fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)(pages * page_bytes));
+}

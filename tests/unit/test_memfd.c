@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memfd.h"
+
+#include "base/meminfo.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZE_BYTES   ((size_t)12345)
+#define ANOTHER_USER 12345
+
+struct fixture {
+	int fd;
+	uint8_t *bytes; /* the mapping that must stay readable */
+	struct vbd_error err;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	assert_int_equal(vbd_memfd_create(SIZE_BYTES, 0, &f->fd, &f->err), VBD_OK);
+	f->bytes = mmap(NULL, SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+	assert_ptr_not_equal(f->bytes, MAP_FAILED);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)munmap(f->bytes, SIZE_BYTES);
+	(void)close(f->fd);
+	free(f);
+	return 0;
+}
+
+static void assert_every_byte(const struct fixture *f, uint8_t value)
+{
+	for (size_t i = 0; i < SIZE_BYTES; i++)
+		assert_int_equal(f->bytes[i], value);
+}
+
+static blkcnt_t blocks(int fd)
+{
+	struct stat stat;
+
+	assert_int_equal(fstat(fd, &stat), 0);
+	assert_int_equal(stat.st_size, SIZE_BYTES);
+	return stat.st_blocks;
+}
+
+static void test_memfd__its_memory_is_zeroed_and_there_from_the_start(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true((size_t)blocks(f->fd) * 512 >= SIZE_BYTES);
+	assert_every_byte(f, 0);
+	assert_int_equal(fcntl(f->fd, F_GETFD), FD_CLOEXEC);
+}
+
+/* A memfd that takes all memory makes the OOM killer end every process of the host. RLIMIT_FSIZE
+ * prevents that here, should the check for it be gone. */
+static void test_memfd__memory_that_is_not_there_is_refused_before_it_is_used(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit limit, low;
+	int fd;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	low = (struct rlimit){.rlim_cur = (rlim_t)1 << 20, .rlim_max = limit.rlim_max};
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	assert_int_equal(
+		vbd_memfd_create(vbd_meminfo_bytes("MemTotal"), 0, &fd, &f->err), VBD_E_NO_MEMORY);
+	assert_non_null(strstr(f->err.text, "less memory available"));
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* cp(1) opens its destination so. Afterwards the mapping would end in SIGBUS. */
+static void test_memfd__nobody_can_truncate_it(void **state)
+{
+	struct fixture *f = *state;
+	char path[40];
+
+	memset(f->bytes, 7, SIZE_BYTES);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
+	assert_int_equal(open(path, O_WRONLY | O_TRUNC), -1);
+	assert_int_equal(errno, EPERM);
+	assert_int_equal(ftruncate(f->fd, 0), -1);
+	assert_int_equal(ftruncate(f->fd, (off_t)SIZE_BYTES + 1), -1);
+	assert_int_equal(fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)1 << 20), -1);
+	assert_every_byte(f, 7);
+}
+
+static void test_memfd__nobody_can_seal_it_further(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(fcntl(f->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);
+	assert_int_equal(errno, EPERM);
+}
+
+static void test_memfd__a_hole_reads_as_zeros(void **state)
+{
+	struct fixture *f = *state;
+
+	memset(f->bytes, 7, SIZE_BYTES);
+	assert_int_equal(
+		fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)SIZE_BYTES),
+		0);
+	assert_every_byte(f, 0);
+}
+
+static void test_memfd__a_descriptor_for_reading_can_not_write(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t byte = 1;
+	void *bytes;
+	int fd;
+
+	assert_int_equal(vbd_memfd_reopen(f->fd, false, &fd, &f->err), VBD_OK);
+	assert_int_equal(write(fd, &byte, 1), -1);
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), -1);
+	assert_ptr_equal(
+		mmap(NULL, SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+	bytes = mmap(NULL, SIZE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	assert_int_equal(mprotect(bytes, SIZE_BYTES, PROT_READ | PROT_WRITE), -1);
+	f->bytes[0] = 9;
+	assert_int_equal(*(uint8_t *)bytes, 9);
+	assert_int_equal(munmap(bytes, SIZE_BYTES), 0);
+	assert_int_equal(close(fd), 0);
+}
+
+static void test_memfd__a_descriptor_for_writing_has_an_offset_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t byte = 1;
+	int fd;
+
+	assert_int_equal(vbd_memfd_reopen(f->fd, true, &fd, &f->err), VBD_OK);
+	assert_int_equal(write(fd, &byte, 1), 1);
+	assert_int_equal(f->bytes[0], 1);
+	assert_int_equal(lseek(f->fd, 0, SEEK_CUR), 0);
+	assert_int_equal(close(fd), 0);
+}
+
+static void test_memfd__another_user_gets_no_writable_one_from_it(void **state)
+{
+	struct fixture *f = *state;
+	char path[40];
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(setuid(ANOTHER_USER) == 0 && open(path, O_RDONLY) >= 0 &&
+					open(path, O_RDWR) < 0 && errno == EACCES
+				? 0
+				: 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_memfd__emptied_it_keeps_no_memory_for_others(void **state)
+{
+	struct fixture *f = *state;
+
+	memset(f->bytes, 7, SIZE_BYTES);
+	vbd_memfd_empty(f->fd, SIZE_BYTES);
+	assert_int_equal(blocks(f->fd), 0);
+	assert_every_byte(f, 0);
+}
+
+#define MEMFD_TEST(name) cmocka_unit_test_setup_teardown(test_memfd__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MEMFD_TEST(its_memory_is_zeroed_and_there_from_the_start),
+		MEMFD_TEST(memory_that_is_not_there_is_refused_before_it_is_used),
+		MEMFD_TEST(nobody_can_truncate_it),
+		MEMFD_TEST(nobody_can_seal_it_further),
+		MEMFD_TEST(a_hole_reads_as_zeros),
+		MEMFD_TEST(a_descriptor_for_reading_can_not_write),
+		MEMFD_TEST(a_descriptor_for_writing_has_an_offset_of_its_own),
+		MEMFD_TEST(another_user_gets_no_writable_one_from_it),
+		MEMFD_TEST(emptied_it_keeps_no_memory_for_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
