@@ -60,6 +60,7 @@ static struct vbd_server_config configure(
 		api->allowed_hosts[i] = config->allowed_hosts[i];
 	memcpy(server.sockets, sockets, count * sizeof(sockets[0]));
 	server.sockets_count = count;
+	server.tls = config->tls.certificate[0] ? &config->tls : NULL;
 	server.limits.seats = (unsigned int)config->limits.http_connections;
 	server.limits.seats_per_source = (unsigned int)config->limits.http_connections_per_address;
 	server.limits.waiting = (unsigned int)config->limits.waiting_requests;

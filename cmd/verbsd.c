@@ -4,6 +4,7 @@
  * signal.
  */
 #include "api/api.h"
+#include "api/http/tls.h"
 #include "base/log.h"
 #include "cmd/verbsd_sockets.h"
 #include "daemon/config/config.h"
@@ -269,14 +270,23 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 	return status;
 }
 
-static void report_check(const struct vbd_config *config)
+/* Check what vbd_config_check() leaves to those who use it, and print the result. */
+static int check(const struct vbd_config *config)
 {
+	struct vbd_error error = {0};
+	struct vbd_tls *tls = NULL;
 	const char *absent;
 	size_t next = 0;
 
+	if (config->tls.certificate[0] && vbd_tls_load(&config->tls, &tls, &error) != VBD_OK) {
+		(void)fprintf(stderr, "verbsd: %s\n", error.text);
+		return EXIT_FAILURE;
+	}
+	vbd_tls_unref(tls);
 	while ((absent = vbd_sockets_absent(config, &next)))
 		(void)printf("warning: listen: no interface has the address of %s now\n", absent);
 	(void)puts("the configuration is fine");
+	return EXIT_SUCCESS;
 }
 
 /* Returns false when the start failed. */
@@ -330,8 +340,8 @@ int main(int argc, char **argv)
 	if (options.dump)
 		vbd_config_dump(&program.config, stdout);
 	if (options.check)
-		report_check(&program.config);
-	if (options.dump || options.check)
+		return check(&program.config);
+	if (options.dump)
 		return EXIT_SUCCESS;
 	return serve(&program) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

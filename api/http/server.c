@@ -4,6 +4,7 @@
 #include "api/http/server_parts.h"
 #include "base/log.h"
 
+#include <gnutls/abstract.h>
 #include <microhttpd.h>
 
 #include <stdio.h>
@@ -69,9 +70,10 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **socket_c
 {
 	struct vbd_server_endpoint *endpoint = arg;
 
-	(void)mhd;
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		*socket_context = endpoint->arriving;
+		if (endpoint->arriving && endpoint->tls)
+			vbd_client_tls_begin(endpoint->arriving, mhd);
 		endpoint->arriving = NULL;
 	} else if (*socket_context) {
 		vbd_client_destroy(*socket_context);
@@ -102,14 +104,35 @@ static void on_mhd_panic(void *arg, const char *file, unsigned int line, const c
 	abort(); /* MHD's state is invalid, and MHD expects this function not to return */
 }
 
+static int find_no_certificate(gnutls_session_t session, const gnutls_datum_t *ca_names,
+	int n_ca_names, const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
+	gnutls_pcert_st **ret_certificates, unsigned int *ret_count, gnutls_privkey_t *ret_key)
+{
+	(void)session;
+	(void)ca_names;
+	(void)n_ca_names;
+	(void)algorithms;
+	(void)n_algorithms;
+	(void)ret_certificates;
+	(void)ret_count;
+	(void)ret_key;
+	return -1;
+}
+
+/* MHD needs a callback or files, but vbd_tls_peer_begin() replaces its credentials. */
+static struct MHD_OptionItem tls_options[] = {
+	{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(intptr_t)find_no_certificate},
+	{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)VBD_TLS_PRIORITIES},
+	{MHD_OPTION_END, 0, NULL},
+};
+static struct MHD_OptionItem no_options[] = {{MHD_OPTION_END, 0, NULL}};
+
 static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	struct vbd_server *server, const struct vbd_server_socket *socket, struct vbd_error *err)
 {
 	const union MHD_DaemonInfo *info;
 	enum vbd_status status;
 
-	if (socket->tls)
-		return vbd_error_set(err, VBD_E_INTERNAL, "TLS is not served");
 	endpoint->server = server;
 	endpoint->listen_fd = socket->fd;
 	endpoint->is_unix = socket->is_unix;
@@ -120,14 +143,15 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 		return status;
 	/* The logger must be the first option: MHD logs errors of earlier options to stderr. */
 	endpoint->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
-						 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+						 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+						 (socket->tls ? MHD_USE_TLS : 0),
 		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
 		MHD_OPTION_CONNECTION_LIMIT,
 		server->config.limits.seats + server->config.limits.reserve + CLOSING_MAX,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CLIENT_MEMORY_BYTES,
 		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
-		MHD_OPTION_END);
+		MHD_OPTION_ARRAY, socket->tls ? tls_options : no_options, MHD_OPTION_END);
 	if (!endpoint->mhd)
 		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd did not start");
 	info = MHD_get_daemon_info(endpoint->mhd, MHD_DAEMON_INFO_EPOLL_FD);
@@ -184,6 +208,9 @@ static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
 	if (!server->dispatch || !server->linger || !server->admission)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	status = vbd_timer_create(server->loop, on_stop_timer, server, &server->stop_timer, err);
+	if (status == VBD_OK && config->tls)
+		status = vbd_tls_load(config->tls, &server->tls, err);
+	server->config.tls = NULL;
 	for (size_t i = 0; i < config->sockets_count && status == VBD_OK; i++)
 		status = endpoint_start(&server->endpoints[i], server, &config->sockets[i], err);
 	return status;
@@ -198,6 +225,7 @@ static void free_server(struct vbd_server *server, bool keep_sockets)
 	vbd_timer_destroy(server->stop_timer);
 	vbd_linger_destroy(server->linger);
 	vbd_dispatch_destroy(server->dispatch);
+	vbd_tls_unref(server->tls);
 	vbd_durations_fini(&server->stats.durations);
 	free(server);
 }
@@ -213,8 +241,11 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	MHD_set_panic_func(on_mhd_panic, NULL);
 	server->loop = loop;
 	server->config = *config;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++)
+	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++) {
 		server->endpoints[i].listen_fd = -1;
+		vbd_list_init(&server->endpoints[i].turns);
+		vbd_list_init(&server->endpoints[i].undrained);
+	}
 	vbd_list_init(&server->clients);
 	vbd_list_init(&server->parked);
 	vbd_list_init(&server->feeds);
@@ -263,7 +294,14 @@ void vbd_server_destroy(struct vbd_server *server)
 		return;
 	vbd_server_end_parked(server);
 	vbd_server_wake_feeds(server);
+	vbd_server_end_handshakes(server);
 	free_server(server, false);
+}
+
+void vbd_server_set_tls(struct vbd_server *server, struct vbd_tls *tls)
+{
+	vbd_tls_unref(server->tls);
+	server->tls = tls;
 }
 
 const struct vbd_server_stats *vbd_server_stats(struct vbd_server *server)

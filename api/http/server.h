@@ -11,6 +11,7 @@
 #include "api/http/admission.h"
 #include "api/http/dispatch.h"
 #include "api/http/durations.h"
+#include "api/http/tls.h"
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/core/loop.h"
@@ -36,6 +37,7 @@ struct vbd_server_config {
 	/* Owned by the server on success. */
 	struct vbd_server_socket sockets[VBD_SERVER_SOCKETS_MAX];
 	size_t sockets_count;
+	const struct vbd_config_tls *tls; /* read once; for sockets with `tls` */
 	/* Seats, waiting requests and feeds of all sockets together. */
 	struct vbd_admission_limits limits;
 	uint32_t header_timeout_ms;   /* from accept to the end of the headers */
@@ -56,6 +58,7 @@ struct vbd_server_stats {
 	uint64_t refused;	   /* clients without a seat, answered 503 */
 	uint64_t sent_away;	   /* strangers disconnected in favour of another client */
 	uint64_t idempotency_keys; /* remembered now */
+	uint64_t runs;		   /* calls of MHD_run(); none while nothing happens */
 };
 
 /** vbd_server_config_default - a configuration with limits and deadlines, no sockets, no routes */
@@ -76,6 +79,12 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
  */
 void vbd_server_stop(
 	struct vbd_server *server, uint64_t grace_ms, void (*stopped)(void *arg), void *arg);
+
+/**
+ * vbd_server_set_tls - use other credentials, for the handshakes that begin afterwards
+ * @tls: of vbd_tls_load(); the server has the caller's reference from now on
+ */
+void vbd_server_set_tls(struct vbd_server *server, struct vbd_tls *tls);
 
 /** vbd_server_destroy - close all connections and free; not from a handler; @server may be NULL */
 void vbd_server_destroy(struct vbd_server *server);

@@ -68,6 +68,9 @@ void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange)
 {
 	uint32_t timeout_ms = head_timeout_ms(client);
 
+	vbd_client_tls_requested(client);
+	if (!client->hung_up && vbd_client_watch(client, NULL) != VBD_OK)
+		vbd_client_cut(client);
 	if (client->deadline_ns >
 		vbd_loop_now_ns(client->endpoint->server->loop) + timeout_ms * VBD_NS_PER_MS)
 		vbd_client_set_deadline(client, timeout_ms);
@@ -105,6 +108,7 @@ void vbd_client_cut(struct vbd_client *client)
 	client->deadline_ns = 0;
 	/* MHD has no call to close a connection; it cleans up when it reads the end of stream. */
 	(void)shutdown(client->fd, SHUT_RDWR);
+	vbd_client_tls_go_on(client);
 }
 
 /* True if MHD has still to read bytes that the client sent before the end of its stream. */
@@ -223,9 +227,10 @@ bool vbd_client_start(struct vbd_client *client)
 {
 	struct vbd_server *server = client->endpoint->server;
 
-	if (vbd_timer_create(server->loop, on_client_timer, client, &client->timer, NULL) !=
-			VBD_OK ||
-		vbd_client_watch(client, NULL) != VBD_OK)
+	if (vbd_timer_create(server->loop, on_client_timer, client, &client->timer, NULL) != VBD_OK)
+		return false;
+	/* A handshake has a watch of its own. */
+	if (!client->endpoint->tls && vbd_client_watch(client, NULL) != VBD_OK)
 		return false;
 	vbd_list_append(&server->clients, &client->link);
 	server->stats.connections++;
@@ -238,6 +243,7 @@ void vbd_client_destroy(struct vbd_client *client)
 {
 	struct vbd_server *server = client->endpoint->server;
 
+	vbd_client_tls_end(client);
 	if (client->unread)
 		vbd_linger_add(server->linger, client->fd);
 	client->endpoint->run_again = true; /* MHD frees connections in its next run */

@@ -10,6 +10,7 @@
  *   server_park.c      parked requests, feeds without bytes; suspend and resume
  *   server_client.c    clients: address or uid, deadlines, hang-ups
  *   server_run.c       calls of MHD_run()
+ *   server_tls.c       clients of HTTPS: handshakes in turn, their certificates
  *
  * A file calls only files below it in this list.
  *
@@ -46,7 +47,7 @@ struct vbd_server_endpoint {
 	bool is_unix;
 	bool tls;
 	struct vbd_fd_watch *watch;
-	struct vbd_timer *timer; /* server_run.c arms it */
+	struct vbd_timer *timer; /* server_run.c and server_tls.c arm it */
 	int listen_fd;		 /* -1: none */
 
 	/* server_accept.c */
@@ -56,6 +57,10 @@ struct vbd_server_endpoint {
 
 	/* server_run.c */
 	bool run_again; /* MHD must run once more; every file may set this */
+
+	/* server_tls.c */
+	struct vbd_link turns; /* of struct vbd_client, by tls.turn: bytes of a handshake wait */
+	struct vbd_link undrained; /* of struct vbd_client, by tls.undrained */
 };
 
 struct vbd_server {
@@ -65,6 +70,7 @@ struct vbd_server {
 	struct vbd_dispatch *dispatch;
 	struct vbd_linger *linger;
 	struct vbd_admission *admission;
+	struct vbd_tls *tls; /* NULL: no endpoint has TLS */
 	struct vbd_server_endpoint endpoints[VBD_SERVER_SOCKETS_MAX];
 	bool stopping;
 	bool stopped_notified;
@@ -87,6 +93,20 @@ struct vbd_server {
 	struct vbd_server_stats stats; /* each file updates its own counters */
 };
 
+/* The part of a client that only HTTPS needs. */
+struct vbd_client_tls {
+	struct MHD_Connection *mhd;
+	struct gnutls_session_int *session;
+	struct vbd_tls_peer peer;
+	bool greeted;		    /* the client has sent something */
+	bool in_turn;		    /* its handshake may go on */
+	bool resting;		    /* its handshake is suspended, until it is its turn */
+	bool requested;		    /* the first request has begun, so the handshake is over */
+	struct vbd_fd_watch *watch; /* while it rests and nothing is there to read */
+	struct vbd_link turn;
+	struct vbd_link undrained;
+};
+
 struct vbd_client {
 	/* server_client.c */
 	struct vbd_link link;
@@ -105,8 +125,11 @@ struct vbd_client {
 	char local_addr[INET6_ADDRSTRLEN];
 	char name[72];
 
-	/* server_exchange.c */
+	/* server_exchange.c, server_tls.c */
 	bool unread; /* answered before the whole request was read */
+
+	/* server_tls.c */
+	struct vbd_client_tls tls;
 };
 
 struct vbd_exchange {
@@ -247,5 +270,29 @@ void vbd_server_on_ready(unsigned int events, void *arg);
 
 /** vbd_server_on_timer - run MHD, at its timeout or as soon as possible; @arg: the endpoint */
 void vbd_server_on_timer(void *arg);
+
+/* --- server_tls.c ---------------------------------------------------------------------------- */
+
+/** vbd_client_tls_begin - set up the session of a new client, before its handshake */
+void vbd_client_tls_begin(struct vbd_client *client, struct MHD_Connection *mhd);
+
+/** vbd_client_tls_requested - the handshake is over: learn what the client's certificate says */
+void vbd_client_tls_requested(struct vbd_client *client);
+
+/** vbd_client_tls_end - forget the session, before MHD closes the connection */
+void vbd_client_tls_end(struct vbd_client *client);
+
+/** vbd_client_tls_go_on - let a handshake go on, out of turn: the connection is shut down */
+void vbd_client_tls_go_on(struct vbd_client *client);
+
+/** vbd_server_take_turns - let the next handshakes go on in the next MHD_run() */
+void vbd_server_take_turns(struct vbd_server_endpoint *endpoint);
+
+/** vbd_server_wake_undrained - after MHD_run(): make MHD read again from clients with bytes left */
+void vbd_server_wake_undrained(struct vbd_server_endpoint *endpoint);
+
+/** vbd_server_end_handshakes - resume all handshakes: MHD_stop_daemon() aborts if one is suspended
+ */
+void vbd_server_end_handshakes(struct vbd_server *server);
 
 #endif

@@ -11,13 +11,19 @@ void vbd_server_run_soon(struct vbd_server_endpoint *endpoint)
 
 static void run(struct vbd_server_endpoint *endpoint)
 {
-	MHD_UNSIGNED_LONG_LONG timeout_ms;
+	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
+	bool has_timeout;
 
 	endpoint->run_again = false;
+	endpoint->server->stats.runs++;
+	vbd_server_take_turns(endpoint);
 	(void)MHD_run(endpoint->mhd);
+	has_timeout = MHD_get_timeout(endpoint->mhd, &timeout_ms) == MHD_YES;
+	if (!endpoint->run_again && !(has_timeout && timeout_ms == 0))
+		vbd_server_wake_undrained(endpoint);
 	if (endpoint->run_again)
 		vbd_server_run_soon(endpoint);
-	else if (MHD_get_timeout(endpoint->mhd, &timeout_ms) == MHD_YES)
+	else if (has_timeout)
 		vbd_timer_set(endpoint->timer, timeout_ms);
 	else
 		vbd_timer_clear(endpoint->timer);

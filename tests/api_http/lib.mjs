@@ -7,6 +7,7 @@ import fs from "node:fs";
 import net from "node:net";
 import readline from "node:readline";
 import test from "node:test";
+import tls from "node:tls";
 
 export const PROGRAM = process.env.VBD_TEST_SERVER;
 
@@ -23,7 +24,9 @@ export class Server {
 		server.process.stderr.on("data", (data) => (server.errors += data));
 		server.ended = once(server.process, "close");
 		const lines = readline.createInterface({ input: server.process.stdout });
-		server.port = await Promise.race([once(lines, "line").then(Number), server.ended.then(() => 0)]);
+		server.lines = lines;
+		const ports = await Promise.race([once(lines, "line"), server.ended.then(() => [""])]);
+		[server.port, server.tlsPort] = ports[0].split(" ").map(Number);
 		if (!server.port) throw new Error(`the server did not start: ${server.errors}`);
 		return server;
 	}
@@ -76,23 +79,34 @@ export class Server {
 // A connection whose answers are read one by one.
 export class Client {
 	static async connect(where) {
-		const client = new Client();
-		client.received = Buffer.alloc(0);
-		client.closed = false;
-		client.wake = () => {};
-		client.socket = net.connect({ ...where, allowHalfOpen: true });
-		client.socket.setNoDelay(true);
-		client.socket.on("data", (data) => {
-			client.received = Buffer.concat([client.received, data]);
-			client.wake();
-		});
-		const close = () => {
-			client.closed = true;
-			client.wake();
-		};
-		client.socket.on("end", close).on("close", close).on("error", close);
+		const client = new Client(net.connect({ ...where, allowHalfOpen: true }));
 		await once(client.socket, "connect");
 		return client;
+	}
+
+	// Connects by TLS. Options: those of tls.connect().
+	static async connectTls(port, options) {
+		const client = new Client(tls.connect({ host: "127.0.0.1", port, ALPNProtocols: ["http/1.1"], ...options }));
+		await once(client.socket, "secureConnect");
+		return client;
+	}
+
+	constructor(socket) {
+		this.received = Buffer.alloc(0);
+		this.closed = false;
+		this.wake = () => {};
+		this.socket = socket;
+		socket.setNoDelay(true);
+		socket.on("data", (data) => {
+			this.received = Buffer.concat([this.received, data]);
+			this.wake();
+		});
+		const close = (error) => {
+			this.closed = true;
+			this.error ??= error?.code;
+			this.wake();
+		};
+		socket.on("end", close).on("close", () => close()).on("error", close);
 	}
 
 	send(bytes) {

@@ -2,9 +2,11 @@
 /*
  * The core of the API with some simple routes, for tests that speak raw HTTP to it. Prints its port
  * and serves until SIGTERM, then stops as the daemon does: exit status 0 means that the stop was
- * clean.
+ * clean. SIGHUP makes it load the files of TLS again, and print "loaded" or why not.
  *
- * Usage: test_server [UNIX_SOCKET_PATH]. TEST_CONTROL_TOKEN and TEST_READ_TOKEN set tokens.
+ * Usage: test_server [UNIX_SOCKET_PATH]. TEST_CONTROL_TOKEN and TEST_READ_TOKEN set tokens. With
+ * TEST_TLS, a folder, it serves HTTPS too and prints that port behind the first one;
+ * TEST_TLS_CLIENTS is the key tls.client_certificate.
  */
 #include "api/http/listen.h"
 #include "api/http/problem.h"
@@ -21,9 +23,10 @@
 static struct {
 	struct vbd_loop *loop;
 	struct vbd_server *server;
-	struct vbd_link waiting; /* a list of struct waiter */
-	uint64_t echoes;	 /* calls of the handler of /v1/echo */
-	uint64_t left;		 /* waiters whose client has left */
+	struct vbd_config config; /* only its part for TLS is used */
+	struct vbd_link waiting;  /* a list of struct waiter */
+	uint64_t echoes;	  /* calls of the handler of /v1/echo */
+	uint64_t left;		  /* waiters whose client has left */
 	uint64_t sunk_bytes;
 	uint64_t sinks_closed;
 	uint64_t turned_away; /* calls of on_turned_away() */
@@ -50,6 +53,7 @@ static void get_stats(struct vbd_request *req)
 
 	json_t *json = json_object();
 
+	put(json, "runs", stats->runs);
 	put(json, "parked", stats->parked);
 	put(json, "feeds", stats->feeds);
 	put(json, "too_slow", stats->too_slow);
@@ -283,16 +287,69 @@ static void on_turned_away(void *context, const char *client, const struct vbd_e
 	test.turned_away++;
 }
 
+static void on_reload(int signum, void *arg)
+{
+	struct vbd_error err = {0};
+	struct vbd_tls *tls;
+
+	(void)signum;
+	(void)arg;
+	if (vbd_tls_load(&test.config.tls, &tls, &err) == VBD_OK) {
+		vbd_server_set_tls(test.server, tls);
+		(void)puts("loaded");
+	} else {
+		(void)puts(err.text);
+	}
+	(void)fflush(stdout);
+}
+
+static enum vbd_status set_file(
+	const char *key, const char *folder, const char *name, bool optional, struct vbd_error *err)
+{
+	char path[VBD_PATH_MAX_BYTES];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return optional && access(path, R_OK) < 0 ? VBD_OK
+						  : vbd_config_set(&test.config, key, path, err);
+}
+
+static enum vbd_status configure_tls(
+	struct vbd_server_config *config, const char *folder, struct vbd_error *err)
+{
+	struct vbd_server_socket *socket = &config->sockets[config->sockets_count++];
+	const char *clients = getenv("TEST_TLS_CLIENTS");
+	enum vbd_status status = vbd_listen_tcp("127.0.0.1", 0, &socket->fd, err);
+
+	socket->tls = true;
+	config->tls = &test.config.tls;
+	vbd_config_init(&test.config);
+	if (status == VBD_OK)
+		status = set_file("tls.certificate", folder, "server.pem", false, err);
+	if (status == VBD_OK)
+		status = set_file("tls.key", folder, "server.key", false, err);
+	if (status == VBD_OK)
+		status = set_file("tls.client_ca", folder, "ca.pem", true, err);
+	if (status == VBD_OK)
+		status = set_file("tls.client_crl", folder, "ca-crl.pem", true, err);
+	if (status == VBD_OK)
+		status = vbd_config_set(
+			&test.config, "tls.client_certificate", clients ? clients : "none", err);
+	return status;
+}
+
 static enum vbd_status configure(
 	struct vbd_server_config *config, const char *unix_path, struct vbd_error *err)
 {
 	struct vbd_server_socket *sockets = config->sockets;
 	enum vbd_status status = vbd_listen_tcp("127.0.0.1", 0, &sockets[0].fd, err);
 
-	config->sockets_count = unix_path ? 2 : 1;
-	sockets[1].is_unix = true;
-	if (status == VBD_OK && unix_path)
-		status = vbd_listen_unix(unix_path, &sockets[1].fd, err);
+	config->sockets_count = 1;
+	if (status == VBD_OK && getenv("TEST_TLS"))
+		status = configure_tls(config, getenv("TEST_TLS"), err);
+	if (status == VBD_OK && unix_path) {
+		sockets[config->sockets_count].is_unix = true;
+		status = vbd_listen_unix(unix_path, &sockets[config->sockets_count++].fd, err);
+	}
 	config->dispatch.router =
 		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};
 	config->dispatch.auth.control_token = getenv("TEST_CONTROL_TOKEN");
@@ -323,9 +380,11 @@ int main(int argc, char **argv)
 	if (vbd_loop_create(&test.loop, &err) != VBD_OK ||
 		configure(&config, argc > 1 ? argv[1] : NULL, &err) != VBD_OK ||
 		vbd_loop_on_signal(test.loop, SIGTERM, on_signal, NULL, &err) != VBD_OK ||
+		vbd_loop_on_signal(test.loop, SIGHUP, on_reload, NULL, &err) != VBD_OK ||
 		vbd_server_create(test.loop, &config, &test.server, &err) != VBD_OK)
 		return fail(&err);
-	(void)printf("%u\n", vbd_listen_port(config.sockets[0].fd));
+	(void)printf("%u %u\n", vbd_listen_port(config.sockets[0].fd),
+		config.tls ? vbd_listen_port(config.sockets[1].fd) : 0);
 	(void)fflush(stdout);
 	vbd_loop_run(test.loop);
 	vbd_server_destroy(test.server);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MHD alone is no server of HTTPS on the loop. A handshake that waits for its client makes MHD run
+ * without end (MHD_run_tls_handshake_() does not clear the readiness), MHD computes all handshakes
+ * that are ready in one run, and it takes GNUTLS_E_AGAIN for an empty socket, although GnuTLS also
+ * returns it behind a KeyUpdate. A function that reads for GnuTLS cures all three: it suspends
+ * handshakes until there is something to read and it is their turn, and notes who read last.
+ */
+#include "api/http/problem.h"
+#include "api/http/server_parts.h"
+#include "base/log.h"
+
+#include <gnutls/gnutls.h>
+#include <jansson.h>
+#include <microhttpd.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Handshakes that go on in one run of MHD: each computes for 0.4 ms with P-256, for 2 with RSA. */
+#define TURNS_PER_RUN 2
+
+/* --- handshakes in turn ---------------------------------------------------------------------- */
+
+static void on_readable(unsigned int events, void *arg)
+{
+	struct vbd_client *client = arg;
+	struct vbd_server_endpoint *endpoint = client->endpoint;
+
+	(void)events;
+	vbd_fd_watch_stop(client->tls.watch);
+	client->tls.watch = NULL;
+	vbd_list_append(&endpoint->turns, &client->tls.turn);
+	vbd_timer_set(endpoint->timer, 0);
+}
+
+static void rest(struct vbd_client *client)
+{
+	struct vbd_server_endpoint *endpoint = client->endpoint;
+
+	client->tls.in_turn = false;
+	if (vbd_fd_watch_start(endpoint->server->loop, client->fd, VBD_FD_READ, on_readable, client,
+		    &client->tls.watch, NULL) != VBD_OK) {
+		(void)shutdown(client->fd, SHUT_RDWR);
+		client->tls.in_turn = true;
+		return;
+	}
+	client->tls.resting = true;
+	MHD_suspend_connection(client->tls.mhd);
+	endpoint->run_again = true; /* as in vbd_exchange_suspend() */
+}
+
+static void go_on(struct vbd_client *client)
+{
+	vbd_fd_watch_stop(client->tls.watch);
+	client->tls.watch = NULL;
+	vbd_list_remove(&client->tls.turn);
+	client->tls.in_turn = true;
+	client->tls.resting = false;
+	MHD_resume_connection(client->tls.mhd);
+}
+
+void vbd_server_take_turns(struct vbd_server_endpoint *endpoint)
+{
+	for (unsigned int i = 0; i < TURNS_PER_RUN && !vbd_list_empty(&endpoint->turns); i++)
+		go_on(VBD_LIST_FIRST(&endpoint->turns, struct vbd_client, tls.turn));
+	if (!vbd_list_empty(&endpoint->turns))
+		endpoint->run_again = true;
+}
+
+void vbd_client_tls_go_on(struct vbd_client *client)
+{
+	if (!client->tls.resting)
+		return;
+	go_on(client);
+	vbd_timer_set(client->endpoint->timer, 0);
+}
+
+void vbd_server_end_handshakes(struct vbd_server *server)
+{
+	vbd_list_for_each (link, &server->clients)
+		vbd_client_tls_go_on(VBD_CONTAINER_OF(link, struct vbd_client, link));
+}
+
+/* --- reading for GnuTLS ---------------------------------------------------------------------- */
+
+/* Tell a client that speaks HTTP without TLS, which would see a mere end of stream. */
+static void answer_in_clear(struct vbd_client *client)
+{
+	struct vbd_error err = {0};
+	char *text = NULL;
+	char *body;
+	json_t *json;
+
+	(void)vbd_error_set(&err, VBD_E_MALFORMED_REQUEST,
+		"this port serves HTTPS, and the request is HTTP: its address begins with "
+		"https://");
+	json = vbd_problem_json(&err, NULL);
+	body = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	json_decref(json);
+	if (body && asprintf(&text,
+			    "HTTP/1.1 400 Bad Request\r\n"
+			    "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
+			    "Connection: close\r\n\r\n%s\n",
+			    strlen(body) + 1, body) > 0)
+		(void)send(client->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+	free(text);
+	free(body);
+	(void)shutdown(client->fd, SHUT_WR);
+	client->unread = true;
+}
+
+static ssize_t pull(gnutls_transport_ptr_t arg, void *buf, size_t size)
+{
+	struct vbd_client *client = arg;
+	struct vbd_client_tls *tls = &client->tls;
+	bool may_read = tls->requested || tls->in_turn;
+	ssize_t got = may_read ? recv(client->fd, buf, size, 0) : -1;
+	int cause = may_read ? errno : EAGAIN;
+
+	if (got < 0) {
+		gnutls_transport_set_errno(tls->session, cause);
+		if (cause == EAGAIN && !tls->requested && !tls->resting)
+			rest(client);
+		return got;
+	}
+	if (got == 0)
+		return 0;
+	/* A record begins with its type, a number below 32. */
+	if (!tls->greeted && isalpha(*(const unsigned char *)buf)) {
+		answer_in_clear(client);
+		return 0;
+	}
+	tls->greeted = true;
+	if (vbd_list_empty(&tls->undrained))
+		vbd_list_append(&client->endpoint->undrained, &tls->undrained);
+	return got;
+}
+
+/* GnuTLS asks before it would block, which it does not here. */
+static int pull_timeout(gnutls_transport_ptr_t arg, unsigned int timeout_ms)
+{
+	(void)arg;
+	(void)timeout_ms;
+	return 1;
+}
+
+static void wake(struct vbd_client *client)
+{
+	bool suspended = client->tls.resting || (client->exchange && client->exchange->suspended);
+	char byte;
+
+	if (suspended || recv(client->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) <= 0)
+		return;
+	/* A resumed connection is ready for MHD. */
+	MHD_suspend_connection(client->tls.mhd);
+	MHD_resume_connection(client->tls.mhd);
+	client->endpoint->run_again = true;
+}
+
+void vbd_server_wake_undrained(struct vbd_server_endpoint *endpoint)
+{
+	struct vbd_client *client;
+
+	while ((client = VBD_LIST_FIRST(&endpoint->undrained, struct vbd_client, tls.undrained))) {
+		vbd_list_remove(&client->tls.undrained);
+		wake(client);
+	}
+}
+
+/* --- begin and end --------------------------------------------------------------------------- */
+
+void vbd_client_tls_begin(struct vbd_client *client, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	gnutls_session_t session = info ? info->tls_session : NULL;
+
+	vbd_list_init(&client->tls.turn);
+	vbd_list_init(&client->tls.undrained);
+	if (!session)
+		return;
+	client->tls.mhd = mhd;
+	client->tls.session = session;
+	/* Only reading is ours: with a function that writes, GnuTLS would send each record by
+	 * itself, and a delayed acknowledgement would hold up handshakes of TLS 1.2 for 40 ms. */
+	gnutls_transport_set_ptr2(session, client, (gnutls_transport_ptr_t)(intptr_t)client->fd);
+	gnutls_transport_set_pull_function(session, pull);
+	gnutls_transport_set_pull_timeout_function(session, pull_timeout);
+	vbd_tls_peer_begin(&client->tls.peer, client->endpoint->server->tls, session);
+}
+
+void vbd_client_tls_requested(struct vbd_client *client)
+{
+	if (!client->tls.session || client->tls.requested)
+		return;
+	client->tls.requested = true;
+	client->peer.tls = true;
+	client->peer.cert_names = (const char *const *)client->tls.peer.names;
+	client->peer.n_cert_names = client->tls.peer.n_names;
+}
+
+static void report_refusal(struct vbd_client *client)
+{
+	const struct vbd_dispatch_config *config = &client->endpoint->server->config.dispatch;
+	struct vbd_error err = {0};
+
+	/* A client of TLS 1.3 may have sent a request: a reset would take the alert from it. */
+	client->unread = true;
+	(void)vbd_error_set(&err, VBD_E_UNAUTHORIZED, "the client's certificate is refused: %s",
+		client->tls.peer.refusal);
+	vbd_log(VBD_LOG_INFO, client->name, "%s", err.text);
+	if (config->on_refused)
+		config->on_refused(config->context, client->name, &err);
+}
+
+void vbd_client_tls_end(struct vbd_client *client)
+{
+	if (!client->tls.session)
+		return;
+	if (client->tls.peer.refusal[0])
+		report_refusal(client);
+	vbd_fd_watch_stop(client->tls.watch);
+	vbd_list_remove(&client->tls.turn);
+	vbd_list_remove(&client->tls.undrained);
+	vbd_tls_peer_end(&client->tls.peer);
+}
