@@ -164,8 +164,8 @@ static void answered(struct vbd_request *req, unsigned int status)
 
 static void set_document(struct vbd_request *req, const char *content_type, json_t *json)
 {
-	size_t len = 0;
-	char *text = json ? vbd_json_print(json, &len) : NULL;
+	size_t text_bytes = 0;
+	char *text = vbd_json_document(json, &text_bytes);
 
 	json_decref(json);
 	req->reply.content_type = content_type;
@@ -176,10 +176,8 @@ static void set_document(struct vbd_request *req, const char *content_type, json
 		req->reply.status = 507;
 		return;
 	}
-	req->reply.body_bytes = len;
-	/* Replace the NUL by a newline, so that a shell prompt starts a new line. */
-	text[req->reply.body_bytes++] = '\n';
 	req->reply.body = text;
+	req->reply.body_bytes = text_bytes;
 }
 
 void vbd_reply_json(struct vbd_request *req, unsigned int status, json_t *json)

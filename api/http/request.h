@@ -203,7 +203,8 @@ void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *er
  * @on_gone:    called when the client has left, or the server stops. It may reply with the current
  *              state, for a repeat under the same Idempotency-Key; otherwise the server answers.
  *
- * A handler calls this once. The request is valid until @on_gone has run or there is a reply.
+ * For a parked request the new deadline and callbacks take the place of the old ones. The request
+ * is valid until @on_gone has run or there is a reply.
  *
  * Returns VBD_E_TOO_MANY_REQUESTS if too many requests are parked, VBD_E_STOPPING, VBD_E_NO_MEMORY;
  * the request is not parked then, and the handler replies.

@@ -71,7 +71,9 @@ static void on_park_timeout(void *arg)
 	struct vbd_exchange *exchange = arg;
 
 	exchange->on_timeout(&exchange->req, exchange->park_arg);
-	if (!exchange->req.reply.status)
+	/* Without a timer the handler has parked the request again, for an answer without a
+	 * deadline. */
+	if (!exchange->req.reply.status && exchange->timeout)
 		reply_internal(&exchange->req, "the handler did not answer at its deadline");
 }
 
@@ -106,9 +108,11 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 {
 	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
 	struct vbd_server *server = exchange->client->endpoint->server;
-	enum vbd_status status =
-		take_share(exchange, VBD_SHARE_WAITING, "waiting_requests", "requests wait", err);
+	enum vbd_status status;
 
+	if (req->parked)
+		vbd_exchange_unpark(exchange);
+	status = take_share(exchange, VBD_SHARE_WAITING, "waiting_requests", "requests wait", err);
 	if (status != VBD_OK)
 		return status;
 	vbd_list_append(&server->parked, &exchange->link);

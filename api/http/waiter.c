@@ -10,12 +10,17 @@ static void end(struct vbd_waiter *waiter)
 	free(waiter);
 }
 
+static bool is_over(const struct vbd_waiter *waiter)
+{
+	return waiter->handed_on || waiter->req->reply.status;
+}
+
 static void on_changed(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_waiter *waiter = VBD_CONTAINER_OF(watch, struct vbd_waiter, watch);
 
 	waiter->answer(waiter, gone ? VBD_WAKE_OBJECT_GONE : VBD_WAKE_CHANGED);
-	if (waiter->req->reply.status)
+	if (is_over(waiter))
 		end(waiter);
 }
 
@@ -66,9 +71,9 @@ void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_req
 		vbd_request_acted(req, true);
 	waiter->req = req;
 	waiter->answer(waiter, VBD_WAKE_CHANGED);
-	if (!req->reply.status && !wait_ms)
+	if (!is_over(waiter) && !wait_ms)
 		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
-	if (req->reply.status || park(waiter, size_bytes, watches, timeout_ms, &err) == VBD_OK)
+	if (is_over(waiter) || park(waiter, size_bytes, watches, timeout_ms, &err) == VBD_OK)
 		return;
 	/* The work that a POST has started goes on even if its request can't wait. */
 	if (req->method != VBD_METHOD_GET)

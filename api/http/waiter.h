@@ -21,6 +21,7 @@ struct vbd_waiter {
 	struct vbd_watch watch;
 	struct vbd_request *req;
 	void (*answer)(struct vbd_waiter *waiter, enum vbd_wake why);
+	bool handed_on; /* set by `answer`, which has parked the request again and replies later */
 };
 
 #define VBD_WAIT_UNBOUNDED UINT64_MAX

@@ -44,3 +44,12 @@ char *vbd_json_print(const json_t *json, size_t *ret_len)
 		*ret_len = text.len;
 	return text.bytes;
 }
+
+char *vbd_json_document(const json_t *json, size_t *ret_bytes)
+{
+	char *text = json ? vbd_json_print(json, ret_bytes) : NULL;
+
+	if (text)
+		text[(*ret_bytes)++] = '\n';
+	return text;
+}

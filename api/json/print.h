@@ -19,4 +19,12 @@
  */
 char *vbd_json_print(const json_t *json, size_t *ret_len);
 
+/**
+ * vbd_json_document - the text of a document, with a newline in place of the NUL at its end, so
+ * that a shell prompt starts a new line
+ *
+ * Returns a text from malloc(); NULL without memory, or if @json is NULL.
+ */
+char *vbd_json_document(const json_t *json, size_t *ret_bytes);
+
 #endif

@@ -4,12 +4,10 @@
  */
 #include "api/http/message.h"
 #include "api/http/waiter.h"
-#include "api/json/codec.h"
-#include "api/json/encode.h"
-#include "api/resources/common_json.h"
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/message_page.h"
 #include "api/resources/transfers.h"
 #include "daemon/connections/connections.h"
 #include "daemon/work/transfers.h"
@@ -21,68 +19,8 @@
 struct inbox_waiter {
 	struct vbd_waiter waiter; /* first */
 	struct vbd_inbox_view view;
-	uint64_t limit;
-	uint64_t after;
-	size_t encoding;
+	struct vbd_message_query query;
 };
-
-static json_t *encode_source(const struct vbd_ah_source *source)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-	char text[VBD_GID_TEXT_BYTES];
-	uint8_t gid[16];
-	bool has_gid = vbd_ah_source_gid(source, gid);
-
-	vbd_put_u64(&out, "qpn", source->qpn);
-	vbd_put_text(&out, "gid", has_gid ? vbd_gid_text(gid, text) : NULL);
-	vbd_put_u64(&out, "lid", source->lid);
-	vbd_put_u64(&out, "sl", source->sl);
-	return vbd_encode_end(&out);
-}
-
-static json_t *encode_message(const struct vbd_message *message, enum vbd_encoding encoding)
-{
-	const struct vbd_received *received = &message->received;
-	struct vbd_encoder out = vbd_encode_begin();
-	json_t *data = vbd_codec_encode(
-		vbd_message_data(message), message->received.length_bytes, encoding, &encoding);
-
-	vbd_put_u64(&out, "seq", message->seq);
-	vbd_put_received(&out, received);
-	if (message->has_source)
-		vbd_put(&out, "source", encode_source(&message->source));
-	vbd_put_time(&out, "received_at", message->received_ns);
-	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
-	vbd_put(&out, "data", data);
-	return vbd_encode_end(&out);
-}
-
-static json_t *encode_inbox(const struct inbox_waiter *waiter)
-{
-	const struct vbd_link *inbox = &waiter->view.inbox->messages;
-	json_t *items = json_array();
-	uint64_t last = 0;
-	bool more = false;
-
-	vbd_list_for_each (link, inbox) {
-		const struct vbd_message *message =
-			VBD_CONTAINER_OF(link, struct vbd_message, link);
-
-		if (message->seq <= waiter->after)
-			continue;
-		more = json_array_size(items) == waiter->limit;
-		if (more)
-			break;
-		if (json_array_append_new(items,
-			    encode_message(message, (enum vbd_encoding)waiter->encoding)) < 0) {
-			json_decref(items);
-			return NULL;
-		}
-		last = message->seq;
-	}
-	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)waiter->view.inbox->count, "next",
-		more ? json_integer((json_int_t)last) : json_null(), "items", items);
-}
 
 static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
 {
@@ -96,21 +34,22 @@ static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
 		return;
 	}
 	/* An ended connection or endpoint receives nothing more. */
-	if (why == VBD_WAKE_TIMEOUT || vbd_inbox_newest(waiter->view.inbox) > waiter->after ||
+	if (why == VBD_WAKE_TIMEOUT || vbd_inbox_newest(waiter->view.inbox) > waiter->query.after ||
 		waiter->view.over(waiter->view.owner))
-		vbd_reply_json(base->req, 200, encode_inbox(waiter));
+		base->handed_on =
+			vbd_reply_message_page(base->req, waiter->view.inbox, &waiter->query);
 }
 
 static enum vbd_status parse_list(
 	const struct vbd_request *req, struct inbox_waiter *waiter, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->limit, err);
+	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->query.limit, err);
 
 	if (status == VBD_OK)
-		status = vbd_query_u64(req, "after", 0, INT64_MAX, &waiter->after, err);
+		status = vbd_query_u64(req, "after", 0, INT64_MAX, &waiter->query.after, err);
 	if (status == VBD_OK)
 		status = vbd_query_enum(req, "encoding", vbd_encoding_names,
-			VBD_ARRAY_LEN(vbd_encoding_names), &waiter->encoding, err);
+			VBD_ARRAY_LEN(vbd_encoding_names), &waiter->query.encoding, err);
 	return status;
 }
 
@@ -119,8 +58,7 @@ void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
 	struct inbox_waiter waiter = {
 		.waiter.answer = answer_inbox,
 		.view = *view,
-		.limit = 100,
-		.encoding = VBD_ENCODING_AUTO,
+		.query = {.limit = 100, .encoding = VBD_ENCODING_AUTO},
 	};
 	struct vbd_error err = {0};
 

@@ -50,6 +50,16 @@ withServer("a wait ends at its deadline", {}, async (server) => {
 	assert.equal((await server.request("GET", "/v1/wait?wait_ms=50")).json.end, "timeout");
 });
 
+withServer("a request may wait once more at its deadline", { env: { TEST_PARKED_MAX: "2" } }, async (server) => {
+	const clients = await park(server, 2, head("GET", "/v1/wait?wait_ms=1&again=1"));
+	await server.until((stats) => stats.again === 2 && stats.parked === 2);
+	clients[0].destroy();
+	await server.until((stats) => stats.left === 1 && stats.parked === 1);
+	assert.equal((await server.request("POST", "/v1/wake")).json.woken, 1);
+	assert.equal((await clients[1].answer()).json.end, "woken");
+	clients[1].destroy();
+});
+
 withServer("a request behind a waiting one is answered after it", {}, async (server) => {
 	const [client] = await park(server, 1, GET_WAIT + PING);
 	await server.request("POST", "/v1/wake");

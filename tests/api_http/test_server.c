@@ -27,6 +27,7 @@ static struct {
 	struct vbd_link waiting;  /* a list of struct waiter */
 	uint64_t echoes;	  /* calls of the handler of /v1/echo */
 	uint64_t left;		  /* waiters whose client has left */
+	uint64_t again;		  /* waiters that were parked a second time */
 	uint64_t sunk_bytes;
 	uint64_t sinks_closed;
 	uint64_t turned_away; /* calls of on_turned_away() */
@@ -62,6 +63,7 @@ static void get_stats(struct vbd_request *req)
 	put(json, "sent_away", stats->sent_away);
 	put(json, "turned_away", test.turned_away);
 	put(json, "left", test.left);
+	put(json, "again", test.again);
 	put(json, "echoes", test.echoes);
 	put(json, "sunk_bytes", test.sunk_bytes);
 	put(json, "sinks_closed", test.sinks_closed);
@@ -82,17 +84,25 @@ static void free_waiter(struct waiter *waiter)
 	free(waiter);
 }
 
-static void on_wait_timeout(struct vbd_request *req, void *arg)
-{
-	free_waiter(arg);
-	vbd_reply_json(req, 200, json_pack("{s:s}", "end", "timeout"));
-}
-
 static void on_wait_gone(struct vbd_request *req, void *arg)
 {
 	(void)req;
 	free_waiter(arg);
 	test.left++;
+}
+
+/* With `again` the request waits once more, without a deadline. */
+static void on_wait_timeout(struct vbd_request *req, void *arg)
+{
+	struct vbd_error err = {0};
+
+	if (vbd_uri_param(&req->uri, "again") &&
+		vbd_request_park(req, 0, NULL, on_wait_gone, arg, &err) == VBD_OK) {
+		test.again++;
+		return;
+	}
+	free_waiter(arg);
+	vbd_reply_json(req, 200, json_pack("{s:s}", "end", "timeout"));
 }
 
 static void wait_for_wake(struct vbd_request *req)
@@ -225,7 +235,7 @@ static const struct vbd_route routes[] = {
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/wait",
 		.role = VBD_ROLE_READ,
-		.query = {"wait_ms"},
+		.query = {"wait_ms", "again"},
 		.handler = wait_for_wake},
 	{.method = VBD_METHOD_POST,
 		.pattern = "/v1/wait",
