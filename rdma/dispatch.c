@@ -49,6 +49,8 @@ static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
 	case VBD_CM_GROUP:
 		vbd_group_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_group, tag), event);
 		break;
+	case VBD_CM_REMAINS:
+		break;
 	}
 }
 

@@ -57,7 +57,6 @@ static bool is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
 	case VBD_GOAL_ESTABLISHED:
 		return conn->state == VBD_CONN_ESTABLISHED;
 	case VBD_GOAL_OPEN:
-		return !is_ending(conn->state);
 	case VBD_GOAL_STEPPED:
 		return !is_ending(conn->state) && !vbd_conn_stepping(conn);
 	case VBD_GOAL_ENDED:
@@ -118,6 +117,15 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_connection_reply(req, 202, waiter->connection);
 }
 
+/* A QP takes no longer to open than its receives to register, and the client needs its number:
+ * without a Prefer header, wait for it without a deadline. */
+static uint64_t wait_ms(const struct vbd_request *req, enum vbd_goal goal)
+{
+	if (req->wait_asked || goal != VBD_GOAL_OPEN)
+		return req->wait_ms;
+	return req->respond_async ? 0 : VBD_WAIT_UNBOUNDED;
+}
+
 void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connection,
 	enum vbd_goal goal, unsigned int reached_status, bool location)
 {
@@ -129,6 +137,6 @@ void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connect
 		.location = location,
 	};
 
-	vbd_waiter_run(
-		&waiter.waiter, sizeof(waiter), req, &connection->object.watches, req->wait_ms);
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->object.watches,
+		wait_ms(req, goal));
 }

@@ -79,14 +79,10 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
 {
 	struct vbd_error error = {0};
-	enum vbd_status status = vbd_conn_qp_open(conn, &error);
 
+	conn->manual.stay_in_reset = stay_in_reset;
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
-	if (!status)
-		vbd_channel_pause(conn->qp.channel);
-	if (!status && !stay_in_reset)
-		status = vbd_conn_qp_attach(conn, &error);
-	if (status)
+	if (vbd_conn_qp_prepare(conn, &error) != VBD_OK)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
 }
 

@@ -44,6 +44,7 @@ struct vbd_conn_ops {
  * made meanwhile, and the end of the connection waits for it. */
 enum vbd_conn_calling {
 	VBD_CONN_CALLS_NOTHING,
+	VBD_CONN_CALLS_PREPARE, /* vbd_qp_prepare() */
 	VBD_CONN_CALLS_CONNECT, /* rdma_connect over iWARP */
 	VBD_CONN_CALLS_RTR,	/* ibv_modify_qp to RTR */
 };
@@ -68,6 +69,7 @@ struct vbd_conn {
 	uint8_t port_num;	       /* 0 until known */
 	struct sockaddr_storage local; /* ss_family 0 until known */
 	struct sockaddr_storage peer;
+	bool cm_asked;	   /* rdma_connect(3) or rdma_accept(3) was called */
 	bool cm_connected; /* rdma_disconnect(3) is owed */
 	enum vbd_conn_calling calling;
 	struct vbd_call call;
@@ -139,8 +141,8 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_manual_local *local, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
 	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_open_manual - create the QP, and move it to INIT with its receives posted unless
- * @stay_in_reset. A failure ends the connection. */
+/** vbd_conn_open_manual - begin to create the QP, and to move it to INIT with its receives posted
+ * unless @stay_in_reset: vbd_conn_stepping() until then. A failure ends the connection. */
 void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset);
 
 /**

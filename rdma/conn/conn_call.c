@@ -9,5 +9,6 @@ void vbd_conn_call(
 	conn->call_status = VBD_OK;
 	conn->call_error = (struct vbd_error){0};
 	conn->call.work = work;
-	vbd_call_start(conn->fabric->calls, &conn->call, VBD_LANE_PEER);
+	vbd_call_start(conn->fabric->calls, &conn->call,
+		what == VBD_CONN_CALLS_PREPARE ? VBD_LANE_MEMORY : VBD_LANE_PEER);
 }

@@ -31,9 +31,17 @@ static const struct {
 	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = {VBD_CONN_EV_TIMEWAIT_EXIT, VBD_OK},
 };
 
+/* The CM answers nothing that it was not asked. Its answer to something else would find no QP. */
+static bool is_expected(const struct vbd_conn *conn, enum vbd_conn_event event)
+{
+	return conn->cm_asked ||
+	       (event != VBD_CONN_EV_CONNECT_RESPONSE && event != VBD_CONN_EV_ESTABLISHED);
+}
+
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
 {
-	bool known = (size_t)event->type < VBD_ARRAY_LEN(cm_meanings);
+	bool known = (size_t)event->type < VBD_ARRAY_LEN(cm_meanings) &&
+		     is_expected(conn, cm_meanings[event->type].event);
 	enum vbd_status status = known ? cm_meanings[event->type].status : VBD_E_INTERNAL;
 	bool rejected = event->type == RDMA_CM_EVENT_REJECTED;
 	const char *text =
@@ -56,24 +64,37 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 
 /* The call threads. */
 
+static enum vbd_conn_event success_of(enum vbd_conn_calling what)
+{
+	switch (what) {
+	case VBD_CONN_CALLS_PREPARE:
+		return VBD_CONN_EV_PREPARED;
+	case VBD_CONN_CALLS_RTR:
+		return VBD_CONN_EV_QP_RTR;
+	case VBD_CONN_CALLS_CONNECT:
+	case VBD_CONN_CALLS_NOTHING:
+		break;
+	}
+	return VBD_CONN_EV_CALL_RETURNED;
+}
+
 void vbd_conn_on_call_done(struct vbd_call *call)
 {
 	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
-	bool moved = conn->calling == VBD_CONN_CALLS_RTR && !call->cancelled && !conn->call_status;
-	bool by_hand = conn->manual.on;
+	enum vbd_conn_calling what = conn->calling;
 
 	conn->calling = VBD_CONN_CALLS_NOTHING;
-	if (moved)
+	if (what == VBD_CONN_CALLS_RTR && !call->cancelled && !conn->call_status)
 		vbd_qp_moved(&conn->qp, IBV_QPS_RTR);
-	if (by_hand)
+	if (what == VBD_CONN_CALLS_RTR && conn->manual.on)
 		vbd_conn_moved(conn);
 	/* The failure of a call that the end has interrupted is no error. */
-	else if (conn->call_status && conn->state != VBD_CONN_DRAINING)
+	else if (conn->state == VBD_CONN_DRAINING)
+		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
+	else if (conn->call_status)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &conn->call_error);
 	else
-		vbd_conn_raise(conn, moved && conn->state != VBD_CONN_DRAINING
-					     ? VBD_CONN_EV_QP_RTR
-					     : VBD_CONN_EV_CALL_RETURNED);
+		vbd_conn_raise(conn, success_of(what));
 }
 
 /* The layer above. */

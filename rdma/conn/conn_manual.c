@@ -154,7 +154,7 @@ static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct v
 
 bool vbd_conn_stepping(const struct vbd_conn *conn)
 {
-	return conn->manual.parking || conn->calling == VBD_CONN_CALLS_RTR;
+	return conn->manual.parking || conn->calling != VBD_CONN_CALLS_NOTHING;
 }
 
 static enum vbd_status check_movable(const struct vbd_conn *conn, struct vbd_error *err)

@@ -76,6 +76,7 @@ struct vbd_manual_remote {
 struct vbd_conn_manual {
 	bool on;
 	struct vbd_manual_local local;
+	bool stay_in_reset; /* when the QP is made */
 	bool has_remote;
 	struct vbd_manual_remote remote;
 	int to, then;		  /* enum ibv_qp_state: of the last step; next state after it */
@@ -118,8 +119,8 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 enum vbd_status vbd_conn_set_qp_state(
 	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_stepping - is a step under way? At its end stepped() of the connection's ops is called,
- * and manual.failure is set if the step failed. */
+/** vbd_conn_stepping - is a step under way, or is the QP not made yet? At its end stepped() of the
+ * connection's ops is called, and manual.failure is set if the step failed. */
 bool vbd_conn_stepping(const struct vbd_conn *conn);
 
 /** vbd_conn_moved - end the step whose move to RTR has returned from its call thread */

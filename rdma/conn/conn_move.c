@@ -17,6 +17,19 @@ static enum vbd_conn_event failed(
 	return VBD_CONN_NO_EVENT;
 }
 
+enum vbd_status vbd_conn_move_open(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_open(conn, err);
+
+	if (!status)
+		vbd_channel_pause(conn->qp.channel);
+	if (!status && !conn->manual.stay_in_reset)
+		status = vbd_conn_qp_attach(conn, err);
+	if (!status && conn->ops->stepped)
+		conn->ops->stepped(conn, conn->ops_arg);
+	return status;
+}
+
 static enum vbd_conn_event attach(struct vbd_conn *conn)
 {
 	struct vbd_error error = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of a manual bring-up: the actions MOVE_QP, PARK and PARKED.
+ * The steps of a manual bring-up: the actions OPEN, MOVE_QP, PARK and PARKED.
  *
  * Control thread. An action returns the event that follows from it, or VBD_CONN_NO_EVENT.
  */
@@ -8,6 +8,10 @@
 #define VBD_RDMA_CONN_CONN_MOVE_H
 
 #include "rdma/conn/conn.h"
+
+/** vbd_conn_move_open - OPEN: create the QP, and move it to INIT with its receives posted unless
+ * manual.stay_in_reset */
+enum vbd_status vbd_conn_move_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_move_finish - process the result of the move to RTR, and move on to manual.then. Sets
  * manual.failure on failure. */

@@ -15,7 +15,7 @@
 /* Packet numbers have 24 bits. */
 #define PSN_MASK 0xffffffU
 
-enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status reserve(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct vbd_device *device;
 	enum vbd_status status;
@@ -29,8 +29,30 @@ enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
 	status = vbd_device_usable(device, err);
 	if (!status)
 		status = vbd_conn_params_check(&conn->params, device, err);
+	return status ? status : vbd_qp_reserve(&conn->qp, device, &conn->params.qp, err);
+}
+
+/* Call thread. */
+static void prepare_work(struct vbd_call *call)
+{
+	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
+
+	conn->call_status = vbd_qp_prepare(&conn->qp, &conn->call_error);
+}
+
+enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = reserve(conn, err);
+
 	if (!status)
-		status = vbd_qp_open(&conn->qp, device, &conn->params.qp, err);
+		vbd_conn_call(conn, VBD_CONN_CALLS_PREPARE, prepare_work);
+	return status;
+}
+
+enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_qp_open(&conn->qp, err);
+
 	if (!status)
 		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu",
 			conn->qp.info.lqpn, (unsigned long long)conn->qp.cq_id);

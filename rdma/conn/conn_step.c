@@ -32,6 +32,14 @@ static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_
 		conn->ended_ns = vbd_clock_mono_ns();
 }
 
+static enum vbd_status prepare(struct vbd_conn *conn, struct vbd_error *err)
+{
+	/* The time for the decision is over, that for the peer's confirmation begins. */
+	if (conn->passive)
+		vbd_conn_set_deadline(conn, conn->timeout_ms);
+	return vbd_conn_qp_prepare(conn, err);
+}
+
 static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_conn_qp_open(conn, err);
@@ -57,6 +65,7 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 	if (status)
 		return status;
 	conn->call_param = vbd_conn_cm_param(conn);
+	conn->cm_asked = true;
 	vbd_conn_note(
 		conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", conn->call_param.qp_num);
 	/* Over iWARP this is the TCP handshake (siw_connect() in siw_cm.c, 6.1). Elsewhere it is a
@@ -131,11 +140,10 @@ static void confirm_iwarp(struct vbd_conn *conn)
 	confirm(conn);
 }
 
-static enum vbd_status prepare_accept(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status bring_up(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
 
-	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (!status)
 		status = make_qp(conn, err);
 	return status ? status : begin_rtr(conn, err);
@@ -149,6 +157,7 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 	if (status)
 		return status;
 	param = vbd_conn_cm_param(conn);
+	conn->cm_asked = true;
 	/* Over iWARP rdma_disconnect waits until the peer has spoken (iw_cm_disconnect() in
 	 * core/iwcm.c, 6.1), which confirm() knows. */
 	conn->cm_connected = !vbd_device_is_iwarp(conn->qp.device);
@@ -251,8 +260,13 @@ static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 
 static void finish(struct vbd_conn *conn)
 {
-	vbd_qp_release(&conn->qp);
-	let_go_of_id(conn);
+	struct rdma_cm_id *cm_id = conn->cm_id;
+
+	vbd_conn_set_deadline(conn, 0);
+	conn->cm_id = NULL;
+	vbd_qp_release(&conn->qp, cm_id);
+	if (cm_id)
+		vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
 }
 
 static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)
@@ -273,10 +287,14 @@ static enum vbd_conn_event perform(
 	switch (action) {
 	case VBD_CONN_DO_RESOLVE_ROUTE:
 		return after(vbd_conn_cm_resolve_route(conn, err));
+	case VBD_CONN_DO_PREPARE:
+		return after(prepare(conn, err));
 	case VBD_CONN_DO_CONNECT:
 		return after(do_connect(conn, err));
-	case VBD_CONN_DO_PREPARE_ACCEPT:
-		return after(prepare_accept(conn, err));
+	case VBD_CONN_DO_OPEN:
+		return after(vbd_conn_move_open(conn, err));
+	case VBD_CONN_DO_BRING_UP:
+		return after(bring_up(conn, err));
 	case VBD_CONN_DO_ACCEPT:
 		return after(do_accept(conn, err));
 	case VBD_CONN_DO_REJECT:

@@ -80,13 +80,14 @@ static void *thread_main(void *arg)
 	struct vbd_call_lane *lane = arg;
 	struct vbd_calls *calls = lane->calls;
 	struct vbd_call *call;
+	char name[16];
 	sigset_t set;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, INTERRUPT);
 	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	(void)pthread_setname_np(pthread_self(),
-		lane == &calls->lanes[VBD_LANE_PEER] ? "verbsd-peer" : "verbsd-memory");
+	(void)snprintf(name, sizeof(name), "verbsd-%s", lanes[lane - calls->lanes].name);
+	(void)pthread_setname_np(pthread_self(), name);
 	(void)pthread_mutex_lock(&calls->lock);
 	while ((call = next_call(lane))) {
 		(void)pthread_mutex_unlock(&calls->lock);

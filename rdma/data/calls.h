@@ -4,8 +4,8 @@
  * these are). Each object has one struct vbd_call as a member and makes one call at a time with it,
  * so that starting a call neither allocates nor fails.
  *
- * There are two lanes, so that calls that wait for another host never delay a registration. A lane
- * whose threads are all busy queues.
+ * There are lanes, so that calls that wait for another host delay neither a registration nor the
+ * end of other connections. A lane whose threads are all busy queues.
  *
  * Control thread, except for `work`. Only vbd_calls_destroy() blocks.
  */
@@ -20,11 +20,13 @@
 #include <stdbool.h>
 
 /* X(SYMBOL, name, threads at most) */
-#define VBD_LANE_MAP(X)                                                           \
-	/* takes as long as the memory is large: registering, deregistering */    \
-	X(VBD_LANE_MEMORY, "memory", 2)                                           \
-	/* takes as long as another host does not answer, which may be minutes */ \
-	X(VBD_LANE_PEER, "peer", 64)
+#define VBD_LANE_MAP(X)                                                                      \
+	/* takes as long as the memory is large: registering, deregistering */               \
+	X(VBD_LANE_MEMORY, "memory", 2)                                                      \
+	/* takes as long as another host does not answer, which may be minutes */            \
+	X(VBD_LANE_PEER, "peer", 64)                                                         \
+	/* destroys what is left of iWARP connections: until the peer speaks, 10 s on siw */ \
+	X(VBD_LANE_END, "end", 16)
 
 enum vbd_lane {
 #define VBD_LANE_ENUM(sym, name, threads) sym,

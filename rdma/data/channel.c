@@ -46,27 +46,28 @@ static size_t recv_bytes(const struct vbd_channel_limits *limits)
 	       (limits->transport == VBD_TRANSPORT_UD ? VBD_GRH_BYTES : 0U);
 }
 
-static enum vbd_status allocate_memory(
-	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
+/* Room for the receives, and after them for the old values of atomics. */
+static size_t receives_bytes(const struct vbd_channel_limits *limits)
+{
+	size_t bytes = own_receives(limits) * recv_bytes(limits);
+
+	return (bytes + VBD_ATOMIC_BYTES - 1) / VBD_ATOMIC_BYTES * VBD_ATOMIC_BYTES;
+}
+
+static bool has_atomics(const struct vbd_channel_limits *limits)
+{
+	return vbd_op_allowed(VBD_OP_FETCH_ADD, limits->transport);
+}
+
+static void plan_memory(struct vbd_channel *channel, struct vbd_pd *pd)
 {
 	const struct vbd_channel_limits *limits = &channel->limits;
-	size_t receives = own_receives(limits) * recv_bytes(limits);
-	bool atomics = vbd_op_allowed(VBD_OP_FETCH_ADD, limits->transport);
-	enum vbd_status status;
 
-	receives = (receives + VBD_ATOMIC_BYTES - 1) / VBD_ATOMIC_BYTES * VBD_ATOMIC_BYTES;
 	channel->mem.size_bytes =
-		receives + (atomics ? (size_t)limits->sq_depth * VBD_ATOMIC_BYTES : 0);
-	status = vbd_mem_allocate(&channel->mem, err);
-	if (status)
-		return status;
+		receives_bytes(limits) +
+		(has_atomics(limits) ? (size_t)limits->sq_depth * VBD_ATOMIC_BYTES : 0);
 	channel->receive_has_range = strcmp(pd->device->transport, "iwarp") == 0;
-	channel->old_values = atomics ? channel->mem.addr + receives : NULL;
-	vbd_pd_ref(pd);
-	status = vbd_mem_register(&channel->mem, pd, err);
-	if (status)
-		vbd_pd_unref(pd);
-	return status;
+	vbd_mem_plan(&channel->mem, pd);
 }
 
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
@@ -92,9 +93,8 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 		free(channel);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
 	}
+	plan_memory(channel, pd);
 	status = allocate_slots(channel, err);
-	if (!status)
-		status = allocate_memory(channel, pd, err);
 	if (!status && limits->service_ops->create)
 		status = limits->service_ops->create(channel, pd, err);
 	if (status) {
@@ -105,6 +105,25 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	return VBD_OK;
 }
 
+enum vbd_status vbd_channel_prepare(struct vbd_channel *channel, struct vbd_error *err)
+{
+	const struct vbd_channel_limits *limits = &channel->limits;
+	enum vbd_status status = vbd_mem_prepare(&channel->mem, err);
+
+	if (!status && has_atomics(limits))
+		channel->old_values = channel->mem.addr + receives_bytes(limits);
+	if (!status && limits->service_ops->prepare)
+		status = limits->service_ops->prepare(channel, err);
+	return status;
+}
+
+void vbd_channel_free_memory(struct vbd_channel *channel)
+{
+	if (channel->limits.service_ops->free_memory)
+		channel->limits.service_ops->free_memory(channel);
+	vbd_mem_unprepare(&channel->mem);
+}
+
 void vbd_channel_destroy(struct vbd_channel *channel)
 {
 	if (!channel)
@@ -112,7 +131,7 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 	vbd_channel_table_release(&channel->worker->channels, channel->index);
 	if (channel->limits.service_ops->destroy)
 		channel->limits.service_ops->destroy(channel);
-	vbd_mem_free(&channel->mem);
+	vbd_mem_deregister(&channel->mem);
 	free(channel->recv_slots);
 	free(channel->send_slots);
 	free(channel->echo_ring);

@@ -69,13 +69,17 @@ struct vbd_send_slot {
 	const uint8_t *old_value;      /* atomic: where the device writes it */
 };
 
-/* The operations of a channel's service; NULL if it has nothing to do. Worker, but for `create`,
- * `destroy` and `renew`. */
+/* The operations of a channel's service; NULL if it has nothing to do. Worker, unless it says
+ * otherwise. */
 struct vbd_service_ops {
-	/* control; allocate the memory. `destroy` follows also if this fails. */
+	/* control; `destroy` follows also if this fails */
 	enum vbd_status (*create)(
 		struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err);
-	/* control */
+	/* call thread; map and register its memory. `free_memory` follows also if this fails. */
+	enum vbd_status (*prepare)(struct vbd_channel *channel, struct vbd_error *err);
+	/* call thread */
+	void (*free_memory)(struct vbd_channel *channel);
+	/* control; its memory is freed */
 	void (*destroy)(struct vbd_channel *channel);
 	/* control; reset to the state after `create`: vbd_channel_renew() */
 	void (*renew)(struct vbd_channel *channel);
@@ -195,17 +199,26 @@ struct vbd_channel {
 };
 
 /**
- * vbd_channel_create - control; memory, slots and an index with the worker, no QP yet
+ * vbd_channel_create - control; slots and an index with the worker, no memory and no QP yet
  *
  * @owner_ops: called with @owner; both outlive the channel
  *
- * The memory is registered with @pd. The worker is the CQ's.
+ * The memory will be registered with @pd. The worker is the CQ's.
  */
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
 	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */
+/** vbd_channel_prepare - call thread; map and register the memory, which takes as long as it is
+ * large. vbd_channel_free_memory() follows also if this fails. */
+enum vbd_status vbd_channel_prepare(
+	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_channel_free_memory - call thread; deregister and unmap the memory: the QP is destroyed.
+ * Harmless if there is none. */
+void vbd_channel_free_memory(struct vbd_channel *channel);
+
+/** vbd_channel_destroy - control; not attached, or drained, its memory freed. NULL is fine. */
 void vbd_channel_destroy(struct vbd_channel *channel);
 
 /** vbd_channel_pause - control; post no sends until it is resumed. Posted receives stay posted. */

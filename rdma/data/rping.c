@@ -45,7 +45,7 @@ static struct layout *layout_of(const struct vbd_rping *rping)
 	return (struct layout *)(void *)rping->mem.addr;
 }
 
-/* Making and freeing: the control thread. */
+/* Making and freeing. */
 
 static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
 {
@@ -60,8 +60,6 @@ enum vbd_status vbd_rping_create(
 {
 	bool client = channel->limits.service == VBD_SERVICE_RPING_CLIENT;
 	struct vbd_rping *rping = calloc(1, sizeof(*rping));
-	struct layout *layout;
-	enum vbd_status status;
 
 	if (!rping)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rping");
@@ -74,21 +72,27 @@ enum vbd_status vbd_rping_create(
 	else if (vbd_device_is_iwarp(pd->device))
 		/* The response to an iWARP read is a write by the peer (RFC 5040). */
 		rping->mem.access = VBD_ACCESS_REMOTE_WRITE;
-	status = vbd_mem_allocate(&rping->mem, err);
-	if (status)
-		return status;
-	vbd_pd_ref(pd);
-	status = vbd_mem_register(&rping->mem, pd, err);
-	if (status) {
-		vbd_pd_unref(pd);
-		return status;
-	}
-	layout = layout_of(rping);
-	if (client) {
+	vbd_mem_plan(&rping->mem, pd);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_rping_prepare(struct vbd_channel *channel, struct vbd_error *err)
+{
+	struct vbd_rping *rping = channel->rping;
+	enum vbd_status status = vbd_mem_prepare(&rping->mem, err);
+	struct layout *layout = layout_of(rping);
+
+	if (!status && rping->client) {
 		layout->said[0] = where(rping, layout->source);
 		layout->said[1] = where(rping, layout->sink);
 	}
-	return VBD_OK;
+	return status;
+}
+
+void vbd_rping_free_memory(struct vbd_channel *channel)
+{
+	if (channel->rping)
+		vbd_mem_unprepare(&channel->rping->mem);
 }
 
 void vbd_rping_destroy(struct vbd_channel *channel)
@@ -98,7 +102,7 @@ void vbd_rping_destroy(struct vbd_channel *channel)
 	if (!rping)
 		return;
 	channel->rping = NULL;
-	vbd_mem_free(&rping->mem);
+	vbd_mem_deregister(&rping->mem);
 	free(rping);
 }
 

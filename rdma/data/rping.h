@@ -30,6 +30,13 @@
 enum vbd_status vbd_rping_create(
 	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_rping_prepare - call thread; map and register its memory */
+enum vbd_status vbd_rping_prepare(
+	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_rping_free_memory - call thread; harmless if there is none */
+void vbd_rping_free_memory(struct vbd_channel *channel);
+
 /** vbd_rping_destroy - control; harmless if there is none */
 void vbd_rping_destroy(struct vbd_channel *channel);
 

@@ -82,6 +82,8 @@ static void sink_received(struct vbd_channel *channel, struct vbd_recv_slot *slo
 
 static const struct vbd_service_ops rping_ops = {
 	.create = vbd_rping_create,
+	.prepare = vbd_rping_prepare,
+	.free_memory = vbd_rping_free_memory,
 	.destroy = vbd_rping_destroy,
 	.renew = vbd_rping_renew,
 	.received = vbd_rping_received,

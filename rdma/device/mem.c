@@ -90,7 +90,7 @@ enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
 		-1, err);
 }
 
-enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err)
+static enum vbd_status reg(struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_error *err)
 {
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE | vbd_mem_access_flags(mem->access);
 	enum vbd_status status;
@@ -103,10 +103,37 @@ enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct 
 		&mem->account, pd->ibv_pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
 	if (status)
 		return status;
-	mem->pd = pd;
 	mem->lkey = mem->mr->lkey;
 	mem->rkey = mem->mr->rkey;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err)
+{
+	enum vbd_status status = reg(mem, pd, err);
+
+	if (!status)
+		mem->pd = pd;
+	return status;
+}
+
+void vbd_mem_plan(struct vbd_mem *mem, struct vbd_pd *pd)
+{
+	vbd_pd_ref(pd);
+	mem->pd = pd;
+}
+
+enum vbd_status vbd_mem_prepare(struct vbd_mem *mem, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_mem_allocate(mem, err);
+
+	return status ? status : reg(mem, mem->pd, err);
+}
+
+void vbd_mem_unprepare(struct vbd_mem *mem)
+{
+	vbd_mem_revoke(mem);
+	vbd_mem_unmap(mem);
 }
 
 void vbd_mem_revoke(struct vbd_mem *mem)

@@ -68,6 +68,17 @@ enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD
 enum vbd_status vbd_mem_register(
 	struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_mem_plan - control; take the reference to @pd for vbd_mem_prepare() on another thread.
+ * vbd_mem_deregister() returns it. */
+void vbd_mem_plan(struct vbd_mem *mem, struct vbd_pd *pd);
+
+/** vbd_mem_prepare - any thread; allocate and register. vbd_mem_unprepare() follows also if this
+ * fails. */
+enum vbd_status vbd_mem_prepare(struct vbd_mem *mem, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_mem_unprepare - any thread; deregister and unmap; harmless if there is nothing */
+void vbd_mem_unprepare(struct vbd_mem *mem);
+
 /**
  * vbd_mem_revoke - no peer and no work request can use the memory any more; any thread
  *

@@ -203,6 +203,16 @@ static void remove_srq_if_idle(struct vbd_srq *srq)
 	vbd_worker_send(srq->worker, &srq->remove_command, VBD_WORKER_REMOVE_SRQ);
 }
 
+void vbd_fabric_qp_gone(struct vbd_fabric *fabric, struct vbd_cq *cq, struct vbd_srq *srq)
+{
+	if (srq) {
+		srq->users--;
+		remove_srq_if_idle(srq);
+	}
+	if (cq && cq->deleted)
+		vbd_fabric_remove_cq_if_idle(fabric, cq);
+}
+
 void vbd_fabric_delete_srq(struct vbd_srq *srq)
 {
 	srq->removing = true;

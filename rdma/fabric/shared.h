@@ -69,6 +69,10 @@ enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd
 /** vbd_fabric_srq - by id; NULL if there is none */
 struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id);
 
+/** vbd_fabric_qp_gone - a QP with a place in @cq, and a user of @srq, is destroyed; either may be
+ * NULL. What a client has deleted meanwhile goes now. */
+void vbd_fabric_qp_gone(struct vbd_fabric *fabric, struct vbd_cq *cq, struct vbd_srq *srq);
+
 /** vbd_fabric_delete_srq - no lookup finds it any more; freed when its worker has released it */
 void vbd_fabric_delete_srq(struct vbd_srq *srq);
 

@@ -15,6 +15,7 @@ struct vbd_cm_tag {
 		VBD_CM_ENDPOINT,
 		VBD_CM_PEER,
 		VBD_CM_GROUP,
+		VBD_CM_REMAINS,
 	} kind;
 };
 

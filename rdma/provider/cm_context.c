@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ struct cm_context {
 	bool gone;
 };
 
+/* Ids are destroyed on call threads too. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cm_context contexts[CONTEXTS_MAX];
 
 static struct cm_context *find(const struct ibv_device *device)
@@ -66,13 +69,11 @@ static void close_if_unused(struct cm_context *context)
 	*context = (struct cm_context){0};
 }
 
-void vbd_cm_context_bound(const struct ibv_context *context)
+static void bound(const struct ibv_context *context)
 {
 	struct cm_context *known;
 	struct stat file;
 
-	if (!context)
-		return;
 	known = find(context->device);
 	if (!known) {
 		known = find(NULL);
@@ -88,14 +89,26 @@ void vbd_cm_context_bound(const struct ibv_context *context)
 	known->ids++;
 }
 
+void vbd_cm_context_bound(const struct ibv_context *context)
+{
+	if (!context)
+		return;
+	(void)pthread_mutex_lock(&lock);
+	bound(context);
+	(void)pthread_mutex_unlock(&lock);
+}
+
 void vbd_cm_context_unbound(const struct ibv_device *device)
 {
-	struct cm_context *context = device ? find(device) : NULL;
+	struct cm_context *context;
 
-	if (!context || context->ids == 0)
-		return;
-	context->ids--;
-	close_if_unused(context);
+	(void)pthread_mutex_lock(&lock);
+	context = device ? find(device) : NULL;
+	if (context && context->ids > 0) {
+		context->ids--;
+		close_if_unused(context);
+	}
+	(void)pthread_mutex_unlock(&lock);
 }
 
 static bool is_there(const struct ibv_device *device)
@@ -113,20 +126,26 @@ static bool is_there(const struct ibv_device *device)
 
 void vbd_cm_context_device_closed(const struct ibv_device *device)
 {
-	struct cm_context *context = find(device);
+	bool gone = !is_there(device);
+	struct cm_context *context;
 
-	if (!context || is_there(device))
-		return;
-	context->gone = true;
-	close_if_unused(context);
+	(void)pthread_mutex_lock(&lock);
+	context = find(device);
+	if (context && gone) {
+		context->gone = true;
+		close_if_unused(context);
+	}
+	(void)pthread_mutex_unlock(&lock);
 }
 
 void vbd_cm_context_count(unsigned int *ret_contexts, unsigned int *ret_used)
 {
 	*ret_contexts = 0;
 	*ret_used = 0;
+	(void)pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(contexts); i++) {
 		*ret_contexts += contexts[i].device != NULL;
 		*ret_used += contexts[i].ids > 0;
 	}
+	(void)pthread_mutex_unlock(&lock);
 }

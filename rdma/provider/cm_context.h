@@ -8,7 +8,7 @@
  * closed here, once our own context and the last id are gone; /dev/null takes their descriptor
  * numbers, which librdmacm closes later. Nothing is sent to these files any more, as no id is left.
  *
- * Part of the provider of librdmacm. Control thread.
+ * Part of the provider of librdmacm. Any thread.
  */
 #ifndef VBD_RDMA_PROVIDER_CM_CONTEXT_H
 #define VBD_RDMA_PROVIDER_CM_CONTEXT_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/qp/qp.h"
 
+#include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker_messages.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/pd.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
+#include "rdma/qp/qp_remains.h"
 
 #include <stdio.h>
 
@@ -87,22 +87,32 @@ void vbd_qp_drain(struct vbd_qp *qp)
 		vbd_qp_force(qp);
 }
 
-static void destroy(struct vbd_qp *qp)
+static struct ibv_qp *take_ibv_qp(struct vbd_qp *qp)
 {
-	if (!qp->ibv_qp)
-		return;
+	struct ibv_qp *ibv_qp = qp->ibv_qp;
+
+	if (!ibv_qp)
+		return NULL;
 	qp->ops->before_destroy(qp);
 	vbd_list_remove(&qp->in_fabric.link);
-	vbd_pv_destroy_qp(qp->account, qp->ibv_qp);
 	qp->ibv_qp = NULL;
+	return ibv_qp;
+}
+
+static void on_destroyed(struct vbd_call *call)
+{
+	struct vbd_qp_remains *remains = VBD_CONTAINER_OF(call, struct vbd_qp_remains, call);
+	struct vbd_channel *channel = remains->qp->channel;
+
+	remains->ibv_qp = NULL;
+	vbd_worker_send(channel->worker, &channel->purge_command, VBD_WORKER_PURGE);
 }
 
 static void on_quiesced(void *owner)
 {
 	struct vbd_qp *qp = owner;
 
-	destroy(qp);
-	vbd_worker_send(qp->channel->worker, &qp->channel->purge_command, VBD_WORKER_PURGE);
+	vbd_qp_remains_destroy_qp(qp->remains, take_ibv_qp(qp), on_destroyed);
 }
 
 static void on_command_back(void *owner)
@@ -166,40 +176,43 @@ void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
 
 /* Release. */
 
-static void free_channel(struct vbd_qp *qp)
+static void leave_channel(struct vbd_qp *qp)
 {
 	struct vbd_channel *channel = qp->channel;
-	struct vbd_cq *cq;
 
 	if (!channel)
 		return;
-	cq = channel->cq;
 	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
 		vbd_op_counters_copy(&qp->ended_ops[op], &channel->ops[op]);
 	if (qp->reader_ops)
 		qp->reader_ops->before_memory_freed(qp->reader);
 	if (qp->srq)
 		vbd_srq_release_held(qp->srq, channel);
-	vbd_channel_destroy(channel);
 	qp->channel = NULL;
-	vbd_cq_release(cq, qp->reserved_cqe);
 }
 
-void vbd_qp_release(struct vbd_qp *qp)
+void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id)
 {
-	struct vbd_pd *pd = qp->pd;
+	struct vbd_qp_remains *remains = qp->remains;
 
-	destroy(qp);
-	free_channel(qp);
+	if (!remains) {
+		vbd_pv_destroy_id(qp->account, cm_id);
+		return;
+	}
+	remains->ibv_qp = take_ibv_qp(qp);
+	remains->cm_id = cm_id;
+	remains->account = *qp->account;
+	*qp->account = (struct vbd_account){0};
+	remains->channel = qp->channel;
+	remains->reserved_cqe = qp->reserved_cqe;
+	remains->pd = qp->pd;
+	remains->srq = qp->srq;
+	leave_channel(qp);
+	qp->remains = NULL;
 	qp->device = NULL;
 	qp->pd = NULL;
-	if (!pd)
-		return;
-	if (qp->srq)
-		qp->srq->users--;
 	qp->srq = NULL;
-	vbd_fabric_release_device(qp->fabric, pd->device);
-	vbd_pd_unref(pd);
+	vbd_qp_remains_free(remains);
 }
 
 const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op)

@@ -86,6 +86,9 @@ struct vbd_qp_info {
 	struct vbd_gid sgid;
 };
 
+struct vbd_qp_remains;
+struct rdma_cm_id;
+
 struct vbd_qp {
 	const struct vbd_qp_ops *ops;
 	struct vbd_fabric *fabric;
@@ -94,7 +97,8 @@ struct vbd_qp {
 	const struct vbd_qp_reader_ops *reader_ops; /* NULL without a reader */
 	void *reader;
 
-	/* From vbd_qp_open() to vbd_qp_release(). */
+	/* From vbd_qp_reserve() to vbd_qp_release(). */
+	struct vbd_qp_remains *remains; /* takes the members below when it is over */
 	struct vbd_device *device;
 	struct vbd_pd *pd;		/* with a reference, also to the device */
 	struct vbd_srq *srq;		/* counted in srq->users; NULL: the channel has receives */
@@ -120,14 +124,22 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 	uint64_t owner_id, const struct vbd_qp_ops *ops);
 
 /**
- * vbd_qp_open - create the QP, in RESET, with its PD, SRQ, CQ entries and channel
+ * vbd_qp_reserve - the first of three steps: PD, SRQ, CQ entries, and a channel without memory
  * @device: usable; the resources that @params name must be of this device
  *
- * Returns not_found, bad_value, pd_mismatch, limit_reached and out_of_range for @params, and the
- * errors of the device. After a failure vbd_qp_release() frees the resources.
+ * Returns not_found, bad_value, pd_mismatch, limit_reached and out_of_range for @params. After a
+ * failure of any step vbd_qp_release() frees the resources.
  */
-enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_device *device,
+enum vbd_status vbd_qp_reserve(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_qp_prepare - the second step, on a call thread: map and register the memory of the channel,
+ * which takes as long as it is large */
+enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_qp_open - the third step: create the QP, in RESET; out_of_range, and the errors of the
+ * device */
+enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_attach - attach the channel, whose receives are posted, to its worker */
 void vbd_qp_attach(struct vbd_qp *qp);
@@ -158,9 +170,15 @@ void vbd_qp_force(struct vbd_qp *qp);
 /** vbd_qp_is_drained - true if the QP was never attached or every command to the worker is back */
 bool vbd_qp_is_drained(const struct vbd_qp *qp);
 
-/** vbd_qp_release - destroy the drained QP, free the channel and release the resources. Harmless
- * when the QP was never opened. */
-void vbd_qp_release(struct vbd_qp *qp);
+/**
+ * vbd_qp_release - the end: the drained QP, its channel and its resources belong to the owner no
+ * more
+ * @cm_id: goes with them; NULL for none
+ *
+ * A call thread destroys what the kernel has (rdma/qp/qp_remains.h). Harmless when nothing was
+ * reserved; then @cm_id, which was never connected, is destroyed at once.
+ */
+void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id);
 
 /** vbd_qp_release_message - post the receive of a deleted message again */
 void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot);

@@ -6,6 +6,7 @@
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
+#include "rdma/qp/qp_remains.h"
 
 #include <stdio.h>
 
@@ -202,7 +203,7 @@ static void on_async(struct vbd_fabric_qp *in_fabric, int type)
 	qp->ops->on_async(qp, type);
 }
 
-static enum vbd_status create_qp(struct vbd_qp *qp, struct vbd_error *err)
+enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 {
 	struct vbd_channel *channel = qp->channel;
 	const struct vbd_channel_limits *limits = &channel->limits;
@@ -234,14 +235,19 @@ static enum vbd_status create_qp(struct vbd_qp *qp, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_device *device,
+enum vbd_status vbd_qp_reserve(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err)
 {
-	enum vbd_status status = ref_resources(qp, device, params, err);
+	enum vbd_status status = vbd_qp_remains_create(qp, device, &qp->remains, err);
 
 	if (!status)
-		status = make_channel(qp, params, err);
+		status = ref_resources(qp, device, params, err);
 	if (!status)
-		status = create_qp(qp, err);
+		status = make_channel(qp, params, err);
 	return status;
+}
+
+enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err)
+{
+	return vbd_channel_prepare(qp->channel, err);
 }

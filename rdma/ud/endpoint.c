@@ -65,7 +65,7 @@ static void drain(struct vbd_endpoint *endpoint)
 static void finish(struct vbd_endpoint *endpoint)
 {
 	endpoint->ops->set_deadline(endpoint, 0, endpoint->ops_arg);
-	vbd_qp_release(&endpoint->qp);
+	vbd_qp_release(&endpoint->qp, NULL);
 }
 
 static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action action)
@@ -307,7 +307,7 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 		status = vbd_endpoint_qp_make(endpoint, device, err);
 	if (status) {
 		stop_listening(endpoint);
-		vbd_qp_release(&endpoint->qp);
+		vbd_qp_release(&endpoint->qp, NULL);
 		vbd_endpoint_destroy(endpoint);
 		return status;
 	}

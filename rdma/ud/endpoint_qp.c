@@ -75,8 +75,12 @@ enum vbd_status vbd_endpoint_qp_make(
 	struct vbd_endpoint *endpoint, struct vbd_device *device, struct vbd_error *err)
 {
 	struct vbd_qp *qp = &endpoint->qp;
-	enum vbd_status status = vbd_qp_open(qp, device, &endpoint->params.qp, err);
+	enum vbd_status status = vbd_qp_reserve(qp, device, &endpoint->params.qp, err);
 
+	if (!status)
+		status = vbd_qp_prepare(qp, err);
+	if (!status)
+		status = vbd_qp_open(qp, err);
 	if (!status)
 		status = to_init(endpoint, err);
 	/* Post before RTR: a datagram without a receive is lost. */

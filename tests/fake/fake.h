@@ -144,6 +144,7 @@ struct fake {
 	bool withhold_flushes;
 	bool receives_optional;
 	bool loopback;
+	unsigned int on_control;
 	bool one_thread; /* the control thread may make calls that may block */
 	bool netroute_set;
 	struct vbd_pv_netroute netroute;
@@ -167,6 +168,10 @@ int fake_enter(const char *call);
  * signal.
  */
 int fake_may_block(const char *call);
+
+/** fake_takes_long - the same for a call that is short enough for the control thread if what it
+ * works on is small; fake_on_control() counts it */
+int fake_takes_long(const char *call);
 
 /** fake_result - VBD_OK for errnum 0, else the error of the real provider */
 enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err);

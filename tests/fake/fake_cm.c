@@ -234,12 +234,20 @@ static void free_id(struct fake_id *id)
 	free(id);
 }
 
+static bool is_iwarp(const struct fake_id *id)
+{
+	return id->device && id->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
+}
+
 void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *ibv)
 {
 	struct fake_id *id = id_of(ibv);
 
 	if (!ibv)
 		return;
+	/* The CM of iWARP waits for the peer's answer (destroy_cm_id() in core/iwcm.c). */
+	if (is_iwarp(id) && (id->asked.connected || id->asked.accepted))
+		(void)fake_may_block("rdma_destroy_id");
 	fake_lock();
 	fake_note("rdma_destroy_id");
 	drop_events_of(id);
@@ -679,10 +687,12 @@ enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_erro
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *ibv, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
-	int errnum;
+	bool answered = id->peer_known || id->state == FAKE_ID_CONNECTED;
+	int errnum = is_iwarp(id) && !answered ? fake_may_block("rdma_disconnect") : 0;
 
 	fake_lock();
-	errnum = fake_enter("rdma_disconnect");
+	if (!errnum)
+		errnum = fake_enter("rdma_disconnect");
 	if (!errnum && !id->peer_known && id->state != FAKE_ID_CONNECTED)
 		errnum = EINVAL;
 	if (!errnum) {

@@ -381,10 +381,18 @@ static void free_qp(struct fake_qp *qp)
 	free(qp);
 }
 
+static bool is_iwarp(const struct fake_qp *qp)
+{
+	return qp->pd->context->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
+}
+
 void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *ibv)
 {
 	if (!ibv)
 		return;
+	/* siw waits until the CM lets go of the QP, which it has at the latest in INIT. */
+	if (is_iwarp(qp_of(ibv)) && ibv->state != IBV_QPS_RESET)
+		(void)fake_may_block("ibv_destroy_qp");
 	fake_lock();
 	fake_note("ibv_destroy_qp");
 	if (qp_of(ibv)->groups)
@@ -473,11 +481,6 @@ static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, in
 	KEEP(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
 	KEEP(IBV_QP_DEST_QPN, dest_qp_num);
 #undef KEEP
-}
-
-static bool is_iwarp(const struct fake_qp *qp)
-{
-	return qp->pd->context->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
 }
 
 const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask)

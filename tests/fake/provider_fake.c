@@ -728,10 +728,11 @@ static int register_memory(
 enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
-	int errnum;
+	int errnum = fake_takes_long("ibv_reg_mr");
 
 	fake_lock();
-	errnum = fake_enter("ibv_reg_mr");
+	if (!errnum)
+		errnum = fake_enter("ibv_reg_mr");
 	if (!errnum)
 		errnum = register_memory(
 			(struct fake_pd *)(void *)ibv, addr, length_bytes, access, ret_mr);

@@ -68,6 +68,9 @@ const char *fake_failed_call(void);
  */
 void fake_block(const char *call);
 
+/** fake_on_control - how often the control thread has registered memory */
+unsigned int fake_on_control(void);
+
 /** fake_one_thread - until fake_reset() this thread may call what may block: it controls nothing */
 void fake_one_thread(void);
 

@@ -5,10 +5,13 @@
 
 
 
+import { createServer } from "node:net";
+
 import { Daemon, equal, finish, resources, resources_are_back, scenario, transfers_work } from "./lib.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
 const PORT = 7471;
+const MUTE_PORT = 7999;
 /* Nobody has it, and the interface takes all packets: no answer and no error ever comes. */
 const SILENT_ADDR = LAB_SIW_ADDR.replace(/\d+$/, "99");
 /* More than the threads of libuv's pool, and fewer than the call threads. */
@@ -75,6 +78,32 @@ await scenario("SIGTERM ends a daemon whose connects over iWARP are blocked", as
 
 	for (let i = 0; i < SILENT; i++)
 		await begin(daemon, LONG_MS);
+	await daemon.stop();
+	await resources_are_back(before);
+});
+
+// siw destroys the queue pair and the id of such a connection only after 10 s, or when the server hangs up.
+await scenario("a server that takes a TCP connection and says nothing stops nothing else", async () => {
+	const before = await resources();
+	const sockets = new Set();
+	const server = createServer((socket) => sockets.add(socket.on("error", () => {})));
+
+	await new Promise((listens) => server.listen(MUTE_PORT, LAB_SIW_ADDR, listens));
+	const daemon = await start();
+	const pending = [];
+
+	for (let i = 0; i < SILENT; i++)
+		pending.push(await begin(daemon, LONG_MS, LAB_SIW_ADDR, MUTE_PORT));
+	const { id } = await begin(daemon, 1000, LAB_SIW_ADDR, MUTE_PORT);
+
+	await daemon.ended_with(id, "timed_out");
+	for (const other of pending.splice(1))
+		await daemon.call("DELETE", `/v1/connections/${other.id}`);
+	await serves_all_else(daemon, pending);
+	for (const socket of sockets)
+		socket.destroy();
+	await daemon.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
+	server.close();
 	await daemon.stop();
 	await resources_are_back(before);
 });

@@ -2,6 +2,7 @@
 #include "tests/unit/rig.h"
 
 #include "base/log.h"
+#include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
@@ -311,6 +312,8 @@ struct rig_conn *rig_manual(
 	}
 	read_messages(rc);
 	vbd_conn_open_manual(rc->conn, how->stay_in_reset);
+	rig_settle(rig);
+	rc->stepped = 0;
 	return rc;
 }
 
@@ -666,9 +669,9 @@ static void end_conn(struct rig *rig, struct rig_conn *rc)
 		rig_settle(rig);
 		if (rc->conn->state == VBD_CONN_DRAINING)
 			rig_deadline(rc);
-		do
-			rig_settle(rig);
-		while (rc->conn->calling);
+		rig_settle(rig);
+		while (rc->conn->calling)
+			rig_deadline(rc);
 	}
 	assert_true(vbd_conn_state_terminal(rc->conn->state));
 	vbd_conn_destroy(rc->conn);
@@ -682,6 +685,16 @@ void rig_free_conns(struct rig *rig)
 	rig->conn_count = 0;
 }
 
+void rig_finish_calls(struct rig *rig)
+{
+	struct pollfd control = {.fd = vbd_fabric_control_fd(rig->fabric), .events = POLLIN};
+
+	while (rig->fabric->calls->under_way) {
+		(void)poll(&control, 1, -1);
+		vbd_fabric_dispatch_control(rig->fabric);
+	}
+}
+
 void rig_stop(struct rig *rig)
 {
 	rig_free_conns(rig);
@@ -689,6 +702,8 @@ void rig_stop(struct rig *rig)
 		vbd_cm_listener_close(&rig->listeners[i].cm);
 	for (unsigned int i = 0; i < rig->mem_count; i++)
 		vbd_mem_free(&rig->mems[i]);
+	if (rig->fabric)
+		rig_finish_calls(rig);
 	vbd_fabric_destroy(rig->fabric);
 	rig->fabric = NULL;
 	rig->threads = false;

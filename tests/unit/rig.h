@@ -92,6 +92,10 @@ void rig_make_iwarp(struct rig *rig);
 /** rig_stop - end all connections, if necessary by force, and destroy everything */
 void rig_stop(struct rig *rig);
 
+/** rig_finish_calls - until no call is under way; what is left of queue pairs is destroyed by calls
+ */
+void rig_finish_calls(struct rig *rig);
+
 /** rig_settle - dispatch events and turn workers until nothing moves */
 void rig_settle(struct rig *rig);
 

@@ -226,8 +226,11 @@ static struct rig_conn *to_silent_host(struct rig *rig)
 /* The interrupt of a blocked call takes effect a little later. */
 static void until_returned(struct rig_conn *rc)
 {
-	while (rc->conn->calling)
+	while (rc->conn->calling) {
 		rig_settle(rc->rig);
+		if (rc->conn->calling)
+			rig_deadline(rc);
+	}
 }
 
 static void test_conn__a_silent_iwarp_host_stops_nothing_else(void **test_state)
@@ -283,6 +286,38 @@ static void test_conn__a_lost_interrupt_is_repeated(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_STOPPING);
 }
 
+/* A server that takes the TCP connection and says nothing: siw destroys neither QP nor id before
+ * its own deadline of 10 s. */
+static void test_conn__a_mute_iwarp_peer_does_not_delay_the_end(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc, *other;
+	struct rdma_cm_id *id;
+
+	rig_make_iwarp(rig);
+	rc = rig_conn_create(rig, NULL);
+	for (int i = 0; i < 2; i++) {
+		assert_true(rig_conn_answer(rc));
+		rig_settle(rig);
+	}
+	id = rc->conn->cm_id;
+	fake_block("ibv_destroy_qp");
+	rig_deadline(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(fake_blocked(), 1);
+	assert_int_equal(fake_live().qps, 1);
+	other = rig_conn_connect(rig, NULL);
+	assert_int_equal(other->conn->state, VBD_CONN_ESTABLISHED);
+	/* The CM still has the id, but nobody wants its events. */
+	fake_cm_event(id, RDMA_CM_EVENT_UNREACHABLE, -110);
+	rig_settle(rig);
+	fake_unblock();
+	rig_settle(rig);
+	assert_int_equal(fake_live().qps, 1);
+	rig_close(other);
+	rig_assert_idle(rig);
+}
+
 static void test_conn__the_cm_may_be_faster_than_the_return_of_connect(void **test_state)
 {
 	struct rig *rig = *test_state;
@@ -319,9 +354,11 @@ static void test_conn__more_silent_hosts_than_threads_are_queued(void **test_sta
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rcs); i++) {
 		rig->queued_calls += i >= VBD_LANE_THREADS_MAX;
 		rcs[i] = to_silent_host(rig);
+		do {
+			rig_settle(rig);
+			vbd_calls_load(rig->fabric->calls, VBD_LANE_PEER, &queued, &running);
+		} while (queued < rig->queued_calls);
 	}
-	vbd_calls_load(rig->fabric->calls, VBD_LANE_PEER, &queued, &running);
-	assert_int_equal(queued, 2);
 	assert_int_equal(running, VBD_LANE_THREADS_MAX);
 	rig->queued_calls = 0;
 	vbd_conn_close(rcs[VBD_ARRAY_LEN(rcs) - 1]->conn, VBD_REASON_LOCAL_CLOSE);
@@ -1208,6 +1245,7 @@ int main(void)
 		TEST(a_silent_iwarp_host_stops_nothing_else),
 		TEST(the_deadline_interrupts_a_blocked_connect),
 		TEST(a_lost_interrupt_is_repeated),
+		TEST(a_mute_iwarp_peer_does_not_delay_the_end),
 		TEST(the_cm_may_be_faster_than_the_return_of_connect),
 		TEST(a_refused_iwarp_connect_ends_it),
 		TEST(more_silent_hosts_than_threads_are_queued),

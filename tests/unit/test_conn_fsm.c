@@ -67,6 +67,9 @@ static void test_conn_fsm__what_changes_nothing_does_nothing(void **test_state)
 				    rule->action == VBD_CONN_DO_NAME_CAUSE ||
 				    rule->action == VBD_CONN_DO_NOTIFY ||
 				    rule->action == VBD_CONN_DO_GO_RTR ||
+				    rule->action == VBD_CONN_DO_CONNECT ||
+				    rule->action == VBD_CONN_DO_BRING_UP ||
+				    rule->action == VBD_CONN_DO_OPEN ||
 				    rule->action == VBD_CONN_DO_ACCEPT ||
 				    rule->action == VBD_CONN_DO_GO_ON ||
 				    rule->action == VBD_CONN_DO_MOVE_QP ||

@@ -2,6 +2,7 @@
 #include "daemon/memory/buffers.h"
 
 #include "base/hugepage.h"
+#include "rdma/data/calls.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
@@ -56,7 +57,7 @@ static void assert_refused(
 
 static void assert_nothing_left(struct svc *svc)
 {
-	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0 && svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->buffers), 0);
 	assert_int_equal(svc->daemon->buffers_bytes, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connections.h"
 
+#include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -448,7 +449,8 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 	fake_memory_fail_nth(0);
 	vbd_registry_for_each (object, svc->daemon->connections)
 		vbd_connection_close(VBD_CONTAINER_OF(object, struct vbd_connection, object));
-	SVC_UNTIL(svc, svc->daemon->connections->open == 0);
+	SVC_UNTIL(svc,
+		svc->daemon->connections->open == 0 && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 	assert_int_equal(fake_live().mrs, 0);
 	assert_int_equal(fake_live().qps, 0);

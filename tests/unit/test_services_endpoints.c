@@ -561,6 +561,7 @@ static void test_services_endpoints__each_call_may_fail(void **state)
 			break;
 		}
 		assert_int_equal(vbd_registry_count(svc->daemon->ud_endpoints), 0);
+		SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 		assert_int_equal(fake_live().qps, 0);
 		assert_int_equal(fake_live().ids, 0);
 	}

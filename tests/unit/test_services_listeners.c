@@ -164,6 +164,33 @@ static void test_services_listeners__manual_waits_for_a_decision(void **state)
 	assert_int_equal(vbd_connection_reject(one, NULL, false, NULL), VBD_E_WRONG_STATE);
 }
 
+/* By structure, not by time: the registrations stand still, and everything else goes on. */
+static void test_services_listeners__accepting_registers_nothing_on_the_control_thread(void **state)
+{
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_connection *accepted[64];
+	struct svc *svc = *state;
+	struct vbd_listener *listener;
+
+	spec.accept = VBD_ACCEPT_AUTO;
+	spec.params.qp.recv_size_bytes = 1 << 20;
+	listener = svc_listen(svc, &spec);
+	fake_block("ibv_reg_mr");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(accepted); i++) {
+		(void)fake_connect_request(listener->cm.cm_id, svc->device);
+		SVC_UNTIL(svc, listener->requests == i + 1);
+		accepted[i] = svc_newest_of(svc, listener);
+		assert_int_equal(accepted[i]->conn->state, VBD_CONN_ACCEPTING);
+		assert_null(accepted[i]->conn->qp.ibv_qp);
+	}
+	assert_int_equal(listener->accepted, VBD_ARRAY_LEN(accepted));
+	fake_unblock();
+	for (size_t i = 0; i < VBD_ARRAY_LEN(accepted); i++)
+		SVC_UNTIL(svc, fake_id_asked(accepted[i]->conn->cm_id).accepted);
+	assert_int_equal(fake_on_control(), 0);
+	assert_int_equal(fake_live().mrs, VBD_ARRAY_LEN(accepted));
+}
+
 static void test_services_listeners__an_answer_has_private_data_of_its_own(void **state)
 {
 	struct vbd_connection_accept how = {.service = -1, .private_data_seen = true};
@@ -412,6 +439,7 @@ int main(void)
 		TEST(they_are_limited_and_named_once),
 		TEST(reject_makes_no_connection),
 		TEST(manual_waits_for_a_decision),
+		TEST(accepting_registers_nothing_on_the_control_thread),
 		TEST(an_answer_has_private_data_of_its_own),
 		TEST(criteria_that_can_not_be_met_are_refused),
 		TEST(an_accept_that_fails_waits_no_more),

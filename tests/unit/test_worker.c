@@ -191,6 +191,7 @@ static void test_worker__a_close_in_the_middle_ends_everything(void **state)
 		close_both(rig, round % 2 ? client : server, round % 2 ? server : client);
 		assert_int_equal(rt->ended, 1);
 	}
+	rig_finish_calls(rig);
 	rig_assert_cqs_idle(rig);
 }
 
