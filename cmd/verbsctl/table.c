@@ -64,8 +64,8 @@
 	"\nWaits until the transfer has ended. An interrupt ends verbsctl, not the transfer:\n" \
 	"`verbsctl transfers cancel ID` does."
 
-const enum vbd_ctl_opt vbd_ctl_common_options[] = {
-	O(SERVER), O(TOKEN_FILE), O(JSON), O(HELP), O(VERSION)};
+const enum vbd_ctl_opt vbd_ctl_common_options[] = {O(SERVER), O(TOKEN_FILE), O(CA), O(CERT), O(KEY),
+	O(INSECURE), O(JSON), O(HELP), O(VERSION)};
 const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options);
 
 const struct vbd_ctl_noun vbd_ctl_nouns[] = {

@@ -115,6 +115,8 @@ need_ref() {
 send() {
 	local daemon=$1 seconds=$2
 	shift 2
+	[[ -z ${VERBSD_CA:-} ]] || set -- --cacert "$VERBSD_CA" "$@"
+	[[ -z ${VERBSD_CERT:-} ]] || set -- --cert "$VERBSD_CERT" --key "${VERBSD_KEY:-$VERBSD_CERT}" "$@"
 	if [[ -n ${token[$daemon]} ]]; then
 		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code} %header{verbsd-server} %header{retry-after}' \
 			-H @<(printf 'Authorization: Bearer %s\n' "${token[$daemon]}") "$@" 2>&1

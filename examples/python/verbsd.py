@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import sys
 import time
 import urllib.parse
@@ -65,6 +66,17 @@ def token_of(variable):
         raise Failure(f"there is no token in {path}: {error}") from error
 
 
+def tls_context():
+    """Returns what HTTPS needs: the CA of VERBSD_CA, and the certificate of VERBSD_CERT and VERBSD_KEY."""
+    try:
+        context = ssl.create_default_context(cafile=os.environ.get("VERBSD_CA") or None)
+        if os.environ.get("VERBSD_CERT"):
+            context.load_cert_chain(os.environ["VERBSD_CERT"], os.environ.get("VERBSD_KEY") or None)
+    except OSError as error:
+        raise Failure(f"VERBSD_CA, VERBSD_CERT and VERBSD_KEY: {error}") from error
+    return context
+
+
 class Daemon:
     """One verbsd. A request without an answer is repeated until the deadline."""
 
@@ -81,8 +93,10 @@ class Daemon:
 
     def connect(self, timeout_s):
         """Opens a connection for one request, so that a failed request leaves no half-read answer to the next one."""
-        kind = http.client.HTTPSConnection if self.parts.scheme == "https" else http.client.HTTPConnection
-        return kind(self.parts.hostname, self.parts.port, timeout=timeout_s)
+        where = (self.parts.hostname, self.parts.port)
+        if self.parts.scheme == "http":
+            return http.client.HTTPConnection(*where, timeout=timeout_s)
+        return http.client.HTTPSConnection(*where, timeout=timeout_s, context=tls_context())
 
     def headers(self, more=None):
         headers = dict(more or {})

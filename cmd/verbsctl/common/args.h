@@ -75,8 +75,13 @@ enum vbd_ctl_kind {
 
 #define VBD_CTL_OPT_MAP(X)                                                                         \
 	X(SERVER, "server", 's', TEXT, "URL", NULL,                                                \
-		"where verbsd listens: http://HOST:PORT or unix:/PATH")                            \
+		"where verbsd listens: https://HOST:PORT, http://HOST:PORT or unix:/PATH")         \
 	X(TOKEN_FILE, "token-file", 0, TEXT, "FILE", NULL, "file whose first line is the token")   \
+	X(CA, "ca", 0, TEXT, "FILE", NULL,                                                         \
+		"CA of the server's certificate (default: the system's)")                          \
+	X(CERT, "cert", 0, TEXT, "FILE", NULL, "certificate that says who you are")                \
+	X(KEY, "key", 0, TEXT, "FILE", NULL, "its key (default: in the file of --cert)")           \
+	X(INSECURE, "insecure", 0, FLAG, NULL, NULL, "send a token to another host in clear")      \
 	X(JSON, "json", 0, FLAG, NULL, NULL, "print the server's JSON")                            \
 	X(HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                              \
 	X(VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")                          \

@@ -18,23 +18,43 @@
 
 #define POLL_MS 200
 
-enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
+/* The value of an option; else of the environment variable; NULL for neither. */
+static const char *option_or(
+	const struct vbd_ctl *ctl, enum vbd_ctl_opt option, const char *variable)
 {
-	const struct vbd_ctl_token_source token = {
-		.file = ctl->args.text[VBD_CTL_OPT_TOKEN_FILE],
-		.variable = "VERBSD_TOKEN",
-		.file_variable = "VERBSD_TOKEN_FILE",
-	};
-	const char *url = ctl->args.text[VBD_CTL_OPT_SERVER];
+	const char *value = ctl->args.text[option];
+
+	if (!value)
+		value = getenv(variable);
+	return value && *value ? value : NULL;
+}
+
+/* Sets up requests to a verbsd with the files that are for all of them, and the token that is
+ * not. */
+static enum vbd_ctl_exit open_at(struct vbd_ctl *ctl, struct vbd_ctl_http *http, const char *url,
+	struct vbd_ctl_credentials credentials)
+{
 	enum vbd_ctl_exit exit_status;
 
-	if (!url)
-		url = getenv("VERBSD_URL");
-	if (!url || !*url)
-		url = DEFAULT_URL;
-	exit_status = vbd_ctl_http_init(&ctl->http, url, &token);
-	ctl->http.json = ctl->json;
+	credentials.ca = option_or(ctl, VBD_CTL_OPT_CA, "VERBSD_CA");
+	credentials.cert = option_or(ctl, VBD_CTL_OPT_CERT, "VERBSD_CERT");
+	credentials.key = option_or(ctl, VBD_CTL_OPT_KEY, "VERBSD_KEY");
+	credentials.insecure = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_INSECURE);
+	exit_status = vbd_ctl_http_init(http, url, &credentials);
+	http->json = ctl->json;
 	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
+{
+	const char *url = option_or(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
+
+	return open_at(ctl, &ctl->http, url ? url : DEFAULT_URL,
+		(struct vbd_ctl_credentials){
+			.token_file = ctl->args.text[VBD_CTL_OPT_TOKEN_FILE],
+			.token_variable = "VERBSD_TOKEN",
+			.token_file_variable = "VERBSD_TOKEN_FILE",
+		});
 }
 
 enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
@@ -130,10 +150,10 @@ static char *page_path(
 enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
 	const char *collection, struct vbd_ctl_answer *ret_answer)
 {
-	const struct vbd_ctl_token_source token = {
-		.file = ctl->args.text[VBD_CTL_OPT_PEER_TOKEN_FILE],
-		.variable = "VERBSD_PEER_TOKEN",
-		.file_variable = "VERBSD_PEER_TOKEN_FILE",
+	const struct vbd_ctl_credentials credentials = {
+		.token_file = ctl->args.text[VBD_CTL_OPT_PEER_TOKEN_FILE],
+		.token_variable = "VERBSD_PEER_TOKEN",
+		.token_file_variable = "VERBSD_PEER_TOKEN_FILE",
 	};
 	const char *hash = strrchr(where, '#');
 	struct vbd_ctl_request request = {.method = "GET"};
@@ -148,8 +168,7 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	request.path = path;
 	url = vbd_ctl_must(strndup(where, (size_t)(hash - where)));
 	if (*url)
-		exit_status = vbd_ctl_http_init(&peer, url, &token);
-	peer.json = ctl->json;
+		exit_status = open_at(ctl, &peer, url, credentials);
 	if (exit_status == VBD_CTL_OK)
 		exit_status = vbd_ctl_http_call(*url ? &peer : &ctl->http, &request, ret_answer);
 	vbd_ctl_http_fini(&peer);

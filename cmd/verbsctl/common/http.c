@@ -4,6 +4,7 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -115,40 +116,105 @@ static enum vbd_ctl_exit read_token(struct vbd_ctl_http *http, const char *path)
 }
 
 static enum vbd_ctl_exit find_token(
-	struct vbd_ctl_http *http, const struct vbd_ctl_token_source *source)
+	struct vbd_ctl_http *http, const struct vbd_ctl_credentials *source)
 {
-	const char *value = getenv(source->variable);
-	const char *file = getenv(source->file_variable);
+	const char *value = getenv(source->token_variable);
+	const char *file = getenv(source->token_file_variable);
 
-	if (source->file)
-		return read_token(http, source->file);
+	if (source->token_file)
+		return read_token(http, source->token_file);
 	if (value && *value)
-		return take_token(http, value, source->variable);
+		return take_token(http, value, source->token_variable);
 	if (file && *file)
 		return read_token(http, file);
 	return VBD_CTL_OK;
 }
 
-enum vbd_ctl_exit vbd_ctl_http_init(
-	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_token_source *token)
+static enum vbd_ctl_exit take_file(char **ret_file, const char *path, const char *what)
 {
-	*http = (struct vbd_ctl_http){
-		.shown = vbd_ctl_format("%s", url), .patience_s = ANSWER_WITHIN_S};
-	http->curl = vbd_ctl_must(curl_easy_init());
+	if (!path)
+		return VBD_CTL_OK;
+	if (access(path, R_OK) < 0)
+		return vbd_ctl_usage("%s file %s: %s", what, path, strerror(errno));
+	*ret_file = vbd_ctl_format("%s", path);
+	return VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit take_files(
+	struct vbd_ctl_http *http, const struct vbd_ctl_credentials *credentials)
+{
+	enum vbd_ctl_exit exit_status = take_file(&http->ca, credentials->ca, "CA");
+
+	if (credentials->key && !credentials->cert)
+		return vbd_ctl_usage("--key needs --cert, which is its certificate");
+	if (exit_status == VBD_CTL_OK)
+		exit_status = take_file(&http->cert, credentials->cert, "certificate");
+	if (exit_status == VBD_CTL_OK)
+		exit_status = take_file(&http->key, credentials->key, "key");
+	return exit_status;
+}
+
+static bool is_loopback(const char *host)
+{
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == 127;
+	return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
+}
+
+/* Does the request stay on this host, or is it encrypted? */
+static bool is_safe(const struct vbd_ctl_http *http)
+{
+	const char *host = strstr(http->base, "://") + 3;
+	char *copy;
+	bool safe;
+
+	if (http->unix_path || strncmp(http->base, "https:", 6) == 0)
+		return true;
+	/* A base always has a port. */
+	copy = vbd_ctl_must(strndup(host, (size_t)(strrchr(host, ':') - host)));
+	safe = is_loopback(copy);
+	free(copy);
+	return safe;
+}
+
+static enum vbd_ctl_exit take_url(struct vbd_ctl_http *http, const char *url)
+{
 	if (strncmp(url, "unix:", 5) == 0) {
 		if (url[5] != '/')
 			return vbd_ctl_usage(
 				"\"%s\" is not an address of verbsd: a socket is unix:/PATH", url);
 		http->unix_path = vbd_ctl_format("%s", url + 5);
 		http->base = vbd_ctl_format("http://localhost");
-	} else {
-		http->base = base_of(url);
-		if (!http->base)
-			return vbd_ctl_usage("\"%s\" is not an address of verbsd: use "
-					     "http://HOST:PORT or unix:/PATH",
-				url);
+		return VBD_CTL_OK;
 	}
-	return find_token(http, token);
+	http->base = base_of(url);
+	if (http->base)
+		return VBD_CTL_OK;
+	return vbd_ctl_usage("\"%s\" is not an address of verbsd: use https://HOST:PORT, "
+			     "http://HOST:PORT or unix:/PATH",
+		url);
+}
+
+enum vbd_ctl_exit vbd_ctl_http_init(
+	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_credentials *credentials)
+{
+	enum vbd_ctl_exit exit_status;
+
+	*http = (struct vbd_ctl_http){
+		.shown = vbd_ctl_format("%s", url), .patience_s = ANSWER_WITHIN_S};
+	http->curl = vbd_ctl_must(curl_easy_init());
+	exit_status = take_url(http, url);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = take_files(http, credentials);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = find_token(http, credentials);
+	if (exit_status == VBD_CTL_OK && http->token && !is_safe(http) && !credentials->insecure)
+		return vbd_ctl_usage("the token would go to %s in clear, for whoever sees the "
+				     "network: use https://, or --insecure if that may be",
+			http->shown);
+	return exit_status;
 }
 
 void vbd_ctl_http_fini(struct vbd_ctl_http *http)
@@ -156,6 +222,9 @@ void vbd_ctl_http_fini(struct vbd_ctl_http *http)
 	if (http->token)
 		explicit_bzero(http->token, strlen(http->token));
 	free(http->token);
+	free(http->ca);
+	free(http->cert);
+	free(http->key);
 	free(http->unix_path);
 	free(http->base);
 	free(http->shown);
@@ -284,6 +353,13 @@ static void set_server(CURL *curl, const struct vbd_ctl_http *http, const char *
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
 	if (http->unix_path)
 		curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, http->unix_path);
+	curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2); /* or later */
+	if (http->ca)
+		curl_easy_setopt(curl, CURLOPT_CAINFO, http->ca);
+	if (http->cert) {
+		curl_easy_setopt(curl, CURLOPT_SSLCERT, http->cert);
+		curl_easy_setopt(curl, CURLOPT_SSLKEY, http->key ? http->key : http->cert);
+	}
 }
 
 static void set_body(CURL *curl, struct exchange *exchange, const char *json)
@@ -340,7 +416,10 @@ static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code
 	else if (code == CURLE_COULDNT_CONNECT && os_errno)
 		*ret_why = vbd_ctl_format("%s", strerror((int)os_errno));
 	else
-		*ret_why = vbd_ctl_format("%s", *text ? text : curl_easy_strerror(code));
+		*ret_why = vbd_ctl_format("%s%s", *text ? text : curl_easy_strerror(code),
+			code == CURLE_PEER_FAILED_VERIFICATION
+				? "; --ca names the file of the CA of its certificate"
+				: "");
 	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
 		return VBD_CTL_UNREACHABLE;
 	return VBD_CTL_LOST;

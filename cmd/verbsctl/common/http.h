@@ -21,15 +21,22 @@ struct vbd_ctl_http {
 	char *base;	 /* "http://127.0.0.1:7480", without a slash at the end */
 	char *unix_path; /* NULL for TCP */
 	char *token;	 /* NULL for none */
+	char *ca;	 /* file of the CA of the server's certificate; NULL: those of the system */
+	char *cert;	 /* file of the client's certificate; NULL for none */
+	char *key;	 /* file of its key; NULL: it is in the file of the certificate */
 	bool json;	 /* print errors as the server's JSON */
 	long patience_s; /* longest wait for an answer, added to the request's wait_s */
 };
 
-/* The sources of a token, in order of preference. */
-struct vbd_ctl_token_source {
-	const char *file;	   /* file named on the command line, or NULL */
-	const char *variable;	   /* environment variable with the token */
-	const char *file_variable; /* environment variable with the name of a file */
+/* How verbsctl proves who it is, and knows the server. */
+struct vbd_ctl_credentials {
+	/* The sources of the token, in order of preference. */
+	const char *token_file;		 /* named on the command line, or NULL */
+	const char *token_variable;	 /* environment variable with the token */
+	const char *token_file_variable; /* environment variable with the name of a file */
+	/* Files for TLS; NULL for none. */
+	const char *ca, *cert, *key;
+	bool insecure; /* a token may be sent in clear to another host */
 };
 
 /*
@@ -77,11 +84,12 @@ struct vbd_ctl_answer {
  * @url: http://HOST[:PORT], https://HOST[:PORT], HOST[:PORT] or unix:/PATH; the default port is
  *       7480
  *
- * Prints the error and returns VBD_CTL_USAGE if the URL is malformed or the token can't be read.
+ * Prints the error and returns VBD_CTL_USAGE if the URL is malformed, a file can't be read, or the
+ * token would go to another host in clear.
  * Call vbd_ctl_http_fini() in any case.
  */
 enum vbd_ctl_exit vbd_ctl_http_init(
-	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_token_source *token);
+	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_credentials *credentials);
 
 /** vbd_ctl_http_fini - free; a zeroed struct is allowed */
 void vbd_ctl_http_fini(struct vbd_ctl_http *http);
