@@ -2,6 +2,7 @@
 #include "daemon/observe/stats_parts.h"
 
 #include "base/attr.h"
+#include "rdma/data/calls.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
@@ -31,6 +32,22 @@ void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_
 
 		vbd_stat_put_of(walk, &row, vbd_cm_event_key(type, key),
 			vbd_counter_get(&fabric->cm_events[type]));
+	}
+}
+
+void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
+{
+	static const struct vbd_stat running_row = VBD_STAT("verbsd_calls_running", GAUGE,
+		"Calls that may block and run on a thread of their own, by lane.", .label = "lane");
+	static const struct vbd_stat queued_row = VBD_STAT("verbsd_calls_queued", GAUGE,
+		"Calls that wait for a thread of their lane.", .label = "lane");
+
+	for (enum vbd_lane lane = 0; lane < VBD_LANE_COUNT; lane++) {
+		unsigned int queued, running;
+
+		vbd_calls_load(fabric->calls, lane, &queued, &running);
+		vbd_stat_put_of(walk, &running_row, vbd_lane_name(lane), running);
+		vbd_stat_put_of(walk, &queued_row, vbd_lane_name(lane), queued);
 	}
 }
 

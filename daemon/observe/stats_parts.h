@@ -4,7 +4,7 @@
  *
  *   stats.c         the order of the table; the daemon and its objects
  *   stats_work.c    connections, operations, transfers, probes
- *   stats_fabric.c  the connection manager, completion queues, devices
+ *   stats_fabric.c  the connection manager, calls that may block, completion queues, devices
  *   stats_kernel.c  the kernel's counters and objects, the process
  *   stats_row.c     rows, and their names in /v1/stats
  *
@@ -41,6 +41,7 @@ void vbd_stats_walk_ops(const struct vbd_daemon *daemon, const struct vbd_stat_w
 void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
+void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_cqs(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_devices(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
 

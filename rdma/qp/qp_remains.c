@@ -31,7 +31,8 @@ enum vbd_status vbd_qp_remains_create(struct vbd_qp *qp, struct vbd_device *devi
 	return VBD_OK;
 }
 
-/* Over iWARP the kernel waits for a peer that has not spoken yet. */
+/* Over iWARP the kernel waits for a peer that has not spoken yet: siw_destroy_qp() in siw_verbs.c,
+ * 6.1. */
 static enum vbd_lane lane_of(const struct vbd_qp_remains *remains)
 {
 	return vbd_device_is_iwarp(remains->device) ? VBD_LANE_END : VBD_LANE_MEMORY;

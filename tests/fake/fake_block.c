@@ -3,6 +3,7 @@
 #include "tests/fake/fake.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,11 +16,23 @@ static pthread_t g_control;
 static const char *g_call; /* NULL: none */
 static unsigned int g_blocked;
 static unsigned int g_ignored; /* interrupts */
-static int g_gate = -1;	       /* a read takes one of the releases, or sleeps */
+static int g_gate;	       /* a read takes one of the releases, or sleeps */
 
 __attribute__((constructor)) static void remember_control(void)
 {
 	g_control = pthread_self();
+	g_gate = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+}
+
+/* A call that was interrupted as it was released has left its release. */
+static void forget_releases(void)
+{
+	struct pollfd gate = {.fd = g_gate, .events = POLLIN};
+	uint64_t one;
+
+	while (g_blocked == 0 && poll(&gate, 1, 0) == 1 &&
+		read(g_gate, &one, sizeof(one)) == sizeof(one))
+		;
 }
 
 static bool ignore_interrupt(void)
@@ -105,10 +118,7 @@ void fake_one_thread(void)
 void fake_block(const char *call)
 {
 	fake_lock();
-	/* A new one, since a release of the old one may not have been taken. */
-	if (g_gate >= 0)
-		(void)close(g_gate);
-	g_gate = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	forget_releases();
 	g_call = call;
 	fake_unlock();
 }

@@ -54,6 +54,7 @@ await scenario("eight connects over iWARP to a silent host stop nothing else", a
 
 	while (pending.length < SILENT)
 		pending.push(await begin(daemon, LONG_MS));
+	equal((await daemon.get("/v1/stats")).calls_running_peer, SILENT, "calls_running_peer");
 	await serves_all_else(daemon, pending);
 	for (const { id } of pending)
 		await daemon.call("DELETE", `/v1/connections/${id}`);
