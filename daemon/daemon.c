@@ -127,8 +127,10 @@ static void on_stop_timeout(void *arg)
 	struct vbd_daemon *daemon = arg;
 
 	vbd_log(VBD_LOG_ERROR, NULL,
-		"%u connections, %u endpoints and %u transfers did not end in %llu ms",
+		"%u connections, %u endpoints, %u transfers and %u calls of the kernel did not end "
+		"in %llu ms",
 		daemon->connections->open, daemon->ud_endpoints->open, daemon->transfers->open,
+		daemon->fabric->calls->under_way,
 		(unsigned long long)daemon->config->shutdown_timeout_ms);
 	has_stopped(daemon);
 }
