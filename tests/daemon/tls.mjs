@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// docs/tls.md as a new user follows it: its commands make the certificates, its configuration starts two daemons, and
+// curl, verbsctl and the examples reach them.
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import test from "node:test";
+import { promisify } from "node:util";
+
+import { scratch_folder } from "../scratch.mjs";
+import { VERBSD, daemon_of, until } from "./lib.mjs";
+
+const LIMIT = { timeout: 100000 };
+const guide = readFileSync(new URL("../../docs/tls.md", import.meta.url), "utf8");
+const examples = new URL("../../examples/", import.meta.url).pathname;
+const PATH = `${dirname(process.env.VBD_CTL)}:${process.env.PATH}`;
+
+// Returns the blocks of a language in the guide, for this host.
+function blocks(language) {
+	const fence = new RegExp("```" + language + "\n(.*?)```", "gs");
+	const here = guide.replaceAll("a.example", "localhost").replaceAll("192.0.2.10", "127.0.0.1");
+
+	return [...here.matchAll(fence)].map(([, text]) => text);
+}
+
+const [makeCa, makeServer, makeClient, makeTokens, useClients] = blocks("sh");
+const [configuration] = blocks("yaml");
+const run = promisify(execFile);
+const shell = (cwd, text, env) => run("bash", ["-euc", text], { cwd, env: { PATH, PYTHONDONTWRITEBYTECODE: "1", ...env } });
+
+async function prepare() {
+	const folder = scratch_folder("guide");
+
+	for (const text of [makeCa, makeServer, makeClient, makeTokens]) await shell(folder, text);
+	return folder;
+}
+
+function configure(folder, listen = "https://127.0.0.1:0") {
+	const path = join(folder, "verbsd.yaml");
+
+	writeFileSync(path, configuration.replace(/^listen: .*$/m, `listen: ["${listen}"]`)
+		.replace(/: (\S+\.(pem|key|token))$/gm, (_, name) => `: ${join(folder, name)}`));
+	return path;
+}
+
+async function serve(t, folder) {
+	const daemon = daemon_of(t, { args: ["--config", configure(folder), "--listen", "https://127.0.0.1:0"] });
+	const [, port] = await until(() => {
+		if (daemon.process.exitCode !== null) throw new Error(daemon.log);
+		return /serves HTTPS on 127.0.0.1, port (\d+)/.exec(daemon.log);
+	});
+	return { daemon, url: `https://localhost:${port}`, port };
+}
+
+const environment = (folder, url) => ({ VERBSD_URL: url, VERBSD_CA: join(folder, "ca.pem"), VERBSD_CERT: join(folder, "alice.pem"),
+	VERBSD_KEY: join(folder, "alice.key"), VERBSD_TOKEN_FILE: join(folder, "control.token") });
+
+test("guide: two daemons are reached by curl, verbsctl and the examples, with certificates of both sides", LIMIT, async (t) => {
+	const here = await prepare();
+	const there = await prepare();
+	// The hosts have a CA in common.
+	for (const name of ["ca.pem", "ca.key"]) copyFileSync(join(here, name), join(there, name));
+	await shell(there, makeServer);
+	const daemons = [await serve(t, here), await serve(t, there)];
+
+	const { stdout } = await shell(here, useClients.replaceAll(":7480", `:${daemons[0].port}`));
+	assert.match(stdout, /^\{"total":\d+,.*"items":\[/);
+	for (const { url } of daemons) {
+		const env = environment(here, url);
+		if (url === daemons[1].url) env.VERBSD_TOKEN_FILE = join(there, "control.token");
+		assert.match((await shell(here, "verbsctl stats --json", env)).stdout, /^\{/);
+		for (const example of ["bash/wait-for-event", "python/wait_for_event.py"])
+			assert.match((await shell(here, `${examples}${example} --quiet --after 0 --timeout 30 --type daemon_started`, env)).stdout, /"type": ?"/);
+	}
+	for (const { daemon } of daemons) assert.equal(await daemon.stop(), 0, daemon.log);
+});
+
+test("guide: without the certificate, by HTTP or with another host's CA nobody gets in", LIMIT, async (t) => {
+	const folder = await prepare();
+	const { daemon, url, port } = await serve(t, folder);
+	const env = environment(folder, url);
+	const refused = async (says, variables) => {
+		const failed = await shell(folder, "verbsctl devices", { ...env, ...variables }).catch((error) => error);
+		assert.match(failed.stderr ?? "", says);
+	};
+
+	await refused(/certificate required/, { VERBSD_CERT: "", VERBSD_KEY: "" });
+	await refused(/malformed_request: .*serves HTTPS/, { VERBSD_URL: `http://localhost:${port}` });
+	await refused(/--ca names the file/, { VERBSD_CA: "" });
+	await refused(/unauthorized/, { VERBSD_TOKEN_FILE: "" });
+	const events = JSON.parse((await shell(folder, "verbsctl events --json", env)).stdout);
+	assert.ok(events.items.some(({ type, detail }) => type === "request_refused" && /certificate is refused: there is none/.test(detail)),
+		JSON.stringify(events));
+	assert.equal(await daemon.stop(), 0, daemon.log);
+});
+
+function check(...args) {
+	try {
+		return { status: 0, text: execFileSync(VERBSD, [...args, "--check-config"], { encoding: "utf8", stdio: "pipe" }) };
+	} catch (error) {
+		return { status: error.status, text: error.stdout + error.stderr };
+	}
+}
+
+test("guide: --check-config reads the files, and warns of an address that no interface has", LIMIT, async () => {
+	const folder = await prepare();
+	const good = check("--config", configure(folder, "192.0.2.7:7480")); // RFC 5737
+
+	assert.equal(good.status, 0);
+	assert.match(good.text, /warning: listen: no interface has the address of 192\.0\.2\.7:7480 now\n.*is fine/);
+	copyFileSync(join(folder, "alice.key"), join(folder, "server.key"));
+	const bad = check("--config", configure(folder));
+	assert.equal(bad.status, 1);
+	assert.match(bad.text, /verbsd: tls\.key: .*server\.key: .*match/);
+	const open = check("--listen", "192.0.2.7:7480", "--control-token-file", join(folder, "control.token"));
+	assert.equal(open.status, 2);
+	assert.match(open.text, /served by TLS and needs tls\.certificate and tls\.key/);
+	assert.equal(check("--insecure", "--listen", "192.0.2.7:7480", "--control-token-file", join(folder, "control.token")).status, 0);
+});
