@@ -7,8 +7,9 @@
  * Two implementations, chosen at link time: provider_*.c (the libraries) and
  * tests/fake/provider_fake.c (scripted: queued events and completions, fail the n-th call).
  *
- * Thread: the control thread, except where a function has "worker". Blocks: only for the time of
- * the system call; functions that may take milliseconds say so.
+ * Thread: the control thread, except where a function has "worker" or "call thread". Blocks: only
+ * for the time of the system call; functions that may take longer say so, and docs/blocking.md has
+ * all of them with the reason.
  *
  * Functions that make or destroy an object of a counted type (account.h) count it in the owner's
  * @account, which is NULL for the id of a connection request until an owner adopts the id.
@@ -142,10 +143,14 @@ unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int 
 enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp,
 	struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_modify_qp - to RTR over RoCE: call thread, blocks for up to a second while the kernel
+ * resolves the neighbour */
 enum vbd_status vbd_pv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *ret_attr, int mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_destroy_qp - call thread, unless the QP is in RESET; over iWARP blocks until the CM lets
+ * go of the QP, 10 s on siw. NULL is fine. */
 void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp);
 
 /** vbd_pv_post_send - worker (or control before the QP is handed over); one work request */
@@ -237,7 +242,8 @@ enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_
 enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
 	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_destroy_id - NULL is fine; no event of the id comes after the call */
+/** vbd_pv_destroy_id - NULL is fine; no event of the id comes after the call. Call thread if it was
+ * connected or accepted: over iWARP blocks until the peer has spoken, 10 s on siw. */
 void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id);
 void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context);
 
@@ -263,6 +269,8 @@ enum vbd_status vbd_pv_set_v6_only(
 /** vbd_pv_init_qp_attr - the CM's attributes for the move to @attr->qp_state */
 enum vbd_status vbd_pv_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_connect - over iWARP call thread, blocks until the host has answered, for minutes; a
+ * signal whose handler is installed without SA_RESTART interrupts it: EINTR */
 enum vbd_status vbd_pv_connect(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_accept(
@@ -279,6 +287,8 @@ enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err) V
 /** vbd_pv_notify_established - data came before ESTABLISHED: rdma_notify(3) with COMM_EST */
 enum vbd_status vbd_pv_notify_established(
 	struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_disconnect - over iWARP only after ESTABLISHED: before, it blocks as vbd_pv_destroy_id()
+ * does */
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_pv_join_multicast - MULTICAST_JOIN or MULTICAST_ERROR follows; @send_only: join as a sender
