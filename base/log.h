@@ -59,11 +59,7 @@ bool vbd_log_level_parse(const char *name, enum vbd_log_level *ret_level);
  */
 void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...) VBD_PRINTF(3, 4);
 
-/**
- * vbd_log_start - let a thread write the log; see vbd_log_queue_start()
- *
- * Only the main thread starts and stops the log.
- */
+/** vbd_log_start - let a thread write the log; see vbd_log_queue_start() */
 enum vbd_status vbd_log_start(struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_log_stop - write the lines that wait, and end the thread; see vbd_log_queue_stop() */

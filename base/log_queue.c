@@ -282,18 +282,21 @@ static struct timespec time_after(unsigned int timeout_ms)
 void vbd_log_queue_stop(struct vbd_log_queue *queue, unsigned int timeout_ms)
 {
 	struct timespec until = time_after(timeout_ms);
+	bool ran;
 	int rc = 0;
 
-	if (!queue->running)
-		return;
 	(void)pthread_mutex_lock(&queue->lock);
 	queue->stopping = true;
-	(void)pthread_cond_broadcast(&queue->changed);
-	while (!queue->ended && rc != ETIMEDOUT)
+	if (queue->running)
+		(void)pthread_cond_broadcast(&queue->changed);
+	while (queue->running && !queue->ended && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&queue->changed, &queue->lock, &until);
+	ran = queue->running; /* false for the second of two threads that stop the log */
+	queue->lost |= ran && !queue->ended;
 	queue->running = false;
-	queue->lost = !queue->ended;
 	(void)pthread_mutex_unlock(&queue->lock);
+	if (!ran)
+		return;
 	if (queue->lost)
 		(void)pthread_detach(queue->thread); /* the end of the process ends it */
 	else

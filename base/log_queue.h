@@ -8,7 +8,7 @@
  *
  * Descriptors stay blocking: O_NONBLOCK would belong to the open file, which other processes share.
  *
- * Any thread may put lines and look at the state; one thread starts and stops a queue.
+ * Any thread, but one thread starts a queue.
  */
 #ifndef VBD_BASE_LOG_QUEUE_H
 #define VBD_BASE_LOG_QUEUE_H

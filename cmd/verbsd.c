@@ -5,7 +5,9 @@
  */
 #include "api/api.h"
 #include "api/http/tls.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "cmd/verbsd_signals.h"
 #include "cmd/verbsd_sockets.h"
 #include "daemon/config/config.h"
 #include "daemon/daemon.h"
@@ -23,6 +25,9 @@
 /* Time that clients have to receive their last answers. */
 #define API_GRACE_MS 1000
 
+/* Time after shutdown_timeout_ms for the control thread to say what did not end. */
+#define SAY_MS 500
+
 struct options {
 	const char *config_path;
 	bool check;
@@ -33,9 +38,10 @@ struct program {
 	struct vbd_config config;
 	struct vbd_daemon *daemon;
 	struct vbd_api *api;
+	struct vbd_sockets sockets;
 	struct vbd_timer *watchdog;
 	uint64_t watchdog_ms;
-	bool stopping;
+	uint64_t deadline_ns; /* of the stop */
 	bool failed;
 };
 
@@ -189,30 +195,32 @@ static void on_api_stopped(void *arg)
 	vbd_loop_stop(program->daemon->loop);
 }
 
+/* The kernel releases the resources of the process. */
+static _Noreturn void leave_at_once(int status)
+{
+	vbd_log_stop(VBD_LOG_GRACE_MS);
+	_exit(status);
+}
+
 static void on_daemon_stopped(void *arg)
 {
 	struct program *program = arg;
+	uint64_t now_ns = vbd_clock_mono_ns();
+	uint64_t left_ms = 0;
 
 	program->failed |= !vbd_daemon_is_drained(program->daemon);
-	vbd_api_stop(program->api, API_GRACE_MS, on_api_stopped, program);
-}
-
-/* The kernel releases the resources of the process. */
-static _Noreturn void leave_at_once(void)
-{
-	vbd_log_stop(VBD_LOG_GRACE_MS);
-	_exit(EXIT_FAILURE);
+	if (program->deadline_ns > now_ns)
+		left_ms = (program->deadline_ns - now_ns) / VBD_NS_PER_MS;
+	vbd_api_stop(program->api, left_ms < API_GRACE_MS ? left_ms : API_GRACE_MS, on_api_stopped,
+		program);
 }
 
 static void on_signal(int signum, void *arg)
 {
 	struct program *program = arg;
 
-	if (program->stopping) {
-		vbd_log(VBD_LOG_WARNING, NULL, "second signal (%d): stopping at once", signum);
-		leave_at_once();
-	}
-	program->stopping = true;
+	program->deadline_ns =
+		vbd_clock_mono_ns() + program->config.shutdown_timeout_ms * VBD_NS_PER_MS;
 	vbd_log(VBD_LOG_NOTICE, NULL, "signal %d: stopping; a second one stops at once", signum);
 	vbd_sdnotify_stopping();
 	vbd_daemon_stop(program->daemon, on_daemon_stopped, program);
@@ -242,14 +250,15 @@ static enum vbd_status start_watchdog(struct program *program, struct vbd_error 
 
 static enum vbd_status start_api(struct program *program, struct vbd_error *err)
 {
-	struct vbd_sockets sockets;
-	enum vbd_status status = vbd_sockets_open(&program->config, &sockets, err);
+	struct vbd_sockets *sockets = &program->sockets;
+	enum vbd_status status = vbd_sockets_open(&program->config, sockets, err);
 
 	if (status != VBD_OK)
 		return status;
-	status = vbd_api_create(program->daemon, sockets.items, sockets.count, &program->api, err);
+	status =
+		vbd_api_create(program->daemon, sockets->items, sockets->count, &program->api, err);
 	if (status != VBD_OK)
-		vbd_sockets_close(&sockets);
+		vbd_sockets_close(sockets);
 	return status;
 }
 
@@ -261,10 +270,8 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 	if (!status)
 		status = start_api(program, err);
 	if (!status)
-		status =
-			vbd_loop_on_signal(program->daemon->loop, SIGTERM, on_signal, program, err);
-	if (!status)
-		status = vbd_loop_on_signal(program->daemon->loop, SIGINT, on_signal, program, err);
+		status = vbd_signals_watch(program->daemon->loop,
+			program->config.shutdown_timeout_ms + SAY_MS, on_signal, program, err);
 	if (!status)
 		status = start_watchdog(program, err);
 	return status;
@@ -296,6 +303,8 @@ static bool run(struct program *program)
 	enum vbd_status status = vbd_log_start(&error);
 
 	if (!status)
+		status = vbd_signals_start(&error);
+	if (!status)
 		status = start(program, &error);
 	if (status) {
 		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
@@ -306,23 +315,28 @@ static bool run(struct program *program)
 	return true;
 }
 
+/* A name that is being resolved can't be cancelled, and nobody waits for it. */
+static bool may_destroy(const struct vbd_daemon *daemon)
+{
+	return vbd_daemon_is_drained(daemon) && !vbd_loop_has_work(daemon->loop);
+}
+
 /* Returns true after a clean end. */
 static bool serve(struct program *program)
 {
 	vbd_log_setup(program->config.log_level, program->config.log_format);
 	program->failed |= !run(program);
-	if (program->daemon && !vbd_daemon_is_drained(program->daemon))
-		leave_at_once();
+	vbd_signals_unwatch();
+	if (program->daemon && !may_destroy(program->daemon)) {
+		vbd_sockets_remove(&program->sockets);
+		leave_at_once(program->failed ? EXIT_FAILURE : EXIT_SUCCESS);
+	}
 	vbd_api_destroy(program->api);
 	vbd_timer_destroy(program->watchdog);
-	if (program->config.unix_socket[0] && program->api)
-		(void)unlink(program->config.unix_socket);
+	vbd_sockets_remove(&program->sockets);
 	vbd_daemon_destroy(program->daemon);
+	vbd_signals_ignore();
 	vbd_log_stop(VBD_LOG_GRACE_MS);
-	/* All resources are released: another signal must not turn a clean exit into a killed
-	 * process. */
-	(void)signal(SIGTERM, SIG_IGN);
-	(void)signal(SIGINT, SIG_IGN);
 	return !program->failed;
 }
 

@@ -8,8 +8,10 @@
 
 #include <assert.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static_assert(VBD_LISTEN_MAX < VBD_SERVER_SOCKETS_MAX, "a unix socket has room too");
@@ -51,6 +53,18 @@ static enum vbd_status add_inherited(
 	return status;
 }
 
+static void add_inherited_unix(struct vbd_sockets *sockets, int fd)
+{
+	struct sockaddr_un addr = {0};
+	socklen_t addr_bytes = sizeof(addr);
+
+	(void)getsockname(fd, (struct sockaddr *)&addr, &addr_bytes);
+	/* unix(7): the first byte of a name without a file is 0. */
+	vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s%.*s", addr.sun_path[0] ? "" : "@",
+		(int)sizeof(addr.sun_path) - 1, addr.sun_path + !addr.sun_path[0]);
+	add(sockets, fd, true, false);
+}
+
 static enum vbd_status open_tcp(const struct vbd_config *config,
 	const struct vbd_config_listen *listen, struct vbd_sockets *sockets, struct vbd_error *err)
 {
@@ -79,6 +93,7 @@ static enum vbd_status open_unix(
 	if (status != VBD_OK)
 		return status;
 	add(sockets, fd, true, false);
+	(void)snprintf(sockets->own_path, sizeof(sockets->own_path), "%s", config->unix_socket);
 	vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s", config->unix_socket);
 	return VBD_OK;
 }
@@ -124,7 +139,7 @@ enum vbd_status vbd_sockets_open(
 	for (size_t i = 0; i < inherited.tcp_count && status == VBD_OK; i++)
 		status = add_inherited(config, &sockets, inherited.tcp_fds[i], err);
 	if (status == VBD_OK && inherited.unix_fd >= 0)
-		add(&sockets, inherited.unix_fd, true, false);
+		add_inherited_unix(&sockets, inherited.unix_fd);
 	if (status == VBD_OK)
 		status = open_configured(
 			config, inherited.tcp_count == 0, inherited.unix_fd < 0, &sockets, err);
@@ -141,4 +156,12 @@ void vbd_sockets_close(struct vbd_sockets *sockets)
 	for (size_t i = 0; i < sockets->count; i++)
 		(void)close(sockets->items[i].fd);
 	sockets->count = 0;
+	vbd_sockets_remove(sockets);
+}
+
+void vbd_sockets_remove(struct vbd_sockets *sockets)
+{
+	if (sockets->own_path[0])
+		(void)unlink(sockets->own_path);
+	sockets->own_path[0] = '\0';
 }

@@ -17,6 +17,7 @@
 struct vbd_sockets {
 	struct vbd_server_socket items[VBD_SERVER_SOCKETS_MAX];
 	size_t count;
+	char own_path[108]; /* of a unix socket that vbd_sockets_open() made; "" for none */
 };
 
 /**
@@ -29,8 +30,12 @@ struct vbd_sockets {
 enum vbd_status vbd_sockets_open(const struct vbd_config *config, struct vbd_sockets *ret_sockets,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_sockets_close - close all of them */
+/** vbd_sockets_close - close all of them, and remove the file of the unix socket if it is our own
+ */
 void vbd_sockets_close(struct vbd_sockets *sockets);
+
+/** vbd_sockets_remove - remove the file of the unix socket, unless systemd passed that socket */
+void vbd_sockets_remove(struct vbd_sockets *sockets);
 
 /** vbd_sockets_absent - an address of `listen` that no interface has now, as text; NULL if there is
  * none behind the first @ret_next ones, else @ret_next is behind it */

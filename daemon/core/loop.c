@@ -231,6 +231,11 @@ void vbd_loop_destroy(struct vbd_loop *loop)
 	free(loop);
 }
 
+bool vbd_loop_has_work(const struct vbd_loop *loop)
+{
+	return loop->pool_jobs > 0;
+}
+
 void vbd_loop_run(struct vbd_loop *loop)
 {
 	(void)uv_run(&loop->uv, UV_RUN_DEFAULT);

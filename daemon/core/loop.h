@@ -37,6 +37,9 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
  */
 void vbd_loop_destroy(struct vbd_loop *loop);
 
+/** vbd_loop_has_work - whether the thread pool has not finished work or a resolution */
+bool vbd_loop_has_work(const struct vbd_loop *loop);
+
 /** vbd_loop_run - run turns until vbd_loop_stop() */
 void vbd_loop_run(struct vbd_loop *loop);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Starts verbsd on a unix socket, and speaks HTTP to it.
-import { spawn } from "node:child_process";
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
 
@@ -22,10 +24,9 @@ export async function until(look) {
 }
 
 export class Daemon {
-	// stderr is a descriptor, or "pipe": then .log grows.
-	constructor({ stderr = "pipe", args = [], env = {}, command = [] } = {}) {
-		this.folder = scratch_folder("daemon");
-		this.socket = join(this.folder, "verbsd.sock");
+	// stderr is a descriptor, or "pipe": then .log grows. The command starts with a program that runs the rest.
+	constructor({ stderr = "pipe", args = [], env = {}, command = [], socket } = {}) {
+		this.socket = socket ?? join(scratch_folder("daemon"), "verbsd.sock");
 		const [program, ...before] = [...command, VERBSD];
 		this.process = spawn(program, [...before, "--listen", "", "--unix-socket", this.socket, ...args], {
 			env: { ...process.env, ...env },
@@ -78,4 +79,54 @@ export function daemon_of(t, options) {
 
 	t.after(() => daemon.process.kill("SIGKILL"));
 	return daemon;
+}
+
+// A pipe between the daemon and a reader of its log.
+export class Pipe {
+	constructor(t) {
+		this.path = join(scratch_folder("log"), "pipe");
+		execFileSync("mkfifo", [this.path]);
+		this.open();
+		this.writer = openSync(this.path, constants.O_WRONLY);
+		t.after(() => closeSync(this.writer));
+	}
+
+	open() {
+		this.reader = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+	}
+
+	close() {
+		closeSync(this.reader);
+	}
+
+	fill() {
+		const filler = openSync(this.path, constants.O_WRONLY | constants.O_NONBLOCK);
+
+		try {
+			for (;;) writeSync(filler, "x".repeat(4096));
+		} catch (error) {
+			assert.equal(error.code, "EAGAIN");
+		}
+		closeSync(filler);
+	}
+
+	// Returns what can be read now; "" for nothing.
+	read() {
+		const bytes = Buffer.alloc(65536);
+
+		try {
+			return bytes.toString("utf8", 0, readSync(this.reader, bytes));
+		} catch (error) {
+			assert.equal(error.code, "EAGAIN");
+			return "";
+		}
+	}
+}
+
+// A pipe that takes no more bytes.
+export function full_pipe(t) {
+	const pipe = new Pipe(t);
+
+	pipe.fill();
+	return pipe;
 }

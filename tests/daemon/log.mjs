@@ -2,57 +2,12 @@
 //
 // The daemon goes on, whatever becomes of its log.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, openSync } from "node:fs";
 import test from "node:test";
 
-import { scratch_folder } from "../scratch.mjs";
-import { daemon_of, until } from "./lib.mjs";
+import { Pipe, daemon_of, full_pipe, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 60000 };
-
-// A pipe between the daemon and a reader of its log.
-class Pipe {
-	constructor(t) {
-		this.path = join(scratch_folder("log"), "pipe");
-		execFileSync("mkfifo", [this.path]);
-		this.open();
-		this.writer = openSync(this.path, constants.O_WRONLY);
-		t.after(() => closeSync(this.writer));
-	}
-
-	open() {
-		this.reader = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
-	}
-
-	close() {
-		closeSync(this.reader);
-	}
-
-	fill() {
-		const filler = openSync(this.path, constants.O_WRONLY | constants.O_NONBLOCK);
-
-		try {
-			for (;;) writeSync(filler, "x".repeat(4096));
-		} catch (error) {
-			assert.equal(error.code, "EAGAIN");
-		}
-		closeSync(filler);
-	}
-
-	// Returns what can be read now; "" for nothing.
-	read() {
-		const bytes = Buffer.alloc(65536);
-
-		try {
-			return bytes.toString("utf8", 0, readSync(this.reader, bytes));
-		} catch (error) {
-			assert.equal(error.code, "EAGAIN");
-			return "";
-		}
-	}
-}
 
 async function dropped_of(daemon) {
 	const count = (await daemon.get("/v1/stats")).json.log_lines_dropped;
@@ -63,9 +18,7 @@ async function dropped_of(daemon) {
 }
 
 test("a log that nobody reads stops neither the daemon nor its end", LIMIT, async (t) => {
-	const pipe = new Pipe(t);
-
-	pipe.fill();
+	const pipe = full_pipe(t);
 	const daemon = await daemon_of(t, { stderr: pipe.writer }).up();
 	assert.equal((await daemon.get("/v1")).status, 200);
 	assert.equal(await daemon.stop(), 0);
@@ -73,10 +26,9 @@ test("a log that nobody reads stops neither the daemon nor its end", LIMIT, asyn
 });
 
 test("what is logged while nobody reads is read later", LIMIT, async (t) => {
-	const pipe = new Pipe(t);
+	const pipe = full_pipe(t);
 	let text = "";
 
-	pipe.fill();
 	const daemon = await daemon_of(t, { stderr: pipe.writer }).up();
 	await until(() => (text += pipe.read()).includes("serves HTTP on"));
 	assert.match(text, /daemon_started/);

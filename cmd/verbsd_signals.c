@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsd_signals.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	sigset_t set;
+	_Atomic int event_fd; /* of the loop; -1 before vbd_signals_watch() */
+	uint64_t deadline_ms;
+	atomic_int first; /* the first signal */
+	atomic_bool ignored;
+	struct vbd_fd_watch *watch;
+	vbd_signal_cb cb;
+	void *arg;
+} g_signals = {.event_fd = -1};
+
+static _Noreturn void end_by_default(int signum)
+{
+	vbd_log_stop(VBD_LOG_GRACE_MS);
+	(void)signal(signum, SIG_DFL);
+	(void)pthread_sigmask(SIG_UNBLOCK, &g_signals.set, NULL);
+	(void)raise(signum);
+	_exit(EXIT_FAILURE);
+}
+
+/* Returns -1 after the time. */
+static int await_signal(uint64_t timeout_ms)
+{
+	uint64_t until_ns = vbd_clock_mono_ns() + timeout_ms * VBD_NS_PER_MS;
+	int signum;
+
+	do {
+		uint64_t now_ns = vbd_clock_mono_ns();
+		uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+		struct timespec left = {.tv_sec = (time_t)(left_ns / VBD_NS_PER_S),
+			.tv_nsec = (long)(left_ns % VBD_NS_PER_S)};
+
+		signum = sigtimedwait(&g_signals.set, NULL, &left);
+	} while (signum < 0 ? errno == EINTR : atomic_load(&g_signals.ignored));
+	return signum;
+}
+
+static void *thread_main(void *arg)
+{
+	const uint64_t one = 1;
+	int signum, fd;
+
+	(void)arg;
+	(void)pthread_setname_np(pthread_self(), "verbsd-signal");
+	while (sigwait(&g_signals.set, &signum) != 0)
+		;
+	fd = atomic_load(&g_signals.event_fd);
+	if (fd < 0)
+		end_by_default(signum);
+	atomic_store(&g_signals.first, signum);
+	(void)!write(fd, &one, sizeof(one)); /* fails only at 2^64-1 unread */
+	signum = await_signal(g_signals.deadline_ms);
+	if (signum > 0)
+		vbd_log(VBD_LOG_WARNING, NULL, "second signal (%d): stopping at once", signum);
+	else
+		vbd_log(VBD_LOG_ERROR, NULL,
+			"stopping at once: the end took longer than %llu ms; a thread is stuck",
+			(unsigned long long)g_signals.deadline_ms);
+	vbd_log_stop(VBD_LOG_GRACE_MS);
+	_exit(EXIT_FAILURE); /* the kernel releases the resources of the process */
+}
+
+enum vbd_status vbd_signals_start(struct vbd_error *err)
+{
+	pthread_t thread;
+	int rc;
+
+	(void)sigemptyset(&g_signals.set);
+	(void)sigaddset(&g_signals.set, SIGTERM);
+	(void)sigaddset(&g_signals.set, SIGINT);
+	/* A shell starts background jobs with SIGINT ignored, and the kernel drops what is
+	 * ignored. */
+	(void)signal(SIGTERM, SIG_DFL);
+	(void)signal(SIGINT, SIG_DFL);
+	(void)pthread_sigmask(SIG_BLOCK, &g_signals.set, NULL);
+	rc = pthread_create(&thread, NULL, thread_main, NULL);
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "pthread_create", rc, "no thread for signals");
+	(void)pthread_detach(thread);
+	return VBD_OK;
+}
+
+static void on_event(unsigned int events, void *arg)
+{
+	uint64_t count;
+
+	(void)events;
+	(void)arg;
+	if (read(atomic_load(&g_signals.event_fd), &count, sizeof(count)) == sizeof(count))
+		g_signals.cb(atomic_load(&g_signals.first), g_signals.arg);
+}
+
+enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms, vbd_signal_cb cb,
+	void *arg, struct vbd_error *err)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	enum vbd_status status;
+
+	if (fd < 0)
+		return vbd_error_errno(err, VBD_OK, "eventfd", errno, "no signals");
+	status = vbd_fd_watch_start(loop, fd, VBD_FD_READ, on_event, NULL, &g_signals.watch, err);
+	if (status != VBD_OK) {
+		(void)close(fd);
+		return status;
+	}
+	g_signals.deadline_ms = deadline_ms;
+	g_signals.cb = cb;
+	g_signals.arg = arg;
+	atomic_store(&g_signals.event_fd, fd); /* from now on the thread may write */
+	return VBD_OK;
+}
+
+void vbd_signals_unwatch(void)
+{
+	vbd_fd_watch_stop(g_signals.watch);
+	g_signals.watch = NULL;
+}
+
+void vbd_signals_ignore(void)
+{
+	atomic_store(&g_signals.ignored, true);
+}
