@@ -11,6 +11,7 @@
 #include "cmd/verbsd_sockets.h"
 #include "daemon/config/config.h"
 #include "daemon/daemon.h"
+#include "daemon/observe/health.h"
 #include "daemon/sdnotify.h"
 
 #include <getopt.h>
@@ -229,8 +230,10 @@ static void on_signal(int signum, void *arg)
 static void on_watchdog(void *arg)
 {
 	struct program *program = arg;
+	char detail[80];
 
-	vbd_sdnotify_alive();
+	if (vbd_health_workers(program->daemon, detail, sizeof(detail)))
+		vbd_sdnotify_alive();
 	vbd_timer_set(program->watchdog, program->watchdog_ms);
 }
 

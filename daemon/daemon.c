@@ -8,6 +8,7 @@
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/hotplug.h"
 #include "daemon/memory/windows.h"
+#include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
@@ -89,6 +90,8 @@ enum vbd_status vbd_daemon_create(
 			"server %s", daemon->server_id);
 		status = vbd_hotplug_create(daemon, err);
 	}
+	if (!status)
+		status = vbd_health_create(daemon, err);
 	if (status) {
 		vbd_daemon_destroy(daemon);
 		return status;
@@ -174,6 +177,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_timer_destroy(daemon->stop_timer);
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);
+	vbd_health_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++)
 		vbd_registry_fini(&daemon->registries[i]);

@@ -10,6 +10,7 @@
 #include "api/resources/meta.h"
 #include "base/clock.h"
 #include "daemon/core/devices.h"
+#include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 #include "rdma/fabric/fabric.h"
@@ -65,13 +66,13 @@ static void reply_health(struct vbd_request *req, const struct health *health)
 
 void vbd_get_livez(struct vbd_request *req)
 {
-	const struct vbd_fabric *fabric = vbd_request_daemon(req)->fabric;
 	struct health health = {.checks = json_array()};
-	char detail[40];
+	char detail[80];
+	bool well;
 
 	check(&health, "loop", true, "the control loop is running");
-	(void)snprintf(detail, sizeof(detail), "%u data workers", fabric->worker_count);
-	check(&health, "workers", fabric->worker_count != 0, detail);
+	well = vbd_health_workers(vbd_request_daemon(req), detail, sizeof(detail));
+	check(&health, "workers", well, detail);
 	reply_health(req, &health);
 }
 
@@ -88,6 +89,8 @@ void vbd_get_readyz(struct vbd_request *req)
 	check(&health, "port", well, detail);
 	well = vbd_ready_cm(daemon, detail, sizeof(detail));
 	check(&health, "rdma_cm", well, detail);
+	well = vbd_health_pool(daemon, detail, sizeof(detail));
+	check(&health, "thread_pool", well, detail);
 	check(&health, "stopping", !daemon->stopping,
 		daemon->stopping ? "the daemon is stopping" : "the daemon is not stopping");
 	reply_health(req, &health);

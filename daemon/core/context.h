@@ -27,6 +27,7 @@
 
 struct vbd_connection;
 struct vbd_fabric;
+struct vbd_health;
 struct vbd_hotplug;
 struct vbd_kernel;
 
@@ -55,6 +56,7 @@ struct vbd_daemon {
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
 	struct vbd_hotplug *hotplug; /* device events, link events and CM polls */
+	struct vbd_health *health;   /* beats of the other threads */
 	struct vbd_kernel *kernel;   /* counters and resource counts that the kernel reports */
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */

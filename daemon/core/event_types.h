@@ -52,6 +52,10 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"The daemon began to run") \
 	X(VBD_EVENT_DAEMON_STOPPING, "daemon_stopping", VBD_EVENT_DATA_CODE, \
 		"The daemon began to stop") \
+	X(VBD_EVENT_WORKER_STUCK, "worker_stuck", VBD_EVENT_DATA_NONE, \
+		"A data worker has made no turn of its loop for 10 s, so its connections stand still") \
+	X(VBD_EVENT_WORKER_RECOVERED, "worker_recovered", VBD_EVENT_DATA_NONE, \
+		"A data worker that was stuck runs again") \
 	X(VBD_EVENT_REQUEST_REFUSED, "request_refused", VBD_EVENT_DATA_REFUSAL, \
 		"An API request was refused for its token or origin, or a connect request for lack of room") \
 	X(VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY, "security_clients_turned_away", VBD_EVENT_DATA_CODE, \

@@ -401,8 +401,10 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 
 void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 {
-	bool busy = handle_items(worker);
+	bool busy;
 
+	vbd_counter_add(&worker->turns, 1);
+	busy = handle_items(worker);
 	busy |= poll_all(worker);
 	vbd_probes_run_due(worker);
 	if (!busy && !worker->stopping)

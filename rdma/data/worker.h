@@ -7,6 +7,7 @@
 #ifndef VBD_RDMA_DATA_WORKER_H
 #define VBD_RDMA_DATA_WORKER_H
 
+#include "base/counter.h"
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
@@ -26,6 +27,8 @@ struct vbd_worker {
 	/* Sums over all probes of the worker, by kind; the worker writes, any thread reads. */
 	struct vbd_probe_counters *probe_totals;
 	struct vbd_channel_table channels;
+
+	struct vbd_counter turns; /* of the worker's loop; the worker writes, any thread reads */
 
 	/* worker */
 	pthread_t thread;

@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -229,11 +230,20 @@ void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel)
 	return cq_context;
 }
 
+static atomic_bool g_stalled;
+
+void fake_polls_stalled(bool stalled)
+{
+	atomic_store(&g_stalled, stalled);
+}
+
 unsigned int vbd_pv_poll_cq(struct ibv_cq *ibv, struct ibv_wc *wcs, unsigned int max)
 {
 	struct fake_cq *cq = cq_of(ibv);
 	unsigned int count = 0;
 
+	while (atomic_load(&g_stalled))
+		(void)usleep(1000);
 	fake_lock();
 	for (; count < max && cq->count > 0; count++) {
 		wcs[count] = cq->wcs[cq->first];

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Are the threads beside the control thread seen to run, and to be stuck? */
+#include "daemon/observe/health.h"
+
+#include "base/log.h"
+#include "rdma/data/worker.h"
+#include "rdma/fabric/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <semaphore.h>
+#include <unistd.h>
+
+/* More beats than it takes to call a thread stuck. */
+#define MANY_BEATS 10
+
+/* Jobs that are more than the threads of the pool. */
+#define MANY_JOBS 200
+
+/* Waits until the worker has made a turn since @turns. */
+static void await_turn(const struct vbd_worker *worker, uint64_t turns)
+{
+	while (vbd_counter_get(&worker->turns) == turns)
+		(void)usleep(1000);
+}
+
+static void test_health__idle_workers_run(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_worker *worker = svc->daemon->fabric->workers[0];
+	char detail[80];
+
+	for (unsigned int i = 0; i < MANY_BEATS; i++) {
+		uint64_t turns = vbd_counter_get(&worker->turns);
+
+		vbd_health_beat(svc->daemon);
+		await_turn(worker, turns);
+		assert_true(vbd_health_workers(svc->daemon, detail, sizeof(detail)));
+	}
+	assert_string_equal(detail, "1 data workers");
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_WORKER_STUCK), 0);
+}
+
+static void test_health__a_worker_that_does_not_come_back_is_told_once(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_worker *worker = svc->daemon->fabric->workers[0];
+	struct vbd_connection_spec spec = svc_spec_to(svc_listen(svc, NULL));
+	struct vbd_connection *connection;
+	uint64_t turns;
+	char detail[80];
+
+	fake_polls_stalled(true);
+	connection = svc_connect(svc, &spec);
+	while (vbd_health_workers(svc->daemon, detail, sizeof(detail))) {
+		vbd_loop_turn(svc->daemon->loop, false);
+		vbd_health_beat(svc->daemon);
+		(void)usleep(1000);
+	}
+	assert_string_equal(detail, "data worker 0 has made no turn for 10000 ms");
+	for (unsigned int i = 0; i < MANY_BEATS; i++)
+		vbd_health_beat(svc->daemon);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_WORKER_STUCK), 1);
+
+	turns = vbd_counter_get(&worker->turns);
+	fake_polls_stalled(false);
+	await_turn(worker, turns);
+	vbd_health_beat(svc->daemon);
+	assert_true(vbd_health_workers(svc->daemon, detail, sizeof(detail)));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_WORKER_RECOVERED), 1);
+	svc_close(svc, connection);
+}
+
+struct jobs {
+	sem_t release;
+	unsigned int done;
+};
+
+static void wait_for_release(void *arg)
+{
+	struct jobs *jobs = arg;
+
+	while (sem_wait(&jobs->release) != 0)
+		;
+}
+
+static void on_done(void *arg)
+{
+	((struct jobs *)arg)->done++;
+}
+
+static void test_health__a_pool_without_a_free_thread_is_told(void **state)
+{
+	struct svc *svc = *state;
+	struct jobs jobs = {0};
+	char detail[80];
+
+	assert_int_equal(sem_init(&jobs.release, 0, 0), 0);
+	for (unsigned int i = 0; i < MANY_JOBS; i++)
+		assert_int_equal(
+			vbd_loop_work(svc->daemon->loop, wait_for_release, on_done, &jobs, NULL),
+			VBD_OK);
+	assert_true(vbd_health_pool(svc->daemon, detail, sizeof(detail)));
+	for (unsigned int i = 0; i < MANY_BEATS; i++)
+		vbd_health_beat(svc->daemon);
+	assert_false(vbd_health_pool(svc->daemon, detail, sizeof(detail)));
+	for (unsigned int i = 0; i < MANY_JOBS; i++)
+		(void)sem_post(&jobs.release);
+	SVC_UNTIL(svc, vbd_health_pool(svc->daemon, detail, sizeof(detail)));
+	SVC_UNTIL(svc, jobs.done == MANY_JOBS);
+	assert_int_equal(sem_destroy(&jobs.release), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_health__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(idle_workers_run),
+		TEST(a_worker_that_does_not_come_back_is_told_once),
+		TEST(a_pool_without_a_free_thread_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
