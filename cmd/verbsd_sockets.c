@@ -88,7 +88,8 @@ static enum vbd_status open_unix(
 	const struct vbd_config *config, struct vbd_sockets *sockets, struct vbd_error *err)
 {
 	int fd = -1;
-	enum vbd_status status = vbd_listen_unix(config->unix_socket, &fd, err);
+	enum vbd_status status = vbd_listen_unix(config->unix_socket, config->unix_socket_gid,
+		(mode_t)config->unix_socket_mode, &fd, err);
 
 	if (status != VBD_OK)
 		return status;

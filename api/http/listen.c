@@ -125,11 +125,38 @@ static enum vbd_status remove_stale(const struct sockaddr_un *where, struct vbd_
 	return VBD_OK;
 }
 
-enum vbd_status vbd_listen_unix(const char *path, int *ret_fd, struct vbd_error *err)
+/* A socket file that nobody listens on refuses to be connected to, so the group and the mode are
+ * there before the first client. */
+static enum vbd_status bind_unix(
+	int fd, const struct sockaddr_un *where, gid_t group, mode_t mode, struct vbd_error *err)
+{
+	const char *path = where->sun_path;
+	mode_t mask = umask(S_IXUSR | S_IRWXG | S_IRWXO);
+	int rc = bind(fd, (const struct sockaddr *)where, sizeof(*where)) < 0 ? errno : 0;
+
+	(void)umask(mask);
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "bind", rc, "can't listen on %.128s", path);
+	if (group != VBD_LISTEN_OWN_GROUP && lchown(path, (uid_t)-1, group) < 0) {
+		rc = errno;
+		(void)unlink(path);
+		return vbd_error_errno(err, VBD_OK, "lchown", rc,
+			"can't give %.128s to group %u; the daemon's user must be a member", path,
+			(unsigned int)group);
+	}
+	if (chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0) {
+		rc = errno;
+		(void)unlink(path);
+		return vbd_error_errno(err, VBD_OK, "listen", rc, "can't listen on %.128s", path);
+	}
+	return VBD_OK;
+}
+
+enum vbd_status vbd_listen_unix(
+	const char *path, gid_t group, mode_t mode, int *ret_fd, struct vbd_error *err)
 {
 	struct sockaddr_un where = {.sun_family = AF_UNIX};
 	enum vbd_status status;
-	mode_t mask;
 	int fd = -1;
 
 	if (strlen(path) >= sizeof(where.sun_path))
@@ -142,10 +169,7 @@ enum vbd_status vbd_listen_unix(const char *path, int *ret_fd, struct vbd_error 
 		status = open_socket(AF_UNIX, &fd, err);
 	if (status != VBD_OK)
 		return status;
-	/* umask(2), not a later chmod(2): other users can connect at no moment. */
-	mask = umask(S_IXUSR | S_IXGRP | S_IRWXO);
-	status = bind_and_listen(fd, (struct sockaddr *)&where, sizeof(where), path, err);
-	(void)umask(mask);
+	status = bind_unix(fd, &where, group, mode, err);
 	if (status != VBD_OK) {
 		(void)close(fd);
 		return status;

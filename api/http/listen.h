@@ -12,6 +12,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#define VBD_LISTEN_OWN_GROUP ((gid_t)-1)
 
 /**
  * vbd_listen_tcp - listen on a numeric address, also on one that no interface has yet
@@ -23,14 +26,16 @@ enum vbd_status vbd_listen_tcp(
 	const char *addr, uint16_t port, int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_listen_unix - listen on a path, mode 0660
+ * vbd_listen_unix - listen on a path
+ * @group: who owns the socket beside the user; VBD_LISTEN_OWN_GROUP for the group of the process
+ * @mode:  permissions: who may write may connect
  *
  * The socket file of a process that has ended is replaced. Returns VBD_E_ADDRESS_IN_USE if a
  * process listens on the path, or if the file is no socket. The caller owns @ret_fd, and unlinks
  * the path in the end.
  */
-enum vbd_status vbd_listen_unix(
-	const char *path, int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_listen_unix(const char *path, gid_t group, mode_t mode, int *ret_fd,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_listen_is_own - does an interface have this numeric address now? True for a wildcard. */
 bool vbd_listen_is_own(const char *addr);

@@ -30,6 +30,8 @@
 const struct vbd_config_key vbd_config_keys[] = {
 	{"listen", VBD_CONFIG_LISTEN, OFFSET(listen), "127.0.0.1:7480", 0, 0},
 	TEXT(VBD_CONFIG_TEXT, unix_socket, ""),
+	TEXT(VBD_CONFIG_TEXT, unix_socket_group, ""),
+	{"unix_socket_mode", VBD_CONFIG_MODE, OFFSET(unix_socket_mode), "0660", 0, 0666},
 	TEXT(VBD_CONFIG_TEXT, control_token_file, ""),
 	TEXT(VBD_CONFIG_TEXT, read_token_file, ""),
 	{"insecure", VBD_CONFIG_FLAG, OFFSET(insecure), "false", 0, 0},
@@ -150,6 +152,26 @@ static enum vbd_status set_number(const struct vbd_config_key *key, uint64_t *re
 			"%s: %.40s is not between %llu and %llu", key->name, value,
 			(unsigned long long)key->min, (unsigned long long)key->max);
 	*ret_number = number;
+	return VBD_OK;
+}
+
+/* Permissions in octal. A socket has no use for those to execute, and nobody asks for more bits. */
+static enum vbd_status set_mode(const struct vbd_config_key *key, uint64_t *ret_mode,
+	const char *value, struct vbd_error *err)
+{
+	size_t len = strlen(value);
+	uint64_t mode;
+
+	if (len < 3 || len > 4 || strspn(value, "01234567") != len)
+		return vbd_error_input(err, VBD_E_WRONG_TYPE, key->name,
+			"%s: '%.40s' is not a mode of three or four octal digits, as in 0660",
+			key->name, value);
+	mode = strtoull(value, NULL, 8);
+	if (mode & ~key->max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, key->name,
+			"%s: %.40s has more than the permissions to read and write", key->name,
+			value);
+	*ret_mode = mode;
 	return VBD_OK;
 }
 
@@ -315,6 +337,8 @@ enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_c
 	switch (key->kind) {
 	case VBD_CONFIG_NUMBER:
 		return set_number(key, member, value, err);
+	case VBD_CONFIG_MODE:
+		return set_mode(key, member, value, err);
 	case VBD_CONFIG_TEXT:
 		return set_text(key, member, value, err);
 	case VBD_CONFIG_FLAG:
@@ -380,6 +404,7 @@ void vbd_config_init(struct vbd_config *ret_config)
 	enum vbd_status status = VBD_OK;
 
 	memset(ret_config, 0, sizeof(*ret_config));
+	ret_config->unix_socket_gid = (gid_t)-1;
 	for (size_t i = 0; i < vbd_config_key_count && status == VBD_OK; i++)
 		status = vbd_config_set_key(
 			ret_config, &vbd_config_keys[i], vbd_config_keys[i].default_text, NULL);
@@ -427,6 +452,9 @@ static void dump_value(const struct vbd_config *config, const struct vbd_config_
 	switch (key->kind) {
 	case VBD_CONFIG_NUMBER:
 		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
+		break;
+	case VBD_CONFIG_MODE:
+		(void)fprintf(out, "%04llo", (unsigned long long)*(const uint64_t *)member);
 		break;
 	case VBD_CONFIG_TEXT:
 		dump_quoted(member, out);

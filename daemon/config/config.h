@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #define VBD_TOKEN_MIN_CHARS   16
 #define VBD_TOKEN_MAX_CHARS   512
@@ -108,8 +109,10 @@ struct vbd_config_tls {
 
 struct vbd_config {
 	struct vbd_config_listen listen[VBD_LISTEN_MAX];
-	size_t listen_count;   /* 0 for no TCP */
-	char unix_socket[108]; /* path; "" for none */
+	size_t listen_count;	    /* 0 for no TCP */
+	char unix_socket[108];	    /* path; "" for none */
+	char unix_socket_group[64]; /* "" for that of the process */
+	uint64_t unix_socket_mode;  /* as of chmod(2) */
 	char control_token_file[1024];
 	char read_token_file[1024];
 	char allowed_hosts[VBD_ALLOWED_HOSTS_MAX][256];
@@ -125,6 +128,8 @@ struct vbd_config {
 	struct vbd_config_tls tls;
 	bool insecure; /* plain HTTP is served to other hosts */
 
+	/* Found by vbd_config_check(); (gid_t)-1 without unix_socket_group */
+	gid_t unix_socket_gid;
 	/* Read by vbd_config_check(); "" for none. Never shown. */
 	char control_token[VBD_TOKEN_MAX_CHARS + 1];
 	char read_token[VBD_TOKEN_MAX_CHARS + 1];
@@ -159,9 +164,9 @@ enum vbd_status vbd_config_load(
 /**
  * vbd_config_check - check that the settings are safe and complete, and read the token files
  *
- * Refuses, naming the key, a TCP address that vbd_config_check_addr() refuses; tokens that
- * vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters without spaces, or
- * are the same for both roles.
+ * Refuses, naming the key, a group that there is not, a TCP address that vbd_config_check_addr()
+ * refuses; tokens that vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters
+ * without spaces, or are the same for both roles.
  */
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err) VBD_MUST_CHECK;
 

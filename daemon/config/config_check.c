@@ -2,6 +2,7 @@
 #include "daemon/config/config_parts.h"
 #include "daemon/config/secret_file.h"
 
+#include <grp.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
@@ -135,12 +136,29 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 	return VBD_OK;
 }
 
+static enum vbd_status find_socket_group(struct vbd_config *config, struct vbd_error *err)
+{
+	struct group group, *found = NULL;
+	char room[16384];
+
+	config->unix_socket_gid = (gid_t)-1;
+	if (!config->unix_socket_group[0])
+		return VBD_OK;
+	if (getgrnam_r(config->unix_socket_group, &group, room, sizeof(room), &found) != 0 ||
+		!found)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "unix_socket_group",
+			"unix_socket_group: there is no group '%s'", config->unix_socket_group);
+	config->unix_socket_gid = found->gr_gid;
+	return VBD_OK;
+}
+
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err)
 {
-	enum vbd_status status;
+	enum vbd_status status = find_socket_group(config, err);
 
-	status = read_token(
-		"control_token_file", config->control_token_file, config->control_token, err);
+	if (status == VBD_OK)
+		status = read_token("control_token_file", config->control_token_file,
+			config->control_token, err);
 	if (status == VBD_OK)
 		status = read_token(
 			"read_token_file", config->read_token_file, config->read_token, err);

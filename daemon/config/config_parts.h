@@ -22,6 +22,7 @@
 
 enum vbd_config_kind {
 	VBD_CONFIG_NUMBER, /* uint64_t, from min to max */
+	VBD_CONFIG_MODE,   /* uint64_t, permissions among the bits of max */
 	VBD_CONFIG_TEXT,   /* char[max] */
 	VBD_CONFIG_FLAG,   /* bool */
 	VBD_CONFIG_LISTEN, /* a list of addresses */

@@ -358,7 +358,8 @@ static enum vbd_status configure(
 		status = configure_tls(config, getenv("TEST_TLS"), err);
 	if (status == VBD_OK && unix_path) {
 		sockets[config->sockets_count].is_unix = true;
-		status = vbd_listen_unix(unix_path, &sockets[config->sockets_count++].fd, err);
+		status = vbd_listen_unix(unix_path, VBD_LISTEN_OWN_GROUP, 0600,
+			&sockets[config->sockets_count++].fd, err);
 	}
 	config->dispatch.router =
 		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};

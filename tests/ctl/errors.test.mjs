@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // For any answer, or none: the exit status that fits, a message with the reason, and no crash.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { ctl, folder } from './lib/ctl.mjs';
+import { CTL, ctl, folder } from './lib/ctl.mjs';
 import { connection, index, problem, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
@@ -226,6 +228,19 @@ test('errors: a unix socket serves as well', async (t) => {
   assert.equal(code, 0);
   assert.deepEqual(JSON.parse(stdout), { server_id: 'a' });
   assert.equal(server.requests[0].headers.host, 'localhost');
+});
+
+// Runs verbsctl where the folder is /run/verbsd.
+const IN_SERVICE = 'mount -t tmpfs none /run && mkdir /run/verbsd && mount --bind "$1" /run/verbsd && exec "$0" stats';
+const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
+
+test('errors: the unix socket of the service is the default', { skip: !canMount && 'no user namespaces' }, async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } }, { unix: true });
+  const socket = server.url.slice('unix:'.length);
+  await rename(socket, join(dirname(socket), 'verbsd.sock'));
+  const { code, stderr } = await ctl(null, ['-rm', 'sh', '-c', IN_SERVICE, CTL, dirname(socket)], { program: 'unshare' });
+  assert.equal(code, 0, stderr);
+  assert.equal(server.requests.length, 1);
 });
 
 test('errors: a proxy of the environment sees nothing', async (t) => {

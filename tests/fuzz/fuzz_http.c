@@ -62,7 +62,8 @@ static void start(void)
 	(void)snprintf(fuzz.addr.sun_path, sizeof(fuzz.addr.sun_path), "%s/fuzz-http-%d.sock",
 		dir && *dir ? dir : "/tmp", (int)getpid());
 	must(vbd_daemon_create(&fuzz.config, &fuzz.daemon, &err) == VBD_OK);
-	must(vbd_listen_unix(fuzz.addr.sun_path, &socket.fd, &err) == VBD_OK);
+	must(vbd_listen_unix(fuzz.addr.sun_path, VBD_LISTEN_OWN_GROUP, 0600, &socket.fd, &err) ==
+		VBD_OK);
 	must(vbd_api_create(fuzz.daemon, &socket, 1, &fuzz.api, &err) == VBD_OK);
 }
 

@@ -3,6 +3,11 @@
 
 #include "tests/unit/unit.h"
 
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void test_listen__an_address_that_no_interface_has_yet_is_bound(void **state)
@@ -43,12 +48,99 @@ static void test_listen__a_port_in_use_is_refused(void **state)
 	(void)close(first);
 }
 
+/* A path that is not there yet. */
+static char *socket_path(char path[200])
+{
+	(void)snprintf(path, 200, "%s/listen-%d", unit_tmpdir(), (int)getpid());
+	(void)unlink(path);
+	return path;
+}
+
+static void test_listen__a_unix_socket_has_the_mode_that_was_asked_for(void **state)
+{
+	static const mode_t modes[] = {0600, 0660, 0666};
+	struct vbd_error err = {0};
+	struct stat st;
+	char path[200];
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(modes); i++) {
+		int fd = -1;
+
+		if (vbd_listen_unix(socket_path(path), VBD_LISTEN_OWN_GROUP, modes[i], &fd, &err) !=
+			VBD_OK)
+			fail_msg("%s", err.text);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 07777, modes[i]);
+		(void)close(fd);
+	}
+	(void)unlink(path);
+}
+
+static void test_listen__a_unix_socket_has_the_group_that_was_asked_for(void **state)
+{
+	struct vbd_error err = {0};
+	gid_t groups[64];
+	struct stat st;
+	char path[200];
+	int fd = -1;
+	int count = getgroups((int)VBD_ARRAY_LEN(groups), groups);
+	/* Root may take any group, others one of theirs. */
+	gid_t wanted = geteuid() == 0 ? 4242 : count > 0 ? groups[count - 1] : getegid();
+
+	(void)state;
+	if (vbd_listen_unix(socket_path(path), wanted, 0660, &fd, &err) != VBD_OK)
+		fail_msg("%s", err.text);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_gid, wanted);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	(void)close(fd);
+	(void)unlink(path);
+}
+
+/* In a process without privileges, if this one has them. */
+static int listen_for_root(const char *path)
+{
+	struct vbd_error err = {0};
+	int fd = -1;
+
+	if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setgid(4242) != 0 || setuid(4242) != 0))
+		return 2;
+	if (vbd_listen_unix(path, 0, 0660, &fd, &err) != VBD_E_PERMISSION_DENIED)
+		return 3;
+	return access(path, F_OK) == 0 ? 4 : 0;
+}
+
+static void test_listen__a_group_that_the_user_is_not_in_is_refused(void **state)
+{
+	char folder[] = "/tmp/verbsd-listen-XXXXXX";
+	char path[100];
+	int status;
+	pid_t child;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chmod(folder, 0777), 0);
+	(void)snprintf(path, sizeof(path), "%s/socket", folder);
+	child = fork();
+	if (child == 0)
+		_exit(listen_for_root(path));
+	assert_true(child > 0);
+	assert_true(waitpid(child, &status, 0) == child);
+	(void)rmdir(folder);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_listen__an_address_that_no_interface_has_yet_is_bound),
 		cmocka_unit_test(test_listen__own_addresses_and_wildcards_are_there),
 		cmocka_unit_test(test_listen__a_port_in_use_is_refused),
+		cmocka_unit_test(test_listen__a_unix_socket_has_the_mode_that_was_asked_for),
+		cmocka_unit_test(test_listen__a_unix_socket_has_the_group_that_was_asked_for),
+		cmocka_unit_test(test_listen__a_group_that_the_user_is_not_in_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,9 @@ static int setup(void **state)
 	rest->addr.sun_family = AF_UNIX;
 	(void)snprintf(rest->addr.sun_path, sizeof(rest->addr.sun_path), "%s/api-memory-%d",
 		unit_tmpdir(), (int)getpid());
-	assert_int_equal(vbd_listen_unix(rest->addr.sun_path, &socket.fd, &err), VBD_OK);
+	assert_int_equal(
+		vbd_listen_unix(rest->addr.sun_path, VBD_LISTEN_OWN_GROUP, 0600, &socket.fd, &err),
+		VBD_OK);
 	assert_int_equal(vbd_api_create(rest->svc->daemon, &socket, 1, &rest->api, &err), VBD_OK);
 	*state = rest;
 	return 0;

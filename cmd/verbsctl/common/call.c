@@ -8,15 +8,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_URL "http://127.0.0.1:7480"
+#define DEFAULT_URL    "http://127.0.0.1:7480"
+#define SERVICE_SOCKET "/run/verbsd/verbsd.sock"
 
 /* Half of the largest page of the server: pages that are quick to make, in few round trips. */
 #define PAGE_ITEMS 500
 
 #define POLL_MS 200
+
+/* A service that serves its unix socket is found without a word, also when it refuses this user:
+ * its answer says more than that of whoever listens on the loopback. */
+static const char *default_url(void)
+{
+	struct stat st;
+
+	return stat(SERVICE_SOCKET, &st) == 0 && S_ISSOCK(st.st_mode) ? "unix:" SERVICE_SOCKET
+								      : DEFAULT_URL;
+}
 
 /* The value of an option; else of the environment variable; NULL for neither. */
 static const char *option_or(
@@ -49,7 +61,7 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 {
 	const char *url = option_or(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
 
-	return open_at(ctl, &ctl->http, url ? url : DEFAULT_URL,
+	return open_at(ctl, &ctl->http, url ? url : default_url(),
 		(struct vbd_ctl_credentials){
 			.token_file = ctl->args.text[VBD_CTL_OPT_TOKEN_FILE],
 			.token_variable = "VERBSD_TOKEN",

@@ -33,9 +33,9 @@ function collect(child, input) {
 }
 
 // Sets VERBSD_URL to the server's URL, if there is a server.
-export function ctl(server, args, { env = {}, input } = {}) {
+export function ctl(server, args, { env = {}, input, program = CTL } = {}) {
   const where = server ? { VERBSD_URL: server.url } : {};
-  return collect(spawn(CTL, args, { env: environment({ ...where, ...env }) }), input);
+  return collect(spawn(program, args, { env: environment({ ...where, ...env }) }), input);
 }
 
 // Starts verbsctl and returns the child process, for commands that do not end by themselves. The end of the
