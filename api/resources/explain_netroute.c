@@ -188,23 +188,39 @@ static enum vbd_status parse(
 	return VBD_OK;
 }
 
+/* A lookup of a name keeps a thread of the pool until the resolver gives up, also when its client
+ * has left. So a client that may only look does not start one. */
+static enum vbd_status parse_host(const struct vbd_request *req, const struct asking *asking,
+	struct sockaddr_storage *ret_addr, bool *ret_numeric, struct vbd_error *err)
+{
+	/* The route does not depend on the port; the parser needs a valid one. */
+	*ret_numeric = vbd_addr_parse(asking->host, 1, ret_addr);
+	if (*ret_numeric || req->role >= VBD_ROLE_OPERATE)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_FORBIDDEN,
+		"the role %s asks for numeric addresses; to look up the name '%.64s' needs the "
+		"role %s",
+		vbd_role_name(req->role), asking->host, vbd_role_name(VBD_ROLE_OPERATE));
+}
+
 void vbd_get_reachability(struct vbd_request *req)
 {
 	struct asking *asking = calloc(1, sizeof(*asking));
 	struct sockaddr_storage addr;
 	struct vbd_error err = {0};
+	bool numeric = false;
 
 	if (!asking)
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the explanation");
 	if (!asking || parse(req, asking, &err) != VBD_OK ||
+		parse_host(req, asking, &addr, &numeric, &err) != VBD_OK ||
 		vbd_request_park(req, 0, NULL, on_gone, asking, &err) != VBD_OK) {
 		free(asking);
 		vbd_reply_problem(req, &err);
 		return;
 	}
 	asking->req = req;
-	/* The route does not depend on the port; the parser needs a valid one. */
-	if (vbd_addr_parse(asking->host, 1, &addr))
+	if (numeric)
 		find_netroute(asking, (const struct sockaddr *)&addr);
 	else if (vbd_resolve(vbd_request_daemon(req)->loop, asking->host, 1, on_resolved, asking,
 			 &asking->resolution, &err) != VBD_OK)
