@@ -24,6 +24,11 @@
 /* Scan interval without uevents from the kernel. */
 #define RESCAN_MS 5000
 
+/* How often queue pairs are looked at, and how many at a time: 512 take 16 s. Only a peer's
+ * forbidden access over an otherwise idle connection waits for that. */
+#define QP_CHECK_MS    500
+#define QP_CHECK_COUNT 16
+
 /* Number of removed devices whose records are kept. */
 #define REMOVED_KEPT 16
 
@@ -41,6 +46,7 @@ struct vbd_hotplug {
 	struct vbd_uevent *uevent; /* NULL if the kernel sends none */
 	struct vbd_fd_watch *uevent_watch;
 	struct vbd_timer *rescan_timer;
+	struct vbd_timer *qp_timer;
 	unsigned int retries_left;
 	bool destroying;
 	struct vbd_link async_watches;
@@ -312,6 +318,14 @@ static void on_rescan(void *arg)
 	vbd_fabric_rescan(hotplug->daemon->fabric);
 }
 
+static void on_qp_timer(void *arg)
+{
+	struct vbd_hotplug *hotplug = arg;
+
+	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
+	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
+}
+
 static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_uevent_create(&hotplug->uevent, err);
@@ -329,6 +343,9 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 	enum vbd_status status;
 
 	status = vbd_timer_create(daemon->loop, on_rescan, hotplug, &hotplug->rescan_timer, err);
+	if (!status)
+		status = vbd_timer_create(
+			daemon->loop, on_qp_timer, hotplug, &hotplug->qp_timer, err);
 	if (status)
 		return status;
 	status = vbd_fabric_create((unsigned int)daemon->config->workers,
@@ -349,6 +366,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 			&uevent_error);
 		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
 	}
+	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	/* Scan after the uevents are watched, so that no device is missed. */
 	vbd_fabric_rescan(daemon->fabric);
 	if (!vbd_fabric_default_device(daemon->fabric))
@@ -390,6 +408,7 @@ void vbd_hotplug_destroy(struct vbd_daemon *daemon)
 	vbd_fd_watch_stop(hotplug->uevent_watch);
 	vbd_uevent_destroy(hotplug->uevent);
 	vbd_timer_destroy(hotplug->rescan_timer);
+	vbd_timer_destroy(hotplug->qp_timer);
 	vbd_fabric_destroy(daemon->fabric);
 	daemon->fabric = NULL;
 	daemon->hotplug = NULL;

@@ -5,6 +5,7 @@
 #include "daemon/core/addr.h"
 #include "rdma/names/names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* More than any list of rdma/names/names.h with names of events or states has. */
@@ -88,6 +89,34 @@ static void established(struct vbd_connection *connection)
 		conn->qp.info.lqpn, conn->qp.info.rqpn);
 }
 
+/* Nothing tells what the peer asked for: the device answers it, and moves the QP to ERR. */
+static void refused(struct vbd_connection *connection)
+{
+	static const char *const texts[VBD_REFUSAL_COUNT] = {
+		[VBD_REFUSAL_QP_STATE] =
+			"the queue pair is in ERR, nobody here had moved it there, and no work "
+			"request failed: the device refused what the peer asked for, most likely a "
+			"wrong key, a range past the end, or an access that is not granted",
+		[VBD_REFUSAL_ASYNC_EVENT] =
+			"the device reported that it refused what the peer asked for: a wrong key, "
+			"a range past the end, or an access that is not granted",
+	};
+	const struct vbd_conn *conn = connection->conn;
+	char peer[VBD_ADDR_TEXT_BYTES] = "brought up by hand";
+	char rqpn[24] = "";
+
+	if (conn->refusal == VBD_REFUSAL_NONE)
+		return;
+	if (!conn->manual.on)
+		(void)vbd_addr_format(&conn->peer, peer);
+	if (conn->qp.info.rqpn)
+		(void)snprintf(rqpn, sizeof(rqpn), ", rqpn 0x%06x", conn->qp.info.rqpn);
+	connection->object.registry->daemon->peer_refusals[conn->refusal]++;
+	vbd_object_log(&connection->object, VBD_EVENT_SECURITY_PEER_REFUSED, VBD_SEVERITY_WARNING,
+		vbd_reason_status(conn->qp.reason), "peer %s%s: %s", peer, rqpn,
+		texts[conn->refusal]);
+}
+
 static void ended(struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
@@ -104,6 +133,7 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_failed++;
 	daemon->connections_ended[conn->qp.reason]++;
 	vbd_connection_count_totals(&daemon->ended_totals, conn);
+	refused(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED,
 		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
 		vbd_reason_status(conn->qp.reason), "%s: %s%s%s", vbd_conn_state_name(conn->state),

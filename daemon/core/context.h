@@ -80,6 +80,7 @@ struct vbd_daemon {
 	struct vbd_totals ended_totals;
 	struct vbd_daemon_times times;
 	uint64_t connections_ended[VBD_REASON_COUNT], ud_endpoints_ended[VBD_REASON_COUNT];
+	uint64_t peer_refusals[VBD_REFUSAL_COUNT];
 	uint64_t event_stream_missed; /* events that clients of streams did not get */
 	/* Called when a connection enters a state but ESTABLISHED: ends its windows. Set by
 	 * daemon.c. */

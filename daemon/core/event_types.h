@@ -136,6 +136,8 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"Received messages were lost, for lack of memory or of room under records.messages_bytes") \
 	X(VBD_EVENT_CONNECTION_ESTABLISHED, "connection_established", VBD_EVENT_DATA_STATE, \
 		"A connection is established") \
+	X(VBD_EVENT_SECURITY_PEER_REFUSED, "security_peer_refused", VBD_EVENT_DATA_STATE_CODE, \
+		"The device refused what the peer of a connection asked for, most likely access to memory that is not open to it") \
 	X(VBD_EVENT_CONNECTION_ENDED, "connection_ended", VBD_EVENT_DATA_STATE_CODE, \
 		"A connection has ended, cleanly or not") \
 	X(VBD_EVENT_CONNECTION_DELETED, "connection_deleted", VBD_EVENT_DATA_STATE, \

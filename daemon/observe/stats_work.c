@@ -21,6 +21,10 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 		"Connections that have not ended, by state.", .label = "state");
 	static const struct vbd_stat ended_row = VBD_STAT("verbsd_connections_ended_total", COUNTER,
 		"Connections that ended, by reason.", .label = "reason");
+	static const struct vbd_stat refusals_row = VBD_STAT("verbsd_peer_refusals_total", COUNTER,
+		"Connections that ended since the device refused what the peer asked for, most "
+		"likely access to memory, by how that is known.",
+		.label = "evidence");
 	static const struct vbd_stat phase_row = VBD_STAT("verbsd_connect_phase_seconds", TIMES,
 		"Duration of each phase of a connect.", .label = "phase");
 	const struct vbd_config_limits *limits = &daemon->config->limits;
@@ -50,6 +54,9 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 	for (enum vbd_reason reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++)
 		vbd_stat_put_of(walk, &ended_row, vbd_reason_name(reason),
 			daemon->connections_ended[reason]);
+	for (enum vbd_refusal how = VBD_REFUSAL_NONE + 1; how < VBD_REFUSAL_COUNT; how++)
+		vbd_stat_put_of(
+			walk, &refusals_row, vbd_refusal_name(how), daemon->peer_refusals[how]);
 	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
 		vbd_stat_put_times(
 			walk, &phase_row, vbd_phase_name(phase), &daemon->times.phases[phase]);

@@ -80,6 +80,7 @@ struct vbd_conn {
 	struct vbd_error call_error;
 
 	struct vbd_qp qp;
+	enum vbd_refusal refusal; /* final when the connection has ended */
 
 	/* From the peer's request or reply. */
 	uint8_t peer_responder_resources;
@@ -175,6 +176,14 @@ void vbd_conn_device_removed(struct vbd_conn *conn);
 
 /** vbd_conn_refresh_qp - query the QP; attributes that the device doesn't report are kept */
 void vbd_conn_refresh_qp(struct vbd_conn *conn);
+
+/**
+ * vbd_conn_check_qp - end an established connection whose QP the device has moved to ERR
+ *
+ * Without a posted receive no completion tells it: a device that refuses the peer's access to
+ * memory may do no more than that (rxe). An iWARP device does not report the state.
+ */
+void vbd_conn_check_qp(struct vbd_conn *conn);
 
 /** vbd_conn_note - add an entry to the timeline, and call noted() */
 void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,

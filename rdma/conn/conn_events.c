@@ -3,6 +3,8 @@
 
 #include "base/attr.h"
 #include "rdma/conn/conn_cm.h"
+#include "rdma/conn/conn_qp.h"
+#include "rdma/device/device.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
@@ -53,6 +55,9 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	};
 	const struct vbd_cause cause = {.error = status ? &error : NULL, .op = -1};
 
+	/* The peer's disconnect hides why its request failed. */
+	if (event->type == RDMA_CM_EVENT_DISCONNECTED)
+		vbd_conn_check_qp(conn);
 	vbd_conn_cm_take_peer_data(conn, event);
 	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)event->type),
 		"status %d%s%s", event->status, rejected ? ": " : "", rejected ? text : "");
@@ -125,10 +130,30 @@ void vbd_conn_device_removed(struct vbd_conn *conn)
 
 	(void)vbd_error_set(
 		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device_name);
+	vbd_conn_refusal_disproved(conn);
 	vbd_conn_step_error(conn, VBD_CONN_EV_DEVICE_REMOVAL, &error);
 }
 
 /* The queue pair. */
+
+static void refused(struct vbd_conn *conn, enum vbd_refusal how)
+{
+	if (conn->refusal < how)
+		conn->refusal = how;
+}
+
+void vbd_conn_check_qp(struct vbd_conn *conn)
+{
+	struct vbd_error error = {0};
+
+	if (conn->state != VBD_CONN_ESTABLISHED || conn->calling || conn->manual.parking ||
+		!vbd_conn_qp_failed(conn))
+		return;
+	refused(conn, VBD_REFUSAL_QP_STATE);
+	(void)vbd_error_set(&error, VBD_E_QP_FATAL,
+		"the device moved the queue pair to ERR, and nobody here had asked for that");
+	vbd_conn_step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
+}
 
 static struct vbd_conn *conn_of(struct vbd_qp *qp)
 {
@@ -149,8 +174,22 @@ static void on_async(struct vbd_qp *qp, int type)
 	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
 		type != IBV_EVENT_QP_ACCESS_ERR)
 		return;
+	if (type != IBV_EVENT_QP_FATAL)
+		refused(conn, VBD_REFUSAL_ASYNC_EVENT);
 	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
 	vbd_conn_step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
+}
+
+static void check(struct vbd_qp *qp)
+{
+	vbd_conn_check_qp(conn_of(qp));
+}
+
+/* The CM of iWARP moves the QP to ERR when the peer disconnects. */
+static bool device_failed_qp(const struct vbd_conn *conn)
+{
+	return (conn->state == VBD_CONN_ACCEPTING || conn->state == VBD_CONN_ESTABLISHED) &&
+	       !vbd_device_is_iwarp(conn->qp.device);
 }
 
 static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
@@ -162,6 +201,8 @@ static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flus
 		vbd_conn_note(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
 			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->op),
 			(long long)error->raw);
+	if (flushed && !conn->manual.parking && device_failed_qp(conn))
+		refused(conn, VBD_REFUSAL_QP_STATE);
 	if (conn->manual.parking)
 		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, cause);
 	else
@@ -224,6 +265,7 @@ const struct vbd_qp_ops vbd_conn_qp_ops = {
 	.close = close_conn,
 	.on_error = on_error,
 	.on_async = on_async,
+	.check = check,
 	.on_drained = on_drained,
 	.moved = on_moved,
 	.before_destroy = before_destroy,

@@ -68,8 +68,11 @@ void vbd_conn_remember(
 void vbd_conn_name_cause(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
-/** vbd_conn_count_error - count a later error; it becomes the cause if the peer's disconnect, which
- * may precede the error here, began the end */
+/** vbd_conn_refusal_disproved - something else explains why the QP is in ERR */
+void vbd_conn_refusal_disproved(struct vbd_conn *conn);
+
+/** vbd_conn_count_error - count a later error; it becomes the cause if the end began with the
+ * peer's disconnect or with the state of the QP, both of which may precede the error here */
 void vbd_conn_count_error(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 

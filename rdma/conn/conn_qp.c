@@ -230,6 +230,15 @@ static void count_lost(struct vbd_conn *conn, uint32_t rq_psn)
 	conn->lost_packets = conn->packets_sent > came ? conn->packets_sent - came : 0;
 }
 
+bool vbd_conn_qp_failed(const struct vbd_conn *conn)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_UNKNOWN};
+
+	return conn->qp.ibv_qp && !vbd_device_is_iwarp(conn->qp.device) &&
+	       vbd_pv_query_qp(conn->qp.ibv_qp, &attr, IBV_QP_STATE, NULL) == VBD_OK &&
+	       attr.qp_state == IBV_QPS_ERR;
+}
+
 void vbd_conn_refresh_qp(struct vbd_conn *conn)
 {
 	struct vbd_qp_info *info = &conn->qp.info;

@@ -45,4 +45,7 @@ enum vbd_status vbd_conn_qp_move(
 enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_conn_qp_failed - whether the device reports that the QP is in ERR; false over iWARP */
+bool vbd_conn_qp_failed(const struct vbd_conn *conn);
+
 #endif

@@ -93,11 +93,23 @@ void vbd_conn_name_cause(
 	vbd_conn_remember(conn, event, cause);
 }
 
+void vbd_conn_refusal_disproved(struct vbd_conn *conn)
+{
+	if (conn->refusal == VBD_REFUSAL_QP_STATE)
+		conn->refusal = VBD_REFUSAL_NONE;
+}
+
 void vbd_conn_count_error(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
-	if (conn->qp.reason == VBD_REASON_PEER_DISCONNECT && event == VBD_CONN_EV_WC_ERROR) {
+	bool supposed = conn->refusal == VBD_REFUSAL_QP_STATE;
+
+	if ((supposed || conn->qp.reason == VBD_REASON_PEER_DISCONNECT) &&
+		event == VBD_CONN_EV_WC_ERROR) {
+		vbd_conn_refusal_disproved(conn);
 		conn->qp.reason = VBD_REASON_NONE;
+		if (supposed)
+			conn->qp.first_error = (struct vbd_first_error){0};
 		vbd_conn_remember(conn, event, cause);
 	} else {
 		conn->qp.errors_after_first++;

@@ -381,8 +381,8 @@
 		"the driver was unloaded, the link deleted, the card removed or reset", \
 		"Connect again when the device is back.") \
 	X(PROBLEM, QP_FATAL, \
-		"the peer refused an operation (rkey, range, access) and disconnected; the device failed the QP", \
-		"See the first error of the peer's connection, the async events in the timeline, and the kernel log.") \
+		"the device refused what the peer asked for (a wrong rkey, a range past the end, an access that was not granted); the device failed the QP", \
+		"See security_peer_refused in the events, the first error of the peer's connection, the async events in the timeline, and the kernel log.") \
 	X(PROBLEM, RESOURCE_ERROR, \
 		"the device, the memory or a limit is exhausted", \
 		"error.first names the call and its errno.") \

@@ -137,6 +137,22 @@ static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, vo
 	}
 }
 
+void vbd_fabric_check_qps(struct vbd_fabric *fabric, unsigned int count)
+{
+	const struct vbd_link *first = NULL;
+
+	for (; count && !vbd_list_empty(&fabric->qps) && fabric->qps.next != first; count--) {
+		struct vbd_link *link = fabric->qps.next;
+		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
+
+		if (!first)
+			first = link;
+		vbd_list_remove(link);
+		vbd_list_append(&fabric->qps, link);
+		qp->check(qp);
+	}
+}
+
 static void on_srq_event(struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg)
 {
 	(void)device;

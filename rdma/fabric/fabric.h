@@ -56,6 +56,7 @@ struct vbd_fabric_qp {
 	const struct vbd_device *device;
 	uint32_t lqpn;
 	void (*on_async)(struct vbd_fabric_qp *qp, int type); /* @type: enum ibv_event_type */
+	void (*check)(struct vbd_fabric_qp *qp); /* has the device moved the QP to ERR? */
 };
 
 struct vbd_fabric {
@@ -79,7 +80,7 @@ struct vbd_fabric {
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;
-	struct vbd_link qps; /* of struct vbd_fabric_qp */
+	struct vbd_link qps; /* of struct vbd_fabric_qp; vbd_fabric_check_qps() goes round */
 };
 
 /**
@@ -111,6 +112,12 @@ void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *devi
 /** vbd_fabric_release_device - after an object of @device is freed: free the CQs without users, all
  * of them when it is REMOVING, else all but one per worker of the CQs that the fabric made */
 void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *device);
+
+/**
+ * vbd_fabric_check_qps - look whether the device has moved QPs to ERR
+ * @count: at most so many, those that were not looked at for the longest time
+ */
+void vbd_fabric_check_qps(struct vbd_fabric *fabric, unsigned int count);
 
 /** vbd_fabric_device_busy - does any connection still have a QP on @device? */
 bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device);

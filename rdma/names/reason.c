@@ -53,3 +53,10 @@ enum vbd_reason vbd_reason_of_status(enum vbd_status status)
 	}
 	return VBD_REASON_LOCAL_ERROR;
 }
+
+static const char *const refusal_names[] = {VBD_REFUSAL_MAP(VBD_ENUM_NAME)};
+
+const char *vbd_refusal_name(enum vbd_refusal refusal)
+{
+	return refusal_names[refusal];
+}

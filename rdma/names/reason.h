@@ -9,6 +9,7 @@
 #ifndef VBD_RDMA_NAMES_REASON_H
 #define VBD_RDMA_NAMES_REASON_H
 
+#include "base/enum.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -45,6 +46,23 @@ enum vbd_reason {
 #undef VBD_REASON_ENUM
 		VBD_REASON_COUNT
 };
+
+/*
+ * How it is known that the device of this side refused what the peer asked for, which ends the
+ * connection. X(SYMBOL, name)
+ */
+#define VBD_REFUSAL_MAP(X)                                                               \
+	X(VBD_REFUSAL_NONE, "none")                                                      \
+	/* The QP is in ERR, nobody here had moved it there, and no work request failed: \
+	 * this is likely. */                                                            \
+	X(VBD_REFUSAL_QP_STATE, "qp_state")                                              \
+	/* The device said so. */                                                        \
+	X(VBD_REFUSAL_ASYNC_EVENT, "async_event")
+
+enum vbd_refusal { VBD_REFUSAL_MAP(VBD_ENUM_ROW) VBD_REFUSAL_COUNT };
+
+/** vbd_refusal_name - "qp_state" */
+const char *vbd_refusal_name(enum vbd_refusal refusal);
 
 /* The first error of a connection; its consequences (flushes, a disconnect) do not replace it. */
 struct vbd_first_error {

@@ -28,7 +28,7 @@ struct ibv_qp;
 struct ibv_qp_attr;
 struct vbd_qp;
 
-/* Called by the QP for its owner. No member is NULL. */
+/* Called by the QP for its owner. No member is NULL but `check`. */
 struct vbd_qp_ops {
 	const char *owner; /* "connection", "endpoint" */
 
@@ -49,6 +49,8 @@ struct vbd_qp_ops {
 	void (*on_error)(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed);
 	/* @type: enum ibv_event_type */
 	void (*on_async)(struct vbd_qp *qp, int type);
+	/* Look whether the device has moved the QP to ERR. */
+	void (*check)(struct vbd_qp *qp);
 	/* The drain is over: vbd_qp_release() may be called. */
 	void (*on_drained)(struct vbd_qp *qp);
 	/* vbd_qp_moved() was called; @old_state: enum ibv_qp_state */

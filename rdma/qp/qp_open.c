@@ -203,6 +203,14 @@ static void on_async(struct vbd_fabric_qp *in_fabric, int type)
 	qp->ops->on_async(qp, type);
 }
 
+static void check(struct vbd_fabric_qp *in_fabric)
+{
+	struct vbd_qp *qp = VBD_CONTAINER_OF(in_fabric, struct vbd_qp, in_fabric);
+
+	if (qp->ops->check)
+		qp->ops->check(qp);
+}
+
 enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 {
 	struct vbd_channel *channel = qp->channel;
@@ -231,6 +239,7 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 	qp->in_fabric.device = qp->device;
 	qp->in_fabric.lqpn = qp->info.lqpn;
 	qp->in_fabric.on_async = on_async;
+	qp->in_fabric.check = check;
 	vbd_list_append(&qp->fabric->qps, &qp->in_fabric.link);
 	return VBD_OK;
 }

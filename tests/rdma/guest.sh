@@ -33,7 +33,7 @@ prepare=()
 case $suite in
 two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
-services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
+refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
 load) options+=(--cpus 2) ;; # races need two processors
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;

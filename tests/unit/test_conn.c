@@ -887,7 +887,7 @@ static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void
 	rig_turn_workers(rig);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	vbd_fabric_dispatch_cm(rig->fabric);
-	assert_int_equal(rc->conn->qp.reason, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_QP_FATAL);
 	assert_remote_access(rc);
 
 	/* The worker gets the command to drain before it sees the completion. */

@@ -747,6 +747,21 @@ static void test_services_connections__bytes_are_counted_either_way(void **state
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(test_services_connections__##name, svc_setup, svc_teardown)
 
+static void test_services_connections__a_peer_that_the_device_refused_is_told_of(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct svc_pair other = svc_pair(svc, svc_listen(svc, NULL));
+
+	fake_qp_to_err(pair.passive->conn->qp.ibv_qp);
+	SVC_UNTIL(svc, pair.passive->object.ended && pair.active->object.ended);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_SECURITY_PEER_REFUSED), 1);
+	assert_int_equal(svc->daemon->peer_refusals[VBD_REFUSAL_QP_STATE], 1);
+	svc_close(svc, other.active);
+	SVC_UNTIL(svc, other.passive->object.ended);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_SECURITY_PEER_REFUSED), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -778,6 +793,7 @@ int main(void)
 		TEST(what_it_moved_stays_in_the_totals),
 		TEST(bytes_are_counted_either_way),
 		TEST(a_forced_end_waits_for_no_traffic_of_others),
+		TEST(a_peer_that_the_device_refused_is_told_of),
 		TEST(a_removed_device_ends_them),
 	};
 

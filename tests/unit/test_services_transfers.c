@@ -489,6 +489,10 @@ static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_onl
 	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
 	SVC_UNTIL(svc, scene.pair.active->object.ended && scene.pair.passive->object.ended);
 	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(scene.pair.active->conn->refusal, VBD_REFUSAL_NONE);
+	assert_int_equal(scene.pair.passive->conn->refusal, VBD_REFUSAL_ASYNC_EVENT);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_SECURITY_PEER_REFUSED), 1);
+	assert_int_equal(svc->daemon->peer_refusals[VBD_REFUSAL_ASYNC_EVENT], 1);
 	assert_int_equal(svc->daemon->transfers_failed, 2);
 	assert_int_equal(other.active->conn->state, VBD_CONN_ESTABLISHED);
 	assert_int_equal(other.passive->conn->state, VBD_CONN_ESTABLISHED);

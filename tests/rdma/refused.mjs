@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A peer reaches for memory that is not open to it: what the daemon that owns the memory notices, and that it is not
+// alarmed by ordinary ends.
+
+import { Daemon, addr, dev, equal, finish, ok, scenario } from "./lib.mjs";
+
+const CONNECTION = "/v1/connections";
+const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
+const PAGE = 4096;
+const LONGER_THAN_A_RECEIVE = 8192;
+
+// Two daemons; `far` owns the memory.
+async function with_two(play) {
+	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+
+	await Promise.all([near.ready(), far.ready()]);
+	await play(near, far);
+	for (const daemon of [near, far])
+		if (!daemon.gone)
+			await daemon.stop();
+}
+
+const by_cm = (service, dst_addr = addr) => async (near, far) => {
+	const { port, id } = await far.listen({ addr: dst_addr, port: 0, service });
+	const here = await near.connect({ dst_addr, dst_port: port });
+	const { items } = await far.until("/v1/connections?view=full&state=established", "its side", ({ items }) =>
+		items.some(({ listener }) => listener?.id === id));
+
+	return [here, items.find(({ listener }) => listener?.id === id)];
+};
+
+// Without a connection manager nobody hears of the peer's end.
+const by_hand = async (near, far) => {
+	const make = (daemon) => daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, service: "none" });
+	const [here, there] = [await make(near), await make(far)];
+
+	await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60);
+	await far.post(`${CONNECTION}/${there.id}/remote`, here.manual.local, 60);
+	return [here, there];
+};
+
+const plus = (at, offset) => `0x${(BigInt(at) + BigInt(offset)).toString(16)}`;
+const other_key = (rkey) => `0x${(parseInt(rkey, 16) ^ 0xff).toString(16).padStart(8, "0")}`;
+
+// What a peer may not do to a buffer of one page that may only be read.
+const FORBIDDEN = {
+	"a wrong key": ({ addr: at, rkey }) => ["read", { addr: at, rkey: other_key(rkey) }],
+	"a range past the end": ({ addr: at, rkey }) => ["read", { addr: plus(at, PAGE - 1), rkey }],
+	"a write where only reads are allowed": ({ addr: at, rkey }) => ["write", { addr: at, rkey }],
+};
+
+async function reach(near, far, here, device, what) {
+	const target = await far.buffer(PAGE, { device, access: ["remote_read"] });
+	const source = await near.buffer(64, { device });
+	const [op, remote] = what(target);
+
+	return near.refused("POST", "/v1/transfers", { op, connection: here.id, buffer: source.id, remote, timeout_ms: 60_000 }, 60);
+}
+
+const alarms = async (daemon) => (await daemon.get("/v1/events?type=security_peer_refused&limit=1000")).items;
+const refusals = async (daemon) => (await daemon.get("/v1/stats")).peer_refusals_qp_state;
+
+for (const [name, join] of [["with receives", by_cm("inbox")], ["without receives", by_cm("none")], ["without a connection manager", by_hand]])
+	await scenario(`a forbidden access is noticed ${name}`, () => with_two(async (near, far) => {
+		let count = 0;
+
+		for (const [what, how] of Object.entries(FORBIDDEN)) {
+			const [here, there] = await join(near, far);
+			const problem = await reach(near, far, here, dev, how);
+
+			equal(problem.code, "remote_access", `what the peer is told of ${what}`);
+			await far.ended_with(there.id, "qp_fatal");
+			const seen = await alarms(far);
+			const { object, severity, detail } = seen.at(-1);
+
+			equal(seen.length, ++count, `alarms after ${what}`);
+			equal(object.id, there.id, "the connection of the alarm");
+			equal(severity, "warning", "its severity");
+			ok(/most likely/.test(detail), `it claims more than is known: ${detail}`);
+			equal(await refusals(far), count, "refusals that are counted");
+		}
+		ok(/verbsd_peer_refusals_total\{evidence="qp_state"\} 3/.test((await far.get("/metrics")).toString()), "the metric does not count");
+		equal(far.log().match(/security_peer_refused|the device refused what the peer asked for/g)?.length, count, "lines of the log");
+		equal((await alarms(near)).length, 0, "alarms of the one who asked");
+	}));
+
+// How connections end otherwise, on each side.
+const ENDS = {
+	"the peer closes": (near, far, here) => near.post(`${CONNECTION}/${here.id}/close`, undefined, 60),
+	"this side closes": (near, far, here, there) => far.post(`${CONNECTION}/${there.id}/close`, undefined, 60),
+	"a message is longer than the receive": async (near, far, here, there, device) => {
+		const buffer = await near.buffer(LONGER_THAN_A_RECEIVE, { device });
+
+		await near.try("POST", "/v1/transfers", { op: "send", connection: here.id, buffer: buffer.id, timeout_ms: 60_000 }, { wait_s: 60 });
+	},
+	"the peer is killed": (near) => near.kill("SIGKILL"),
+};
+
+for (const [where, device, at] of [["RoCE", dev, addr], ["iWARP", LAB_SIW_DEV, LAB_SIW_ADDR]])
+	await scenario(`ordinary ends raise no alarm over ${where}`, () => with_two(async (near, far) => {
+		for (const [what, end] of Object.entries(ENDS)) {
+			const [here, there] = await by_cm("inbox", at)(near, far);
+
+			await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+			await end(near, far, here, there, device);
+			await far.end_of(there.id);
+			const seen = await alarms(far);
+
+			equal(seen.map(({ detail }) => detail).join("; "), "", `alarms when ${what}`);
+		}
+	}));
+
+await scenario("over iWARP a forbidden access ends the connection, and is not told from other ends", () => with_two(async (near, far) => {
+	const [here, there] = await by_cm("inbox", LAB_SIW_ADDR)(near, far);
+
+	await reach(near, far, here, LAB_SIW_DEV, FORBIDDEN["a wrong key"]);
+	const { end_code } = await far.end_of(there.id);
+	const { items } = await far.get(`${CONNECTION}/${there.id}/timeline`);
+
+	console.log(`     siw: ${end_code}; ${items.map(({ kind, what }) => `${kind} ${what}`).slice(-8).join(", ")}; ` +
+		`${(await alarms(far)).length} alarms`);
+	ok(["peer_disconnect", "qp_fatal"].includes(end_code), `it ended with ${end_code}`);
+}));
+
+finish();
