@@ -47,6 +47,7 @@ static json_t *encode_cq(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "empty_polls", vbd_counter_get(&cq->empty_polls));
 	vbd_put_u64(&out, "events_armed", vbd_counter_get(&cq->events_armed));
 	vbd_put_u64(&out, "events_taken", vbd_counter_get(&cq->events_taken));
+	vbd_put(&out, "failed", json_boolean(cq->failed));
 	vbd_put_u64(&out, "qp_count", cq->connections);
 	vbd_put_u64(&out, "user_count", users.total);
 	vbd_put_time(&out, "created_at", shared->object.created_ns);

@@ -94,12 +94,10 @@ static void refused(struct vbd_connection *connection)
 {
 	static const char *const texts[VBD_REFUSAL_COUNT] = {
 		[VBD_REFUSAL_QP_STATE] =
-			"the queue pair is in ERR, nobody here had moved it there, and no work "
-			"request failed: the device refused what the peer asked for, most likely a "
-			"wrong key, a range past the end, or an access that is not granted",
+			"the device moved the queue pair to ERR, and no work request failed: most "
+			"likely it refused an access to memory",
 		[VBD_REFUSAL_ASYNC_EVENT] =
-			"the device reported that it refused what the peer asked for: a wrong key, "
-			"a range past the end, or an access that is not granted",
+			"the device refused what the peer asked for: a wrong key, range or access",
 	};
 	const struct vbd_conn *conn = connection->conn;
 	char peer[VBD_ADDR_TEXT_BYTES] = "brought up by hand";

@@ -171,11 +171,12 @@ static void on_async(struct vbd_qp *qp, int type)
 		vbd_conn_raise(conn, VBD_CONN_EV_COMM_EST);
 		return;
 	}
-	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
-		type != IBV_EVENT_QP_ACCESS_ERR)
+	if (!vbd_qp_fails_by(type))
 		return;
-	if (type != IBV_EVENT_QP_FATAL)
+	if (type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR)
 		refused(conn, VBD_REFUSAL_ASYNC_EVENT);
+	else
+		vbd_conn_refusal_disproved(conn);
 	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
 	vbd_conn_step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
 }

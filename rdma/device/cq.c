@@ -55,7 +55,7 @@ void vbd_cq_destroy(struct vbd_cq *cq)
 
 bool vbd_cq_admit(struct vbd_cq *cq, uint32_t cqe)
 {
-	if (cq->removing || cqe > cq->capacity_cqe - cq->reserved_cqe)
+	if (cq->removing || cq->failed || cqe > cq->capacity_cqe - cq->reserved_cqe)
 		return false;
 	cq->reserved_cqe += cqe;
 	cq->connections++;

@@ -2,7 +2,7 @@
 /*
  * A completion queue with its completion channel and its usage. A QP is admitted with the sum of
  * its queue depths; the sum over all admitted QPs never exceeds the capacity, so the queue can't
- * overrun.
+ * overrun. If a device gives it up all the same, its QPs end and others get another CQ.
  *
  * The control thread creates, admits and destroys; the worker polls and writes the counters.
  */
@@ -41,6 +41,7 @@ struct vbd_cq {
 	bool removing;
 	bool asked_for; /* a client created it: only QPs that name it are admitted */
 	bool deleted;	/* no lookup finds it any more; freed with its last user */
+	bool failed;	/* the device has given it up: no QP is admitted any more */
 	uint16_t moderation_count, moderation_period_us; /* 0: an event for each completion */
 	/* worker */
 	struct vbd_link active_link; /* on the worker's list while it is polled; else it is armed */

@@ -218,6 +218,9 @@ void vbd_device_drain_async(struct vbd_device *device)
 			if (device->ops->srq_event)
 				device->ops->srq_event(
 					device, event.type, event.element.srq, device->ops_arg);
+		} else if (event.type == IBV_EVENT_CQ_ERR) {
+			if (device->ops->cq_failed)
+				device->ops->cq_failed(device, event.element.cq, device->ops_arg);
 		} else if (device->ops->async_event) {
 			device->ops->async_event(device, event.type,
 				names_port(event.type) ? event.element.port_num : 0,

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 struct ibv_context;
+struct ibv_cq;
 struct ibv_srq;
 struct vbd_device;
 struct vbd_pd;
@@ -86,13 +87,16 @@ struct vbd_device_attr {
 
 /* Upward calls, all on the control thread; any may be NULL. */
 struct vbd_device_ops {
-	/* An async event of the device or a port; also of a QP or a CQ, with its number. */
+	/* An async event of the device or a port. */
 	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
 	/* An async event of a QP, with its number. */
 	void (*qp_event)(struct vbd_device *device, int type, uint32_t qp_num, void *arg);
 	/* An async event of an SRQ; compare the pointer only, the SRQ may be gone. */
 	void (*srq_event)(
 		struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg);
+	/* The device has given up a CQ (IBV_EVENT_CQ_ERR), and may say so again and again; compare
+	 * the pointer only, the CQ may be gone. */
+	void (*cq_failed)(struct vbd_device *device, const struct ibv_cq *cq, void *arg);
 	/* A protection domain is deallocated; may be NULL. */
 	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
 	/* The last reference is gone, the context is closed, the state is REMOVED. */

@@ -159,6 +159,24 @@ static void on_srq_event(struct vbd_device *device, int type, const struct ibv_s
 	vbd_resources_srq_event(arg, srq, type);
 }
 
+/* The event comes again with each completion that is lost; the first one says it all. */
+static void on_cq_failed(struct vbd_device *device, const struct ibv_cq *ibv_cq, void *arg)
+{
+	struct vbd_fabric *fabric = arg;
+	struct vbd_cq *cq = vbd_fabric_fail_cq(fabric, ibv_cq);
+
+	if (!cq)
+		return;
+	on_async_event(device, IBV_EVENT_CQ_ERR, 0, fabric);
+	vbd_list_for_each (link, &fabric->qps) {
+		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
+
+		if (qp->cq == cq)
+			qp->on_async(qp, IBV_EVENT_CQ_ERR);
+	}
+	vbd_fabric_remove_spare_cqs(fabric, device);
+}
+
 static void on_pd_gone(const struct vbd_pd *pd, void *arg)
 {
 	const struct vbd_fabric *fabric = arg;
@@ -180,6 +198,7 @@ static const struct vbd_device_ops device_ops = {
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
 	.srq_event = on_srq_event,
+	.cq_failed = on_cq_failed,
 	.pd_gone = on_pd_gone,
 	.closed = on_closed,
 };

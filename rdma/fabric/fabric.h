@@ -54,6 +54,7 @@ struct vbd_fabric_ops {
 struct vbd_fabric_qp {
 	struct vbd_link link;
 	const struct vbd_device *device;
+	const struct vbd_cq *cq;
 	uint32_t lqpn;
 	void (*on_async)(struct vbd_fabric_qp *qp, int type); /* @type: enum ibv_event_type */
 	void (*check)(struct vbd_fabric_qp *qp); /* has the device moved the QP to ERR? */

@@ -27,14 +27,27 @@ void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_devi
 	}
 }
 
+struct vbd_cq *vbd_fabric_fail_cq(struct vbd_fabric *fabric, const struct ibv_cq *ibv_cq)
+{
+	vbd_list_for_each (link, &fabric->cqs) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (cq->cq != ibv_cq || cq->failed || cq->removing)
+			continue;
+		cq->failed = true;
+		return cq;
+	}
+	return NULL;
+}
+
 static bool serves_the_same(const struct vbd_cq *cq, const struct vbd_cq *other)
 {
 	return cq->device == other->device && cq->worker == other->worker && !other->asked_for &&
-	       !other->removing;
+	       !other->removing && !other->failed;
 }
 
-/* CQs are made when there is no room, and freed only here. The first CQ of each worker stays for
- * later connections. */
+/* CQs are made when there is no room, and freed only here. The first CQ of each worker that has not
+ * failed stays for later connections. */
 void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
 	vbd_list_for_each (link, &fabric->cqs) {
@@ -42,6 +55,10 @@ void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_dev
 
 		if (cq->device != device || cq->asked_for)
 			continue;
+		if (cq->failed) {
+			vbd_fabric_remove_cq_if_idle(fabric, cq);
+			continue;
+		}
 		vbd_list_for_each (earlier, &fabric->cqs) {
 			if (earlier == link)
 				break;

@@ -16,6 +16,10 @@
 /** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);
 
+/** vbd_fabric_fail_cq - admit no queue pair to the CQ any more; NULL if there is none, or if it has
+ * failed before */
+struct vbd_cq *vbd_fabric_fail_cq(struct vbd_fabric *fabric, const struct ibv_cq *ibv_cq);
+
 /** vbd_fabric_remove_idle_cqs - remove the CQs of @device that have no users */
 void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_device *device);
 

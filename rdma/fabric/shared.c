@@ -124,6 +124,10 @@ enum vbd_status vbd_fabric_admit_in(struct vbd_cq *cq, uint32_t cqe, struct vbd_
 {
 	if (vbd_cq_admit(cq, cqe))
 		return VBD_OK;
+	if (cq->failed)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"the device has given up cq %llu; create another one",
+			(unsigned long long)cq->id);
 	if (err && err->status == VBD_OK)
 		err->limit = cq->capacity_cqe;
 	return vbd_error_set(err, VBD_E_LIMIT_REACHED,

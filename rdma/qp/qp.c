@@ -252,6 +252,12 @@ void vbd_qp_end_error(const struct vbd_qp *qp, struct vbd_error *ret_err)
 	ret_err->status = vbd_reason_status(qp->reason);
 }
 
+bool vbd_qp_fails_by(int type)
+{
+	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR ||
+	       type == IBV_EVENT_QP_ACCESS_ERR || type == IBV_EVENT_CQ_ERR;
+}
+
 char *vbd_qp_owner_text(const struct vbd_qp *qp, char text[VBD_QP_OWNER_BYTES])
 {
 	(void)snprintf(text, VBD_QP_OWNER_BYTES, "%s %llu", qp->ops->owner,

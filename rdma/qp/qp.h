@@ -47,7 +47,7 @@ struct vbd_qp_ops {
 	/* A completion failed; nothing more is posted. Called once at most. @flushed: the device
 	 * had moved the QP to ERR before. */
 	void (*on_error)(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed);
-	/* @type: enum ibv_event_type */
+	/* @type: enum ibv_event_type; IBV_EVENT_CQ_ERR is about the CQ of the QP */
 	void (*on_async)(struct vbd_qp *qp, int type);
 	/* Look whether the device has moved the QP to ERR. */
 	void (*check)(struct vbd_qp *qp);
@@ -195,6 +195,10 @@ void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd
 /** vbd_qp_end_error - the error that stands for the reason of the end: the first error, with the
  * status of the reason. The reason must be set. */
 void vbd_qp_end_error(const struct vbd_qp *qp, struct vbd_error *ret_err);
+
+/** vbd_qp_fails_by - whether the QP can't be used after an async event of it, or of its CQ; @type:
+ * enum ibv_event_type */
+bool vbd_qp_fails_by(int type);
 
 /* "connection 18446744073709551615" and its NUL. */
 #define VBD_QP_OWNER_BYTES 40

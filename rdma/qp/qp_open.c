@@ -237,6 +237,7 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 	channel->qpn = qp->ibv_qp->qp_num;
 	qp->info = (struct vbd_qp_info){.state = IBV_QPS_RESET, .lqpn = qp->ibv_qp->qp_num};
 	qp->in_fabric.device = qp->device;
+	qp->in_fabric.cq = channel->cq;
 	qp->in_fabric.lqpn = qp->info.lqpn;
 	qp->in_fabric.on_async = on_async;
 	qp->in_fabric.check = check;

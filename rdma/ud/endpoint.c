@@ -132,8 +132,7 @@ static void on_async(struct vbd_qp *qp, int type)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
 
-	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
-		type != IBV_EVENT_QP_ACCESS_ERR)
+	if (!vbd_qp_fails_by(type))
 		return;
 	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
 	step_error(endpoint_of(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &error);

@@ -193,8 +193,8 @@ void fake_fd_lower(int fd);
 struct fake_device *fake_device_find(const char *name);
 void fake_async_push(
 	struct fake_device *device, enum ibv_event_type type, struct ibv_qp *qp, int port_num);
-/** fake_async_push_srq - queue an async event for an SRQ */
-void fake_async_push_srq(struct fake_device *device, enum ibv_event_type type, struct ibv_srq *srq);
+/** fake_async_push_to - queue an event for each context of @device */
+void fake_async_push_to(struct fake_device *device, const struct vbd_pv_async_event *event);
 /** fake_async_remove - remove the events of a QP that is being destroyed */
 void fake_async_remove(const struct ibv_qp *qp);
 

@@ -129,7 +129,9 @@ void fake_srq_taken(struct fake_srq *srq)
 	if (srq->recv_count >= srq->limit)
 		return;
 	srq->limit = 0;
-	fake_async_push_srq(srq->pd->context->device, IBV_EVENT_SRQ_LIMIT_REACHED, &srq->ibv);
+	fake_async_push_to(srq->pd->context->device,
+		&(const struct vbd_pv_async_event){
+			.type = IBV_EVENT_SRQ_LIMIT_REACHED, .element.srq = &srq->ibv});
 }
 
 unsigned int fake_srq_recvs(struct ibv_srq *srq)

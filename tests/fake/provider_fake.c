@@ -574,24 +574,29 @@ void fake_async_push(
 		event.element.qp = qp;
 	else
 		event.element.port_num = port_num;
+	fake_async_push_to(device, &event);
+}
+
+void fake_async_push_to(struct fake_device *device, const struct vbd_pv_async_event *event)
+{
 	vbd_list_for_each (link, &g_fake.contexts) {
 		struct fake_context *context = VBD_CONTAINER_OF(link, struct fake_context, link);
 
 		if (context->device == device)
-			push_async(context, &event);
+			push_async(context, event);
 	}
 }
 
-void fake_async_push_srq(struct fake_device *device, enum ibv_event_type type, struct ibv_srq *srq)
+void fake_cq_overrun(struct ibv_cq *cq, unsigned int times)
 {
-	struct vbd_pv_async_event event = {.type = (int)type, .element.srq = srq};
+	struct fake_context *context = (struct fake_context *)(void *)cq->context;
 
-	vbd_list_for_each (link, &g_fake.contexts) {
-		struct fake_context *context = VBD_CONTAINER_OF(link, struct fake_context, link);
-
-		if (context->device == device)
-			push_async(context, &event);
-	}
+	fake_lock();
+	while (times--)
+		fake_async_push_to(
+			context->device, &(const struct vbd_pv_async_event){
+						 .type = IBV_EVENT_CQ_ERR, .element.cq = cq});
+	fake_unlock();
 }
 
 static bool names_qp(int type)

@@ -309,6 +309,9 @@ void fake_cq_moderation(struct ibv_cq *cq, uint16_t *ret_count, uint16_t *ret_pe
 /** fake_cq_push - add a completion that belongs to no work request */
 void fake_cq_push(struct ibv_cq *cq, const struct ibv_wc *wc);
 
+/** fake_cq_overrun - queue @times CQ_ERR, as for completions that found no room in @cq */
+void fake_cq_overrun(struct ibv_cq *cq, unsigned int times);
+
 /** fake_cq_high_water - the largest number of completions that waited in @cq */
 unsigned int fake_cq_high_water(struct ibv_cq *cq);
 
