@@ -28,6 +28,7 @@ if [[ $suite == examples ]]; then
 		command -v "$program" >/dev/null || skip "there is no $program"
 	done
 fi
+[[ $suite != reader || -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)"
 options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/$suite")
 prepare=()
 case $suite in

@@ -196,6 +196,7 @@ export class Fake {
 			empty_polls: 0,
 			events_armed: 0,
 			events_taken: 0,
+			failed: false,
 			connections: 90,
 			user_count: 0,
 			created_at: at(this.startedMs),

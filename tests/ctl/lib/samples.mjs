@@ -110,7 +110,7 @@ export const device = (over = {}) => ({
 
 export const cq = (over = {}) => ({
   id: 1, labels: {}, name: null, device: 'rxe0', auto: true, worker: 0, cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
-  completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, qp_count: 1,
+  completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, failed: false, qp_count: 1,
   moderation: { count: 0, period_us: 0 }, user_count: 0, created_at: at(0), ...over,
 });
 
