@@ -190,6 +190,7 @@ struct vbd_server_config vbd_server_config_default(void)
 			.feeds = 64},
 		.header_timeout_ms = 10000,
 		.progress_timeout_ms = 30000,
+		.answer_timeout_ms = 300000,
 		.idle_timeout_ms = 75000,
 		.stranger_timeout_ms = 5000,
 	};

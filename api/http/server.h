@@ -42,6 +42,7 @@ struct vbd_server_config {
 	struct vbd_admission_limits limits;
 	uint32_t header_timeout_ms;   /* from accept to the end of the headers */
 	uint32_t progress_timeout_ms; /* for each VBD_PROGRESS_BYTES of a body or an answer */
+	uint32_t answer_timeout_ms;   /* for an answer that takes memory until it is sent */
 	uint32_t idle_timeout_ms;     /* between two requests of a client */
 	/* Both, for a client that has shown no credential; header_timeout_ms may be less. */
 	uint32_t stranger_timeout_ms;

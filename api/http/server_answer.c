@@ -6,8 +6,11 @@
 #include <microhttpd.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #define STREAM_BLOCK_BYTES ((size_t)262144)
+/* A longer body in memory is passed on in blocks, so that the client's progress can be seen. */
+#define TEXT_BLOCK_BYTES ((size_t)VBD_PROGRESS_BYTES)
 /* Small: there may be a thousand feeds, and each has a block. */
 #define FEED_BLOCK_BYTES ((size_t)4096)
 
@@ -15,6 +18,7 @@
 struct stream {
 	struct vbd_reader reader;
 	struct vbd_client *client;
+	uint64_t until_ns; /* the whole answer must be sent by then; 0: no matter when */
 };
 
 /*
@@ -31,15 +35,26 @@ static ssize_t break_off(struct vbd_exchange *exchange)
 	return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
+static uint64_t block_timeout_ms(const struct stream *stream, size_t bytes)
+{
+	const struct vbd_server *server = stream->client->endpoint->server;
+	const uint64_t now_ns = vbd_loop_now_ns(server->loop);
+	uint64_t timeout_ms = server->config.progress_timeout_ms * (1 + bytes / VBD_PROGRESS_BYTES);
+	uint64_t left_ms;
+
+	if (!stream->until_ns)
+		return timeout_ms;
+	left_ms = stream->until_ns > now_ns ? (stream->until_ns - now_ns) / VBD_NS_PER_MS : 0;
+	return left_ms < timeout_ms ? left_ms : timeout_ms;
+}
+
 static ssize_t on_stream_read(void *arg, uint64_t offset, char *buf, size_t size)
 {
 	struct stream *stream = arg;
 	size_t got = stream->reader.read(stream->reader.arg, offset, buf, size);
 
 	/* MHD calls again when the whole block was sent. */
-	vbd_client_set_deadline(
-		stream->client, stream->client->endpoint->server->config.progress_timeout_ms *
-					(1 + got / VBD_PROGRESS_BYTES));
+	vbd_client_set_deadline(stream->client, block_timeout_ms(stream, got));
 	return got ? (ssize_t)got : break_off(stream->client->exchange);
 }
 
@@ -52,23 +67,49 @@ static void on_stream_free(void *arg)
 	free(stream);
 }
 
-static struct MHD_Response *make_stream(struct vbd_exchange *exchange)
+/* Make a response of @reader, which is the response's if this succeeds. */
+static struct MHD_Response *make_stream(struct vbd_exchange *exchange,
+	const struct vbd_reader *reader, size_t block_bytes, uint64_t until_ns)
 {
-	struct vbd_reply *reply = &exchange->req.reply;
 	struct stream *stream = calloc(1, sizeof(*stream));
 	struct MHD_Response *response;
 
 	if (!stream)
 		return NULL;
 	stream->client = exchange->client;
-	stream->reader = reply->reader;
-	response = MHD_create_response_from_callback(reply->reader.length_bytes, STREAM_BLOCK_BYTES,
-		on_stream_read, stream, on_stream_free);
-	if (!response) {
+	stream->reader = *reader;
+	stream->until_ns = until_ns;
+	response = MHD_create_response_from_callback(
+		reader->length_bytes, block_bytes, on_stream_read, stream, on_stream_free);
+	if (!response)
 		free(stream);
-		return NULL;
-	}
-	reply->reader = (struct vbd_reader){0};
+	return response;
+}
+
+static size_t read_text(void *arg, uint64_t offset, char *buf, size_t size)
+{
+	memcpy(buf, (const char *)arg + offset, size); /* MHD asks for no more than there is */
+	return size;
+}
+
+/* Make a response of a body that is longer than a block. */
+static struct MHD_Response *make_long(struct vbd_exchange *exchange)
+{
+	const struct vbd_server *server = exchange->client->endpoint->server;
+	struct vbd_reply *reply = &exchange->req.reply;
+	const struct vbd_reader reader = {
+		.read = read_text,
+		.free = reply->body ? free : NULL,
+		/* The cast is safe: read_text() does not change the bytes. */
+		.arg = reply->body ? reply->body : (void *)reply->static_body,
+		.length_bytes = reply->body_bytes,
+	};
+	const uint64_t until_ns =
+		vbd_loop_now_ns(server->loop) + server->config.answer_timeout_ms * VBD_NS_PER_MS;
+	struct MHD_Response *response = make_stream(exchange, &reader, TEXT_BLOCK_BYTES, until_ns);
+
+	if (response)
+		reply->body = NULL;
 	return response;
 }
 
@@ -142,8 +183,14 @@ static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 	if (reply->feed.read)
 		return make_feed(exchange);
 
-	if (reply->reader.read && reply->reader.length_bytes)
-		return make_stream(exchange);
+	if (reply->reader.read && reply->reader.length_bytes) {
+		response = make_stream(exchange, &reply->reader, STREAM_BLOCK_BYTES, 0);
+		if (response)
+			reply->reader = (struct vbd_reader){0};
+		return response;
+	}
+	if (reply->body_bytes > TEXT_BLOCK_BYTES)
+		return make_long(exchange);
 	if (reply->body) {
 		response = MHD_create_response_from_buffer(
 			reply->body_bytes, reply->body, MHD_RESPMEM_MUST_FREE);
@@ -188,15 +235,13 @@ bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
 {
 	struct vbd_server *server = exchange->client->endpoint->server;
 	const struct vbd_reply *reply = &exchange->req.reply;
-	uint64_t body_bytes = reply->reader.read ? 0 : reply->body_bytes;
 	struct MHD_Response *response = make_response(exchange);
 	enum MHD_Result queued;
 
 	if (!response)
 		return false;
 	add_headers(exchange, response);
-	vbd_client_set_deadline(exchange->client,
-		server->config.progress_timeout_ms * (1 + body_bytes / VBD_PROGRESS_BYTES));
+	vbd_client_set_deadline(exchange->client, server->config.progress_timeout_ms);
 	count_answer(exchange);
 	exchange->client->answered = true;
 	vbd_seat_set_tried(server->admission, &exchange->client->seat);

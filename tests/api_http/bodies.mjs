@@ -153,6 +153,15 @@ withServer("answers are streamed byte for byte", {}, async (server) => {
 	}
 });
 
+withServer("answers from memory arrive byte for byte", {}, async (server) => {
+	for (const bytes of [1, 65536, 65537, 131072, 20 * MIB + 1]) {
+		const answer = await server.request("GET", `/v1/text?bytes=${bytes}`);
+		assert.equal(answer.status, 200);
+		assert.equal(answer.body.length, bytes);
+		for (let i = 0; i < bytes; i += 4093) assert.equal(answer.body[i], 97 + (i % 26));
+	}
+});
+
 withServer("HEAD is GET without the body", {}, async (server) => {
 	const client = await server.connect();
 	client.send(head("HEAD", "/v1/ping") + head("HEAD", "/v1/stream?bytes=1000000") + head("HEAD", "/v1/nothing"));

@@ -218,6 +218,27 @@ withServer("a client that does not read its answer is cut", HASTY, async (server
 	client.destroy();
 });
 
+withServer("a client that does not read an answer from memory is cut", HASTY, async (server) => {
+	const client = await server.connect();
+	client.socket.pause();
+	client.send(head("GET", `/v1/text?bytes=${64 * 1024 * 1024}`));
+	await server.until((stats) => stats.connections_open === 1 && stats.too_slow === 1);
+	client.destroy();
+});
+
+// Its progress alone would let the client hold the memory for minutes.
+withServer("a client that reads an answer from memory slowly is cut in the end",
+	{ env: { TEST_ANSWER_TIMEOUT_MS: "300" } },
+	async (server) => {
+		const client = await server.connect();
+		client.socket.on("data", () => client.socket.pause());
+		const timer = setInterval(() => client.socket.resume(), 20);
+		client.send(head("GET", `/v1/text?bytes=${64 * 1024 * 1024}`));
+		await server.until((stats) => stats.connections_open === 1 && stats.too_slow === 1);
+		clearInterval(timer);
+		client.destroy();
+	});
+
 withServer("a slow client does not hold up the others", {}, async (server) => {
 	const slow = await Promise.all(Array.from({ length: 50 }, () => server.connect()));
 	for (const client of slow) client.send("POST /v1/echo HTTP/1.1\r\nHost: 127.0.");

@@ -187,6 +187,22 @@ static void get_stream(struct vbd_request *req)
 		vbd_reply_stream(req, 200, &reader);
 }
 
+static void get_text(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	uint64_t bytes = 0;
+	char *text;
+
+	if (vbd_query_u64(req, "bytes", 1, UINT64_C(1) << 30, &bytes, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	text = malloc(bytes);
+	if (text)
+		(void)read_pattern(NULL, 0, text, bytes);
+	vbd_reply_text(req, "text/plain", text, bytes);
+}
+
 static size_t read_nothing(void *arg, char *buf, size_t size)
 {
 	(void)arg;
@@ -257,6 +273,11 @@ static const struct vbd_route routes[] = {
 		.role = VBD_ROLE_CONTROL,
 		.query = {"bytes"},
 		.handler = get_stream},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/text",
+		.role = VBD_ROLE_READ,
+		.query = {"bytes"},
+		.handler = get_text},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/feed",
 		.role = VBD_ROLE_READ,
@@ -378,6 +399,7 @@ static enum vbd_status configure(
 	config->header_timeout_ms = from_env("TEST_HEADER_TIMEOUT_MS", config->header_timeout_ms);
 	config->progress_timeout_ms =
 		from_env("TEST_PROGRESS_TIMEOUT_MS", config->progress_timeout_ms);
+	config->answer_timeout_ms = from_env("TEST_ANSWER_TIMEOUT_MS", config->answer_timeout_ms);
 	return status;
 }
 
