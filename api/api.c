@@ -4,6 +4,7 @@
 #include "api/resources/context.h"
 #include "api/routes.h"
 #include "base/clock.h"
+#include "daemon/config/descriptors.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static struct vbd_server_config configure(
 	memcpy(server.sockets, sockets, count * sizeof(sockets[0]));
 	server.sockets_count = count;
 	server.tls = config->tls.certificate[0] ? &config->tls : NULL;
-	server.limits.seats = (unsigned int)config->limits.http_connections;
+	server.limits.seats = (unsigned int)vbd_descriptors_for_http(config);
 	server.limits.seats_per_source = (unsigned int)config->limits.http_connections_per_address;
 	server.limits.waiting = (unsigned int)config->limits.waiting_requests;
 	server.limits.feeds = (unsigned int)config->limits.event_streams;

@@ -10,6 +10,7 @@
 #include "cmd/verbsd_signals.h"
 #include "cmd/verbsd_sockets.h"
 #include "daemon/config/config.h"
+#include "daemon/config/descriptors.h"
 #include "daemon/daemon.h"
 #include "daemon/observe/health.h"
 #include "daemon/sdnotify.h"
@@ -328,6 +329,7 @@ static bool may_destroy(const struct vbd_daemon *daemon)
 static bool serve(struct program *program)
 {
 	vbd_log_setup(program->config.log_level, program->config.log_format);
+	vbd_descriptors_raise(&program->config);
 	program->failed |= !run(program);
 	vbd_signals_unwatch();
 	if (program->daemon && !may_destroy(program->daemon)) {
