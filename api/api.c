@@ -114,5 +114,6 @@ void vbd_api_destroy(struct vbd_api *api)
 	if (!api)
 		return;
 	vbd_server_destroy(api->server);
+	vbd_event_texts_fini(&api->event_texts);
 	free(api);
 }

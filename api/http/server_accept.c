@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/problem.h"
 #include "api/http/server_parts.h"
+#include "api/json/print.h"
 
 #include <jansson.h>
 #include <microhttpd.h>
@@ -43,7 +44,7 @@ static char *refusal_text(void)
 		"there are as many HTTP connections as limits.http_connections and "
 		"limits.http_connections_per_address allow");
 	json = vbd_problem_json(&err, NULL);
-	body = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	body = json ? vbd_json_print(json, NULL) : NULL;
 	json_decref(json);
 	if (body && asprintf(&text,
 			    "HTTP/1.1 503 Service Unavailable\r\n"

@@ -9,6 +9,7 @@
 
 #include "api/http/request.h"
 #include "api/http/router.h"
+#include "api/resources/event_text.h"
 #include "daemon/daemon.h"
 
 struct vbd_server;
@@ -22,12 +23,18 @@ struct vbd_api {
 	uint64_t refused_unlogged;	/* refusals since then */
 	uint64_t turned_away_logged_ns; /* likewise, of clients without a seat */
 	uint64_t turned_away_unlogged;
+	struct vbd_event_texts event_texts; /* of the streams */
 	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
 };
 
 static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *req)
 {
 	return ((const struct vbd_api *)req->context)->daemon;
+}
+
+static inline struct vbd_event_texts *vbd_request_event_texts(const struct vbd_request *req)
+{
+	return &((struct vbd_api *)req->context)->event_texts;
 }
 
 #endif

@@ -6,16 +6,13 @@
  * The only state of a client is its place in the log, which serves as its queue. So a slow client
  * needs no memory and delays nobody; it gets the number of events that it has missed.
  */
-#include "api/json/encode.h"
-#include "api/json/print.h"
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"
+#include "api/resources/event_text.h"
 #include "api/resources/events.h"
 #include "daemon/core/watch.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,65 +25,35 @@ struct stream {
 	struct vbd_watch watch; /* of the event log */
 	struct vbd_timer *heartbeat;
 	struct vbd_event_filter filter;
-	uint64_t limit;		   /* events that may still be sent; UINT64_MAX: no limit */
-	struct vbd_event_place at; /* events up to here were sent or do not match the filter */
-	char *text;		   /* the text that is being sent; NULL: none */
-	size_t text_bytes;
+	uint64_t limit;		     /* events that may still be sent; UINT64_MAX: no limit */
+	struct vbd_event_place at;   /* events up to here were sent or do not match the filter */
+	struct vbd_event_text *text; /* the text that is being sent; NULL: none */
 	size_t sent_bytes;
 };
 
-static void set_text(struct stream *stream, char *text)
+static void set_text(struct stream *stream, struct vbd_event_text *text)
 {
+	vbd_event_text_unref(stream->text);
 	stream->text = text;
-	stream->text_bytes = text ? strlen(text) : 0;
 	stream->sent_bytes = 0;
 }
 
-static char *printed(const char *fmt, ...) VBD_PRINTF(1, 2);
-
-static char *printed(const char *fmt, ...)
-{
-	char *text;
-	va_list ap;
-	int len;
-
-	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	return len < 0 ? NULL : text;
-}
-
-static char *restarted_text(const struct stream *stream)
+static struct vbd_event_text *restarted_text(const struct stream *stream)
 {
 	const char *server_id = stream->daemon->server_id;
 	char id[VBD_EVENT_ID_BYTES];
 
-	return printed("id: %s\nevent: restarted\ndata: {\"server_id\":\"%s\"}\n\n",
+	return vbd_event_text_print("id: %s\nevent: restarted\ndata: {\"server_id\":\"%s\"}\n\n",
 		vbd_event_id(stream->daemon, 0, id), server_id);
 }
 
-static char *compacted_text(const struct stream *stream, uint64_t first)
+static struct vbd_event_text *compacted_text(const struct stream *stream, uint64_t first)
 {
 	char id[VBD_EVENT_ID_BYTES];
 
-	return printed("id: %s\nevent: compacted\ndata: {\"first\":%" PRIu64 ",\"missed\":%" PRIu64
-		       "}\n\n",
+	return vbd_event_text_print("id: %s\nevent: compacted\ndata: {\"first\":%" PRIu64
+				    ",\"missed\":%" PRIu64 "}\n\n",
 		vbd_event_id(stream->daemon, first - 1, id), first, first - 1 - stream->at.seq);
-}
-
-static char *event_text(const struct stream *stream, const struct vbd_event *event)
-{
-	json_t *json = vbd_encode_event(stream->daemon, event);
-	char *data = json ? vbd_json_print(json, NULL) : NULL;
-	char id[VBD_EVENT_ID_BYTES];
-	char *text = NULL;
-
-	if (data)
-		text = printed(
-			"id: %s\ndata: %s\n\n", vbd_event_id(stream->daemon, event->seq, id), data);
-	free(data);
-	json_decref(json);
-	return text;
 }
 
 /* Set the next text to send, if any. Without memory the next wake-up tries again. */
@@ -114,7 +81,8 @@ static void next(struct stream *stream)
 		stream->at.seq = vbd_eventlog_last(eventlog);
 		return;
 	}
-	set_text(stream, event_text(stream, event));
+	set_text(stream,
+		vbd_event_text_of(vbd_request_event_texts(stream->req), stream->daemon, event));
 	if (stream->text) {
 		stream->at.seq = event->seq;
 		stream->limit--;
@@ -127,7 +95,7 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 	size_t len = 0;
 
 	while (len < size) {
-		size_t left = stream->text_bytes - stream->sent_bytes;
+		size_t left = stream->text ? stream->text->len_bytes - stream->sent_bytes : 0;
 		size_t part = left < size - len ? left : size - len;
 
 		if (!stream->text) {
@@ -138,13 +106,11 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 				break;
 			continue;
 		}
-		memcpy(buf + len, stream->text + stream->sent_bytes, part);
+		memcpy(buf + len, stream->text->bytes + stream->sent_bytes, part);
 		len += part;
 		stream->sent_bytes += part;
-		if (part == left) {
-			free(stream->text);
+		if (part == left)
 			set_text(stream, NULL);
-		}
 	}
 	vbd_timer_set(stream->heartbeat, HEARTBEAT_MS);
 	return len;
@@ -164,7 +130,7 @@ static void on_heartbeat(void *arg)
 	struct stream *stream = arg;
 
 	if (!stream->text)
-		set_text(stream, strdup(":\n\n"));
+		set_text(stream, vbd_event_text_print(":\n\n"));
 	vbd_request_wake(stream->req);
 }
 
@@ -174,7 +140,7 @@ static void stream_free(void *arg)
 
 	vbd_watch_remove(&stream->watch);
 	vbd_timer_destroy(stream->heartbeat);
-	free(stream->text);
+	set_text(stream, NULL);
 	free(stream);
 }
 
@@ -203,7 +169,7 @@ static enum vbd_status prepare(struct stream *stream, struct vbd_error *err)
 			stream->daemon->loop, on_heartbeat, stream, &stream->heartbeat, err);
 	if (status != VBD_OK)
 		return status;
-	set_text(stream, strdup(RETRY_TEXT));
+	set_text(stream, vbd_event_text_print(RETRY_TEXT));
 	vbd_watch_add(vbd_eventlog_watches(stream->daemon->eventlog), &stream->watch);
 	return VBD_OK;
 }

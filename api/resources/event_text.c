@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/event_text.h"
+
+#include "api/json/print.h"
+#include "api/resources/event_query.h"
+#include "api/resources/events.h"
+#include "daemon/daemon.h"
+
+#include <jansson.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct vbd_event_text *vbd_event_text_print(const char *fmt, ...)
+{
+	struct vbd_event_text *text = malloc(sizeof(*text));
+	va_list ap;
+	int len = -1;
+
+	if (!text)
+		return NULL;
+	va_start(ap, fmt);
+	len = vasprintf(&text->bytes, fmt, ap);
+	va_end(ap);
+	if (len < 0) {
+		free(text);
+		return NULL;
+	}
+	text->refs = 1;
+	text->len_bytes = (size_t)len;
+	return text;
+}
+
+void vbd_event_text_unref(struct vbd_event_text *text)
+{
+	if (!text || --text->refs)
+		return;
+	free(text->bytes);
+	free(text);
+}
+
+static struct vbd_event_text *encode(const struct vbd_daemon *daemon, const struct vbd_event *event)
+{
+	json_t *json = vbd_encode_event(daemon, event);
+	char *data = json ? vbd_json_print(json, NULL) : NULL;
+	struct vbd_event_text *text = NULL;
+	char id[VBD_EVENT_ID_BYTES];
+
+	if (data)
+		text = vbd_event_text_print(
+			"id: %s\ndata: %s\n\n", vbd_event_id(daemon, event->seq, id), data);
+	free(data);
+	json_decref(json);
+	return text;
+}
+
+struct vbd_event_text *vbd_event_text_of(struct vbd_event_texts *texts,
+	const struct vbd_daemon *daemon, const struct vbd_event *event)
+{
+	const size_t at = event->seq % VBD_EVENT_TEXTS;
+
+	if (!texts->slots[at].text || texts->slots[at].seq != event->seq) {
+		struct vbd_event_text *text = encode(daemon, event);
+
+		if (!text)
+			return NULL;
+		vbd_event_text_unref(texts->slots[at].text);
+		texts->slots[at].seq = event->seq;
+		texts->slots[at].text = text;
+	}
+	texts->slots[at].text->refs++;
+	return texts->slots[at].text;
+}
+
+void vbd_event_texts_fini(struct vbd_event_texts *texts)
+{
+	for (size_t i = 0; i < VBD_EVENT_TEXTS; i++) {
+		vbd_event_text_unref(texts->slots[i].text);
+		texts->slots[i].text = NULL;
+	}
+}
