@@ -148,13 +148,23 @@ static bool media_type_is(const char *header, const char *type)
 	return *header == '\0' || *header == ';';
 }
 
+/*
+ * True if a browser asks for something to be done. Its page must name the Content-Type also without
+ * a body: no form of another site can, and no script of one without being asked for first.
+ */
+static bool is_act_of_browser(struct vbd_request *req)
+{
+	return req->method != VBD_METHOD_GET &&
+	       (vbd_request_header(req, "Origin") || vbd_request_header(req, "Sec-Fetch-Site"));
+}
+
 static enum vbd_status check_media_type(struct vbd_request *req, struct vbd_error *err)
 {
 	const char *type = vbd_request_header(req, "Content-Type");
 	bool stream = req->route->body == VBD_BODY_STREAM;
 	const char *want = stream ? "application/octet-stream" : "application/json";
 
-	if (req->content_bytes == 0 && !stream)
+	if (req->content_bytes == 0 && !stream && !is_act_of_browser(req))
 		return VBD_OK;
 	if (stream ? !type || media_type_is(type, want) : type && media_type_is(type, want))
 		return VBD_OK;

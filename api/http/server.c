@@ -14,6 +14,9 @@
 
 /* MHD's buffer of a client: the largest head, and the largest piece of a body. */
 #define CLIENT_MEMORY_BYTES ((size_t)65536)
+/* Since 1.0, MHD hides folded lines, and refuses them and other bad forms itself if it is strict.
+ * Before, it shows them, and wire.c refuses them with a problem. */
+#define STRICT (MHD_VERSION >= 0x01000000 ? 1 : 0)
 /* Connections that MHD has still to close, beyond the seats. */
 #define CLOSING_MAX 64u
 
@@ -149,9 +152,10 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 		MHD_OPTION_CONNECTION_LIMIT,
 		server->config.limits.seats + server->config.limits.reserve + CLOSING_MAX,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CLIENT_MEMORY_BYTES,
-		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
-		MHD_OPTION_ARRAY, socket->tls ? tls_options : no_options, MHD_OPTION_END);
+		MHD_OPTION_STRICT_FOR_CLIENT, STRICT, MHD_OPTION_URI_LOG_CALLBACK, on_target,
+		server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint, MHD_OPTION_ARRAY,
+		socket->tls ? tls_options : no_options, MHD_OPTION_END);
 	if (!endpoint->mhd)
 		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd did not start");
 	info = MHD_get_daemon_info(endpoint->mhd, MHD_DAEMON_INFO_EPOLL_FD);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/wire.h"
 
+#include "base/attr.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -16,16 +18,31 @@ void vbd_wire_target(struct vbd_wire *wire, const char *target)
 	wire->target_bytes = strlen(target);
 }
 
+/*
+ * The first byte of the next line; NULL if the line before does not end by CR LF.
+ * @end: the NUL behind the last string of the line
+ */
+static const char *next_line(const char *end)
+{
+	const char *at = end + 1;
+
+	if (*at == '\0' || *at == '\n')
+		return at + 1;
+	while (*at == ' ' || *at == '\t')
+		at++;
+	return at[0] == '\r' && at[1] == '\n' ? at + 2 : NULL;
+}
+
 void vbd_wire_begin(struct vbd_wire *wire, const char *method, const char *version)
 {
 	if (wire->target != method + strlen(method) + 1 ||
 		version != wire->target + wire->target_bytes + 1 || strlen(version) != 8 ||
-		version[9] != '\0') {
+		!next_line(version + 8)) {
 		fault(wire, "the request line has extra spaces, a NUL, or no CR LF at its end");
 		return;
 	}
 	wire->http_1_1 = strcmp(version, "HTTP/1.0") != 0;
-	wire->at = version + 10;
+	wire->at = next_line(version + 8);
 }
 
 static bool is_token(const char *text, size_t len_bytes)
@@ -57,6 +74,37 @@ static bool is_field_value(const char *text, size_t len_bytes)
 static bool name_is(const char *name, size_t name_bytes, const char *want)
 {
 	return name_bytes == strlen(want) && strncasecmp(name, want, name_bytes) == 0;
+}
+
+static void check_once(struct vbd_wire *wire, const char *name, size_t name_bytes)
+{
+	static const struct {
+		const char *name;
+		const char *text;
+	} once[] = {
+#define ONCE(name) {name, "there is more than one " name}
+		ONCE("Authorization"),
+		ONCE("Content-Type"),
+		ONCE("Expect"),
+		ONCE("Idempotency-Key"),
+		ONCE("If-Match"),
+		ONCE("If-None-Match"),
+		ONCE("Last-Event-ID"),
+		ONCE("Origin"),
+		ONCE("Prefer"),
+		ONCE("Range"),
+		ONCE("Sec-Fetch-Site"),
+		ONCE("Verbsd-If-Server"),
+#undef ONCE
+	};
+
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(once); i++) {
+		if (!name_is(name, name_bytes, once[i].name))
+			continue;
+		if (wire->seen & 1u << i)
+			fault(wire, once[i].text);
+		wire->seen |= 1u << i;
+	}
 }
 
 /* Evaluate the headers that define the end of the request and its host. */
@@ -104,11 +152,12 @@ void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes,
 		}
 	}
 	if (!is_field_value(value, value_bytes) || value[value_bytes] != '\0' ||
-		value[value_bytes + 1] != '\0') {
+		!next_line(value + value_bytes)) {
 		fault(wire, "the value of a header has control characters, or no CR LF at its end");
 		return;
 	}
-	wire->at = value + value_bytes + 2;
+	wire->at = next_line(value + value_bytes);
+	check_once(wire, name, name_bytes);
 	parse_framing(wire, name, name_bytes, value, value_bytes);
 }
 
@@ -127,7 +176,9 @@ static void check_framing(struct vbd_wire *wire)
 enum vbd_status vbd_wire_end(struct vbd_wire *wire, const char *method, size_t head_bytes,
 	uint64_t *ret_content_bytes, struct vbd_error *err)
 {
-	if (!wire->fault && (wire->at + 2 != method + head_bytes || wire->at[0] || wire->at[1]))
+	if (!wire->fault &&
+		(wire->at + 2 != method + head_bytes ||
+			(memcmp(wire->at, "\0", 2) != 0 && memcmp(wire->at, "\r\n", 2) != 0)))
 		fault(wire, "the head does not end with an empty line of CR LF");
 	check_framing(wire);
 	if (wire->fault)

@@ -4,6 +4,11 @@
  * parsers in a row may read differently (request smuggling): bare LF, folded lines, NUL bytes,
  * spaces before the colon, several Content-Lengths. It parses in place, so the bytes between the
  * strings that it returns show these forms: it writes two NULs for a CR LF, one for a colon.
+ * libmicrohttpd 1.0 leaves the LF, blanks before the CR, and the empty line as they are; the server
+ * makes it refuse the forms by itself (MHD_OPTION_STRICT_FOR_CLIENT).
+ *
+ * A header that verbsd reads may come once only: otherwise one program on the way might go by the
+ * first and verbsd by the last.
  *
  * Any thread; no allocation.
  */
@@ -22,6 +27,7 @@ struct vbd_wire {
 	size_t target_bytes;
 	const char *at; /* the next header line must begin here */
 	unsigned int hosts, lengths, encodings;
+	uint32_t seen; /* bits of the headers that may come once only */
 	bool http_1_1;
 	bool chunked;
 	uint64_t content_bytes;

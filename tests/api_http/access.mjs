@@ -23,13 +23,29 @@ withServer("a page elsewhere can't drive the server", {}, async (server) => {
 	assert.equal(await code(server, "GET", "/v1/ping", { headers: { Host: "localhost:1" } }), 200);
 	assert.equal(await code(server, "POST", "/v1/kick", { headers: { Origin: "http://evil.test" } }), "bad_origin");
 	assert.equal(await code(server, "POST", "/v1/kick", { headers: { Origin: "null" } }), "bad_origin");
-	assert.equal(await code(server, "POST", "/v1/kick", { headers: { Origin: "http://127.0.0.1" } }), 201);
+	assert.equal(await code(server, "POST", "/v1/kick", { headers: { Origin: "http://127.0.0.1", ...JSON_TYPE } }), 201);
 	for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 		assert.equal(
 			await code(server, "POST", "/v1/echo", { headers: { "Content-Type": type }, body: "{}" }),
 			"unsupported_media_type",
 		);
 	assert.equal((await server.stats()).echoes, 1);
+});
+
+// A form of another site can be sent without a body and with a Content-Type of a form only.
+withServer("a browser names the Content-Type of a request that does something, also without a body", {}, async (server) => {
+	for (const mark of [{ Origin: "http://127.0.0.1" }, { "Sec-Fetch-Site": "same-origin" }])
+		for (const [type, expected] of [
+			[{}, "unsupported_media_type"],
+			[{ "Content-Type": "application/x-www-form-urlencoded" }, "unsupported_media_type"],
+			[JSON_TYPE, 201],
+		])
+			assert.equal(await code(server, "POST", "/v1/kick", { headers: { ...mark, ...type } }), expected);
+	assert.equal(await code(server, "GET", "/v1/ping", { headers: { "Sec-Fetch-Site": "same-origin" } }), 200);
+	// curl -X POST, and curl -d ''
+	assert.equal(await code(server, "POST", "/v1/kick"), 201);
+	const form = { "Content-Type": "application/x-www-form-urlencoded" };
+	assert.equal(await code(server, "POST", "/v1/kick", { headers: form, body: "" }), 201);
 });
 
 withServer("with tokens each shows what it may do", TOKENS, async (server) => {

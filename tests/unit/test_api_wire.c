@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The heads in these tests have the layout that libmicrohttpd 0.9.75 produces: '\0' in place of the
- * separators. tests/api_http checks that the real library does this.
+ * separators. tests/api_http checks that the real library does this. Proper heads are checked in
+ * the layout of 1.0 as well, which has one '\0' behind each string.
  */
 #include "api/http/wire.h"
 
@@ -15,18 +16,29 @@ struct head {
 	size_t len;
 };
 
-static char *end_line(char *line)
+enum layout { LAYOUT_0_9_75, LAYOUT_1_0 };
+
+/* Replace the end of a line, and in 1.0 the first blank before it; return the next line. */
+static char *end_line(char *line, enum layout layout)
 {
 	char *end = rawmemchr(line, '\n');
+	char *at = end - 1;
 
+	if (layout == LAYOUT_1_0) {
+		while (at > line && (at[-1] == ' ' || at[-1] == '\t'))
+			at--;
+		if (at > line)
+			*at = '\0';
+		return end + 1;
+	}
 	if (end > line && end[-1] == '\r')
 		end[-1] = '\0';
 	*end = '\0';
 	return end + 1;
 }
 
-static enum vbd_status check(
-	const char *text, size_t len, uint64_t *content_bytes, struct vbd_error *err)
+static enum vbd_status check_layout(const char *text, size_t len, enum layout layout,
+	uint64_t *content_bytes, struct vbd_error *err)
 {
 	struct head head = {.len = len};
 	struct vbd_wire wire = {0};
@@ -34,7 +46,7 @@ static enum vbd_status check(
 	char *line, *target, *version;
 
 	memcpy(head.bytes, text, len);
-	line = end_line(method);
+	line = end_line(method, layout);
 	target = strchr(method, ' ');
 	*target++ = '\0';
 	while (*target == ' ')
@@ -44,7 +56,7 @@ static enum vbd_status check(
 	vbd_wire_target(&wire, target);
 	vbd_wire_begin(&wire, method, version);
 	while (*line != '\r' && *line != '\n') {
-		char *next = end_line(line);
+		char *next = end_line(line, layout);
 		char *value = strchr(line, ':');
 
 		*value++ = '\0';
@@ -52,8 +64,14 @@ static enum vbd_status check(
 		vbd_wire_header(&wire, line, strlen(line), value, strlen(value));
 		line = next;
 	}
-	(void)end_line(line);
+	(void)end_line(line, layout);
 	return vbd_wire_end(&wire, method, head.len, content_bytes, err);
+}
+
+static enum vbd_status check(
+	const char *text, size_t len, uint64_t *content_bytes, struct vbd_error *err)
+{
+	return check_layout(text, len, LAYOUT_0_9_75, content_bytes, err);
 }
 
 static void test_wire__a_proper_head_passes(void **state)
@@ -70,13 +88,15 @@ static void test_wire__a_proper_head_passes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(heads); i++) {
+	for (size_t i = 0; i < 2 * VBD_ARRAY_LEN(heads); i++) {
+		const char *text = heads[i / 2].text;
 		uint64_t content_bytes = 1;
 		struct vbd_error err = {0};
 
-		if (check(heads[i].text, strlen(heads[i].text), &content_bytes, &err) != VBD_OK)
-			fail_msg("%s: %s", heads[i].text, err.text);
-		assert_true(content_bytes == heads[i].content_bytes);
+		if (check_layout(text, strlen(text), i % 2 ? LAYOUT_1_0 : LAYOUT_0_9_75,
+			    &content_bytes, &err) != VBD_OK)
+			fail_msg("%s: %s", text, err.text);
+		assert_true(content_bytes == heads[i / 2].content_bytes);
 	}
 }
 

@@ -26,10 +26,11 @@ export function setToken(token) {
 	else sessionStorage.removeItem(TOKEN_KEY);
 }
 
-function headersOf({ json, headers }) {
+// The daemon wants the Content-Type of whatever a page asks it to do, also without a body.
+function headersOf(method, { headers }) {
 	const token = getToken();
 	return {
-		...(json === undefined ? {} : { "Content-Type": "application/json" }),
+		...(method === "GET" ? {} : { "Content-Type": "application/json" }),
 		...(token ? { Authorization: `Bearer ${token}` } : {}),
 		...headers,
 	};
@@ -58,7 +59,7 @@ export async function open(method, path, { json, headers, signal, timeoutMs = TI
 	try {
 		response = await fetch(path, {
 			method,
-			headers: headersOf({ json, headers }),
+			headers: headersOf(method, { headers }),
 			body: json === undefined ? undefined : JSON.stringify(json),
 			signal: aborter.signal,
 			cache: "no-store",
