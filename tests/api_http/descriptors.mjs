@@ -30,6 +30,11 @@ async function start(t, nofile, ...options) {
 	});
 	await Promise.race([serves, daemon.ended.then(([status]) => assert.fail(`ended with ${status}: ${daemon.log}`))]);
 	daemon.connect = () => Client.connect({ path: socket });
+	// An answer shows that the daemon also takes signals by now.
+	const client = await daemon.connect();
+	client.send(LIVE);
+	assert.equal((await client.answer()).status, 200);
+	client.destroy();
 	daemon.stop = async () => {
 		daemon.kill("SIGTERM");
 		const [status, signal] = await daemon.ended;
