@@ -17,6 +17,12 @@
 /* Since 1.0, MHD hides folded lines, and refuses them and other bad forms itself if it is strict.
  * Before, it shows them, and wire.c refuses them with a problem. */
 #define STRICT (MHD_VERSION >= 0x01000000 ? 1 : 0)
+/* Without this flag of 1.0, MHD_add_connection() only queues the client. */
+#if MHD_VERSION >= 0x01000000
+#define ONE_THREAD MHD_USE_NO_THREAD_SAFETY
+#else
+#define ONE_THREAD 0
+#endif
 /* Connections that MHD has still to close, beyond the seats. */
 #define CLOSING_MAX 64u
 
@@ -147,7 +153,7 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	/* The logger must be the first option: MHD logs errors of earlier options to stderr. */
 	endpoint->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
 						 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-						 (socket->tls ? MHD_USE_TLS : 0),
+						 ONE_THREAD | (socket->tls ? MHD_USE_TLS : 0),
 		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
 		MHD_OPTION_CONNECTION_LIMIT,
 		server->config.limits.seats + server->config.limits.reserve + CLOSING_MAX,
