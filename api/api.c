@@ -75,16 +75,16 @@ static struct vbd_server_config configure(
 	server.dispatch.on_refused = on_refused;
 	server.dispatch.auth = (struct vbd_auth_rules){
 		.callers = &api->daemon->callers,
-		.control_token = *config->control_token ? config->control_token : NULL,
-		.read_token = *config->read_token ? config->read_token : NULL,
+		.credentials = api->credentials,
 		.allowed_hosts = api->allowed_hosts,
 		.n_allowed_hosts = config->allowed_hosts_count,
 	};
 	return server;
 }
 
-enum vbd_status vbd_api_create(struct vbd_daemon *daemon, const struct vbd_server_socket *sockets,
-	size_t count, struct vbd_api **ret_api, struct vbd_error *err)
+enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list *callers,
+	const struct vbd_server_socket *sockets, size_t count, struct vbd_api **ret_api,
+	struct vbd_error *err)
 {
 	struct vbd_api *api = calloc(1, sizeof(*api));
 	struct vbd_server_config config;
@@ -94,10 +94,16 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, const struct vbd_serve
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
 	api->router = vbd_routes();
+	status = vbd_credentials_create(&daemon->callers, callers, &api->credentials, err);
+	if (status != VBD_OK) {
+		free(api);
+		return status;
+	}
+	vbd_credentials_use(api->credentials, NULL);
 	config = configure(api, sockets, count);
 	status = vbd_server_create(daemon->loop, &config, &api->server, err);
 	if (status != VBD_OK) {
-		free(api);
+		vbd_api_destroy(api);
 		return status;
 	}
 	*ret_api = api;
@@ -115,5 +121,6 @@ void vbd_api_destroy(struct vbd_api *api)
 		return;
 	vbd_server_destroy(api->server);
 	vbd_event_texts_fini(&api->event_texts);
+	vbd_credentials_destroy(api->credentials);
 	free(api);
 }

@@ -11,18 +11,21 @@
 #include "api/http/server.h"
 #include "base/attr.h"
 #include "base/error.h"
+#include "daemon/config/callers.h"
 #include "daemon/daemon.h"
 
 struct vbd_api;
 
 /**
  * vbd_api_create - serve the daemon's API
+ * @callers: taken over and zeroed, if there is memory for them
  * @sockets: listening, owned by the API on success; @count: up to VBD_SERVER_SOCKETS_MAX
  *
  * The sockets come from api/http/listen.h or from the process that started the daemon.
  */
-enum vbd_status vbd_api_create(struct vbd_daemon *daemon, const struct vbd_server_socket *sockets,
-	size_t count, struct vbd_api **ret_api, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list *callers,
+	const struct vbd_server_socket *sockets, size_t count, struct vbd_api **ret_api,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_api_stop - accept no new clients, answer parked requests, call @stopped in a later turn

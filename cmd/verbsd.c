@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cmd/verbsd_signals.h"
 #include "cmd/verbsd_sockets.h"
+#include "daemon/config/callers.h"
 #include "daemon/config/config.h"
 #include "daemon/config/descriptors.h"
 #include "daemon/daemon.h"
@@ -20,9 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #define EXIT_USAGE 2
+
+/* Random bytes of a token. */
+#define TOKEN_BYTES 32
 
 /* Time that clients have to receive their last answers. */
 #define API_GRACE_MS 1000
@@ -38,6 +43,7 @@ struct options {
 
 struct program {
 	struct vbd_config config;
+	struct vbd_caller_list callers;
 	struct vbd_daemon *daemon;
 	struct vbd_api *api;
 	struct vbd_sockets sockets;
@@ -82,9 +88,29 @@ static void print_help(void)
 	print_option("set", "KEY=VALUE", "set any key of the configuration file");
 	print_option("check-config", "", "check the configuration and exit");
 	print_option("dump-config", "", "print the configuration in force and exit");
+	print_option("make-token", "", "print a random token and its hash for callers_file");
 	print_option("help", "", "print this and exit");
 	print_option("version", "", "print the version and exit");
 	(void)printf("\nOptions override the file. See verbsd(8) and verbsd.yaml(5).\n");
+}
+
+static int make_token(void)
+{
+	uint8_t random[TOKEN_BYTES], sha256[VBD_SHA256_BYTES];
+	char token[2 * TOKEN_BYTES + 1];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return EXIT_FAILURE;
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(token + 2 * i, 3, "%02x", random[i]);
+	if (!vbd_token_hash(token, sha256))
+		return EXIT_FAILURE;
+	(void)printf("token: %s\n", token);
+	(void)fputs("token_sha256: ", stdout);
+	for (size_t i = 0; i < sizeof(sha256); i++)
+		(void)printf("%02x", sha256[i]);
+	(void)putchar('\n');
+	return EXIT_SUCCESS;
 }
 
 static int usage_error(const char *text)
@@ -93,7 +119,16 @@ static int usage_error(const char *text)
 	return EXIT_USAGE;
 }
 
-enum { OPT_CONFIG = 1000, OPT_SET, OPT_INSECURE, OPT_CHECK, OPT_DUMP, OPT_HELP, OPT_VERSION };
+enum {
+	OPT_CONFIG = 1000,
+	OPT_SET,
+	OPT_INSECURE,
+	OPT_CHECK,
+	OPT_DUMP,
+	OPT_MAKE_TOKEN,
+	OPT_HELP,
+	OPT_VERSION
+};
 
 static void fill_long_options(struct option *options)
 {
@@ -103,6 +138,7 @@ static void fill_long_options(struct option *options)
 		{"set", required_argument, NULL, OPT_SET},
 		{"check-config", no_argument, NULL, OPT_CHECK},
 		{"dump-config", no_argument, NULL, OPT_DUMP},
+		{"make-token", no_argument, NULL, OPT_MAKE_TOKEN},
 		{"help", no_argument, NULL, OPT_HELP},
 		{"version", no_argument, NULL, OPT_VERSION},
 		{NULL, 0, NULL, 0},
@@ -112,6 +148,22 @@ static void fill_long_options(struct option *options)
 	for (size_t i = 0; i < n; i++)
 		options[i] = (struct option){settings[i].option, required_argument, NULL, (int)i};
 	memcpy(&options[n], others, sizeof(others));
+}
+
+static bool prints(int option)
+{
+	return option == OPT_HELP || option == OPT_VERSION || option == OPT_MAKE_TOKEN;
+}
+
+static int print(int option)
+{
+	if (option == OPT_MAKE_TOKEN)
+		return make_token();
+	if (option == OPT_HELP)
+		print_help();
+	else
+		(void)puts("verbsd " VBD_VERSION);
+	return EXIT_SUCCESS;
 }
 
 static enum vbd_status set_pair(struct vbd_config *config, const char *pair, struct vbd_error *err)
@@ -131,7 +183,7 @@ static enum vbd_status set_pair(struct vbd_config *config, const char *pair, str
 static int parse(
 	int argc, char **argv, struct vbd_config *config, struct options *options, bool only_config)
 {
-	struct option long_options[VBD_ARRAY_LEN(settings) + 8];
+	struct option long_options[VBD_ARRAY_LEN(settings) + 9];
 	struct vbd_error error = {0};
 	enum vbd_status status = VBD_OK;
 	int option;
@@ -141,14 +193,8 @@ static int parse(
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (option == '?') /* getopt_long(3) has printed the error */
 			return usage_error("see above");
-		if (option == OPT_HELP) {
-			print_help();
-			exit(EXIT_SUCCESS);
-		}
-		if (option == OPT_VERSION) {
-			(void)puts("verbsd " VBD_VERSION);
-			exit(EXIT_SUCCESS);
-		}
+		if (prints(option))
+			exit(print(option));
 		if (option == OPT_CONFIG)
 			options->config_path = optarg;
 		else if (option == OPT_CHECK)
@@ -167,8 +213,9 @@ static int parse(
 	return optind < argc ? usage_error("it takes no arguments, only options") : 0;
 }
 
-static int configure(int argc, char **argv, struct vbd_config *config, struct options *options)
+static int configure(int argc, char **argv, struct program *program, struct options *options)
 {
+	struct vbd_config *config = &program->config;
 	struct vbd_error error = {0};
 	int rc;
 
@@ -181,7 +228,8 @@ static int configure(int argc, char **argv, struct vbd_config *config, struct op
 	rc = parse(argc, argv, config, options, false);
 	if (rc)
 		return rc;
-	if (vbd_config_check(config, &error) != VBD_OK)
+	if (vbd_config_check(config, &error) != VBD_OK ||
+		vbd_caller_list_load(config, &program->callers, &error) != VBD_OK)
 		goto bad;
 	return 0;
 
@@ -259,8 +307,8 @@ static enum vbd_status start_api(struct program *program, struct vbd_error *err)
 
 	if (status != VBD_OK)
 		return status;
-	status =
-		vbd_api_create(program->daemon, sockets->items, sockets->count, &program->api, err);
+	status = vbd_api_create(program->daemon, &program->callers, sockets->items,
+		sockets->count, &program->api, err);
 	if (status != VBD_OK)
 		vbd_sockets_close(sockets);
 	return status;
@@ -337,6 +385,7 @@ static bool serve(struct program *program)
 		leave_at_once(program->failed ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	vbd_api_destroy(program->api);
+	vbd_caller_list_fini(&program->callers);
 	vbd_timer_destroy(program->watchdog);
 	vbd_sockets_remove(&program->sockets);
 	vbd_daemon_destroy(program->daemon);
@@ -353,7 +402,7 @@ int main(int argc, char **argv)
 
 	/* A client, or a reader of the log, that leaves during a write must not end the daemon. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	rc = configure(argc, argv, &program.config, &options);
+	rc = configure(argc, argv, &program, &options);
 	if (rc)
 		return rc;
 	if (options.dump)

@@ -4,52 +4,48 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-/* Compare in a time that depends on the length of @given only. */
-static bool same_secret(const char *secret, const char *given)
+static enum vbd_status caller_of_token(const struct vbd_auth_rules *rules,
+	const char *authorization, uint64_t now_wall_s, struct vbd_caller **ret_caller,
+	struct vbd_error *err)
 {
-	size_t secret_len = strlen(secret);
-	size_t given_len = strlen(given);
-	unsigned char differ = secret_len != given_len;
-
-	for (size_t i = 0; i < given_len; i++)
-		differ = (unsigned char)(differ |
-					 (secret[secret_len ? i % secret_len : 0] ^ given[i]));
-	return !differ;
-}
-
-static enum vbd_status role_of_token(const struct vbd_auth_rules *rules, const char *authorization,
-	enum vbd_role *ret_role, struct vbd_error *err)
-{
-	bool control, read;
+	struct vbd_caller *caller;
 
 	if (strncasecmp(authorization, "Bearer ", 7) != 0)
 		return vbd_error_set(err, VBD_E_UNAUTHORIZED,
 			"the Authorization header is not of the kind Bearer");
 	authorization += 7;
 	authorization += strspn(authorization, " ");
-	/* Compare both always, so that the time does not show which token matched. */
-	control = rules->control_token && same_secret(rules->control_token, authorization);
-	read = rules->read_token && same_secret(rules->read_token, authorization);
-	if (!control && !read)
-		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "the token is unknown");
-	*ret_role = control ? VBD_ROLE_CONTROL : VBD_ROLE_READ;
+	caller = vbd_credentials_of_token(rules->credentials, authorization, now_wall_s, err);
+	if (!caller)
+		return err->status;
+	*ret_caller = vbd_caller_ref(caller);
 	return VBD_OK;
 }
 
-enum vbd_status vbd_auth_role(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
-	const char *authorization, enum vbd_role *ret_role, struct vbd_error *err)
+enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
+	const struct vbd_auth_peer *peer, const char *authorization, uint64_t now_wall_s,
+	struct vbd_caller **ret_caller, struct vbd_error *err)
 {
-	bool tokens = rules->control_token || rules->read_token;
+	const struct vbd_credentials *credentials = rules->credentials;
+	struct vbd_caller *caller = NULL;
+	struct vbd_error cause = {0};
+	bool open = vbd_credentials_none(credentials);
 
-	if (tokens && authorization)
-		return role_of_token(rules, authorization, ret_role, err);
+	if (!open && authorization)
+		return caller_of_token(
+			rules, authorization, now_wall_s, ret_caller, err ? err : &cause);
 	if (peer->unix_socket)
-		*ret_role =
-			peer->uid == 0 || peer->uid == geteuid() ? VBD_ROLE_CONTROL : VBD_ROLE_READ;
-	else
-		*ret_role = !tokens && peer->loopback ? VBD_ROLE_CONTROL : VBD_ROLE_NONE;
+		caller = vbd_credentials_of_user(
+			credentials, peer->uid, peer->gids, peer->n_gids, &cause);
+	else if (peer->n_cert_names)
+		caller = vbd_caller_ref(
+			vbd_credentials_of_cert(credentials, peer->cert_names, peer->n_cert_names));
+	else if (open && peer->loopback)
+		caller = vbd_caller_ref(vbd_credentials_control(credentials));
+	if (cause.status)
+		return vbd_error_set(err, cause.status, "%s", cause.text);
+	*ret_caller = caller;
 	return VBD_OK;
 }
 

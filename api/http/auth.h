@@ -7,6 +7,7 @@
 #ifndef VBD_API_HTTP_AUTH_H
 #define VBD_API_HTTP_AUTH_H
 
+#include "api/http/credentials.h"
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/core/caller.h"
@@ -15,11 +16,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The configured tokens and trusted hosts. All strings outlive the server. */
+/* The callers and the trusted hosts. All of it outlives the server. */
 struct vbd_auth_rules {
-	struct vbd_callers *callers;	  /* NULL: requests have no caller, in tests */
-	const char *control_token;	  /* NULL: none */
-	const char *read_token;		  /* NULL: none */
+	struct vbd_callers *callers; /* of the daemon */
+	const struct vbd_credentials *credentials;
 	const char *const *allowed_hosts; /* besides those of the loopback, without port */
 	size_t n_allowed_hosts;
 };
@@ -27,7 +27,9 @@ struct vbd_auth_rules {
 /* The client that sent a request. */
 struct vbd_auth_peer {
 	bool unix_socket;
-	uid_t uid;		/* unix_socket */
+	uid_t uid;	   /* unix_socket */
+	const gid_t *gids; /* unix_socket: of the client's process, the primary one first */
+	size_t n_gids;
 	bool loopback;		/* TCP: the client has a loopback address */
 	const char *local_addr; /* TCP: numeric address that the client connected to */
 	bool tls;
@@ -38,18 +40,20 @@ struct vbd_auth_peer {
 };
 
 /**
- * vbd_auth_role - the role of a request
+ * vbd_auth_caller - find the caller of a request
  * @authorization: the header's value; NULL if there is none
- * @ret_role:      VBD_ROLE_NONE for a client that needs a token and sent none
+ * @now_wall_s:    seconds since 1970, for tokens that expire
+ * @ret_caller:    a reference; NULL for a client that needs a token and sent none
  *
- * A loopback client has the role "control" if no token is configured; else the token decides. On
- * the unix socket root and the daemon's own uid have the role "control", other uids "read" unless
- * their token gives more.
+ * A token decides, if there are tokens; else the user on a unix socket, or a name in the client's
+ * certificate. A client by loopback is "control" if neither tokens nor certificates stand for
+ * callers.
  *
  * Returns VBD_E_UNAUTHORIZED for wrong credentials.
  */
-enum vbd_status vbd_auth_role(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
-	const char *authorization, enum vbd_role *ret_role, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
+	const struct vbd_auth_peer *peer, const char *authorization, uint64_t now_wall_s,
+	struct vbd_caller **ret_caller, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_auth_host - refuse the requests of a page whose name resolves to this host (DNS rebinding)

@@ -39,6 +39,12 @@ void vbd_dispatch_destroy(struct vbd_dispatch *dispatch)
 	free(dispatch);
 }
 
+void vbd_dispatch_set_credentials(
+	struct vbd_dispatch *dispatch, const struct vbd_credentials *credentials)
+{
+	dispatch->config.auth.credentials = credentials;
+}
+
 /* --- the head -------------------------------------------------------------------------------- */
 
 static bool is_token(const char *text)
@@ -84,22 +90,17 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 
 	if (needed == VBD_ROLE_NONE)
 		return VBD_OK;
-	status = vbd_auth_role(&dispatch->config.auth, peer,
-		vbd_request_header(req, "Authorization"), &req->role, err);
+	status = vbd_auth_caller(&dispatch->config.auth, peer,
+		vbd_request_header(req, "Authorization"),
+		vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S, &req->caller, err);
 	if (status != VBD_OK)
 		return status;
+	req->role = req->caller ? req->caller->role : VBD_ROLE_NONE;
 	if (req->role == VBD_ROLE_NONE)
 		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "%s needs a token", req->client);
 	if (req->role < needed)
 		return vbd_error_set(err, VBD_E_FORBIDDEN, "%s needs the role %s; this is %s",
 			req->path, vbd_role_name(needed), vbd_role_name(req->role));
-	if (dispatch->config.auth.callers) {
-		req->caller =
-			vbd_callers_get(dispatch->config.auth.callers, vbd_role_name(req->role));
-		if (!req->caller)
-			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the caller");
-		req->caller->role = req->role;
-	}
 	return VBD_OK;
 }
 
@@ -200,11 +201,9 @@ static void handle(struct vbd_dispatch *dispatch, struct vbd_request *req,
 {
 	struct vbd_callers *callers = dispatch->config.auth.callers;
 
-	if (callers)
-		callers->current = req->caller;
+	callers->current = req->caller;
 	handler(req);
-	if (callers)
-		callers->current = NULL;
+	callers->current = NULL;
 }
 
 void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *method,

@@ -31,6 +31,11 @@ struct vbd_dispatch_config {
 /** vbd_dispatch_create - @config is copied, but not the strings and routes; NULL without memory */
 struct vbd_dispatch *vbd_dispatch_create(const struct vbd_dispatch_config *config);
 
+/** vbd_dispatch_set_credentials - let later requests be those of other callers; @credentials must
+ * outlive their use */
+void vbd_dispatch_set_credentials(
+	struct vbd_dispatch *dispatch, const struct vbd_credentials *credentials);
+
 /** vbd_dispatch_destroy - no request may be open; @dispatch may be NULL */
 void vbd_dispatch_destroy(struct vbd_dispatch *dispatch);
 

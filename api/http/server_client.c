@@ -194,15 +194,36 @@ static void learn_tcp_peer(struct vbd_client *client, const struct sockaddr_stor
 		client->peer.local_addr = client->local_addr;
 }
 
+/* SO_PEERGROUPS has the groups of the process when it connected. A client whose groups can't be
+ * had is in its primary group only. */
+static void learn_groups(struct vbd_client *client, gid_t primary)
+{
+	socklen_t len = 0;
+	gid_t *gids;
+
+	/* Without room it says how much is needed. */
+	(void)getsockopt(client->fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len);
+	gids = malloc(sizeof(gid_t) + len);
+	if (!gids)
+		return;
+	gids[0] = primary;
+	if (len && getsockopt(client->fd, SOL_SOCKET, SO_PEERGROUPS, gids + 1, &len) != 0)
+		len = 0;
+	client->gids = gids;
+	client->peer.gids = gids;
+	client->peer.n_gids = 1 + len / sizeof(gid_t);
+}
+
 static void learn_unix_peer(struct vbd_client *client)
 {
-	struct ucred cred = {.uid = (uid_t)-1};
+	struct ucred cred = {.uid = (uid_t)-1, .gid = (gid_t)-1};
 	socklen_t len = sizeof(cred);
 
 	client->peer.unix_socket = true;
 	(void)getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
 	client->peer.uid = cred.uid;
 	client->source = vbd_source_of_uid(cred.uid);
+	learn_groups(client, cred.gid);
 	(void)snprintf(client->name, sizeof(client->name), "unix uid %u", cred.uid);
 }
 
@@ -253,6 +274,7 @@ void vbd_client_destroy(struct vbd_client *client)
 	if (!vbd_list_empty(&client->link))
 		server->stats.connections_open--;
 	vbd_list_remove(&client->link);
+	free(client->gids);
 	free(client);
 	if (server->stopping && vbd_list_empty(&server->clients))
 		vbd_timer_set(server->stop_timer, 0);

@@ -122,6 +122,7 @@ struct vbd_client {
 	struct vbd_source_key source;
 	struct vbd_seat seat;
 	struct vbd_auth_peer peer;
+	gid_t *gids; /* `peer` points to them */
 	char local_addr[INET6_ADDRSTRLEN];
 	char name[72];
 

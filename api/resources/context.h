@@ -12,6 +12,7 @@
 #include "api/resources/event_text.h"
 #include "daemon/daemon.h"
 
+struct vbd_credentials;
 struct vbd_server;
 
 /* req->context points to this. */
@@ -19,9 +20,10 @@ struct vbd_api {
 	struct vbd_daemon *daemon;
 	struct vbd_server *server;
 	struct vbd_router router;
-	uint64_t refused_logged_ns;	/* time of the last refusal in the event log */
-	uint64_t refused_unlogged;	/* refusals since then */
-	uint64_t turned_away_logged_ns; /* likewise, of clients without a seat */
+	struct vbd_credentials *credentials; /* of all callers */
+	uint64_t refused_logged_ns;	     /* time of the last refusal in the event log */
+	uint64_t refused_unlogged;	     /* refusals since then */
+	uint64_t turned_away_logged_ns;	     /* likewise, of clients without a seat */
 	uint64_t turned_away_unlogged;
 	struct vbd_event_texts event_texts; /* of the streams */
 	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];

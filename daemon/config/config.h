@@ -115,6 +115,10 @@ struct vbd_config {
 	uint64_t unix_socket_mode;  /* as of chmod(2) */
 	char control_token_file[1024];
 	char read_token_file[1024];
+	char callers_file[1024];
+	char control_group[64]; /* of unix users; "" for none */
+	char operate_group[64];
+	char read_group[64];
 	char allowed_hosts[VBD_ALLOWED_HOSTS_MAX][256];
 	size_t allowed_hosts_count;
 	uint64_t workers;

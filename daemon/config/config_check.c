@@ -41,10 +41,12 @@ enum vbd_status vbd_config_check_addr(const struct vbd_config *config, const str
 			"listen: an address that other hosts reach is served by TLS and needs "
 			"tls.certificate and tls.key (or `insecure: true`, which shows tokens and "
 			"contents to whoever sees the network)");
-	if (!loopback && !config->control_token_file[0] && !(tls && asks_certificate(&config->tls)))
+	if (!loopback && !config->control_token_file[0] && !config->callers_file[0] &&
+		!(tls && asks_certificate(&config->tls)))
 		return vbd_error_input(err, VBD_E_PERMISSION_DENIED, "listen",
-			"listen: an address that other hosts reach needs control_token_file or "
-			"tls.client_ca, since a client with the role control can read and write "
+			"listen: an address that other hosts reach needs callers_file, "
+			"control_token_file or tls.client_ca, since a client with the role control "
+			"can read and write "
 			"the memory of peers");
 	*ret_tls = tls;
 	return VBD_OK;

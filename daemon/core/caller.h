@@ -11,7 +11,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "daemon/config/role.h"
+#include "daemon/config/callers.h"
 #include "daemon/core/registry.h"
 
 struct vbd_callers;
@@ -19,6 +19,7 @@ struct vbd_callers;
 struct vbd_caller {
 	char name[VBD_NAME_BYTES];
 	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
+	struct vbd_quotas quotas;
 	uint32_t refs;
 	struct vbd_callers *callers;
 	UT_hash_handle by_name;

@@ -12,6 +12,8 @@
 #include "api/http/problem.h"
 #include "api/http/server.h"
 
+#include "tests/unit/credentials.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,8 @@
 #define SINK_BYTES (64u * 1024 * 1024)
 
 static struct {
+	struct vbd_callers callers;
+	struct vbd_credentials *credentials;
 	struct vbd_loop *loop;
 	struct vbd_server *server;
 	struct vbd_config config; /* only its part for TLS is used */
@@ -384,8 +388,10 @@ static enum vbd_status configure(
 	}
 	config->dispatch.router =
 		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};
-	config->dispatch.auth.control_token = getenv("TEST_CONTROL_TOKEN");
-	config->dispatch.auth.read_token = getenv("TEST_READ_TOKEN");
+	config->dispatch.auth.callers = &test.callers;
+	test.credentials = unit_credentials(
+		&test.callers, getenv("TEST_CONTROL_TOKEN"), getenv("TEST_READ_TOKEN"));
+	config->dispatch.auth.credentials = test.credentials;
 	config->limits.seats = from_env("TEST_SEATS", config->limits.seats);
 	config->limits.seats_per_source =
 		from_env("TEST_SEATS_PER_SOURCE", config->limits.seats_per_source);
@@ -421,6 +427,7 @@ int main(int argc, char **argv)
 	(void)fflush(stdout);
 	vbd_loop_run(test.loop);
 	vbd_server_destroy(test.server);
+	vbd_credentials_destroy(test.credentials);
 	vbd_loop_destroy(test.loop);
 	return EXIT_SUCCESS;
 }

@@ -7,6 +7,8 @@
 #include "api/http/page.h"
 #include "api/json/utf8.h"
 
+#include "tests/unit/credentials.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -154,7 +156,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct vbd_callers callers = {0};
+	struct vbd_credentials *credentials = unit_credentials(&callers, NULL, NULL);
 	const struct vbd_dispatch_config config = {
+		.auth = {.callers = &callers, .credentials = credentials},
 		.router = {.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)},
 		.json_max_bytes = 1024,
 		.idem_max = 4,
@@ -176,5 +181,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	play(dispatch);
 	free(text);
 	vbd_dispatch_destroy(dispatch);
+	vbd_credentials_destroy(credentials);
 	return 0;
 }

@@ -1,24 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/auth.h"
 
+#include "tests/unit/credentials.h"
 #include "tests/unit/unit.h"
 
 #include <unistd.h>
 
-static const struct vbd_auth_rules open_rules = {0};
-static const struct vbd_auth_rules token_rules = {
-	.control_token = "control-control-control", .read_token = "read-read-read-read"};
+static struct vbd_callers callers;
+static struct vbd_auth_rules open_rules, token_rules;
 
 static const struct vbd_auth_peer local = {.loopback = true, .local_addr = "127.0.0.1"};
 static const struct vbd_auth_peer remote = {.local_addr = "192.0.2.1"};
 
+static int set_up(void **state)
+{
+	(void)state;
+	open_rules.credentials = unit_credentials(&callers, NULL, NULL);
+	token_rules.credentials =
+		unit_credentials(&callers, "control-control-control", "read-read-read-read");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	vbd_credentials_destroy((struct vbd_credentials *)open_rules.credentials);
+	vbd_credentials_destroy((struct vbd_credentials *)token_rules.credentials);
+	return callers.by_name ? -1 : 0;
+}
+
 static void role_is(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	const char *authorization, enum vbd_role want)
 {
-	enum vbd_role role = VBD_ROLE_NONE;
+	struct vbd_caller *caller = NULL;
 
-	assert_int_equal(vbd_auth_role(rules, peer, authorization, &role, NULL), VBD_OK);
-	assert_int_equal(role, want);
+	assert_int_equal(vbd_auth_caller(rules, peer, authorization, 1, &caller, NULL), VBD_OK);
+	assert_int_equal(caller ? caller->role : VBD_ROLE_NONE, want);
+	if (caller)
+		assert_string_equal(caller->name, vbd_role_name(want));
+	vbd_caller_unref(caller);
 }
 
 static void test_auth__without_tokens_the_loopback_is_in_control(void **state)
@@ -45,11 +65,11 @@ static void test_auth__wrong_credentials_are_unauthorized(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(wrong); i++) {
-		enum vbd_role role = VBD_ROLE_NONE;
+		struct vbd_caller *caller = NULL;
 
-		assert_int_equal(vbd_auth_role(&token_rules, &local, wrong[i], &role, NULL),
+		assert_int_equal(vbd_auth_caller(&token_rules, &local, wrong[i], 1, &caller, NULL),
 			VBD_E_UNAUTHORIZED);
-		assert_int_equal(role, VBD_ROLE_NONE);
+		assert_null(caller);
 	}
 }
 
@@ -127,5 +147,5 @@ int main(void)
 		cmocka_unit_test(test_auth__a_foreign_origin_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -4,6 +4,7 @@
 #include "api/http/page.h"
 #include "api/http/waiter.h"
 
+#include "tests/unit/credentials.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ struct header {
 };
 
 static struct {
+	struct vbd_callers callers;
+	struct vbd_credentials *credentials;
 	struct vbd_dispatch *dispatch;
 	struct header headers[8];
 	size_t n_headers;
@@ -290,17 +293,20 @@ static const struct vbd_route routes[] = {
 
 static int set_up(void **state)
 {
-	const struct vbd_dispatch_config config = {
+	struct vbd_dispatch_config config = {
 		.router = {.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)},
 		.json_max_bytes = 64,
 		.idem_max = 8,
 		.on_refused = on_refused,
 		.server_id = "run1",
+		.auth = {.callers = &test.callers},
 	};
 
 	(void)state;
 	memset(&test, 0, sizeof(test));
 	memset(&request, 0, sizeof(request));
+	test.credentials = unit_credentials(&test.callers, NULL, NULL);
+	config.auth.credentials = test.credentials;
 	vbd_list_init(&test.watches);
 	test.peer = (struct vbd_auth_peer){.loopback = true, .local_addr = "127.0.0.1"};
 	test.headers[test.n_headers++] = (struct header){"Host", "127.0.0.1"};
@@ -313,6 +319,7 @@ static int tear_down(void **state)
 	(void)state;
 	vbd_request_fini(&request);
 	vbd_dispatch_destroy(test.dispatch);
+	vbd_credentials_destroy(test.credentials);
 	return 0;
 }
 

@@ -70,6 +70,7 @@ static int setup(void **state)
 	struct vbd_error err = {0};
 	void *svc = NULL;
 	struct vbd_server_socket socket = {.is_unix = true};
+	struct vbd_caller_list callers = {0};
 
 	assert_non_null(rest);
 	assert_int_equal(svc_setup(&svc), 0);
@@ -80,7 +81,9 @@ static int setup(void **state)
 	assert_int_equal(
 		vbd_listen_unix(rest->addr.sun_path, VBD_LISTEN_OWN_GROUP, 0600, &socket.fd, &err),
 		VBD_OK);
-	assert_int_equal(vbd_api_create(rest->svc->daemon, &socket, 1, &rest->api, &err), VBD_OK);
+	assert_int_equal(vbd_caller_list_load(rest->svc->daemon->config, &callers, &err), VBD_OK);
+	assert_int_equal(
+		vbd_api_create(rest->svc->daemon, &callers, &socket, 1, &rest->api, &err), VBD_OK);
 	*state = rest;
 	return 0;
 }
