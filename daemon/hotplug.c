@@ -226,14 +226,14 @@ static void on_pd_made(struct vbd_pd *pd, void *arg)
 {
 	struct vbd_shared *shared;
 
-	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->pds, pd->id, pd, "", &shared, NULL);
+	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->pds, NULL, pd->id, pd, "", &shared, NULL);
 }
 
 static void on_cq_made(struct vbd_cq *cq, void *arg)
 {
 	struct vbd_shared *shared;
 
-	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->cqs, cq->id, cq, "", &shared, NULL);
+	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->cqs, NULL, cq->id, cq, "", &shared, NULL);
 }
 
 static void on_pd_gone(const struct vbd_pd *pd, void *arg)

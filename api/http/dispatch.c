@@ -310,7 +310,7 @@ static bool claim_key(struct vbd_dispatch *dispatch, struct vbd_request *req)
 		.key = key,
 		.method = vbd_method_name(req->method),
 		.target = req->path,
-		.role = vbd_role_name(req->role),
+		.caller = req->caller->name,
 		.body = req->body,
 		.body_bytes = req->body_bytes,
 	};

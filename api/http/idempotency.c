@@ -8,6 +8,7 @@
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +109,7 @@ static enum vbd_status check_key(const char *key, struct vbd_error *err)
 /* Hash each part with its NUL: else parts of different requests could concatenate to one text. */
 static bool fingerprint(const struct vbd_idem_request *request, uint8_t print[VBD_IDEM_PRINT_BYTES])
 {
-	const char *const parts[] = {request->method, request->target, request->role};
+	const char *const parts[] = {request->method, request->target};
 	gnutls_hash_hd_t hash;
 	int rc = 0;
 
@@ -155,8 +156,8 @@ static enum vbd_status repeat(struct vbd_idem_entry *entry,
 {
 	if (memcmp(entry->print, print, VBD_IDEM_PRINT_BYTES) != 0)
 		return vbd_error_set(err, VBD_E_IDEMPOTENCY_MISMATCH,
-			"the Idempotency-Key was used for a request with another path, body or "
-			"role");
+			"the Idempotency-Key was used for a request with another path or "
+			"body");
 	if (entry->running)
 		return vbd_error_set(err, VBD_E_IDEMPOTENCY_CONFLICT,
 			"the first request with this Idempotency-Key has no answer yet");
@@ -165,15 +166,15 @@ static enum vbd_status repeat(struct vbd_idem_entry *entry,
 	return VBD_OK;
 }
 
-static struct vbd_idem_entry *claim(struct vbd_idem *idem, const struct vbd_idem_request *request,
+static struct vbd_idem_entry *claim(struct vbd_idem *idem, const char *key,
 	const uint8_t print[VBD_IDEM_PRINT_BYTES], uint64_t now_ns)
 {
-	size_t len = strlen(request->key);
+	size_t len = strlen(key);
 	struct vbd_idem_entry *entry = calloc(1, sizeof(*entry) + len + 1);
 
 	if (!entry)
 		return NULL;
-	memcpy(entry->key, request->key, len + 1);
+	memcpy(entry->key, key, len + 1);
 	memcpy(entry->print, print, VBD_IDEM_PRINT_BYTES);
 	entry->idem = idem;
 	entry->begun_ns = now_ns;
@@ -193,6 +194,7 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 	struct vbd_error *err)
 {
 	uint8_t print[VBD_IDEM_PRINT_BYTES];
+	char key[VBD_NAME_BYTES + VBD_IDEM_KEY_MAX + 2];
 	struct vbd_idem_entry *entry;
 	enum vbd_status status = check_key(request->key, err);
 
@@ -201,7 +203,9 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 	if (!fingerprint(request, print))
 		return vbd_error_set(err, VBD_E_INTERNAL, "SHA-256 is not available");
 	forget_expired(idem, now_ns);
-	HASH_FIND_STR(idem->by_key, request->key, entry);
+	/* A caller must neither get the answer of another one, nor find its keys in use. */
+	(void)snprintf(key, sizeof(key), "%s %s", request->caller, request->key);
+	HASH_FIND_STR(idem->by_key, key, entry);
 	if (entry) {
 		status = repeat(entry, print, ret_reply, err);
 		if (status == VBD_OK)
@@ -214,7 +218,7 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
 			"%zu requests with an Idempotency-Key are still running", idem->max);
 	}
-	entry = claim(idem, request, print, now_ns);
+	entry = claim(idem, key, print, now_ns);
 	if (!entry)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an Idempotency-Key");
 	*ret_entry = entry;

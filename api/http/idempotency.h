@@ -30,7 +30,7 @@ struct vbd_idem_request {
 	const char *key;
 	const char *method;
 	const char *target; /* path; the query of a POST says how long it waits */
-	const char *role;
+	const char *caller; /* its name, without spaces */
 	const void *body;
 	size_t body_bytes;
 };

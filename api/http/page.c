@@ -2,7 +2,7 @@
 #include "api/http/page.h"
 
 #include "api/http/page_parts.h"
-#include "daemon/core/registry.h"
+#include "daemon/core/caller.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,9 @@ static bool matches(const struct vbd_page *page, const void *item)
 {
 	const struct vbd_page_source *source = page->source;
 
+	if (!source->walk &&
+		!vbd_caller_sees(page->caller, ((const struct vbd_object *)item)->owner))
+		return false;
 	if (source->states && !(page->states >> source->state_of(item) & 1))
 		return false;
 	for (size_t i = 0; i < page->n_wishes; i++) {
@@ -179,7 +182,7 @@ static json_t *encode(const struct vbd_page *page, size_t start, struct vbd_requ
 void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,
 	vbd_page_resolve_fn resolve, void *listed)
 {
-	struct vbd_page page = {.source = source, .limit = 100};
+	struct vbd_page page = {.source = source, .caller = req->caller, .limit = 100};
 	struct vbd_error err = {0};
 	enum vbd_status status = vbd_page_parse(&page, resolve, req, &err);
 

@@ -28,6 +28,7 @@ struct vbd_page_wish {
 
 struct vbd_page {
 	const struct vbd_page_source *source;
+	const struct vbd_caller *caller; /* who gets the list */
 	/* the parameters */
 	uint64_t limit;
 	const char *sort;		/* as in the request: "-name" */

@@ -4,6 +4,7 @@
 #include "api/json/utf8.h"
 #include "base/clock.h"
 #include "daemon/core/addr.h"
+#include "daemon/core/caller.h"
 #include "daemon/core/labels.h"
 
 #include <arpa/inet.h>
@@ -92,10 +93,16 @@ json_t *vbd_encode_labels(const struct vbd_labels *labels)
 	return json;
 }
 
+void vbd_put_owner(struct vbd_encoder *encoder, const struct vbd_object *object)
+{
+	vbd_put_text(encoder, "owner", object->owner ? object->owner->name : NULL);
+}
+
 void vbd_put_object(struct vbd_encoder *encoder, const struct vbd_object *object)
 {
 	vbd_put_u64(encoder, "id", object->id);
 	vbd_put_text_or_null(encoder, "name", object->name);
+	vbd_put_owner(encoder, object);
 	vbd_put(encoder, "labels", vbd_encode_labels(object->labels));
 }
 

@@ -51,7 +51,10 @@ void vbd_put_time(struct vbd_encoder *encoder, const char *name, uint64_t mono_n
 /** vbd_encode_labels - {"job": "x"}; {} for NULL */
 json_t *vbd_encode_labels(const struct vbd_labels *labels);
 
-/** vbd_put_object - put the members `id`, `name` (null if there is none) and `labels` */
+/** vbd_put_owner - put the member `owner`, the name of a caller; null: the daemon itself */
+void vbd_put_owner(struct vbd_encoder *encoder, const struct vbd_object *object);
+
+/** vbd_put_object - put the members `id`, `name` (null if there is none), `owner` and `labels` */
 void vbd_put_object(struct vbd_encoder *encoder, const struct vbd_object *object);
 
 /** vbd_put_address - put "192.0.2.1" or "fe80::1%eth0"; an empty address gives null */

@@ -60,6 +60,7 @@ static json_t *encode_batch(const void *item, struct vbd_request *req)
 
 	(void)req;
 	vbd_put_u64(&out, "id", batch->object.id);
+	vbd_put_owner(&out, &batch->object);
 	vbd_put(&out, "labels", vbd_encode_labels(batch->object.labels));
 	vbd_put_text(&out, "state", vbd_batch_state_name(batch->state));
 	vbd_put(&out, "counts", encode_counts(batch));

@@ -45,6 +45,7 @@ json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_u64(&out, "id", benchmark->object.id);
+	vbd_put_owner(&out, &benchmark->object);
 	vbd_put(&out, "labels", vbd_encode_labels(benchmark->object.labels));
 	vbd_put_text(&out, "state", vbd_benchmark_state_name(benchmark->state));
 	vbd_put_ref(&out, "connection", daemon->connections, benchmark->connection_id);

@@ -157,6 +157,7 @@ enum vbd_status vbd_parse_event_filter(
 		req, "severity", severities, VBD_ARRAY_LEN(severities), &severity, err);
 
 	filter->min_severity = (enum vbd_severity)severity;
+	filter->caller = req->caller; /* the request keeps it as long as the filter is in use */
 	if (status == VBD_OK)
 		status = parse_types(req, filter, err);
 	if (status == VBD_OK)

@@ -185,8 +185,8 @@ static void on_gone(struct vbd_request *req, void *arg)
 	free_selection(arg);
 }
 
-static struct selection *select_objects(
-	struct vbd_registry *registry, const struct vbd_label_selector *labels)
+static struct selection *select_objects(struct vbd_registry *registry,
+	const struct vbd_label_selector *labels, const struct vbd_caller *caller)
 {
 	struct selection *selection = calloc(
 		1, sizeof(*selection) + vbd_registry_count(registry) * sizeof(selection->ids[0]));
@@ -195,7 +195,8 @@ static struct selection *select_objects(
 		return NULL;
 	for (const struct vbd_object *object = vbd_registry_first(registry); object;
 		object = vbd_registry_next(object)) {
-		if (vbd_labels_match(object->labels, labels))
+		if (vbd_labels_match(object->labels, labels) &&
+			vbd_caller_may_change(caller, object->owner))
 			selection->ids[selection->count++] = object->id;
 	}
 	selection->registry = registry;
@@ -215,7 +216,7 @@ static enum vbd_status begin(struct vbd_request *req, bool cancels, struct vbd_e
 	if (!labels.count)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "label",
 			"label is missing: it selects the objects, as in label=job=x");
-	selection = select_objects(&daemon->registries[kind->kind], &labels);
+	selection = select_objects(&daemon->registries[kind->kind], &labels, req->caller);
 	if (!selection)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
 	selection->kind = kind;

@@ -113,14 +113,14 @@ static void answer(struct vbd_request *req, bool fresh)
 	vbd_api_stats_walk(http, &daemon->config->limits,
 		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &out);
 	vbd_stats_walk(daemon, put_stat, &out);
-	vbd_metrics_put_cqs(&out, daemon->fabric, wanted.cqs);
+	vbd_metrics_put_cqs(&out, daemon, req->caller, wanted.cqs);
 	vbd_metrics_put_async_events(&out, daemon->fabric);
 	if (fresh) {
 		vbd_stats_walk_kernel(view, put_stat, &out);
 		vbd_metrics_put_ports(&out, view);
 	}
 	if (wanted.connections)
-		vbd_metrics_put_connections(&out, daemon);
+		vbd_metrics_put_connections(&out, daemon, req->caller);
 	text = vbd_metrics_end(&out, &len_bytes);
 	vbd_reply_text(req, VBD_METRICS_TYPE, text, len_bytes);
 }

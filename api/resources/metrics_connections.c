@@ -10,6 +10,7 @@
 
 struct each {
 	struct vbd_metrics_text *out;
+	const struct vbd_caller *caller;
 	uint64_t max, shown, omitted;
 };
 
@@ -26,7 +27,7 @@ static void for_each(const struct vbd_daemon *daemon, struct each *each, each_cb
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 		char id[24];
 
-		if (connection->object.ended)
+		if (object->ended || !vbd_caller_sees(each->caller, object->owner))
 			continue;
 		if (each->shown == each->max) {
 			each->omitted++;
@@ -112,7 +113,8 @@ static void put_probe_time(struct vbd_metrics_text *out, const char *id,
 			vbd_counter_get(counter_at(&record->probe, offset)));
 }
 
-void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon)
+void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller)
 {
 	static const struct {
 		const char *name, *type, *help;
@@ -138,7 +140,8 @@ void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_
 			"Jitter: the smoothed change from one round trip to the next.",
 			put_probe_time, offsetof(struct vbd_probe, jitter_ns)},
 	};
-	struct each each = {.out = out, .max = daemon->config->limits.metrics_connections};
+	struct each each = {
+		.out = out, .caller = caller, .max = daemon->config->limits.metrics_connections};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(families); i++) {
 		vbd_metrics_family(out, families[i].name, families[i].type, families[i].help);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/metrics_parts.h"
 #include "base/attr.h"
+#include "daemon/core/context.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 
@@ -47,9 +48,17 @@ static void put_devices(struct vbd_metrics_text *out, const struct vbd_fabric *f
 	}
 }
 
-static void put_each(struct vbd_metrics_text *out, const struct vbd_fabric *fabric, size_t row)
+static bool is_for(const struct vbd_daemon *daemon, const struct vbd_caller *caller, uint64_t cq)
 {
-	vbd_list_for_each (link, &fabric->cqs) {
+	const struct vbd_object *object = vbd_registry_find_id(daemon->cqs, cq);
+
+	return object && vbd_caller_sees(caller, object->owner);
+}
+
+static void put_each(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller, size_t row)
+{
+	vbd_list_for_each (link, &daemon->fabric->cqs) {
 		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
 		const struct vbd_cq_totals totals = {
 			.outstanding_cqe = vbd_counter_get(&cq->outstanding),
@@ -61,6 +70,8 @@ static void put_each(struct vbd_metrics_text *out, const struct vbd_fabric *fabr
 		};
 		char id[24];
 
+		if (!is_for(daemon, caller, cq->id))
+			continue;
 		(void)snprintf(id, sizeof(id), "%" PRIu64, cq->id);
 		vbd_metrics_put(out,
 			VBD_LABELS(VBD_LABEL("device", cq->device->name), VBD_LABEL("cq", id)),
@@ -68,13 +79,14 @@ static void put_each(struct vbd_metrics_text *out, const struct vbd_fabric *fabr
 	}
 }
 
-void vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_fabric *fabric, bool each)
+void vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller, bool each)
 {
 	for (size_t row = 0; row < VBD_ARRAY_LEN(rows); row++) {
 		vbd_metrics_family(out, rows[row].name, rows[row].type, rows[row].help);
 		if (each)
-			put_each(out, fabric, row);
+			put_each(out, daemon, caller, row);
 		else
-			put_devices(out, fabric, row);
+			put_devices(out, daemon->fabric, row);
 	}
 }

@@ -33,12 +33,15 @@ struct vbd_kernel_view;
 		}                          \
 	}
 
-/** vbd_metrics_put_connections - the series of each connection that has not ended, up to the limit
- */
-void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon);
+/** vbd_metrics_put_connections - the series of each connection that has not ended, up to the limit,
+ * that @caller may know of */
+void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller);
 
-/** vbd_metrics_put_cqs - completion queues; @each: one by one, not added up by device */
-void vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_fabric *fabric, bool each);
+/** vbd_metrics_put_cqs - completion queues; @each: one by one as far as @caller may know of them, not
+ * added up by device */
+void vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller, bool each);
 
 /** vbd_metrics_put_async_events - by present device and type */
 void vbd_metrics_put_async_events(struct vbd_metrics_text *out, const struct vbd_fabric *fabric);

@@ -44,6 +44,7 @@ json_t *vbd_encode_probe(const struct vbd_probe_record *record)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_u64(&out, "id", record->object.id);
+	vbd_put_owner(&out, &record->object);
 	vbd_put(&out, "labels", vbd_encode_labels(record->object.labels));
 	vbd_put_text(&out, "state", vbd_probe_state_name(record->state));
 	vbd_put_ref(&out, "connection", record->object.registry->daemon->connections,

@@ -11,6 +11,15 @@
 #include "daemon/core/object.h"
 #include "daemon/memory/shared.h"
 
+static enum vbd_status check_owner(const struct vbd_request *req, const struct vbd_task_kind *kind,
+	const struct vbd_object *task, struct vbd_error *err)
+{
+	if (kind->find || vbd_caller_may_change(req->caller, task->owner))
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_FORBIDDEN,
+		"%.64s belongs to verbsd; only the role control may change it", req->ref);
+}
+
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
@@ -19,7 +28,8 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 				: vbd_object_find(&daemon->registries[kind->kind], req->ref, &err);
 
 	if (task && req->method != VBD_METHOD_GET &&
-		vbd_task_unchanged(req, kind, task, &err) != VBD_OK)
+		(check_owner(req, kind, task, &err) != VBD_OK ||
+			vbd_task_unchanged(req, kind, task, &err) != VBD_OK))
 		task = NULL;
 	if (!task)
 		vbd_reply_problem(req, &err);

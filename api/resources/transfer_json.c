@@ -102,6 +102,7 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_u64(&out, "id", record->object.id);
+	vbd_put_owner(&out, &record->object);
 	vbd_put(&out, "labels", vbd_encode_labels(record->object.labels));
 	vbd_put_text(&out, "state", vbd_transfer_state_name(transfer->state));
 	vbd_put_text(&out, "op", vbd_op_name(transfer->op));

@@ -37,9 +37,9 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 }
 
 /* Create a record with its timer in the registry, without the RDMA side. */
-static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
-	const struct vbd_conn_params *params, struct vbd_connection **ret_connection,
-	struct vbd_error *err)
+static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller *owner,
+	const char *name, const struct vbd_conn_params *params,
+	struct vbd_connection **ret_connection, struct vbd_error *err)
 {
 	struct vbd_connection *connection;
 	struct vbd_object *object;
@@ -53,7 +53,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	if (!status)
 		status = check_limits(daemon, params, &receive_bytes, err);
 	if (!status)
-		status = vbd_object_create(daemon->connections, name, &object, err);
+		status = vbd_object_create_for(daemon->connections, owner, name, &object, err);
 	if (status)
 		return status;
 	connection = vbd_connection_of(object);
@@ -160,7 +160,8 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 
 	status = check_spec(daemon, spec, &cm, err);
 	if (!status)
-		status = make_record(daemon, spec->name, &spec->params, &connection, err);
+		status = make_record(daemon, daemon->callers.current, spec->name, &spec->params,
+			&connection, err);
 	if (status)
 		return status;
 	memcpy(connection->dst_addr, spec->dst_addr, sizeof(connection->dst_addr));
@@ -198,7 +199,8 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	if (!status)
 		status = vbd_manual_choose(device, &spec->how, &local, err);
 	if (!status)
-		status = make_record(daemon, spec->name, &spec->params, &connection, err);
+		status = make_record(daemon, daemon->callers.current, spec->name, &spec->params,
+			&connection, err);
 	if (status)
 		return status;
 	status = vbd_conn_create_manual(daemon->fabric, connection->object.id, &spec->params,
@@ -240,7 +242,8 @@ bool vbd_connection_from_request(
 	char peer[VBD_ADDR_TEXT_BYTES];
 	enum vbd_status status;
 
-	status = make_record(daemon, "", &listener->params, &connection, &error);
+	status = make_record(
+		daemon, listener->object.owner, "", &listener->params, &connection, &error);
 	if (status)
 		goto refused;
 	connection->listener_id = listener->object.id;

@@ -64,3 +64,8 @@ bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *o
 	return !caller || !owner || caller == owner || caller->role == VBD_ROLE_READ ||
 	       caller->role == VBD_ROLE_CONTROL;
 }
+
+bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_caller *owner)
+{
+	return !caller || caller == owner || caller->role == VBD_ROLE_CONTROL;
+}

@@ -59,4 +59,8 @@ void vbd_caller_unref(struct vbd_caller *caller);
  */
 bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *owner);
 
+/** vbd_caller_may_change - whether a caller that sees a thing may change and delete it: an operator
+ * may not, if it is the daemon's. Arguments as of vbd_caller_sees(). */
+bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_caller *owner);
+
 #endif

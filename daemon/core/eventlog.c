@@ -5,6 +5,7 @@
 #include "base/enum.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "daemon/core/caller.h"
 #include "daemon/core/watch.h"
 
 #include <stdarg.h>
@@ -82,13 +83,19 @@ enum vbd_status vbd_eventlog_create(
 	return VBD_OK;
 }
 
+static void release(struct vbd_event *event)
+{
+	vbd_labels_unref(event->labels);
+	vbd_caller_unref(event->owner);
+}
+
 void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 {
 	if (!eventlog)
 		return;
 	vbd_watch_notify(&eventlog->watches, true);
 	for (uint64_t i = 0; i < eventlog->capacity; i++)
-		vbd_labels_unref(eventlog->ring[i].labels);
+		release(&eventlog->ring[i]);
 	free(eventlog);
 }
 
@@ -99,9 +106,10 @@ uint64_t vbd_eventlog_vappend(
 	struct vbd_event *own = &eventlog->ring[seq % eventlog->capacity];
 	char object[VBD_OBJECT_TEXT_BYTES];
 
-	vbd_labels_unref(own->labels);
+	release(own);
 	*own = *event;
-	vbd_labels_ref(own->labels);
+	(void)vbd_labels_ref(own->labels);
+	(void)vbd_caller_ref(own->owner);
 	own->seq = seq;
 	own->at_ns = vbd_clock_mono_ns();
 	(void)vsnprintf(own->detail, sizeof(own->detail), fmt, ap);
@@ -153,11 +161,21 @@ static bool matches_object(const struct vbd_event *event, const struct vbd_event
 	       (!filter->name || strcmp(event->name, filter->name) == 0);
 }
 
+bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *caller)
+{
+	bool of_others = event->kind == VBD_KIND_NONE && event->type == VBD_EVENT_REQUEST_REFUSED;
+
+	if (of_others && caller && caller->role == VBD_ROLE_OPERATE)
+		return false;
+	return vbd_caller_sees(caller, event->owner);
+}
+
 bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter)
 {
 	const char *code = event->words[VBD_EVENT_CODE];
 
-	return (!filter->by_type || filter->types[event->type]) &&
+	return vbd_event_is_for(event, filter->caller) &&
+	       (!filter->by_type || filter->types[event->type]) &&
 	       (!filter->code || (code && strcmp(code, filter->code) == 0)) &&
 	       event->severity >= filter->min_severity && matches_object(event, filter) &&
 	       vbd_labels_match(event->labels, &filter->labels);

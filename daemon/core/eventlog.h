@@ -42,6 +42,7 @@ struct vbd_event {
 	uint64_t object_id;			 /* 0 with VBD_KIND_NONE */
 	char name[VBD_NAME_BYTES];		 /* of the object at that time; "" without one */
 	struct vbd_labels *labels;		 /* of the object; the event log has a reference */
+	struct vbd_caller *owner;		 /* of the object, likewise; NULL: the daemon */
 	const char *words[VBD_EVENT_WORD_COUNT]; /* static strings; NULL: null */
 	uint8_t port_num;			 /* with vbd_event_type_has_port() */
 	char detail[160];			 /* UTF-8 without control characters */
@@ -57,6 +58,8 @@ struct vbd_event_filter {
 	const char *code;		  /* NULL: any */
 	struct vbd_label_selector labels; /* of the object */
 	enum vbd_severity min_severity;
+	/* NULL: the daemon itself, which gets all; else as vbd_event_is_for() says. */
+	const struct vbd_caller *caller;
 };
 
 struct vbd_eventlog;
@@ -113,6 +116,10 @@ const struct vbd_event *vbd_eventlog_get(const struct vbd_eventlog *eventlog, ui
  * NULL if there is none; valid until the next append */
 const struct vbd_event *vbd_eventlog_next(
 	const struct vbd_eventlog *eventlog, uint64_t after, const struct vbd_event_filter *filter);
+
+/** vbd_event_is_for - whether a caller may know of an event: an operator gets those of its own
+ * objects, of devices, and of the daemon as far as they don't tell who else is there */
+bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *caller);
 
 /** vbd_event_matches - whether @filter matches the event */
 bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter);

@@ -65,6 +65,7 @@ static void vlog(struct vbd_object *object, struct vbd_event *event, const char 
 	event->object_id = object->id;
 	memcpy(event->name, object->name, sizeof(event->name));
 	event->labels = object->labels;
+	event->owner = object->owner;
 	event->words[VBD_EVENT_STATE] = state;
 	if (object->logged_state != state)
 		event->words[VBD_EVENT_PREVIOUS_STATE] = object->logged_state;
@@ -141,6 +142,7 @@ void vbd_object_free(struct vbd_object *object)
 	if (registry->kind->free)
 		registry->kind->free(object);
 	vbd_labels_unref(object->labels);
+	vbd_caller_unref(object->owner);
 	free(object);
 }
 
@@ -185,8 +187,8 @@ static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error 
 	return object;
 }
 
-enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
-	struct vbd_object **ret_object, struct vbd_error *err)
+enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_caller *owner,
+	const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
 	const struct vbd_kind *kind = registry->kind;
 	struct vbd_object *object = alloc(registry, err);
@@ -208,12 +210,20 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 	}
 	registry->open++;
 	object->labels = vbd_labels_ref(registry->daemon->new_labels);
+	object->owner = vbd_caller_ref(owner);
 	*ret_object = object;
 	return VBD_OK;
 }
 
-enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, const char *name,
+enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err)
+{
+	return vbd_object_create_for(
+		registry, registry->daemon->callers.current, name, ret_object, err);
+}
+
+enum vbd_status vbd_object_adopt(struct vbd_registry *registry, struct vbd_caller *owner,
+	uint64_t id, const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
 	struct vbd_object *object = alloc(registry, err);
 	enum vbd_status status;
@@ -226,6 +236,7 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, con
 		return status;
 	}
 	registry->open++;
+	object->owner = vbd_caller_ref(owner);
 	*ret_object = object;
 	return VBD_OK;
 }

@@ -42,17 +42,23 @@ VBD_KIND_MAP(VBD_KIND_EXTERN)
  * vbd_object_create - allocate an object, all zero but its base, and put it into its registry
  * @name: "" for none
  *
- * The object gets the labels in `new_labels` of its daemon. An ended object of the same name is
+ * The object gets the labels in `new_labels` of its daemon, and belongs to the caller whose request
+ * is being handled. An ended object of the same name is
  * found by its id only then, and the oldest ended object is freed if the registry is full. Errors
  * as of vbd_registry_add().
  */
 enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_object_create_for - as vbd_object_create(), for another owner; NULL: the daemon itself */
+enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_caller *owner,
+	const char *name, struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_object_adopt - allocate an object of a kind without history and without a deadline, and put
- * it into its registry as vbd_registry_adopt() does */
-enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, const char *name,
-	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
+ * it into its registry as vbd_registry_adopt() does; @owner as of vbd_object_create_for() */
+enum vbd_status vbd_object_adopt(struct vbd_registry *registry, struct vbd_caller *owner,
+	uint64_t id, const char *name, struct vbd_object **ret_object,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_object_set_name - as vbd_registry_set_name() */
 enum vbd_status vbd_object_set_name(

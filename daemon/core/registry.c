@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/registry.h"
 
+#include "daemon/core/caller.h"
 #include "daemon/core/object.h"
 
 #include <errno.h>
@@ -44,11 +45,21 @@ char *vbd_registry_path(const struct vbd_registry *registry, uint64_t id, char p
 	return path;
 }
 
+/* Whether the request that is being handled, if any, is of a caller that may know of the object. */
+static bool is_visible(const struct vbd_registry *registry, const struct vbd_object *object)
+{
+	return !registry->daemon ||
+	       vbd_caller_sees(registry->daemon->callers.current, object->owner);
+}
+
 static enum vbd_status name_taken(
 	const struct vbd_registry *registry, const struct vbd_object *holder, struct vbd_error *err)
 {
 	char path[VBD_PATH_BYTES];
 
+	if (!is_visible(registry, holder))
+		return vbd_error_input(
+			err, VBD_E_NAME_TAKEN, "/name", "the name '%s' is taken", holder->name);
 	vbd_registry_path(registry, holder->id, path);
 	if (err && err->status == VBD_OK)
 		(void)snprintf(err->object, sizeof(err->object), "%s", path);
@@ -246,13 +257,25 @@ bool vbd_ref_is_id(const char *ref, uint64_t *ret_id)
 	return errno == 0;
 }
 
+/* Of several objects that had the name, the caller gets the last one that it may know of. */
+static struct vbd_object *find_named(const struct vbd_registry *registry, const char *name)
+{
+	struct vbd_object *object = vbd_registry_find_name(registry, name);
+
+	while (object && !is_visible(registry, object))
+		object = object->named_before;
+	return object;
+}
+
 struct vbd_object *vbd_registry_find_ref(
 	const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
 {
 	uint64_t id;
 	struct vbd_object *object = vbd_ref_is_id(ref, &id) ? vbd_registry_find_id(registry, id)
-							    : vbd_registry_find_name(registry, ref);
+							    : find_named(registry, ref);
 
+	if (object && !is_visible(registry, object))
+		object = NULL;
 	if (!object)
 		(void)vbd_error_set(
 			err, VBD_E_NOT_FOUND, "there is no %s '%.64s'", registry->singular, ref);

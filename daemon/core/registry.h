@@ -29,6 +29,7 @@
 /* "/v1/connections/18446744073709551615" and its NUL, with room for longer kinds. */
 #define VBD_PATH_BYTES 48
 
+struct vbd_caller;
 struct vbd_daemon;
 struct vbd_kind;
 struct vbd_labels;
@@ -44,6 +45,7 @@ struct vbd_object {
 	/* The members for the object's life; see daemon/core/object.h. */
 	struct vbd_registry *registry; /* of the object's kind; stays set when the object leaves */
 	struct vbd_labels *labels;     /* referenced; NULL without labels */
+	struct vbd_caller *owner;      /* referenced; NULL: the daemon itself */
 	uint64_t created_ns;
 	uint64_t version; /* counts changes of state and of parameters */
 	bool ended;
@@ -96,7 +98,8 @@ void vbd_registry_fini(struct vbd_registry *registry);
  * An ended object in the history keeps its name, and leaves it to a new object as well.
  *
  * Returns VBD_OK; VBD_E_BAD_VALUE for a name against the rule; VBD_E_NAME_TAKEN (err->object is the
- * holder's path); VBD_E_LIMIT_REACHED (err->limit is the limit); VBD_E_NO_MEMORY.
+ * holder's path, if the caller may know of it); VBD_E_LIMIT_REACHED (err->limit is the limit);
+ * VBD_E_NO_MEMORY.
  */
 enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
 	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
@@ -140,6 +143,9 @@ struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, c
 
 /**
  * vbd_registry_find_ref - find an object by a client's reference: an id in decimal, else a name
+ *
+ * A handler of a request finds only what its caller may know of (vbd_caller_sees()): what belongs
+ * to another one is not there.
  *
  * Returns the object, borrowed, or NULL with VBD_E_NOT_FOUND, whose text names the kind and @ref.
  */

@@ -33,11 +33,11 @@ static const struct vbd_device *device_of(const struct vbd_shared *shared)
 	return registry == registry->daemon->cqs ? shared->cq->device : shared->srq->pd->device;
 }
 
-enum vbd_status vbd_shared_add(struct vbd_registry *registry, uint64_t id, void *item,
-	const char *name, struct vbd_shared **ret_shared, struct vbd_error *err)
+enum vbd_status vbd_shared_add(struct vbd_registry *registry, struct vbd_caller *owner, uint64_t id,
+	void *item, const char *name, struct vbd_shared **ret_shared, struct vbd_error *err)
 {
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_adopt(registry, id, name, &object, err);
+	enum vbd_status status = vbd_object_adopt(registry, owner, id, name, &object, err);
 
 	if (status)
 		return status;
@@ -209,7 +209,8 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 	if (status)
 		return status;
 	(void)snprintf(pd->name, sizeof(pd->name), "%s", name);
-	status = vbd_shared_add(daemon->pds, pd->id, pd, name, ret_pd, err);
+	status =
+		vbd_shared_add(daemon->pds, daemon->callers.current, pd->id, pd, name, ret_pd, err);
 	if (status)
 		vbd_pd_delete(pd);
 	return status;
@@ -234,7 +235,8 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 		return status;
 	status = vbd_fabric_moderate_cq(cq, &spec->moderation, err);
 	if (!status)
-		status = vbd_shared_add(daemon->cqs, cq->id, cq, spec->name, ret_cq, err);
+		status = vbd_shared_add(
+			daemon->cqs, daemon->callers.current, cq->id, cq, spec->name, ret_cq, err);
 	if (status)
 		vbd_fabric_delete_cq(daemon->fabric, cq);
 	return status;
@@ -304,7 +306,8 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 			vbd_fabric_make_srq(daemon->fabric, pd, spec->cq, &spec->params, &srq, err);
 	if (status)
 		return status;
-	status = vbd_shared_add(daemon->srqs, srq->id, srq, spec->name, ret_srq, err);
+	status = vbd_shared_add(
+		daemon->srqs, daemon->callers.current, srq->id, srq, spec->name, ret_srq, err);
 	if (status)
 		vbd_fabric_delete_srq(srq);
 	return status;

@@ -37,8 +37,9 @@ struct vbd_shared {
 };
 
 /** vbd_shared_add - put the object @item of the fabric into @registry; vbd_registry_adopt() */
-enum vbd_status vbd_shared_add(struct vbd_registry *registry, uint64_t id, void *item,
-	const char *name, struct vbd_shared **ret_shared, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_shared_add(struct vbd_registry *registry, struct vbd_caller *owner, uint64_t id,
+	void *item, const char *name, struct vbd_shared **ret_shared,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_shared_updated - a client has changed the object: append an event */
 void vbd_shared_updated(struct vbd_shared *shared);

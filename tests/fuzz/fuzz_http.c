@@ -42,6 +42,7 @@ static void start(void)
 {
 	const char *dir = getenv("TMPDIR");
 	struct vbd_server_socket socket = {.is_unix = true};
+	struct vbd_caller_list callers = {0};
 	struct vbd_error err = {0};
 
 	fake_reset();
@@ -64,7 +65,8 @@ static void start(void)
 	must(vbd_daemon_create(&fuzz.config, &fuzz.daemon, &err) == VBD_OK);
 	must(vbd_listen_unix(fuzz.addr.sun_path, VBD_LISTEN_OWN_GROUP, 0600, &socket.fd, &err) ==
 		VBD_OK);
-	must(vbd_api_create(fuzz.daemon, &socket, 1, &fuzz.api, &err) == VBD_OK);
+	must(vbd_caller_list_load(fuzz.daemon->config, &callers, &err) == VBD_OK);
+	must(vbd_api_create(fuzz.daemon, &callers, &socket, 1, &fuzz.api, &err) == VBD_OK);
 }
 
 static void on_stopped(void *arg)

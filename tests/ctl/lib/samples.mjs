@@ -12,7 +12,7 @@ export const qpParams = (over = {}) => ({
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
 
 export const connection = (over = {}) => ({
-  id: 7, labels: {}, name: 'to-b', state: 'established', waits_for: null, side: 'active', qp_type: 'rc', bringup: 'cm', manual: null, device: 'rxe0',
+  id: 7, owner: null, labels: {}, name: 'to-b', state: 'established', waits_for: null, side: 'active', qp_type: 'rc', bringup: 'cm', manual: null, device: 'rxe0',
   port_num: 1, listener: null, local: { addr: '192.0.2.1', port: 40001 }, peer: { addr: '192.0.2.2', port: 7471 },
   qp_attr: {
     lqpn: 17, rqpn: 18, state: 'RTS', sq_psn: 3223814, rq_psn: 1881236, path_mtu_bytes: 1024, ack_timeout: 14,
@@ -63,7 +63,7 @@ export const rejected = (over = {}) => connection({
 });
 
 export const listener = (over = {}) => ({
-  id: 1, labels: {}, name: 'front', state: 'listening', addr: '0.0.0.0', port: 7471, device: null, backlog: 1024, accept: 'auto',
+  id: 1, owner: null, labels: {}, name: 'front', state: 'listening', addr: '0.0.0.0', port: 7471, device: null, backlog: 1024, accept: 'auto',
   accept_timeout_ms: 20000, service: 'echo', qp: qpParams(),
   tos: null, reuse_addr: false, v6_only: null,
   reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], private_data: null, requests: 5, accepted: 4, rejected: 1, waiting: 0,
@@ -71,13 +71,13 @@ export const listener = (over = {}) => ({
 });
 
 export const buffer = (over = {}) => ({
-  id: 3, labels: {}, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
+  id: 3, owner: null, labels: {}, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
   page_size_bytes: 4096, relaxed_ordering: false, on_demand_paging: false, pd: { id: 1, name: null }, error: null,
   device: 'rxe0', shared_path: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, ...over,
 });
 
 export const transfer = (over = {}) => ({
-  id: 12, labels: {}, state: 'done', op: 'write', batch: null, connection: { id: 7, name: 'to-b' }, ud_endpoint: null, ud_peer: null,
+  id: 12, owner: null, labels: {}, state: 'done', op: 'write', batch: null, connection: { id: 7, name: 'to-b' }, ud_endpoint: null, ud_peer: null,
   multicast_membership: null, buffer: { id: 3, name: 'source' }, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
   bytes_done: 1048576, tx_depth: 64, wrs_done: 4, messages_done: null, sges: null, inline: false, imm: null,
   old_value: null, received: null, timeout_ms: 30000, created_at: at(200),
@@ -109,47 +109,47 @@ export const device = (over = {}) => ({
 });
 
 export const cq = (over = {}) => ({
-  id: 1, labels: {}, name: null, device: 'rxe0', auto: true, worker: 0, cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
+  id: 1, owner: null, labels: {}, name: null, device: 'rxe0', auto: true, worker: 0, cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
   completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, failed: false, qp_count: 1,
   moderation: { count: 0, period_us: 0 }, user_count: 0, created_at: at(0), ...over,
 });
 
 export const pd = (over = {}) => ({
-  id: 2, labels: {}, name: 'tenant', device: 'rxe0', default: false, user_count: 1, created_at: at(3), ...over,
+  id: 2, owner: null, labels: {}, name: 'tenant', device: 'rxe0', default: false, user_count: 1, created_at: at(3), ...over,
 });
 
 export const srq = (over = {}) => ({
-  id: 4, labels: {}, name: 'pool', device: 'rxe0', pd: { id: 2, name: 'tenant' }, cq: { id: 1, name: null }, max_wr: 512, recv_size_bytes: 4096, srq_limit: 64, posted: 500, messages: 90,
+  id: 4, owner: null, labels: {}, name: 'pool', device: 'rxe0', pd: { id: 2, name: 'tenant' }, cq: { id: 1, name: null }, max_wr: 512, recv_size_bytes: 4096, srq_limit: 64, posted: 500, messages: 90,
   limit_events: 3, refills: 3, qp_count: 2, user_count: 2, created_at: at(4), ...over,
 });
 
 export const window = (over = {}) => ({
-  id: 5, labels: {}, name: 'slit', state: 'ready', type: 2, buffer: { id: 3, name: 'target' }, connection: { id: 7, name: 'to-b' }, device: 'rxe0', buffer_offset_bytes: 4096, size_bytes: 4096,
+  id: 5, owner: null, labels: {}, name: 'slit', state: 'ready', type: 2, buffer: { id: 3, name: 'target' }, connection: { id: 7, name: 'to-b' }, device: 'rxe0', buffer_offset_bytes: 4096, size_bytes: 4096,
   access: ['remote_write'], addr: '0x7f0000002000', rkey: '0x0000beef', timeout_ms: 5000, created_at: at(5), ready_at: at(6),
   ended_at: null, error: null, ...over,
 });
 
 export const probe = (over = {}) => ({
-  id: 6, labels: {}, state: 'done', connection: { id: 7, name: 'to-b' }, kind: 'rping', count: 100, interval_ms: 0, size_bytes: 64, timeout_ms: 30000,
+  id: 6, owner: null, labels: {}, state: 'done', connection: { id: 7, name: 'to-b' }, kind: 'rping', count: 100, interval_ms: 0, size_bytes: 64, timeout_ms: 30000,
   sent: 100, completed: 100, late: 0, lost: 0, mismatched: 0, last_ns: 9500, jitter_ns: 700,
   rtt_ns: { min: 9000, mean: 11000, p50: 10500, p90: 15000, p99: 20000, p999: 30000, max: 31000 }, created_at: at(7),
   ended_at: at(9), error: null, ...over,
 });
 
 export const batch = (over = {}) => ({
-  id: 2, labels: {}, state: 'done', counts: { queued: 0, running: 0, cancelling: 0, done: 2, failed: 0, cancelled: 0, timed_out: 0 },
+  id: 2, owner: null, labels: {}, state: 'done', counts: { queued: 0, running: 0, cancelling: 0, done: 2, failed: 0, cancelled: 0, timed_out: 0 },
   transfers: [{ id: 12, name: null }, { id: 13, name: null }], created_at: at(3), ended_at: at(4), error: null, ...over,
 });
 
 export const benchmark = (over = {}) => ({
-  id: 4, labels: {}, state: 'done', connection: { id: 7, name: 'to-b' }, transfer: { id: 12, name: null }, op: 'write', size_bytes: 65536, tx_depth: 16, count: null, duration_ms: 1000,
+  id: 4, owner: null, labels: {}, state: 'done', connection: { id: 7, name: 'to-b' }, transfer: { id: 12, name: null }, op: 'write', size_bytes: 65536, tx_depth: 16, count: null, duration_ms: 1000,
   buffer: { id: 3, name: 'source' }, timeout_ms: 31000, messages: 20000, bytes: 1310720000, elapsed_ns: 1000000000, bytes_per_s: 1310720000,
   messages_per_s: 20000, latency_ns: { min: 9000, mean: 11000, p50: 10500, p90: 15000, p99: 20000, p999: 30000, max: 31000 },
   created_at: at(7), ended_at: at(9), error: null, ...over,
 });
 
 export const endpoint = (over = {}) => ({
-  id: 2, labels: {}, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1,
+  id: 2, owner: null, labels: {}, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1,
   qp_attr: { lqpn: 33, state: 'RTS', sq_psn: 5, qkey: '0x1234567', pkey_index: 0, gid_index: 1, sgid: '::ffff:192.0.2.1', lid: 0 }, mtu_bytes: 1024,
   max_message_bytes: 1024,
   service: 'inbox', qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
@@ -160,13 +160,13 @@ export const endpoint = (over = {}) => ({
 });
 
 export const peer = (over = {}) => ({
-  id: 3, labels: {}, name: 'post', state: 'ready', waits_for: null, ud_endpoint: { id: 2, name: 'mail' }, dst_addr: '192.0.2.2', dst_port: 7475, message_seq: null, qpn: 34,
+  id: 3, owner: null, labels: {}, name: 'post', state: 'ready', waits_for: null, ud_endpoint: { id: 2, name: 'mail' }, dst_addr: '192.0.2.2', dst_port: 7475, message_seq: null, qpn: 34,
   path: { gid: '::ffff:192.0.2.2', gid_index: 1, hop_limit: 64, traffic_class: 0, flow_label: 0, lid: 0, sl: 0, port_num: 1 },
   qkey: '0x1234567', user_count: 0, timeout_ms: 5000, error: null, created_at: at(9), ...over,
 });
 
 export const group = (over = {}) => ({
-  id: 4, labels: {}, name: 'news', state: 'joined', waits_for: null, ud_endpoint: { id: 2, name: 'mail' }, addr: '239.1.2.3', mode: 'full',
+  id: 4, owner: null, labels: {}, name: 'news', state: 'joined', waits_for: null, ud_endpoint: { id: 2, name: 'mail' }, addr: '239.1.2.3', mode: 'full',
   mgid: '::ffff:239.1.2.3', mlid: 0, sl: 0, qkey: '0x1234567', user_count: 0, timeout_ms: 5000, error: null, created_at: at(10),
   ...over,
 });

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/reload.h"
+
+#include "api/json/encode.h"
+#include "api/resources/context.h"
+#include "daemon/config/config_reload.h"
+
+/* The reload goes on. */
+static void on_gone(struct vbd_request *req, void *arg)
+{
+	struct vbd_api *api = arg;
+
+	(void)req;
+	api->reload_req = NULL;
+}
+
+void vbd_post_reload(struct vbd_request *req)
+{
+	struct vbd_api *api = req->context;
+	struct vbd_error err = {0};
+	enum vbd_status status = VBD_OK;
+
+	if (!api->reload)
+		status = vbd_error_set(&err, VBD_E_NOT_SUPPORTED, "this verbsd can't reload");
+	if (!status && api->reload_req)
+		status = vbd_error_set(
+			&err, VBD_E_WRONG_STATE, "another request is reloading the configuration");
+	if (!status)
+		status = vbd_request_park(req, 0, NULL, on_gone, api, &err);
+	if (status) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	api->reload_req = req;
+	if (api->reload(api->reload_arg, &err) != VBD_OK)
+		vbd_reload_answer(api, NULL, &err);
+}
+
+static json_t *encode_keys(const char *const *keys, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		if (json_array_append_new(list, json_string(keys[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+void vbd_reload_answer(struct vbd_api *api, const struct vbd_config_changes *changes,
+	const struct vbd_error *err)
+{
+	struct vbd_request *req = api->reload_req;
+	struct vbd_encoder out;
+
+	if (!req)
+		return;
+	api->reload_req = NULL;
+	if (err->status) {
+		vbd_reply_problem(req, err);
+		return;
+	}
+	out = vbd_encode_begin();
+	vbd_put(&out, "reloaded", encode_keys(changes->taken, changes->n_taken));
+	vbd_put(&out, "restart_needed", encode_keys(changes->left, changes->n_left));
+	vbd_reply_json(req, 200, vbd_encode_end(&out));
+}

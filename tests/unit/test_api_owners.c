@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What belongs to one operator is not there for another, by any route. */
+#include "api/http/dispatch.h"
+#include "api/resources/context.h"
+#include "api/routes.h"
+#include "daemon/core/object.h"
+
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define MISSING "424242"
+
+struct fixture {
+	struct svc *svc;
+	struct vbd_api api;
+	struct vbd_credentials *credentials;
+	struct vbd_dispatch *dispatch;
+	struct vbd_request req;
+	char target[256], path[256], authorization[64];
+	char key[64]; /* Idempotency-Key; "" for none */
+	char type[32];
+};
+
+static struct fixture *current;
+
+/* --- a transport ----------------------------------------------------------------------------- */
+
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	if (strcasecmp(name, "Authorization") == 0)
+		return current->authorization;
+	if (strcasecmp(name, "Host") == 0)
+		return "localhost";
+	if (strcasecmp(name, "Content-Type") == 0)
+		return current->type[0] ? current->type : NULL;
+	if (strcasecmp(name, "Idempotency-Key") == 0)
+		return current->key[0] ? current->key : NULL;
+	return NULL;
+}
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)on_gone;
+	(void)arg;
+	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test parks no requests");
+}
+
+static enum vbd_status follow(struct vbd_request *req, struct vbd_error *err)
+{
+	(void)req;
+	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test has no feeds");
+}
+
+static void nothing(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .park = park, .answered = nothing, .follow = follow, .wake = nothing};
+
+/* --- the fixture ----------------------------------------------------------------------------- */
+
+static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
+{
+	struct vbd_credential *credential;
+
+	assert_non_null(vbd_caller_list_add(list, name, role));
+	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
+	assert_non_null(credential);
+	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct vbd_caller_list list = {0};
+	struct vbd_dispatch_config config = {
+		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+	void *svc = NULL;
+
+	if (!f || svc_setup(&svc) != 0)
+		return -1;
+	f->svc = svc;
+	f->api.daemon = f->svc->daemon;
+	add_caller(&list, "control", VBD_ROLE_CONTROL);
+	add_caller(&list, "read", VBD_ROLE_READ);
+	add_caller(&list, "alice", VBD_ROLE_OPERATE);
+	add_caller(&list, "bob", VBD_ROLE_OPERATE);
+	if (vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL) !=
+		VBD_OK)
+		return -1;
+	vbd_credentials_use(f->credentials, NULL);
+	config.auth.callers = &f->svc->daemon->callers;
+	config.auth.credentials = f->credentials;
+	config.context = &f->api;
+	f->dispatch = vbd_dispatch_create(&config);
+	current = f;
+	*state = f;
+	return f->dispatch ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *svc = f->svc;
+
+	vbd_request_fini(&f->req);
+	vbd_dispatch_destroy(f->dispatch);
+	vbd_credentials_destroy(f->credentials);
+	free(f);
+	return svc_teardown(&svc);
+}
+
+/* Returns the HTTP status; the document is the return value of body(). */
+static unsigned int perform(struct fixture *f, const char *caller, enum vbd_method method,
+	const char *target, const char *body, const char *type)
+{
+	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
+	size_t len = body ? strlen(body) : 0;
+
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	(void)snprintf(f->target, sizeof(f->target), "%s", target);
+	(void)snprintf(f->path, sizeof(f->path), "%.*s", (int)strcspn(target, "?"), target);
+	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
+	(void)snprintf(f->type, sizeof(f->type), "%s", body ? type : "");
+	f->req.transport = &transport;
+	f->req.path = f->path;
+	f->req.content_bytes = len;
+	vbd_dispatch_head(f->dispatch, &f->req, vbd_method_name(method), f->target, &peer);
+	if (!f->req.reply.status && len)
+		vbd_dispatch_body(f->dispatch, &f->req, body, len);
+	vbd_dispatch_run(f->dispatch, &f->req);
+	return f->req.reply.status;
+}
+
+static unsigned int get(struct fixture *f, const char *caller, const char *target)
+{
+	return perform(f, caller, VBD_METHOD_GET, target, NULL, "");
+}
+
+static json_t *document(const struct fixture *f)
+{
+	json_t *json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
+
+	assert_non_null(json);
+	return json;
+}
+
+static size_t count_items(struct fixture *f, const char *caller, const char *target)
+{
+	json_t *json;
+	size_t count;
+
+	assert_int_equal(get(f, caller, target), 200);
+	json = document(f);
+	count = json_array_size(json_object_get(json, "items"));
+	json_decref(json);
+	return count;
+}
+
+/* --- every route ----------------------------------------------------------------------------- */
+
+/* References to things that nobody owns. */
+static bool is_common(const char *plural)
+{
+	return strcmp(plural, "devices") == 0 || strcmp(plural, "glossary") == 0 ||
+	       strcmp(plural, "assets") == 0;
+}
+
+static struct vbd_registry *registry_of(struct fixture *f, const struct vbd_route *route)
+{
+	char plural[64] = "";
+
+	if (sscanf(route->pattern, "/v1/%63[a-z_]", plural) != 1)
+		(void)sscanf(route->pattern, "/%63[a-z_]", plural);
+	if (is_common(plural))
+		return NULL;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(f->svc->daemon->registries); i++) {
+		struct vbd_registry *registry = &f->svc->daemon->registries[i];
+
+		if (registry->plural && strcmp(registry->plural, plural) == 0)
+			return registry;
+	}
+	fail_msg("%s: no kind of object is called %s", route->pattern, plural);
+	return NULL;
+}
+
+/* Bodies with which a request gets as far as its object. */
+static const char *body_of(const struct vbd_route *route)
+{
+	static const struct {
+		const char *operation, *body;
+	} bodies[] = {
+		{"patch_cq", "{\"depth\": 8}"},
+		{"patch_srq", "{\"limit\": 1}"},
+		{"patch_listener", "{\"accept\": \"auto\"}"},
+		{"set_remote", "{\"qp_num\": 1}"},
+		{"set_qp_state", "{\"state\": \"rtr\"}"},
+		{"send_message", "{\"text\": \"x\"}"},
+		{"send_ud_endpoint_message", "{\"text\": \"x\"}"},
+		{"put_buffer_data", "x"},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bodies); i++) {
+		if (strcmp(bodies[i].operation, route->operation) == 0)
+			return bodies[i].body;
+	}
+	return route->body == VBD_BODY_JSON ? "{}" : NULL;
+}
+
+static void ask(struct fixture *f, const struct vbd_route *route, const char *ref, char reply[2048])
+{
+	const char *braces = strstr(route->pattern, "{ref}");
+	const char *body = body_of(route);
+	char target[256];
+	json_t *json;
+	unsigned int status;
+
+	(void)snprintf(target, sizeof(target), "%.*s%s%s", (int)(braces - route->pattern),
+		route->pattern, ref, braces + strlen("{ref}"));
+	status = perform(f, "bob", route->method, target, body,
+		route->body == VBD_BODY_STREAM ? "application/octet-stream" : "application/json");
+	if (status != 404)
+		fail_msg("%s of %s: %u %.*s", route->operation, ref, status,
+			(int)f->req.reply.body_bytes, f->req.reply.body);
+	json = document(f);
+	(void)snprintf(reply, 2048, "%s %s", json_string_value(json_object_get(json, "code")),
+		json_string_value(json_object_get(json, "detail")));
+	json_decref(json);
+}
+
+/* The answer for what is another's is that for what is missing, but for the reference in it. */
+static void must_be_missing(struct fixture *f, const struct vbd_route *route, const char *ref)
+{
+	char missing[2048], given[2048], want[2048];
+	char *at;
+
+	ask(f, route, MISSING, missing);
+	ask(f, route, ref, given);
+	at = strstr(missing, MISSING);
+	assert_non_null(at);
+	(void)snprintf(want, sizeof(want), "%.*s%s%s", (int)(at - missing), missing, ref,
+		at + strlen(MISSING));
+	assert_string_equal(given, want);
+}
+
+/* Put an object of alice, of which only the head may be looked at, into its registry. */
+static struct vbd_object *plant(struct fixture *f, struct vbd_registry *registry)
+{
+	struct vbd_object *object = calloc(1, registry->kind->size_bytes);
+
+	assert_non_null(object);
+	object->registry = registry;
+	object->owner = vbd_callers_get(&f->svc->daemon->callers, "alice");
+	vbd_list_init(&object->watches);
+	vbd_list_init(&object->ended_link);
+	assert_int_equal(vbd_registry_add(registry, object, "of-alice", NULL), VBD_OK);
+	return object;
+}
+
+static void uproot(struct vbd_object *object)
+{
+	vbd_registry_remove(object->registry, object);
+	vbd_caller_unref(object->owner);
+	free(object);
+}
+
+static void test_owners__no_route_finds_what_belongs_to_another(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_router router = vbd_routes();
+	size_t count = 0;
+
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+		struct vbd_registry *registry;
+		struct vbd_object *object;
+		char id[24];
+
+		if (!strstr(route->pattern, "{ref}"))
+			continue;
+		registry = registry_of(f, route);
+		if (!registry)
+			continue;
+		object = plant(f, registry);
+		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)object->id);
+		must_be_missing(f, route, id);
+		must_be_missing(f, route, "of-alice");
+		uproot(object);
+		count++;
+	}
+	assert_true(count > 40);
+}
+
+static void test_owners__no_list_has_what_belongs_to_another(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_router router = vbd_routes();
+	size_t count = 0;
+
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+		struct vbd_object *object;
+		size_t before;
+
+		if (route->method != VBD_METHOD_GET || !route->task ||
+			strstr(route->pattern, "{ref}") || !registry_of(f, route))
+			continue;
+		before = count_items(f, "bob", route->pattern);
+		object = plant(f, registry_of(f, route));
+		assert_int_equal(count_items(f, "bob", route->pattern), before);
+		uproot(object);
+		count++;
+	}
+	assert_true(count >= 13);
+}
+
+/* --- one object ------------------------------------------------------------------------------ */
+
+static unsigned int make_pd(struct fixture *f, const char *caller, const char *name)
+{
+	char body[160];
+
+	(void)snprintf(
+		body, sizeof(body), "{\"name\": \"%s\", \"labels\": {\"job\": \"x\"}}", name);
+	return perform(f, caller, VBD_METHOD_POST, "/v1/pds", body, "application/json");
+}
+
+static void owner_is(struct fixture *f, const char *caller, const char *target, const char *owner)
+{
+	json_t *json;
+
+	assert_int_equal(get(f, caller, target), 200);
+	json = document(f);
+	if (owner)
+		assert_string_equal(json_string_value(json_object_get(json, "owner")), owner);
+	else
+		assert_true(json_is_null(json_object_get(json, "owner")));
+	json_decref(json);
+}
+
+static void test_owners__an_object_belongs_to_who_made_it(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(make_pd(f, "alice", "mine"), 201);
+	owner_is(f, "alice", "/v1/pds/mine", "alice");
+	owner_is(f, "control", "/v1/pds/mine", "alice");
+	owner_is(f, "read", "/v1/pds/mine", "alice");
+	assert_int_equal(get(f, "bob", "/v1/pds/mine"), 404);
+	assert_int_equal(perform(f, "bob", VBD_METHOD_DELETE, "/v1/pds/mine", NULL, ""), 404);
+	assert_int_equal(perform(f, "alice", VBD_METHOD_DELETE, "/v1/pds/mine", NULL, ""), 204);
+}
+
+static void test_owners__a_name_of_another_is_taken_without_details(void **state)
+{
+	struct fixture *f = *state;
+	json_t *json;
+
+	assert_int_equal(make_pd(f, "alice", "mine"), 201);
+	assert_int_equal(make_pd(f, "bob", "mine"), 409);
+	json = document(f);
+	assert_string_equal(json_string_value(json_object_get(json, "code")), "name_taken");
+	assert_string_equal(
+		json_string_value(json_object_get(json, "detail")), "the name 'mine' is taken");
+	assert_null(strstr(f->req.reply.body, "/v1/pds/"));
+	json_decref(json);
+	assert_int_equal(make_pd(f, "alice", "mine"), 409);
+	assert_non_null(strstr(f->req.reply.body, "/v1/pds/"));
+}
+
+static void test_owners__what_is_the_daemons_is_seen_and_not_changed(void **state)
+{
+	struct fixture *f = *state;
+	char target[64];
+	uint64_t id;
+
+	/* A device has a protection domain of its own. */
+	id = vbd_registry_first(f->svc->daemon->pds)->id;
+	(void)snprintf(target, sizeof(target), "/v1/pds/%llu", (unsigned long long)id);
+	owner_is(f, "bob", target, NULL);
+	assert_int_equal(perform(f, "bob", VBD_METHOD_DELETE, target, NULL, ""), 403);
+	assert_non_null(vbd_registry_find_id(f->svc->daemon->pds, id));
+}
+
+static size_t count_events(struct fixture *f, const char *caller)
+{
+	return count_items(f, caller, "/v1/events?type=pd_created&object=pd&limit=1000");
+}
+
+static void test_owners__events_of_another_are_not_told(void **state)
+{
+	struct fixture *f = *state;
+	size_t bobs = count_events(f, "bob"), alices = count_events(f, "alice");
+	size_t all = count_events(f, "control");
+
+	assert_int_equal(make_pd(f, "alice", "mine"), 201);
+	assert_int_equal(count_events(f, "bob"), bobs);
+	assert_int_equal(count_events(f, "alice"), alices + 1);
+	assert_int_equal(count_events(f, "control"), all + 1);
+}
+
+/* A repeat of alice's request by bob must neither get her answer nor tell that there is one. */
+static void test_owners__an_idempotency_key_is_the_callers_own(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)snprintf(f->key, sizeof(f->key), "k");
+	assert_int_equal(make_pd(f, "alice", "mine"), 201);
+	assert_int_equal(make_pd(f, "bob", "mine"), 409);
+	assert_non_null(strstr(f->req.reply.body, "name_taken"));
+	assert_int_equal(make_pd(f, "alice", "mine"), 201);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_owners__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(no_route_finds_what_belongs_to_another),
+		TEST(no_list_has_what_belongs_to_another),
+		TEST(an_object_belongs_to_who_made_it),
+		TEST(a_name_of_another_is_taken_without_details),
+		TEST(what_is_the_daemons_is_seen_and_not_changed),
+		TEST(events_of_another_are_not_told),
+		TEST(an_idempotency_key_is_the_callers_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
