@@ -2,8 +2,10 @@
 #include "api/api.h"
 
 #include "api/resources/context.h"
+#include "api/resources/reload.h"
 #include "api/routes.h"
 #include "base/clock.h"
+#include "daemon/config/config_reload.h"
 #include "daemon/config/descriptors.h"
 
 #include <inttypes.h>
@@ -51,6 +53,14 @@ static void on_turned_away(void *context, const char *client, const struct vbd_e
 	api->turned_away_unlogged = 0;
 }
 
+static void set_shares(
+	const struct vbd_config_limits *config, struct vbd_admission_limits *ret_limits)
+{
+	ret_limits->seats_per_source = (unsigned int)config->http_connections_per_address;
+	ret_limits->waiting = (unsigned int)config->waiting_requests;
+	ret_limits->feeds = (unsigned int)config->event_streams;
+}
+
 static struct vbd_server_config configure(
 	struct vbd_api *api, const struct vbd_server_socket *sockets, size_t count)
 {
@@ -63,9 +73,7 @@ static struct vbd_server_config configure(
 	server.sockets_count = count;
 	server.tls = config->tls.certificate[0] ? &config->tls : NULL;
 	server.limits.seats = (unsigned int)vbd_descriptors_for_http(config);
-	server.limits.seats_per_source = (unsigned int)config->limits.http_connections_per_address;
-	server.limits.waiting = (unsigned int)config->limits.waiting_requests;
-	server.limits.feeds = (unsigned int)config->limits.event_streams;
+	set_shares(&config->limits, &server.limits);
 	server.on_turned_away = on_turned_away;
 	server.dispatch.router = api->router;
 	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
@@ -82,6 +90,26 @@ static struct vbd_server_config configure(
 	return server;
 }
 
+/* The expiry is looked for again at least once a minute, since the wall clock may be set. */
+static void arm_expiry(struct vbd_api *api)
+{
+	uint64_t now_s = vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S;
+	uint64_t next_s = vbd_credentials_next_expiry(api->credentials, now_s);
+
+	if (next_s)
+		vbd_timer_set(api->expiry, 1000 * (next_s - now_s < 60 ? next_s - now_s : 60));
+	else
+		vbd_timer_clear(api->expiry);
+}
+
+static void on_expiry(void *arg)
+{
+	struct vbd_api *api = arg;
+
+	vbd_server_recheck(api->server);
+	arm_expiry(api);
+}
+
 enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list *callers,
 	const struct vbd_server_socket *sockets, size_t count, struct vbd_api **ret_api,
 	struct vbd_error *err)
@@ -94,21 +122,84 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
 	api->router = vbd_routes();
-	status = vbd_credentials_create(&daemon->callers, callers, &api->credentials, err);
-	if (status != VBD_OK) {
-		free(api);
-		return status;
+	status = vbd_timer_create(daemon->loop, on_expiry, api, &api->expiry, err);
+	if (!status)
+		status = vbd_credentials_create(&daemon->callers, callers, &api->credentials, err);
+	if (!status) {
+		vbd_credentials_use(api->credentials, NULL);
+		config = configure(api, sockets, count);
+		status = vbd_server_create(daemon->loop, &config, &api->server, err);
 	}
-	vbd_credentials_use(api->credentials, NULL);
-	config = configure(api, sockets, count);
-	status = vbd_server_create(daemon->loop, &config, &api->server, err);
-	if (status != VBD_OK) {
+	if (status) {
 		vbd_api_destroy(api);
 		return status;
 	}
+	arm_expiry(api);
 	*ret_api = api;
 	return VBD_OK;
 }
+
+/* --- reload ---------------------------------------------------------------------------------- */
+
+void vbd_api_on_reload(
+	struct vbd_api *api, enum vbd_status (*reload)(void *arg, struct vbd_error *err), void *arg)
+{
+	api->reload = reload;
+	api->reload_arg = arg;
+}
+
+enum vbd_status vbd_api_use_callers(
+	struct vbd_api *api, struct vbd_caller_list *callers, struct vbd_error *err)
+{
+	struct vbd_credentials *before = api->credentials;
+	enum vbd_status status =
+		vbd_credentials_create(&api->daemon->callers, callers, &api->credentials, err);
+
+	if (status)
+		return status;
+	vbd_credentials_use(api->credentials, before);
+	vbd_server_set_credentials(api->server, api->credentials);
+	vbd_credentials_destroy(before);
+	arm_expiry(api);
+	return VBD_OK;
+}
+
+void vbd_api_use_tls(struct vbd_api *api, struct vbd_tls *tls)
+{
+	vbd_server_set_tls(api->server, tls);
+}
+
+void vbd_api_use_limits(struct vbd_api *api)
+{
+	const struct vbd_config_limits *config = &api->daemon->config->limits;
+	struct vbd_admission_limits limits = {0};
+
+	set_shares(config, &limits);
+	vbd_server_set_limits(
+		api->server, &limits, config->http_body_bytes, config->idempotency_keys);
+}
+
+void vbd_api_reloaded(
+	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err)
+{
+	struct vbd_event event = {
+		.type = VBD_EVENT_DAEMON_RELOADED, .severity = VBD_SEVERITY_NOTICE};
+
+	if (err->status) {
+		event.type = VBD_EVENT_RELOAD_FAILED;
+		event.severity = VBD_SEVERITY_ERROR;
+		event.words[VBD_EVENT_CODE] = vbd_status_code(err->status);
+		(void)vbd_eventlog_append(
+			api->daemon->eventlog, &event, "nothing has changed: %s", err->text);
+	} else {
+		(void)vbd_eventlog_append(api->daemon->eventlog, &event,
+			"%zu keys have changed, %zu more need a restart", changes->n_taken,
+			changes->n_left);
+	}
+	vbd_reload_answer(api, changes, err);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
 
 void vbd_api_stop(struct vbd_api *api, uint64_t grace_ms, void (*stopped)(void *arg), void *arg)
 {
@@ -121,6 +212,7 @@ void vbd_api_destroy(struct vbd_api *api)
 		return;
 	vbd_server_destroy(api->server);
 	vbd_event_texts_fini(&api->event_texts);
+	vbd_timer_destroy(api->expiry);
 	vbd_credentials_destroy(api->credentials);
 	free(api);
 }

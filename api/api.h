@@ -15,6 +15,7 @@
 #include "daemon/daemon.h"
 
 struct vbd_api;
+struct vbd_config_changes;
 
 /**
  * vbd_api_create - serve the daemon's API
@@ -26,6 +27,28 @@ struct vbd_api;
 enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list *callers,
 	const struct vbd_server_socket *sockets, size_t count, struct vbd_api **ret_api,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_api_on_reload - let clients of the role "control" reload the configuration
+ * @reload: begins it, or returns an error; vbd_api_reloaded() follows
+ */
+void vbd_api_on_reload(struct vbd_api *api,
+	enum vbd_status (*reload)(void *arg, struct vbd_error *err), void *arg);
+
+/** vbd_api_use_callers - let requests be those of other callers; @callers as of vbd_api_create() */
+enum vbd_status vbd_api_use_callers(
+	struct vbd_api *api, struct vbd_caller_list *callers, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_api_use_tls - take other certificates for handshakes from now on, and the reference @tls */
+void vbd_api_use_tls(struct vbd_api *api, struct vbd_tls *tls);
+
+/** vbd_api_use_limits - take up the limits of the daemon's configuration, which have changed */
+void vbd_api_use_limits(struct vbd_api *api);
+
+/** vbd_api_reloaded - a reload is over: tell it by an event, and to the request that asked for it
+ * @err: VBD_OK in it if @changes are in force now */
+void vbd_api_reloaded(
+	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err);
 
 /**
  * vbd_api_stop - accept no new clients, answer parked requests, call @stopped in a later turn

@@ -17,6 +17,7 @@
 #include "api/resources/pds.h"
 #include "api/resources/peers.h"
 #include "api/resources/probes.h"
+#include "api/resources/reload.h"
 #include "api/resources/srqs.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
@@ -42,6 +43,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, metrics, READ, NONE, vbd_get_metrics, "/metrics", "connections", "cqs")},
 	{ROUTE(GET, index, READ, NONE, vbd_get_index, "/v1", NULL)},
 	{ROUTE(GET, contract, READ, NONE, vbd_get_contract, "/v1/openapi.yaml", NULL)},
+	{ROUTE(POST, reload, CONTROL, NONE, vbd_post_reload, "/v1/reload", NULL)},
 	{ROUTE(GET, stats, READ, NONE, vbd_get_stats, "/v1/stats", NULL)},
 	{ROUTE(GET, list_devices, READ, NONE, vbd_task_list, "/v1/devices", PAGED, "state", "name"),
 		.task = &vbd_device_task},

@@ -38,6 +38,11 @@ void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format)
 	g_log.format = format;
 }
 
+void vbd_log_set_level(enum vbd_log_level level)
+{
+	atomic_store_explicit(&g_log.level, level, memory_order_relaxed);
+}
+
 bool vbd_log_enabled(enum vbd_log_level level)
 {
 	return level <= atomic_load_explicit(&g_log.level, memory_order_relaxed);

@@ -38,6 +38,9 @@ enum vbd_log_format {
  */
 void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format);
 
+/** vbd_log_set_level - any thread */
+void vbd_log_set_level(enum vbd_log_level level);
+
 /** vbd_log_enabled - whether lines of this level are written */
 bool vbd_log_enabled(enum vbd_log_level level);
 

@@ -7,6 +7,7 @@
 #include "api/http/tls.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/verbsd_reload.h"
 #include "cmd/verbsd_signals.h"
 #include "cmd/verbsd_sockets.h"
 #include "daemon/config/callers.h"
@@ -42,7 +43,11 @@ struct options {
 };
 
 struct program {
+	int argc;
+	char **argv;
+	const char *config_path;
 	struct vbd_config config;
+	struct vbd_reload reload;
 	struct vbd_caller_list callers;
 	struct vbd_daemon *daemon;
 	struct vbd_api *api;
@@ -213,27 +218,40 @@ static int parse(
 	return optind < argc ? usage_error("it takes no arguments, only options") : 0;
 }
 
+/* The options were parsed before without a fault. */
+static enum vbd_status read_config(void *arg, struct vbd_config *config,
+	struct vbd_caller_list *callers, struct vbd_error *err)
+{
+	const struct program *program = arg;
+	struct options options = {0};
+	enum vbd_status status = VBD_OK;
+
+	vbd_config_init(config);
+	if (program->config_path)
+		status = vbd_config_load(config, program->config_path, err);
+	if (!status && parse(program->argc, program->argv, config, &options, false))
+		status = vbd_error_set(err, VBD_E_INTERNAL, "the options can't be parsed again");
+	if (!status)
+		status = vbd_config_check(config, err);
+	return status ? status : vbd_caller_list_load(config, callers, err);
+}
+
 static int configure(int argc, char **argv, struct program *program, struct options *options)
 {
-	struct vbd_config *config = &program->config;
 	struct vbd_error error = {0};
 	int rc;
 
-	vbd_config_init(config);
-	rc = parse(argc, argv, config, options, true);
+	program->argc = argc;
+	program->argv = argv;
+	vbd_config_init(&program->config);
+	rc = parse(argc, argv, &program->config, options, true);
+	if (!rc)
+		rc = parse(argc, argv, &program->config, options, false);
 	if (rc)
 		return rc;
-	if (options->config_path && vbd_config_load(config, options->config_path, &error) != VBD_OK)
-		goto bad;
-	rc = parse(argc, argv, config, options, false);
-	if (rc)
-		return rc;
-	if (vbd_config_check(config, &error) != VBD_OK ||
-		vbd_caller_list_load(config, &program->callers, &error) != VBD_OK)
-		goto bad;
-	return 0;
-
-bad:
+	program->config_path = options->config_path;
+	if (read_config(program, &program->config, &program->callers, &error) == VBD_OK)
+		return 0;
 	(void)fprintf(stderr, "verbsd: %s\n", error.text);
 	return EXIT_USAGE;
 }
@@ -274,6 +292,33 @@ static void on_signal(int signum, void *arg)
 	vbd_log(VBD_LOG_NOTICE, NULL, "signal %d: stopping; a second one stops at once", signum);
 	vbd_sdnotify_stopping();
 	vbd_daemon_stop(program->daemon, on_daemon_stopped, program);
+}
+
+static void on_reload_signal(int signum, void *arg)
+{
+	struct program *program = arg;
+
+	(void)signum;
+	if (!program->stopping)
+		vbd_reload_on_signal(&program->reload);
+}
+
+static enum vbd_status on_reload_request(void *arg, struct vbd_error *err)
+{
+	struct program *program = arg;
+
+	return vbd_reload_begin(&program->reload, err);
+}
+
+static enum vbd_status start_reload(struct program *program, struct vbd_error *err)
+{
+	program->reload = (struct vbd_reload){.config = &program->config,
+		.daemon = program->daemon,
+		.api = program->api,
+		.read = read_config,
+		.arg = program};
+	vbd_api_on_reload(program->api, on_reload_request, program);
+	return vbd_loop_on_signal(program->daemon->loop, SIGHUP, on_reload_signal, program, err);
 }
 
 static void on_watchdog(void *arg)
@@ -324,6 +369,8 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 	if (!status)
 		status = vbd_signals_watch(program->daemon->loop,
 			program->config.shutdown_timeout_ms + SAY_MS, on_signal, program, err);
+	if (!status)
+		status = start_reload(program, err);
 	if (!status)
 		status = start_watchdog(program, err);
 	return status;

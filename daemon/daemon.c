@@ -38,8 +38,6 @@ static void make_registry(struct vbd_daemon *daemon, struct vbd_registry *regist
 	registry->daemon = daemon;
 	registry->kind = kind;
 	registry->kept = kept;
-	if (kept != VBD_KEPT_WITHIN)
-		registry->limit += kept + REAP_SLACK;
 }
 
 static void make_registries(struct vbd_daemon *daemon)
@@ -52,6 +50,17 @@ static void make_registries(struct vbd_daemon *daemon)
 	make_registry(daemon, daemon->plural, &vbd_##singular##_kind, kept);
 	VBD_KIND_MAP(MAKE_REGISTRY)
 #undef MAKE_REGISTRY
+	vbd_daemon_use_limits(daemon);
+}
+
+void vbd_daemon_use_limits(struct vbd_daemon *daemon)
+{
+	const struct vbd_config *config = daemon->config;
+
+#define USE_LIMIT(sym, singular, plural, open, kept) \
+	daemon->plural->limit = (kept) == VBD_KEPT_WITHIN ? (open) : (open) + (kept) + REAP_SLACK;
+	VBD_KIND_MAP(USE_LIMIT)
+#undef USE_LIMIT
 }
 
 static void on_stop_checked(struct vbd_deferred *deferred);

@@ -24,6 +24,10 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 /** vbd_daemon_is_drained - has every object ended? Only then may the daemon be destroyed. */
 bool vbd_daemon_is_drained(const struct vbd_daemon *daemon);
 
+/** vbd_daemon_use_limits - take up the limits on objects in the configuration, which have changed;
+ * what is above one stays */
+void vbd_daemon_use_limits(struct vbd_daemon *daemon);
+
 /** vbd_daemon_destroy - free the drained daemon. NULL is fine. */
 void vbd_daemon_destroy(struct vbd_daemon *daemon);
 

@@ -17,6 +17,9 @@
 /** vbd_sdnotify_ready - READY=1, with a line for `systemctl status` */
 void vbd_sdnotify_ready(const char *status);
 
+/** vbd_sdnotify_reloading - RELOADING=1 with the time; vbd_sdnotify_ready() ends it */
+void vbd_sdnotify_reloading(void);
+
 /** vbd_sdnotify_stopping - STOPPING=1 */
 void vbd_sdnotify_stopping(void);
 

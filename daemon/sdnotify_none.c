@@ -7,6 +7,10 @@ void vbd_sdnotify_ready(const char *status)
 	(void)status;
 }
 
+void vbd_sdnotify_reloading(void)
+{
+}
+
 void vbd_sdnotify_stopping(void)
 {
 }

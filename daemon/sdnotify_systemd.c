@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/sdnotify.h"
 
+#include "base/clock.h"
+
 #include <systemd/sd-daemon.h>
 
 #include <errno.h>
@@ -13,6 +15,12 @@
 void vbd_sdnotify_ready(const char *status)
 {
 	(void)sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+}
+
+void vbd_sdnotify_reloading(void)
+{
+	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=reloading",
+		(unsigned long long)(vbd_clock_mono_ns() / 1000));
 }
 
 void vbd_sdnotify_stopping(void)

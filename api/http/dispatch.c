@@ -45,6 +45,12 @@ void vbd_dispatch_set_credentials(
 	dispatch->config.auth.credentials = credentials;
 }
 
+void vbd_dispatch_set_limits(struct vbd_dispatch *dispatch, size_t json_max_bytes, size_t idem_max)
+{
+	dispatch->config.json_max_bytes = json_max_bytes;
+	vbd_idem_set_max(dispatch->idem, idem_max);
+}
+
 /* --- the head -------------------------------------------------------------------------------- */
 
 static bool is_token(const char *text)
@@ -81,6 +87,29 @@ static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_requ
 	return vbd_auth_origin(vbd_request_header(req, "Origin"), host, err);
 }
 
+static enum vbd_status find_caller(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	const struct vbd_auth_peer *peer, struct vbd_caller **ret_caller, struct vbd_error *err)
+{
+	return vbd_auth_caller(&dispatch->config.auth, peer,
+		vbd_request_header(req, "Authorization"),
+		vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S, ret_caller, err);
+}
+
+enum vbd_status vbd_dispatch_may_stay(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	const struct vbd_auth_peer *peer, struct vbd_error *err)
+{
+	struct vbd_caller *caller = NULL;
+	enum vbd_status status = find_caller(dispatch, req, peer, &caller, err);
+	bool same = caller == req->caller && (!caller || caller->role == req->role);
+
+	vbd_caller_unref(caller);
+	if (status != VBD_OK)
+		return status;
+	return same ? VBD_OK
+		    : vbd_error_set(err, VBD_E_UNAUTHORIZED,
+			      "%s has another role now, or stands for another caller", req->client);
+}
+
 static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const struct vbd_auth_peer *peer, struct vbd_error *err)
 {
@@ -90,9 +119,7 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 
 	if (needed == VBD_ROLE_NONE)
 		return VBD_OK;
-	status = vbd_auth_caller(&dispatch->config.auth, peer,
-		vbd_request_header(req, "Authorization"),
-		vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S, &req->caller, err);
+	status = find_caller(dispatch, req, peer, &req->caller, err);
 	if (status != VBD_OK)
 		return status;
 	req->role = req->caller ? req->caller->role : VBD_ROLE_NONE;
@@ -251,7 +278,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 static enum vbd_status collect(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const void *bytes, size_t len_bytes, struct vbd_error *err)
 {
-	if (len_bytes > dispatch->config.json_max_bytes - req->body_bytes)
+	if (req->body_bytes + len_bytes > dispatch->config.json_max_bytes)
 		return too_large(dispatch, err);
 	if (req->body_bytes + len_bytes > req->body_room_bytes) {
 		size_t room = req->body_room_bytes ? req->body_room_bytes * 2 : 1024;

@@ -36,6 +36,14 @@ struct vbd_dispatch *vbd_dispatch_create(const struct vbd_dispatch_config *confi
 void vbd_dispatch_set_credentials(
 	struct vbd_dispatch *dispatch, const struct vbd_credentials *credentials);
 
+/** vbd_dispatch_set_limits - `json_max_bytes` and `idem_max` for later requests */
+void vbd_dispatch_set_limits(struct vbd_dispatch *dispatch, size_t json_max_bytes, size_t idem_max);
+
+/** vbd_dispatch_may_stay - whether the sender of an open request would be let in now as before;
+ * VBD_E_UNAUTHORIZED if not */
+enum vbd_status vbd_dispatch_may_stay(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	const struct vbd_auth_peer *peer, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_dispatch_destroy - no request may be open; @dispatch may be NULL */
 void vbd_dispatch_destroy(struct vbd_dispatch *dispatch);
 

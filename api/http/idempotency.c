@@ -52,6 +52,11 @@ static void delete_entry(struct vbd_idem *idem, struct vbd_idem_entry *entry)
 	free(entry);
 }
 
+void vbd_idem_set_max(struct vbd_idem *idem, size_t max)
+{
+	idem->max = max;
+}
+
 void vbd_idem_destroy(struct vbd_idem *idem)
 {
 	if (!idem)

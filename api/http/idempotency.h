@@ -38,6 +38,9 @@ struct vbd_idem_request {
 /** vbd_idem_create - make a store of up to @max entries, the caller's; NULL without memory */
 struct vbd_idem *vbd_idem_create(size_t max);
 
+/** vbd_idem_set_max - keep up to @max entries from the next one on */
+void vbd_idem_set_max(struct vbd_idem *idem, size_t max);
+
 /** vbd_idem_destroy - no entry may belong to a running request; @idem may be NULL */
 void vbd_idem_destroy(struct vbd_idem *idem);
 

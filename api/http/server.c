@@ -269,6 +269,24 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	return VBD_OK;
 }
 
+void vbd_server_set_credentials(
+	struct vbd_server *server, const struct vbd_credentials *credentials)
+{
+	vbd_dispatch_set_credentials(server->dispatch, credentials);
+	vbd_server_recheck(server);
+}
+
+void vbd_server_set_limits(struct vbd_server *server, const struct vbd_admission_limits *limits,
+	size_t json_max_bytes, size_t idem_max)
+{
+	struct vbd_admission_limits own = *limits;
+
+	own.seats = server->config.limits.seats;
+	own.reserve = server->config.limits.reserve;
+	vbd_admission_set_limits(server->admission, &own);
+	vbd_dispatch_set_limits(server->dispatch, json_max_bytes, idem_max);
+}
+
 static void notify_stopped(struct vbd_server *server)
 {
 	if (server->stopped_notified)

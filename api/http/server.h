@@ -87,6 +87,25 @@ void vbd_server_stop(
  */
 void vbd_server_set_tls(struct vbd_server *server, struct vbd_tls *tls);
 
+/**
+ * vbd_server_set_credentials - let requests be those of other callers from now on
+ * @credentials: outlive their use
+ *
+ * What the sender of an open request may no longer do ends: a request that waits is answered 401, a
+ * feed is cut off.
+ */
+void vbd_server_set_credentials(
+	struct vbd_server *server, const struct vbd_credentials *credentials);
+
+/** vbd_server_recheck - end what is no longer allowed since a token has expired, as
+ * vbd_server_set_credentials() does */
+void vbd_server_recheck(struct vbd_server *server);
+
+/** vbd_server_set_limits - take up the shares in @limits, but not `seats`, and the limits of
+ * dispatch */
+void vbd_server_set_limits(struct vbd_server *server, const struct vbd_admission_limits *limits,
+	size_t json_max_bytes, size_t idem_max);
+
 /** vbd_server_destroy - close all connections and free; not from a handler; @server may be NULL */
 void vbd_server_destroy(struct vbd_server *server);
 

@@ -141,24 +141,50 @@ static void transport_answered(struct vbd_request *req)
 }
 
 /* Resume the connection too: MHD_stop_daemon() aborts if one is suspended. */
-static void end_parked(struct vbd_exchange *exchange)
+static void end_parked(struct vbd_exchange *exchange, const struct vbd_error *err)
 {
-	struct vbd_error err = {0};
-
 	abandon(exchange);
-	if (!exchange->req.reply.status) {
-		(void)vbd_error_set(&err, VBD_E_STOPPING, "the server is stopping");
-		vbd_reply_problem(&exchange->req, &err);
-	}
+	if (!exchange->req.reply.status)
+		vbd_reply_problem(&exchange->req, err);
 	resume(exchange);
 }
 
 void vbd_server_end_parked(struct vbd_server *server)
 {
 	struct vbd_exchange *exchange;
+	struct vbd_error err = {0};
 
+	(void)vbd_error_set(&err, VBD_E_STOPPING, "the server is stopping");
 	while ((exchange = VBD_LIST_FIRST(&server->parked, struct vbd_exchange, link)))
-		end_parked(exchange);
+		end_parked(exchange, &err);
+}
+
+static bool may_stay(struct vbd_exchange *exchange, struct vbd_error *err)
+{
+	struct vbd_client *client = exchange->client;
+
+	return vbd_dispatch_may_stay(client->endpoint->server->dispatch, &exchange->req,
+		       &client->peer, err) == VBD_OK;
+}
+
+/* A request that did its work answers with the state of its object; the sender made it when it was
+ * allowed to. */
+void vbd_server_recheck(struct vbd_server *server)
+{
+	vbd_list_for_each (link, &server->parked) {
+		struct vbd_exchange *exchange = VBD_CONTAINER_OF(link, struct vbd_exchange, link);
+		struct vbd_error err = {0};
+
+		if (exchange->req.caller && !may_stay(exchange, &err))
+			end_parked(exchange, &err);
+	}
+	vbd_list_for_each (link, &server->feeds) {
+		struct vbd_exchange *exchange = VBD_CONTAINER_OF(link, struct vbd_exchange, link);
+		struct vbd_error err = {0};
+
+		if (!may_stay(exchange, &err))
+			hang_up(exchange);
+	}
 }
 
 /* --- feeds ----------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "api/resources/kernel_snapshot.h"
 #include "api/resources/meta.h"
 #include "base/clock.h"
+#include "daemon/core/caller.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
@@ -150,6 +151,7 @@ void vbd_get_index(struct vbd_request *req)
 	vbd_put_text(&out, "service", "verbsd");
 	vbd_put_text(&out, "version", VBD_VERSION);
 	vbd_put_text(&out, "role", vbd_role_name(req->role));
+	vbd_put_text(&out, "caller", req->caller->name);
 	vbd_put_text(&out, "server_id", daemon->server_id);
 	vbd_put_time(&out, "started_at", daemon->started_ns);
 	vbd_put_time(&out, "now", now_ns);

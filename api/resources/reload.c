@@ -49,8 +49,8 @@ static json_t *encode_keys(const char *const *keys, size_t count)
 	return list;
 }
 
-void vbd_reload_answer(struct vbd_api *api, const struct vbd_config_changes *changes,
-	const struct vbd_error *err)
+void vbd_reload_answer(
+	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err)
 {
 	struct vbd_request *req = api->reload_req;
 	struct vbd_encoder out;

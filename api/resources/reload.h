@@ -17,7 +17,7 @@ void vbd_post_reload(struct vbd_request *req);
 
 /** vbd_reload_answer - answer the request that began to reload, if there is one
  * @err: why the configuration stays as it is; VBD_OK in it when @changes are taken up */
-void vbd_reload_answer(struct vbd_api *api, const struct vbd_config_changes *changes,
-	const struct vbd_error *err);
+void vbd_reload_answer(
+	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err);
 
 #endif

@@ -89,6 +89,7 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"reachability", "what a connection to a host would use, before it is made"},
 	{"stats", "all counters and gauges"},
 	{"status", "whether verbsd is ready"},
+	{"config", "the configuration of verbsd"},
 };
 const size_t vbd_ctl_noun_count = VBD_ARRAY_LEN(vbd_ctl_nouns);
 
@@ -400,6 +401,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(WATCH))),
 	COMMAND("status", "show", "", "Show whether verbsd is ready, and what is missing",
 		.run = vbd_ctl_status, .text = "Exits with 1 when verbsd is not ready."),
+	COMMAND("config", "reload", "", "Read the configuration again, without a restart",
+		.run = vbd_ctl_config_reload,
+		.text = "Needs the role control. A fault in a file leaves all as it was."),
 	/* For the completion script: no noun of --help. main.c runs the command, because
 	 * completion reads this table. */
 	{.noun = "__complete", .verb = "", .usage = "WORD..."},

@@ -6,8 +6,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* Is the key read again after the start? Who may send requests comes from these files and groups. */
-static bool is_taken(const struct vbd_config_key *key)
+/* Is the key read again after the start? Who may send requests comes from these files and groups.
+ */
+static bool is_taken(const struct vbd_config_key *key, const struct vbd_config *config,
+	const struct vbd_config *fresh)
 {
 	static const char *const names[] = {"control_token_file", "read_token_file", "callers_file",
 		"control_group", "operate_group", "read_group", "log_level", "drain_timeout_ms",
@@ -18,6 +20,9 @@ static bool is_taken(const struct vbd_config_key *key)
 		if (strcmp(names[i], key->name) == 0)
 			return true;
 	}
+	/* Whether an address is served by TLS is decided when it is opened. */
+	if (vbd_config_section_of(key, &name) == VBD_CONFIG_TLS)
+		return config->tls.certificate[0] && fresh->tls.certificate[0];
 	/* libmicrohttpd gets its number of connections when it starts. */
 	return vbd_config_section_of(key, &name) == VBD_CONFIG_LIMITS &&
 	       strcmp(name, "http_connections") != 0;
@@ -67,7 +72,7 @@ void vbd_config_compare(const struct vbd_config *config, const struct vbd_config
 
 		if (!differs(key, config, fresh))
 			continue;
-		if (is_taken(key))
+		if (is_taken(key, config, fresh))
 			ret_changes->taken[ret_changes->n_taken++] = key->name;
 		else
 			ret_changes->left[ret_changes->n_left++] = key->name;
@@ -76,10 +81,12 @@ void vbd_config_compare(const struct vbd_config *config, const struct vbd_config
 
 void vbd_config_take(struct vbd_config *config, const struct vbd_config *fresh)
 {
+	const struct vbd_config before = *config;
+
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		const struct vbd_config_key *key = &vbd_config_keys[i];
 
-		if (is_taken(key))
+		if (is_taken(key, &before, fresh))
 			memcpy((char *)config + key->offset, (const char *)fresh + key->offset,
 				size_of(key));
 	}

@@ -56,6 +56,10 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"A data worker has made no turn of its loop for 10 s, so its connections stand still") \
 	X(VBD_EVENT_WORKER_RECOVERED, "worker_recovered", VBD_EVENT_DATA_NONE, \
 		"A data worker that was stuck runs again") \
+	X(VBD_EVENT_DAEMON_RELOADED, "daemon_reloaded", VBD_EVENT_DATA_NONE, \
+		"The configuration was read again and is in force") \
+	X(VBD_EVENT_RELOAD_FAILED, "reload_failed", VBD_EVENT_DATA_CODE, \
+		"The configuration was read again and not taken up") \
 	X(VBD_EVENT_REQUEST_REFUSED, "request_refused", VBD_EVENT_DATA_REFUSAL, \
 		"An API request was refused for its token or origin, or a connect request for lack of room") \
 	X(VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY, "security_clients_turned_away", VBD_EVENT_DATA_CODE, \

@@ -163,9 +163,11 @@ static bool matches_object(const struct vbd_event *event, const struct vbd_event
 
 bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *caller)
 {
-	bool of_others = event->kind == VBD_KIND_NONE && event->type == VBD_EVENT_REQUEST_REFUSED;
+	bool about_others = event->kind == VBD_KIND_NONE &&
+			    event->type != VBD_EVENT_DAEMON_STARTED &&
+			    event->type != VBD_EVENT_DAEMON_STOPPING;
 
-	if (of_others && caller && caller->role == VBD_ROLE_OPERATE)
+	if (about_others && caller && caller->role == VBD_ROLE_OPERATE)
 		return false;
 	return vbd_caller_sees(caller, event->owner);
 }

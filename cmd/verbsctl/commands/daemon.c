@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status: the readiness of verbsd. */
+/* status: the readiness of verbsd; config: its configuration. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
@@ -14,9 +14,13 @@ static void put_index(const json_t *index)
 {
 	char *version = vbd_ctl_cell_text(vbd_ctl_json_at(index, "version"));
 	char *role = vbd_ctl_cell_text(vbd_ctl_json_at(index, "role"));
+	const char *caller = vbd_ctl_json_text(index, "caller");
 
-	printf("verbsd %s, up %.1f s; your role is %s\n", version,
+	printf("verbsd %s, up %.1f s; your role is %s", version,
 		(double)vbd_ctl_json_uint(index, "uptime_ms") / 1e3, role);
+	if (caller && strcmp(caller, role) != 0)
+		printf(", as %s", caller);
+	(void)putchar('\n');
 	free(role);
 	free(version);
 }
@@ -60,5 +64,30 @@ enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 	}
 	vbd_ctl_answer_fini(&index);
 	vbd_ctl_answer_fini(&health);
+	return exit_status;
+}
+
+static void put_keys(const char *what, const json_t *keys)
+{
+	const json_t *key;
+	size_t i;
+
+	json_array_foreach((json_t *)keys, i, key) printf("%s %s\n", what, json_string_value(key));
+}
+
+enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer answer = {0};
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(ctl, "POST", "/v1/reload", NULL, VBD_CTL_NO_WAIT, &answer);
+
+	if (exit_status == VBD_CTL_OK && ctl->json) {
+		vbd_ctl_json_put(stdout, answer.json);
+	} else if (exit_status == VBD_CTL_OK) {
+		(void)puts("the configuration was read again");
+		put_keys("in force:", vbd_ctl_json_at(answer.json, "reloaded"));
+		put_keys("needs a restart:", vbd_ctl_json_at(answer.json, "restart_needed"));
+	}
+	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

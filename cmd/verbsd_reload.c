@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsd_reload.h"
+
+#include "api/http/tls.h"
+#include "base/log.h"
+#include "daemon/config/callers.h"
+#include "daemon/config/config_reload.h"
+#include "daemon/daemon.h"
+#include "daemon/sdnotify.h"
+
+#include <stdlib.h>
+
+/* All that a reload reads, before any of it is in force. */
+struct job {
+	struct vbd_reload *reload;
+	struct vbd_config before; /* a copy, since the thread pool must not read the one in force */
+	struct vbd_config config;
+	struct vbd_caller_list callers;
+	struct vbd_tls *tls;
+	struct vbd_config_changes changes;
+	struct vbd_error err;
+};
+
+/* Pool thread. */
+static void read_all(void *arg)
+{
+	struct job *job = arg;
+	const struct vbd_reload *reload = job->reload;
+
+	if (reload->read(reload->arg, &job->config, &job->callers, &job->err) != VBD_OK)
+		return;
+	vbd_config_compare(&job->before, &job->config, &job->changes);
+	if (job->before.tls.certificate[0] && job->config.tls.certificate[0])
+		(void)!vbd_tls_load(&job->config.tls, &job->tls, &job->err);
+}
+
+/* Nothing here fails once the callers are in force. */
+static void take_up(struct job *job)
+{
+	struct vbd_reload *reload = job->reload;
+
+	if (vbd_api_use_callers(reload->api, &job->callers, &job->err) != VBD_OK)
+		return;
+	vbd_config_take(reload->config, &job->config);
+	vbd_log_set_level(reload->config->log_level);
+	vbd_daemon_use_limits(reload->daemon);
+	vbd_api_use_limits(reload->api);
+	if (job->tls)
+		vbd_api_use_tls(reload->api, job->tls);
+	job->tls = NULL;
+	for (size_t i = 0; i < job->changes.n_left; i++)
+		vbd_log(VBD_LOG_WARNING, NULL, "%s has changed; that needs a restart",
+			job->changes.left[i]);
+}
+
+static void has_read(void *arg)
+{
+	struct job *job = arg;
+	struct vbd_reload *reload = job->reload;
+	struct vbd_error failed = {0};
+
+	if (!job->err.status)
+		take_up(job);
+	/* Whatever is wrong with a file, the request that asked for the reload is not. */
+	if (job->err.status)
+		(void)vbd_error_set(&failed, VBD_E_RELOAD_FAILED, "%s", job->err.text);
+	vbd_api_reloaded(reload->api, &job->changes, &failed);
+	vbd_sdnotify_ready(failed.status ? "serving; the last reload failed" : "serving");
+	vbd_tls_unref(job->tls);
+	vbd_caller_list_fini(&job->callers);
+	free(job);
+	reload->running = false;
+	if (reload->again)
+		vbd_reload_on_signal(reload);
+}
+
+enum vbd_status vbd_reload_begin(struct vbd_reload *reload, struct vbd_error *err)
+{
+	struct job *job;
+	enum vbd_status status;
+
+	if (reload->running)
+		return vbd_error_set(err, VBD_E_WRONG_STATE, "a reload is under way");
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to reload");
+	job->reload = reload;
+	job->before = *reload->config;
+	vbd_sdnotify_reloading();
+	status = vbd_loop_work(reload->daemon->loop, read_all, has_read, job, err);
+	if (status) {
+		vbd_sdnotify_ready("serving");
+		free(job);
+		return status;
+	}
+	reload->running = true;
+	reload->again = false;
+	return VBD_OK;
+}
+
+void vbd_reload_on_signal(struct vbd_reload *reload)
+{
+	struct vbd_error err = {0};
+
+	reload->again = reload->running;
+	if (!reload->running && vbd_reload_begin(reload, &err) != VBD_OK)
+		vbd_api_reloaded(reload->api, NULL, &err);
+}

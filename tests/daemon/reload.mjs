@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration is read again while the daemon runs.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { chmodSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { join } from "node:path";
+import test from "node:test";
+
+import { scratch_folder } from "../scratch.mjs";
+import { daemon_of, until } from "./lib.mjs";
+
+const LIMIT = { timeout: 60000 };
+const TOKEN = "0123456789abcdef0123456789abcdef";
+const bearer = (token) => ({ headers: { Authorization: `Bearer ${token}` } });
+
+const caller = (name, role, token) =>
+	`- name: ${name}\n  role: ${role}\n  token_sha256: ${createHash("sha256").update(token).digest("hex")}\n`;
+
+// A daemon with a file of settings and one of callers.
+class Files {
+	constructor() {
+		const folder = scratch_folder("reload");
+		this.config = join(folder, "verbsd.yaml");
+		this.callers = join(folder, "callers.yaml");
+		this.set("");
+		this.let_in("");
+	}
+
+	set(text) {
+		writeFileSync(this.config, `callers_file: ${this.callers}\n${text}`);
+	}
+
+	let_in(text) {
+		writeFileSync(this.callers, text);
+		chmodSync(this.callers, 0o600);
+	}
+}
+
+const events_of = async (daemon, type) => (await daemon.get(`/v1/events?type=${type}&limit=1000`)).json.items;
+
+// Sends SIGHUP, and waits until the daemon tells how it went.
+async function hang_up(daemon, type) {
+	const before = (await events_of(daemon, type)).length;
+
+	daemon.process.kill("SIGHUP");
+	return until(async () => (await events_of(daemon, type))[before]);
+}
+
+async function begin(t, files) {
+	return daemon_of(t, { args: ["--config", files.config] }).up();
+}
+
+test("reload: SIGHUP takes up callers, limits and the log level", LIMIT, async (t) => {
+	const files = new Files();
+	const daemon = await begin(t, files);
+
+	assert.equal((await daemon.request("GET", "/v1", bearer(TOKEN))).json.caller, "control");
+	files.let_in(caller("backup", "read", TOKEN));
+	files.set("log_level: debug\nlimits:\n  pds: 7\nworkers: 3\n");
+	await hang_up(daemon, "daemon_reloaded");
+	const index = (await daemon.request("GET", "/v1", bearer(TOKEN))).json;
+	assert.equal(index.caller, "backup");
+	assert.equal(index.role, "read");
+	assert.equal((await daemon.get("/v1/stats")).json.pds_limit, 7);
+	await until(() => daemon.log.includes("workers has changed; that needs a restart"));
+	assert.equal(await daemon.stop(), 0);
+});
+
+test("reload: a fault in a file leaves all as it was, and is told with its line", LIMIT, async (t) => {
+	const files = new Files();
+
+	files.let_in(caller("backup", "read", TOKEN));
+	const daemon = await begin(t, files);
+	files.let_in("");
+	files.set("log_level: debug\nlimits:\n  pds: many\n");
+	const event = await hang_up(daemon, "reload_failed");
+	assert.match(event.detail, /verbsd\.yaml:4: /);
+	files.set("");
+	files.let_in("- name: x\n  role: king\n");
+	const answer = await daemon.request("POST", "/v1/reload");
+	assert.equal(answer.status, 422);
+	assert.equal(answer.json.code, "reload_failed");
+	assert.match(answer.json.detail, /callers\.yaml:2: .*king/);
+	assert.equal((await daemon.request("GET", "/v1", bearer(TOKEN))).json.caller, "backup");
+	assert.equal(await daemon.stop(), 0);
+});
+
+test("reload: a request gets the keys that changed", LIMIT, async (t) => {
+	const files = new Files();
+	const daemon = await begin(t, files);
+
+	files.set("workers: 3\nlimits:\n  buffers: 5\n");
+	assert.deepEqual((await daemon.request("POST", "/v1/reload")).json,
+		{ reloaded: ["limits.buffers"], restart_needed: ["workers"] });
+	assert.deepEqual((await daemon.request("POST", "/v1/reload")).json,
+		{ reloaded: [], restart_needed: ["workers"] });
+	assert.equal(await daemon.stop(), 0);
+});
+
+test("reload: a revoked token loses its stream and its waiting request", LIMIT, async (t) => {
+	const files = new Files();
+
+	files.let_in(caller("backup", "read", TOKEN) + caller("other", "read", `${TOKEN}-2`));
+	const daemon = await begin(t, files);
+	const waits = daemon.request("GET", "/v1/events?after=now&type=pd_created&wait_ms=50000", bearer(TOKEN));
+	const follow = (token) =>
+		new Promise((begun) => {
+			const request = http.request(
+				{ socketPath: daemon.socket, path: "/v1/events/stream", agent: false, ...bearer(token) },
+				(answer) => {
+					const ended = new Promise((done) => answer.on("close", done));
+					answer.on("error", () => {});
+					answer.resume();
+					begun({ answer, ended });
+				});
+			request.end();
+		});
+	const revoked = await follow(TOKEN);
+	const stays = await follow(`${TOKEN}-2`);
+	await until(async () => (await daemon.get("/v1/stats")).json.waiting_requests === 1);
+	files.let_in(caller("other", "read", `${TOKEN}-2`));
+	await hang_up(daemon, "daemon_reloaded");
+	await revoked.ended;
+	assert.equal((await waits).status, 401);
+	assert.equal((await daemon.request("GET", "/v1", bearer(TOKEN))).status, 401);
+	assert.equal(stays.answer.destroyed, false);
+	stays.answer.destroy();
+	assert.equal(await daemon.stop(), 0);
+});
