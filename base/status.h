@@ -61,7 +61,7 @@
 		"A request with this Idempotency-Key is still running", "Try again later.")        \
 	X(IDEMPOTENCY_MISMATCH, "idempotency_mismatch", 422,                                       \
 		"This Idempotency-Key was used for another request", "Use a new key.")             \
-	X(RELOAD_FAILED, "reload_failed", 422, "The configuration can't be taken up",               \
+	X(RELOAD_FAILED, "reload_failed", 422, "The configuration can't be taken up",              \
 		"The detail names file and line. What was in force before still is.")              \
 	X(SERVER_RESTARTED, "server_restarted", 412, "This is another run of verbsd",              \
 		"Read the state again: ids and event places of another run mean nothing here.")    \

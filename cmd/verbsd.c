@@ -54,7 +54,7 @@ struct program {
 	struct vbd_sockets sockets;
 	struct vbd_timer *watchdog;
 	uint64_t watchdog_ms;
-	uint64_t deadline_ns; /* of the stop */
+	uint64_t deadline_ns; /* of the stop; 0 before */
 	bool failed;
 };
 
@@ -299,7 +299,7 @@ static void on_reload_signal(int signum, void *arg)
 	struct program *program = arg;
 
 	(void)signum;
-	if (!program->stopping)
+	if (!program->deadline_ns)
 		vbd_reload_on_signal(&program->reload);
 }
 
@@ -352,8 +352,8 @@ static enum vbd_status start_api(struct program *program, struct vbd_error *err)
 
 	if (status != VBD_OK)
 		return status;
-	status = vbd_api_create(program->daemon, &program->callers, sockets->items,
-		sockets->count, &program->api, err);
+	status = vbd_api_create(program->daemon, &program->callers, sockets->items, sockets->count,
+		&program->api, err);
 	if (status != VBD_OK)
 		vbd_sockets_close(sockets);
 	return status;

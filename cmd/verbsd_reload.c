@@ -61,7 +61,7 @@ static void has_read(void *arg)
 
 	if (!job->err.status)
 		take_up(job);
-	/* Whatever is wrong with a file, the request that asked for the reload is not. */
+	/* The fault is one of a file, and not of the request that asked for the reload. */
 	if (job->err.status)
 		(void)vbd_error_set(&failed, VBD_E_RELOAD_FAILED, "%s", job->err.text);
 	vbd_api_reloaded(reload->api, &job->changes, &failed);

@@ -38,11 +38,11 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 	if (peer->unix_socket)
 		caller = vbd_credentials_of_user(
 			credentials, peer->uid, peer->gids, peer->n_gids, &cause);
+	else if (open && peer->loopback)
+		caller = vbd_caller_ref(vbd_credentials_control(credentials));
 	else if (peer->n_cert_names)
 		caller = vbd_caller_ref(
 			vbd_credentials_of_cert(credentials, peer->cert_names, peer->n_cert_names));
-	else if (open && peer->loopback)
-		caller = vbd_caller_ref(vbd_credentials_control(credentials));
 	if (cause.status)
 		return vbd_error_set(err, cause.status, "%s", cause.text);
 	*ret_caller = caller;

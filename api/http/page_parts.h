@@ -28,7 +28,7 @@ struct vbd_page_wish {
 
 struct vbd_page {
 	const struct vbd_page_source *source;
-	const struct vbd_caller *caller; /* who gets the list */
+	const struct vbd_caller *caller; /* the list is for this caller */
 	/* the parameters */
 	uint64_t limit;
 	const char *sort;		/* as in the request: "-name" */

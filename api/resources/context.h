@@ -25,7 +25,7 @@ struct vbd_api {
 	uint64_t refused_unlogged;	     /* refusals since then */
 	uint64_t turned_away_logged_ns;	     /* likewise, of clients without a seat */
 	uint64_t turned_away_unlogged;
-	struct vbd_event_texts event_texts; /* of the streams */
+	struct vbd_event_texts event_texts;			     /* of the streams */
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
 	void *reload_arg;
 	struct vbd_request *reload_req; /* parked until the reload is over; NULL: none */

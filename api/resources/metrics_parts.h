@@ -38,8 +38,8 @@ struct vbd_kernel_view;
 void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
 	const struct vbd_caller *caller);
 
-/** vbd_metrics_put_cqs - completion queues; @each: one by one as far as @caller may know of them, not
- * added up by device */
+/** vbd_metrics_put_cqs - completion queues; @each: one by one as far as @caller may know of them,
+ * not added up by device */
 void vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
 	const struct vbd_caller *caller, bool each);
 

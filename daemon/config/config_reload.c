@@ -32,6 +32,7 @@ static size_t size_of(const struct vbd_config_key *key)
 {
 	switch (key->kind) {
 	case VBD_CONFIG_NUMBER:
+	case VBD_CONFIG_MODE:
 		return sizeof(uint64_t);
 	case VBD_CONFIG_TEXT:
 		return key->max;

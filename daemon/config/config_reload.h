@@ -16,7 +16,7 @@
 struct vbd_config_changes {
 	const char *taken[VBD_CONFIG_CHANGES_MAX]; /* the daemon can take them up */
 	size_t n_taken;
-	const char *left[VBD_CONFIG_CHANGES_MAX]; /* they need a restart */
+	const char *left[VBD_CONFIG_CHANGES_MAX]; /* keys that need a restart */
 	size_t n_left;
 };
 

@@ -257,7 +257,7 @@ bool vbd_ref_is_id(const char *ref, uint64_t *ret_id)
 	return errno == 0;
 }
 
-/* Of several objects that had the name, the caller gets the last one that it may know of. */
+/* The caller gets the last of the objects with the name that the caller may know of. */
 static struct vbd_object *find_named(const struct vbd_registry *registry, const char *name)
 {
 	struct vbd_object *object = vbd_registry_find_name(registry, name);

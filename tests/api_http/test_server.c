@@ -383,7 +383,7 @@ static enum vbd_status configure(
 		status = configure_tls(config, getenv("TEST_TLS"), err);
 	if (status == VBD_OK && unix_path) {
 		sockets[config->sockets_count].is_unix = true;
-		status = vbd_listen_unix(unix_path, VBD_LISTEN_OWN_GROUP, 0600,
+		status = vbd_listen_unix(unix_path, VBD_LISTEN_OWN_GROUP, 0660,
 			&sockets[config->sockets_count++].fd, err);
 	}
 	config->dispatch.router =

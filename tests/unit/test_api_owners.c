@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What belongs to one operator is not there for another, by any route. */
+/* The objects of one operator are not there for another, by any route. */
 #include "api/http/dispatch.h"
 #include "api/resources/context.h"
 #include "api/routes.h"
