@@ -23,8 +23,8 @@
 #else
 #define ONE_THREAD 0
 #endif
-/* Connections that MHD has still to close, beyond the seats. */
-#define CLOSING_MAX 64u
+/* MHD's own limit, which is never reached: there are fewer seats. */
+#define CLIENTS_MAX 131072u
 
 /* --- libmicrohttpd's callbacks --------------------------------------------------------------- */
 
@@ -155,13 +155,11 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 						 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
 						 ONE_THREAD | (socket->tls ? MHD_USE_TLS : 0),
 		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
-		MHD_OPTION_CONNECTION_LIMIT,
-		server->config.limits.seats + server->config.limits.reserve + CLOSING_MAX,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CLIENT_MEMORY_BYTES,
-		MHD_OPTION_STRICT_FOR_CLIENT, STRICT, MHD_OPTION_URI_LOG_CALLBACK, on_target,
-		server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint, MHD_OPTION_ARRAY,
-		socket->tls ? tls_options : no_options, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		CLIENT_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, STRICT,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
+		MHD_OPTION_ARRAY, socket->tls ? tls_options : no_options, MHD_OPTION_END);
 	if (!endpoint->mhd)
 		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd did not start");
 	info = MHD_get_daemon_info(endpoint->mhd, MHD_DAEMON_INFO_EPOLL_FD);
