@@ -182,18 +182,18 @@ static bool has_room(const struct vbd_admission *admission, const struct vbd_sou
 	       source->seats < admission->limits.seats_per_source;
 }
 
-/* Give up the seat of the stranger whose going makes room for a client of @source; NULL if there is
- * none. */
+/*
+ * Give up the seat of a stranger to make room for a client of @source; NULL if there is none. A
+ * stranger of the same source goes first, so that a flood from one address does not reach others.
+ */
 static struct vbd_seat *make_room(struct vbd_admission *admission, struct vbd_source *source)
 {
-	struct vbd_link *strangers = source->seats < admission->limits.seats_per_source
-					     ? &admission->strangers
-					     : &source->strangers;
+	struct vbd_seat *victim =
+		VBD_LIST_FIRST(&source->strangers, struct vbd_seat, by_age_in_source);
 
-	if (strangers == &source->strangers)
-		return send_away(
-			admission, VBD_LIST_FIRST(strangers, struct vbd_seat, by_age_in_source));
-	return send_away(admission, VBD_LIST_FIRST(strangers, struct vbd_seat, by_age));
+	if (!victim && source->seats < admission->limits.seats_per_source)
+		victim = VBD_LIST_FIRST(&admission->strangers, struct vbd_seat, by_age);
+	return send_away(admission, victim);
 }
 
 static void sit(struct vbd_admission *admission, struct vbd_source *source, struct vbd_seat *seat)

@@ -2,8 +2,8 @@
 /*
  * Which clients may connect, wait and follow. There are seats for a number of clients; a source (an
  * address, or a uid on the unix socket) has a share of them. A client that has shown no credential
- * is a stranger: when the seats are taken, the stranger who came first loses his to the next
- * client.
+ * is a stranger: when the seats are taken, a stranger loses his to the next client: one of the same
+ * source if there is any, and of those the one who came first.
  *
  * When no stranger can be sent away, a client gets a seat of the reserve. There it is served only
  * if it has the role "control" or asks for nothing that needs a role, so that neither a flood of

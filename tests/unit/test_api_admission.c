@@ -75,6 +75,24 @@ static void test_admission__the_oldest_stranger_of_the_source_goes_first(void **
 	vbd_admission_destroy(admission);
 }
 
+static void test_admission__a_flood_of_one_source_takes_no_seat_of_another(void **state)
+{
+	static const char *const sources[] = {"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"};
+	struct vbd_admission *admission = vbd_admission_create(&few);
+	struct vbd_seat seats[4], flood[4];
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
+		assert_seated(admission, sources[i], &seats[i], NULL);
+	assert_seated(admission, "192.0.2.4", &flood[0], &seats[3]);
+	for (size_t i = 1; i < VBD_ARRAY_LEN(flood); i++)
+		assert_seated(admission, "192.0.2.4", &flood[i], &flood[i - 1]);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_seat_give_up(admission, &flood[3]);
+	vbd_admission_destroy(admission);
+}
+
 static void test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first(
 	void **state)
 {
@@ -160,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_admission__a_source_is_what_one_user_can_have),
 		cmocka_unit_test(test_admission__the_oldest_stranger_of_the_source_goes_first),
+		cmocka_unit_test(test_admission__a_flood_of_one_source_takes_no_seat_of_another),
 		cmocka_unit_test(
 			test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first),
 		cmocka_unit_test(
