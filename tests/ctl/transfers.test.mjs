@@ -63,7 +63,7 @@ test('transfers: --remote may be a unix socket, or the same server', async (t) =
 const REFUSED = [
   { what: 'access that was not granted', op: 'read', buffer: buffer(), says: /does not grant remote_read; create it with --access/ },
   { what: 'a peer that shows no key', op: 'write', buffer: (({ addr, rkey, ...rest }) => rest)(buffer()),
-    says: /only the control role sees them/ },
+    says: /the role read does not see them/ },
 ];
 
 for (const { what, op, buffer: remote, says } of REFUSED) {

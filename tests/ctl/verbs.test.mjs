@@ -48,6 +48,18 @@ test('verbs: remote --from asks the peer\'s verbsd, and options go before what i
   assert.match(stderr, /not brought up by hand/);
 });
 
+test('verbs: without the packet number, which a reader does not see, nothing is offered or taken', async (t) => {
+  const { psn, ...shown } = local;
+  const seen = { ...prepared, manual: { local: shown, remote: null } };
+  const server = await FakeServer.start(t, { 'GET /v1/connections/byhand': { json: seen } });
+  const { stdout } = await succeeds(server, ['show', 'byhand']);
+  assert.doesNotMatch(stdout, /for the peer/);
+  const { code, stderr } = await ctl(server, ['connections', 'remote', '1', '--from', `${server.url}#byhand`]);
+  assert.equal(code, 1);
+  assert.match(stderr, /--peer-token-file/);
+  assert.equal(psn, 99);
+});
+
 test('verbs: qp-state takes one step', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections/9/qp_state': { json: prepared } });
   await succeeds(server, ['connections', 'qp-state', '9', 'INIT']);

@@ -69,9 +69,12 @@ static void put_established(const struct vbd_ctl *ctl, json_t *connection)
 		"service {service}");
 }
 
-/* The values of a queue pair that its peer needs, for a connection brought up by hand. */
+/* The values of a queue pair that its peer needs, for a connection brought up by hand. A reader
+ * does not get the packet number, and without it they are of no use. */
 static void put_local(const json_t *connection)
 {
+	if (!vbd_ctl_json_has_uint(connection, "manual.local.psn"))
+		return;
 	vbd_ctl_line_put("for the peer", connection,
 		"--gid {manual.local.gid} --lid {manual.local.lid} --qpn {manual.local.qpn:count} "
 		"--psn {manual.local.psn:count} --mtu {manual.local.port_mtu_bytes}");
@@ -199,6 +202,10 @@ static enum vbd_ctl_exit take_local(struct vbd_ctl *ctl, const char *from, json_
 
 	if (exit_status == VBD_CTL_OK && !local)
 		exit_status = vbd_ctl_fail("%s: that connection is not brought up by hand", from);
+	else if (exit_status == VBD_CTL_OK && !vbd_ctl_json_has_uint(local, "psn"))
+		exit_status = vbd_ctl_fail("%s: that verbsd does not show the packet number; the "
+					   "role read does not see it (--peer-token-file)",
+			from);
 	if (exit_status == VBD_CTL_OK && json_object_update_missing(body, local) < 0)
 		vbd_ctl_must(NULL);
 	vbd_ctl_answer_fini(&answer);

@@ -213,8 +213,8 @@ static enum vbd_ctl_exit aim(
 	const char *remote = ctl->args.text[VBD_CTL_OPT_REMOTE];
 
 	if (!vbd_ctl_json_text(buffer, "addr") || !vbd_ctl_json_text(buffer, "rkey"))
-		return vbd_ctl_fail("%s: that verbsd does not show address and key; only the "
-				    "control role sees them (--peer-token-file)",
+		return vbd_ctl_fail("%s: that verbsd does not show address and key; the role "
+				    "read does not see them (--peer-token-file)",
 			remote);
 	if (!grants(buffer, access))
 		return vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s",
