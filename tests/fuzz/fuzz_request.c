@@ -92,7 +92,8 @@ static json_t *encode(const void *item, struct vbd_request *req)
 	return json_pack("{s:I, s:s}", "id", (json_int_t)item_id(item), "name", "x");
 }
 
-static const struct vbd_member members[] = {{"id", true}, {"name", true}, {NULL, false}};
+static const struct vbd_member members[] = {
+	{"id", true, VBD_ROLE_READ}, {"name", true, VBD_ROLE_READ}, {NULL, false, VBD_ROLE_NONE}};
 static const struct vbd_page_state states[] = {{"even", false}, {"odd", true}, {NULL, false}};
 static const struct vbd_page_key keys[] = {{.name = "size", .number = by_size}, {.name = NULL}};
 static const struct vbd_page_source source = {.members = members,
