@@ -25,10 +25,12 @@ export async function until(look) {
 
 export class Daemon {
 	// stderr is a descriptor, or "pipe": then .log grows. The command starts with a program that runs the rest.
-	constructor({ stderr = "pipe", args = [], env = {}, command = [], socket } = {}) {
+	// All options can be given, or some to add.
+	constructor({ stderr = "pipe", args = [], env = {}, command = [], socket, options } = {}) {
 		this.socket = socket ?? join(scratch_folder("daemon"), "verbsd.sock");
 		const [program, ...before] = [...command, VERBSD];
-		this.process = spawn(program, [...before, "--listen", "", "--unix-socket", this.socket, ...args], {
+		options ??= ["--listen", "", "--unix-socket", this.socket, ...args];
+		this.process = spawn(program, [...before, ...options], {
 			env: { ...process.env, ...env },
 			stdio: ["ignore", "ignore", stderr],
 		});
