@@ -84,6 +84,7 @@ static const struct vbd_route routes[] = {
 		"/v1/buffers/{ref}/data", "offset_bytes", "length_bytes")},
 	{ROUTE(PUT, put_buffer_data, OPERATE, STREAM, vbd_put_buffer_data,
 		"/v1/buffers/{ref}/data", "offset_bytes", "length_bytes"), .open = vbd_open_buffer_data},
+	{ROUTE(GET, get_buffer_fd, OPERATE, NONE, vbd_get_buffer_fd, "/v1/buffers/{ref}/fd", "access")},
 	{ROUTE(GET, get_buffer_checksum, OPERATE, NONE, vbd_get_buffer_checksum,
 		"/v1/buffers/{ref}/checksum", "offset_bytes", "length_bytes", "algorithm")},
 	{ROUTE(GET, list_listeners, READ, NONE, vbd_task_list, "/v1/listeners", LABELLED, "state", "name", "device"),

@@ -43,6 +43,9 @@
 	X(FORBIDDEN, "forbidden", 403, "This role may not do that", "Use the control token.")      \
 	X(BAD_HOST, "bad_host", 421, "The Host header names another server",                       \
 		"Use the address verbsd listens on, or add the name to allowed_hosts.")            \
+	X(UNIX_SOCKET_ONLY, "unix_socket_only", 421,                                               \
+		"A descriptor is given over the unix socket only",                                 \
+		"Connect to the unix_socket of the configuration, with HTTP/1.1.")                 \
 	X(BAD_ORIGIN, "bad_origin", 403, "The request comes from a page of another site",          \
 		"Call the API from the page verbsd serves, or from outside a browser.")            \
 	X(NOT_FOUND, "not_found", 404, "This verbsd has no such object or path",                   \

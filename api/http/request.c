@@ -239,6 +239,11 @@ void vbd_reply_feed(struct vbd_request *req, const char *content_type, const str
 	answered(req, 200);
 }
 
+enum vbd_status vbd_request_pass_fd(struct vbd_request *req, int fd, struct vbd_error *err)
+{
+	return req->transport->pass_fd(req, fd, err);
+}
+
 void vbd_request_wake(struct vbd_request *req)
 {
 	req->transport->wake(req);

@@ -53,6 +53,8 @@ struct vbd_transport {
 	enum vbd_status (*follow)(struct vbd_request *req, struct vbd_error *err);
 	/** wake - implements vbd_request_wake() */
 	void (*wake)(struct vbd_request *req);
+	/** pass_fd - implements vbd_request_pass_fd() */
+	enum vbd_status (*pass_fd)(struct vbd_request *req, int fd, struct vbd_error *err);
 };
 
 struct vbd_request {
@@ -177,6 +179,17 @@ void vbd_reply_feed(struct vbd_request *req, const char *content_type, const str
 
 /** vbd_request_wake - a feed has bytes again; allowed at any time until `free` of the feed */
 void vbd_request_wake(struct vbd_request *req);
+
+/**
+ * vbd_request_pass_fd - give the client a copy of a descriptor, ahead of the answer
+ * @fd: stays the caller's
+ *
+ * Call it before the reply, and not for a parked request. A HEAD request gets no descriptor.
+ *
+ * Returns VBD_E_UNIX_SOCKET_ONLY; VBD_E_TOO_MANY_REQUESTS if the client does not read.
+ */
+enum vbd_status vbd_request_pass_fd(
+	struct vbd_request *req, int fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_reply_problem - answer with an error */
 void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err);

@@ -231,10 +231,16 @@ static const char *transport_header(struct vbd_request *req, const char *name)
 	return MHD_lookup_connection_value(exchange->mhd, MHD_HEADER_KIND, name);
 }
 
+static enum vbd_status transport_pass_fd(struct vbd_request *req, int fd, struct vbd_error *err)
+{
+	return vbd_exchange_pass_fd(VBD_CONTAINER_OF(req, struct vbd_exchange, req), fd, err);
+}
+
 const struct vbd_transport vbd_server_transport = {
 	.header = transport_header,
 	.park = transport_park,
 	.answered = transport_answered,
 	.follow = transport_follow,
 	.wake = transport_wake,
+	.pass_fd = transport_pass_fd,
 };

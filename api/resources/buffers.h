@@ -10,6 +10,7 @@ void vbd_delete_buffer(struct vbd_request *req);
 void vbd_get_buffer_data(struct vbd_request *req);
 void vbd_open_buffer_data(struct vbd_request *req);
 void vbd_put_buffer_data(struct vbd_request *req);
+void vbd_get_buffer_fd(struct vbd_request *req);
 void vbd_get_buffer_checksum(struct vbd_request *req);
 
 #endif

@@ -226,6 +226,12 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Writes to standard output unless -o names a file; to a terminal only with "
 			"-o -.",
 		OPTIONS(O(OUTPUT), O(OFFSET), O(LENGTH))),
+	COMMAND("buffers", "map", "BUFFER COMMAND...", "Run a command that can map a shared buffer",
+		OF(buffer), .run = vbd_ctl_buffer_map,
+		.text = "The command gets a descriptor of the memory, whose number is in the "
+			"environment variable\nVERBSD_BUFFER_FD. Needs the unix socket: -s "
+			"unix:/PATH. Options of the command stand behind --.",
+		OPTIONS(O(READ_ONLY))),
 	COMMAND("buffers", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
 		OF(buffer), .run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
 	WAIT("buffers", buffer, "BUFFER", "ready"),

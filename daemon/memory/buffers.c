@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/enum.h"
 #include "base/hugepage.h"
+#include "base/memfd.h"
 #include "daemon/core/devices.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
@@ -364,6 +365,20 @@ int vbd_buffer_fd(const struct vbd_buffer *buffer)
 	if (buffer->mem.kind != VBD_MEM_SHARED || vbd_buffer_has_bytes(buffer, NULL) != VBD_OK)
 		return -1;
 	return buffer->mem.fd;
+}
+
+enum vbd_status vbd_buffer_open(
+	const struct vbd_buffer *buffer, bool writable, int *ret_fd, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_buffer_has_bytes(buffer, err);
+
+	if (status)
+		return status;
+	if (buffer->mem.kind != VBD_MEM_SHARED)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"buffer %llu is not of the kind shared, and has no descriptor",
+			(unsigned long long)buffer->object.id);
+	return vbd_memfd_reopen(buffer->mem.fd, writable, ret_fd, err);
 }
 
 void vbd_buffer_ref(struct vbd_buffer *buffer)

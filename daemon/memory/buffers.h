@@ -75,6 +75,16 @@ enum vbd_status vbd_buffer_has_bytes(
  * has none now: the buffer is not shared, is being registered, or failed */
 int vbd_buffer_fd(const struct vbd_buffer *buffer);
 
+/**
+ * vbd_buffer_open - make a descriptor of a shared buffer's memory for another program
+ * @writable: see vbd_memfd_reopen()
+ * @ret_fd: owned by the caller; set on success
+ *
+ * Returns VBD_E_WRONG_STATE if the buffer has no bytes now or is of another kind; VBD_E_FD_LIMIT.
+ */
+enum vbd_status vbd_buffer_open(const struct vbd_buffer *buffer, bool writable, int *ret_fd,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_buffers_writable - may a peer write into any buffer of @pd? */
 bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd);
 

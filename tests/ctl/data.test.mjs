@@ -2,7 +2,7 @@
 // Bytes into and out of buffers: streamed, complete, and with true byte counts.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { spawnSync } from 'node:child_process';
@@ -132,6 +132,39 @@ test('data: buf put tells the refusal of a server that does not read on', async 
     assert.equal(code, 1);
     assert.match(stderr, /buffer\/3: range_not_satisfiable: .*has 16 bytes/);
   }
+});
+
+test('data: a new file of buf get -o is its owner\'s only, and an old one keeps its mode', async (t) => {
+  const server = await FakeServer.start(t, { [GET]: { headers: octets, body: Buffer.from('secret') } });
+  const path = join(folder(), 'new');
+  const mask = process.umask(0);
+  t.after(() => process.umask(mask));
+  assert.equal((await ctl(server, ['buf', 'get', 'target', '-o', path])).code, 0);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  chmodSync(path, 0o644);
+  assert.equal((await ctl(server, ['buf', 'get', 'target', '-o', path])).code, 0);
+  assert.equal(statSync(path).mode & 0o777, 0o644);
+});
+
+test('data: buf map tells the server\'s refusal, over TCP and over the unix socket, and runs nothing', async (t) => {
+  const refusal = { status: 421, json: problem({ status: 421, code: 'unix_socket_only', title: 'A descriptor is given over the unix socket only',
+    detail: 'no', instance: '/v1/buffers/target/fd', reason: undefined, cm_event: undefined }) };
+  for (const unix of [false, true]) {
+    const server = await FakeServer.start(t, { 'GET /v1/buffers/target/fd': refusal }, { unix });
+    const path = join(folder(), 'ran');
+    const { code, stderr } = await ctl(server, ['buf', 'map', '--read-only', 'target', '--', 'touch', path]);
+    assert.equal(code, 1);
+    assert.match(stderr, /unix_socket_only/);
+    assert.ok(!existsSync(path));
+    assert.deepEqual(server.requests.at(-1).query, { access: 'read' });
+  }
+});
+
+test('data: buf map does not take an answer without a descriptor', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers/target/fd': { json: buffer() } }, { unix: true });
+  const { code, stderr } = await ctl(server, ['buf', 'map', 'target', 'true']);
+  assert.equal(code, 1);
+  assert.match(stderr, /without a descriptor/);
 });
 
 test('data: buf get writes the bytes to standard output', async (t) => {

@@ -5,8 +5,9 @@
 
 import { readFileSync } from "node:fs";
 
-import { Daemon, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, until,
-	write_file } from "./lib.mjs";
+import { Daemon, Program, build, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
+	until, write_file } from "./lib.mjs";
+import { scratch_path } from "../scratch.mjs";
 
 const PORT = 7471;
 const PAGE = 4096;
@@ -261,6 +262,86 @@ await scenario("a buffer of huge pages takes whole ones and gives them back", as
 	await b.call("DELETE", `/v1/buffers/${target.id}`);
 	await until("the huge pages to be back", () => free_hugepages() === free);
 	write_file(NR_HUGEPAGES, "0");
+});
+
+// --- shared buffers ----------------------------------------------------------------------------------------------
+
+// Runs a Python program that has the shared memory as `m`, and returns what it prints.
+const mapping = (socket, program) => run(`${build}/cmd/verbsctl`, "-s", `unix:${socket}`, "buffers", "map", "frames", "--",
+	"python3", "-c", `import mmap, os; fd = int(os.environ["VERBSD_BUFFER_FD"]); m = mmap.mmap(fd, 0); ${program}`);
+
+const PUNCH_HOLE = `import ctypes; libc = ctypes.CDLL(None, use_errno=True)
+assert libc.fallocate64(fd, 3, ctypes.c_long(0), ctypes.c_long(len(m))) == 0, ctypes.get_errno()`;
+
+async function pair_with_socket() {
+	const socket = scratch_path("memory.sock");
+	const a = await Daemon.start("a");
+	const b = await Daemon.start("b", ["--unix-socket", socket]);
+
+	await Promise.all([a.ready(), b.ready()]);
+	await b.listen({ port: PORT });
+	return [a, b, socket];
+}
+
+const SHARED = { name: "frames", kind: "shared", access: ["remote_write", "remote_read"] };
+
+for (const huge of [false, true]) {
+	await scenario(`a program and a peer share the bytes of a buffer${huge ? " of huge pages" : ""}`, async () => {
+		if (huge)
+			write_file(NR_HUGEPAGES, "2");
+		const [a, b, socket] = await pair_with_socket();
+		const [here] = await connect(a, b);
+		const shared = await b.buffer(2 * PAGE, { ...SHARED, ...(huge && { page_size_bytes: 2 << 20 }) });
+		const local = await a.buffer(2 * PAGE);
+
+		equal(shared.page_size_bytes, huge ? 2 << 20 : PAGE, "the page size");
+		await a.fill(local, Buffer.from("from the peer".padEnd(2 * PAGE)));
+		await a.transfer("write", here, local, shared);
+		equal((await mapping(socket, "print(m[:13].decode())")).trim(), "from the peer", "what the program sees");
+		await mapping(socket, "m[4096:4112] = b'from the program'");
+		await a.transfer("read", here, local, shared);
+		equal((await a.bytes(local)).subarray(PAGE, PAGE + 16).toString(), "from the program", "what the peer sees");
+		await b.call("DELETE", `/v1/buffers/${shared.id}`);
+		if (huge)
+			write_file(NR_HUGEPAGES, "0");
+	});
+}
+
+await scenario("a program that has a shared buffer can't stop the daemon", async () => {
+	write_file(NR_HUGEPAGES, "1");
+	const [, b, socket] = await pair_with_socket();
+
+	for (const more of [{}, { page_size_bytes: 2 << 20 }]) {
+		const { id, shared_path } = await b.buffer(2 << 20, { ...SHARED, ...more });
+		const { status } = await new Program("cp", ["/dev/null", shared_path]).end();
+
+		ok(status !== 0, "cp has truncated it");
+		await mapping(socket, PUNCH_HOLE);
+		// The device pins the page that is no longer in the buffer, so the kernel has none for the hole.
+		const { status: read } = await b.try("GET", `/v1/buffers/${id}/data`).catch(() => ({ status: 0 }));
+		equal(read, more.page_size_bytes ? 0 : 200, "the answer to a download");
+		const { status: sum } = await b.try("GET", `/v1/buffers/${id}/checksum`);
+		equal(sum, more.page_size_bytes ? 507 : 200, "the answer to a checksum");
+		const { status: put } = await b.try("PUT", `/v1/buffers/${id}/data`, Buffer.from("x"), { type: "application/octet-stream" });
+		equal(put, more.page_size_bytes ? 507 : 200, "the answer to an upload");
+		await b.call("DELETE", `/v1/buffers/${id}`);
+	}
+	await b.is_fine();
+	write_file(NR_HUGEPAGES, "0");
+});
+
+await scenario("a killed daemon leaves no shared memory behind", async () => {
+	const size_bytes = 64 << 20;
+	const shmem_bytes = () => Number(/^Shmem:\s+(\d+)/m.exec(readFileSync("/proc/meminfo", "utf8"))[1]) * 1024;
+	const before = shmem_bytes();
+	const b = await Daemon.start("b");
+
+	await b.ready();
+	await b.buffer(size_bytes, { kind: "shared" });
+	ok(shmem_bytes() >= before + size_bytes, "the buffer takes no shared memory");
+	b.kill("SIGKILL");
+	await b.end();
+	await until("the memory to be free", () => shmem_bytes() < before + size_bytes / 2);
 });
 
 // As much as fits, but at most a gigabyte.

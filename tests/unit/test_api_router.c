@@ -174,9 +174,9 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "view",
 		"until", "verbose", "end_code", "offset_bytes", "length_bytes", "algorithm",
 		"encoding", "through", "type", "object", "severity", "code", "label", "name",
-		"kind", "connections", "cqs", "dst_addr", "dst_port", "src_addr", "device",
-		"listener", "connection", "buffer", "batch", "pd", "ud_endpoint", "ud_peer",
-		"multicast_membership"};
+		"kind", "access", "connections", "cqs", "dst_addr", "dst_port", "src_addr",
+		"device", "listener", "connection", "buffer", "batch", "pd", "ud_endpoint",
+		"ud_peer", "multicast_membership"};
 	const struct vbd_router router = vbd_routes();
 
 	(void)state;

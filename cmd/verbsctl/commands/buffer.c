@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffers create, put, get, sum. */
+/* buffers create, put, get, map, sum. */
 #include "cmd/verbsctl/commands/commands.h"
 
+#include "cmd/verbsctl/common/descriptor.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <errno.h>
@@ -201,7 +202,7 @@ static bool on_bytes(const char *bytes, size_t len, void *arg)
 	struct target *target = arg;
 
 	if (target->fd < 0)
-		target->fd = open(target->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		target->fd = open(target->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (target->fd < 0) {
 		vbd_ctl_fail("%s: %s", target->name, strerror(errno));
 		return false;
@@ -262,6 +263,33 @@ enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 	free(what);
 	free(path);
 	return exit_status;
+}
+
+/* Replaces verbsctl by the command, so that its exit status, signals and terminal are its own. */
+static enum vbd_ctl_exit run_with(int fd, char *const *command)
+{
+	char *number = vbd_ctl_format("%d", fd);
+
+	if (fcntl(fd, F_SETFD, 0) == 0 && setenv("VERBSD_BUFFER_FD", number, 1) == 0)
+		(void)execvp(command[0], command);
+	free(number);
+	(void)close(fd);
+	return vbd_ctl_fail("%s: %s", command[0], strerror(errno));
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_map(struct vbd_ctl *ctl)
+{
+	bool reads = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_READ_ONLY);
+	char *path =
+		vbd_ctl_path(BUFFERS, ctl->args.operands[0], reads ? "/fd?access=read" : "/fd");
+	enum vbd_ctl_exit exit_status;
+	int fd;
+
+	exit_status = vbd_ctl_descriptor_get(&ctl->http, path, &fd);
+	free(path);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	return run_with(fd, ctl->args.operands + 1);
 }
 
 enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)

@@ -75,6 +75,7 @@ enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_buffer_map(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl);

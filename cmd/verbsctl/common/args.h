@@ -201,6 +201,7 @@ enum vbd_ctl_kind {
 		"start at this offset of the buffer")                                              \
 	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
 		"number of bytes (default: to the buffer's end)")                                  \
+	X(READ_ONLY, "read-only", 0, FLAG, NULL, NULL, "get a descriptor that can't write")        \
 	X(CREATE, "create", 0, FLAG, NULL, NULL, "create the buffer, of the file's size")          \
 	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \
 	X(OUTPUT, "output", 'o', TEXT, "FILE", NULL, "write to FILE; - is standard output")        \
