@@ -7,6 +7,7 @@
 #include "api/json/encode.h"
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
+#include "base/log.h"
 #include "daemon/memory/buffers.h"
 
 #include <inttypes.h>
@@ -37,10 +38,15 @@ static size_t read_download(void *arg, uint64_t offset, char *buf, size_t size)
 {
 	struct download *download = arg;
 	uint64_t left = download->length_bytes - offset;
+	struct vbd_error err = {0};
 
 	if (size > left)
 		size = (size_t)left;
-	memcpy(buf, download->buffer->mem.addr + download->offset + offset, size);
+	if (vbd_mem_read(&download->buffer->mem, download->offset + offset, buf, size, &err) !=
+		VBD_OK) {
+		vbd_log(VBD_LOG_ERROR, "buffer", "a download breaks off: %s", err.text);
+		return 0;
+	}
 	return size;
 }
 
@@ -212,7 +218,9 @@ static enum vbd_status write_upload(
 		status = check_announced(upload, UINT64_MAX, err);
 	if (status != VBD_OK)
 		return status;
-	memcpy(upload->buffer->mem.addr + at, bytes, len_bytes);
+	status = vbd_mem_write(&upload->buffer->mem, at, bytes, len_bytes, err);
+	if (status != VBD_OK)
+		return status;
 	upload->crc32c = vbd_crc32c_add(upload->crc32c, bytes, len_bytes);
 	upload->length_bytes += len_bytes;
 	return VBD_OK;

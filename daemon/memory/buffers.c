@@ -23,6 +23,9 @@
 /* crc32_iscsi() takes its length as an int. */
 #define CRC_STEP_BYTES (1U << 30)
 
+/* Bytes of a checksum that are copied out of the memory at a time. */
+#define PIECE_BYTES ((size_t)65536)
+
 VBD_ENUM_NAMES(vbd_buffer_state_name, enum vbd_buffer_state, VBD_BUFFER_STATE_MAP)
 
 static void job_done(struct vbd_daemon *daemon)
@@ -411,7 +414,7 @@ struct checksum {
 	uint64_t offset;
 	uint64_t length_bytes;
 	char hex[65];
-	int rc;
+	struct vbd_error error;
 	vbd_checksum_cb cb;
 	void *arg;
 };
@@ -430,37 +433,71 @@ uint32_t vbd_crc32c_add(uint32_t crc32c, const void *bytes, uint64_t len_bytes)
 	return ~crc;
 }
 
-static void sha256_of(struct checksum *sum, const uint8_t *data)
+/* Add the bytes of the range, piece by piece, to @sha256, or to the CRC without one. */
+static enum vbd_status add_pieces(
+	struct checksum *sum, gnutls_hash_hd_t sha256, uint32_t *crc32c, struct vbd_error *err)
 {
-	uint8_t digest[32];
+	uint8_t *piece = malloc(PIECE_BYTES);
+	enum vbd_status status = VBD_OK;
 
-	sum->rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, data, sum->length_bytes, digest);
+	if (!piece)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a checksum");
+	for (uint64_t at = 0; at < sum->length_bytes && status == VBD_OK; at += PIECE_BYTES) {
+		uint64_t left = sum->length_bytes - at;
+		size_t len = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+
+		status = vbd_mem_read(&sum->buffer->mem, sum->offset + at, piece, len, err);
+		if (status == VBD_OK && !sha256)
+			*crc32c = vbd_crc32c_add(*crc32c, piece, len);
+		else if (status == VBD_OK && gnutls_hash(sha256, piece, len) < 0)
+			status = vbd_error_set(err, VBD_E_INTERNAL, "gnutls_hash failed");
+	}
+	free(piece);
+	return status;
+}
+
+static enum vbd_status compute_crc32c(struct checksum *sum, struct vbd_error *err)
+{
+	uint32_t crc32c = 0;
+	enum vbd_status status = add_pieces(sum, NULL, &crc32c, err);
+
+	(void)snprintf(sum->hex, sizeof(sum->hex), "%08x", crc32c);
+	return status;
+}
+
+static enum vbd_status compute_sha256(struct checksum *sum, struct vbd_error *err)
+{
+	gnutls_hash_hd_t sha256;
+	enum vbd_status status;
+	uint8_t digest[32];
+	int rc = gnutls_hash_init(&sha256, GNUTLS_DIG_SHA256);
+
+	if (rc < 0)
+		return vbd_error_set(err, VBD_E_INTERNAL, "gnutls_hash_init: %d", rc);
+	status = add_pieces(sum, sha256, NULL, err);
+	gnutls_hash_deinit(sha256, digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		(void)snprintf(sum->hex + i * 2, 3, "%02x", digest[i]);
+	return status;
 }
 
 /* Pool thread. */
 static void compute_checksum(void *arg)
 {
 	struct checksum *sum = arg;
-	uint8_t *data = sum->buffer->mem.addr + sum->offset;
 
 	if (sum->algorithm == VBD_CHECKSUM_CRC32C)
-		(void)snprintf(sum->hex, sizeof(sum->hex), "%08x",
-			vbd_crc32c_add(0, data, sum->length_bytes));
+		(void)compute_crc32c(sum, &sum->error);
 	else
-		sha256_of(sum, data);
+		(void)compute_sha256(sum, &sum->error);
 }
 
 static void checksum_computed(void *arg)
 {
 	struct checksum *sum = arg;
 	struct vbd_daemon *daemon = sum->buffer->object.registry->daemon;
-	struct vbd_error error = {0};
 
-	if (sum->rc < 0)
-		(void)vbd_error_set(&error, VBD_E_INTERNAL, "gnutls_hash_fast: %d", sum->rc);
-	sum->cb(sum->rc < 0 ? NULL : sum->hex, &error, sum->arg);
+	sum->cb(sum->error.status ? NULL : sum->hex, &sum->error, sum->arg);
 	vbd_buffer_unref(sum->buffer);
 	free(sum);
 	job_done(daemon);

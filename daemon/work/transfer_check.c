@@ -245,6 +245,18 @@ static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struc
 		"a message of device %s has %u bytes at most", device->name, max_msg_bytes);
 }
 
+/* A provider copies inline bytes by itself, as vbd_mem_read() must not. */
+static bool uses_shared_memory(const struct vbd_transfer_spec *spec)
+{
+	if (spec->buffer)
+		return spec->buffer->mem.kind == VBD_MEM_SHARED;
+	for (uint32_t i = 0; i < spec->range_count; i++) {
+		if (spec->ranges[i].buffer->mem.kind == VBD_MEM_SHARED)
+			return true;
+	}
+	return false;
+}
+
 static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	uint32_t inline_bytes = spec->qp->channel->limits.inline_bytes;
@@ -255,6 +267,9 @@ static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct
 		status = check_atomic(spec, err);
 	if (!status && (spec->repeats || vbd_transfer_is_whole(spec)))
 		status = check_message(spec, err);
+	if (!status && spec->wr.inlined && uses_shared_memory(spec))
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/inline",
+			"the bytes of a shared buffer can't be inline");
 	if (!status && spec->wr.inlined && wr_bytes(spec) > inline_bytes)
 		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",
 			"%llu bytes; %s has inline_bytes %u", (unsigned long long)wr_bytes(spec),

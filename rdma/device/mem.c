@@ -7,8 +7,9 @@
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 unsigned int vbd_mem_access_flags(unsigned int access)
@@ -150,6 +151,43 @@ void vbd_mem_deregister(struct vbd_mem *mem)
 	mem->pd = NULL;
 	if (pd)
 		vbd_pd_unref(pd);
+}
+
+/* The kernel copies, and answers EFAULT where a plain access ends in a signal. */
+static enum vbd_status check_copied(ssize_t copied, size_t len_bytes, struct vbd_error *err)
+{
+	if (copied == (ssize_t)len_bytes)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_NO_MEMORY,
+		"a program has given back pages of the shared memory, and there are no others%s%s",
+		copied < 0 ? ": " : "", copied < 0 ? vbd_errno_name(errno) : "");
+}
+
+enum vbd_status vbd_mem_read(const struct vbd_mem *mem, size_t offset, void *bytes,
+	size_t len_bytes, struct vbd_error *err)
+{
+	const struct iovec to = {.iov_base = bytes, .iov_len = len_bytes};
+	const struct iovec from = {.iov_base = mem->addr + offset, .iov_len = len_bytes};
+
+	if (is_shared(mem))
+		return check_copied(
+			process_vm_readv(getpid(), &to, 1, &from, 1, 0), len_bytes, err);
+	memcpy(bytes, mem->addr + offset, len_bytes);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_mem_write(const struct vbd_mem *mem, size_t offset, const void *bytes,
+	size_t len_bytes, struct vbd_error *err)
+{
+	const struct iovec to = {.iov_base = mem->addr + offset, .iov_len = len_bytes};
+	/* The cast is safe: the kernel reads from there. */
+	const struct iovec from = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len_bytes};
+
+	if (is_shared(mem))
+		return check_copied(
+			process_vm_writev(getpid(), &from, 1, &to, 1, 0), len_bytes, err);
+	memcpy(mem->addr + offset, bytes, len_bytes);
+	return VBD_OK;
 }
 
 void vbd_mem_empty(struct vbd_mem *mem)

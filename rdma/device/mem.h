@@ -87,6 +87,22 @@ void vbd_mem_unprepare(struct vbd_mem *mem);
 void vbd_mem_revoke(struct vbd_mem *mem);
 
 /**
+ * vbd_mem_read - copy bytes out of the memory
+ * vbd_mem_write - copy bytes into the memory
+ * @offset, @len_bytes: inside the memory
+ *
+ * The only way in which this process itself touches shared memory: a program that has a descriptor
+ * of it can give pages back, and then a plain access ends in SIGBUS if the kernel has no page to
+ * replace one, as happens with huge pages.
+ *
+ * Any thread; takes time in proportion to the length. Returns VBD_E_NO_MEMORY in that case.
+ */
+enum vbd_status vbd_mem_read(const struct vbd_mem *mem, size_t offset, void *bytes,
+	size_t len_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_mem_write(const struct vbd_mem *mem, size_t offset, const void *bytes,
+	size_t len_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
  * vbd_mem_empty - give deregistered shared memory back to the kernel, whoever maps it
  *
  * Programs that map it read zeros from then on. Does nothing to memory of other kinds. Any thread;

@@ -23,6 +23,7 @@ for program in rping ucmatose rdma_client rdma_server ibv_rc_pingpong ibv_uc_pin
 	command -v "$program" >/dev/null || skip "there is no $program (Debian: rdmacm-utils, ibverbs-utils)"
 done
 [[ $suite != metrics ]] || command -v promtool >/dev/null || skip "there is no promtool (Debian: prometheus)"
+[[ $suite != memory ]] || command -v python3 >/dev/null || skip "there is no python3"
 if [[ $suite == examples ]]; then
 	for program in prometheus curl jq python3; do
 		command -v "$program" >/dev/null || skip "there is no $program"

@@ -364,6 +364,25 @@ static void test_device__freed_shared_memory_stays_with_who_maps_it_unless_empti
 	}
 }
 
+/* PROT_NONE is a page that the kernel can't give. */
+static void test_device__shared_memory_without_a_page_is_an_error_and_no_signal(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_mem mem = {.kind = VBD_MEM_SHARED, .size_bytes = 8192};
+	char bytes[] = "bytes", got[sizeof(bytes)];
+
+	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
+	assert_int_equal(vbd_mem_write(&mem, 4090, bytes, sizeof(bytes), &rig->err), VBD_OK);
+	assert_int_equal(vbd_mem_read(&mem, 4090, got, sizeof(got), &rig->err), VBD_OK);
+	assert_string_equal(got, "bytes");
+	assert_int_equal(mprotect(mem.addr + 4096, 4096, PROT_NONE), 0);
+	assert_int_equal(
+		vbd_mem_write(&mem, 4096, bytes, sizeof(bytes), &rig->err), VBD_E_NO_MEMORY);
+	assert_int_equal(vbd_mem_read(&mem, 4096, got, sizeof(got), NULL), VBD_E_NO_MEMORY);
+	assert_int_equal(vbd_mem_read(&mem, 4094, got, sizeof(got), NULL), VBD_E_NO_MEMORY);
+	vbd_mem_free(&mem);
+}
+
 static void test_device__memory_that_can_not_be_mapped_leaves_no_descriptor(void **state)
 {
 	struct rig *rig = *state;
@@ -468,6 +487,7 @@ int main(void)
 		TEST(counters_that_can_not_be_read_hide_no_others),
 		TEST(shared_memory_has_a_descriptor_while_it_lives),
 		TEST(freed_shared_memory_stays_with_who_maps_it_unless_emptied),
+		TEST(shared_memory_without_a_page_is_an_error_and_no_signal),
 		TEST(memory_that_can_not_be_mapped_leaves_no_descriptor),
 		TEST(messages_have_a_slot_each),
 		TEST(a_pool_that_can_not_be_made_leaves_nothing),
