@@ -12,45 +12,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Log one refusal a second at most: otherwise a client without a role could fill the bounded event
- * log. */
+/* The first refusals are told in full, the others by one summary in each period: otherwise a client
+ * without a role could fill the bounded event log. */
+#define REFUSALS_IN_FULL   5
+#define REFUSALS_PERIOD_MS 10000
+
 static void on_refused(void *context, const char *client, const struct vbd_error *err)
 {
 	struct vbd_api *api = context;
-	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (api->refused_logged_ns && now_ns - api->refused_logged_ns < VBD_NS_PER_S) {
-		api->refused_unlogged++;
+	if (!vbd_ration_take(&api->refused))
 		return;
-	}
 	(void)vbd_eventlog_append(api->daemon->eventlog,
 		&(const struct vbd_event){.type = VBD_EVENT_REQUEST_REFUSED,
 			.severity = VBD_SEVERITY_NOTICE,
 			.words[VBD_EVENT_CODE] = vbd_status_code(err->status)},
-		"%s from %s (%" PRIu64 " more since the last): %.80s", vbd_status_code(err->status),
-		client, api->refused_unlogged, err->text);
-	api->refused_logged_ns = now_ns;
-	api->refused_unlogged = 0;
+		"%s from %s: %.80s", vbd_status_code(err->status), client, err->text);
 }
 
-/* The same for clients without a connection; ten seconds, since each of a flood comes here. */
+static void on_refused_summed(void *arg, uint64_t count)
+{
+	const struct vbd_api *api = arg;
+
+	(void)vbd_eventlog_append(api->daemon->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_REQUEST_REFUSED,
+			.severity = VBD_SEVERITY_NOTICE,
+			.words[VBD_EVENT_CODE] = vbd_status_code(VBD_E_FORBIDDEN)},
+		"%" PRIu64 " more requests within %u s", count, REFUSALS_PERIOD_MS / 1000);
+}
+
+/* The same for clients without a connection. */
 static void on_turned_away(void *context, const char *client, const struct vbd_error *err)
 {
 	struct vbd_api *api = context;
-	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (api->turned_away_logged_ns && now_ns - api->turned_away_logged_ns < 10 * VBD_NS_PER_S) {
-		api->turned_away_unlogged++;
+	if (!vbd_ration_take(&api->turned_away))
 		return;
-	}
 	(void)vbd_eventlog_append(api->daemon->eventlog,
 		&(const struct vbd_event){.type = VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY,
 			.severity = VBD_SEVERITY_WARNING,
 			.words[VBD_EVENT_CODE] = vbd_status_code(err->status)},
-		"%s (%" PRIu64 " more since the last): %.100s", client, api->turned_away_unlogged,
-		err->text);
-	api->turned_away_logged_ns = now_ns;
-	api->turned_away_unlogged = 0;
+		"%s: %.100s", client, err->text);
+}
+
+static void on_turned_away_summed(void *arg, uint64_t count)
+{
+	const struct vbd_api *api = arg;
+
+	(void)vbd_eventlog_append(api->daemon->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY,
+			.severity = VBD_SEVERITY_WARNING,
+			.words[VBD_EVENT_CODE] = vbd_status_code(VBD_E_TOO_MANY_REQUESTS)},
+		"%" PRIu64 " more clients within %u s", count, REFUSALS_PERIOD_MS / 1000);
+}
+
+static enum vbd_status init_rations(struct vbd_api *api, struct vbd_error *err)
+{
+	struct vbd_ration ration = {
+		.full = REFUSALS_IN_FULL, .period_ms = REFUSALS_PERIOD_MS, .arg = api};
+	enum vbd_status status;
+
+	api->refused = api->turned_away = ration;
+	api->refused.summary = on_refused_summed;
+	api->turned_away.summary = on_turned_away_summed;
+	status = vbd_ration_init(&api->refused, api->daemon->loop, err);
+	if (status == VBD_OK)
+		status = vbd_ration_init(&api->turned_away, api->daemon->loop, err);
+	return status;
 }
 
 static void set_shares(
@@ -123,6 +151,8 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 	api->daemon = daemon;
 	api->router = vbd_routes();
 	status = vbd_timer_create(daemon->loop, on_expiry, api, &api->expiry, err);
+	if (!status)
+		status = init_rations(api, err);
 	if (!status)
 		status = vbd_credentials_create(&daemon->callers, callers, &api->credentials, err);
 	if (!status) {
@@ -212,6 +242,8 @@ void vbd_api_destroy(struct vbd_api *api)
 		return;
 	vbd_server_destroy(api->server);
 	vbd_event_texts_fini(&api->event_texts);
+	vbd_ration_fini(&api->refused);
+	vbd_ration_fini(&api->turned_away);
 	vbd_timer_destroy(api->expiry);
 	vbd_credentials_destroy(api->credentials);
 	free(api);

@@ -10,6 +10,7 @@
 #include "api/http/request.h"
 #include "api/http/router.h"
 #include "api/resources/event_text.h"
+#include "daemon/core/ration.h"
 #include "daemon/daemon.h"
 
 struct vbd_credentials;
@@ -20,16 +21,14 @@ struct vbd_api {
 	struct vbd_daemon *daemon;
 	struct vbd_server *server;
 	struct vbd_router router;
-	struct vbd_credentials *credentials; /* of all callers */
-	uint64_t refused_logged_ns;	     /* time of the last refusal in the event log */
-	uint64_t refused_unlogged;	     /* refusals since then */
-	uint64_t turned_away_logged_ns;	     /* likewise, of clients without a seat */
-	uint64_t turned_away_unlogged;
+	struct vbd_credentials *credentials;			     /* of all callers */
 	struct vbd_event_texts event_texts;			     /* of the streams */
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
 	void *reload_arg;
 	struct vbd_request *reload_req; /* parked until the reload is over; NULL: none */
 	struct vbd_timer *expiry;	/* of the token that expires next */
+	struct vbd_ration refused;	/* events of refused requests */
+	struct vbd_ration turned_away;	/* events of clients without a seat */
 	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
 };
 
