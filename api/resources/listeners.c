@@ -15,6 +15,7 @@
 #include "daemon/core/addr.h"
 #include "rdma/device/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_ENUM_NAME)};
@@ -50,6 +51,31 @@ static json_t *encode_reachable(const struct vbd_listener *listener)
 	return list;
 }
 
+static void put_gate(struct vbd_encoder *out, const struct vbd_gate *gate)
+{
+	const struct vbd_gate_rules *rules = &gate->rules;
+	json_t *allow = json_array();
+	char text[VBD_GATE_NET_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < rules->allow_count; i++)
+		(void)json_array_append_new(
+			allow, json_string(vbd_gate_net_format(&rules->allow[i], text)));
+	vbd_put(out, "allow", allow);
+	vbd_put_u64(out, "max_connections", rules->max_connections);
+	vbd_put_u64(out, "max_per_peer", rules->max_per_peer);
+	vbd_put_u64(out, "connects_per_s", rules->connects_per_s);
+	vbd_put_u64(out, "connects_burst", rules->connects_burst);
+}
+
+static json_t *encode_refused(const struct vbd_listener *listener)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (enum vbd_connect_refusal refusal = 0; refusal < VBD_CONNECT_REFUSAL_COUNT; refusal++)
+		vbd_put_u64(&out, vbd_connect_refusal_name(refusal), listener->refused[refusal]);
+	return vbd_encode_end(&out);
+}
+
 static json_t *encode_private_data(const struct vbd_cm_params *cm)
 {
 	struct vbd_private_data data = cm->private_data;
@@ -75,6 +101,7 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "backlog", listener->backlog);
 	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
 	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);
+	put_gate(&out, &listener->gate);
 	vbd_put_text(&out, "service", vbd_service_name(listener->params.qp.service));
 	vbd_put(&out, "qp",
 		vbd_encode_params(listener->object.registry->daemon, &listener->params));
@@ -82,6 +109,8 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "requests", listener->requests);
 	vbd_put_u64(&out, "accepted", listener->accepted);
 	vbd_put_u64(&out, "rejected", listener->rejected);
+	vbd_put(&out, "refused", encode_refused(listener));
+	vbd_put_u64(&out, "connections", listener->gate.connections);
 	vbd_put_u64(&out, "waiting", listener->waiting);
 	vbd_put(&out, "error", vbd_encode_error(&listener->error, NULL));
 	vbd_put_time(&out, "created_at", listener->object.created_ns);
@@ -100,6 +129,55 @@ void vbd_delete_listener(struct vbd_request *req)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
+/* The members of a body that are rules of the gate. */
+struct gate_input {
+	const json_t *allow; /* NULL: as it is */
+	struct vbd_gate_rules rules;
+};
+
+#define LIMIT_MAX 1000000
+
+#define GATE_FIELDS(struct_)                                                              \
+	{VBD_FIELD(ARRAY, "allow", struct_, gate.allow), .max = VBD_GATE_ALLOW_MAX},      \
+		{VBD_FIELD(UINT, "max_connections", struct_, gate.rules.max_connections), \
+			.max = LIMIT_MAX},                                                \
+		{VBD_FIELD(UINT, "max_per_peer", struct_, gate.rules.max_per_peer),       \
+			.max = LIMIT_MAX},                                                \
+		{VBD_FIELD(UINT, "connects_per_s", struct_, gate.rules.connects_per_s),   \
+			.max = LIMIT_MAX},                                                \
+	{                                                                                 \
+		VBD_FIELD(UINT, "connects_burst", struct_, gate.rules.connects_burst),    \
+			.max = LIMIT_MAX                                                  \
+	}
+
+/* Replace the networks by those of the body, if it has some. */
+static enum vbd_status decode_allow(struct gate_input *input, struct vbd_error *err)
+{
+	struct vbd_gate_rules *rules = &input->rules;
+	const json_t *item;
+	size_t i;
+
+	if (!input->allow)
+		return VBD_OK;
+	rules->allow_count = 0;
+	json_array_foreach(input->allow, i, item)
+	{
+		const char *text = json_string_value(item);
+		char pointer[32];
+
+		(void)snprintf(pointer, sizeof(pointer), "/allow/%zu", i);
+		if (!text)
+			return vbd_error_input(
+				err, VBD_E_WRONG_TYPE, pointer, "%s is not a string", pointer);
+		if (!vbd_gate_net_parse(text, &rules->allow[rules->allow_count++]))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+				"'%.60s' is no network as 192.0.2.0/24 or fd00::/8, no address and "
+				"no GID; bits after the prefix must be zero",
+				text);
+	}
+	return VBD_OK;
+}
+
 struct listener_create {
 	const char *name;
 	const char *addr;
@@ -113,6 +191,7 @@ struct listener_create {
 	bool reuse_addr;
 	bool v6_only;
 	bool v6_only_seen;
+	struct gate_input gate;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 };
@@ -133,6 +212,7 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(BOOL, "reuse_addr", struct listener_create, reuse_addr)},
 	{VBD_FIELD(BOOL, "v6_only", struct listener_create, v6_only),
 		VBD_FIELD_SEEN(struct listener_create, v6_only_seen)},
+	GATE_FIELDS(struct listener_create),
 	VBD_PRIVATE_DATA_FIELD(struct listener_create),
 	VBD_QP_FIELDS(struct listener_create),
 };
@@ -157,6 +237,8 @@ static enum vbd_status decode_create(
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
+		status = decode_allow(&input.gate, err);
+	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
@@ -165,6 +247,7 @@ static enum vbd_status decode_create(
 		.backlog = input.backlog,
 		.accept = input.accept,
 		.accept_timeout_ms = input.accept_timeout_ms,
+		.gate = input.gate.rules,
 		.params = input.qp.params,
 		.cm =
 			{
@@ -201,45 +284,56 @@ void vbd_create_listener(struct vbd_request *req)
 
 struct listener_patch {
 	enum vbd_accept accept;
-	bool accept_seen;
 	uint32_t accept_timeout_ms;
-	bool accept_timeout_seen;
+	struct gate_input gate;
 };
 
 static const struct vbd_field patch_fields[] = {
 	{VBD_FIELD(ENUM, "accept", struct listener_patch, accept), .names = accept_names,
-		.n_names = VBD_ACCEPT_COUNT, VBD_FIELD_SEEN(struct listener_patch, accept_seen)},
+		.n_names = VBD_ACCEPT_COUNT},
 	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_patch, accept_timeout_ms),
-		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS,
-		VBD_FIELD_SEEN(struct listener_patch, accept_timeout_seen)},
+		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
+	GATE_FIELDS(struct listener_patch),
 };
 
+/* @rules holds the present values. */
 static enum vbd_status decode_patch(
-	struct vbd_request *req, struct listener_patch *patch, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_listener_rules *rules, struct vbd_error *err)
 {
+	struct listener_patch patch = {
+		.accept = rules->accept,
+		.accept_timeout_ms = rules->accept_timeout_ms,
+		.gate.rules = rules->gate,
+	};
 	enum vbd_status status =
-		vbd_request_decode(req, patch_fields, VBD_ARRAY_LEN(patch_fields), patch, err);
+		vbd_request_decode(req, patch_fields, VBD_ARRAY_LEN(patch_fields), &patch, err);
 
-	if (status == VBD_OK && !patch->accept_seen && !patch->accept_timeout_seen)
+	if (status == VBD_OK && !json_object_size(req->json))
 		return vbd_error_set(err, VBD_E_MISSING_FIELD,
-			"the body changes nothing: give accept or accept_timeout_ms");
+			"the body changes nothing: give accept, accept_timeout_ms, allow, "
+			"max_connections, max_per_peer, connects_per_s or connects_burst");
+	if (status == VBD_OK)
+		status = decode_allow(&patch.gate, err);
+	*rules = (struct vbd_listener_rules){.accept = patch.accept,
+		.accept_timeout_ms = patch.accept_timeout_ms,
+		.gate = patch.gate.rules};
 	return status;
 }
 
 void vbd_patch_listener(struct vbd_request *req)
 {
 	struct vbd_listener *listener = vbd_task_find(req, &vbd_listener_task);
-	struct listener_patch patch = {0};
+	struct vbd_listener_rules rules;
 	struct vbd_error err = {0};
 
 	if (!listener)
 		return;
-	if (decode_patch(req, &patch, &err) != VBD_OK) {
+	rules = vbd_listener_rules(listener);
+	if (decode_patch(req, &rules, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_listener_change(listener, patch.accept_seen ? &patch.accept : NULL,
-		patch.accept_timeout_seen ? &patch.accept_timeout_ms : NULL);
+	vbd_listener_change(listener, &rules);
 	vbd_task_reply(req, 200, &vbd_listener_task, listener);
 }
 

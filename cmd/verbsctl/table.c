@@ -27,6 +27,9 @@
 	O(BENCH_OP), O(PROBE_SIZE), O(TX_DEPTH), O(BENCH_COUNT), O(DURATION), O(BUFFER), \
 		REMOTE_OPTIONS, O(TIMEOUT)
 #define RECV_OPTIONS O(FOLLOW_MESSAGES), O(COUNT), O(KEEP), O(RAW), O(WAIT)
+#define GATE_OPTIONS \
+	O(ALLOW), O(MAX_CONNECTIONS), O(MAX_PER_PEER), O(CONNECTS_PER_S), O(CONNECTS_BURST)
+
 #define LIST_OPTIONS O(STATE), O(SORT), O(LIMIT)
 
 #define COMMAND(noun_, verb_, usage_, summary_, ...)                                            \
@@ -200,11 +203,12 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
 			"get.",
-		OPTIONS(O(LABELS), O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), O(BACKLOG),
-			O(DEVICE), O(TOS), O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS,
-			QP_OPTIONS)),
+		OPTIONS(O(LABELS), O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS,
+			O(BACKLOG), O(DEVICE), O(TOS), O(REUSE_ADDR), O(V6_ONLY),
+			PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
 	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
-		OF(listener), .run = vbd_ctl_listener_set, OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT))),
+		OF(listener), .run = vbd_ctl_listener_set,
+		OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS)),
 	WAIT("listeners", listener, "LISTENER", "listening"),
 	RM("listeners", listener, "LISTENER", "Stop listening; accepted connections stay"),
 	LS("buffers", buffer, "buffers", LIST_OPTIONS),

@@ -10,6 +10,7 @@
 #include "rdma/data/service.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/source.h"
+#include "rdma/provider/provider.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,27 +235,30 @@ static void decide(struct vbd_listener *listener, struct vbd_connection *connect
 }
 
 bool vbd_connection_from_request(
-	struct vbd_listener *listener, const struct vbd_pv_cm_event *request)
+	struct vbd_listener *listener, const struct vbd_pv_cm_event *request, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = listener->object.registry->daemon;
+	const struct sockaddr *from = vbd_pv_id_peer(request->id);
 	struct vbd_connection *connection;
-	struct vbd_error error = {0};
 	char peer[VBD_ADDR_TEXT_BYTES];
 	enum vbd_status status;
 
 	status = make_record(
-		daemon, listener->object.owner, "", &listener->params, &connection, &error);
+		daemon, listener->object.owner, "", &listener->params, &connection, err);
 	if (status)
-		goto refused;
+		return false;
 	connection->listener_id = listener->object.id;
 	connection->object.labels = vbd_labels_ref(listener->object.labels);
+	if (!vbd_gate_enter(&listener->gate, from)) {
+		(void)vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to count the peer");
+		goto free_record;
+	}
 	status = vbd_conn_create_passive(daemon->fabric, connection->object.id, &listener->params,
 		&listener->cm_params, listener->accept_timeout_ms, request,
-		&vbd_connection_conn_ops, connection, &connection->conn, &error);
-	if (status) {
-		vbd_object_free(&connection->object);
-		goto refused;
-	}
+		&vbd_connection_conn_ops, connection, &connection->conn, err);
+	if (status)
+		goto leave;
+	daemon->connections_accepted++;
 	connection->undecided = true;
 	attach_receives(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_REQUESTED, VBD_SEVERITY_INFO,
@@ -264,8 +268,9 @@ bool vbd_connection_from_request(
 	decide(listener, connection);
 	return true;
 
-refused:
-	vbd_object_log(&listener->object, VBD_EVENT_REQUEST_REFUSED, VBD_SEVERITY_WARNING,
-		error.status, "a connect request: %s", error.text);
+leave:
+	vbd_gate_leave(&listener->gate, from);
+free_record:
+	vbd_object_free(&connection->object);
 	return false;
 }

@@ -139,18 +139,22 @@ static void ended(struct vbd_connection *connection)
 		conn->qp.first_error.at_ns ? conn->qp.first_error.error.text : "");
 }
 
+static struct vbd_listener *find_listener(const struct vbd_connection *connection)
+{
+	struct vbd_object *object = vbd_registry_find_id(
+		connection->object.registry->daemon->listeners, connection->listener_id);
+
+	return object ? VBD_CONTAINER_OF(object, struct vbd_listener, object) : NULL;
+}
+
 /* Count the outcome of a request. A failed accept counts as a rejection. */
 static void decided(struct vbd_connection *connection)
 {
-	const struct vbd_daemon *daemon = connection->object.registry->daemon;
-	struct vbd_object *object =
-		vbd_registry_find_id(daemon->listeners, connection->listener_id);
-	struct vbd_listener *listener;
+	struct vbd_listener *listener = find_listener(connection);
 
 	connection->undecided = false;
-	if (!object)
+	if (!listener)
 		return;
-	listener = VBD_CONTAINER_OF(object, struct vbd_listener, object);
 	if (connection->counted_waiting)
 		listener->waiting--;
 	connection->counted_waiting = false;
@@ -158,6 +162,16 @@ static void decided(struct vbd_connection *connection)
 		listener->accepted++;
 	else
 		listener->rejected++;
+}
+
+/* The place of an accepted connection is free again. */
+static void left(struct vbd_connection *connection)
+{
+	struct vbd_listener *listener = find_listener(connection);
+
+	connection->object.registry->daemon->connections_accepted--;
+	if (listener)
+		vbd_gate_leave(&listener->gate, (const struct sockaddr *)&connection->conn->peer);
 }
 
 static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
@@ -171,8 +185,11 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 		established(connection);
 	else
 		connection->object.registry->daemon->connection_left(connection);
-	if (vbd_conn_state_terminal(conn->state))
+	if (vbd_conn_state_terminal(conn->state)) {
+		if (connection->listener_id)
+			left(connection);
 		ended(connection);
+	}
 	vbd_object_changed(&connection->object);
 }
 

@@ -62,9 +62,9 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_connection_from_request - create a connection for a listener's request, and accept it or
- * leave it waiting, by the listener's `accept`; false to reject the request */
-bool vbd_connection_from_request(
-	struct vbd_listener *listener, const struct vbd_pv_cm_event *request);
+ * leave it waiting, by the listener's `accept`; false to reject the request, for @err */
+bool vbd_connection_from_request(struct vbd_listener *listener,
+	const struct vbd_pv_cm_event *request, struct vbd_error *err) VBD_MUST_CHECK;
 
 struct vbd_connection_accept {
 	char name[64]; /* "" for none */

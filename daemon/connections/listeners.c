@@ -9,6 +9,7 @@
 #include "rdma/data/service.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/provider/provider.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +22,94 @@ VBD_ENUM_NAMES(vbd_listener_state_name, enum vbd_listener_state, VBD_LISTENER_ST
  * again, and no event tells that rdma_cm.ko has (ib_register_device(), drivers/infiniband/core). */
 #define RETRY_MS 500
 
-static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg)
+/* The first refusals of a listener are told in full, the others by one summary in each period. */
+#define REFUSALS_IN_FULL   10
+#define REFUSALS_PERIOD_MS 10000
+
+#define REASON_ROW(symbol, name, text) [symbol] = "verbsd: " name,
+
+/* Is the rest of limits.connections kept for connections that verbsd opens? */
+static bool room_is_reserved(const struct vbd_daemon *daemon)
+{
+	const struct vbd_config_limits *limits = &daemon->config->limits;
+	uint64_t most = limits->connections / 2;
+	uint64_t kept = limits->connections_reserved;
+
+	return daemon->connections_accepted >= limits->connections - (kept < most ? kept : most);
+}
+
+static enum vbd_connect_refusal check_request(
+	struct vbd_listener *listener, const struct vbd_pv_cm_event *request)
+{
+	enum vbd_connect_refusal refusal;
+
+	if (listener->accept == VBD_ACCEPT_REJECT)
+		return VBD_CONNECT_REFUSAL_POLICY;
+	refusal = vbd_gate_check(&listener->gate, vbd_pv_id_peer(request->id),
+		vbd_pv_id_peer_gid(request->id), vbd_clock_mono_ns());
+	if (refusal == VBD_CONNECT_REFUSAL_NONE &&
+		room_is_reserved(listener->object.registry->daemon))
+		return VBD_CONNECT_REFUSAL_RESERVED;
+	return refusal;
+}
+
+static void tell_refusal(struct vbd_listener *listener, const struct vbd_pv_cm_event *request,
+	enum vbd_connect_refusal refusal, const struct vbd_error *err)
+{
+	const struct sockaddr *peer = vbd_pv_id_peer(request->id);
+	struct sockaddr_storage addr = {0};
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	if (!vbd_ration_take(&listener->refusals))
+		return;
+	memcpy(&addr, peer, vbd_sockaddr_bytes(peer));
+	vbd_object_log(&listener->object, VBD_EVENT_SECURITY_CONNECT_REFUSED, VBD_SEVERITY_WARNING,
+		err->status, "a connect request from %s: %s: %s", vbd_addr_format(&addr, text),
+		vbd_connect_refusal_name(refusal), err->text);
+}
+
+static void on_refusals_summed(void *arg, uint64_t count)
 {
 	struct vbd_listener *listener = arg;
 
+	vbd_object_log(&listener->object, VBD_EVENT_SECURITY_CONNECT_REFUSED, VBD_SEVERITY_WARNING,
+		VBD_E_LIMIT_REACHED, "%llu more connect requests within %u s",
+		(unsigned long long)count, REFUSALS_PERIOD_MS / 1000);
+	vbd_object_counted(&listener->object);
+}
+
+static void refuse(struct vbd_listener *listener, const struct vbd_pv_cm_event *request,
+	enum vbd_connect_refusal refusal, const struct vbd_error *err)
+{
+	listener->rejected++;
+	listener->refused[refusal]++;
+	listener->object.registry->daemon->connects_refused[refusal]++;
+	/* The policy is the client's own wish. */
+	if (refusal != VBD_CONNECT_REFUSAL_POLICY)
+		tell_refusal(listener, request, refusal, err);
+}
+
+static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg,
+	const char **ret_reason)
+{
+	static const char *const reasons[VBD_CONNECT_REFUSAL_COUNT] = {
+		VBD_CONNECT_REFUSAL_MAP(REASON_ROW)};
+	struct vbd_listener *listener = arg;
+	enum vbd_connect_refusal refusal = check_request(listener, request);
+	struct vbd_error err = {0};
+
 	(void)cm;
 	listener->requests++;
-	if (listener->accept == VBD_ACCEPT_REJECT ||
-		!vbd_connection_from_request(listener, request)) {
-		listener->rejected++;
-		return false;
-	}
-	return true;
+	if (refusal != VBD_CONNECT_REFUSAL_NONE)
+		(void)vbd_error_set(
+			&err, VBD_E_LIMIT_REACHED, "%s", vbd_connect_refusal_text(refusal));
+	else if (vbd_connection_from_request(listener, request, &err))
+		return true;
+	else
+		refusal = VBD_CONNECT_REFUSAL_ERROR;
+	refuse(listener, request, refusal, &err);
+	*ret_reason = reasons[refusal];
+	return false;
 }
 
 static void become_lost(struct vbd_listener *listener, const char *why)
@@ -130,11 +207,19 @@ static enum vbd_status make_listener(struct vbd_daemon *daemon,
 	if (status)
 		return status;
 	listener = listener_of(object);
+	listener->refusals = (struct vbd_ration){.full = REFUSALS_IN_FULL,
+		.period_ms = REFUSALS_PERIOD_MS,
+		.summary = on_refusals_summed,
+		.arg = listener};
 	status = vbd_timer_create(daemon->loop, on_retry, listener, &listener->retry, err);
+	if (!status)
+		status = vbd_ration_init(&listener->refusals, daemon->loop, err);
 	if (status) {
+		vbd_timer_destroy(listener->retry);
 		vbd_object_free(object);
 		return status;
 	}
+	listener->gate.rules = spec->gate;
 	listener->backlog = spec->backlog;
 	listener->accept = spec->accept;
 	listener->accept_timeout_ms = spec->accept_timeout_ms;
@@ -200,6 +285,7 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 	status = open_cm(listener, err);
 	if (status) {
 		vbd_timer_destroy(listener->retry);
+		vbd_ration_fini(&listener->refusals);
 		vbd_object_free(&listener->object);
 		return status;
 	}
@@ -211,16 +297,27 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 	return VBD_OK;
 }
 
-void vbd_listener_change(
-	struct vbd_listener *listener, const enum vbd_accept *accept, const uint32_t *timeout_ms)
+struct vbd_listener_rules vbd_listener_rules(const struct vbd_listener *listener)
 {
-	if (accept)
-		listener->accept = *accept;
-	if (timeout_ms)
-		listener->accept_timeout_ms = *timeout_ms;
+	return (struct vbd_listener_rules){
+		.accept = listener->accept,
+		.accept_timeout_ms = listener->accept_timeout_ms,
+		.gate = listener->gate.rules,
+	};
+}
+
+void vbd_listener_change(struct vbd_listener *listener, const struct vbd_listener_rules *rules)
+{
+	const struct vbd_gate_rules *gate = &rules->gate;
+
+	listener->accept = rules->accept;
+	listener->accept_timeout_ms = rules->accept_timeout_ms;
+	listener->gate.rules = *gate;
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_UPDATED, VBD_SEVERITY_INFO, VBD_OK,
-		"accept %s, accept_timeout_ms %u", vbd_accept_name(listener->accept),
-		listener->accept_timeout_ms);
+		"accept %s, accept_timeout_ms %u, %u networks in allow, max_connections %u, "
+		"max_per_peer %u, connects_per_s %u",
+		vbd_accept_name(listener->accept), listener->accept_timeout_ms, gate->allow_count,
+		gate->max_connections, gate->max_per_peer, gate->connects_per_s);
 	vbd_object_changed(&listener->object);
 }
 
@@ -232,9 +329,11 @@ void vbd_listener_delete(struct vbd_listener *listener)
 	vbd_timer_destroy(listener->retry);
 	vbd_cm_listener_close(&listener->cm);
 	vbd_connections_listener_gone(daemon, id);
+	vbd_ration_fini(&listener->refusals);
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
 		"%llu requests, %llu accepted", (unsigned long long)listener->requests,
 		(unsigned long long)listener->accepted);
+	vbd_gate_fini(&listener->gate);
 	vbd_object_unregister(&listener->object);
 }
 

@@ -8,7 +8,9 @@
 #define VBD_DAEMON_CONNECTIONS_LISTENERS_H
 
 #include "base/enum.h"
+#include "daemon/connections/gate.h"
 #include "daemon/core/object.h"
+#include "daemon/core/ration.h"
 #include "rdma/conn/listener.h"
 
 /* X(SYMBOL, json name) */
@@ -44,7 +46,10 @@ struct vbd_listener {
 	struct vbd_cm_params cm_params;
 	struct vbd_error error;	 /* why the listener is LOST; VBD_OK if it is not */
 	struct vbd_timer *retry; /* set while the listener is LOST */
+	struct vbd_gate gate;
 	uint64_t requests, accepted, rejected;
+	uint64_t refused[VBD_CONNECT_REFUSAL_COUNT]; /* included in `rejected` */
+	struct vbd_ration refusals;		     /* of events */
 	uint32_t waiting; /* connections in REQUESTED that wait for the client's decision */
 };
 
@@ -57,15 +62,24 @@ struct vbd_listener_spec {
 	uint32_t accept_timeout_ms;
 	struct vbd_conn_params params;
 	struct vbd_cm_params cm; /* its private data is sent with each accept */
+	struct vbd_gate_rules gate;
+};
+
+/* A client can change these. */
+struct vbd_listener_rules {
+	enum vbd_accept accept;
+	uint32_t accept_timeout_ms;
+	struct vbd_gate_rules gate;
 };
 
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
 	struct vbd_listener **ret_listener, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_listener_change - set policy and time limit for later requests; NULL leaves a value as it is
- */
-void vbd_listener_change(
-	struct vbd_listener *listener, const enum vbd_accept *accept, const uint32_t *timeout_ms);
+/** vbd_listener_rules - the rules as they are */
+struct vbd_listener_rules vbd_listener_rules(const struct vbd_listener *listener);
+
+/** vbd_listener_change - set the rules for later requests; open connections stay */
+void vbd_listener_change(struct vbd_listener *listener, const struct vbd_listener_rules *rules);
 
 /** vbd_listener_delete - stop listening and reject waiting requests; accepted connections stay */
 void vbd_listener_delete(struct vbd_listener *listener);

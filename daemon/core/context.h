@@ -17,6 +17,7 @@
 #include "daemon/core/eventlog.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/loop.h"
+#include "daemon/core/connect_refusal.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/totals.h"
 #include "rdma/device/op.h"
@@ -73,6 +74,8 @@ struct vbd_daemon {
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
+	uint64_t connections_accepted; /* by listeners, or not decided; and not ended */
+	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
 	uint64_t probes_done, probes_failed;
 	uint64_t windows_revoked, windows_failed;

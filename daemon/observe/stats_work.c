@@ -25,6 +25,8 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 		"Connections that ended since the device refused what the peer asked for, most "
 		"likely access to memory, by how that is known.",
 		.label = "evidence");
+	static const struct vbd_stat refused_row = VBD_STAT("verbsd_connects_refused_total",
+		COUNTER, "Connect requests that a listener refused, by reason.", .label = "reason");
 	static const struct vbd_stat phase_row = VBD_STAT("verbsd_connect_phase_seconds", TIMES,
 		"Duration of each phase of a connect.", .label = "phase");
 	const struct vbd_config_limits *limits = &daemon->config->limits;
@@ -32,6 +34,10 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 		VBD_STAT("verbsd_connections", GAUGE, "Connections that have not ended.",
 			.label = "state", .is_sum = true, .value = daemon->connections->open),
 		VBD_STAT_LIMIT("verbsd_connections_limit", limits, connections),
+		VBD_STAT("verbsd_listener_connections", GAUGE,
+			"Connections of listeners that have not ended.",
+			.value = daemon->connections_accepted),
+		VBD_STAT_LIMIT("verbsd_connections_reserved_limit", limits, connections_reserved),
 		VBD_STAT("verbsd_connections_failed_total", COUNTER,
 			"Connections that ended in the state failed.",
 			.value = daemon->connections_failed),
@@ -57,6 +63,9 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 	for (enum vbd_refusal how = VBD_REFUSAL_NONE + 1; how < VBD_REFUSAL_COUNT; how++)
 		vbd_stat_put_of(
 			walk, &refusals_row, vbd_refusal_name(how), daemon->peer_refusals[how]);
+	for (enum vbd_connect_refusal refusal = 0; refusal < VBD_CONNECT_REFUSAL_COUNT; refusal++)
+		vbd_stat_put_of(walk, &refused_row, vbd_connect_refusal_name(refusal),
+			daemon->connects_refused[refusal]);
 	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
 		vbd_stat_put_times(
 			walk, &phase_row, vbd_phase_name(phase), &daemon->times.phases[phase]);

@@ -125,11 +125,12 @@ void vbd_cm_listener_close(struct vbd_cm_listener *listener)
 	vbd_account_close(&listener->account);
 }
 
-static void reject(const struct vbd_pv_cm_event *request)
+static void reject(const struct vbd_pv_cm_event *request, const char *reason)
 {
+	uint8_t len = reason ? (uint8_t)strlen(reason) : 0;
 	struct vbd_error error = {0};
 
-	if (vbd_pv_reject(request->id, false, NULL, 0, &error) != VBD_OK)
+	if (vbd_pv_reject(request->id, false, reason, len, &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "listener", "%s", error.text);
 	vbd_pv_destroy_id(NULL, request->id);
 }
@@ -137,10 +138,12 @@ static void reject(const struct vbd_pv_cm_event *request)
 void vbd_cm_listener_on_cm_event(
 	struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *event)
 {
+	const char *reason = NULL;
+
 	/* ADDR_CHANGE is a hint only: rdma_get_cm_event(3). */
 	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		if (!listener->ops->request(listener, event, listener->ops_arg))
-			reject(event);
+		if (!listener->ops->request(listener, event, listener->ops_arg, &reason))
+			reject(event, reason);
 	} else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		/* The kernel waits until the id is destroyed. */
 		vbd_cm_listener_close(listener);

@@ -14,9 +14,10 @@ struct vbd_cm_listener;
 
 struct vbd_cm_listener_ops {
 	/* A connect request came. Create a connection with vbd_conn_create_passive(), which then
-	 * owns the request's id; or return false, and the listener rejects the request. */
-	bool (*request)(
-		struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *request, void *arg);
+	 * owns the request's id; or return false, and the listener rejects the request, with the
+	 * text @ret_reason as private data if that is set. */
+	bool (*request)(struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *request,
+		void *arg, const char **ret_reason);
 	/* The device is being removed: the id is destroyed already. */
 	void (*lost)(struct vbd_cm_listener *listener, void *arg);
 };

@@ -303,5 +303,7 @@ const char *vbd_pv_id_device(const struct rdma_cm_id *id);
 uint8_t vbd_pv_id_port_num(const struct rdma_cm_id *id);
 const struct sockaddr *vbd_pv_id_local(struct rdma_cm_id *id);
 const struct sockaddr *vbd_pv_id_peer(struct rdma_cm_id *id);
+/** vbd_pv_id_peer_gid - the peer's GID, 16 bytes in the id; NULL where there is none (iWARP) */
+const uint8_t *vbd_pv_id_peer_gid(const struct rdma_cm_id *id);
 
 #endif

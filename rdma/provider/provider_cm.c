@@ -318,3 +318,11 @@ const struct sockaddr *vbd_pv_id_peer(struct rdma_cm_id *id)
 {
 	return rdma_get_peer_addr(id);
 }
+
+const uint8_t *vbd_pv_id_peer_gid(const struct rdma_cm_id *id)
+{
+	static const union ibv_gid none;
+	const union ibv_gid *gid = &id->route.addr.addr.ibaddr.dgid;
+
+	return memcmp(gid, &none, sizeof(none)) == 0 ? NULL : gid->raw;
+}

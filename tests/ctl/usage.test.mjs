@@ -69,7 +69,7 @@ const WRONG = [
   { args: ['connect', ':7471'], says: /is not HOST:PORT/ },
   { args: ['connect', '[::1:7471'], says: /is not HOST:PORT/ },
   { args: ['listen', '[::]7471'], says: /is not ADDR or ADDR:PORT/ },
-  { args: ['listeners', 'set', 'x'], says: /needs --accept or --accept-timeout/ },
+  { args: ['listeners', 'set', 'x'], says: /needs --accept, --accept-timeout, --allow/ },
   { args: ['write', '1'], says: /needs --remote, or --remote-addr/ },
   { args: ['write', '1', '--buffer', 'b'], says: /needs --remote, or --remote-addr/ },
   { args: ['write', '1', '--buffer', 'b', '--remote-addr', '0x1'], says: /needs --remote/ },

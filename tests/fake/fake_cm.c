@@ -725,6 +725,14 @@ const struct sockaddr *vbd_pv_id_peer(struct rdma_cm_id *id)
 	return &id->route.addr.dst_addr;
 }
 
+const uint8_t *vbd_pv_id_peer_gid(const struct rdma_cm_id *id)
+{
+	static const union ibv_gid none;
+	const union ibv_gid *gid = &id->route.addr.addr.ibaddr.dgid;
+
+	return memcmp(gid, &none, sizeof(none)) == 0 ? NULL : gid->raw;
+}
+
 /* Script functions. */
 
 void fake_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status)

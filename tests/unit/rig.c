@@ -404,13 +404,15 @@ struct rig_conn *rig_conn_in(struct rig *rig, enum vbd_conn_state state)
 
 /* Listeners. */
 
-static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg)
+static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg,
+	const char **ret_reason)
 {
 	struct rig_listener *listener = arg;
 	struct rig *rig = listener->rig;
 	struct rig_conn *rc;
 
 	(void)cm;
+	(void)ret_reason;
 	listener->last = NULL;
 	if (listener->refuse)
 		return false;

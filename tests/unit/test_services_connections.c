@@ -243,7 +243,7 @@ static void test_services_connections__open_ones_are_limited(void **state)
 	(void)svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->qp.reason, VBD_REASON_REJECTED);
-	assert_true(svc_count_events(svc, VBD_EVENT_REQUEST_REFUSED) >= 1);
+	assert_true(svc_count_events(svc, VBD_EVENT_SECURITY_CONNECT_REFUSED) >= 1);
 	assert_true(listener->rejected >= 1);
 }
 

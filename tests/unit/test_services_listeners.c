@@ -271,9 +271,12 @@ static void test_services_listeners__an_undecided_request_is_rejected_in_time(vo
 {
 	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+	struct vbd_listener_rules rules;
 	struct vbd_connection *connection;
 
-	vbd_listener_change(listener, NULL, &(const uint32_t){5});
+	rules = vbd_listener_rules(listener);
+	rules.accept_timeout_ms = 5;
+	vbd_listener_change(listener, &rules);
 	connection = request(svc, listener);
 	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->qp.reason, VBD_REASON_TIMED_OUT);
@@ -287,13 +290,144 @@ static void test_services_listeners__a_new_policy_is_for_later_requests(void **s
 	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
 	struct vbd_connection *waits = request(svc, listener);
+	struct vbd_listener_rules rules = vbd_listener_rules(listener);
 	struct vbd_connection *accepted;
 
-	vbd_listener_change(listener, &(const enum vbd_accept){VBD_ACCEPT_AUTO}, NULL);
+	rules.accept = VBD_ACCEPT_AUTO;
+	vbd_listener_change(listener, &rules);
 	accepted = request(svc, listener);
 	SVC_UNTIL(svc, accepted->conn->state == VBD_CONN_ESTABLISHED);
 	assert_int_equal(waits->conn->state, VBD_CONN_REQUESTED);
 	assert_int_equal(listener->waiting, 1);
+}
+
+/* Limits on peers. */
+
+static struct vbd_listener *listen_behind(struct svc *svc, const struct vbd_gate_rules *rules)
+{
+	struct vbd_listener_spec spec = svc_listener_spec();
+
+	spec.gate = *rules;
+	return svc_listen(svc, &spec);
+}
+
+/* Connect, and wait until the connection is established or rejected. */
+static struct vbd_connection *knock(struct svc *svc, const struct vbd_listener *listener)
+{
+	const struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct vbd_connection *connection = svc_connect(svc, &spec);
+
+	SVC_UNTIL(svc, connection->object.ended || connection->conn->state == VBD_CONN_ESTABLISHED);
+	return connection;
+}
+
+static void assert_refused(struct svc *svc, const struct vbd_listener *listener, const char *reason)
+{
+	const struct vbd_connection *connection = knock(svc, listener);
+	const struct vbd_private_data *said = &connection->conn->peer_private_data;
+
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_REJECTED);
+	assert_int_equal(vbd_private_data_shown_bytes(said), strlen(reason));
+	assert_memory_equal(said->bytes, reason, strlen(reason));
+}
+
+static void test_services_listeners__connections_beyond_a_limit_are_rejected(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener =
+		listen_behind(svc, &(const struct vbd_gate_rules){.max_connections = 2});
+	struct vbd_connection *first = knock(svc, listener);
+	struct vbd_listener_rules rules = vbd_listener_rules(listener);
+
+	(void)knock(svc, listener);
+	assert_refused(svc, listener, "verbsd: max_connections");
+	assert_int_equal(listener->gate.connections, 2);
+	rules.gate.max_per_peer = 2;
+	vbd_listener_change(listener, &rules);
+	assert_refused(svc, listener, "verbsd: max_per_peer");
+	assert_int_equal(listener->requests, 4);
+	assert_int_equal(listener->rejected, 2);
+	assert_int_equal(listener->refused[VBD_CONNECT_REFUSAL_CONNECTIONS], 1);
+	assert_int_equal(listener->refused[VBD_CONNECT_REFUSAL_PER_PEER], 1);
+	/* A connection that ends makes room. */
+	svc_close(svc, first);
+	SVC_UNTIL(svc, listener->gate.connections == 1);
+	assert_int_equal(knock(svc, listener)->conn->state, VBD_CONN_ESTABLISHED);
+	vbd_listener_delete(listener);
+}
+
+static void test_services_listeners__requests_that_wait_count_as_connections(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener;
+	struct vbd_connection *waits;
+
+	spec.accept = VBD_ACCEPT_MANUAL;
+	spec.gate.max_connections = 1;
+	listener = svc_listen(svc, &spec);
+	waits = request(svc, listener);
+	assert_refused(svc, listener, "verbsd: max_connections");
+	assert_int_equal(vbd_connection_reject(waits, NULL, false, &svc->err), VBD_OK);
+	assert_int_equal(listener->gate.connections, 0);
+}
+
+static void test_services_listeners__strangers_are_rejected(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_gate_rules gate = {.allow_count = 1};
+	struct vbd_listener_rules rules;
+	struct vbd_listener *listener;
+
+	assert_true(vbd_gate_net_parse("192.0.2.0/24", &gate.allow[0]));
+	listener = listen_behind(svc, &gate);
+	assert_refused(svc, listener, "verbsd: not_allowed");
+	rules = vbd_listener_rules(listener);
+	assert_true(vbd_gate_net_parse("10.0.0.0/8", &rules.gate.allow[0]));
+	vbd_listener_change(listener, &rules);
+	assert_int_equal(knock(svc, listener)->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_services_listeners__some_connections_are_kept_for_our_own(void **state)
+{
+	const struct vbd_connection_spec nowhere = svc_spec_to(NULL);
+	struct svc *svc = *state;
+	struct vbd_listener *listener;
+
+	svc->config.limits.connections = 6;
+	svc->config.limits.connections_reserved = 4; /* half of the limit is kept at most */
+	svc_restart(svc);
+	listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+	for (unsigned int i = 1; i <= 4; i++) {
+		(void)fake_connect_request(listener->cm.cm_id, svc->device);
+		SVC_UNTIL(svc, listener->requests == i);
+	}
+	assert_int_equal(svc->daemon->connections_accepted, 3);
+	assert_int_equal(listener->refused[VBD_CONNECT_REFUSAL_RESERVED], 1);
+	for (int i = 0; i < 3; i++)
+		(void)svc_connect(svc, &nowhere);
+	vbd_connection_close(svc_newest_of(svc, listener));
+	assert_int_equal(svc->daemon->connections_accepted, 2);
+	vbd_listener_delete(listener);
+	SVC_UNTIL(svc, svc->daemon->connections->open == 0);
+	assert_int_equal(svc->daemon->connections_accepted, 0);
+}
+
+static void test_services_listeners__a_flood_of_refusals_is_summed_up(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener =
+		listen_behind(svc, &(const struct vbd_gate_rules){.connects_per_s = 1});
+
+	for (int i = 0; i < 100; i++)
+		(void)knock(svc, listener);
+	assert_true(listener->refused[VBD_CONNECT_REFUSAL_RATE] > 20);
+	assert_int_equal(svc->daemon->connects_refused[VBD_CONNECT_REFUSAL_RATE],
+		listener->refused[VBD_CONNECT_REFUSAL_RATE]);
+	assert_true(svc_count_events(svc, VBD_EVENT_SECURITY_CONNECT_REFUSED) <= 20);
+	/* The listener's end tells of those that were not told yet. */
+	vbd_listener_delete(listener);
+	assert_true(svc_count_events(svc, VBD_EVENT_SECURITY_CONNECT_REFUSED) >= 11);
 }
 
 /* Deleting. */
@@ -445,6 +579,11 @@ int main(void)
 		TEST(an_accept_that_fails_waits_no_more),
 		TEST(an_undecided_request_is_rejected_in_time),
 		TEST(a_new_policy_is_for_later_requests),
+		TEST(connections_beyond_a_limit_are_rejected),
+		TEST(requests_that_wait_count_as_connections),
+		TEST(strangers_are_rejected),
+		TEST(some_connections_are_kept_for_our_own),
+		TEST(a_flood_of_refusals_is_summed_up),
 		TEST(a_deleted_one_rejects_what_waits),
 		TEST(one_is_lost_and_found_with_its_device),
 		TEST(the_cm_alone_may_say_that_the_device_goes),

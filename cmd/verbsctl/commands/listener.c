@@ -21,6 +21,10 @@ static void put_listener(const struct vbd_ctl *ctl, json_t *listener)
 		vbd_ctl_line_put("reachable", place, "{:endpoint} on {device}");
 	VBD_CTL_MEMBERS_PUT(listener, VBD_CTL_TEXT("device", "device"),
 		VBD_CTL_TEXT("accept", "accept"), VBD_CTL_TEXT("wait ms", "accept_timeout_ms"),
+		VBD_CTL_LIST("allow", "allow"), VBD_CTL_TEXT("most open", "max_connections"),
+		VBD_CTL_TEXT("per peer", "max_per_peer"),
+		VBD_CTL_TEXT("connects/s", "connects_per_s"),
+		VBD_CTL_TEXT("burst", "connects_burst"), VBD_CTL_TEXT("open", "connections"),
 		VBD_CTL_TEXT("backlog", "backlog"), VBD_CTL_TEXT("service", "service"),
 		VBD_CTL_TEXT("sq depth", "qp.sq_depth"), VBD_CTL_TEXT("rq depth", "qp.rq_depth"),
 		VBD_CTL_TEXT("recv bytes", "qp.recv_size_bytes"),
@@ -49,8 +53,15 @@ const struct vbd_ctl_object vbd_ctl_object_listener = {"/v1/listeners", "listene
 
 enum vbd_ctl_exit vbd_ctl_listener_set(struct vbd_ctl *ctl)
 {
-	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ACCEPT) &&
-		!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ACCEPT_TIMEOUT))
-		return vbd_ctl_refuse(&ctl->args, "needs --accept or --accept-timeout");
-	return vbd_ctl_object_set(ctl);
+	static const enum vbd_ctl_opt opts[] = {VBD_CTL_OPT_ACCEPT, VBD_CTL_OPT_ACCEPT_TIMEOUT,
+		VBD_CTL_OPT_ALLOW, VBD_CTL_OPT_MAX_CONNECTIONS, VBD_CTL_OPT_MAX_PER_PEER,
+		VBD_CTL_OPT_CONNECTS_PER_S, VBD_CTL_OPT_CONNECTS_BURST};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(opts); i++) {
+		if (vbd_ctl_args_has(&ctl->args, opts[i]))
+			return vbd_ctl_object_set(ctl);
+	}
+	return vbd_ctl_refuse(&ctl->args,
+		"needs --accept, --accept-timeout, --allow, --max-connections, --max-per-peer, "
+		"--connects-per-s or --connects-burst");
 }

@@ -92,6 +92,16 @@ enum vbd_ctl_kind {
 		"how connect requests are answered")                                               \
 	X(ACCEPT_TIMEOUT, "accept-timeout", 0, TIME, "TIME", "accept_timeout_ms",                  \
 		"how long a request waits for accept or reject")                                   \
+	X(ALLOW, "allow", 0, LIST, "NET,...", "allow",                                             \
+		"networks, addresses and GIDs that may connect; default: every peer")              \
+	X(MAX_CONNECTIONS, "max-connections", 0, UINT, "N", "max_connections",                     \
+		"connections that the listener may have; 0: no limit")                             \
+	X(MAX_PER_PEER, "max-per-peer", 0, UINT, "N", "max_per_peer",                              \
+		"connections from one address; 0: no limit")                                       \
+	X(CONNECTS_PER_S, "connects-per-s", 0, UINT, "N", "connects_per_s",                        \
+		"connect requests a second; 0: no limit")                                          \
+	X(CONNECTS_BURST, "connects-burst", 0, UINT, "N", "connects_burst",                        \
+		"connect requests at once; default: those of a second")                            \
 	X(BACKLOG, "backlog", 0, UINT, "N", "backlog", "connect requests that the kernel queues")  \
 	X(TIMEOUT, "timeout", 0, TIME, "TIME", "timeout_ms", "deadline for the whole operation")   \
 	X(WAIT, "timeout", 0, TIME, "TIME", NULL, "give up after this long without a message")     \
