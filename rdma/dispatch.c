@@ -2,6 +2,7 @@
 #include "rdma/fabric/fabric_parts.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "rdma/conn/conn.h"
 #include "rdma/conn/listener.h"
 #include "rdma/data/calls.h"
@@ -17,8 +18,10 @@
 
 #include <assert.h>
 
-/* CM events handled before the loop gets its turn. */
-#define CM_BATCH 64
+/* CM events handled before the loop gets its turn, and a time after which no other one is begun:
+ * a rejected request alone takes milliseconds on a slow machine, since rdma_destroy_id(3) waits. */
+#define CM_BATCH    64
+#define CM_BATCH_NS (2 * VBD_NS_PER_MS)
 
 /* Notifications handled before the loop gets its turn. */
 #define NOTIFICATION_BATCH 256
@@ -64,6 +67,7 @@ static struct vbd_counter *cm_event_counter(struct vbd_fabric *fabric, int type)
 
 void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 {
+	const uint64_t end_ns = vbd_clock_mono_ns() + CM_BATCH_NS;
 	struct vbd_pv_cm_event event;
 
 	for (int i = 0; i < CM_BATCH && vbd_pv_next_cm_event(fabric->cm_channel, &event); i++) {
@@ -79,6 +83,8 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 		/* The event named one object; every other object on the device ends as well. */
 		if (removed)
 			vbd_fabric_remove_device(fabric, removed);
+		if (vbd_clock_mono_ns() >= end_ns)
+			break;
 	}
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/listener.h"
 
+#include "base/clock.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
@@ -109,6 +111,42 @@ static void test_listener__requests_come_one_by_one(void **state)
 	rig_settle(rig);
 	assert_int_equal(one->conn->state, VBD_CONN_CLOSED);
 	assert_int_equal(two->conn->state, VBD_CONN_ACCEPTING);
+}
+
+static bool refuse_slowly(struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *request,
+	void *arg, const char **ret_reason)
+{
+	const uint64_t end_ns = vbd_clock_mono_ns() + 3 * VBD_NS_PER_MS;
+
+	(void)listener;
+	(void)request;
+	(void)ret_reason;
+	++*(unsigned int *)arg;
+	while (vbd_clock_mono_ns() < end_ns)
+		continue;
+	return false;
+}
+
+static void test_listener__slow_requests_leave_the_loop_its_turn(void **state)
+{
+	static const struct vbd_cm_listener_ops ops = {.request = refuse_slowly};
+	struct rig *rig = *state;
+	struct sockaddr_in addr = address("0.0.0.0", 0);
+	struct vbd_cm_listener listener = {0};
+	unsigned int handled = 0;
+
+	assert_int_equal(
+		vbd_cm_listener_open(&listener, rig->fabric, (const struct sockaddr *)&addr,
+			&rig->cm, 8, &ops, &handled, &rig->err),
+		VBD_OK);
+	for (int i = 0; i < 3; i++)
+		(void)fake_connect_request(listener.cm_id, rig->device);
+	for (unsigned int i = 1; i <= 3; i++) {
+		vbd_fabric_dispatch_cm(rig->fabric);
+		assert_int_equal(handled, i);
+	}
+	assert_int_equal(fake_count("rdma_reject"), 3);
+	vbd_cm_listener_close(&listener);
 }
 
 static void test_listener__a_request_without_memory_is_rejected(void **state)
@@ -230,6 +268,7 @@ int main(void)
 		TEST(a_taken_port_is_an_error_of_its_own),
 		TEST(each_call_failing_leaves_nothing),
 		TEST(requests_come_one_by_one),
+		TEST(slow_requests_leave_the_loop_its_turn),
 		TEST(a_request_without_memory_is_rejected),
 		TEST(what_waits_when_it_closes_is_dropped),
 		TEST(one_on_the_device_is_lost_with_it),
