@@ -2,7 +2,8 @@
 //
 // verbsd against independent programs, on either side; the ways to decide a request; two workers.
 
-import { Daemon, Program, addr, equal, finish, listens, ok, run, scenario, transfers_work } from "./lib.mjs";
+import { Daemon, Program, addr, build, equal, finish, listens, ok, resources, resources_are_back, run, scenario,
+	transfers_work } from "./lib.mjs";
 
 const PORT = 7471;
 const port = String(PORT);
@@ -210,6 +211,50 @@ await scenario("two workers share the connections", async () => {
 	await run("rdma_client", "-s", addr, "-p", port);
 	await peer.stop();
 	await daemon.stop();
+});
+
+// The requests of the flood have no queue pair; what is accepted is never confirmed.
+await scenario("a flood of connect requests leaves the daemon and its other connections alone", async () => {
+	const before = await resources();
+	const daemon = await listening({
+		name: "front", service: "sink", accept_timeout_ms: 500, connects_per_s: 20, connects_burst: 5, max_connections: 10,
+	});
+	const flood = async (count) => JSON.parse(
+		await new Program(`${build}/tests/rdma/connect_flood`, [addr, port, String(count)]).success(240_000));
+	const resident = async () => (await daemon.get("/v1/stats")).process_resident_memory_bytes;
+
+	await daemon.listen({ name: "back", port: PORT + 1, service: "sink" });
+	const ours = await daemon.connect({ dst_addr: addr, dst_port: PORT + 1 });
+	await flood(300); // every list and pool has its size now
+	const resident_before = await resident();
+	let over = false;
+	const flooding = flood(3000).finally(() => { over = true; });
+	let slowest_ms = 0, answers = 0;
+	while (!over) {
+		const asked = performance.now();
+		await daemon.get("/livez");
+		slowest_ms = Math.max(slowest_ms, performance.now() - asked);
+		answers++;
+		await daemon.post(`/v1/connections/${ours.id}/messages`, { data: "still here" }, 20);
+	}
+	const seen = await flooding;
+	const listener = await daemon.get("/v1/listeners/front");
+	const grown = await resident() - resident_before;
+	const { items: events } = await daemon.get("/v1/events?type=security_connect_refused&limit=1000");
+
+	console.log(`flood: ${JSON.stringify(seen)}; refused ${JSON.stringify(listener.refused)}; slowest of ${answers} answers ` +
+		`of /livez ${slowest_ms.toFixed(1)} ms; memory ${grown >> 10} KiB more; ${events.length} events`);
+	ok(seen.rejected > 1000, `only ${seen.rejected} were rejected`);
+	ok(seen.reasons > 1000, `only ${seen.reasons} rejections had a reason`);
+	ok(seen.unsendable >= 1000, "the kernel sent 196 bytes of private data in a request");
+	ok(listener.refused.rate + listener.refused.max_connections > 1000, "the listener refused few");
+	ok(listener.connections <= 10, `${listener.connections} connections of the listener`);
+	ok(grown < 8 << 20, `the flood left ${grown} bytes`);
+	ok(events.length < 200, `${events.length} events`);
+	await daemon.until("/v1/listeners/front", "no connection of the flood", ({ connections }) => connections === 0);
+	await daemon.post(`/v1/connections/${ours.id}/close`, {}, 60);
+	await daemon.stop();
+	await resources_are_back(before);
 });
 
 finish();
