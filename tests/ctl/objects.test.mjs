@@ -261,7 +261,7 @@ test('objects: connect fails with the reason when the connection ends while it w
 });
 
 test('objects: status shows the daemon and its checks', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1': { json: index({ role: 'read' }) },
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index({ role: 'read', caller: 'read' }) },
     'GET /readyz': { json: { status: 'ok', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }] } } });
   const { stdout } = await succeeds(server, ['status']);
   assert.equal(stdout, 'verbsd 0.1.0, up 12.3 s; your role is read\nCHECK STATUS DETAIL\nloop  ok     turns\n');

@@ -5,6 +5,7 @@
  */
 #include "api/api.h"
 #include "api/http/listen.h"
+#include "daemon/config/callers.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -32,20 +33,27 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct vbd_server_socket sockets[2] = {{.is_unix = true}, {0}};
+	struct vbd_caller_list callers = {0};
 
 	assert_non_null(f);
 	assert_int_equal(svc_setup((void **)&f->svc), 0);
 	f->local.sun_family = AF_UNIX;
 	(void)snprintf(f->local.sun_path, sizeof(f->local.sun_path), "%s/descriptor-%d.sock",
 		unit_tmpdir(), (int)getpid());
-	assert_int_equal(vbd_listen_unix(f->local.sun_path, &sockets[0].fd, &f->svc->err), VBD_OK);
+	assert_int_equal(vbd_listen_unix(f->local.sun_path, VBD_LISTEN_OWN_GROUP, 0600,
+				 &sockets[0].fd, &f->svc->err),
+		VBD_OK);
 	assert_int_equal(vbd_listen_tcp("127.0.0.1", 0, &sockets[1].fd, &f->svc->err), VBD_OK);
 	f->tcp = (struct sockaddr_in){
 		.sin_family = AF_INET,
 		.sin_port = htons(vbd_listen_port(sockets[1].fd)),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
-	assert_int_equal(vbd_api_create(f->svc->daemon, sockets, 2, &f->api, &f->svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_caller_list_load(f->svc->daemon->config, &callers, &f->svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_api_create(f->svc->daemon, &callers, sockets, 2, &f->api, &f->svc->err),
+		VBD_OK);
 	*state = f;
 	return 0;
 }
