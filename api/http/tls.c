@@ -19,6 +19,10 @@
 #define FILE_MAX_BYTES ((off_t)1 << 20)
 #define NAME_MAX_BYTES 256
 
+/* X.680, 8.4 */
+#define ASN1_UTF8_STRING      12
+#define ASN1_PRINTABLE_STRING 19
+
 struct vbd_tls {
 	unsigned int refs;
 	gnutls_certificate_credentials_t credentials;
@@ -222,14 +226,30 @@ static const char *kind_of_san(int type)
 	}
 }
 
+/* gnutls_x509_crt_get_dn_by_oid() would escape the name as RFC 4514 does. */
+static void take_common_name(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
+{
+	gnutls_x509_dn_t dn;
+	gnutls_x509_ava_st ava;
+
+	if (gnutls_x509_crt_get_subject(crt, &dn) < 0)
+		return;
+	for (int i = 0; gnutls_x509_dn_get_rdn_ava(dn, i, 0, &ava) == 0; i++) {
+		if (strcmp((const char *)ava.oid.data, GNUTLS_OID_X520_COMMON_NAME) != 0)
+			continue;
+		if (ava.value_tag == ASN1_UTF8_STRING || ava.value_tag == ASN1_PRINTABLE_STRING)
+			add_name(peer, "CN", (const char *)ava.value.data, ava.value.size);
+		return;
+	}
+}
+
 static void take_names(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 {
 	char text[NAME_MAX_BYTES];
-	size_t size = sizeof(text);
+	size_t size;
 	int type;
 
-	if (gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0, text, &size) == 0)
-		add_name(peer, "CN", text, size);
+	take_common_name(peer, crt);
 	for (unsigned int i = 0;; i++) {
 		size = sizeof(text);
 		type = gnutls_x509_crt_get_subject_alt_name(crt, i, text, &size, NULL);

@@ -298,6 +298,28 @@ withServer("a stop ends handshakes, and answers what waits", { env: TLS }, async
 	for (const client of [...begun, ...parked, feed]) client.destroy();
 });
 
+withServer("handshakes that wait give their connections to those who show a token",
+	{ env: { ...TLS, TEST_CONTROL_TOKEN: "control-control-control", TEST_SEATS: "8", TEST_RESERVE: "2",
+		TEST_HEADER_TIMEOUT_MS: "3600000", TEST_STRANGER_TIMEOUT_MS: "3600000" } },
+	async (server) => {
+		const hello = await clientHello();
+		const token = { Authorization: "Bearer control-control-control" };
+		const known = await connect(server);
+		assert.equal((await get(known, "/v1/ping", token)).status, 200);
+		const begun = [];
+		for (let i = 0; i < 40; i++) {
+			begun.push(await Client.connect({ host: "127.0.0.1", port: server.tlsPort }));
+			begun[i].send(hello.subarray(0, (i * hello.length) / 39));
+		}
+		const late = await connect(server);
+		assert.equal((await get(late, "/v1/ping", token)).status, 200);
+		assert.equal((await get(known, "/v1/ping", token)).status, 200);
+		const stats = (await get(known, "/v1/stats", token)).json;
+		assert.ok(stats.sent_away + stats.refused >= 32, JSON.stringify(stats));
+		assert.ok(stats.connections_open <= 10, JSON.stringify(stats));
+		for (const client of [...begun, known, late]) client.destroy();
+	});
+
 // --- reload --------------------------------------------------------------------------------------
 
 async function reload(server) {
