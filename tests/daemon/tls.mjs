@@ -7,6 +7,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
+import tls from "node:tls";
 import { promisify } from "node:util";
 
 import { scratch_folder } from "../scratch.mjs";
@@ -26,7 +27,7 @@ function blocks(language) {
 }
 
 const [makeCa, makeServer, makeClient, makeTokens, useClients] = blocks("sh");
-const [configuration] = blocks("yaml");
+const [configuration, callers] = blocks("yaml");
 const run = promisify(execFile);
 const shell = (cwd, text, env) => run("bash", ["-euc", text], { cwd, env: { PATH, PYTHONDONTWRITEBYTECODE: "1", ...env } });
 
@@ -93,6 +94,44 @@ test("guide: without the certificate, by HTTP or with another host's CA nobody g
 	const events = JSON.parse((await shell(folder, "verbsctl events --json", env)).stdout);
 	assert.ok(events.items.some(({ type, detail }) => type === "request_refused" && /certificate is refused: there is none/.test(detail)),
 		JSON.stringify(events));
+	assert.equal(await daemon.stop(), 0, daemon.log);
+});
+
+// Returns the serial number of the certificate that a new connection is shown.
+function serialAt(port, folder) {
+	return new Promise((done, failed) => {
+		const socket = tls.connect({ host: "127.0.0.1", port, ca: readFileSync(join(folder, "ca.pem")) }, () => {
+			done(socket.getPeerCertificate().serialNumber);
+			socket.destroy();
+		});
+		socket.on("error", failed);
+	});
+}
+
+test("guide: a certificate names its caller, and a renewed one is served after a reload", LIMIT, async (t) => {
+	const folder = await prepare();
+	writeFileSync(join(folder, "callers.yaml"), callers, { mode: 0o600 });
+	const daemon = daemon_of(t, { args: ["--config", configure(folder), "--listen", "https://127.0.0.1:0",
+		"--set", `callers_file=${join(folder, "callers.yaml")}`, "--set", "tls.client_certificate=optional"] });
+	const [, port] = await until(() => /serves HTTPS on 127.0.0.1, port (\d+)/.exec(daemon.log));
+	const alice = { ...environment(folder, `https://localhost:${port}`), VERBSD_TOKEN_FILE: "" };
+	const before = await serialAt(port, folder);
+
+	await shell(folder, "verbsctl devices", alice);
+	await assert.rejects(shell(folder, "verbsctl devices", { ...alice, VERBSD_CERT: "", VERBSD_KEY: "" }), /unauthorized/);
+	await shell(folder, makeServer);
+	assert.equal(await serialAt(port, folder), before);
+	const reload = () => daemon.request("POST", "/v1/reload", { headers: { "Content-Type": "application/json" } });
+	const reloaded = await reload();
+	assert.equal(reloaded.status, 200, reloaded.text);
+	const renewed = await serialAt(port, folder);
+	assert.notEqual(renewed, before);
+	copyFileSync(join(folder, "alice.key"), join(folder, "server.key"));
+	const refused = await reload();
+	assert.ok(refused.status >= 400, refused.text);
+	assert.match(refused.text, /tls\.key: .*match/);
+	assert.equal(await serialAt(port, folder), renewed);
+	await shell(folder, "verbsctl devices", alice);
 	assert.equal(await daemon.stop(), 0, daemon.log);
 });
 
