@@ -129,3 +129,15 @@ test("reload: a revoked token loses its stream and its waiting request", LIMIT, 
 	stays.answer.destroy();
 	assert.equal(await daemon.stop(), 0);
 });
+
+test("callers: a token that expires loses its stream, without a reload", LIMIT, async (t) => {
+	const files = new Files();
+	const soon = new Date(Date.now() + 8000).toISOString().replace(/\.\d+Z$/, "Z");
+
+	files.let_in(`${caller("backup", "read", TOKEN)}  expires: ${soon}\n`);
+	const daemon = await begin(t, files);
+	const answer = await daemon.request("GET", "/v1/events/stream?after=now", bearer(TOKEN)).catch((error) => error);
+	assert.ok(answer.code === "ECONNRESET" || answer.status === 200, `${answer.status ?? answer.code}`);
+	assert.equal((await daemon.request("GET", "/v1", bearer(TOKEN))).status, 401);
+	assert.equal(await daemon.stop(), 0);
+});
