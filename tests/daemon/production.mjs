@@ -48,7 +48,8 @@ function production_host() {
 		["/run/verbsd/verbsd.sock", socket],
 		["/run/credentials/verbsd.service/", `${credentials}/`],
 		["/etc/verbsd/", `${folder}/`],
-		["unix_socket_group: rdma", `unix_socket_group: ${group}`],
+		["_group: rdma-admin\n", `_group: ${group}\n`],
+		["_group: rdma\n", `_group: ${group}\n`],
 		["192.0.2.10:7480", "https://127.0.0.2:0"],
 		["127.0.0.1:7480", "127.0.0.1:0"],
 	]));
