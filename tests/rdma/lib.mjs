@@ -143,9 +143,10 @@ export class Daemon {
 		return daemon;
 	}
 
-	constructor(name, args, { prefix = [] } = {}) {
-		const [file, ...rest] = [...prefix, `${build}/cmd/verbsd`, "--listen", `127.0.0.1:${this.port = next_port++}`,
-			...args];
+	// @listen: addresses besides that of the scenarios.
+	constructor(name, args, { prefix = [], listen = [] } = {}) {
+		const addresses = [`127.0.0.1:${this.port = next_port++}`, ...listen].join(",");
+		const [file, ...rest] = [...prefix, `${build}/cmd/verbsd`, "--listen", addresses, ...args];
 
 		this.name = name;
 		this.log_path = scratch_path(`${name}-${this.port}.log`);
@@ -385,4 +386,4 @@ export function finish() {
 	process.exit(failed === 0 && passed > 0 ? 0 : 1);
 }
 
-export const write_file = (path, text) => writeFileSync(path, text);
+export const write_file = (path, text, mode) => writeFileSync(path, text, { mode });
