@@ -192,7 +192,8 @@ static json_t *encode_inbox(const struct vbd_connection *connection)
 	vbd_put_u64(&out, "messages", connection->inbox.count);
 	vbd_put_u64(&out, "capacity",
 		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
-	vbd_put_u64(&out, "dropped", connection->inbox.dropped);
+	if (connection->inbox.dropped)
+		vbd_put_u64(&out, "dropped", connection->inbox.dropped);
 	return vbd_encode_end(&out);
 }
 
@@ -216,19 +217,20 @@ static void put_times(struct vbd_encoder *out, const struct vbd_conn *conn)
 	vbd_put_time(out, "ended_at", conn->ended_ns);
 }
 
-static json_t *encode_private_data(const struct vbd_conn *conn)
+/* Most connections have none, and a connection in an answer is to be small. */
+static void put_private_data(struct vbd_encoder *out, const struct vbd_conn *conn)
 {
 	const struct vbd_private_data *local = &conn->cm.private_data;
 	const struct vbd_private_data *peer = &conn->peer_private_data;
 	uint8_t peer_bytes = vbd_private_data_shown_bytes(peer);
-	struct vbd_encoder out;
+	struct vbd_encoder both;
 
 	if (!local->length_bytes && !peer_bytes)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put(&out, "local", vbd_encode_private_data(local, local->length_bytes));
-	vbd_put(&out, "peer", vbd_encode_private_data(peer, peer_bytes));
-	return vbd_encode_end(&out);
+		return;
+	both = vbd_encode_begin();
+	vbd_put(&both, "local", vbd_encode_private_data(local, local->length_bytes));
+	vbd_put(&both, "peer", vbd_encode_private_data(peer, peer_bytes));
+	vbd_put(out, "private_data", vbd_encode_end(&both));
 }
 
 /* The side that sent the request; null without a CM. */
@@ -301,6 +303,6 @@ json_t *vbd_encode_connection(const struct vbd_connection *connection)
 	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
 	vbd_put_end(&out, &conn->qp, connection->object.ended);
 	put_times(&out, conn);
-	vbd_put(&out, "private_data", encode_private_data(conn));
+	put_private_data(&out, conn);
 	return vbd_encode_end(&out);
 }

@@ -41,14 +41,15 @@ void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat
 		"Calls that may block and run on a thread of their own, by lane.", .label = "lane");
 	static const struct vbd_stat queued_row = VBD_STAT("verbsd_calls_queued", GAUGE,
 		"Calls that wait for a thread of their lane.", .label = "lane");
+	unsigned int queued[VBD_LANE_COUNT], running;
 
+	/* The series of a metric stand together. */
 	for (enum vbd_lane lane = 0; lane < VBD_LANE_COUNT; lane++) {
-		unsigned int queued, running;
-
-		vbd_calls_load(fabric->calls, lane, &queued, &running);
+		vbd_calls_load(fabric->calls, lane, &queued[lane], &running);
 		vbd_stat_put_of(walk, &running_row, vbd_lane_name(lane), running);
-		vbd_stat_put_of(walk, &queued_row, vbd_lane_name(lane), queued);
 	}
+	for (enum vbd_lane lane = 0; lane < VBD_LANE_COUNT; lane++)
+		vbd_stat_put_of(walk, &queued_row, vbd_lane_name(lane), queued[lane]);
 }
 
 #define CQ_SUM(metric_, type_, help_, value_) \

@@ -95,7 +95,10 @@ const ENDS = {
 
 		await near.try("POST", "/v1/transfers", { op: "send", connection: here.id, buffer: buffer.id, timeout_ms: 60_000 }, { wait_s: 60 });
 	},
-	"the peer is killed": (near) => near.kill("SIGKILL"),
+	"the peer is killed": async (near) => {
+		near.kill("SIGKILL");
+		await near.end();
+	},
 };
 
 for (const [where, device, at] of [["RoCE", dev, addr], ["iWARP", LAB_SIW_DEV, LAB_SIW_ADDR]])

@@ -27,7 +27,7 @@ export const connection = (over = {}) => ({
     send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
     write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 },
   },
-  inbox: { messages: 2, capacity: 16, dropped: 0 }, lost_packets: null, rtt: null,
+  inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
   end_code: null, error: null, created_at: at(100), established_at: at(112),
   ended_at: null, service: 'inbox', qp: qpParams(), timeout_ms: 10000,
   private_data: null,
