@@ -127,8 +127,11 @@ test('every code is expected by a case, or excused', () => {
   assert.deepEqual(missing, []);
 });
 
+// It answers well over a unix socket only, with a descriptor, which unit.test_api_descriptor takes.
+const NOT_OVER_TCP = ['GET /v1/buffers/{ref}/fd'];
+
 test('every operation is requested by a case', () => {
-  const seen = new Set();
+  const seen = new Set(NOT_OVER_TCP);
   for (const { steps } of cases)
     for (const step of steps.filter(({ request, walk }) => request ?? walk)) {
       const { method, path } = build(step.request ?? step.walk);

@@ -97,6 +97,7 @@ class State {
       relaxed_ordering: false,
       on_demand_paging: false,
       device: 'mock0',
+      owner: null,
       labels: {},
       pd: { id: 1, name: null },
       shared_path: null,

@@ -30,7 +30,6 @@ export const connection = (over = {}) => ({
   inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
   end_code: null, error: null, created_at: at(100), established_at: at(112),
   ended_at: null, service: 'inbox', qp: qpParams(), timeout_ms: 10000,
-  private_data: null,
   ...over,
 });
 
@@ -68,7 +67,7 @@ export const listener = (over = {}) => ({
   allow: ['192.0.2.0/24'], max_connections: 100, max_per_peer: 0, connects_per_s: 50, connects_burst: 0, connections: 4,
   refused: { policy: 0, not_allowed: 1, rate: 0, max_per_peer: 0, max_connections: 0, reserved: 0, error: 0 },
   tos: null, reuse_addr: false, v6_only: null,
-  reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], private_data: null, requests: 5, accepted: 4, rejected: 1, waiting: 0,
+  reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], requests: 5, accepted: 4, rejected: 1, waiting: 0,
   error: null, created_at: at(1), ...over,
 });
 
