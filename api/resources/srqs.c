@@ -9,7 +9,7 @@
 #include "api/resources/srqs.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
-#include "daemon/memory/shared.h"
+#include "daemon/memory/srqs.h"
 #include "rdma/device/device.h"
 
 #include <string.h>
@@ -76,13 +76,43 @@ static enum vbd_status find_members(struct vbd_daemon *daemon, const struct srq_
 	return err->status;
 }
 
+static void on_made(struct vbd_shared *srq, const struct vbd_error *err, void *arg)
+{
+	if (srq)
+		vbd_task_created(arg, &vbd_srq_task, &srq->object);
+	else
+		vbd_reply_problem(arg, err);
+}
+
+/* Nobody would learn of the SRQ, and a repeat under the same Idempotency-Key makes it. */
+static void on_gone(struct vbd_request *req, void *arg)
+{
+	(void)req;
+	vbd_srq_cancel(arg);
+}
+
+static void create(struct vbd_request *req, const struct vbd_srq_spec *spec)
+{
+	struct vbd_srq_creation *creation;
+	struct vbd_error err = {0};
+	enum vbd_status status =
+		vbd_srq_request(vbd_request_daemon(req), spec, on_made, req, &creation, &err);
+
+	if (status == VBD_OK) {
+		status = vbd_request_park(req, 0, NULL, on_gone, creation, &err);
+		if (status != VBD_OK)
+			vbd_srq_cancel(creation);
+	}
+	if (status != VBD_OK)
+		vbd_reply_problem(req, &err);
+}
+
 void vbd_create_srq(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct srq_input input = {.params = {.depth = 64, .recv_size_bytes = 4096}};
 	struct vbd_srq_spec spec = {0};
 	struct vbd_error err = {0};
-	struct vbd_shared *srq;
 
 	if (vbd_request_decode(req, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) !=
 			VBD_OK ||
@@ -93,11 +123,7 @@ void vbd_create_srq(struct vbd_request *req)
 	spec.params = input.params;
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
-	if (vbd_srq_request(daemon, &spec, &srq, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_task_created(req, &vbd_srq_task, &srq->object);
+	create(req, &spec);
 }
 
 struct srq_change {

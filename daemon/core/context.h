@@ -92,7 +92,8 @@ struct vbd_daemon {
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
-	uint64_t qp_receives_bytes; /* memory of the receives of connections and endpoints */
+	/* Memory of the receives of connections and endpoints, and of SRQs that are being made. */
+	uint64_t qp_receives_bytes;
 	/* Unread messages of ended connections and endpoints. */
 	struct vbd_link kept_inboxes; /* of struct vbd_inbox, the oldest end first */
 	uint64_t kept_messages_bytes;

@@ -5,7 +5,6 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/object.h"
-#include "daemon/core/receives.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/buffers.h"
 
@@ -260,56 +259,6 @@ enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *cqe,
 		status = vbd_fabric_resize_cq(cq, *cqe, err);
 	if (!status && moderation)
 		status = vbd_fabric_moderate_cq(cq, moderation, err);
-	return status;
-}
-
-/* Shared receive queues. */
-
-static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
-	struct vbd_pd **ret_pd, struct vbd_error *err)
-{
-	struct vbd_device *device = spec->pd   ? spec->pd->device
-				    : spec->cq ? spec->cq->device
-					       : NULL;
-	enum vbd_status status;
-
-	if (device && spec->device_name[0] && strcmp(device->name, spec->device_name) != 0)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
-			"device is %s, but the given object belongs to %s", spec->device_name,
-			device->name);
-	status = device ? vbd_device_usable(device, err)
-			: vbd_device_choose(daemon, spec->device_name, &device, err);
-	if (!status)
-		*ret_pd = spec->pd ? spec->pd : device->pd;
-	return status;
-}
-
-enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
-	struct vbd_shared **ret_srq, struct vbd_error *err)
-{
-	enum vbd_status status = check_new(daemon->srqs, spec->name, err);
-	struct vbd_srq *srq;
-	struct vbd_pd *pd;
-
-	if (!status && spec->params.limit > spec->params.depth)
-		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/srq_limit",
-			"limit is %u; the queue holds %u receives", spec->params.limit,
-			spec->params.depth);
-	if (!status)
-		status = choose_pd(daemon, spec, &pd, err);
-	if (!status)
-		status = vbd_receives_check(daemon,
-			(uint64_t)spec->params.depth * spec->params.recv_size_bytes, "/max_wr",
-			err);
-	if (!status)
-		status =
-			vbd_fabric_make_srq(daemon->fabric, pd, spec->cq, &spec->params, &srq, err);
-	if (status)
-		return status;
-	status = vbd_shared_add(
-		daemon->srqs, daemon->callers.current, srq->id, srq, spec->name, ret_srq, err);
-	if (status)
-		vbd_fabric_delete_srq(srq);
 	return status;
 }
 

@@ -76,18 +76,6 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *cqe,
 	const struct vbd_cq_moderation *moderation, struct vbd_error *err) VBD_MUST_CHECK;
 
-struct vbd_srq_spec {
-	char name[64];
-	char device_name[65]; /* "" for the device of the PD or CQ, or the default device */
-	struct vbd_pd *pd;    /* NULL for the device's default PD */
-	struct vbd_cq *cq;    /* NULL for a CQ that verbsd makes by itself */
-	struct vbd_srq_params params;
-};
-
-/** vbd_srq_request - make an SRQ; as vbd_cq_request(), and bad_value for objects of two devices */
-enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
-	struct vbd_shared **ret_srq, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_shared_check - do the PD, CQ and SRQ that @params name by id fit together? */
 enum vbd_status vbd_shared_check(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, struct vbd_error *err) VBD_MUST_CHECK;

@@ -16,10 +16,8 @@ uint8_t *vbd_srq_recv_data(const struct vbd_recv_slot *slot)
 	return slot->srq->mem.addr + (size_t)slot->index * slot->srq->recv_size_bytes;
 }
 
-static enum vbd_status allocate(struct vbd_srq *srq, struct vbd_error *err)
+static enum vbd_status allocate_slots(struct vbd_srq *srq, struct vbd_error *err)
 {
-	enum vbd_status status;
-
 	srq->slots = calloc(srq->depth, sizeof(*srq->slots));
 	srq->spare = calloc(srq->depth, sizeof(*srq->spare));
 	if (!srq->slots || !srq->spare)
@@ -28,15 +26,7 @@ static enum vbd_status allocate(struct vbd_srq *srq, struct vbd_error *err)
 		srq->slots[i].srq = srq;
 		srq->slots[i].index = i;
 	}
-	srq->mem.size_bytes = (size_t)srq->depth * srq->recv_size_bytes;
-	status = vbd_mem_allocate(&srq->mem, err);
-	if (status)
-		return status;
-	vbd_pd_ref(srq->pd);
-	status = vbd_mem_register(&srq->mem, srq->pd, err);
-	if (status)
-		vbd_pd_unref(srq->pd);
-	return status;
+	return VBD_OK;
 }
 
 static enum vbd_status post(struct vbd_srq *srq, uint32_t index, struct vbd_error *err)
@@ -58,20 +48,8 @@ static enum vbd_status post(struct vbd_srq *srq, uint32_t index, struct vbd_erro
 	return status;
 }
 
-static enum vbd_status fill(struct vbd_srq *srq, struct vbd_error *err)
-{
-	enum vbd_status status = allocate(srq, err);
-
-	if (!status)
-		status = vbd_pv_create_srq(
-			&srq->account, srq->pd->ibv_pd, srq->depth, &srq->srq, err);
-	for (uint32_t i = 0; i < srq->depth && !status; i++)
-		status = post(srq, i, err);
-	return status;
-}
-
-enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq,
-	const struct vbd_srq_params *params, struct vbd_srq **ret_srq, struct vbd_error *err)
+enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *params,
+	struct vbd_srq **ret_srq, struct vbd_error *err)
 {
 	struct vbd_srq *srq = calloc(1, sizeof(*srq));
 	enum vbd_status status;
@@ -81,25 +59,41 @@ enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq
 	vbd_list_init(&srq->link);
 	vbd_list_init(&srq->worker_link);
 	vbd_list_init(&srq->channels);
-	srq->id = id;
-	srq->cq = cq;
-	srq->worker = cq->worker;
 	srq->depth = params->depth;
 	srq->recv_size_bytes = params->recv_size_bytes;
 	vbd_counter_set(&srq->limit, params->limit);
-	if (!vbd_channel_table_reserve(&srq->worker->channels, &srq->index, &srq->generation)) {
-		free(srq);
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
-	}
 	srq->pd = pd;
 	vbd_pd_ref(pd);
-	status = fill(srq, err);
+	srq->mem.size_bytes = (size_t)srq->depth * srq->recv_size_bytes;
+	vbd_mem_plan(&srq->mem, pd);
+	status = allocate_slots(srq, err);
 	if (status) {
 		vbd_srq_destroy(srq);
 		return status;
 	}
 	*ret_srq = srq;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_srq_prepare(struct vbd_srq *srq, struct vbd_error *err)
+{
+	return vbd_mem_prepare(&srq->mem, err);
+}
+
+enum vbd_status vbd_srq_open(
+	struct vbd_srq *srq, uint64_t id, struct vbd_cq *cq, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (!vbd_channel_table_reserve(&cq->worker->channels, &srq->index, &srq->generation))
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
+	srq->id = id;
+	srq->cq = cq;
+	srq->worker = cq->worker;
+	status = vbd_pv_create_srq(&srq->account, srq->pd->ibv_pd, srq->depth, &srq->srq, err);
+	for (uint32_t i = 0; i < srq->depth && !status; i++)
+		status = post(srq, i, err);
+	return status;
 }
 
 void vbd_srq_destroy(struct vbd_srq *srq)

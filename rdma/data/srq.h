@@ -7,7 +7,8 @@
  * fewer than `limit` are left (IBV_EVENT_SRQ_LIMIT_REACHED): then all kept ones are posted
  * together. They are posted without the event too when only half of `limit` are left.
  *
- * The control thread creates, fills and destroys it; from the add command until the remove command
+ * The control thread creates, fills and destroys it, but a call thread registers its memory, which
+ * takes time; the SRQ is not in the fabric yet then. From the add command until the remove command
  * is back only its worker posts on it.
  */
 #ifndef VBD_RDMA_DATA_SRQ_H
@@ -42,7 +43,7 @@ struct vbd_srq {
 	struct vbd_counter limit; /* the worker reads */
 	struct vbd_counter limit_events;
 	/* fixed */
-	struct vbd_cq *cq;
+	struct vbd_cq *cq;	   /* NULL before vbd_srq_open(), as is `worker` */
 	struct vbd_worker *worker; /* the CQ's; NULL after the end of the workers */
 	struct vbd_account account;
 	struct ibv_srq *srq;
@@ -74,12 +75,25 @@ struct vbd_srq_params {
 };
 
 /**
- * vbd_srq_create - control; memory, queue and receives. Not added to its worker yet.
+ * vbd_srq_plan - control; an SRQ without memory for its receives, and without a queue
+ * @pd: gets the references of the SRQ and of its memory
+ *
+ * vbd_srq_prepare() and vbd_srq_open() follow; vbd_srq_destroy() may follow each of them.
+ */
+enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *params,
+	struct vbd_srq **ret_srq, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_srq_prepare - any thread; allocate and register the memory of a planned SRQ. Takes time in
+ * proportion to its size. */
+enum vbd_status vbd_srq_prepare(struct vbd_srq *srq, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_srq_open - control; a prepared SRQ gets its queue and its receives. Not added to its worker
+ * yet.
  * @cq: has admitted the depth
  */
-enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq,
-	const struct vbd_srq_params *params, struct vbd_srq **ret_srq,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_srq_open(
+	struct vbd_srq *srq, uint64_t id, struct vbd_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_srq_destroy - control; no QP uses it, and it was never added to its worker, or is removed */
 void vbd_srq_destroy(struct vbd_srq *srq);

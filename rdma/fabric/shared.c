@@ -143,9 +143,10 @@ void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq)
 
 /* Shared receive queues. */
 
-static enum vbd_status check_srq(
-	const struct vbd_device *device, const struct vbd_srq_params *params, struct vbd_error *err)
+enum vbd_status vbd_fabric_plan_srq(struct vbd_pd *pd, const struct vbd_cq *cq,
+	const struct vbd_srq_params *params, struct vbd_srq **ret_srq, struct vbd_error *err)
 {
+	const struct vbd_device *device = pd->device;
 	enum vbd_status status = vbd_device_require(device, VBD_CAP_SRQ, err);
 	uint32_t most = device->attr.max_srq_wr;
 
@@ -157,33 +158,29 @@ static enum vbd_status check_srq(
 	if (params->depth > most)
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "depth",
 			"a shared receive queue of device %s holds %u at most", device->name, most);
-	return VBD_OK;
-}
-
-enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd, struct vbd_cq *cq,
-	const struct vbd_srq_params *params, struct vbd_srq **ret_srq, struct vbd_error *err)
-{
-	enum vbd_status status = check_srq(pd->device, params, err);
-	struct vbd_srq *srq;
-
-	if (status)
-		return status;
-	if (cq && cq->device != pd->device)
+	if (cq && cq->device != device)
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "srq_cq",
 			"cq %llu belongs to %s, but the pd belongs to %s",
-			(unsigned long long)cq->id, cq->device->name, pd->device->name);
-	status = cq ? vbd_fabric_admit_in(cq, params->depth, err)
-		    : vbd_fabric_admit(fabric, pd->device, params->depth, &cq, err);
+			(unsigned long long)cq->id, cq->device->name, device->name);
+	return vbd_srq_plan(pd, params, ret_srq, err);
+}
+
+enum vbd_status vbd_fabric_add_srq(
+	struct vbd_fabric *fabric, struct vbd_srq *srq, struct vbd_cq *cq, struct vbd_error *err)
+{
+	enum vbd_status status =
+		cq ? vbd_fabric_admit_in(cq, srq->depth, err)
+		   : vbd_fabric_admit(fabric, srq->pd->device, srq->depth, &cq, err);
+
 	if (status)
 		return status;
-	status = vbd_srq_create(++fabric->last_srq_id, pd, cq, params, &srq, err);
+	status = vbd_srq_open(srq, ++fabric->last_srq_id, cq, err);
 	if (status) {
-		vbd_cq_release(cq, params->depth);
+		vbd_cq_release(cq, srq->depth);
 		return status;
 	}
 	vbd_list_append(&fabric->srqs, &srq->link);
 	vbd_worker_send(srq->worker, &srq->add_command, VBD_WORKER_ADD_SRQ);
-	*ret_srq = srq;
 	return VBD_OK;
 }
 

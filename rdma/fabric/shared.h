@@ -60,12 +60,21 @@ enum vbd_status vbd_fabric_admit_in(
 void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq);
 
 /**
- * vbd_fabric_make_srq - a shared receive queue
- * @cq: NULL for a CQ of the fabric
+ * vbd_fabric_plan_srq - a shared receive queue that vbd_srq_prepare() makes ready for
+ * vbd_fabric_add_srq(); not_supported, or out_of_range, naming the device; bad_value
+ * @cq: that it is meant for; NULL for a CQ of the fabric
  */
-enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd, struct vbd_cq *cq,
+enum vbd_status vbd_fabric_plan_srq(struct vbd_pd *pd, const struct vbd_cq *cq,
 	const struct vbd_srq_params *params, struct vbd_srq **ret_srq,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_fabric_add_srq - open a prepared shared receive queue, whose device is usable
+ * @srq: belongs to the fabric then; after a failure the caller destroys it
+ * @cq:  of the same device; NULL for a CQ of the fabric
+ */
+enum vbd_status vbd_fabric_add_srq(struct vbd_fabric *fabric, struct vbd_srq *srq,
+	struct vbd_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_fabric_srq - by id; NULL if there is none */
 struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id);

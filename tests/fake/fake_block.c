@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that may block: they must not be on the control thread, and block when a test says so. */
+#include "rdma/device/msgpool.h"
 #include "tests/fake/fake.h"
 
 #include <errno.h>
@@ -8,6 +9,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+/* The most that the control thread may register at a time: the slots for messages of a PD. */
+#define CONTROL_BYTES ((size_t)VBD_MSGPOOL_SLOTS * VBD_MSGPOOL_SLOT_BYTES)
 
 /* Tests run what the control thread does on their first thread. */
 static pthread_t g_control;
@@ -88,12 +92,14 @@ int fake_may_block(const char *call)
 	return 0;
 }
 
-int fake_takes_long(const char *call)
+int fake_takes_long(const char *call, size_t size_bytes)
 {
 	if (!pthread_equal(pthread_self(), g_control))
 		return begin(call);
 	fake_lock();
 	g_fake.on_control++;
+	if (size_bytes > CONTROL_BYTES && !g_fake.one_thread)
+		fake_broken("%s of %zu bytes was called on the control thread", call, size_bytes);
 	fake_unlock();
 	return 0;
 }

@@ -733,7 +733,7 @@ static int register_memory(
 enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
-	int errnum = fake_takes_long("ibv_reg_mr");
+	int errnum = fake_takes_long("ibv_reg_mr", length_bytes);
 
 	fake_lock();
 	if (!errnum)

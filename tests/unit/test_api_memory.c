@@ -51,6 +51,7 @@ static const struct action actions[] = {
 		"}",
 		"/v1/connections/x"},
 	{"POST", "/v1/cqs", "{\"name\":\"x\",\"cqe\":64}", "/v1/cqs/x"},
+	{"POST", "/v1/srqs", "{\"name\":\"x\",\"max_wr\":4}", "/v1/srqs/x"},
 	{"PATCH", "/v1/listeners/l", "{\"accept\":\"auto\"}", NULL},
 	{"PUT", "/v1/buffers/b/data", "0123456789abcdef", NULL},
 	{"POST", "/v1/buffers", "{\"size_bytes\":true}", NULL},

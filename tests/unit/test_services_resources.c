@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/memory/shared.h"
+#include "daemon/memory/srqs.h"
 
 #include "daemon/core/receives.h"
 #include "daemon/datagrams/endpoints.h"
@@ -8,6 +8,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,65 @@ static struct vbd_cq *make_cq(struct svc *svc, const char *name, uint32_t cqe)
 	return cq->cq;
 }
 
+/* The creation of an SRQ fills it in. */
+struct outcome {
+	struct vbd_shared *srq;
+	bool ended;
+	struct vbd_error error;
+};
+
+static void on_made(struct vbd_shared *srq, const struct vbd_error *err, void *arg)
+{
+	struct outcome *outcome = arg;
+
+	assert_false(outcome->ended);
+	outcome->srq = srq;
+	outcome->ended = true;
+	outcome->error = *err;
+}
+
+static struct vbd_srq_creation *begin_srq(
+	struct svc *svc, const struct vbd_srq_spec *spec, struct outcome *outcome)
+{
+	struct vbd_srq_creation *creation = NULL;
+
+	*outcome = (struct outcome){0};
+	assert_int_equal(
+		vbd_srq_request(svc->daemon, spec, on_made, outcome, &creation, &svc->err), VBD_OK);
+	assert_false(outcome->ended);
+	return creation;
+}
+
+static enum vbd_status request_srq(struct svc *svc, const struct vbd_srq_spec *spec,
+	struct vbd_shared **ret_srq, struct vbd_error *err)
+{
+	struct vbd_srq_creation *creation;
+	struct outcome outcome = {0};
+	enum vbd_status status =
+		vbd_srq_request(svc->daemon, spec, on_made, &outcome, &creation, err);
+
+	if (status)
+		return status;
+	SVC_UNTIL(svc, outcome.ended);
+	*ret_srq = outcome.srq;
+	if (err)
+		*err = outcome.error;
+	return outcome.error.status;
+}
+
+/* Begin a creation whose registration lasts until fake_unblock(). */
+static struct vbd_srq_creation *begin_slow_srq(
+	struct svc *svc, const struct vbd_srq_spec *spec, struct outcome *outcome)
+{
+	struct vbd_srq_creation *creation;
+
+	fake_block("ibv_reg_mr");
+	creation = begin_srq(svc, spec, outcome);
+	while (fake_blocked() == 0)
+		(void)sched_yield();
+	return creation;
+}
+
 static struct vbd_srq *make_srq(struct svc *svc, uint32_t depth, uint32_t limit)
 {
 	const struct vbd_srq_spec spec = {
@@ -37,7 +97,7 @@ static struct vbd_srq *make_srq(struct svc *svc, uint32_t depth, uint32_t limit)
 	};
 	struct vbd_shared *srq = NULL;
 
-	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, &svc->err), VBD_OK);
+	assert_int_equal(request_srq(svc, &spec, &srq, &svc->err), VBD_OK);
 	return srq->srq;
 }
 
@@ -246,11 +306,9 @@ static void test_resources__numbers_beyond_the_device_are_refused(void **state)
 	svc->device->cq_mod_caps.max_cq_period = 10;
 	svc_restart(svc);
 	assert_int_equal(vbd_cq_request(svc->daemon, &cq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
-	assert_int_equal(
-		vbd_srq_request(svc->daemon, &srq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
 	srq_spec.params = (struct vbd_srq_params){.depth = 4, .recv_size_bytes = 8, .limit = 5};
-	assert_int_equal(
-		vbd_srq_request(svc->daemon, &srq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
 	cq = make_cq(svc, "c", 64);
 	assert_int_equal(vbd_cq_change(cq, NULL, &how, NULL), VBD_E_OUT_OF_RANGE);
 	assert_int_equal(vbd_cq_change(cq, NULL,
@@ -273,8 +331,7 @@ static void test_resources__there_are_as_many_as_the_limits_say(void **state)
 		vbd_pd_request(svc->daemon, "two", "", &shared, &err), VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, 2);
 	(void)make_srq(svc, 4, 0);
-	assert_int_equal(
-		vbd_srq_request(svc->daemon, &srq_spec, &shared, NULL), VBD_E_LIMIT_REACHED);
+	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_E_LIMIT_REACHED);
 }
 
 static void test_resources__shared_receives_leave_less_for_connections(void **state)
@@ -356,7 +413,7 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 	struct vbd_shared *srq;
 	struct svc_pair pair;
 
-	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, &svc->err), VBD_OK);
+	assert_int_equal(request_srq(svc, &spec, &srq, &svc->err), VBD_OK);
 	assert_int_equal(delete_shared(svc->daemon->pds, pd->id, NULL), VBD_E_IN_USE);
 	assert_int_equal(delete_shared(svc->daemon->cqs, cq->id, NULL), VBD_E_IN_USE);
 	listener = listen_shared(svc, srq->srq, VBD_SERVICE_INBOX);
@@ -502,7 +559,7 @@ static void test_resources__a_failing_call_leaves_nothing(void **state)
 		struct vbd_error err = {0};
 
 		fake_fail_next(calls[i], EAGAIN);
-		assert_int_not_equal(vbd_srq_request(svc->daemon, &spec, &srq, &err), VBD_OK);
+		assert_int_not_equal(request_srq(svc, &spec, &srq, &err), VBD_OK);
 		assert_string_equal(err.call, calls[i]);
 		assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
 	}
@@ -510,7 +567,146 @@ static void test_resources__a_failing_call_leaves_nothing(void **state)
 	assert_int_equal(cq->reserved_cqe, 0);
 	svc->device->attr.max_srq = 0;
 	svc_restart(svc);
-	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, NULL), VBD_E_NOT_SUPPORTED);
+	assert_int_equal(request_srq(svc, &spec, &srq, NULL), VBD_E_NOT_SUPPORTED);
+}
+
+static const struct vbd_srq_spec large = {
+	.name = "large",
+	.params = {.depth = 64, .recv_size_bytes = 65536},
+};
+
+static void test_resources__large_receives_do_not_hold_the_control_thread_up(void **state)
+{
+	struct svc *svc = *state;
+	struct outcome outcome;
+
+	(void)begin_slow_srq(svc, &large, &outcome);
+	assert_int_equal(vbd_registry_count(svc->daemon->srqs), 0);
+	(void)make_cq(svc, "other", 64); /* others go on */
+	svc_turn(svc);
+	assert_false(outcome.ended);
+	fake_unblock();
+	SVC_UNTIL(svc, outcome.ended);
+	assert_int_equal(outcome.error.status, VBD_OK);
+	assert_ptr_equal(svc_find_shared(svc->daemon->srqs, "large", NULL), outcome.srq->srq);
+	assert_int_equal(vbd_counter_get(&outcome.srq->srq->posted), 64);
+	assert_int_equal(fake_on_control(), 0);
+}
+
+static void test_resources__a_queue_that_nobody_wants_is_not_made(void **state)
+{
+	struct svc *svc = *state;
+	struct outcome outcome;
+	struct vbd_srq_creation *creation = begin_slow_srq(svc, &large, &outcome);
+
+	vbd_srq_cancel(creation);
+	fake_unblock();
+	SVC_UNTIL(svc, vbd_receives_bytes(svc->daemon) == 0);
+	assert_false(outcome.ended);
+	assert_int_equal(vbd_registry_count(svc->daemon->srqs), 0);
+	assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
+	assert_int_equal(fake_count("ibv_create_srq"), 0);
+}
+
+static void test_resources__receives_count_while_they_are_registered(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_srq_spec spec = large;
+	struct vbd_srq_creation *creation;
+	struct vbd_error err = {0};
+	struct outcome outcome;
+
+	svc->config.limits.receives_bytes = 64 * 65536;
+	svc_restart(svc);
+	(void)begin_slow_srq(svc, &large, &outcome);
+	(void)snprintf(spec.name, sizeof(spec.name), "more");
+	assert_int_equal(vbd_srq_request(svc->daemon, &spec, on_made, NULL, &creation, &err),
+		VBD_E_LIMIT_REACHED);
+	assert_string_equal(err.pointer, "/max_wr");
+	fake_unblock();
+	SVC_UNTIL(svc, outcome.ended);
+	assert_int_equal(outcome.error.status, VBD_OK);
+	assert_int_equal(vbd_receives_bytes(svc->daemon), 64 * 65536);
+}
+
+static void test_resources__of_two_queues_with_a_name_one_is_made(void **state)
+{
+	struct svc *svc = *state;
+	struct outcome first, second;
+
+	(void)begin_slow_srq(svc, &large, &first);
+	(void)begin_srq(svc, &large, &second);
+	fake_unblock();
+	SVC_UNTIL(svc, first.ended && second.ended);
+	assert_int_equal(!first.srq + !second.srq, 1);
+	assert_int_equal((first.srq ? &second : &first)->error.status, VBD_E_NAME_TAKEN);
+	assert_int_equal(fake_live().mrs, 1);
+}
+
+static void test_resources__what_goes_meanwhile_is_not_used(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_srq_spec spec = large;
+	struct outcome outcome;
+
+	spec.pd = make_pd(svc, "going");
+	(void)begin_slow_srq(svc, &spec, &outcome);
+	assert_int_equal(delete_shared(svc->daemon->pds, spec.pd->id, &svc->err), VBD_OK);
+	fake_unblock();
+	SVC_UNTIL(svc, outcome.ended);
+	assert_null(outcome.srq);
+	assert_int_equal(outcome.error.status, VBD_E_NOT_FOUND);
+	assert_string_equal(outcome.error.pointer, "/pd");
+	assert_int_equal(fake_live().pds, 1);
+	spec.pd = NULL;
+	spec.cq = make_cq(svc, "going", 64);
+	(void)begin_slow_srq(svc, &spec, &outcome);
+	assert_int_equal(delete_shared(svc->daemon->cqs, spec.cq->id, &svc->err), VBD_OK);
+	fake_unblock();
+	SVC_UNTIL(svc, outcome.ended);
+	assert_null(outcome.srq);
+	assert_int_equal(outcome.error.status, VBD_E_NOT_FOUND);
+	assert_string_equal(outcome.error.pointer, "/cq");
+	assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
+}
+
+static void test_resources__a_device_that_goes_meanwhile_is_let_go(void **state)
+{
+	struct svc *svc = *state;
+	struct outcome outcome;
+
+	(void)begin_slow_srq(svc, &large, &outcome);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	assert_false(outcome.ended);
+	fake_unblock();
+	SVC_UNTIL(svc, outcome.ended && fake_live().contexts == 0);
+	assert_null(outcome.srq);
+	assert_int_equal(outcome.error.status, VBD_E_DEVICE_REMOVED);
+	assert_int_equal(fake_live().srqs + fake_live().mrs + fake_live().pds, 0);
+}
+
+static void has_stopped(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static void test_resources__a_daemon_that_stops_waits_for_the_registration(void **state)
+{
+	struct svc *svc = *state;
+	struct outcome outcome;
+	bool stopped = false;
+
+	(void)begin_slow_srq(svc, &large, &outcome);
+	vbd_daemon_stop(svc->daemon, has_stopped, &stopped);
+	svc_turn(svc);
+	assert_false(stopped);
+	fake_unblock();
+	SVC_UNTIL(svc, stopped);
+	assert_int_equal(outcome.error.status, VBD_E_STOPPING);
+	assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
+	svc->stopped = true;
 }
 
 static void test_resources__all_goes_with_the_device(void **state)
@@ -562,6 +758,13 @@ int main(void)
 		TEST(a_new_limit_is_armed),
 		TEST(what_does_not_fit_together_is_refused),
 		TEST(a_failing_call_leaves_nothing),
+		TEST(large_receives_do_not_hold_the_control_thread_up),
+		TEST(a_queue_that_nobody_wants_is_not_made),
+		TEST(receives_count_while_they_are_registered),
+		TEST(of_two_queues_with_a_name_one_is_made),
+		TEST(what_goes_meanwhile_is_not_used),
+		TEST(a_device_that_goes_meanwhile_is_let_go),
+		TEST(a_daemon_that_stops_waits_for_the_registration),
 		TEST(all_goes_with_the_device),
 	};
 
