@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST /v1/srqs, over a whole daemon on the fake provider: the request is parked while a call
+ * thread registers the memory of the receives. */
+#include "api/resources/context.h"
+#include "api/resources/srqs.h"
+#include "daemon/core/receives.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+
+/* The request under test, and what the handler has asked the server for. */
+static struct {
+	struct vbd_api api;
+	struct vbd_request req;
+	vbd_request_cb on_gone;
+	void *park_arg;
+	enum vbd_status park_status;
+} test;
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	assert_int_equal(timeout_ms, 0);
+	assert_null(on_timeout);
+	if (test.park_status != VBD_OK)
+		return vbd_error_set(err, test.park_status, "no");
+	test.on_gone = on_gone;
+	test.park_arg = arg;
+	return VBD_OK;
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {.park = park, .answered = answered};
+
+static void post(struct svc *svc, enum vbd_status park_status)
+{
+	memset(&test, 0, sizeof(test));
+	test.api.daemon = svc->daemon;
+	test.park_status = park_status;
+	test.req = (struct vbd_request){.context = &test.api,
+		.transport = &transport,
+		.method = VBD_METHOD_POST,
+		.role = VBD_ROLE_CONTROL,
+		.json = json_pack("{s:s}", "name", "x")};
+	vbd_create_srq(&test.req);
+	json_decref(test.req.json);
+	test.req.json = NULL;
+}
+
+static void expect_nothing_made(struct svc *svc)
+{
+	SVC_UNTIL(svc, vbd_receives_bytes(svc->daemon) == 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->srqs), 0);
+	assert_int_equal(fake_count("ibv_create_srq"), 0);
+	assert_int_equal(fake_live().mrs, 0);
+}
+
+static void test_api_srqs__the_answer_comes_when_the_memory_is_registered(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_block("ibv_reg_mr");
+	post(svc, VBD_OK);
+	svc_turn(svc);
+	assert_int_equal(test.req.reply.status, 0);
+	fake_unblock();
+	SVC_UNTIL(svc, test.req.reply.status);
+	assert_int_equal(test.req.reply.status, 201);
+	assert_int_equal(vbd_registry_count(svc->daemon->srqs), 1);
+	vbd_reply_fini(&test.req.reply);
+}
+
+static void test_api_srqs__a_failed_registration_is_a_problem(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_fail_next("ibv_reg_mr", ENOMEM);
+	post(svc, VBD_OK);
+	SVC_UNTIL(svc, test.req.reply.status);
+	assert_true(test.req.reply.status >= 400);
+	assert_false(test.req.acted);
+	vbd_reply_fini(&test.req.reply);
+	expect_nothing_made(svc);
+}
+
+static void test_api_srqs__a_client_that_leaves_gets_no_queue(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_block("ibv_reg_mr");
+	post(svc, VBD_OK);
+	test.on_gone(&test.req, test.park_arg);
+	fake_unblock();
+	expect_nothing_made(svc);
+	assert_int_equal(test.req.reply.status, 0);
+}
+
+static void test_api_srqs__a_request_that_can_not_wait_makes_nothing(void **state)
+{
+	struct svc *svc = *state;
+
+	post(svc, VBD_E_TOO_MANY_REQUESTS);
+	assert_int_equal(test.req.reply.status, 429);
+	assert_false(test.req.acted);
+	vbd_reply_fini(&test.req.reply);
+	expect_nothing_made(svc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(test_api_srqs__##name, svc_setup, svc_teardown)
+		TEST(the_answer_comes_when_the_memory_is_registered),
+		TEST(a_failed_registration_is_a_problem),
+		TEST(a_client_that_leaves_gets_no_queue),
+		TEST(a_request_that_can_not_wait_makes_nothing),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
