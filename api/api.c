@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
+#include "api/resources/audit_record.h"
 #include "api/resources/context.h"
 #include "api/resources/reload.h"
 #include "api/routes.h"
@@ -17,12 +18,15 @@
 #define REFUSALS_IN_FULL   5
 #define REFUSALS_PERIOD_MS 10000
 
-static void on_refused(void *context, const char *client, const struct vbd_error *err)
+static void on_refused(void *context, const char *client, const struct vbd_caller *caller,
+	const struct vbd_error *err)
 {
 	struct vbd_api *api = context;
 
 	if (!vbd_ration_take(&api->refused))
 		return;
+	if (!caller)
+		vbd_audit_refusal(api, client, err);
 	(void)vbd_eventlog_append(api->daemon->eventlog,
 		&(const struct vbd_event){.type = VBD_EVENT_REQUEST_REFUSED,
 			.severity = VBD_SEVERITY_NOTICE,
@@ -32,8 +36,9 @@ static void on_refused(void *context, const char *client, const struct vbd_error
 
 static void on_refused_summed(void *arg, uint64_t count)
 {
-	const struct vbd_api *api = arg;
+	struct vbd_api *api = arg;
 
+	vbd_audit_refusals_more(api, count);
 	(void)vbd_eventlog_append(api->daemon->eventlog,
 		&(const struct vbd_event){.type = VBD_EVENT_REQUEST_REFUSED,
 			.severity = VBD_SEVERITY_NOTICE,
@@ -78,6 +83,8 @@ static enum vbd_status init_rations(struct vbd_api *api, struct vbd_error *err)
 	status = vbd_ration_init(&api->refused, api->daemon->loop, err);
 	if (status == VBD_OK)
 		status = vbd_ration_init(&api->turned_away, api->daemon->loop, err);
+	if (status == VBD_OK)
+		status = vbd_audit_init(api, err);
 	return status;
 }
 
@@ -109,6 +116,7 @@ static struct vbd_server_config configure(
 	server.dispatch.server_id = api->daemon->server_id;
 	server.dispatch.context = api;
 	server.dispatch.on_refused = on_refused;
+	server.dispatch.on_audited = vbd_audit_request;
 	server.dispatch.auth = (struct vbd_auth_rules){
 		.callers = &api->daemon->callers,
 		.credentials = api->credentials,
@@ -244,6 +252,7 @@ void vbd_api_destroy(struct vbd_api *api)
 	vbd_event_texts_fini(&api->event_texts);
 	vbd_ration_fini(&api->refused);
 	vbd_ration_fini(&api->turned_away);
+	vbd_ration_fini(&api->failures);
 	vbd_timer_destroy(api->expiry);
 	vbd_credentials_destroy(api->credentials);
 	free(api);

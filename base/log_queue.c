@@ -148,7 +148,13 @@ static void write_batch(struct vbd_log_queue *queue, const struct batch *batch)
 
 static int open_file(const char *path, mode_t mode)
 {
-	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, mode);
+	int fd =
+		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
+
+	/* O_NONBLOCK was for the open alone: it does not wait for the reader of a FIFO. */
+	if (fd >= 0)
+		(void)fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
 }
 
 /* Leaves the lock during the open. Only the thread changes the descriptor. */

@@ -74,7 +74,8 @@ struct vbd_log_queue {
 
 /**
  * vbd_log_queue_create - append lines to a file by a thread
- * @path:   opened with O_APPEND, and created if it is missing; the open may block
+ * @path:   opened with O_APPEND, and created if it is missing; a FIFO without a
+ *          reader is refused
  * @mode:   permissions of a new file
  * @notice: says that lines were dropped
  *

@@ -14,6 +14,7 @@
 #include "daemon/config/config.h"
 #include "daemon/config/descriptors.h"
 #include "daemon/daemon.h"
+#include "daemon/observe/audit.h"
 #include "daemon/observe/health.h"
 #include "daemon/sdnotify.h"
 
@@ -429,6 +430,7 @@ static bool serve(struct program *program)
 	vbd_signals_unwatch();
 	if (program->daemon && !may_destroy(program->daemon)) {
 		vbd_sockets_remove(&program->sockets);
+		vbd_audit_destroy(program->daemon->audit);
 		leave_at_once(program->failed ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	vbd_api_destroy(program->api);

@@ -6,6 +6,7 @@
 #include "daemon/config/callers.h"
 #include "daemon/config/config_reload.h"
 #include "daemon/daemon.h"
+#include "daemon/observe/audit.h"
 #include "daemon/sdnotify.h"
 
 #include <stdlib.h>
@@ -61,6 +62,8 @@ static void has_read(void *arg)
 
 	if (!job->err.status)
 		take_up(job);
+	/* A rotation does not wait for a file of settings without a fault. */
+	vbd_audit_reopen(reload->daemon->audit);
 	/* The fault is one of a file, and not of the request that asked for the reload. */
 	if (job->err.status)
 		(void)vbd_error_set(&failed, VBD_E_RELOAD_FAILED, "%s", job->err.text);

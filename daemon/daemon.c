@@ -8,6 +8,7 @@
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/hotplug.h"
 #include "daemon/memory/windows.h"
+#include "daemon/observe/audit.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "rdma/data/calls.h"
@@ -83,6 +84,8 @@ enum vbd_status vbd_daemon_create(
 	vbd_list_init(&daemon->kept_inboxes);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
+	if (!status)
+		status = vbd_audit_create(config->audit_file, &daemon->audit, err);
 	if (!status)
 		status = vbd_loop_create(&daemon->loop, err);
 	if (!status)
@@ -188,6 +191,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_kernel_destroy(daemon);
 	vbd_health_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
+	vbd_audit_destroy(daemon->audit);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++)
 		vbd_registry_fini(&daemon->registries[i]);
 	free(daemon);

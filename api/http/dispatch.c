@@ -148,7 +148,8 @@ static void refuse(
 	struct vbd_dispatch *dispatch, struct vbd_request *req, const struct vbd_error *err)
 {
 	if (dispatch->config.on_refused)
-		dispatch->config.on_refused(dispatch->config.context, req->client, err);
+		dispatch->config.on_refused(
+			dispatch->config.context, req->client, req->caller, err);
 	vbd_reply_problem(req, err);
 }
 
@@ -240,6 +241,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 	unsigned int allow = 0;
 
 	req->context = dispatch->config.context;
+	req->on_audited = dispatch->config.on_audited;
 	if (parse_target(req, method, target, &err) != VBD_OK) {
 		req->reply.close = true; /* the next request on this connection can't be trusted */
 		vbd_reply_problem(req, &err);
@@ -351,8 +353,10 @@ static bool claim_key(struct vbd_dispatch *dispatch, struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return false;
 	}
-	if (!req->idem)
+	if (!req->idem) {
 		req->reply = first;
+		vbd_request_audit(req);
+	}
 	return req->idem != NULL;
 }
 

@@ -24,8 +24,13 @@ struct vbd_dispatch_config {
 	size_t idem_max;       /* Idempotency-Keys kept */
 	const char *server_id; /* of this run of verbsd; NULL: no answer names it */
 	void *context;	       /* for the handlers, as req->context */
-	/* Called when a client is refused for its role, Host or Origin. May be NULL. */
-	void (*on_refused)(void *context, const char *client, const struct vbd_error *err);
+	/* Called when a client is refused for its role, Host or Origin. @caller is NULL if nobody
+	 * knows who it is. May be NULL. */
+	void (*on_refused)(void *context, const char *client, const struct vbd_caller *caller,
+		const struct vbd_error *err);
+	/* Called once for each request that vbd_request_audit() selects, when its answer is
+	 * complete, or, without one, when the client has left. May be NULL. */
+	vbd_audited_cb on_audited;
 };
 
 /** vbd_dispatch_create - @config is copied, but not the strings and routes; NULL without memory */

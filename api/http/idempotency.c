@@ -150,6 +150,7 @@ static void copy_no_memory(struct vbd_reply *copy, const struct vbd_reply *reply
 	*copy = *reply;
 	copy->body = NULL;
 	copy->status = 507;
+	copy->code = vbd_status_code(VBD_E_NO_MEMORY);
 	copy->content_type = "application/problem+json";
 	copy->static_body = vbd_problem_no_memory();
 	copy->body_bytes = strlen(copy->static_body);

@@ -42,6 +42,7 @@ struct vbd_feed {
 
 struct vbd_reply {
 	unsigned int status;	  /* HTTP status; 0: there is no answer yet */
+	const char *code;	  /* of the problem, static; NULL for another answer */
 	bool close;		  /* close the HTTP connection afterwards */
 	const char *content_type; /* static; NULL without a body */
 	char *body;		  /* from malloc; NULL if static_body, reader or feed is the body */

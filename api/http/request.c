@@ -141,6 +141,23 @@ void vbd_request_acted(struct vbd_request *req, bool acted)
 	req->acted = acted;
 }
 
+static bool is_audited(const struct vbd_request *req)
+{
+	if (!req->caller || req->head)
+		return false;
+	return req->method != VBD_METHOD_GET || (req->route && req->route->audited) ||
+	       (req->reply.code && strcmp(req->reply.code, vbd_status_code(VBD_E_FORBIDDEN)) == 0);
+}
+
+void vbd_request_audit(struct vbd_request *req)
+{
+	vbd_audited_cb on_audited = req->on_audited;
+
+	req->on_audited = NULL;
+	if (on_audited && is_audited(req))
+		on_audited(req);
+}
+
 /* The answer is complete: store it for repeats, and let the transport send it. */
 static void answered(struct vbd_request *req, unsigned int status)
 {
@@ -158,6 +175,7 @@ static void answered(struct vbd_request *req, unsigned int status)
 	else
 		vbd_idem_delete(req->idem);
 	req->idem = NULL;
+	vbd_request_audit(req);
 	if (req->parked && !req->abandoned)
 		req->transport->answered(req);
 }
@@ -174,6 +192,7 @@ static void set_document(struct vbd_request *req, const char *content_type, json
 		req->reply.static_body = vbd_problem_no_memory();
 		req->reply.body_bytes = strlen(req->reply.static_body);
 		req->reply.status = 507;
+		req->reply.code = vbd_status_code(VBD_E_NO_MEMORY);
 		return;
 	}
 	req->reply.body = text;
@@ -278,6 +297,7 @@ void vbd_reply_problem_extra(
 	status = vbd_problem_http(err, extra);
 	if (status == 429 || status == 503)
 		vbd_request_add_retry_after(req, vbd_status_retry_after_s(err->status));
+	req->reply.code = vbd_status_code(err->status);
 	set_document(req, "application/problem+json", vbd_problem_json(err, &all));
 	answered(req, req->reply.status ? req->reply.status : status);
 }
@@ -314,6 +334,7 @@ void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink)
 
 void vbd_request_fini(struct vbd_request *req)
 {
+	vbd_request_audit(req); /* the client left before the answer */
 	if (req->idem)
 		vbd_idem_delete(req->idem);
 	req->idem = NULL;

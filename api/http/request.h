@@ -39,6 +39,9 @@ struct vbd_sink {
 /* Callbacks of a parked request: see vbd_request_park(). */
 typedef void (*vbd_request_cb)(struct vbd_request *req, void *arg);
 
+/* See `on_audited` of struct vbd_dispatch_config. */
+typedef void (*vbd_audited_cb)(struct vbd_request *req);
+
 /* Functions of the server of a request, which is the HTTP server or a test. */
 struct vbd_transport {
 	/** header - the value of a header that may not be repeated; NULL if it is absent */
@@ -88,6 +91,7 @@ struct vbd_request {
 	char *body;
 	size_t body_bytes;
 	size_t body_room_bytes;
+	vbd_audited_cb on_audited; /* NULL: there is none, or it was called */
 	bool parked;
 	bool abandoned; /* the client has left: an answer is stored for its Idempotency-Key only */
 };
@@ -206,6 +210,14 @@ void vbd_reply_outcome(struct vbd_request *req, const struct vbd_error *err);
 /** vbd_reply_problem_extra - as vbd_reply_problem(), with the members of @extra */
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,
 	const struct vbd_problem_extra *extra);
+
+/**
+ * vbd_request_audit - call on_audited, once, if the request is to be audited
+ *
+ * Audited are the requests of a known caller that may change something, those that the caller's
+ * role does not allow, and the routes that are marked. Only for the one who answers.
+ */
+void vbd_request_audit(struct vbd_request *req);
 
 /* --- waiting --------------------------------------------------------------------------------- */
 

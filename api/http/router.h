@@ -42,6 +42,8 @@ struct vbd_route {
 	enum vbd_method method;
 	enum vbd_role role; /* the lowest role that may call this */
 	enum vbd_body body;
+	bool audited;				/* though it is a GET */
+	bool moves_data;			/* too often for an event of each audit record */
 	bool prefer;				/* takes Prefer and wait_ms */
 	const char *query[VBD_ROUTE_QUERY_MAX]; /* allowed parameters */
 	/* Called when the request is complete; replies or parks the request. */

@@ -215,7 +215,7 @@ static void report_refusal(struct vbd_client *client)
 		client->tls.peer.refusal);
 	vbd_log(VBD_LOG_INFO, client->name, "%s", err.text);
 	if (config->on_refused)
-		config->on_refused(config->context, client->name, &err);
+		config->on_refused(config->context, client->name, NULL, &err);
 }
 
 void vbd_client_tls_end(struct vbd_client *client)

@@ -126,8 +126,9 @@ struct vbd_config {
 	uint64_t default_cqe; /* completions in a CQ whose creator does not say how many */
 	enum vbd_log_level log_level;
 	enum vbd_log_format log_format;
-	uint64_t drain_timeout_ms;    /* until a QP is flushed */
-	uint64_t shutdown_timeout_ms; /* from SIGTERM until all objects have ended */
+	char audit_file[VBD_PATH_MAX_BYTES]; /* "" for none */
+	uint64_t drain_timeout_ms;	     /* until a QP is flushed */
+	uint64_t shutdown_timeout_ms;	     /* from SIGTERM until all objects have ended */
 	struct vbd_config_records records;
 	struct vbd_config_limits limits;
 	struct vbd_config_tls tls;

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct vbd_audit;
 struct vbd_connection;
 struct vbd_fabric;
 struct vbd_health;
@@ -56,6 +57,7 @@ struct vbd_daemon {
 	struct vbd_loop *loop;
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
+	struct vbd_audit *audit;     /* NULL without audit_file */
 	struct vbd_hotplug *hotplug; /* device events, link events and CM polls */
 	struct vbd_health *health;   /* beats of the other threads */
 	struct vbd_kernel *kernel;   /* counters and resource counts that the kernel reports */

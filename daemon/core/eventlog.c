@@ -169,6 +169,8 @@ bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *ca
 
 	if (about_others && caller && caller->role == VBD_ROLE_OPERATE)
 		return false;
+	if (event->type == VBD_EVENT_AUDIT && caller && caller->role != VBD_ROLE_CONTROL)
+		return false;
 	return vbd_caller_sees(caller, event->owner);
 }
 

@@ -118,7 +118,8 @@ const struct vbd_event *vbd_eventlog_next(
 	const struct vbd_eventlog *eventlog, uint64_t after, const struct vbd_event_filter *filter);
 
 /** vbd_event_is_for - whether a caller may know of an event: an operator gets those of its own
- * objects, of devices, and of the daemon as far as they don't tell who else is there */
+ * objects, of devices, and of the daemon as far as they don't tell who else is there; the audit is
+ * for the role control */
 bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *caller);
 
 /** vbd_event_matches - whether @filter matches the event */

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/log.h"
 #include "daemon/core/receives.h"
+#include "daemon/observe/audit.h"
 #include "daemon/observe/stats_parts.h"
 
 static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
@@ -26,6 +27,10 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_w
 			"Lines of the log that were lost, since its reader stood still or a write "
 			"failed.",
 			.value = vbd_log_state().lines_dropped),
+		VBD_STAT("verbsd_audit_lines_dropped_total", COUNTER,
+			"Lines that are missing in audit_file, since its disk stood still or a "
+			"write failed.",
+			.value = vbd_audit_lines_dropped(daemon->audit)),
 	};
 
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));

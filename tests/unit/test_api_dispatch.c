@@ -29,6 +29,8 @@ static struct {
 	int handled;  /* number of calls of the handler */
 	int answered; /* number of parked requests that were answered */
 	int refused;
+	int audited;
+	unsigned int audited_status;
 	enum vbd_status fail_with;
 	bool fail_after_acting;
 	vbd_request_cb on_timeout, on_gone;
@@ -74,12 +76,20 @@ static void answered(struct vbd_request *req)
 static const struct vbd_transport transport = {
 	.header = header, .park = park, .answered = answered};
 
-static void on_refused(void *context, const char *client, const struct vbd_error *err)
+static void on_refused(void *context, const char *client, const struct vbd_caller *caller,
+	const struct vbd_error *err)
 {
+	(void)caller;
 	(void)context;
 	(void)client;
 	(void)err;
 	test.refused++;
+}
+
+static void on_audited(struct vbd_request *req)
+{
+	test.audited++;
+	test.audited_status = req->reply.status;
 }
 
 /* --- routes ---------------------------------------------------------------------------------- */
@@ -298,6 +308,7 @@ static int set_up(void **state)
 		.json_max_bytes = 64,
 		.idem_max = 8,
 		.on_refused = on_refused,
+		.on_audited = on_audited,
 		.server_id = "run1",
 		.auth = {.callers = &test.callers},
 	};
@@ -405,6 +416,44 @@ static void test_dispatch__unknown_paths_and_methods_are_told_apart(void **state
 	answers("POST", "/v1/items", 405, "method_not_allowed");
 	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "GET, HEAD");
 	assert_int_equal(test.handled, 0);
+}
+
+static void test_dispatch__a_request_is_audited_once(void **state)
+{
+	(void)state;
+	answers("GET", "/v1/things/7", 200, "");
+	assert_int_equal(test.audited, 0);
+	answers("POST", "/v1/kick", 200, "");
+	assert_int_equal(test.audited, 1);
+	assert_int_equal(test.audited_status, 200);
+	test.handled = 0;
+	assert_int_equal(send_request("POST", "/v1/wait?wait_ms=1000"), 0);
+	assert_int_equal(test.audited, 1);
+	test.on_timeout(&request, test.park_arg);
+	assert_int_equal(test.audited, 2);
+	vbd_request_fini(&request);
+	assert_int_equal(test.audited, 2);
+}
+
+static void test_dispatch__a_repeat_by_its_key_is_audited(void **state)
+{
+	(void)state;
+	with_header("Idempotency-Key", "k1");
+	answers("POST", "/v1/kick", 200, "");
+	answers("POST", "/v1/kick", 200, "");
+	assert_int_equal(test.handled, 1);
+	assert_int_equal(test.audited, 2);
+}
+
+static void test_dispatch__a_client_that_leaves_is_audited(void **state)
+{
+	(void)state;
+	with_header("Content-Type", "application/octet-stream");
+	begin("PUT", "/v1/sink", 100);
+	vbd_dispatch_body(test.dispatch, &request, "x", 1);
+	vbd_request_fini(&request);
+	assert_int_equal(test.audited, 1);
+	assert_int_equal(test.audited_status, 0);
 }
 
 static void test_dispatch__a_malformed_request_ends_the_connection(void **state)
@@ -893,6 +942,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_dispatch__a_request_finds_its_handler),
 		TEST(test_dispatch__unknown_paths_and_methods_are_told_apart),
+		TEST(test_dispatch__a_request_is_audited_once),
+		TEST(test_dispatch__a_repeat_by_its_key_is_audited),
+		TEST(test_dispatch__a_client_that_leaves_is_audited),
 		TEST(test_dispatch__a_malformed_request_ends_the_connection),
 		TEST(test_dispatch__the_wrong_site_learns_nothing),
 		TEST(test_dispatch__without_a_role_not_even_paths_are_told),

@@ -2,6 +2,7 @@
 #include "daemon/core/eventlog.h"
 
 #include "base/log.h"
+#include "daemon/core/caller.h"
 #include "daemon/core/watch.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
@@ -314,6 +315,20 @@ static void test_eventlog__names_that_are_none_are_refused(void **state)
 	assert_null(vbd_object_kind_name(VBD_KIND_NONE));
 }
 
+static void test_eventlog__only_the_role_control_sees_the_audit(void **state)
+{
+	const struct vbd_event audit = {.type = VBD_EVENT_AUDIT};
+	struct vbd_caller caller = {.role = VBD_ROLE_READ};
+
+	(void)state;
+	assert_false(vbd_event_is_for(&audit, &caller));
+	caller.role = VBD_ROLE_OPERATE;
+	assert_false(vbd_event_is_for(&audit, &caller));
+	caller.role = VBD_ROLE_CONTROL;
+	assert_true(vbd_event_is_for(&audit, &caller));
+	assert_true(vbd_event_is_for(&audit, NULL));
+}
+
 static void test_eventlog__an_object_is_written_as_kind_and_id(void **state)
 {
 	char text[VBD_OBJECT_TEXT_BYTES];
@@ -346,6 +361,7 @@ int main(void)
 		EVENTLOG_TEST(a_ring_beyond_all_memory_is_refused),
 		EVENTLOG_TEST(types_and_severities_are_those_of_the_contract),
 		EVENTLOG_TEST(names_that_are_none_are_refused),
+		EVENTLOG_TEST(only_the_role_control_sees_the_audit),
 		EVENTLOG_TEST(an_object_is_written_as_kind_and_id),
 	};
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/audit_record.h"
+
+#include "api/http/problem.h"
+#include "api/json/print.h"
+#include "api/resources/context.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "daemon/observe/audit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAILURES_IN_FULL   20
+#define FAILURES_PERIOD_MS 10000
+
+/* The object that a request is about. */
+struct subject {
+	const struct vbd_registry *registry; /* NULL: the request is about none */
+	uint64_t id;			     /* 0: unknown */
+	char name[VBD_NAME_BYTES];	     /* "": none, or unknown */
+};
+
+/* --- what a request is about ----------------------------------------------------------------- */
+
+static const struct vbd_registry *registry_of(const struct vbd_request *req)
+{
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const char *kind = req->route ? req->route->pattern : "";
+	size_t len;
+
+	if (strncmp(kind, "/v1/", 4) != 0)
+		return NULL;
+	kind += 4;
+	len = strcspn(kind, "/");
+	for (size_t i = 0; i < VBD_KIND_COUNT; i++) {
+		const struct vbd_registry *registry = &daemon->registries[i];
+
+		if (registry->kind && strlen(registry->plural) == len &&
+			strncmp(registry->plural, kind, len) == 0)
+			return registry;
+	}
+	return NULL;
+}
+
+/* The last part of the Location of what the request has made. */
+static const char *made_by(const struct vbd_request *req)
+{
+	const char *location = vbd_reply_find_header(&req->reply, "Location");
+	const char *last = location ? strrchr(location, '/') : NULL;
+
+	return last ? last + 1 : NULL;
+}
+
+/* An object that is deleted, or was never there, has what the client called it. */
+static struct subject subject_of(const struct vbd_request *req)
+{
+	struct subject subject = {.registry = registry_of(req)};
+	const char *ref = req->ref ? req->ref : made_by(req);
+	const struct vbd_object *object;
+
+	if (!subject.registry || !ref)
+		return subject;
+	if (vbd_ref_is_id(ref, &subject.id)) {
+		object = vbd_registry_find_id(subject.registry, subject.id);
+	} else {
+		(void)snprintf(subject.name, sizeof(subject.name), "%s", ref);
+		vbd_text_clean(subject.name);
+		object = vbd_registry_find_name(subject.registry, subject.name);
+	}
+	if (object) {
+		subject.id = object->id;
+		memcpy(subject.name, object->name, sizeof(subject.name));
+	}
+	return subject;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static json_t *text_or_null(const char *text)
+{
+	return text && text[0] ? json_string(text) : json_null();
+}
+
+static json_t *number_or_null(uint64_t number)
+{
+	return number ? json_integer((json_int_t)number) : json_null();
+}
+
+static json_t *subject_json(const struct subject *subject)
+{
+	if (!subject->registry)
+		return json_null();
+	return json_pack("{s:s, s:o, s:o}", "kind", subject->registry->singular, "id",
+		number_or_null(subject->id), "name", text_or_null(subject->name));
+}
+
+static void put(struct vbd_api *api, json_t *json)
+{
+	size_t len = 0;
+	char *line = vbd_json_document(json, &len);
+
+	json_decref(json);
+	if (line && len <= VBD_LOG_LINE_BYTES)
+		vbd_audit_put(api->daemon->audit, line, len);
+	else
+		vbd_log(VBD_LOG_ERROR, NULL, "audit_file: a line is lost for lack of memory");
+	free(line);
+}
+
+static void put_request(const struct vbd_request *req, const struct subject *subject)
+{
+	char when[VBD_TIME_TEXT_BYTES];
+
+	(void)vbd_clock_format(vbd_clock_mono_ns(), when);
+	put(req->context,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "time", when, "caller",
+			req->caller->name, "role", vbd_role_name(req->role), "client", req->client,
+			"method", vbd_method_name(req->method), "path",
+			text_or_null(req->route ? req->route->pattern : NULL), "object",
+			subject_json(subject), "status", number_or_null(req->reply.status), "code",
+			text_or_null(req->reply.code)));
+}
+
+/* --- the event log --------------------------------------------------------------------------- */
+
+static void append(const struct vbd_request *req, const struct subject *subject)
+{
+	const struct vbd_api *api = req->context;
+	char object[VBD_OBJECT_TEXT_BYTES + VBD_NAME_BYTES] = "";
+	char outcome[64] = "not answered";
+
+	if (subject->registry && subject->id)
+		(void)snprintf(object, sizeof(object), " %s/%" PRIu64, subject->registry->singular,
+			subject->id);
+	else if (subject->registry && subject->name[0])
+		(void)snprintf(object, sizeof(object), " %s/%s", subject->registry->singular,
+			subject->name);
+	if (req->reply.status)
+		(void)snprintf(outcome, sizeof(outcome), "%u%s%s", req->reply.status,
+			req->reply.code ? " " : "", req->reply.code ? req->reply.code : "");
+	(void)vbd_eventlog_append(api->daemon->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_AUDIT,
+			.severity = VBD_SEVERITY_INFO,
+			.words[VBD_EVENT_CODE] = req->reply.code},
+		"%s (%s) from %s: %s %s%s: %s", req->caller->name, vbd_role_name(req->role),
+		req->client, vbd_method_name(req->method),
+		req->route ? req->route->operation : "of no path", object, outcome);
+}
+
+static void on_failures_summed(void *arg, uint64_t count)
+{
+	const struct vbd_api *api = arg;
+
+	(void)vbd_eventlog_append(api->daemon->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_AUDIT, .severity = VBD_SEVERITY_INFO},
+		"%" PRIu64 " more requests failed within %u s", count, FAILURES_PERIOD_MS / 1000);
+}
+
+/* --- for api.c ------------------------------------------------------------------------------- */
+
+enum vbd_status vbd_audit_init(struct vbd_api *api, struct vbd_error *err)
+{
+	api->failures = (struct vbd_ration){.full = FAILURES_IN_FULL,
+		.period_ms = FAILURES_PERIOD_MS,
+		.summary = on_failures_summed,
+		.arg = api};
+	return vbd_ration_init(&api->failures, api->daemon->loop, err);
+}
+
+void vbd_audit_request(struct vbd_request *req)
+{
+	struct vbd_api *api = req->context;
+	const struct subject subject = subject_of(req);
+	bool failed = req->reply.status == 0 || req->reply.status >= 400;
+
+	if (api->daemon->audit)
+		put_request(req, &subject);
+	if (req->route && req->route->moves_data)
+		return;
+	if (!failed || vbd_ration_take(&api->failures))
+		append(req, &subject);
+}
+
+void vbd_audit_refusal(struct vbd_api *api, const char *client, const struct vbd_error *err)
+{
+	char when[VBD_TIME_TEXT_BYTES];
+
+	if (!api->daemon->audit)
+		return;
+	(void)vbd_clock_format(vbd_clock_mono_ns(), when);
+	put(api, json_pack("{s:s, s:n, s:n, s:s, s:n, s:n, s:n, s:i, s:s}", "time", when, "caller",
+			 "role", "client", client, "method", "path", "object", "status",
+			 (int)vbd_problem_http(err, NULL), "code", vbd_status_code(err->status)));
+}
+
+void vbd_audit_refusals_more(struct vbd_api *api, uint64_t count)
+{
+	char when[VBD_TIME_TEXT_BYTES];
+
+	if (!api->daemon->audit)
+		return;
+	(void)vbd_clock_format(vbd_clock_mono_ns(), when);
+	put(api, json_pack("{s:s, s:I}", "time", when, "more_refused", (json_int_t)count));
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record of who did what to which object, and with which outcome. */
+#include "api/http/dispatch.h"
+#include "api/resources/audit_record.h"
+#include "api/resources/context.h"
+#include "api/routes.h"
+#include "daemon/observe/audit.h"
+
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+struct fixture {
+	struct svc *svc;
+	struct vbd_api api;
+	struct vbd_credentials *credentials;
+	struct vbd_dispatch *dispatch;
+	struct vbd_request req;
+	char file[128];
+	char target[256], path[256], authorization[64];
+};
+
+static struct fixture *current;
+
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	if (strcasecmp(name, "Authorization") == 0)
+		return current->authorization;
+	if (strcasecmp(name, "Host") == 0)
+		return "localhost";
+	return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+}
+
+static void nothing(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .answered = nothing, .wake = nothing};
+
+static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
+{
+	struct vbd_credential *credential;
+
+	assert_non_null(vbd_caller_list_add(list, name, role));
+	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
+	assert_non_null(credential);
+	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
+}
+
+static void open_file(struct fixture *f)
+{
+	int fd;
+
+	(void)snprintf(f->file, sizeof(f->file), "%s/audit-XXXXXX", unit_tmpdir());
+	fd = mkstemp(f->file);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	assert_int_equal(vbd_audit_create(f->file, &f->svc->daemon->audit, NULL), VBD_OK);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct vbd_caller_list list = {0};
+	struct vbd_dispatch_config config = {.router = vbd_routes(),
+		.json_max_bytes = 65536,
+		.idem_max = 16,
+		.on_audited = vbd_audit_request};
+	void *svc = NULL;
+
+	if (!f || svc_setup(&svc) != 0)
+		return -1;
+	f->svc = svc;
+	f->api.daemon = f->svc->daemon;
+	open_file(f);
+	assert_int_equal(vbd_audit_init(&f->api, NULL), VBD_OK);
+	add_caller(&list, "reader", VBD_ROLE_READ);
+	add_caller(&list, "alice", VBD_ROLE_OPERATE);
+	add_caller(&list, "bob", VBD_ROLE_OPERATE);
+	assert_int_equal(
+		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
+		VBD_OK);
+	vbd_credentials_use(f->credentials, NULL);
+	config.auth.callers = &f->svc->daemon->callers;
+	config.auth.credentials = f->credentials;
+	config.context = &f->api;
+	f->dispatch = vbd_dispatch_create(&config);
+	current = f;
+	*state = f;
+	return f->dispatch ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *svc = f->svc;
+
+	vbd_request_fini(&f->req);
+	vbd_ration_fini(&f->api.failures);
+	vbd_dispatch_destroy(f->dispatch);
+	vbd_credentials_destroy(f->credentials);
+	(void)unlink(f->file);
+	free(f);
+	return svc_teardown(&svc);
+}
+
+static unsigned int perform(struct fixture *f, const char *caller, const char *method,
+	const char *target, const char *body)
+{
+	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
+	size_t len = body ? strlen(body) : 0;
+
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	(void)snprintf(f->target, sizeof(f->target), "%s", target);
+	(void)snprintf(f->path, sizeof(f->path), "%s", target);
+	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
+	(void)snprintf(f->req.client, sizeof(f->req.client), "127.0.0.1:40312");
+	f->req.transport = &transport;
+	f->req.path = f->path;
+	f->req.content_bytes = len;
+	vbd_dispatch_head(f->dispatch, &f->req, method, f->target, &peer);
+	if (!f->req.reply.status && len)
+		vbd_dispatch_body(f->dispatch, &f->req, body, len);
+	vbd_dispatch_run(f->dispatch, &f->req);
+	return f->req.reply.status;
+}
+
+/* Check the lines of the file, without their time. */
+static void holds(struct fixture *f, const char *const *lines, size_t n_lines)
+{
+	char text[2000];
+	size_t count = 0;
+	FILE *file;
+
+	vbd_audit_destroy(f->svc->daemon->audit); /* which writes what waits */
+	f->svc->daemon->audit = NULL;
+	file = fopen(f->file, "re");
+	assert_non_null(file);
+	for (; fgets(text, sizeof(text), file); count++) {
+		json_t *line = json_loads(text, 0, NULL);
+		json_t *want = count < n_lines ? json_loads(lines[count], 0, NULL) : NULL;
+
+		assert_non_null(json_string_value(json_object_get(line, "time")));
+		(void)json_object_del(line, "time");
+		if (!want || !json_equal(line, want))
+			fail_msg("line %zu: %s", count + 1, text);
+		json_decref(line);
+		json_decref(want);
+	}
+	assert_int_equal(count, n_lines);
+	(void)fclose(file);
+}
+
+#define HOLDS(f, ...)                                                   \
+	do {                                                            \
+		static const char *const lines_[] = {__VA_ARGS__};      \
+		holds((f), lines_, sizeof(lines_) / sizeof(lines_[0])); \
+	} while (0)
+
+#define ALICE "{\"caller\":\"alice\",\"role\":\"operate\",\"client\":\"127.0.0.1:40312\","
+
+static size_t count_events(const struct fixture *f)
+{
+	return svc_count_events(f->svc, VBD_EVENT_AUDIT);
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+static void test_audit__a_success_has_the_object_that_was_made(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_eventlog *eventlog = f->svc->daemon->eventlog;
+	const struct vbd_event *event;
+
+	assert_int_equal(perform(f, "alice", "POST", "/v1/pds",
+				 "{\"device\": \"fake0\", \"name\": \"mine\"}"),
+		201);
+	event = vbd_eventlog_get(eventlog, vbd_eventlog_last(eventlog));
+	assert_int_equal(event->type, VBD_EVENT_AUDIT);
+	assert_string_equal(
+		event->detail, "alice (operate) from 127.0.0.1:40312: POST create_pd pd/2: 201");
+	assert_int_equal(perform(f, "alice", "GET", "/v1/pds/mine", NULL), 200);
+	assert_int_equal(perform(f, "alice", "DELETE", "/v1/pds/2", NULL), 204);
+	assert_int_equal(count_events(f), 2);
+	HOLDS(f,
+		ALICE
+		"\"method\":\"POST\",\"path\":\"/v1/pds\",\"object\":{\"kind\":\"pd\",\"id\":2,"
+		"\"name\":\"mine\"},\"status\":201,\"code\":null}",
+		ALICE
+		"\"method\":\"DELETE\",\"path\":\"/v1/pds/{ref}\",\"object\":{\"kind\":\"pd\","
+		"\"id\":2,\"name\":null},\"status\":204,\"code\":null}");
+}
+
+static void test_audit__a_refusal_by_role_is_recorded_whatever_the_method(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(perform(f, "reader", "DELETE", "/v1/buffers/x", NULL), 403);
+	assert_int_equal(perform(f, "reader", "GET", "/v1/buffers/7/data", NULL), 403);
+	assert_int_equal(perform(f, "nobody", "DELETE", "/v1/buffers/7", NULL), 401);
+	HOLDS(f,
+		"{\"caller\":\"reader\",\"role\":\"read\",\"client\":\"127.0.0.1:40312\","
+		"\"method\":"
+		"\"DELETE\",\"path\":\"/v1/buffers/"
+		"{ref}\",\"object\":{\"kind\":\"buffer\",\"id\":null,"
+		"\"name\":\"x\"},\"status\":403,\"code\":\"forbidden\"}",
+		"{\"caller\":\"reader\",\"role\":\"read\",\"client\":\"127.0.0.1:40312\","
+		"\"method\":"
+		"\"GET\",\"path\":\"/v1/buffers/{ref}/"
+		"data\",\"object\":{\"kind\":\"buffer\",\"id\":7,"
+		"\"name\":null},\"status\":403,\"code\":\"forbidden\"}");
+}
+
+static void test_audit__a_failure_has_its_code_and_the_object_of_another(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		perform(f, "bob", "POST", "/v1/pds", "{\"device\": \"fake0\", \"name\": \"bobs\"}"),
+		201);
+	assert_int_equal(perform(f, "alice", "DELETE", "/v1/pds/bobs", NULL), 404);
+	assert_int_equal(perform(f, "alice", "POST", "/v1/nothing", "{}"), 404);
+	assert_int_equal(perform(f, "bob", "DELETE", "/v1/pds/bobs", NULL), 204);
+	HOLDS(f,
+		"{\"caller\":\"bob\",\"role\":\"operate\",\"client\":\"127.0.0.1:40312\","
+		"\"method\":"
+		"\"POST\",\"path\":\"/v1/"
+		"pds\",\"object\":{\"kind\":\"pd\",\"id\":2,\"name\":\"bobs\"},"
+		"\"status\":201,\"code\":null}",
+		ALICE
+		"\"method\":\"DELETE\",\"path\":\"/v1/pds/{ref}\",\"object\":{\"kind\":\"pd\","
+		"\"id\":2,\"name\":\"bobs\"},\"status\":404,\"code\":\"not_found\"}",
+		ALICE "\"method\":\"POST\",\"path\":null,\"object\":null,\"status\":404,"
+		      "\"code\":\"not_found\"}",
+		"{\"caller\":\"bob\",\"role\":\"operate\",\"client\":\"127.0.0.1:40312\","
+		"\"method\":"
+		"\"DELETE\",\"path\":\"/v1/pds/"
+		"{ref}\",\"object\":{\"kind\":\"pd\",\"id\":null,\"name\":"
+		"\"bobs\"},\"status\":204,\"code\":null}");
+}
+
+static void test_audit__data_transfers_are_in_the_file_only(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(perform(f, "alice", "DELETE", "/v1/transfers/7", NULL), 404);
+	assert_int_equal(count_events(f), 0);
+	HOLDS(f, ALICE
+		"\"method\":\"DELETE\",\"path\":\"/v1/transfers/{ref}\",\"object\":{\"kind\":"
+		"\"transfer\",\"id\":7,\"name\":null},\"status\":404,\"code\":\"not_found\"}");
+}
+
+static void test_audit__the_fd_of_a_buffer_is_handed_out_with_a_record(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(perform(f, "alice", "GET", "/v1/buffers/7/fd", NULL), 404);
+	HOLDS(f, ALICE "\"method\":\"GET\",\"path\":\"/v1/buffers/{ref}/fd\",\"object\":{\"kind\":"
+		       "\"buffer\",\"id\":7,\"name\":null},\"status\":404,\"code\":\"not_found\"}");
+}
+
+static void test_audit__failures_are_rationed_in_the_event_log(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(perform(f, "alice", "DELETE", "/v1/pds/77", NULL), 404);
+	assert_int_equal(count_events(f), 20);
+	assert_int_equal(vbd_audit_lines_dropped(f->svc->daemon->audit), 0);
+}
+
+static void test_audit__texts_of_clients_stay_texts(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(perform(f, "alice", "DELETE", "/v1/pds/%22%7d%c3%a9", NULL), 404);
+	HOLDS(f, ALICE
+		"\"method\":\"DELETE\",\"path\":\"/v1/pds/{ref}\",\"object\":{\"kind\":\"pd\","
+		"\"id\":null,\"name\":\"\\\"}é\"},\"status\":404,\"code\":\"not_found\"}");
+}
+
+static void test_audit__a_stranger_who_is_refused_has_a_line(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_error err = {0};
+
+	(void)vbd_error_set(&err, VBD_E_UNAUTHORIZED, "no");
+	vbd_audit_refusal(&f->api, "10.0.0.7:1234", &err);
+	vbd_audit_refusals_more(&f->api, 9);
+	HOLDS(f,
+		"{\"caller\":null,\"role\":null,\"client\":\"10.0.0.7:1234\",\"method\":null,"
+		"\"path\":"
+		"null,\"object\":null,\"status\":401,\"code\":\"unauthorized\"}",
+		"{\"more_refused\":9}");
+}
+
+#define AUDIT_TEST(name) cmocka_unit_test_setup_teardown(test_audit__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		AUDIT_TEST(a_success_has_the_object_that_was_made),
+		AUDIT_TEST(a_refusal_by_role_is_recorded_whatever_the_method),
+		AUDIT_TEST(a_failure_has_its_code_and_the_object_of_another),
+		AUDIT_TEST(data_transfers_are_in_the_file_only),
+		AUDIT_TEST(the_fd_of_a_buffer_is_handed_out_with_a_record),
+		AUDIT_TEST(failures_are_rationed_in_the_event_log),
+		AUDIT_TEST(texts_of_clients_stay_texts),
+		AUDIT_TEST(a_stranger_who_is_refused_has_a_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
