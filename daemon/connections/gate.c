@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/gate.h"
 
-#include "base/clock.h"
+#include "base/bucket.h"
 
 #include <arpa/inet.h>
 #include <search.h>
@@ -185,10 +185,8 @@ static uint64_t take_rate(const struct vbd_gate *gate, uint64_t now_ns)
 {
 	const struct vbd_gate_rules *rules = &gate->rules;
 	uint32_t burst = rules->connects_burst ? rules->connects_burst : rules->connects_per_s;
-	uint64_t each_ns = VBD_NS_PER_S / rules->connects_per_s;
-	uint64_t from_ns = gate->full_ns > now_ns ? gate->full_ns : now_ns;
 
-	return from_ns - now_ns > (burst - 1) * each_ns ? 0 : from_ns + each_ns;
+	return vbd_bucket_take(gate->full_ns, rules->connects_per_s, burst, now_ns);
 }
 
 enum vbd_connect_refusal vbd_gate_check(
