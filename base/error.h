@@ -33,6 +33,7 @@ struct vbd_error {
 	const char *call;    /* static string: "ibv_reg_mr"; NULL if none */
 	uint64_t limit;	     /* the limit that was reached; 0 if none */
 	char limit_name[40]; /* "limits.buffers", "RLIMIT_MEMLOCK"; "" if none, or without a name */
+	char caller[64];     /* QUOTA_EXCEEDED: whose quota it is; "" if none */
 	char pointer[96];    /* JSON pointer, or the name of a query parameter; "" if none */
 	const char *param;   /* static string: "max_send_sge", a parameter of rdma/; NULL if none */
 	char object[48];     /* path of the object, "/v1/connections/7"; "" if none */

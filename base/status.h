@@ -76,6 +76,8 @@
 		"Ask for less, or raise the limit in the configuration.")                          \
 	X(TOO_MANY_REQUESTS, "too_many_requests", 429, "Too many requests are being served",       \
 		"Try again later; Retry-After says when.")                                         \
+	X(QUOTA_EXCEEDED, "quota_exceeded", 429, "A quota of the caller is used up",               \
+		"End what is not needed, or raise the caller's quota in callers_file.")            \
 	X(TOO_MANY_CLIENTS, "too_many_clients", 503, "As many clients are connected as may be",    \
 		"Try again later, or keep fewer connections; Retry-After says when.")              \
 	X(RANGE_NOT_SATISFIABLE, "range_not_satisfiable", 416,                                     \

@@ -6,6 +6,7 @@
 #include "api/json/decode.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/core/quota.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,9 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 	req->role = req->caller ? req->caller->role : VBD_ROLE_NONE;
 	if (req->role == VBD_ROLE_NONE)
 		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "%s needs a token", req->client);
+	status = vbd_quota_take_request(req->caller, vbd_clock_mono_ns(), err);
+	if (status != VBD_OK)
+		return status;
 	if (req->role < needed)
 		return vbd_error_set(err, VBD_E_FORBIDDEN, "%s needs the role %s; this is %s",
 			req->path, vbd_role_name(needed), vbd_role_name(req->role));

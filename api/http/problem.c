@@ -161,6 +161,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 	if (err->limit)
 		(void)json_object_set_new(problem, "limit", json_integer((json_int_t)err->limit));
 	set_text(problem, "limit_name", err->limit_name);
+	set_text(problem, "caller", err->caller);
 	set_faults(problem, err, extra ? extra->faults : NULL);
 	if (extra)
 		set_extra(problem, extra);

@@ -2,6 +2,7 @@
 #include "api/http/server_parts.h"
 
 #include "base/log.h"
+#include "daemon/core/quota.h"
 
 #include <microhttpd.h>
 
@@ -14,6 +15,7 @@ void vbd_exchange_unpark(struct vbd_exchange *exchange)
 		vbd_share_give_back(server->admission, &exchange->client->seat,
 			exchange->is_feed ? VBD_SHARE_FEEDS : VBD_SHARE_WAITING,
 			exchange->of_control);
+		vbd_quota_give_back(exchange->req.caller, VBD_QUOTA_streams, 1);
 	}
 	exchange->hang_up = NULL;
 	vbd_timer_destroy(exchange->timeout);
@@ -91,10 +93,13 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 
 	if (server->stopping)
 		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
+	if (vbd_quota_check(exchange->req.caller, VBD_QUOTA_streams, 1, err) != VBD_OK)
+		return VBD_E_QUOTA_EXCEEDED;
 	exchange->of_control = exchange->req.role == VBD_ROLE_CONTROL;
 	refusal = vbd_share_take(
 		server->admission, &exchange->client->seat, share, exchange->of_control);
 	if (refusal == VBD_SHARE_GRANTED) {
+		vbd_quota_count(exchange->req.caller, VBD_QUOTA_streams, 1);
 		exchange->hang_up = hang_up;
 		return VBD_OK;
 	}

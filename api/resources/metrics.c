@@ -113,6 +113,7 @@ static void answer(struct vbd_request *req, bool fresh)
 	vbd_api_stats_walk(http, &daemon->config->limits,
 		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &out);
 	vbd_stats_walk(daemon, put_stat, &out);
+	vbd_metrics_put_callers(&out, daemon, req->caller);
 	vbd_metrics_put_cqs(&out, daemon, req->caller, wanted.cqs);
 	vbd_metrics_put_async_events(&out, daemon->fabric);
 	if (fresh) {

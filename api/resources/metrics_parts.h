@@ -3,6 +3,7 @@
  * Interfaces between the files of /metrics:
  *
  *   metrics.c              the page, and the table of counters
+ *   metrics_callers.c      quotas of callers
  *   metrics_connections.c  connections one by one
  *   metrics_cqs.c          completion queues, by device or one by one
  *   metrics_ports.c        devices, and the kernel's counters of their ports
@@ -32,6 +33,11 @@ struct vbd_kernel_view;
 			0                  \
 		}                          \
 	}
+
+/** vbd_metrics_put_callers - the quotas of each caller that @caller may know of, and what of them
+ * is used */
+void vbd_metrics_put_callers(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller);
 
 /** vbd_metrics_put_connections - the series of each connection that has not ended, up to the limit,
  * that @caller may know of */

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum vbd_status check_limits(const struct vbd_daemon *daemon,
+static enum vbd_status check_limits(const struct vbd_daemon *daemon, const struct vbd_caller *owner,
 	const struct vbd_conn_params *params, uint64_t *ret_receive_bytes, struct vbd_error *err)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
@@ -30,7 +30,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
 			"there are %u connections, which is the limit", daemon->connections->open);
 	}
-	status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
+	status = vbd_receives_check(daemon, owner, receive_bytes, "/qp", err);
 	if (status)
 		return status;
 	*ret_receive_bytes = receive_bytes;
@@ -52,7 +52,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller 
 		status = vbd_service_check(
 			params->qp.service, params->qp.transport, params->qp.recv_size_bytes, err);
 	if (!status)
-		status = check_limits(daemon, params, &receive_bytes, err);
+		status = check_limits(daemon, owner, params, &receive_bytes, err);
 	if (!status)
 		status = vbd_object_create_for(daemon->connections, owner, name, &object, err);
 	if (status)
@@ -68,6 +68,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller 
 static void attach_receives(struct vbd_connection *connection)
 {
 	connection->object.registry->daemon->qp_receives_bytes += connection->receive_bytes;
+	vbd_object_pin(&connection->object, connection->receive_bytes);
 	vbd_inbox_attach(&connection->inbox, &connection->conn->qp);
 }
 

@@ -125,6 +125,7 @@ static void ended(struct vbd_connection *connection)
 	vbd_resolve_cancel(connection->resolution);
 	connection->resolution = NULL;
 	daemon->qp_receives_bytes -= connection->receive_bytes;
+	vbd_object_unpin(&connection->object);
 	if (clean)
 		daemon->connections_closed++;
 	else

@@ -16,10 +16,19 @@
 
 struct vbd_callers;
 
+enum vbd_quota {
+#define VBD_QUOTA_ENUM(name, max) VBD_QUOTA_##name,
+	VBD_QUOTA_MAP(VBD_QUOTA_ENUM)
+#undef VBD_QUOTA_ENUM
+		VBD_QUOTA_COUNT
+};
+
 struct vbd_caller {
 	char name[VBD_NAME_BYTES];
 	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
 	struct vbd_quotas quotas;
+	uint64_t used[VBD_QUOTA_COUNT]; /* of each quota but requests_per_s, also without one */
+	uint64_t requests_full_ns;	/* when the bucket of requests_per_s is full again */
 	uint32_t refs;
 	struct vbd_callers *callers;
 	UT_hash_handle by_name;

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "daemon/core/labels.h"
+#include "daemon/core/quota.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,12 +17,63 @@ static bool is_used(const struct vbd_object *object)
 	return kind->is_used && kind->is_used(object);
 }
 
+/* --- quotas ---------------------------------------------------------------------------------- */
+
+/* VBD_QUOTA_COUNT for a kind whose objects are not counted. */
+static enum vbd_quota quota_of(const struct vbd_registry *registry)
+{
+	switch (registry - registry->daemon->registries) {
+	case VBD_KIND_CONNECTION:
+		return VBD_QUOTA_connections;
+	case VBD_KIND_BUFFER:
+		return VBD_QUOTA_buffers;
+	case VBD_KIND_TRANSFER:
+		return VBD_QUOTA_transfers;
+	default:
+		return VBD_QUOTA_COUNT;
+	}
+}
+
+static enum vbd_status check_quota(
+	const struct vbd_registry *registry, const struct vbd_caller *owner, struct vbd_error *err)
+{
+	enum vbd_quota quota = quota_of(registry);
+
+	return quota == VBD_QUOTA_COUNT ? VBD_OK : vbd_quota_check(owner, quota, 1, err);
+}
+
+void vbd_object_pin(struct vbd_object *object, uint64_t bytes)
+{
+	object->pinned_bytes += bytes;
+	vbd_quota_count(object->owner, VBD_QUOTA_pinned_bytes, bytes);
+}
+
+void vbd_object_unpin(struct vbd_object *object)
+{
+	vbd_quota_give_back(object->owner, VBD_QUOTA_pinned_bytes, object->pinned_bytes);
+	object->pinned_bytes = 0;
+}
+
+static void begin_life(struct vbd_object *object, struct vbd_caller *owner)
+{
+	enum vbd_quota quota = quota_of(object->registry);
+
+	object->owner = vbd_caller_ref(owner);
+	object->registry->open++;
+	if (quota != VBD_QUOTA_COUNT)
+		vbd_quota_count(owner, quota, 1);
+}
+
 static void count_end(struct vbd_object *object)
 {
+	enum vbd_quota quota = quota_of(object->registry);
+
 	if (object->ended)
 		return;
 	object->ended = true;
 	object->registry->open--;
+	if (quota != VBD_QUOTA_COUNT)
+		vbd_quota_give_back(object->owner, quota, 1);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -133,6 +185,7 @@ void vbd_object_free(struct vbd_object *object)
 	struct vbd_registry *registry = object->registry;
 
 	count_end(object);
+	vbd_object_unpin(object);
 	vbd_list_remove(&object->reap.link);
 	vbd_timer_destroy(object->deadline);
 	vbd_history_leave(&registry->ended, &object->ended_link);
@@ -191,9 +244,12 @@ enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_
 	const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
 	const struct vbd_kind *kind = registry->kind;
-	struct vbd_object *object = alloc(registry, err);
-	enum vbd_status status = VBD_OK;
+	enum vbd_status status = check_quota(registry, owner, err);
+	struct vbd_object *object;
 
+	if (status)
+		return status;
+	object = alloc(registry, err);
 	if (!object)
 		return VBD_E_NO_MEMORY;
 	if (kind->on_deadline)
@@ -208,9 +264,8 @@ enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_
 		free(object);
 		return status;
 	}
-	registry->open++;
+	begin_life(object, owner);
 	object->labels = vbd_labels_ref(registry->daemon->new_labels);
-	object->owner = vbd_caller_ref(owner);
 	*ret_object = object;
 	return VBD_OK;
 }
@@ -235,8 +290,7 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, struct vbd_calle
 		free(object);
 		return status;
 	}
-	registry->open++;
-	object->owner = vbd_caller_ref(owner);
+	begin_life(object, owner);
 	*ret_object = object;
 	return VBD_OK;
 }

@@ -44,8 +44,9 @@ VBD_KIND_MAP(VBD_KIND_EXTERN)
  *
  * The object gets the labels in `new_labels` of its daemon, and belongs to the caller whose request
  * is being handled. An ended object of the same name is
- * found by its id only then, and the oldest ended object is freed if the registry is full. Errors
- * as of vbd_registry_add().
+ * found by its id only then, and the oldest ended object is freed if the registry is full. The
+ * object is one of its owner's quota until it ends. Errors as of vbd_registry_add(), and
+ * VBD_E_QUOTA_EXCEEDED.
  */
 enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
@@ -59,6 +60,13 @@ enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_
 enum vbd_status vbd_object_adopt(struct vbd_registry *registry, struct vbd_caller *owner,
 	uint64_t id, const char *name, struct vbd_object **ret_object,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_object_pin - the object has @bytes of pinned memory more, which count for its owner until it
+ * is freed, or unpinned; the service has asked vbd_quota_check() before */
+void vbd_object_pin(struct vbd_object *object, uint64_t bytes);
+
+/** vbd_object_unpin - the object has no pinned memory any more */
+void vbd_object_unpin(struct vbd_object *object);
 
 /** vbd_object_set_name - as vbd_registry_set_name() */
 enum vbd_status vbd_object_set_name(

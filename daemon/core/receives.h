@@ -15,11 +15,13 @@ uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon);
 
 /**
  * vbd_receives_check - may receives have @receive_bytes more?
+ * @owner:   of the object that will have them; NULL: the daemon itself
  * @pointer: the request's member to name in @err
  *
- * VBD_E_LIMIT_REACHED, with the limit, beyond limits.receives_bytes.
+ * VBD_E_LIMIT_REACHED, with the limit, beyond limits.receives_bytes; VBD_E_QUOTA_EXCEEDED beyond
+ * the owner's pinned_bytes.
  */
-enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, uint64_t receive_bytes,
-	const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, const struct vbd_caller *owner,
+	uint64_t receive_bytes, const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

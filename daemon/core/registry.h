@@ -46,6 +46,7 @@ struct vbd_object {
 	struct vbd_registry *registry; /* of the object's kind; stays set when the object leaves */
 	struct vbd_labels *labels;     /* referenced; NULL without labels */
 	struct vbd_caller *owner;      /* referenced; NULL: the daemon itself */
+	uint64_t pinned_bytes;	       /* counted for the owner; see vbd_object_pin() */
 	uint64_t created_ns;
 	uint64_t version; /* counts changes of state and of parameters */
 	bool ended;

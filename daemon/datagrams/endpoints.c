@@ -68,6 +68,7 @@ static void ended(struct vbd_endpoint_record *record)
 	vbd_object_end(&record->object);
 	daemon->ud_endpoints_ended[endpoint->qp.reason]++;
 	daemon->qp_receives_bytes -= record->receive_bytes;
+	vbd_object_unpin(&record->object);
 	count_totals(&daemon->ended_totals, endpoint);
 	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_ENDED,
 		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO,
@@ -110,7 +111,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	struct vbd_object *object;
 	uint64_t receive_bytes = (uint64_t)spec->params.qp.rq_depth *
 				 (spec->params.qp.recv_size_bytes + VBD_GRH_BYTES);
-	enum vbd_status status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
+	enum vbd_status status =
+		vbd_receives_check(daemon, daemon->callers.current, receive_bytes, "/qp", err);
 
 	if (!status)
 		status = vbd_object_create(daemon->ud_endpoints, spec->name, &object, err);
@@ -205,6 +207,7 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 		return status;
 	}
 	daemon->qp_receives_bytes += record->receive_bytes;
+	vbd_object_pin(&record->object, record->receive_bytes);
 	vbd_inbox_attach(&record->inbox, &record->endpoint->qp);
 	announce(record);
 	*ret_record = record;

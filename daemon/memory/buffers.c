@@ -6,6 +6,7 @@
 #include "base/hugepage.h"
 #include "base/memfd.h"
 #include "daemon/core/devices.h"
+#include "daemon/core/quota.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
@@ -44,6 +45,7 @@ static void unpin(struct vbd_buffer *buffer)
 {
 	buffer->object.registry->daemon->buffers_bytes -= buffer->counted_bytes;
 	buffer->counted_bytes = 0;
+	vbd_object_unpin(&buffer->object);
 }
 
 static struct vbd_buffer *buffer_of(struct vbd_object *object)
@@ -123,7 +125,7 @@ static enum vbd_status check_limits(
 			(unsigned long long)daemon->buffers_bytes,
 			(unsigned long long)mapped_bytes);
 	}
-	return VBD_OK;
+	return vbd_quota_check(daemon->callers.current, VBD_QUOTA_pinned_bytes, mapped_bytes, err);
 }
 
 /* Fill in @ret_mem from the request; allocate nothing. */
@@ -181,6 +183,7 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
 	buffer->pd_id = pd->id;
 	daemon->buffers_bytes += buffer->counted_bytes;
+	vbd_object_pin(object, buffer->counted_bytes);
 	*ret_buffer = buffer;
 	return VBD_OK;
 }

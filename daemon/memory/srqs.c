@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/memory/srqs.h"
 
-#include "daemon/core/caller.h"
 #include "daemon/core/devices.h"
+#include "daemon/core/object.h"
+#include "daemon/core/quota.h"
 #include "daemon/core/receives.h"
 #include "daemon/core/registry.h"
 #include "rdma/data/calls.h"
@@ -68,7 +69,7 @@ static enum vbd_status plan(struct vbd_daemon *daemon, const struct vbd_srq_spec
 	if (!status)
 		status = choose_pd(daemon, spec, &pd, err);
 	if (!status)
-		status = vbd_receives_check(daemon,
+		status = vbd_receives_check(daemon, daemon->callers.current,
 			(uint64_t)spec->params.depth * spec->params.recv_size_bytes, "/max_wr",
 			err);
 	return status ? status : vbd_fabric_plan_srq(pd, spec->cq, &spec->params, ret_srq, err);
@@ -120,6 +121,8 @@ static enum vbd_status finish(
 		daemon->srqs, creation->owner, srq->id, srq, creation->name, ret_shared, err);
 	if (status)
 		vbd_fabric_delete_srq(srq);
+	else
+		vbd_object_pin(&(*ret_shared)->object, srq->mem.size_bytes);
 	return status;
 }
 
@@ -130,6 +133,7 @@ static void prepared(struct vbd_call *call)
 	struct vbd_shared *shared = NULL;
 
 	daemon->qp_receives_bytes -= creation->srq->mem.size_bytes;
+	vbd_quota_give_back(creation->owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
 	if (!creation->cancelled && !creation->error.status)
 		(void)!finish(creation, &shared, &creation->error);
 	if (creation->srq)
@@ -165,6 +169,7 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 	creation->made = made;
 	creation->arg = arg;
 	daemon->qp_receives_bytes += creation->srq->mem.size_bytes;
+	vbd_quota_count(creation->owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
 	vbd_call_start(daemon->fabric->calls, &creation->call, VBD_LANE_MEMORY);
 	*ret_creation = creation;
 	return VBD_OK;

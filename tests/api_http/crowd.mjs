@@ -171,6 +171,31 @@ for (const [what, path_, count, limit] of [
 			await until(server, (stats) => stats[count] === 0);
 		});
 
+withServer("requests that wait and streams of a caller together keep to its quota", { env: { ...TOKENS, TEST_STREAMS: "2" } },
+	async (server) => {
+		const [waiting, following] = [await server.connect(), await server.connect()];
+		waiting.send(as(READ, "/v1/wait"));
+		following.send(as(READ, "/v1/feed"));
+		await until(server, (stats) => stats.parked === 1 && stats.feeds === 1);
+		for (const path_ of ["/v1/wait", "/v1/feed"]) {
+			const refused = await ask(server, as(READ, path_));
+			assert.equal(refused.status, 429);
+			assert.equal(refused.json.code, "quota_exceeded");
+			assert.equal(refused.json.limit_name, "streams");
+			assert.equal(refused.json.caller, "read");
+			assert.match(refused.headers["retry-after"], /^[1-9]\d*$/);
+		}
+		const control = await server.connect();
+		control.send(as(CONTROL, "/v1/wait"));
+		await until(server, (stats) => stats.parked === 2);
+		destroy([waiting, following, control]);
+		await until(server, (stats) => stats.parked === 0 && stats.feeds === 0);
+		const again = await server.connect();
+		again.send(as(READ, "/v1/feed"));
+		await until(server, (stats) => stats.feeds === 1);
+		destroy([again]);
+	});
+
 // Starts a flood; returns a function that ends it, which the end of the test does too.
 async function flood(t, server, count) {
 	const worker = new Worker(new URL("./flood.mjs", import.meta.url), { workerData: { port: server.port, count } });

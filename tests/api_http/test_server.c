@@ -314,6 +314,15 @@ static uint32_t from_env(const char *name, uint32_t otherwise)
 	return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+static void set_quota(const char *name, uint32_t streams)
+{
+	struct vbd_caller *caller = vbd_callers_get(&test.callers, name);
+
+	if (caller)
+		caller->quotas.streams = streams;
+	vbd_caller_unref(caller);
+}
+
 static void on_turned_away(void *context, const char *client, const struct vbd_error *err)
 {
 	(void)context;
@@ -392,6 +401,7 @@ static enum vbd_status configure(
 	test.credentials = unit_credentials(
 		&test.callers, getenv("TEST_CONTROL_TOKEN"), getenv("TEST_READ_TOKEN"));
 	config->dispatch.auth.credentials = test.credentials;
+	set_quota(VBD_CALLER_READ, from_env("TEST_STREAMS", 0));
 	config->limits.seats = from_env("TEST_SEATS", config->limits.seats);
 	config->limits.seats_per_source =
 		from_env("TEST_SEATS_PER_SOURCE", config->limits.seats_per_source);

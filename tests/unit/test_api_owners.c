@@ -423,6 +423,27 @@ static void test_owners__an_idempotency_key_is_the_callers_own(void **state)
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 }
 
+/* A request counts for who sends it, also one that the role does not allow. */
+static void test_owners__requests_beyond_the_quota_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_caller *reader = vbd_callers_get(&f->svc->daemon->callers, "read");
+
+	assert_non_null(reader);
+	assert_int_equal(get(f, "read", "/v1/pds"), 200);
+	reader->quotas.requests_per_s = 1;
+	assert_int_equal(make_pd(f, "read", "mine"), 403);
+	assert_true(reader->requests_full_ns > 0);
+	reader->requests_full_ns = UINT64_MAX / 2;
+	assert_int_equal(get(f, "read", "/v1/pds"), 429);
+	assert_non_null(strstr(f->req.reply.body, "\"quota_exceeded\""));
+	assert_non_null(strstr(f->req.reply.body, "\"requests_per_s\""));
+	assert_int_equal(get(f, "bob", "/v1/pds"), 200);
+	reader->requests_full_ns = 0;
+	assert_int_equal(get(f, "read", "/v1/pds"), 200);
+	vbd_caller_unref(reader);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_owners__##name, setup, teardown)
 
 int main(void)
@@ -435,6 +456,7 @@ int main(void)
 		TEST(what_is_the_daemons_is_seen_and_not_changed),
 		TEST(events_of_another_are_not_told),
 		TEST(an_idempotency_key_is_the_callers_own),
+		TEST(requests_beyond_the_quota_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

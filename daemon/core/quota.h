@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The quotas of callers. The things of a caller are counted as they come and go, also without a
+ * quota: a reload may bring one, which holds for what comes later. The daemon itself, a caller of
+ * NULL, has no quotas.
+ *
+ * Control thread; never blocks.
+ */
+#ifndef VBD_DAEMON_CORE_QUOTA_H
+#define VBD_DAEMON_CORE_QUOTA_H
+
+#include "daemon/core/caller.h"
+
+/** vbd_quota_name - "pinned_bytes", as in callers_file */
+const char *vbd_quota_name(enum vbd_quota quota);
+
+/** vbd_quota_max - the caller's quota; 0 if it has none */
+uint64_t vbd_quota_max(const struct vbd_caller *caller, enum vbd_quota quota);
+
+/** vbd_quota_used - the amount that the caller has; for VBD_QUOTA_requests_per_s the requests that
+ * count now, and 0 without that quota. @now_ns: of the monotonic clock */
+uint64_t vbd_quota_used(const struct vbd_caller *caller, enum vbd_quota quota, uint64_t now_ns);
+
+/**
+ * vbd_quota_check - may a caller have @amount more?
+ * @quota: any but VBD_QUOTA_requests_per_s
+ *
+ * Returns VBD_OK, or VBD_E_QUOTA_EXCEEDED with the quota as limit, its name and the caller's.
+ */
+enum vbd_status vbd_quota_check(const struct vbd_caller *caller, enum vbd_quota quota,
+	uint64_t amount, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_quota_count - the caller has @amount more */
+void vbd_quota_count(struct vbd_caller *caller, enum vbd_quota quota, uint64_t amount);
+
+/** vbd_quota_give_back - the caller has @amount less, which was counted for it */
+void vbd_quota_give_back(struct vbd_caller *caller, enum vbd_quota quota, uint64_t amount);
+
+/**
+ * vbd_quota_take_request - count a request against requests_per_s
+ * @now_ns: of the monotonic clock
+ *
+ * As many as the quota may come at once. Returns as vbd_quota_check().
+ */
+enum vbd_status vbd_quota_take_request(
+	struct vbd_caller *caller, uint64_t now_ns, struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The things of a caller are counted until they are gone, and do not go beyond its quotas. */
+#include "daemon/core/quota.h"
+
+#include "api/http/problem.h"
+#include "api/resources/metrics_parts.h"
+#include "base/clock.h"
+#include "daemon/core/object.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/memory/srqs.h"
+#include "rdma/data/srq.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct fixture {
+	struct svc *svc;
+	struct vbd_caller *alice, *bob;
+	struct vbd_error err;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	void *svc = NULL;
+
+	if (!f || svc_setup(&svc) != 0)
+		return -1;
+	f->svc = svc;
+	f->alice = vbd_callers_get(&f->svc->daemon->callers, "alice");
+	f->bob = vbd_callers_get(&f->svc->daemon->callers, "bob");
+	if (!f->alice || !f->bob)
+		return -1;
+	f->alice->role = VBD_ROLE_OPERATE;
+	f->bob->role = VBD_ROLE_OPERATE;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *svc = f->svc;
+
+	vbd_caller_unref(f->alice);
+	vbd_caller_unref(f->bob);
+	free(f);
+	return svc_teardown(&svc);
+}
+
+/* From now on this caller makes the objects. */
+static void act_as(struct fixture *f, struct vbd_caller *caller)
+{
+	f->svc->daemon->callers.current = caller;
+	f->err = (struct vbd_error){0};
+}
+
+static void used_is(const struct vbd_caller *caller, enum vbd_quota quota, uint64_t used)
+{
+	assert_int_equal(vbd_quota_used(caller, quota, 0), used);
+}
+
+/* The last call was refused because of a quota of alice. */
+static void refused_for(const struct fixture *f, enum vbd_quota quota)
+{
+	assert_int_equal(f->err.status, VBD_E_QUOTA_EXCEEDED);
+	assert_string_equal(f->err.limit_name, vbd_quota_name(quota));
+	assert_string_equal(f->err.caller, "alice");
+	assert_int_equal(f->err.limit, vbd_quota_max(f->alice, quota));
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static enum vbd_status connect_to(
+	struct fixture *f, const struct vbd_listener *to, struct vbd_connection **ret_connection)
+{
+	const struct vbd_connection_spec spec = svc_spec_to(to);
+
+	return vbd_connection_create(f->svc->daemon, &spec, ret_connection, &f->err);
+}
+
+static void test_quotas__connections_count_until_they_end(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_listener *listener = svc_listen(f->svc, NULL);
+	struct vbd_connection *first, *other;
+
+	f->alice->quotas.connections = 1;
+	act_as(f, f->alice);
+	assert_int_equal(connect_to(f, listener, &first), VBD_OK);
+	assert_int_equal(connect_to(f, listener, &other), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_connections);
+	act_as(f, f->bob);
+	assert_int_equal(connect_to(f, listener, &other), VBD_OK);
+	act_as(f, f->alice);
+	SVC_UNTIL(f->svc, first->conn->state == VBD_CONN_ESTABLISHED);
+	svc_close(f->svc, first);
+	used_is(f->alice, VBD_QUOTA_connections, 0);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 0);
+	assert_int_equal(connect_to(f, listener, &other), VBD_OK);
+	used_is(f->alice, VBD_QUOTA_connections, 1);
+	act_as(f, NULL);
+}
+
+static void test_quotas__a_connection_that_fails_at_once_does_not_count(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_connection *connection;
+
+	act_as(f, f->alice);
+	fake_fail_next("rdma_create_id", ENOMEM);
+	assert_int_equal(connect_to(f, NULL, &connection), VBD_OK);
+	assert_true(connection->object.ended);
+	used_is(f->alice, VBD_QUOTA_connections, 0);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 0);
+	act_as(f, NULL);
+}
+
+static void test_quotas__accepted_connections_are_the_listeners_owners(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_connection *first, *other;
+	struct vbd_listener *listener;
+
+	f->alice->quotas.connections = 1;
+	act_as(f, f->alice);
+	listener = svc_listen(f->svc, NULL);
+	act_as(f, NULL);
+	assert_int_equal(connect_to(f, listener, &first), VBD_OK);
+	SVC_UNTIL(f->svc, first->conn->state == VBD_CONN_ESTABLISHED);
+	used_is(f->alice, VBD_QUOTA_connections, 1);
+	assert_int_equal(connect_to(f, listener, &other), VBD_OK);
+	SVC_UNTIL(f->svc, other->object.ended);
+	assert_int_equal(other->conn->qp.first_error.error.status, VBD_E_REJECTED);
+	assert_int_equal(listener->rejected, 1);
+	svc_close(f->svc, first);
+	SVC_UNTIL(f->svc, f->alice->used[VBD_QUOTA_connections] == 0);
+}
+
+/* A caller keeps what it had when a reload gave it a smaller quota. */
+static void test_quotas__a_smaller_quota_holds_for_what_comes_later(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_connection *connections[3];
+
+	act_as(f, f->alice);
+	assert_int_equal(connect_to(f, NULL, &connections[0]), VBD_OK);
+	assert_int_equal(connect_to(f, NULL, &connections[1]), VBD_OK);
+	f->alice->quotas.connections = 1;
+	assert_false(connections[0]->object.ended);
+	assert_int_equal(connect_to(f, NULL, &connections[2]), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_connections);
+	act_as(f, NULL);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static enum vbd_status make_buffer(
+	struct fixture *f, uint64_t size_bytes, struct vbd_buffer **ret_buffer)
+{
+	const struct vbd_buffer_spec spec = {.size_bytes = size_bytes};
+
+	return vbd_buffer_create(f->svc->daemon, &spec, ret_buffer, &f->err);
+}
+
+static void test_quotas__buffers_count_until_they_are_deleted(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_buffer *first, *other;
+
+	f->alice->quotas.buffers = 1;
+	act_as(f, f->alice);
+	assert_int_equal(make_buffer(f, 4096, &first), VBD_OK);
+	assert_int_equal(make_buffer(f, 4096, &other), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_buffers);
+	act_as(f, f->bob);
+	assert_int_equal(make_buffer(f, 4096, &other), VBD_OK);
+	act_as(f, f->alice);
+	SVC_UNTIL(f->svc, first->state == VBD_BUFFER_READY);
+	assert_int_equal(vbd_buffer_delete(first, &f->err), VBD_OK);
+	SVC_UNTIL(f->svc, f->alice->used[VBD_QUOTA_buffers] == 0);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 0);
+	assert_int_equal(make_buffer(f, 4096, &other), VBD_OK);
+	act_as(f, NULL);
+	SVC_UNTIL(f->svc, other->state == VBD_BUFFER_READY);
+}
+
+static void test_quotas__a_failed_registration_pins_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_buffer *buffer;
+
+	act_as(f, f->alice);
+	fake_fail_next("ibv_reg_mr", ENOMEM);
+	assert_int_equal(make_buffer(f, 4096, &buffer), VBD_OK);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 4096);
+	SVC_UNTIL(f->svc, buffer->state == VBD_BUFFER_FAILED);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 0);
+	used_is(f->alice, VBD_QUOTA_buffers, 1);
+	act_as(f, NULL);
+}
+
+static enum vbd_status make_endpoint(struct fixture *f)
+{
+	struct vbd_endpoint_spec spec = {.params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_record *record;
+
+	return vbd_endpoint_create(f->svc->daemon, &spec, &record, &f->err);
+}
+
+static void on_srq_made(struct vbd_shared *srq, const struct vbd_error *err, void *arg)
+{
+	(void)err;
+	*(struct vbd_shared **)arg = srq;
+}
+
+/* Make an SRQ, which counts from its request on. */
+static struct vbd_shared *make_srq(struct fixture *f)
+{
+	const struct vbd_srq_spec spec = {.params = {.depth = 64, .recv_size_bytes = 64}};
+	uint64_t before_bytes = f->svc->daemon->callers.current->used[VBD_QUOTA_pinned_bytes];
+	struct vbd_srq_creation *creation;
+	struct vbd_shared *srq = NULL;
+
+	assert_int_equal(
+		vbd_srq_request(f->svc->daemon, &spec, on_srq_made, &srq, &creation, &f->err),
+		VBD_OK);
+	assert_true(f->svc->daemon->callers.current->used[VBD_QUOTA_pinned_bytes] > before_bytes);
+	SVC_UNTIL(f->svc, srq);
+	return srq;
+}
+
+static void test_quotas__what_could_not_be_made_does_not_count(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_buffer_spec spec = {.name = "taken", .size_bytes = 4096};
+	struct vbd_buffer *buffer, *other;
+
+	act_as(f, f->alice);
+	fake_fail_next("ibv_create_qp", ENOMEM);
+	assert_int_not_equal(make_endpoint(f), VBD_OK);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 0);
+	assert_int_equal(vbd_buffer_create(f->svc->daemon, &spec, &buffer, NULL), VBD_OK);
+	assert_int_equal(vbd_buffer_create(f->svc->daemon, &spec, &other, NULL), VBD_E_NAME_TAKEN);
+	used_is(f->alice, VBD_QUOTA_buffers, 1);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 4096);
+	act_as(f, NULL);
+	SVC_UNTIL(f->svc, buffer->state == VBD_BUFFER_READY);
+}
+
+static void test_quotas__buffers_and_receives_share_the_pinned_bytes(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_connection *connection;
+	struct vbd_buffer *buffer, *other;
+	struct vbd_shared *srq;
+
+	f->alice->quotas.pinned_bytes = 8192;
+	act_as(f, f->alice);
+	assert_int_equal(make_buffer(f, 4096, &buffer), VBD_OK);
+	srq = make_srq(f);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 4096 + srq->srq->mem.size_bytes);
+	assert_int_equal(make_buffer(f, 4096, &other), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_pinned_bytes);
+	act_as(f, f->alice);
+	assert_int_equal(make_endpoint(f), VBD_E_QUOTA_EXCEEDED);
+	f->alice->quotas.pinned_bytes = 4096 + srq->srq->mem.size_bytes;
+	act_as(f, f->alice);
+	assert_int_equal(connect_to(f, NULL, &connection), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_pinned_bytes);
+	act_as(f, f->bob);
+	assert_int_equal(connect_to(f, NULL, &connection), VBD_OK);
+	used_is(f->bob, VBD_QUOTA_pinned_bytes, connection->receive_bytes);
+	assert_int_equal(make_endpoint(f), VBD_OK);
+	assert_true(f->bob->used[VBD_QUOTA_pinned_bytes] > connection->receive_bytes);
+	act_as(f, NULL);
+	SVC_UNTIL(f->svc, buffer->state == VBD_BUFFER_READY);
+}
+
+/* --- transfers ------------------------------------------------------------------------------- */
+
+static void test_quotas__transfers_count_until_they_end(void **state)
+{
+	struct fixture *f = *state;
+	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
+	struct vbd_transfer_record *first, *other;
+	struct vbd_daemon *daemon = f->svc->daemon;
+
+	f->alice->quotas.transfers = 1;
+	act_as(f, f->alice);
+	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
+				 10000, &first, &f->err),
+		VBD_OK);
+	used_is(f->alice, VBD_QUOTA_transfers, 1);
+	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
+				 10000, &other, &f->err),
+		VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_transfers);
+	assert_int_equal(daemon->transfers->open, 1);
+	SVC_UNTIL(f->svc, vbd_transfer_state_ended(first->transfer.state));
+	used_is(f->alice, VBD_QUOTA_transfers, 0);
+	act_as(f, f->alice);
+	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
+				 10000, &other, &f->err),
+		VBD_OK);
+	SVC_UNTIL(f->svc, vbd_transfer_state_ended(other->transfer.state));
+	act_as(f, NULL);
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static void test_quotas__requests_are_rationed_by_the_second(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now_ns = 1000 * VBD_NS_PER_S;
+
+	f->alice->quotas.requests_per_s = 2;
+	f->bob->quotas.requests_per_s = 1;
+	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, &f->err), VBD_OK);
+	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, &f->err), VBD_OK);
+	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, &f->err), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_requests_per_s);
+	assert_true(vbd_status_retry_after_s(f->err.status) > 0);
+	assert_int_equal(vbd_quota_used(f->alice, VBD_QUOTA_requests_per_s, now_ns), 2);
+	assert_int_equal(vbd_quota_take_request(f->bob, now_ns, &f->err), VBD_OK);
+	now_ns += VBD_NS_PER_S / 2;
+	assert_int_equal(vbd_quota_used(f->alice, VBD_QUOTA_requests_per_s, now_ns), 1);
+	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, NULL), VBD_OK);
+	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, NULL), VBD_E_QUOTA_EXCEEDED);
+	assert_int_equal(vbd_quota_take_request(NULL, now_ns, NULL), VBD_OK);
+}
+
+/* --- what is told ---------------------------------------------------------------------------- */
+
+static void test_quotas__the_problem_names_quota_and_caller(void **state)
+{
+	struct fixture *f = *state;
+	json_t *problem;
+
+	f->alice->quotas.connections = 2;
+	assert_int_equal(
+		vbd_quota_check(f->alice, VBD_QUOTA_connections, 3, &f->err), VBD_E_QUOTA_EXCEEDED);
+	problem = vbd_problem_json(&f->err, NULL);
+	assert_non_null(problem);
+	assert_int_equal(json_integer_value(json_object_get(problem, "status")), 429);
+	assert_int_equal(json_integer_value(json_object_get(problem, "limit")), 2);
+	assert_string_equal(
+		json_string_value(json_object_get(problem, "limit_name")), "connections");
+	assert_string_equal(json_string_value(json_object_get(problem, "caller")), "alice");
+	json_decref(problem);
+}
+
+static void metrics_have(
+	struct fixture *f, const struct vbd_caller *caller, const char *line, bool has)
+{
+	struct vbd_metrics_text out = {0};
+	size_t len_bytes;
+	char *text;
+
+	vbd_metrics_put_callers(&out, f->svc->daemon, caller);
+	text = vbd_metrics_end(&out, &len_bytes);
+	assert_non_null(text);
+	if ((memmem(text, len_bytes, line, strlen(line)) != NULL) != has)
+		fail_msg("%s: %s in\n%.*s", line, has ? "missing" : "unexpected", (int)len_bytes,
+			text);
+	free(text);
+}
+
+static void test_quotas__gauges_show_usage_and_quota(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_connection *connection;
+
+	f->alice->quotas.connections = 7;
+	act_as(f, f->alice);
+	assert_int_equal(connect_to(f, NULL, &connection), VBD_OK);
+	act_as(f, NULL);
+	metrics_have(
+		f, NULL, "verbsd_caller_usage{caller=\"alice\",quota=\"connections\"} 1\n", true);
+	metrics_have(f, f->alice, "verbsd_caller_quota{caller=\"alice\",quota=\"connections\"} 7\n",
+		true);
+	metrics_have(f, f->alice, "quota=\"buffers\"", false);
+	metrics_have(f, f->bob, "alice", false);
+	metrics_have(f, NULL, "bob", false);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_quotas__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(connections_count_until_they_end),
+		TEST(a_connection_that_fails_at_once_does_not_count),
+		TEST(accepted_connections_are_the_listeners_owners),
+		TEST(a_smaller_quota_holds_for_what_comes_later),
+		TEST(buffers_count_until_they_are_deleted),
+		TEST(a_failed_registration_pins_nothing),
+		TEST(what_could_not_be_made_does_not_count),
+		TEST(buffers_and_receives_share_the_pinned_bytes),
+		TEST(transfers_count_until_they_end),
+		TEST(requests_are_rationed_by_the_second),
+		TEST(the_problem_names_quota_and_caller),
+		TEST(gauges_show_usage_and_quota),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
