@@ -73,6 +73,7 @@ static void test_api_srqs__the_answer_comes_when_the_memory_is_registered(void *
 	SVC_UNTIL(svc, test.req.reply.status);
 	assert_int_equal(test.req.reply.status, 201);
 	assert_int_equal(vbd_registry_count(svc->daemon->srqs), 1);
+	assert_int_equal(fake_on_control(), 0);
 	vbd_reply_fini(&test.req.reply);
 }
 

@@ -84,8 +84,9 @@ static struct vbd_srq_creation *begin_slow_srq(
 
 	fake_block("ibv_reg_mr");
 	creation = begin_srq(svc, spec, outcome);
-	while (fake_blocked() == 0)
+	while (fake_blocked() + fake_on_control() == 0)
 		(void)sched_yield();
+	assert_int_equal(fake_on_control(), 0);
 	return creation;
 }
 
