@@ -456,6 +456,8 @@ int main(int argc, char **argv)
 		return rc;
 	if (options.dump)
 		vbd_config_dump(&program.config, stdout);
+	if (options.check || options.dump)
+		vbd_caller_list_fini(&program.callers);
 	if (options.check)
 		return check(&program.config);
 	if (options.dump)

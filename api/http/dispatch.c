@@ -339,19 +339,20 @@ static enum vbd_status parse_body(struct vbd_request *req, struct vbd_error *err
 static bool claim_key(struct vbd_dispatch *dispatch, struct vbd_request *req)
 {
 	const char *key = vbd_request_header(req, "Idempotency-Key");
-	const struct vbd_idem_request request = {
-		.key = key,
-		.method = vbd_method_name(req->method),
-		.target = req->path,
-		.caller = req->caller->name,
-		.body = req->body,
-		.body_bytes = req->body_bytes,
-	};
+	struct vbd_idem_request request;
 	struct vbd_reply first = {0};
 	struct vbd_error err = {0};
 
 	if (!key || req->method != VBD_METHOD_POST)
 		return true;
+	request = (struct vbd_idem_request){
+		.key = key,
+		.method = vbd_method_name(req->method),
+		.target = req->path,
+		.caller = req->caller ? req->caller->name : "",
+		.body = req->body,
+		.body_bytes = req->body_bytes,
+	};
 	if (vbd_idem_begin(dispatch->idem, &request, vbd_clock_mono_ns(), &req->idem, &first,
 		    &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
