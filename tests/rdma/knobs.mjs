@@ -255,7 +255,7 @@ await scenario("private data fills each message to its last byte, and not beyond
 
 	const second = await a.connect({ dst_port: PORT }, 0);
 	const request = await accepted(b, "requested");
-	equal(request.private_data, null, "private data that nobody sent");
+	equal(request.private_data, undefined, "private data that nobody sent");
 	await b.post(`/v1/connections/${request.id}/reject`, { private_data: data.reject });
 	equal((await a.connection_in(second.id, "failed")).private_data.peer.data, data.reject.data, "what came with the rejection");
 }));
