@@ -127,7 +127,7 @@ test('every code is expected by a case, or excused', () => {
   assert.deepEqual(missing, []);
 });
 
-// It answers well over a unix socket only, with a descriptor, which unit.test_api_descriptor takes.
+// The good answer has a descriptor and comes over a unix socket only: unit.test_api_descriptor takes it.
 const NOT_OVER_TCP = ['GET /v1/buffers/{ref}/fd'];
 
 test('every operation is requested by a case', () => {
