@@ -38,6 +38,11 @@ static void must(bool good)
 		abort();
 }
 
+static void remove_socket(void)
+{
+	(void)unlink(fuzz.addr.sun_path);
+}
+
 static void start(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -110,6 +115,15 @@ static void serve(int fd, size_t *got_bytes)
 {
 	for (int i = 0; i < TURNS && take(fd, got_bytes); i++)
 		vbd_loop_turn(fuzz.daemon->loop, false);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return atexit(remove_socket);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
