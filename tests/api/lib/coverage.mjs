@@ -11,6 +11,8 @@ const WAYS = [
   [/^GET .*\/\{ref\} 304$/, '304 of an object'],
   [/^(DELETE \/v1\/[a-z_]+|POST .*\/-\/[a-z]+) 202$/, '202 of a selection'],
   [/^POST .*\/\{ref\}\/cancel (200|202)$/, 'a cancelled task'],
+  [/^GET \/livez 503$/, '503 of a stuck worker'],
+  [/^GET .*\/fd 200$/, 'an answer with a descriptor'],
   [/^DELETE \/v1\/(transfers|batches|benchmarks|probes)\/\{ref\} 202$/, '202 of a deleted task'],
 ];
 const wayOf = (line) => WAYS.find(([pattern]) => pattern.test(line))?.[1] ?? line;
