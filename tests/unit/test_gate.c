@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which connect requests come in: networks, rate, numbers of connections. */
+/* The gate of a listener lets connect requests in by networks, rate, and numbers of connections. */
 #include "daemon/connections/gate.h"
 
 #include "base/clock.h"
