@@ -65,8 +65,10 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller 
 	return VBD_OK;
 }
 
-static void attach_receives(struct vbd_connection *connection)
+/* Count the connection, whose RDMA side exists now. */
+static void enter(struct vbd_connection *connection)
 {
+	vbd_connection_count_state(connection);
 	connection->object.registry->daemon->qp_receives_bytes += connection->receive_bytes;
 	vbd_object_pin(&connection->object, connection->receive_bytes);
 	vbd_inbox_attach(&connection->inbox, &connection->conn->qp);
@@ -172,7 +174,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 		spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn, err);
 	if (status)
 		goto free_record;
-	attach_receives(connection);
+	enter(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"to %.100s port %u, %u ms", spec->dst_addr, spec->dst_port, spec->timeout_ms);
 	*ret_connection = connection;
@@ -213,7 +215,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 		return status;
 	}
 	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
-	attach_receives(connection);
+	enter(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"for bring-up by hand on %s port %u", device->name, local.port_num);
 	*ret_connection = connection;
@@ -261,7 +263,7 @@ bool vbd_connection_from_request(
 		goto leave;
 	daemon->connections_accepted++;
 	connection->undecided = true;
-	attach_receives(connection);
+	enter(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_REQUESTED, VBD_SEVERITY_INFO,
 		VBD_OK, "from %s port %u by listener %llu",
 		vbd_addr_format(&connection->conn->peer, peer),

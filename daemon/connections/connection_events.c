@@ -131,7 +131,6 @@ static void ended(struct vbd_connection *connection)
 	else
 		daemon->connections_failed++;
 	daemon->connections_ended[conn->qp.reason]++;
-	vbd_connection_count_totals(&daemon->ended_totals, conn);
 	refused(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED,
 		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
@@ -179,6 +178,7 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 {
 	struct vbd_connection *connection = arg;
 
+	vbd_connection_count_state(connection);
 	vbd_connection_time_phase(connection, old);
 	if (connection->undecided)
 		decided(connection);

@@ -5,7 +5,7 @@
  *   connection_create.c  creation: limits, checks, record; on request, manual, from a listener
  *   connection_events.c  callbacks of the RDMA side: states, ends, messages
  *   connections.c        lookup, commands, the end of a record
- *   connection_totals.c  traffic totals and durations of phases
+ *   connection_totals.c  numbers of connections by state, traffic to sort by, durations of phases
  *
  * Each file calls only those below it in this list.
  *
@@ -27,8 +27,8 @@ extern const struct vbd_conn_ops vbd_connection_conn_ops;
 
 /* connection_totals.c */
 
-/** vbd_connection_count_totals - add the traffic of @conn to @totals */
-void vbd_connection_count_totals(struct vbd_totals *totals, const struct vbd_conn *conn);
+/** vbd_connection_count_state - count the connection in its state instead of the state before */
+void vbd_connection_count_state(struct vbd_connection *connection);
 
 /** vbd_connection_time_phase - record the duration of the state @left, which the connection has
  * just left */

@@ -3,14 +3,18 @@
 #include "daemon/connections/connection_parts.h"
 
 #include "base/clock.h"
-#include "daemon/core/totals.h"
 
-#include <string.h>
-
-void vbd_connection_count_totals(struct vbd_totals *totals, const struct vbd_conn *conn)
+void vbd_connection_count_state(struct vbd_connection *connection)
 {
-	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
-		vbd_totals_add(totals, op, vbd_qp_op_counters(&conn->qp, op));
+	uint64_t *counts = connection->object.registry->daemon->connections_in_state;
+	enum vbd_conn_state now = connection->conn->state;
+
+	if (connection->in_state)
+		counts[connection->counted_state]--;
+	connection->in_state = !vbd_conn_state_terminal(now);
+	connection->counted_state = now;
+	if (connection->in_state)
+		counts[now]++;
 }
 
 VBD_ENUM_NAMES(vbd_phase_name, enum vbd_phase, VBD_PHASE_MAP)
@@ -35,17 +39,6 @@ void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_
 	connection->phase_ns = now_ns;
 }
 
-void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals)
-{
-	*ret_totals = daemon->ended_totals;
-	vbd_registry_for_each (object, daemon->connections) {
-		const struct vbd_connection *connection = vbd_connection_of(object);
-
-		if (!connection->object.ended)
-			vbd_connection_count_totals(ret_totals, connection->conn);
-	}
-}
-
 void vbd_connections_count_bytes(struct vbd_daemon *daemon)
 {
 	vbd_registry_for_each (object, daemon->connections) {
@@ -56,12 +49,4 @@ void vbd_connections_count_bytes(struct vbd_daemon *daemon)
 			connection->moved_bytes += vbd_counter_get(
 				&vbd_qp_op_counters(&connection->conn->qp, op)->bytes);
 	}
-}
-
-void vbd_connections_count_states(
-	const struct vbd_daemon *daemon, uint64_t ret_counts[VBD_CONN_STATE_COUNT])
-{
-	memset(ret_counts, 0, VBD_CONN_STATE_COUNT * sizeof(*ret_counts));
-	vbd_registry_for_each (object, daemon->connections)
-		ret_counts[vbd_connection_of(object)->conn->state]++;
 }

@@ -22,6 +22,8 @@ struct vbd_connection {
 	uint64_t listener_id; /* 0 on the active side */
 	bool undecided;	      /* the listener counted the request, but not its outcome yet */
 	bool counted_waiting; /* in its listener's `waiting` */
+	bool in_state;	      /* the daemon's connections_in_state has it in `counted_state` */
+	enum vbd_conn_state counted_state;
 	struct vbd_resolution *resolution;
 	struct vbd_inbox inbox;
 	struct vbd_probe_record *probe; /* the running probe; NULL if none runs */
@@ -101,15 +103,8 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 /** vbd_connections_close_all - close all connections, because the daemon stops */
 void vbd_connections_close_all(struct vbd_daemon *daemon);
 
-/** vbd_connections_count_states - count the connections in each state, with those of the history */
-void vbd_connections_count_states(
-	const struct vbd_daemon *daemon, uint64_t ret_counts[VBD_CONN_STATE_COUNT]);
-
 /** vbd_connections_count_bytes - set `moved_bytes` of each connection, to sort by: the live
  * counters change during a sort */
 void vbd_connections_count_bytes(struct vbd_daemon *daemon);
-
-/** vbd_connections_totals - the traffic of all connections, open and ended */
-void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals);
 
 #endif

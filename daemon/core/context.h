@@ -19,7 +19,7 @@
 #include "daemon/core/loop.h"
 #include "daemon/core/connect_refusal.h"
 #include "daemon/core/registry.h"
-#include "daemon/core/totals.h"
+#include "rdma/conn/conn_fsm.h"
 #include "rdma/device/op.h"
 #include "rdma/names/reason.h"
 
@@ -76,13 +76,12 @@ struct vbd_daemon {
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
+	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */
 	uint64_t connections_accepted; /* by listeners, or not decided; and not ended */
 	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
 	uint64_t probes_done, probes_failed;
 	uint64_t windows_revoked, windows_failed;
-	/* Traffic of ended connections and endpoints; readers add that of the open ones. */
-	struct vbd_totals ended_totals;
 	struct vbd_daemon_times times;
 	uint64_t connections_ended[VBD_REASON_COUNT], ud_endpoints_ended[VBD_REASON_COUNT];
 	uint64_t peer_refusals[VBD_REFUSAL_COUNT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The traffic of connections and endpoints, summed.
+ * The traffic of all connections and endpoints since the start.
  *
  * Control thread.
  */
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-struct vbd_op_counters;
+struct vbd_fabric;
 
 struct vbd_totals {
 	struct vbd_op_totals {
@@ -19,8 +19,8 @@ struct vbd_totals {
 	} ops[VBD_OP_COUNT];
 };
 
-/** vbd_totals_add - add @counters of @op to the totals of that operation */
-void vbd_totals_add(
-	struct vbd_totals *totals, enum vbd_op op, const struct vbd_op_counters *counters);
+/** vbd_totals_of - the traffic of all connections and endpoints, open and ended. The workers keep
+ * it, so this takes the same time however many there are. */
+void vbd_totals_of(const struct vbd_fabric *fabric, struct vbd_totals *ret_totals);
 
 #endif

@@ -53,12 +53,6 @@ static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 		vbd_addr_format(from, text), refused ? ": " : "", refused ? refused->text : "");
 }
 
-static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *endpoint)
-{
-	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
-		vbd_totals_add(totals, op, vbd_qp_op_counters(&endpoint->qp, op));
-}
-
 static void ended(struct vbd_endpoint_record *record)
 {
 	struct vbd_daemon *daemon = record->object.registry->daemon;
@@ -69,7 +63,6 @@ static void ended(struct vbd_endpoint_record *record)
 	daemon->ud_endpoints_ended[endpoint->qp.reason]++;
 	daemon->qp_receives_bytes -= record->receive_bytes;
 	vbd_object_unpin(&record->object);
-	count_totals(&daemon->ended_totals, endpoint);
 	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_ENDED,
 		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO,
 		vbd_reason_status(endpoint->qp.reason), "%s: %s%s%s",
@@ -229,16 +222,6 @@ void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_d
 
 		if (endpoint->qp.device == device)
 			vbd_endpoint_device_removed(endpoint);
-	}
-}
-
-void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals *totals)
-{
-	vbd_registry_for_each (object, daemon->ud_endpoints) {
-		const struct vbd_endpoint_record *record = record_of(object);
-
-		if (!record->object.ended)
-			count_totals(totals, record->endpoint);
 	}
 }
 

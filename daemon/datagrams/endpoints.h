@@ -39,9 +39,6 @@ enum vbd_status vbd_endpoint_delete_messages(
 /** vbd_endpoints_device_removing - end the endpoints on the device */
 void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device);
 
-/** vbd_endpoints_add_totals - add the traffic of the open endpoints to @totals */
-void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals *totals);
-
 /** vbd_endpoints_close_all - close all endpoints, because the daemon stops */
 void vbd_endpoints_close_all(struct vbd_daemon *daemon);
 

@@ -10,9 +10,6 @@
 
 #include "daemon/core/context.h"
 
-/** vbd_totals_of - the traffic of all connections and endpoints, open and ended */
-void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals);
-
 struct vbd_kernel_view;
 
 enum vbd_stat_type {

@@ -3,17 +3,12 @@
 
 #include "base/attr.h"
 #include "daemon/connections/connections.h"
+#include "daemon/core/totals.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/work/probes.h"
 
 #include <stddef.h>
 #include <string.h>
-
-void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals)
-{
-	vbd_connections_totals(daemon, ret_totals);
-	vbd_endpoints_add_totals(daemon, ret_totals);
-}
 
 void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
@@ -48,13 +43,11 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 			.label = "reason", .is_sum = true,
 			.value = daemon->connections_closed + daemon->connections_failed),
 	};
-	uint64_t states[VBD_CONN_STATE_COUNT];
 
-	vbd_connections_count_states(daemon, states);
 	for (enum vbd_conn_state state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		if (!vbd_conn_state_terminal(state))
-			vbd_stat_put_of(
-				walk, &states_row, vbd_conn_state_name(state), states[state]);
+			vbd_stat_put_of(walk, &states_row, vbd_conn_state_name(state),
+				daemon->connections_in_state[state]);
 	}
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 	for (enum vbd_reason reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++)
@@ -84,7 +77,7 @@ void vbd_stats_walk_ops(const struct vbd_daemon *daemon, const struct vbd_stat_w
 		"Bytes that work requests without an error moved, by operation.", .label = "op");
 	struct vbd_totals totals;
 
-	vbd_totals_of(daemon, &totals);
+	vbd_totals_of(daemon->fabric, &totals);
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
 		vbd_stat_put_of(walk, &posted_row, vbd_op_name(op), totals.ops[op].posted);
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {

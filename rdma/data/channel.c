@@ -181,8 +181,7 @@ enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t inde
 	if (status)
 		return status;
 	channel->rq_outstanding++;
-	vbd_counter_add(&channel->ops[VBD_OP_RECV].posted, 1);
-	vbd_counter_add(&channel->ops[VBD_OP_RECV].signalled, 1);
+	vbd_channel_count_posted(channel, VBD_OP_RECV, true);
 	return VBD_OK;
 }
 
@@ -233,7 +232,7 @@ void vbd_channel_resume(struct vbd_channel *channel)
 void vbd_channel_renew(struct vbd_channel *channel)
 {
 	/* Receives that RESET deleted; a drain leaves none. */
-	vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
+	vbd_channel_count_flushed(channel, VBD_OP_RECV, channel->rq_outstanding);
 	channel->generation = vbd_channel_table_renew(&channel->worker->channels, channel->index);
 	channel->attached = false;
 	channel->drain_sent = channel->drained = false;
@@ -279,6 +278,7 @@ void vbd_channel_attached(struct vbd_channel *channel)
 	if (channel->limits.srq)
 		vbd_list_append(&channel->limits.srq->channels, &channel->srq_link);
 	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
+	vbd_channel_count_first_receives(channel);
 }
 
 static bool is_flush(const struct vbd_error *error)
@@ -374,7 +374,10 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 	(void)vbd_error_set(&error, vbd_wc_status_class((int)wc->status),
 		"%s: %s (%s, vendor_err %u)", vbd_op_name(op), vbd_wc_status_text((int)wc->status),
 		vbd_wc_status_name((int)wc->status), wc->vendor_err);
-	vbd_counter_add(flushed ? &channel->ops[op].flushed : &channel->ops[op].errors, 1);
+	if (flushed)
+		vbd_channel_count_flushed(channel, op, 1);
+	else
+		vbd_channel_count_failed(channel, op);
 	vbd_counter_add(&channel->cq->error_completions, 1);
 	if (transfer && !transfer->broken) {
 		transfer->broken = true;
@@ -447,8 +450,7 @@ static void recv_completed(struct vbd_channel *channel, uint32_t index, const st
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
 	} else {
 		take_message(channel, slot, wc);
-		vbd_counter_add(&channel->ops[VBD_OP_RECV].completed, 1);
-		vbd_counter_add(&channel->ops[VBD_OP_RECV].bytes, slot->received.length_bytes);
+		vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
 		if (transfer)
 			vbd_channel_receive_done(transfer, &slot->received);
 		else
@@ -463,17 +465,13 @@ static void recv_completed(struct vbd_channel *channel, uint32_t index, const st
 void vbd_channel_shared_received(
 	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc)
 {
-	struct vbd_op_counters *counters = &channel->ops[VBD_OP_RECV];
-
-	vbd_counter_add(&counters->posted, 1);
-	vbd_counter_add(&counters->signalled, 1);
+	vbd_channel_count_posted(channel, VBD_OP_RECV, true);
 	if (wc->status != IBV_WC_SUCCESS) {
 		vbd_srq_release(slot->srq, slot);
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, NULL);
 	} else {
 		take_message(channel, slot, wc);
-		vbd_counter_add(&counters->completed, 1);
-		vbd_counter_add(&counters->bytes, slot->received.length_bytes);
+		vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
 		pass_to_service(channel, slot);
 	}
 	vbd_channel_pump(channel);
@@ -498,7 +496,7 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 		if (channel->known)
 			vbd_channel_uncount_outstanding(channel,
 				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
-		vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
+		vbd_channel_count_flushed(channel, VBD_OP_RECV, channel->rq_outstanding);
 		for (uint32_t i = 0; i < own_receives(&channel->limits); i++) {
 			struct vbd_recv_slot *slot = &channel->recv_slots[i];
 

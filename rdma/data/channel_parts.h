@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files of the channel: channel.c (its life, receives), channel_send.c (the send
- * queue), channel_transfers.c (the transfers' queue).
+ * queue), channel_transfers.c (the transfers' queue), channel_counts.c (the counters).
  *
  * The channel's worker.
  */
@@ -11,6 +11,23 @@
 #include "rdma/data/channel.h"
 
 struct ibv_sge;
+
+/** vbd_channel_count_posted - a work request was posted. Before the channel is attached control
+ * posts receives; the worker's totals get those by vbd_channel_count_first_receives(). */
+void vbd_channel_count_posted(struct vbd_channel *channel, enum vbd_op op, bool signalled);
+
+/** vbd_channel_count_first_receives - the worker's totals get the receives that control posted */
+void vbd_channel_count_first_receives(struct vbd_channel *channel);
+
+/** vbd_channel_count_completed - a work request ended without an error */
+void vbd_channel_count_completed(
+	struct vbd_channel *channel, enum vbd_op op, uint64_t length_bytes);
+
+/** vbd_channel_count_failed - a work request completed in error */
+void vbd_channel_count_failed(struct vbd_channel *channel, enum vbd_op op);
+
+/** vbd_channel_count_flushed - @n work requests were given back, since the queue pair ended */
+void vbd_channel_count_flushed(struct vbd_channel *channel, enum vbd_op op, uint64_t n);
 
 /** vbd_channel_count_outstanding - @n more work requests are posted on its CQ */
 void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n);

@@ -98,9 +98,7 @@ static void posted(struct vbd_channel *channel, enum vbd_op op, bool signalled)
 	channel->sq_outstanding++;
 	channel->sq_unsignalled = signalled ? 0 : channel->sq_unsignalled + 1;
 	vbd_channel_count_outstanding(channel, 1);
-	vbd_counter_add(&channel->ops[op].posted, 1);
-	if (signalled)
-		vbd_counter_add(&channel->ops[op].signalled, 1);
+	vbd_channel_count_posted(channel, op, signalled);
 }
 
 static enum vbd_status post(const struct vbd_channel *channel,
@@ -189,8 +187,7 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 	if (wc && wc->status != IBV_WC_SUCCESS) {
 		vbd_channel_fail(channel, sent.op, wc, transfer);
 	} else {
-		vbd_counter_add(&channel->ops[sent.op].completed, 1);
-		vbd_counter_add(&channel->ops[sent.op].bytes, sent.length_bytes);
+		vbd_channel_count_completed(channel, sent.op, sent.length_bytes);
 		time_wr(&sent, wc);
 		if (transfer)
 			take_result(transfer, &sent);
@@ -223,7 +220,7 @@ void vbd_channel_abandon_sends(struct vbd_channel *channel)
 		const struct vbd_send_slot *slot = &channel->send_slots[channel->sq_first];
 
 		channel->sq_first = slot_behind(channel, 1);
-		vbd_counter_add(&channel->ops[slot->op].flushed, 1);
+		vbd_channel_count_flushed(channel, slot->op, 1);
 		if (slot->transfer)
 			vbd_channel_fail_wr(slot->transfer);
 	}

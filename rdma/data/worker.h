@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/data/channel_table.h"
+#include "rdma/device/op.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,8 +25,10 @@ struct vbd_worker {
 	struct vbd_mailbox inbox;
 	struct vbd_mailbox *control; /* of its notifications */
 	struct vbd_mailbox_item stop_command;
-	/* Sums over all probes of the worker, by kind; the worker writes, any thread reads. */
+	/* Sums over all probes and all channels of the worker since its start, by kind and by
+	 * operation; the worker writes, any thread reads. */
 	struct vbd_probe_counters *probe_totals;
+	struct vbd_op_counters op_totals[VBD_OP_COUNT];
 	struct vbd_channel_table channels;
 
 	struct vbd_counter turns; /* of the worker's loop; the worker writes, any thread reads */

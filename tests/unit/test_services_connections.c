@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/totals.h"
 #include "daemon/connections/connections.h"
 
 #include "rdma/data/calls.h"
@@ -668,7 +669,7 @@ static void test_services_connections__what_it_moved_stays_in_the_totals(void **
 
 	send_text(svc, pair.active, "twelve bytes");
 	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
-	vbd_connections_totals(svc->daemon, &totals);
+	vbd_totals_of(svc->daemon->fabric, &totals);
 	assert_int_equal(totals.ops[VBD_OP_SEND].completed, 1);
 	assert_int_equal(totals.ops[VBD_OP_SEND].bytes, 12);
 	assert_int_equal(totals.ops[VBD_OP_RECV].completed, 1);
@@ -677,9 +678,40 @@ static void test_services_connections__what_it_moved_stays_in_the_totals(void **
 	vbd_object_delete(&pair.active->object);
 	vbd_object_delete(&pair.passive->object);
 	svc_turn(svc);
-	vbd_connections_totals(svc->daemon, &totals);
+	vbd_totals_of(svc->daemon->fabric, &totals);
 	assert_int_equal(totals.ops[VBD_OP_SEND].completed, 1);
 	assert_int_equal(totals.ops[VBD_OP_RECV].bytes, 12);
+	/* Each receive that was posted has ended, also those that control posted. */
+	assert_int_equal(totals.ops[VBD_OP_RECV].posted,
+		totals.ops[VBD_OP_RECV].completed + totals.ops[VBD_OP_RECV].flushed);
+}
+
+static uint64_t count_in_all_states(const struct vbd_daemon *daemon)
+{
+	uint64_t count = 0;
+
+	for (enum vbd_conn_state state = 0; state < VBD_CONN_STATE_COUNT; state++)
+		count += daemon->connections_in_state[state];
+	return count;
+}
+
+static void test_services_connections__are_counted_in_their_states(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct svc_pair pair = svc_pair(svc, listener);
+	const uint64_t *counts = svc->daemon->connections_in_state;
+	struct vbd_connection *connecting = svc_connect(svc, &spec);
+
+	assert_int_equal(counts[VBD_CONN_ESTABLISHED], 2);
+	assert_int_equal(counts[connecting->conn->state], 1);
+	SVC_UNTIL(svc, counts[VBD_CONN_ESTABLISHED] == 4);
+	assert_int_equal(count_in_all_states(svc->daemon), 4);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	assert_int_equal(counts[VBD_CONN_ESTABLISHED], 2);
+	assert_int_equal(count_in_all_states(svc->daemon), 2);
 }
 
 /* Two echoes send each other a message for ever, so their CQ always has completions. */
@@ -791,6 +823,7 @@ int main(void)
 		TEST(a_full_inbox_holds_the_sender_back),
 		TEST(only_what_came_can_be_deleted),
 		TEST(what_it_moved_stays_in_the_totals),
+		TEST(are_counted_in_their_states),
 		TEST(bytes_are_counted_either_way),
 		TEST(a_forced_end_waits_for_no_traffic_of_others),
 		TEST(a_peer_that_the_device_refused_is_told_of),
