@@ -229,7 +229,8 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 	vbd_api_stats_walk(http, &daemon->config->limits,
 		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &stats);
 	vbd_stats_walk(daemon, put_stat, &stats);
-	vbd_stats_walk_kernel(vbd_kernel_view(daemon), put_stat, &stats);
+	vbd_stats_walk_kernel(
+		vbd_kernel_view(daemon), vbd_kernel_object_counts(daemon), put_stat, &stats);
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
 	vbd_request_add_header(req, "ETag", tag);
 	if (!vbd_request_has_etag(req, tag + 2)) {

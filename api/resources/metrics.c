@@ -117,7 +117,7 @@ static void answer(struct vbd_request *req, bool fresh)
 	vbd_metrics_put_cqs(&out, daemon, req->caller, wanted.cqs);
 	vbd_metrics_put_async_events(&out, daemon->fabric);
 	if (fresh) {
-		vbd_stats_walk_kernel(view, put_stat, &out);
+		vbd_stats_walk_kernel(view, vbd_kernel_object_counts(daemon), put_stat, &out);
 		vbd_metrics_put_ports(&out, view);
 	}
 	if (wanted.connections)

@@ -29,38 +29,12 @@ struct vbd_kernel {
 	struct vbd_link watches;
 	struct vbd_kernel_view view;
 	struct job job;
-	bool running;
-	bool is_second; /* taking the second snapshot of the objects */
+	struct vbd_kernel_objects *objects;
+	bool reading;  /* the counters */
+	bool counting; /* the objects, and the snapshot waits for it */
 	uint64_t last_begun, last_taken;
 	uint64_t started_ns;
-	uint64_t held_before[VBD_PV_OBJECT_COUNT];
-	uint64_t excess_before[VBD_PV_OBJECT_COUNT];
 };
-
-/* --- counts of verbsd's objects --------------------------------------------------------------- */
-
-static unsigned int count_devices(const struct vbd_fabric *fabric)
-{
-	unsigned int count = 0;
-
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		count += device->state != VBD_DEVICE_REMOVED;
-	}
-	return count;
-}
-
-/* For a listener on all devices the kernel lists a cm_id per device, but not the listener's own
- * cm_id. */
-static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
-{
-	const struct vbd_fabric *fabric = daemon->fabric;
-
-	vbd_account_held(ret_counts);
-	ret_counts[VBD_PV_CM_ID] += (uint64_t)fabric->listeners_everywhere * count_devices(fabric);
-	ret_counts[VBD_PV_CM_ID] -= fabric->listeners_everywhere;
-}
 
 /* --- the snapshot, on the thread pool --------------------------------------------------------- */
 
@@ -111,7 +85,7 @@ static int compare_counters(const void *left, const void *right)
 	return order ? order : (int)a->port_num - (int)b->port_num;
 }
 
-static void take_snapshot(void *arg)
+static void read_counters(void *arg)
 {
 	struct job *job = arg;
 
@@ -121,14 +95,6 @@ static void take_snapshot(void *arg)
 		qsort(job->view.counters, job->view.counter_count, sizeof(job->next),
 			compare_counters);
 	vbd_process_read(&job->view.process);
-	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
-}
-
-static void take_second_snapshot(void *arg)
-{
-	struct job *job = arg;
-
-	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
 }
 
 /* --- before and after the snapshot ------------------------------------------------------------ */
@@ -143,8 +109,11 @@ static void list_sources(struct vbd_kernel *kernel)
 {
 	const struct vbd_fabric *fabric = kernel->daemon->fabric;
 	struct job *job = &kernel->job;
+	size_t room = 1;
 
-	job->sources = calloc(count_devices(fabric) + 1, sizeof(*job->sources));
+	vbd_list_for_each (link, &fabric->devices)
+		room++;
+	job->sources = calloc(room, sizeof(*job->sources));
 	if (!job->sources)
 		return;
 	vbd_list_for_each (link, &fabric->devices) {
@@ -161,32 +130,20 @@ static void list_sources(struct vbd_kernel *kernel)
 	}
 }
 
-/*
- * Objects created or destroyed while the kernel is queried are counted on one side only. So use the
- * greater of the counts before and after, and count an excess only if a second snapshot has it too.
- */
-static uint64_t compare(struct vbd_kernel *kernel)
+static void check_complete(struct vbd_kernel *kernel)
 {
-	struct vbd_kernel_view *view = &kernel->job.view;
-	uint64_t total = 0;
+	if (kernel->reading || kernel->counting || kernel->last_taken == kernel->last_begun)
+		return;
+	kernel->last_taken = kernel->last_begun;
+	vbd_watch_notify(&kernel->watches, false);
+}
 
-	count_held(kernel->daemon, view->held);
-	vbd_account_librdmacm(view->librdmacm);
-	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++) {
-		uint64_t held = view->held[i] > kernel->held_before[i] ? view->held[i]
-								       : kernel->held_before[i];
-		uint64_t known = held + view->librdmacm[i];
-		uint64_t excess = 0;
+static void objects_counted(void *arg)
+{
+	struct vbd_kernel *kernel = arg;
 
-		if (view->objects_known && view->objects[i] != VBD_PV_UNKNOWN &&
-			view->objects[i] > known)
-			excess = view->objects[i] - known;
-		if (kernel->is_second && excess > kernel->excess_before[i])
-			excess = kernel->excess_before[i];
-		kernel->excess_before[i] = excess;
-		total += excess;
-	}
-	return total;
+	kernel->counting = false;
+	check_complete(kernel);
 }
 
 static void finish(struct vbd_kernel *kernel)
@@ -195,28 +152,19 @@ static void finish(struct vbd_kernel *kernel)
 	kernel->view = kernel->job.view;
 	kernel->view.took_ns = vbd_clock_mono_ns() - kernel->started_ns;
 	end_job(&kernel->job);
-	kernel->running = false;
-	kernel->last_taken = kernel->last_begun;
-	vbd_watch_notify(&kernel->watches, false);
+	kernel->reading = false;
+	check_complete(kernel);
 }
 
-static void snapshot_taken(void *arg)
+static void counters_read(void *arg)
 {
 	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, job);
 
-	/* The daemon is being destroyed, and its objects with it. */
+	/* The daemon is being destroyed. */
 	if (!kernel->daemon->hotplug) {
 		free(kernel->job.view.counters);
 		end_job(&kernel->job);
 		return;
-	}
-	kernel->job.view.leaked = compare(kernel);
-	if (kernel->job.view.leaked && !kernel->is_second) {
-		kernel->is_second = true;
-		count_held(kernel->daemon, kernel->held_before);
-		if (vbd_loop_work(kernel->daemon->loop, take_second_snapshot, snapshot_taken,
-			    &kernel->job, NULL) == VBD_OK)
-			return;
 	}
 	finish(kernel);
 }
@@ -225,16 +173,14 @@ uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
 {
 	struct vbd_kernel *kernel = daemon->kernel;
 
-	if (kernel->running)
+	if (kernel->last_taken < kernel->last_begun)
 		return kernel->last_begun;
 	kernel->last_begun++;
 	kernel->started_ns = vbd_clock_mono_ns();
-	kernel->is_second = false;
+	kernel->counting = vbd_kernel_objects_refresh(kernel->objects);
 	list_sources(kernel);
-	count_held(daemon, kernel->held_before);
-	kernel->running = true;
-	if (vbd_loop_work(daemon->loop, take_snapshot, snapshot_taken, &kernel->job, NULL) !=
-		VBD_OK)
+	kernel->reading = true;
+	if (vbd_loop_work(daemon->loop, read_counters, counters_read, &kernel->job, NULL) != VBD_OK)
 		finish(kernel);
 	return kernel->last_begun;
 }
@@ -254,6 +200,11 @@ const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon)
 	return &daemon->kernel->view;
 }
 
+const struct vbd_object_counts *vbd_kernel_object_counts(const struct vbd_daemon *daemon)
+{
+	return vbd_kernel_objects_counts(daemon->kernel->objects);
+}
+
 enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *err)
 {
 	struct vbd_kernel *kernel = calloc(1, sizeof(*kernel));
@@ -263,7 +214,7 @@ enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *e
 	kernel->daemon = daemon;
 	vbd_list_init(&kernel->watches);
 	daemon->kernel = kernel;
-	return VBD_OK;
+	return vbd_kernel_objects_create(daemon, objects_counted, kernel, &kernel->objects, err);
 }
 
 void vbd_kernel_destroy(struct vbd_daemon *daemon)
@@ -272,6 +223,7 @@ void vbd_kernel_destroy(struct vbd_daemon *daemon)
 
 	if (!kernel)
 		return;
+	vbd_kernel_objects_destroy(kernel->objects);
 	free(kernel->view.counters);
 	free(kernel);
 	daemon->kernel = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Snapshots of the kernel: its counters of RDMA devices (sysfs), the objects that it holds for this
- * process (rdma netlink), and memory and file descriptors of this process. A snapshot takes time,
- * so the thread pool takes it, one at a time for any number of requests.
+ * process (kernel_objects.h), and memory and file descriptors of this process. A snapshot takes
+ * time, so the thread pool takes it, one at a time for any number of requests.
  *
  * Control thread.
  */
@@ -11,9 +11,9 @@
 
 #include "daemon/core/context.h"
 #include "daemon/core/watch.h"
+#include "daemon/observe/kernel_objects.h"
 #include "daemon/observe/process.h"
 #include "rdma/device/port_counters.h"
-#include "rdma/provider/account.h"
 
 /* The most counters of a snapshot; a device has about 150. */
 #define VBD_KERNEL_COUNTERS_MAX 16384
@@ -26,15 +26,10 @@ struct vbd_kernel_counter {
 	uint64_t value;
 };
 
-/* A snapshot, with the counts of verbsd's and librdmacm's objects at that time. */
+/* A snapshot without the objects, which vbd_kernel_object_counts() has. */
 struct vbd_kernel_view {
 	struct vbd_kernel_counter *counters; /* by set, name, device and port */
 	size_t counter_count;
-	bool objects_known;		       /* false: there is no rdma netlink */
-	uint64_t objects[VBD_PV_OBJECT_COUNT]; /* VBD_PV_UNKNOWN: not counted by the kernel */
-	uint64_t held[VBD_PV_OBJECT_COUNT];    /* verbsd's objects */
-	uint64_t librdmacm[VBD_PV_OBJECT_COUNT];
-	uint64_t leaked; /* excess of `objects` over the other two, in both of two snapshots */
 	struct vbd_process process;
 	uint64_t took_ns;
 };
@@ -58,5 +53,9 @@ struct vbd_link *vbd_kernel_watches(struct vbd_daemon *daemon);
 /** vbd_kernel_view - the last complete snapshot, valid until the next is complete; all zero before
  * the first */
 const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon);
+
+/** vbd_kernel_object_counts - the last count of the objects, which may be older than the snapshot
+ */
+const struct vbd_object_counts *vbd_kernel_object_counts(const struct vbd_daemon *daemon);
 
 #endif

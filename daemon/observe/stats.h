@@ -11,6 +11,7 @@
 #include "daemon/core/context.h"
 
 struct vbd_kernel_view;
+struct vbd_object_counts;
 
 enum vbd_stat_type {
 	VBD_STAT_GAUGE,
@@ -48,8 +49,10 @@ typedef void (*vbd_stat_cb)(const struct vbd_stat *stat, void *arg);
 /** vbd_stats_walk - call @cb with each row; rows of one metric are consecutive */
 void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg);
 
-/** vbd_stats_walk_kernel - call @cb with each row of a snapshot of the kernel */
-void vbd_stats_walk_kernel(const struct vbd_kernel_view *view, vbd_stat_cb cb, void *arg);
+/** vbd_stats_walk_kernel - call @cb with each row of a snapshot of the kernel and of a count of its
+ * objects */
+void vbd_stats_walk_kernel(const struct vbd_kernel_view *view,
+	const struct vbd_object_counts *counts, vbd_stat_cb cb, void *arg);
 
 /** vbd_stat_is_time - is the value in ns, and in seconds in /metrics? */
 bool vbd_stat_is_time(const struct vbd_stat *stat);

@@ -2,6 +2,7 @@
 #include "daemon/observe/stats_parts.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "daemon/observe/kernel.h"
 
 /* Add up each counter over all messages, ports and devices. */
@@ -30,7 +31,7 @@ static void walk_cm_messages(const struct vbd_kernel_view *view, const struct vb
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
-static void walk_objects(const struct vbd_kernel_view *view, const struct vbd_stat_walk *walk)
+static void walk_objects(const struct vbd_object_counts *counts, const struct vbd_stat_walk *walk)
 {
 	static const struct vbd_stat kernel_row = VBD_STAT("verbsd_kernel_objects", GAUGE,
 		"Objects that the kernel holds for this process, by type.", .label = "type");
@@ -40,20 +41,20 @@ static void walk_objects(const struct vbd_kernel_view *view, const struct vbd_st
 	const struct vbd_stat leaked = VBD_STAT("verbsd_leaked_objects", GAUGE,
 		"Objects that the kernel holds for this process and that neither verbsd nor "
 		"librdmacm knows.",
-		.value = view->leaked);
+		.value = counts->leaked);
 
 	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++) {
-		if (view->objects_known && view->objects[type] != VBD_PV_UNKNOWN)
-			vbd_stat_put_of(
-				walk, &kernel_row, vbd_object_type_name(type), view->objects[type]);
+		if (counts->known && counts->kernel[type] != VBD_PV_UNKNOWN)
+			vbd_stat_put_of(walk, &kernel_row, vbd_object_type_name(type),
+				counts->kernel[type]);
 	}
 	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++) {
 		const char *name = vbd_object_type_name(type);
 
-		vbd_stat_put_of2(walk, &known_row, name, "verbsd", view->held[type]);
-		vbd_stat_put_of2(walk, &known_row, name, "librdmacm", view->librdmacm[type]);
+		vbd_stat_put_of2(walk, &known_row, name, "verbsd", counts->held[type]);
+		vbd_stat_put_of2(walk, &known_row, name, "librdmacm", counts->librdmacm[type]);
 	}
-	if (view->objects_known)
+	if (counts->known)
 		walk->cb(&leaked, walk->arg);
 }
 
@@ -76,14 +77,23 @@ static void walk_process(const struct vbd_process *process, const struct vbd_sta
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
-void vbd_stats_walk_kernel(const struct vbd_kernel_view *view, vbd_stat_cb cb, void *arg)
+void vbd_stats_walk_kernel(const struct vbd_kernel_view *view,
+	const struct vbd_object_counts *counts, vbd_stat_cb cb, void *arg)
 {
 	const struct vbd_stat_walk walk = {cb, arg};
 	static const struct vbd_stat duration_row = VBD_STAT("verbsd_collector_duration_seconds",
 		GAUGE, "Time that a collector took for its numbers.", .label = "collector");
 
+	static const struct vbd_stat age_row = VBD_STAT("verbsd_collector_age_seconds", GAUGE,
+		"Time since a collector began to count. The kernel's objects are counted for at "
+		"most a tenth of the time.",
+		.label = "collector");
+	uint64_t age_ns = counts->counted_ns ? vbd_clock_mono_ns() - counts->counted_ns : 0;
+
 	vbd_stat_put_of(&walk, &duration_row, "kernel", view->took_ns);
+	vbd_stat_put_of(&walk, &duration_row, "kernel_objects", counts->took_ns);
+	vbd_stat_put_of(&walk, &age_row, "kernel_objects", age_ns);
 	walk_process(&view->process, &walk);
-	walk_objects(view, &walk);
+	walk_objects(counts, &walk);
 	walk_cm_messages(view, &walk);
 }

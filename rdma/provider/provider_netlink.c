@@ -46,15 +46,22 @@ struct dump {
 	size_t device_count;
 	uint16_t table, entry; /* of the type that is being counted */
 	uint64_t count;
+	uint32_t last_tid; /* the thread that made the last object; 0: none yet */
+	bool last_is_ours;
 };
 
-/* The kernel gives the id of the thread that made an object, not of its process. */
-static bool is_ours(uint32_t tid)
+/* The kernel gives the id of the thread that made an object, not of its process. One thread makes
+ * most objects of a type, so that there is rarely a path to look up. */
+static bool is_ours(struct dump *dump, uint32_t tid)
 {
 	char path[40];
 
+	if (tid == dump->last_tid)
+		return dump->last_is_ours;
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%u", tid);
-	return tid == (uint32_t)getpid() || access(path, F_OK) == 0;
+	dump->last_tid = tid;
+	dump->last_is_ours = tid == (uint32_t)getpid() || access(path, F_OK) == 0;
+	return dump->last_is_ours;
 }
 
 /* Functions instead of libmnl's macros that walk attributes, which do not compile without warnings.
@@ -79,7 +86,8 @@ static int on_object_attr(const struct nlattr *attr, void *arg)
 {
 	struct dump *dump = arg;
 
-	if (mnl_attr_get_type(attr) == RDMA_NLDEV_ATTR_RES_PID && is_ours(mnl_attr_get_u32(attr)))
+	if (mnl_attr_get_type(attr) == RDMA_NLDEV_ATTR_RES_PID &&
+		is_ours(dump, mnl_attr_get_u32(attr)))
 		dump->count++;
 	return MNL_CB_OK;
 }

@@ -286,7 +286,8 @@ static void test_services_daemon__stats_say_each_name_once(void **state)
 	struct names names = {0};
 
 	vbd_stats_walk(svc->daemon, on_name, &names);
-	vbd_stats_walk_kernel(vbd_kernel_view(svc->daemon), on_name, &names);
+	vbd_stats_walk_kernel(vbd_kernel_view(svc->daemon), vbd_kernel_object_counts(svc->daemon),
+		on_name, &names);
 	while (names.count)
 		free(names.names[--names.count]);
 }

@@ -4,6 +4,7 @@
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/memory/windows.h"
 #include "rdma/device/caps.h"
@@ -11,38 +12,57 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <unistd.h>
 
-static const struct vbd_kernel_view *take_snapshot(struct svc *svc)
+static void take_snapshot(struct svc *svc)
 {
 	uint64_t number = vbd_kernel_snapshot_begin(svc->daemon);
 
 	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) >= number);
-	return vbd_kernel_view(svc->daemon);
+}
+
+/* Snapshots until the objects were counted from now on. */
+static const struct vbd_object_counts *count_objects(struct svc *svc)
+{
+	const struct vbd_object_counts *counts = vbd_kernel_object_counts(svc->daemon);
+	uint64_t begun_ns = vbd_clock_mono_ns();
+
+	while (counts->counted_ns < begun_ns)
+		take_snapshot(svc);
+	return counts;
+}
+
+static void let_pass(uint64_t duration_ns)
+{
+	uint64_t end_ns = vbd_clock_mono_ns() + duration_ns;
+
+	while (vbd_clock_mono_ns() < end_ns)
+		(void)usleep(1000);
 }
 
 static void test_services_kernel__all_that_it_holds_is_known(void **state)
 {
 	struct svc *svc = *state;
-	const struct vbd_kernel_view *view = take_snapshot(svc);
+	const struct vbd_object_counts *counts = count_objects(svc);
 	struct svc_pair pair;
 
-	assert_true(view->objects_known);
-	assert_int_equal(view->leaked, 0);
+	assert_true(counts->known);
+	assert_int_equal(counts->leaked, 0);
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	(void)svc_buffer(svc, "held", 8192, 0);
-	view = take_snapshot(svc);
-	assert_int_equal(view->leaked, 0);
+	(void)count_objects(svc);
+	assert_int_equal(counts->leaked, 0);
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)
-		assert_int_equal(view->held[i], view->objects[i]);
-	assert_int_equal(view->held[VBD_PV_QP], 2);
-	assert_int_equal(view->held[VBD_PV_CM_ID], 3);
-	assert_int_equal(view->held[VBD_PV_MR], 3);
+		assert_int_equal(counts->held[i], counts->kernel[i]);
+	assert_int_equal(counts->held[VBD_PV_QP], 2);
+	assert_int_equal(counts->held[VBD_PV_CM_ID], 3);
+	assert_int_equal(counts->held[VBD_PV_MR], 3);
 	svc_close(svc, pair.active);
 	/* Call threads destroy what the ended connections leave. */
 	SVC_UNTIL(svc, pair.passive->object.ended && svc->daemon->fabric->calls->under_way == 0);
-	view = take_snapshot(svc);
-	assert_int_equal(view->leaked, 0);
-	assert_int_equal(view->held[VBD_PV_QP], 0);
+	(void)count_objects(svc);
+	assert_int_equal(counts->leaked, 0);
+	assert_int_equal(counts->held[VBD_PV_QP], 0);
 }
 
 /* Soft-RoCE binds to the beginning of an MR only, so this window has an MR of its own. */
@@ -65,7 +85,7 @@ static void test_services_kernel__a_window_with_its_own_mr_is_known(void **state
 	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
 	assert_true(record->window.own_mr);
-	assert_int_equal(take_snapshot(svc)->leaked, 0);
+	assert_int_equal(count_objects(svc)->leaked, 0);
 }
 
 static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
@@ -73,10 +93,10 @@ static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
 	struct svc *svc = *state;
 
 	fake_leak_mrs(3);
-	assert_int_equal(take_snapshot(svc)->leaked, 3);
+	assert_int_equal(count_objects(svc)->leaked, 3);
 	assert_int_equal(fake_count("rdma netlink"), 2);
 	fake_leak_mrs(0);
-	assert_int_equal(take_snapshot(svc)->leaked, 0);
+	assert_int_equal(count_objects(svc)->leaked, 0);
 }
 
 /* A planted leak: the buffer's record ends without its MR. */
@@ -87,15 +107,15 @@ static void test_services_kernel__what_its_owner_left_behind_is_leaked(void **st
 	struct ibv_mr *mr = buffer->mem.mr;
 
 	buffer->mem.mr = NULL;
-	assert_int_equal(take_snapshot(svc)->leaked, 0);
+	assert_int_equal(count_objects(svc)->leaked, 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
-	assert_int_equal(take_snapshot(svc)->leaked, 1);
+	assert_int_equal(count_objects(svc)->leaked, 1);
 	assert_int_equal(
-		take_snapshot(svc)->held[VBD_PV_MR], take_snapshot(svc)->objects[VBD_PV_MR] - 1);
+		count_objects(svc)->held[VBD_PV_MR], count_objects(svc)->kernel[VBD_PV_MR] - 1);
 	vbd_account_made(NULL, VBD_PV_MR);
 	vbd_pv_dereg_mr(NULL, mr);
-	assert_int_equal(take_snapshot(svc)->leaked, 0);
+	assert_int_equal(count_objects(svc)->leaked, 0);
 }
 
 static void test_services_kernel__one_that_does_not_tell_is_no_leak(void **state)
@@ -104,8 +124,8 @@ static void test_services_kernel__one_that_does_not_tell_is_no_leak(void **state
 
 	fake_leak_mrs(3);
 	fake_fail_next("rdma netlink", EPROTONOSUPPORT);
-	assert_false(take_snapshot(svc)->objects_known);
-	assert_int_equal(vbd_kernel_view(svc->daemon)->leaked, 0);
+	assert_false(count_objects(svc)->known);
+	assert_int_equal(vbd_kernel_object_counts(svc->daemon)->leaked, 0);
 }
 
 static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state)
@@ -120,13 +140,43 @@ static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state
 	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) > first);
 }
 
+/* It takes longer the more objects there are, and requests come as often as they like. */
+static void test_services_kernel__a_slow_count_is_rare_and_not_waited_for(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_object_counts *counts = vbd_kernel_object_counts(svc->daemon);
+	uint64_t number = vbd_kernel_snapshot_begin(svc->daemon), counted_ns;
+
+	fake_block("rdma netlink");
+	while (fake_blocked() == 0) {
+		/* The first count was faster than fake_block(): have another one. */
+		svc_turn(svc);
+		number = vbd_kernel_snapshot_begin(svc->daemon);
+	}
+	let_pass(60 * VBD_NS_PER_MS);
+	fake_unblock();
+	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) >= number);
+	assert_true(counts->took_ns >= 60 * VBD_NS_PER_MS);
+	counted_ns = counts->counted_ns;
+	take_snapshot(svc);
+	assert_int_equal(counts->counted_ns, counted_ns);
+	fake_block("rdma netlink");
+	let_pass(10 * counts->took_ns);
+	take_snapshot(svc);
+	while (fake_blocked() == 0)
+		;
+	assert_int_equal(counts->counted_ns, counted_ns);
+	fake_unblock();
+	SVC_UNTIL(svc, counts->counted_ns != counted_ns);
+}
+
 static void test_services_kernel__a_daemon_may_end_in_the_middle_of_a_look(void **state)
 {
 	struct svc *svc = *state;
 
 	(void)vbd_kernel_snapshot_begin(svc->daemon);
 	svc_restart(svc);
-	assert_int_equal(take_snapshot(svc)->leaked, 0);
+	assert_int_equal(count_objects(svc)->leaked, 0);
 }
 
 static void test_services_kernel__phases_and_ends_are_counted(void **state)
@@ -177,6 +227,7 @@ int main(void)
 		TEST(what_its_owner_left_behind_is_leaked),
 		TEST(one_that_does_not_tell_is_no_leak),
 		TEST(who_asks_meanwhile_joins_the_look),
+		TEST(a_slow_count_is_rare_and_not_waited_for),
 		TEST(a_daemon_may_end_in_the_middle_of_a_look),
 		TEST(phases_and_ends_are_counted),
 		TEST(a_failed_connection_has_no_phase),
