@@ -17,8 +17,4 @@
 enum vbd_status vbd_callers_file_read(
 	const char *path, struct vbd_caller_list *list, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_callers_find_group - the id of a group; VBD_E_BAD_VALUE names it */
-enum vbd_status vbd_callers_find_group(
-	const char *name, uint32_t *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
-
 #endif

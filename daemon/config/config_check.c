@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/config/callers.h"
 #include "daemon/config/config_parts.h"
 #include "daemon/config/secret_file.h"
 
-#include <grp.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
@@ -140,18 +140,14 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 
 static enum vbd_status find_socket_group(struct vbd_config *config, struct vbd_error *err)
 {
-	struct group group, *found = NULL;
-	char room[16384];
+	struct vbd_error cause = {0};
 
 	config->unix_socket_gid = (gid_t)-1;
-	if (!config->unix_socket_group[0])
+	if (!config->unix_socket_group[0] || vbd_callers_find_group(config->unix_socket_group,
+						     &config->unix_socket_gid, &cause) == VBD_OK)
 		return VBD_OK;
-	if (getgrnam_r(config->unix_socket_group, &group, room, sizeof(room), &found) != 0 ||
-		!found)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "unix_socket_group",
-			"unix_socket_group: there is no group '%s'", config->unix_socket_group);
-	config->unix_socket_gid = found->gr_gid;
-	return VBD_OK;
+	return vbd_error_input(
+		err, cause.status, "unix_socket_group", "unix_socket_group: %s", cause.text);
 }
 
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err)
