@@ -106,7 +106,8 @@ static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event 
 	else if (vbd_connection_from_request(listener, request, &err))
 		return true;
 	else
-		refusal = VBD_CONNECT_REFUSAL_ERROR;
+		refusal = err.status == VBD_E_QUOTA_EXCEEDED ? VBD_CONNECT_REFUSAL_QUOTA
+							     : VBD_CONNECT_REFUSAL_ERROR;
 	refuse(listener, request, refusal, &err);
 	*ret_reason = reasons[refusal];
 	return false;

@@ -23,6 +23,7 @@
 	X(VBD_CONNECT_REFUSAL_CONNECTIONS, "max_connections", "there are max_connections")       \
 	X(VBD_CONNECT_REFUSAL_RESERVED, "reserved",                                              \
 		"the rest of limits.connections is kept for connections that verbsd opens")      \
+	X(VBD_CONNECT_REFUSAL_QUOTA, "quota", "a quota of the listener's owner is used up")      \
 	X(VBD_CONNECT_REFUSAL_ERROR, "error", "the connection could not be made")
 
 enum vbd_connect_refusal {

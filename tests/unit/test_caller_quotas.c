@@ -119,6 +119,22 @@ static void test_quotas__a_connection_that_fails_at_once_does_not_count(void **s
 	act_as(f, NULL);
 }
 
+/* The listener has refused so many connections for a quota of its owner, whose event tells it; the
+ * peer learns no more than that. */
+static void refused_by_quota(struct fixture *f, const struct vbd_listener *listener,
+	const struct vbd_connection *refused, uint64_t count)
+{
+	static const char reason[] = "verbsd: quota";
+	const struct vbd_private_data *said = &refused->conn->peer_private_data;
+
+	assert_int_equal(listener->rejected, count);
+	assert_int_equal(listener->refused[VBD_CONNECT_REFUSAL_QUOTA], count);
+	assert_int_equal(f->svc->daemon->connects_refused[VBD_CONNECT_REFUSAL_QUOTA], count);
+	assert_int_equal(vbd_private_data_shown_bytes(said), strlen(reason));
+	assert_memory_equal(said->bytes, reason, strlen(reason));
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_SECURITY_CONNECT_REFUSED), count);
+}
+
 static void test_quotas__accepted_connections_are_the_listeners_owners(void **state)
 {
 	struct fixture *f = *state;
@@ -135,9 +151,17 @@ static void test_quotas__accepted_connections_are_the_listeners_owners(void **st
 	assert_int_equal(connect_to(f, listener, &other), VBD_OK);
 	SVC_UNTIL(f->svc, other->object.ended);
 	assert_int_equal(other->conn->qp.first_error.error.status, VBD_E_REJECTED);
-	assert_int_equal(listener->rejected, 1);
+	refused_by_quota(f, listener, other, 1);
 	svc_close(f->svc, first);
 	SVC_UNTIL(f->svc, f->alice->used[VBD_QUOTA_connections] == 0);
+	assert_int_equal(connect_to(f, listener, &first), VBD_OK);
+	SVC_UNTIL(f->svc, first->conn->state == VBD_CONN_ESTABLISHED);
+	/* The memory of its receives counts as well. */
+	f->alice->quotas.connections = 0;
+	f->alice->quotas.pinned_bytes = f->alice->used[VBD_QUOTA_pinned_bytes];
+	assert_int_equal(connect_to(f, listener, &other), VBD_OK);
+	SVC_UNTIL(f->svc, other->object.ended);
+	refused_by_quota(f, listener, other, 2);
 }
 
 /* A caller keeps what it had when a reload gave it a smaller quota. */
