@@ -4,6 +4,7 @@
 #include "api/resources/batches.h"
 #include "api/resources/benchmarks.h"
 #include "api/resources/buffers.h"
+#include "api/resources/caller.h"
 #include "api/resources/connections.h"
 #include "api/resources/cqs.h"
 #include "api/resources/endpoints.h"
@@ -43,6 +44,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, metrics, READ, NONE, vbd_get_metrics, "/metrics", "connections", "cqs")},
 	{ROUTE(GET, index, READ, NONE, vbd_get_index, "/v1", NULL)},
 	{ROUTE(GET, contract, READ, NONE, vbd_get_contract, "/v1/openapi.yaml", NULL)},
+	{ROUTE(GET, caller, READ, NONE, vbd_get_caller, "/v1/caller", NULL)},
 	{ROUTE(POST, reload, CONTROL, NONE, vbd_post_reload, "/v1/reload", NULL)},
 	{ROUTE(GET, stats, READ, NONE, vbd_get_stats, "/v1/stats", NULL)},
 	{ROUTE(GET, list_devices, READ, NONE, vbd_task_list, "/v1/devices", PAGED, "state", "name"),

@@ -52,9 +52,8 @@ uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns)
 	return mono_ns + held;
 }
 
-char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES])
+char *vbd_clock_format_wall(uint64_t wall_ns, char text[VBD_TIME_TEXT_BYTES])
 {
-	uint64_t wall_ns = vbd_clock_wall_of_ns(mono_ns);
 	time_t seconds = (time_t)(wall_ns / VBD_NS_PER_S);
 	struct tm utc;
 	size_t len;
@@ -64,4 +63,9 @@ char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES])
 	(void)snprintf(text + len, VBD_TIME_TEXT_BYTES - len, ".%09uZ",
 		(unsigned int)(wall_ns % VBD_NS_PER_S));
 	return text;
+}
+
+char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES])
+{
+	return vbd_clock_format_wall(vbd_clock_wall_of_ns(mono_ns), text);
 }

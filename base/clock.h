@@ -43,4 +43,7 @@ uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns);
  */
 char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES]);
 
+/** vbd_clock_format_wall - as vbd_clock_format(), of a moment in ns since 1970-01-01T00:00:00Z */
+char *vbd_clock_format_wall(uint64_t wall_ns, char text[VBD_TIME_TEXT_BYTES]);
+
 #endif

@@ -5,47 +5,56 @@
 #include <string.h>
 #include <strings.h>
 
-static enum vbd_status caller_of_token(const struct vbd_auth_rules *rules,
-	const char *authorization, uint64_t now_wall_s, struct vbd_caller **ret_caller,
-	struct vbd_error *err)
-{
-	struct vbd_caller *caller;
+VBD_ENUM_NAMES(vbd_auth_means_name, enum vbd_auth_means, VBD_AUTH_MAP)
 
-	if (strncasecmp(authorization, "Bearer ", 7) != 0)
-		return vbd_error_set(err, VBD_E_UNAUTHORIZED,
+static void by_token(const struct vbd_auth_rules *rules, const char *authorization,
+	uint64_t now_wall_s, struct vbd_identity *ret_identity, struct vbd_error *err)
+{
+	if (strncasecmp(authorization, "Bearer ", 7) != 0) {
+		(void)vbd_error_set(err, VBD_E_UNAUTHORIZED,
 			"the Authorization header is not of the kind Bearer");
+		return;
+	}
 	authorization += 7;
 	authorization += strspn(authorization, " ");
-	caller = vbd_credentials_of_token(rules->credentials, authorization, now_wall_s, err);
-	if (!caller)
-		return err->status;
-	*ret_caller = vbd_caller_ref(caller);
-	return VBD_OK;
+	ret_identity->means = VBD_AUTH_TOKEN;
+	ret_identity->caller = vbd_caller_ref(vbd_credentials_of_token(
+		rules->credentials, authorization, now_wall_s, &ret_identity->expires_wall_s, err));
+}
+
+static void by_certificate(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
+	struct vbd_identity *ret_identity)
+{
+	ret_identity->means = VBD_AUTH_CERTIFICATE;
+	ret_identity->expires_wall_s = peer->cert_expires_wall_s;
+	ret_identity->caller = vbd_caller_ref(vbd_credentials_of_cert(rules->credentials,
+		peer->cert_names, peer->n_cert_names, &ret_identity->cert_name));
 }
 
 enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 	const struct vbd_auth_peer *peer, const char *authorization, uint64_t now_wall_s,
-	struct vbd_caller **ret_caller, struct vbd_error *err)
+	struct vbd_identity *ret_identity, struct vbd_error *err)
 {
 	const struct vbd_credentials *credentials = rules->credentials;
-	struct vbd_caller *caller = NULL;
+	struct vbd_identity identity = {0};
 	struct vbd_error cause = {0};
 	bool open = vbd_credentials_none(credentials);
 
-	if (!open && authorization)
-		return caller_of_token(
-			rules, authorization, now_wall_s, ret_caller, err ? err : &cause);
-	if (peer->unix_socket)
-		caller = vbd_credentials_of_user(
+	if (!open && authorization) {
+		by_token(rules, authorization, now_wall_s, &identity, &cause);
+	} else if (peer->unix_socket) {
+		identity.means = VBD_AUTH_UNIX_SOCKET;
+		identity.caller = vbd_credentials_of_user(
 			credentials, peer->uid, peer->gids, peer->n_gids, &cause);
-	else if (open && peer->loopback)
-		caller = vbd_caller_ref(vbd_credentials_control(credentials));
-	else if (peer->n_cert_names)
-		caller = vbd_caller_ref(
-			vbd_credentials_of_cert(credentials, peer->cert_names, peer->n_cert_names));
+	} else if (open && peer->loopback) {
+		identity.means = VBD_AUTH_LOOPBACK;
+		identity.caller = vbd_caller_ref(vbd_credentials_control(credentials));
+	} else if (peer->n_cert_names) {
+		by_certificate(rules, peer, &identity);
+	}
 	if (cause.status)
 		return vbd_error_set(err, cause.status, "%s", cause.text);
-	*ret_caller = caller;
+	*ret_identity = identity;
 	return VBD_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "api/http/credentials.h"
 #include "base/attr.h"
+#include "base/enum.h"
 #include "base/error.h"
 #include "daemon/core/caller.h"
 
@@ -36,14 +37,35 @@ struct vbd_auth_peer {
 	/* TLS: names in the client's certificate, which was verified, as in "CN:alice",
 	 * "DNS:a.example", "email:alice@a.example", "URI:spiffe://a.example/alice". */
 	const char *const *cert_names;
-	size_t n_cert_names; /* 0 without a certificate */
+	size_t n_cert_names;	      /* 0 without a certificate */
+	uint64_t cert_expires_wall_s; /* in seconds since 1970; 0 if that is not known */
+};
+
+/* X(SYMBOL, name): the means by which a client has shown who it is */
+#define VBD_AUTH_MAP(X)                                                     \
+	X(VBD_AUTH_TOKEN, "token")                                          \
+	X(VBD_AUTH_CERTIFICATE, "certificate")                              \
+	X(VBD_AUTH_UNIX_SOCKET, "unix_socket") /* the uid of its process */ \
+	X(VBD_AUTH_LOOPBACK, "loopback")       /* nothing: everybody there is one */
+
+enum vbd_auth_means { VBD_AUTH_MAP(VBD_ENUM_ROW) VBD_AUTH_COUNT };
+
+/** vbd_auth_means_name - "certificate" */
+const char *vbd_auth_means_name(enum vbd_auth_means means);
+
+/* The caller that a client stands for, and what has told so. */
+struct vbd_identity {
+	struct vbd_caller *caller; /* a reference; NULL: nobody, and the rest is unset */
+	enum vbd_auth_means means;
+	const char *cert_name;	 /* of VBD_AUTH_CERTIFICATE: the peer's name that counts */
+	uint64_t expires_wall_s; /* of the token or certificate; 0: it does not, or there is none */
 };
 
 /**
  * vbd_auth_caller - find the caller of a request
  * @authorization: the header's value; NULL if there is none
  * @now_wall_s:    seconds since 1970, for tokens that expire
- * @ret_caller:    a reference; NULL for a client that needs a token and sent none
+ * @ret_identity:  of nobody for a client that needs a token and sent none
  *
  * A token decides, if there are tokens; else the user on a unix socket, or a name in the client's
  * certificate. A client by loopback is "control" if neither tokens nor certificates stand for
@@ -53,7 +75,7 @@ struct vbd_auth_peer {
  */
 enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 	const struct vbd_auth_peer *peer, const char *authorization, uint64_t now_wall_s,
-	struct vbd_caller **ret_caller, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_identity *ret_identity, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_auth_host - refuse the requests of a page whose name resolves to this host (DNS rebinding)

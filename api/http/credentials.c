@@ -99,7 +99,7 @@ uint64_t vbd_credentials_next_expiry(const struct vbd_credentials *credentials, 
 }
 
 struct vbd_caller *vbd_credentials_of_token(const struct vbd_credentials *credentials,
-	const char *token, uint64_t now_wall_s, struct vbd_error *err)
+	const char *token, uint64_t now_wall_s, uint64_t *ret_expires_wall_s, struct vbd_error *err)
 {
 	const struct vbd_credential *found = NULL;
 	uint8_t digest[VBD_SHA256_BYTES];
@@ -123,18 +123,21 @@ struct vbd_caller *vbd_credentials_of_token(const struct vbd_credentials *creden
 			credentials->of_entry[found->caller]->name);
 		return NULL;
 	}
+	*ret_expires_wall_s = found->expires_wall_s;
 	return credentials->of_entry[found->caller];
 }
 
-struct vbd_caller *vbd_credentials_of_cert(
-	const struct vbd_credentials *credentials, const char *const *names, size_t n_names)
+struct vbd_caller *vbd_credentials_of_cert(const struct vbd_credentials *credentials,
+	const char *const *names, size_t n_names, const char **ret_name)
 {
 	for (size_t i = 0; i < n_names; i++) {
 		for (size_t k = 0; k < credentials->list.n_credentials; k++) {
 			const struct vbd_credential *at = &credentials->list.credentials[k];
 
-			if (at->kind == VBD_CREDENTIAL_CERT && strcmp(at->cert_name, names[i]) == 0)
-				return credentials->of_entry[at->caller];
+			if (at->kind != VBD_CREDENTIAL_CERT || strcmp(at->cert_name, names[i]) != 0)
+				continue;
+			*ret_name = names[i];
+			return credentials->of_entry[at->caller];
 		}
 	}
 	return NULL;

@@ -48,17 +48,19 @@ uint64_t vbd_credentials_next_expiry(
 /**
  * vbd_credentials_of_token - the caller of a token
  * @now_wall_s: seconds since 1970
+ * @ret_expires_wall_s: when the token expires, likewise; 0: never
  *
  * The digest is compared with those of all callers, each in constant time, so the time tells
  * neither which one matched nor how much of it. Returns NULL with VBD_E_UNAUTHORIZED.
  */
 struct vbd_caller *vbd_credentials_of_token(const struct vbd_credentials *credentials,
-	const char *token, uint64_t now_wall_s, struct vbd_error *err);
+	const char *token, uint64_t now_wall_s, uint64_t *ret_expires_wall_s,
+	struct vbd_error *err);
 
-/** vbd_credentials_of_cert - the caller of the first of these names that stands for one; NULL if
- * none does */
-struct vbd_caller *vbd_credentials_of_cert(
-	const struct vbd_credentials *credentials, const char *const *names, size_t n_names);
+/** vbd_credentials_of_cert - the caller of the first of these names that stands for one, which
+ * @ret_name is set to; NULL if none does */
+struct vbd_caller *vbd_credentials_of_cert(const struct vbd_credentials *credentials,
+	const char *const *names, size_t n_names, const char **ret_name);
 
 /**
  * vbd_credentials_of_user - the caller of a local user

@@ -89,21 +89,21 @@ static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_requ
 }
 
 static enum vbd_status find_caller(struct vbd_dispatch *dispatch, struct vbd_request *req,
-	const struct vbd_auth_peer *peer, struct vbd_caller **ret_caller, struct vbd_error *err)
+	const struct vbd_auth_peer *peer, struct vbd_identity *ret_identity, struct vbd_error *err)
 {
 	return vbd_auth_caller(&dispatch->config.auth, peer,
 		vbd_request_header(req, "Authorization"),
-		vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S, ret_caller, err);
+		vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S, ret_identity, err);
 }
 
 enum vbd_status vbd_dispatch_may_stay(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const struct vbd_auth_peer *peer, struct vbd_error *err)
 {
-	struct vbd_caller *caller = NULL;
-	enum vbd_status status = find_caller(dispatch, req, peer, &caller, err);
-	bool same = caller == req->caller && (!caller || caller->role == req->role);
+	struct vbd_identity now = {0};
+	enum vbd_status status = find_caller(dispatch, req, peer, &now, err);
+	bool same = now.caller == req->caller && (!now.caller || now.caller->role == req->role);
 
-	vbd_caller_unref(caller);
+	vbd_caller_unref(now.caller);
 	if (status != VBD_OK)
 		return status;
 	return same ? VBD_OK
@@ -120,9 +120,10 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 
 	if (needed == VBD_ROLE_NONE)
 		return VBD_OK;
-	status = find_caller(dispatch, req, peer, &req->caller, err);
+	status = find_caller(dispatch, req, peer, &req->identity, err);
 	if (status != VBD_OK)
 		return status;
+	req->caller = req->identity.caller;
 	req->role = req->caller ? req->caller->role : VBD_ROLE_NONE;
 	if (req->role == VBD_ROLE_NONE)
 		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "%s needs a token", req->client);

@@ -8,8 +8,8 @@
 #ifndef VBD_API_HTTP_REQUEST_H
 #define VBD_API_HTTP_REQUEST_H
 
+#include "api/http/auth.h"
 #include "api/http/reply.h"
-#include "daemon/config/role.h"
 #include "api/http/router.h"
 #include "api/http/uri.h"
 #include "api/json/faults.h"
@@ -68,16 +68,17 @@ struct vbd_request {
 	const char *ref;  /* the {ref} of the path, decoded; NULL if the pattern has none */
 	struct vbd_uri uri;
 	const struct vbd_route *route;
-	struct vbd_caller *caller; /* the request has a reference; NULL without a role */
-	enum vbd_role role;	   /* of the caller */
-	char client[72];	   /* "127.0.0.1:40312", "unix uid 1000" */
-	uint64_t content_bytes;	   /* Content-Length; UINT64_MAX for a chunked body */
-	json_t *json;		   /* parsed body; NULL if there is none */
-	uint64_t wait_ms;	   /* of wait_ms or Prefer: wait=S, 60 s at most; 0 if absent */
-	bool wait_asked;	   /* wait_ms or Prefer: wait is present */
-	bool wait_preferred;	   /* Prefer: wait is in force */
-	bool respond_async;	   /* Prefer: respond-async is present */
-	void *context;		   /* `context` of struct vbd_dispatch_config */
+	struct vbd_caller *caller;    /* the one of `identity`; NULL without a role */
+	struct vbd_identity identity; /* the request has its reference */
+	enum vbd_role role;	      /* of the caller */
+	char client[72];	      /* "127.0.0.1:40312", "unix uid 1000" */
+	uint64_t content_bytes;	      /* Content-Length; UINT64_MAX for a chunked body */
+	json_t *json;		      /* parsed body; NULL if there is none */
+	uint64_t wait_ms;	      /* of wait_ms or Prefer: wait=S, 60 s at most; 0 if absent */
+	bool wait_asked;	      /* wait_ms or Prefer: wait is present */
+	bool wait_preferred;	      /* Prefer: wait is in force */
+	bool respond_async;	      /* Prefer: respond-async is present */
+	void *context;		      /* `context` of struct vbd_dispatch_config */
 	/* The members that an encoder has to make; NULL: all. */
 	const struct vbd_view *view;
 

@@ -202,6 +202,7 @@ void vbd_client_tls_requested(struct vbd_client *client)
 	client->peer.tls = true;
 	client->peer.cert_names = (const char *const *)client->tls.peer.names;
 	client->peer.n_cert_names = client->tls.peer.n_names;
+	client->peer.cert_expires_wall_s = client->tls.peer.expires_wall_s;
 }
 
 static void report_refusal(struct vbd_client *client)

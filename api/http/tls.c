@@ -262,6 +262,15 @@ static void take_names(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 	}
 }
 
+/* A certificate without an end, which RFC 5280 writes as the year 9999, has none here. */
+static void take_expiry(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
+{
+	time_t expires = gnutls_x509_crt_get_expiration_time(crt);
+
+	if (expires != (time_t)-1 && expires != GNUTLS_X509_NO_WELL_DEFINED_EXPIRATION)
+		peer->expires_wall_s = (uint64_t)expires;
+}
+
 static int refuse(gnutls_session_t session, struct vbd_tls_peer *peer, const char *why,
 	gnutls_alert_description_t alert)
 {
@@ -316,8 +325,10 @@ static int verify(gnutls_session_t session)
 		return refuse_status(session, peer, status);
 	if (gnutls_x509_crt_init(&crt) < 0)
 		return GNUTLS_E_MEMORY_ERROR;
-	if (gnutls_x509_crt_import(crt, &chain[0], GNUTLS_X509_FMT_DER) == 0)
+	if (gnutls_x509_crt_import(crt, &chain[0], GNUTLS_X509_FMT_DER) == 0) {
 		take_names(peer, crt);
+		take_expiry(peer, crt);
+	}
 	gnutls_x509_crt_deinit(crt);
 	return 0;
 }

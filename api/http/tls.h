@@ -16,6 +16,7 @@
 #include "daemon/config/config.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct gnutls_session_int;
 struct vbd_tls;
@@ -30,7 +31,8 @@ struct vbd_tls_peer {
 	struct vbd_tls *tls;
 	char *names[VBD_TLS_NAMES_MAX]; /* see struct vbd_auth_peer */
 	size_t n_names;
-	char refusal[200]; /* why the certificate was refused; "" if it was not */
+	uint64_t expires_wall_s; /* of the certificate, in seconds since 1970; 0: none */
+	char refusal[200];	 /* why the certificate was refused; "" if it was not */
 };
 
 /**

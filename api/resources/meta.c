@@ -105,6 +105,7 @@ static json_t *encode_links(void)
 		const char *name, *path;
 	} links[] = {
 		{"contract", "/v1/openapi.yaml"},
+		{"caller", "/v1/caller"},
 		{"devices", "/v1/devices"},
 #define KIND_LINK(sym, singular, plural, open, kept) {#plural, "/v1/" #plural},
 		VBD_KIND_MAP(KIND_LINK)

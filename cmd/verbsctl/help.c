@@ -76,9 +76,9 @@ static void help_of_all(FILE *out)
 		out);
 	for (size_t i = 0; i < vbd_ctl_noun_count; i++)
 		put_verbs(out, vbd_ctl_nouns[i].noun);
-	fputs("\nA noun alone lists: `verbsctl buffers` is `verbsctl buffers ls`. `verbsctl stats` "
-	      "and "
-	      "`verbsctl status`\nare their show.\n\n"
+	fputs("\nA noun alone lists: `verbsctl buffers` is `verbsctl buffers ls`. `verbsctl "
+	      "stats`,\n"
+	      "`verbsctl status` and `verbsctl caller` are their show.\n\n"
 	      "Short forms:\n",
 		out);
 	put_aliases(out);

@@ -93,6 +93,7 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"stats", "all counters and gauges"},
 	{"status", "whether verbsd is ready"},
 	{"config", "the configuration of verbsd"},
+	{"caller", "who you are for verbsd, and your quotas"},
 };
 const size_t vbd_ctl_noun_count = VBD_ARRAY_LEN(vbd_ctl_nouns);
 
@@ -115,6 +116,7 @@ const struct vbd_ctl_alias vbd_ctl_aliases[] = {
 	{"read", "transfers", "read"},
 	{"probe", "probes", "run"},
 	{"bench", "benchmarks", "run"},
+	{"whoami", "caller", "show"},
 	{"buf", "buffers", NULL},
 };
 const size_t vbd_ctl_alias_count = VBD_ARRAY_LEN(vbd_ctl_aliases);
@@ -414,6 +416,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("config", "reload", "", "Read the configuration again, without a restart",
 		.run = vbd_ctl_config_reload,
 		.text = "Needs the role control. A fault in a file leaves all as it was."),
+	COMMAND("caller", "show", "",
+		"Show who you are for verbsd, and how much of your quotas is used",
+		.run = vbd_ctl_caller),
 	/* For the completion script: no noun of --help. main.c runs the command, because
 	 * completion reads this table. */
 	{.noun = "__complete", .verb = "", .usage = "WORD..."},

@@ -268,6 +268,19 @@ test('objects: status shows the daemon and its checks', async (t) => {
   assert.equal(server.requests[0].url, '/readyz?verbose');
 });
 
+test('objects: whoami shows the caller, and each quota', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/caller': { json: { name: 'alice', role: 'operate', client: '192.0.2.7:40312',
+    authenticated_by: 'certificate', certificate_name: 'CN:alice', expires_at: '2027-01-31T12:00:00.000000000Z', quotas: {
+      connections: { limit: 16, used: 3 }, buffers: { limit: null, used: 2 }, pinned_bytes: { limit: null, used: 0 },
+      transfers: { limit: null, used: 0 }, streams: { limit: 4, used: 1 }, requests_per_s: { limit: null, used: null } } } } });
+  const { stdout } = await succeeds(server, ['whoami']);
+  assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
+    'caller alice', 'role operate', 'known by certificate', 'certificate CN:alice', 'expires 2027-01-31T12:00:00.000Z',
+    'client 192.0.2.7:40312', '', 'quotas', 'QUOTA USED LIMIT', 'connections 3 16', 'buffers 2 -', 'pinned_bytes 0 -',
+    'transfers 0 -', 'streams 1 4', 'requests_per_s - -']);
+  assert.deepEqual((await succeeds(server, ['caller'])).stdout, stdout);
+});
+
 test('objects: events prints the log, oldest first', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/events': [
     { json: logPage([event(1), event(2)], { last: 3 }) },

@@ -4,6 +4,7 @@
 // curl, verbsctl and the examples reach them.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
@@ -118,6 +119,10 @@ test("guide: a certificate names its caller, and a renewed one is served after a
 	const before = await serialAt(port, folder);
 
 	await shell(folder, "verbsctl devices", alice);
+	const who = JSON.parse((await shell(folder, "verbsctl whoami --json", alice)).stdout);
+	const { validTo } = new X509Certificate(readFileSync(join(folder, "alice.pem")));
+	assert.deepEqual([who.name, who.authenticated_by, who.certificate_name], ["alice", "certificate", "CN:alice"]);
+	assert.equal(Date.parse(who.expires_at), Date.parse(validTo));
 	await assert.rejects(shell(folder, "verbsctl devices", { ...alice, VERBSD_CERT: "", VERBSD_KEY: "" }), /unauthorized/);
 	await shell(folder, makeServer);
 	assert.equal(await serialAt(port, folder), before);

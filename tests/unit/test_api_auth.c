@@ -29,16 +29,34 @@ static int tear_down(void **state)
 	return callers.by_name ? -1 : 0;
 }
 
+static enum vbd_auth_means g_means; /* of the last role_is() */
+
 static void role_is(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	const char *authorization, enum vbd_role want)
 {
-	struct vbd_caller *caller = NULL;
+	struct vbd_identity identity = {0};
+	struct vbd_caller *caller;
 
-	assert_int_equal(vbd_auth_caller(rules, peer, authorization, 1, &caller, NULL), VBD_OK);
+	assert_int_equal(vbd_auth_caller(rules, peer, authorization, 1, &identity, NULL), VBD_OK);
+	caller = identity.caller;
 	assert_int_equal(caller ? caller->role : VBD_ROLE_NONE, want);
 	if (caller)
 		assert_string_equal(caller->name, vbd_role_name(want));
+	g_means = identity.means;
 	vbd_caller_unref(caller);
+}
+
+static void test_auth__what_tells_who_a_client_is_is_known(void **state)
+{
+	struct vbd_auth_peer user = {.unix_socket = true, .uid = 0};
+
+	(void)state;
+	role_is(&open_rules, &local, NULL, VBD_ROLE_CONTROL);
+	assert_string_equal(vbd_auth_means_name(g_means), "loopback");
+	role_is(&token_rules, &user, NULL, VBD_ROLE_CONTROL);
+	assert_string_equal(vbd_auth_means_name(g_means), "unix_socket");
+	role_is(&token_rules, &user, "Bearer read-read-read-read", VBD_ROLE_READ);
+	assert_string_equal(vbd_auth_means_name(g_means), "token");
 }
 
 static void test_auth__without_tokens_the_loopback_is_in_control(void **state)
@@ -65,11 +83,12 @@ static void test_auth__wrong_credentials_are_unauthorized(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(wrong); i++) {
-		struct vbd_caller *caller = NULL;
+		struct vbd_identity identity = {0};
 
-		assert_int_equal(vbd_auth_caller(&token_rules, &local, wrong[i], 1, &caller, NULL),
+		assert_int_equal(
+			vbd_auth_caller(&token_rules, &local, wrong[i], 1, &identity, NULL),
 			VBD_E_UNAUTHORIZED);
-		assert_null(caller);
+		assert_null(identity.caller);
 	}
 }
 
@@ -140,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_auth__without_tokens_the_loopback_is_in_control),
 		cmocka_unit_test(test_auth__with_tokens_everybody_shows_one),
+		cmocka_unit_test(test_auth__what_tells_who_a_client_is_is_known),
 		cmocka_unit_test(test_auth__wrong_credentials_are_unauthorized),
 		cmocka_unit_test(test_auth__the_unix_socket_knows_its_callers),
 		cmocka_unit_test(test_auth__the_host_must_be_this_server),

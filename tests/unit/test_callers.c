@@ -20,6 +20,7 @@ struct fixture {
 	struct vbd_callers callers;
 	struct vbd_credentials *credentials;
 	struct vbd_error err;
+	struct vbd_identity identity; /* of the last who(), without its reference */
 };
 
 static int set_up(void **state)
@@ -99,17 +100,18 @@ static const char *who(
 {
 	const struct vbd_auth_rules rules = {.callers = &f->callers, .credentials = f->credentials};
 	static char name[VBD_NAME_BYTES + 16];
-	struct vbd_caller *caller = NULL;
 	char header[600];
 
 	(void)snprintf(header, sizeof(header), "Bearer %s", token ? token : "");
 	memset(&f->err, 0, sizeof(f->err));
-	if (vbd_auth_caller(&rules, peer, token ? header : NULL, now_wall_s, &caller, &f->err) !=
-			VBD_OK ||
-		!caller)
+	memset(&f->identity, 0, sizeof(f->identity));
+	if (vbd_auth_caller(&rules, peer, token ? header : NULL, now_wall_s, &f->identity,
+		    &f->err) != VBD_OK ||
+		!f->identity.caller)
 		return NULL;
-	(void)snprintf(name, sizeof(name), "%s %s", vbd_role_name(caller->role), caller->name);
-	vbd_caller_unref(caller);
+	(void)snprintf(name, sizeof(name), "%s %s", vbd_role_name(f->identity.caller->role),
+		f->identity.caller->name);
+	vbd_caller_unref(f->identity.caller);
 	return name;
 }
 

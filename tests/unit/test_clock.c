@@ -120,6 +120,8 @@ static void test_clock__a_moment_is_written_with_all_its_nanoseconds(void **stat
 	(void)vbd_clock_format(mono_ns + 999999994, text);
 	assert_string_equal(text, "2026-01-02T03:04:06.000000000Z");
 	assert_true(is_rfc3339(vbd_clock_format(vbd_clock_mono_ns(), text)));
+	assert_ptr_equal(vbd_clock_format_wall(1767323045000000006ULL, text), text);
+	assert_string_equal(text, "2026-01-02T03:04:05.000000006Z");
 }
 
 int main(void)

@@ -65,7 +65,7 @@ export const listener = (over = {}) => ({
   id: 1, owner: null, labels: {}, name: 'front', state: 'listening', addr: '0.0.0.0', port: 7471, device: null, backlog: 1024, accept: 'auto',
   accept_timeout_ms: 20000, service: 'echo', qp: qpParams(),
   allow: ['192.0.2.0/24'], max_connections: 100, max_per_peer: 0, connects_per_s: 50, connects_burst: 0, connections: 4,
-  refused: { policy: 0, not_allowed: 1, rate: 0, max_per_peer: 0, max_connections: 0, reserved: 0, error: 0 },
+  refused: { policy: 0, not_allowed: 1, rate: 0, max_per_peer: 0, max_connections: 0, reserved: 0, quota: 0, error: 0 },
   tos: null, reuse_addr: false, v6_only: null,
   reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], requests: 5, accepted: 4, rejected: 1, waiting: 0,
   error: null, created_at: at(1), ...over,
