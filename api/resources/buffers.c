@@ -127,56 +127,13 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_SEEN(struct buffer_create, pd_seen)},
 };
 
-struct registration_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_buffer *buffer;
-};
-
-/* Delete the failed buffer with the answer: no other answer has named it. */
-static void reply_failure(struct vbd_request *req, struct vbd_buffer *buffer)
-{
-	vbd_request_acted(req, false);
-	vbd_reply_problem(req, &buffer->error);
-	(void)!vbd_buffer_delete(buffer, NULL);
-}
-
-static void answer_registered(struct vbd_waiter *base, enum vbd_wake why)
-{
-	struct registration_waiter *waiter =
-		VBD_CONTAINER_OF(base, struct registration_waiter, waiter);
-	struct vbd_buffer *buffer = waiter->buffer;
-	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(
-			&err, VBD_E_NOT_FOUND, "the buffer was deleted in the meantime");
-		vbd_reply_problem(req, &err);
-	} else if (buffer->state == VBD_BUFFER_FAILED) {
-		reply_failure(req, buffer);
-	} else if (buffer->state != VBD_BUFFER_REGISTERING || why == VBD_WAKE_TIMEOUT) {
-		vbd_request_add_location(req, "buffers", buffer->object.id);
-		vbd_task_reply(req, buffer->state == VBD_BUFFER_REGISTERING ? 202 : 201,
-			&vbd_buffer_task, buffer);
-	}
-}
-
-/* Without a Prefer header, wait for the registration without a deadline. */
-static uint64_t wait_ms(const struct vbd_request *req)
-{
-	if (req->wait_asked)
-		return req->wait_ms;
-	return req->respond_async ? 0 : VBD_WAIT_UNBOUNDED;
-}
-
 static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 {
-	struct registration_waiter waiter = {.waiter.answer = answer_registered};
 	struct vbd_error err = {0};
+	struct vbd_buffer *buffer;
 
-	if (vbd_buffer_create(vbd_request_daemon(req), spec, &waiter.buffer, &err) == VBD_OK)
-		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &waiter.buffer->object.watches,
-			wait_ms(req));
+	if (vbd_buffer_create(vbd_request_daemon(req), spec, &buffer, &err) == VBD_OK)
+		vbd_task_answer_made(req, &vbd_buffer_task, buffer);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -259,9 +216,21 @@ static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error
 	return vbd_buffer_delete(VBD_CONTAINER_OF(object, struct vbd_buffer, object), err);
 }
 
+/* The task is the registration. */
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_buffer_state state = buffer_of(item)->state;
+
+	if (state == VBD_BUFFER_REGISTERING)
+		return VBD_TASK_RUNNING;
+	return state == VBD_BUFFER_FAILED ? VBD_TASK_FAILED : VBD_TASK_DONE;
+}
+
 const struct vbd_task_kind vbd_buffer_task = {
 	.kind = VBD_KIND_BUFFER,
+	.gone = "the buffer was deleted in the meantime",
 	.encode = encode_buffer,
+	.state = task_state,
 	.remove = remove_object,
 	.page = &buffer_page,
 };

@@ -104,7 +104,7 @@ enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *e
 struct task_waiter {
 	struct vbd_waiter waiter; /* first */
 	const struct vbd_task_kind *kind;
-	const struct vbd_object *task;
+	struct vbd_object *task;
 };
 
 static void reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
@@ -138,6 +138,30 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 		return;
 	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
 	vbd_task_reply(req, state == VBD_TASK_DONE ? 201 : 202, kind, waiter->task);
+}
+
+static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+	const struct vbd_task_kind *kind = waiter->kind;
+	struct vbd_request *req = base->req;
+	struct vbd_error err = {0};
+	enum vbd_task_state state;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		reply_gone(req, kind);
+		return;
+	}
+	state = kind->state(waiter->task);
+	if (state == VBD_TASK_FAILED) {
+		waiter->task->registry->kind->problem(waiter->task, &err);
+		vbd_request_acted(req, false);
+		vbd_reply_problem(req, &err);
+		vbd_object_unregister(waiter->task);
+	} else if (state == VBD_TASK_DONE || why == VBD_WAKE_TIMEOUT) {
+		vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
+		vbd_task_reply(req, state == VBD_TASK_DONE ? 201 : 202, kind, waiter->task);
+	}
 }
 
 static void answer_cancel(struct vbd_waiter *base, enum vbd_wake why)
@@ -174,6 +198,15 @@ static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_
 void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
 	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind}, task);
+}
+
+void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
+{
+	struct task_waiter waiter = {.waiter.answer = answer_made, .kind = kind, .task = task};
+	bool bounded = req->wait_asked || req->respond_async;
+
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &waiter.task->watches,
+		bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
 }
 
 void vbd_task_delete(struct vbd_request *req)

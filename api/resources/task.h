@@ -36,7 +36,7 @@ struct vbd_task_kind {
 	uint64_t (*version)(const void *task);
 	/* Returns a new reference; NULL without memory. */
 	json_t *(*encode)(const void *task, struct vbd_request *req);
-	/* Needed by vbd_task_answer() and vbd_task_cancel() only. */
+	/* Needed by vbd_task_answer(), vbd_task_answer_made() and vbd_task_cancel() only. */
 	enum vbd_task_state (*state)(const void *task);
 	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */
 	enum vbd_status (*remove)(struct vbd_object *object, struct vbd_error *err);
@@ -87,6 +87,14 @@ enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *e
  * If @task fails, a request with a wait gets its error, and a request without one its state.
  */
 void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
+
+/**
+ * vbd_task_answer_made - answer the POST of @task: 201 when it is done, however long that takes, or
+ * 202 when the wait of Prefer or wait_ms is over
+ *
+ * If @task fails before, the request gets its error and @task is deleted: no answer has named it.
+ */
+void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
 /** vbd_reply_in_use - answer with @err and the users of an object
  * @paths: "/v1/transfers/9"; @n_paths: at most VBD_USERS_SHOWN_MAX */

@@ -579,8 +579,14 @@ static const char *state(const struct vbd_object *object)
 	return vbd_buffer_state_name(((const struct vbd_buffer *)object)->state);
 }
 
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_buffer *)object)->error;
+}
+
 const struct vbd_kind vbd_buffer_kind = {
 	.size_bytes = sizeof(struct vbd_buffer),
 	.state = state,
+	.problem = get_problem,
 	.free = free_buffer,
 };
