@@ -134,7 +134,7 @@ static const struct vbd_route routes[] = {
 		"/v1/connections/{ref}/messages", "through"), .moves_data = true},
 	{ROUTE(GET, list_ud_endpoints, READ, NONE, vbd_task_list, "/v1/ud_endpoints", LABELLED, "state", "name", "device"),
 		.task = &vbd_ud_endpoint_task},
-	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_create_ud_endpoint},
+	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_create_ud_endpoint, .prefer = true},
 	{ROUTE(DELETE, delete_selected_ud_endpoints, OPERATE, NONE, vbd_delete_selected, "/v1/ud_endpoints", "label"),
 		.task = &vbd_ud_endpoint_task},
 	{ROUTE(GET, get_ud_endpoint, READ, NONE, vbd_task_get, "/v1/ud_endpoints/{ref}", SHOWN),

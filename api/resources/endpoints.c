@@ -231,7 +231,7 @@ void vbd_create_ud_endpoint(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_created(req, &vbd_ud_endpoint_task, &record->object);
+	vbd_task_answer_made(req, &vbd_ud_endpoint_task, record);
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
@@ -366,9 +366,20 @@ static const struct vbd_page_source endpoint_page = {
 	.encode = encode_endpoint,
 };
 
+/* The task is the opening. */
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_endpoint_state state = endpoint_of(item)->state;
+
+	if (state == VBD_ENDPOINT_READY)
+		return VBD_TASK_DONE;
+	return vbd_endpoint_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
 const struct vbd_task_kind vbd_ud_endpoint_task = {
 	.kind = VBD_KIND_UD_ENDPOINT,
 	.gone = "the endpoint was deleted in the meantime",
 	.encode = encode_endpoint,
+	.state = task_state,
 	.page = &endpoint_page,
 };

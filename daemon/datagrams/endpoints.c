@@ -77,6 +77,9 @@ static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
 
 	if (vbd_endpoint_state_ended(endpoint->state))
 		ended(record);
+	else if (endpoint->state == VBD_ENDPOINT_READY)
+		vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_STATE_CHANGED,
+			VBD_SEVERITY_INFO, VBD_OK, "ready, qpn 0x%06x", endpoint->qp.info.lqpn);
 	vbd_object_changed(&record->object);
 }
 
@@ -171,13 +174,12 @@ static void announce(struct vbd_endpoint_record *record)
 
 	if (!endpoint->listen_id) {
 		vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
-			VBD_OK, "on %s, qpn 0x%06x", endpoint->device_name, endpoint->qp.info.lqpn);
+			VBD_OK, "on %s", endpoint->device_name);
 		return;
 	}
 	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_CREATED, VBD_SEVERITY_INFO, VBD_OK,
-		"on %s, qpn 0x%06x, listens on %s port %u", endpoint->device_name,
-		endpoint->qp.info.lqpn, vbd_addr_format(&endpoint->addr, text),
-		vbd_addr_port(&endpoint->addr));
+		"on %s, listens on %s port %u", endpoint->device_name,
+		vbd_addr_format(&endpoint->addr, text), vbd_addr_port(&endpoint->addr));
 }
 
 enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
@@ -253,10 +255,22 @@ static const char *state(const struct vbd_object *object)
 		((const struct vbd_endpoint_record *)object)->endpoint->state);
 }
 
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	const struct vbd_qp *qp = &((const struct vbd_endpoint_record *)object)->endpoint->qp;
+
+	/* A call that failed while it opened says more than resource_error. */
+	if (qp->reason == VBD_REASON_RESOURCE_ERROR)
+		*ret_err = qp->first_error.error;
+	else
+		vbd_qp_end_error(qp, ret_err);
+}
+
 const struct vbd_kind vbd_ud_endpoint_kind = {
 	.size_bytes = sizeof(struct vbd_endpoint_record),
 	.on_deadline = on_deadline,
 	.cancel = close_endpoint,
 	.state = state,
+	.problem = get_problem,
 	.free = free_record,
 };

@@ -31,8 +31,8 @@ struct vbd_endpoint_params vbd_endpoint_params_default(void)
 	return params;
 }
 
-static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
-	enum vbd_reason reason, const struct vbd_cause *cause);
+static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+	enum vbd_reason reason, const struct vbd_error *error);
 
 /* Sets the state; nothing else does. */
 static void set_state(
@@ -64,13 +64,33 @@ static void drain(struct vbd_endpoint *endpoint)
 
 static void finish(struct vbd_endpoint *endpoint)
 {
+	stop_listening(endpoint);
 	endpoint->ops->set_deadline(endpoint, 0, endpoint->ops_arg);
 	vbd_qp_release(&endpoint->qp, NULL);
 }
 
-static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action action)
+static void drained(struct vbd_endpoint *endpoint)
+{
+	enum vbd_reason reason = endpoint->qp.reason;
+
+	step_error(endpoint,
+		vbd_reason_clean(reason) ? VBD_ENDPOINT_EV_DRAINED_CLEAN
+					 : VBD_ENDPOINT_EV_DRAINED_FAILED,
+		reason, NULL);
+}
+
+static enum vbd_status perform(
+	struct vbd_endpoint *endpoint, enum vbd_endpoint_action action, struct vbd_error *err)
 {
 	switch (action) {
+	case VBD_ENDPOINT_DO_OPEN:
+		return vbd_endpoint_qp_open(endpoint, err);
+	case VBD_ENDPOINT_DO_STOP:
+		stop_listening(endpoint);
+		break;
+	case VBD_ENDPOINT_DO_GO_ON:
+		drained(endpoint);
+		break;
 	case VBD_ENDPOINT_DO_DRAIN:
 		drain(endpoint);
 		break;
@@ -87,20 +107,27 @@ static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action acti
 	case VBD_ENDPOINT_ACTION_COUNT:
 		break;
 	}
+	return VBD_OK;
 }
 
-/* Look up the rule, set the state, act, notify. */
+/* Look up the rule, set the state, act, notify; the new state's row undoes an action that fails. */
 static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_cause *cause)
 {
 	const struct vbd_endpoint_rule *rule = vbd_endpoint_rule(endpoint->state, event);
 	enum vbd_endpoint_state old = endpoint->state;
+	struct vbd_error error = {0};
 
-	if (rule->action == VBD_ENDPOINT_DO_DRAIN)
+	if (rule->next != old)
 		vbd_qp_remember(&endpoint->qp, reason, cause);
 	set_state(endpoint, rule->next, event);
-	perform(endpoint, rule->action);
-	if (endpoint->state != old)
+	if (perform(endpoint, rule->action, &error) != VBD_OK) {
+		step_error(
+			endpoint, VBD_ENDPOINT_EV_CALL_FAILED, VBD_REASON_RESOURCE_ERROR, &error);
+		return;
+	}
+	/* If the action made a further step, that step has notified. */
+	if (endpoint->state != old && endpoint->state == rule->next)
 		endpoint->ops->state_changed(endpoint, endpoint->ops_arg);
 }
 
@@ -140,10 +167,7 @@ static void on_async(struct vbd_qp *qp, int type)
 
 static void on_drained(struct vbd_qp *qp)
 {
-	step_error(endpoint_of(qp),
-		vbd_reason_clean(qp->reason) ? VBD_ENDPOINT_EV_DRAINED_CLEAN
-					     : VBD_ENDPOINT_EV_DRAINED_FAILED,
-		qp->reason, NULL);
+	drained(endpoint_of(qp));
 }
 
 /* An endpoint has no timeline. */
@@ -268,6 +292,25 @@ static enum vbd_status start_listening(struct vbd_endpoint *endpoint, struct vbd
 	return VBD_OK;
 }
 
+/* Call thread. */
+static void prepare(struct vbd_call *call)
+{
+	struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(call, struct vbd_endpoint, call);
+
+	(void)!vbd_qp_prepare(&endpoint->qp, &endpoint->call_error);
+}
+
+static void prepared(struct vbd_call *call)
+{
+	struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(call, struct vbd_endpoint, call);
+
+	if (endpoint->call_error.status)
+		step_error(endpoint, VBD_ENDPOINT_EV_CALL_FAILED, VBD_REASON_RESOURCE_ERROR,
+			&endpoint->call_error);
+	else
+		step_error(endpoint, VBD_ENDPOINT_EV_PREPARED, VBD_REASON_NONE, NULL);
+}
+
 static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_endpoint_params *params, const struct vbd_endpoint_ops *ops, void *ops_arg)
 {
@@ -283,6 +326,7 @@ static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
 	endpoint->ops = ops;
 	endpoint->ops_arg = ops_arg;
 	endpoint->created_ns = vbd_clock_mono_ns();
+	endpoint->call = (struct vbd_call){.work = prepare, .done = prepared};
 	vbd_qp_init(&endpoint->qp, fabric, &endpoint->account, id, &qp_ops);
 	return endpoint;
 }
@@ -298,18 +342,18 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	if (!endpoint)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an endpoint");
 	status = choose_device(endpoint, addr, &device, err);
-	/* Listen first: a port in use is an error before the QP is created and attached to its
-	 * worker. */
+	/* Listen first: a port in use is an error before any memory is registered. */
 	if (!status)
 		status = start_listening(endpoint, err);
 	if (!status)
-		status = vbd_endpoint_qp_make(endpoint, device, err);
+		status = vbd_qp_reserve(&endpoint->qp, device, &endpoint->params.qp, err);
 	if (status) {
 		stop_listening(endpoint);
 		vbd_qp_release(&endpoint->qp, NULL);
 		vbd_endpoint_destroy(endpoint);
 		return status;
 	}
+	vbd_call_start(fabric->calls, &endpoint->call, VBD_LANE_MEMORY);
 	*ret_endpoint = endpoint;
 	return VBD_OK;
 }

@@ -8,6 +8,7 @@
 #define VBD_RDMA_UD_ENDPOINT_H
 
 #include "base/error.h"
+#include "rdma/data/calls.h"
 #include "rdma/device/private_data.h"
 #include "rdma/names/cm_tag.h"
 #include "rdma/names/reason.h"
@@ -71,6 +72,8 @@ struct vbd_endpoint {
 	char device_name[64];
 
 	struct vbd_qp qp;
+	struct vbd_call call; /* registers the memory of the receives */
+	struct vbd_error call_error;
 	uint16_t lid;
 	uint8_t gid[16];
 	uint32_t mtu_bytes; /* of the port at creation: the longest message */
@@ -80,12 +83,13 @@ struct vbd_endpoint {
 };
 
 /**
- * vbd_endpoint_open - create a READY endpoint
+ * vbd_endpoint_open - create an OPENING endpoint, which a call thread makes READY
  * @device: NULL: the device of @addr, else the default device
  * @addr:   listening address; NULL: none. ret_endpoint->addr has the kernel's port for port 0.
  *
  * Returns no_device, not_supported (the device has no UD), bad_value (the address is not of the
- * device, no such port or GID), address_in_use, ….
+ * device, no such port or GID), address_in_use, …. What fails later ends it as FAILED with the
+ * reason RESOURCE_ERROR.
  */
 enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct vbd_device *device,
 	const struct sockaddr *addr, const struct vbd_endpoint_params *params,

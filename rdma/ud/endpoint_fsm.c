@@ -8,7 +8,21 @@
 
 /* clang-format off */
 static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOINT_EVENT_COUNT] = {
+	[VBD_ENDPOINT_OPENING] = {
+		ON(PREPARED, READY, OPEN, "the memory of its receives is registered"),
+		ON(CALL_FAILED, FAILED, FINISH, "the memory of its receives could not be registered"),
+		ON(WC_ERROR, OPENING, IGNORE, "there is no QP yet"),
+		ON(QP_ERROR, OPENING, IGNORE, "there is no QP yet"),
+		ON(DEVICE_REMOVAL, CLOSING, STOP, "the kernel waits until the id is destroyed"),
+		ON(CMD_CLOSE, CLOSING, STOP, "a client deletes the object"),
+		ON(SHUTDOWN, CLOSING, STOP, "the daemon stops"),
+		ON(DEADLINE, OPENING, IGNORE, "this state has no deadline"),
+		ON(DRAINED_CLEAN, OPENING, IGNORE, "there is no QP yet"),
+		ON(DRAINED_FAILED, OPENING, IGNORE, "there is no QP yet"),
+	},
 	[VBD_ENDPOINT_READY] = {
+		ON(PREPARED, READY, IGNORE, "this event is the cause"),
+		ON(CALL_FAILED, FAILED, FINISH, "the QP could not be made; no worker has it yet"),
 		ON(WC_ERROR, CLOSING, DRAIN, "the QP is in ERR and can't be used any more"),
 		ON(QP_ERROR, CLOSING, DRAIN, "the QP is in ERR and can't be used any more"),
 		ON(DEVICE_REMOVAL, CLOSING, DRAIN, "the kernel waits until the id is destroyed"),
@@ -19,6 +33,8 @@ static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOI
 		ON(DRAINED_FAILED, READY, IGNORE, "it was not drained"),
 	},
 	[VBD_ENDPOINT_CLOSING] = {
+		ON(PREPARED, CLOSING, GO_ON, "the end began during the call; there is no QP to drain"),
+		ON(CALL_FAILED, CLOSING, GO_ON, "the end began during the call; there is no QP to drain"),
 		ON(WC_ERROR, CLOSING, COUNT, "the end has already begun"),
 		ON(QP_ERROR, CLOSING, COUNT, "the end has already begun"),
 		ON(DEVICE_REMOVAL, CLOSING, COUNT, "the end has already begun"),
@@ -30,6 +46,8 @@ static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOI
 	},
 #define ENDED(state)                                                                   \
 	[VBD_ENDPOINT_##state] = {                                                     \
+		ON(PREPARED, state, IGNORE, "it is over"),                             \
+		ON(CALL_FAILED, state, IGNORE, "it is over"),                          \
 		ON(WC_ERROR, state, IGNORE, "it is over"),                             \
 		ON(QP_ERROR, state, IGNORE, "it is over"),                             \
 		ON(DEVICE_REMOVAL, state, IGNORE, "it is over: it holds no device"),   \

@@ -14,16 +14,19 @@
 #include <stdbool.h>
 
 /* X(SYMBOL, json name, ended) */
-#define VBD_ENDPOINT_STATE_MAP(X)                                \
-	X(VBD_ENDPOINT_READY, "ready", false)                    \
-	X(VBD_ENDPOINT_CLOSING, "closing", false) /* draining */ \
-	X(VBD_ENDPOINT_CLOSED, "closed", true)                   \
+#define VBD_ENDPOINT_STATE_MAP(X)                                                                \
+	X(VBD_ENDPOINT_OPENING, "opening", false) /* a call thread registers its receives */     \
+	X(VBD_ENDPOINT_READY, "ready", false)                                                    \
+	X(VBD_ENDPOINT_CLOSING, "closing", false) /* draining, or waiting for the call thread */ \
+	X(VBD_ENDPOINT_CLOSED, "closed", true)                                                   \
 	X(VBD_ENDPOINT_FAILED, "failed", true)
 
 enum vbd_endpoint_state { VBD_ENDPOINT_STATE_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_STATE_COUNT };
 
 /* X(SYMBOL, name) */
 #define VBD_ENDPOINT_EVENT_MAP(X)                                                                \
+	X(VBD_ENDPOINT_EV_PREPARED, "prepared") /* the memory of the receives is registered */   \
+	X(VBD_ENDPOINT_EV_CALL_FAILED, "call_failed")                                            \
 	X(VBD_ENDPOINT_EV_WC_ERROR, "wc_error") /* a completion failed */                        \
 	X(VBD_ENDPOINT_EV_QP_ERROR, "qp_error") /* async event, or a flush */                    \
 	X(VBD_ENDPOINT_EV_DEVICE_REMOVAL, "device_removal")                                      \
@@ -36,11 +39,14 @@ enum vbd_endpoint_state { VBD_ENDPOINT_STATE_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_STAT
 enum vbd_endpoint_event { VBD_ENDPOINT_EVENT_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_EVENT_COUNT };
 
 /* X(SYMBOL, name) */
-#define VBD_ENDPOINT_ACTION_MAP(X)                                                            \
-	X(VBD_ENDPOINT_DO_IGNORE, "ignore") /* nothing; the note gives the reason */          \
-	X(VBD_ENDPOINT_DO_DRAIN, "drain")   /* stop listening, QP to ERR, wait for flushes */ \
-	X(VBD_ENDPOINT_DO_FORCE, "force")   /* destroy the QP without its flushes */          \
-	X(VBD_ENDPOINT_DO_FINISH, "finish") /* release the QP and its resources */            \
+#define VBD_ENDPOINT_ACTION_MAP(X)                                                                \
+	X(VBD_ENDPOINT_DO_IGNORE, "ignore") /* nothing; the note gives the reason */              \
+	X(VBD_ENDPOINT_DO_OPEN, "open") /* make the QP, post receives, attach it to its worker */ \
+	X(VBD_ENDPOINT_DO_STOP, "stop") /* stop listening, wait for the call thread */            \
+	X(VBD_ENDPOINT_DO_GO_ON, "go_on")   /* finish, after the call that it waited for */       \
+	X(VBD_ENDPOINT_DO_DRAIN, "drain")   /* stop listening, QP to ERR, wait for flushes */     \
+	X(VBD_ENDPOINT_DO_FORCE, "force")   /* destroy the QP without its flushes */              \
+	X(VBD_ENDPOINT_DO_FINISH, "finish") /* release the QP and its resources */                \
 	X(VBD_ENDPOINT_DO_COUNT, "count")   /* a failure after the first: count it */
 
 enum vbd_endpoint_action { VBD_ENDPOINT_ACTION_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_ACTION_COUNT };

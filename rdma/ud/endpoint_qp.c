@@ -71,16 +71,11 @@ static enum vbd_status to_rts(struct vbd_endpoint *endpoint, struct vbd_error *e
 	return vbd_qp_modify(&endpoint->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN, err);
 }
 
-enum vbd_status vbd_endpoint_qp_make(
-	struct vbd_endpoint *endpoint, struct vbd_device *device, struct vbd_error *err)
+enum vbd_status vbd_endpoint_qp_open(struct vbd_endpoint *endpoint, struct vbd_error *err)
 {
 	struct vbd_qp *qp = &endpoint->qp;
-	enum vbd_status status = vbd_qp_reserve(qp, device, &endpoint->params.qp, err);
+	enum vbd_status status = vbd_qp_open(qp, err);
 
-	if (!status)
-		status = vbd_qp_prepare(qp, err);
-	if (!status)
-		status = vbd_qp_open(qp, err);
 	if (!status)
 		status = to_init(endpoint, err);
 	/* Post before RTR: a datagram without a receive is lost. */

@@ -1,27 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /v1/ud_endpoints, over a whole daemon on the fake provider. */
+/* POST /v1/ud_endpoints, over a whole daemon on the fake provider: the request is parked while a
+ * call thread registers the memory of the receives. */
 #include "api/resources/context.h"
 #include "api/resources/endpoints.h"
 #include "daemon/datagrams/endpoints.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <infiniband/verbs.h>
+
+/* The request under test. */
+static struct {
+	struct vbd_api api;
+	struct vbd_request req;
+	uint64_t timeout_ms;
+	vbd_request_cb on_timeout;
+	vbd_request_cb on_gone;
+	void *park_arg;
+} test;
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)err;
+	test.timeout_ms = timeout_ms;
+	test.on_timeout = on_timeout;
+	test.on_gone = on_gone;
+	test.park_arg = arg;
+	return VBD_OK;
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {.park = park, .answered = answered};
+
+/* Takes @body over. */
+static void begin(struct svc *svc, json_t *body)
+{
+	test.api.daemon = svc->daemon;
+	test.req.context = &test.api;
+	test.req.transport = &transport;
+	test.req.method = VBD_METHOD_POST;
+	test.req.role = VBD_ROLE_CONTROL;
+	test.req.json = body;
+	vbd_create_ud_endpoint(&test.req);
+	json_decref(body);
+	test.req.json = NULL;
+}
+
+static int setup(void **state)
+{
+	memset(&test, 0, sizeof(test));
+	return svc_setup(state);
+}
+
+static int teardown(void **state)
+{
+	vbd_reply_fini(&test.req.reply);
+	return svc_teardown(state);
+}
+
+static struct vbd_endpoint_record *find(struct svc *svc)
+{
+	return vbd_object_find(svc->daemon->ud_endpoints, "1", NULL);
+}
 
 /* The endpoint that a request with @body makes; takes @body over. */
 static const struct vbd_endpoint *post(struct svc *svc, json_t *body)
 {
-	struct vbd_api api = {.daemon = svc->daemon};
-	struct vbd_request req = {.context = &api, .role = VBD_ROLE_CONTROL, .json = body};
-	const struct vbd_endpoint_record *record;
-
-	vbd_create_ud_endpoint(&req);
-	assert_int_equal(req.reply.status, 201);
-	vbd_reply_fini(&req.reply);
-	json_decref(body);
-	record = vbd_object_find(svc->daemon->ud_endpoints, "1", &svc->err);
-	assert_non_null(record);
-	return record->endpoint;
+	begin(svc, body);
+	SVC_UNTIL(svc, test.req.reply.status);
+	assert_int_equal(test.req.reply.status, 201);
+	assert_non_null(find(svc));
+	return find(svc)->endpoint;
 }
 
 static void test_api_endpoints__the_queue_pair_is_ud(void **state)
@@ -45,13 +101,128 @@ static void test_api_endpoints__parameters_that_are_not_named_have_their_default
 	assert_int_equal(endpoint->params.qkey, initial.qkey);
 }
 
+static void test_api_endpoints__the_answer_comes_when_it_is_ready(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_block("ibv_reg_mr");
+	begin(svc, json_object());
+	svc_turn(svc);
+	assert_int_equal(test.req.reply.status, 0);
+	assert_int_equal(test.timeout_ms, 0);
+	fake_unblock();
+	SVC_UNTIL(svc, test.req.reply.status);
+	assert_int_equal(test.req.reply.status, 201);
+	assert_int_equal(find(svc)->endpoint->state, VBD_ENDPOINT_READY);
+	assert_int_equal(fake_on_control(), 0);
+}
+
+static void test_api_endpoints__a_client_that_does_not_wait_sees_it_open(void **state)
+{
+	struct svc *svc = *state;
+
+	test.req.respond_async = true;
+	fake_block("ibv_reg_mr");
+	begin(svc, json_object());
+	assert_int_equal(test.req.reply.status, 202);
+	assert_int_equal(find(svc)->endpoint->state, VBD_ENDPOINT_OPENING);
+	fake_unblock();
+	SVC_UNTIL(svc, find(svc)->endpoint->state == VBD_ENDPOINT_READY);
+}
+
+static void test_api_endpoints__a_wait_that_is_over_leaves_it_opening(void **state)
+{
+	struct svc *svc = *state;
+
+	test.req.wait_asked = true;
+	test.req.wait_ms = 5000;
+	fake_block("ibv_reg_mr");
+	begin(svc, json_object());
+	assert_int_equal(test.timeout_ms, 5000);
+	test.on_timeout(&test.req, test.park_arg);
+	assert_int_equal(test.req.reply.status, 202);
+	fake_unblock();
+	SVC_UNTIL(svc, find(svc)->endpoint->state == VBD_ENDPOINT_READY);
+}
+
+/* A repeat under the same Idempotency-Key gets the state. */
+static void test_api_endpoints__a_client_that_leaves_does_not_stop_it(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_block("ibv_reg_mr");
+	begin(svc, json_object());
+	test.on_gone(&test.req, test.park_arg);
+	assert_int_equal(test.req.reply.status, 202);
+	fake_unblock();
+	SVC_UNTIL(svc, find(svc)->endpoint->state == VBD_ENDPOINT_READY);
+}
+
+static void test_api_endpoints__what_fails_is_a_problem_and_leaves_nothing(void **state)
+{
+	static const char *const calls[] = {"ibv_reg_mr", "ibv_create_qp", "ibv_modify_qp"};
+	struct svc *svc = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		memset(&test, 0, sizeof(test));
+		fake_fail_next(calls[i], ENOMEM);
+		begin(svc, json_pack("{s:s}", "name", "x"));
+		SVC_UNTIL(svc, test.req.reply.status);
+		assert_true(test.req.reply.status >= 400);
+		assert_non_null(memmem(test.req.reply.body, test.req.reply.body_bytes, calls[i],
+			strlen(calls[i])));
+		assert_null(memmem(test.req.reply.body, test.req.reply.body_bytes, "resource_error",
+			strlen("resource_error")));
+		assert_false(test.req.acted);
+		assert_int_equal(vbd_registry_count(svc->daemon->ud_endpoints), 0);
+		vbd_reply_fini(&test.req.reply);
+	}
+	memset(&test, 0, sizeof(test));
+	SVC_UNTIL(svc, fake_live().qps + fake_live().mrs == 0);
+	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
+}
+
+static void test_api_endpoints__one_that_fails_unwatched_stays_with_its_error(void **state)
+{
+	struct svc *svc = *state;
+
+	test.req.respond_async = true;
+	fake_fail_next("ibv_reg_mr", ENOMEM);
+	begin(svc, json_object());
+	assert_int_equal(test.req.reply.status, 202);
+	SVC_UNTIL(svc, find(svc)->object.ended);
+	assert_int_equal(find(svc)->endpoint->state, VBD_ENDPOINT_FAILED);
+	assert_string_equal(find(svc)->endpoint->qp.first_error.error.call, "ibv_reg_mr");
+}
+
+static void test_api_endpoints__one_that_another_client_deletes_is_a_problem(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_block("ibv_reg_mr");
+	begin(svc, json_object());
+	vbd_object_delete(&find(svc)->object);
+	svc_turn(svc);
+	assert_int_equal(test.req.reply.status, 0);
+	fake_unblock();
+	SVC_UNTIL(svc, test.req.reply.status);
+	assert_int_equal(test.req.reply.status, 424);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_endpoints__##name, svc_setup, svc_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_api_endpoints__##name, setup, teardown)
 		TEST(the_queue_pair_is_ud),
 		TEST(parameters_that_are_not_named_have_their_default),
+		TEST(the_answer_comes_when_it_is_ready),
+		TEST(a_client_that_does_not_wait_sees_it_open),
+		TEST(a_wait_that_is_over_leaves_it_opening),
+		TEST(a_client_that_leaves_does_not_stop_it),
+		TEST(what_fails_is_a_problem_and_leaves_nothing),
+		TEST(one_that_fails_unwatched_stays_with_its_error),
+		TEST(one_that_another_client_deletes_is_a_problem),
 #undef TEST
 	};
 

@@ -11,6 +11,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,14 +31,52 @@ static struct vbd_endpoint_spec endpoint_spec(uint16_t port)
 	return spec;
 }
 
+static struct vbd_endpoint_record *begin(struct svc *svc, const struct vbd_endpoint_spec *spec)
+{
+	struct vbd_endpoint_record *record = NULL;
+
+	assert_int_equal(vbd_endpoint_create(svc->daemon, spec, &record, &svc->err), VBD_OK);
+	assert_int_equal(record->endpoint->state, VBD_ENDPOINT_OPENING);
+	return record;
+}
+
+static struct vbd_endpoint_record *open_as(struct svc *svc, const struct vbd_endpoint_spec *spec)
+{
+	struct vbd_endpoint_record *record = begin(svc, spec);
+
+	SVC_UNTIL(svc, record->endpoint->state == VBD_ENDPOINT_READY);
+	return record;
+}
+
 static struct vbd_endpoint_record *endpoint(struct svc *svc, uint16_t port)
 {
 	const struct vbd_endpoint_spec spec = endpoint_spec(port);
-	struct vbd_endpoint_record *record = NULL;
 
-	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
-	assert_int_equal(record->endpoint->state, VBD_ENDPOINT_READY);
+	return open_as(svc, &spec);
+}
+
+/* Begin an endpoint with large receives, whose registration lasts until fake_unblock(). */
+static struct vbd_endpoint_record *begin_slow(struct svc *svc, uint16_t port)
+{
+	struct vbd_endpoint_spec spec = endpoint_spec(port);
+	struct vbd_endpoint_record *record;
+
+	spec.params.qp.rq_depth = 64;
+	spec.params.qp.recv_size_bytes = 65536;
+	fake_block("ibv_reg_mr");
+	record = begin(svc, &spec);
+	while (fake_blocked() == 0)
+		(void)sched_yield();
 	return record;
+}
+
+static void expect_nothing_left(struct svc *svc)
+{
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0 &&
+			       svc->daemon->fabric->calls->under_way == 0);
+	assert_int_equal(fake_live().qps + fake_live().ids + fake_live().mrs, 0);
+	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
+	assert_int_equal(svc->daemon->ud_endpoints->open, 0);
 }
 
 static struct vbd_peer_record *ask(
@@ -105,10 +144,10 @@ static void test_services_endpoints__its_queue_pair_is_ud(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(0);
-	struct vbd_endpoint_record *record = NULL;
+	const struct vbd_endpoint_record *record;
 
 	spec.params.qp = vbd_conn_params_default().qp;
-	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	record = open_as(svc, &spec);
 	assert_int_equal(record->endpoint->qp.channel->limits.transport, VBD_TRANSPORT_UD);
 }
 
@@ -474,7 +513,7 @@ static void test_services_endpoints__one_of_another_device_is_not_told(void **st
 	(void)snprintf(spec.addr, sizeof(spec.addr), "0.0.0.0");
 	(void)snprintf(spec.device, sizeof(spec.device), "fake0");
 	spec.port = PORT;
-	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &here, &svc->err), VBD_OK);
+	here = open_as(svc, &spec);
 	(void)fake_connect_request(here->endpoint->listen_id, other);
 	SVC_UNTIL(svc, here->endpoint->sidr_requests == 1);
 	assert_int_equal(here->endpoint->sidr_refused, 1);
@@ -543,6 +582,22 @@ static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void 
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 }
 
+/* Whether an endpoint gets ready; if not it is deleted. */
+static bool opens(struct svc *svc, const struct vbd_endpoint_spec *spec)
+{
+	struct vbd_endpoint_record *record;
+
+	if (vbd_endpoint_create(svc->daemon, spec, &record, NULL) != VBD_OK)
+		return false;
+	SVC_UNTIL(svc, record->endpoint->state != VBD_ENDPOINT_OPENING);
+	if (record->endpoint->state == VBD_ENDPOINT_READY)
+		return true;
+	assert_int_equal(record->endpoint->state, VBD_ENDPOINT_FAILED);
+	assert_int_equal(record->endpoint->qp.reason, VBD_REASON_RESOURCE_ERROR);
+	vbd_object_delete(&record->object);
+	return false;
+}
+
 /* Each call fails in turn and no object is left: svc_teardown() counts. */
 static void test_services_endpoints__each_call_may_fail(void **state)
 {
@@ -550,20 +605,16 @@ static void test_services_endpoints__each_call_may_fail(void **state)
 	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
 
 	for (unsigned int n = 1;; n++) {
-		struct vbd_endpoint_record *record = NULL;
-		enum vbd_status status;
+		bool is_open;
 
 		fake_fail_nth(n, ENOMEM);
-		status = vbd_endpoint_create(svc->daemon, &spec, &record, NULL);
+		is_open = opens(svc, &spec);
 		fake_fail_nth(0, 0);
-		if (status == VBD_OK) {
+		if (is_open) {
 			assert_true(n > 5);
 			break;
 		}
-		assert_int_equal(vbd_registry_count(svc->daemon->ud_endpoints), 0);
-		SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
-		assert_int_equal(fake_live().qps, 0);
-		assert_int_equal(fake_live().ids, 0);
+		expect_nothing_left(svc);
 	}
 	assert_int_equal(svc->daemon->ud_endpoints->open, 1);
 }
@@ -574,23 +625,123 @@ static void test_services_endpoints__each_allocation_may_fail(void **state)
 	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
 
 	for (unsigned int n = 1;; n++) {
-		struct vbd_endpoint_record *record = NULL;
-		enum vbd_status status;
+		bool is_open;
 
 		fake_memory_fail_nth(n);
-		status = vbd_endpoint_create(svc->daemon, &spec, &record, NULL);
+		is_open = opens(svc, &spec);
 		if (!fake_memory_failed()) {
-			assert_int_equal(status, VBD_OK);
+			assert_true(is_open);
 			break;
 		}
 		fake_memory_fail_nth(0);
-		if (status == VBD_OK) {
-			vbd_object_delete(&record->object);
-			SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
-		}
-		assert_int_equal(vbd_registry_count(svc->daemon->ud_endpoints), 0);
+		if (is_open)
+			vbd_object_delete(vbd_registry_first(svc->daemon->ud_endpoints));
+		expect_nothing_left(svc);
 	}
 	fake_memory_fail_nth(0);
+}
+
+static void test_services_endpoints__large_receives_do_not_hold_the_control_thread_up(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
+	struct vbd_error err = {0};
+
+	svc_turn(svc);
+	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_OPENING);
+	assert_int_equal(
+		slow->endpoint->qp.ops->check_usable(&slow->endpoint->qp, &err), VBD_E_WRONG_STATE);
+	assert_int_equal(svc->daemon->qp_receives_bytes, slow->receive_bytes);
+	fake_unblock();
+	SVC_UNTIL(svc, slow->endpoint->state == VBD_ENDPOINT_READY);
+	assert_int_equal(fake_on_control(), 0);
+	(void)asked(svc, endpoint(svc, 0));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_ENDPOINT_STATE_CHANGED), 2);
+}
+
+static void test_services_endpoints__one_that_opens_refuses_to_tell_its_number(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
+	struct vbd_peer_record *peer = ask(svc, here, "10.0.0.1", PORT);
+
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_int_equal(peer->peer.error.status, VBD_E_REJECTED);
+	assert_int_equal(slow->endpoint->sidr_refused, 1);
+	fake_unblock();
+	SVC_UNTIL(svc, slow->endpoint->state == VBD_ENDPOINT_READY);
+	(void)asked(svc, here);
+}
+
+static void test_services_endpoints__one_that_is_deleted_while_it_opens_is_not_made(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
+
+	assert_false(vbd_object_delete(&slow->object));
+	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSING);
+	assert_int_equal(fake_live().ids, 0);
+	svc_turn(svc);
+	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSING);
+	fake_unblock();
+	expect_nothing_left(svc);
+	assert_int_equal(fake_count("ibv_create_qp"), 0);
+	assert_int_equal(svc->daemon->ud_endpoints_ended[VBD_REASON_LOCAL_CLOSE], 1);
+}
+
+static void test_services_endpoints__a_failed_registration_ends_a_deleted_one_cleanly(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *slow;
+
+	fake_fail_next("ibv_reg_mr", ENOMEM);
+	slow = begin_slow(svc, PORT);
+	vbd_object_delete(&slow->object);
+	fake_unblock();
+	expect_nothing_left(svc);
+	assert_int_equal(svc->daemon->ud_endpoints_ended[VBD_REASON_LOCAL_CLOSE], 1);
+}
+
+static void test_services_endpoints__a_device_removed_meanwhile_is_let_go(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
+
+	fake_device_unplug(svc->device);
+	fake_device_cm_removal(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, slow->endpoint->state == VBD_ENDPOINT_CLOSING);
+	assert_int_equal(fake_live().ids, 0);
+	assert_false(slow->object.ended);
+	fake_unblock();
+	SVC_UNTIL(svc, slow->object.ended);
+	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_FAILED);
+	assert_int_equal(slow->endpoint->qp.reason, VBD_REASON_DEVICE_REMOVED);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_int_equal(fake_count("ibv_create_qp"), 0);
+}
+
+static void has_stopped(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static void test_services_endpoints__a_daemon_that_stops_waits_for_the_registration(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
+	bool stopped = false;
+
+	vbd_daemon_stop(svc->daemon, has_stopped, &stopped);
+	svc_turn(svc);
+	assert_false(stopped);
+	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSING);
+	fake_unblock();
+	SVC_UNTIL(svc, stopped);
+	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSED);
+	assert_int_equal(fake_live().qps + fake_live().mrs, 0);
+	svc->stopped = true;
 }
 
 static void test_services_endpoints__the_limits_hold(void **state)
@@ -660,6 +811,12 @@ int main(void)
 		TEST(a_datagram_is_not_longer_than_the_mtu),
 		TEST(each_call_may_fail),
 		TEST(each_allocation_may_fail),
+		TEST(large_receives_do_not_hold_the_control_thread_up),
+		TEST(one_that_opens_refuses_to_tell_its_number),
+		TEST(one_that_is_deleted_while_it_opens_is_not_made),
+		TEST(a_failed_registration_ends_a_deleted_one_cleanly),
+		TEST(a_device_removed_meanwhile_is_let_go),
+		TEST(a_daemon_that_stops_waits_for_the_registration),
 		TEST(the_limits_hold),
 		TEST(stopping_ends_what_is_under_way),
 	};

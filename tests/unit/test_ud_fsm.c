@@ -41,7 +41,7 @@ static bool peer_is_over(enum vbd_peer_state state)
 	return state == VBD_PEER_FAILED;
 }
 
-TEST_TABLE(endpoint, ENDPOINT, vbd_endpoint_state_ended, VBD_ENDPOINT_READY)
+TEST_TABLE(endpoint, ENDPOINT, vbd_endpoint_state_ended, VBD_ENDPOINT_OPENING)
 TEST_TABLE(peer, PEER, peer_is_over, VBD_PEER_RESOLVING_ADDR)
 TEST_TABLE(group, GROUP, vbd_group_state_ended, VBD_GROUP_IS_RESOLVING)
 
