@@ -14,7 +14,7 @@ const LIMIT = { timeout: 110000 };
 const FED = "WATCHDOG=1";
 const WATCHDOG_MS = 200;
 
-// What systemd would get on its socket, a line each.
+// Hears on systemd's socket what the daemon tells, a line each.
 class Systemd {
 	constructor(t, path) {
 		this.path = path;
@@ -76,7 +76,7 @@ test("a worker that is stuck fails /livez and starves the watchdog until it goes
 		detail: "data worker 0 has made no turn for 10000 ms",
 	});
 	assert.equal((await events_of(daemon, "worker_stuck")).length, 1);
-	await let_pass(daemon, 5 * WATCHDOG_MS); // what was sent before has arrived
+	await let_pass(daemon, 5 * WATCHDOG_MS); // feeds sent before arrive
 	const starved = systemd.feeds();
 	await let_pass(daemon, 10 * WATCHDOG_MS);
 	assert.equal(systemd.feeds(), starved);
