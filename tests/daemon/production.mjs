@@ -10,14 +10,12 @@ import { join } from "node:path";
 import test from "node:test";
 
 import { Ca } from "../certificates.mjs";
+import { settings, unit } from "../production_host.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { VERBSD, daemon_of } from "./lib.mjs";
 
 const LIMIT = { timeout: 60000 };
 const read = (path) => readFileSync(join(process.env.VBD_SOURCE, path), "utf8");
-
-const section = read("docs/verbsd.yaml.5.scd").match(/^## A production host\n(.*?)^# /ms)[1];
-const [settings, unit] = [...section.matchAll(/^```\n(.*?)^```\n/gms)].map((block) => block[1]);
 
 const TOKENS = { control: "c".repeat(64), read: "r".repeat(64) };
 

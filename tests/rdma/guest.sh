@@ -29,6 +29,7 @@ if [[ $suite == examples ]]; then
 		command -v "$program" >/dev/null || skip "there is no $program"
 	done
 fi
+[[ $suite != systemd || -x /lib/systemd/systemd ]] || skip "there is no systemd"
 [[ $suite != reader || -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)"
 options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/$suite")
 prepare=()
@@ -40,6 +41,10 @@ load) options+=(--cpus 2) ;; # races need two processors
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
+if [[ $suite == systemd ]]; then
+	rm -rf "$build/tests/rdma/systemd/tree"
+	DESTDIR=$build/tests/rdma/systemd/tree cmake --install "$build" --strip >/dev/null
+fi
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
 # The guest does not inherit the environment.
