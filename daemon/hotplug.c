@@ -221,19 +221,23 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 	vbd_listeners_device_added(daemon);
 }
 
+static const struct vbd_origin of_daemon;
+
 /* Without memory for its record an object of the fabric is used, but no client finds it. */
 static void on_pd_made(struct vbd_pd *pd, void *arg)
 {
 	struct vbd_shared *shared;
 
-	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->pds, NULL, pd->id, pd, "", &shared, NULL);
+	(void)!vbd_shared_add(
+		((struct vbd_daemon *)arg)->pds, &of_daemon, pd->id, pd, "", &shared, NULL);
 }
 
 static void on_cq_made(struct vbd_cq *cq, void *arg)
 {
 	struct vbd_shared *shared;
 
-	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->cqs, NULL, cq->id, cq, "", &shared, NULL);
+	(void)!vbd_shared_add(
+		((struct vbd_daemon *)arg)->cqs, &of_daemon, cq->id, cq, "", &shared, NULL);
 }
 
 static void on_pd_gone(const struct vbd_pd *pd, void *arg)

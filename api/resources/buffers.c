@@ -84,15 +84,16 @@ void vbd_delete_buffer(struct vbd_request *req)
 {
 	struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
 	struct vbd_error err = {0};
-	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
+	struct vbd_users users;
 
 	if (!buffer)
 		return;
-	if (vbd_buffer_delete(buffer, &err) == VBD_OK)
+	if (vbd_buffer_delete(buffer, &err) == VBD_OK) {
 		vbd_reply_empty(req, 204);
-	else
-		vbd_reply_in_use(
-			req, &err, paths, vbd_buffer_users(buffer, paths, VBD_USERS_SHOWN_MAX));
+		return;
+	}
+	vbd_buffer_users_of(buffer, &users);
+	vbd_reply_in_use(req, &err, &users);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ static json_t *encode_cq(const void *item, struct vbd_request *req)
 	const struct vbd_shared *shared = item;
 	const struct vbd_cq *cq = shared->cq;
 	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_shared_users users;
+	struct vbd_users users;
 
 	(void)req;
 	vbd_shared_users_of(shared, &users);

@@ -20,7 +20,7 @@ static json_t *encode_srq(const void *item, struct vbd_request *req)
 	const struct vbd_srq *srq = shared->srq;
 	const struct vbd_daemon *daemon = shared->object.registry->daemon;
 	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_shared_users users;
+	struct vbd_users users;
 
 	(void)req;
 	vbd_shared_users_of(shared, &users);

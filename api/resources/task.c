@@ -11,6 +11,8 @@
 #include "daemon/core/object.h"
 #include "daemon/memory/shared.h"
 
+#include <stdio.h>
+
 static enum vbd_status check_owner(const struct vbd_request *req, const struct vbd_task_kind *kind,
 	const struct vbd_object *task, struct vbd_error *err)
 {
@@ -81,7 +83,7 @@ void vbd_task_list(struct vbd_request *req)
 void vbd_delete_shared(struct vbd_request *req)
 {
 	struct vbd_shared *shared = vbd_task_find(req, req->route->task);
-	struct vbd_shared_users users;
+	struct vbd_users users;
 	struct vbd_error err = {0};
 
 	if (!shared)
@@ -89,12 +91,12 @@ void vbd_delete_shared(struct vbd_request *req)
 	if (vbd_shared_delete(shared, &users, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_reply_in_use(req, &err, users.paths, users.shown);
+		vbd_reply_in_use(req, &err, &users);
 }
 
 enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *err)
 {
-	struct vbd_shared_users users;
+	struct vbd_users users;
 
 	return vbd_shared_delete(VBD_CONTAINER_OF(object, struct vbd_shared, object), &users, err);
 }
@@ -233,13 +235,17 @@ void vbd_task_cancel(struct vbd_request *req)
 	run(req, &(struct task_waiter){.waiter.answer = answer_cancel, .kind = kind}, task);
 }
 
-void vbd_reply_in_use(struct vbd_request *req, const struct vbd_error *err,
-	char (*paths)[VBD_PATH_BYTES], size_t n_paths)
+void vbd_reply_in_use(
+	struct vbd_request *req, const struct vbd_error *err, const struct vbd_users *users)
 {
-	const char *users[VBD_USERS_SHOWN_MAX];
-	const struct vbd_problem_extra extra = {.users = users, .n_users = n_paths};
+	const char *paths[VBD_USERS_SHOWN_MAX];
+	const struct vbd_problem_extra extra = {.users = paths, .n_users = users->shown};
+	struct vbd_error told = *err;
 
-	for (size_t i = 0; i < n_paths; i++)
-		users[i] = paths[i];
-	vbd_reply_problem_extra(req, err, &extra);
+	for (size_t i = 0; i < users->shown; i++)
+		paths[i] = users->paths[i];
+	if (users->hidden)
+		(void)snprintf(told.text, sizeof(told.text), "%.180s; %zu of other callers",
+			err->text, users->hidden);
+	vbd_reply_problem_extra(req, &told, &extra);
 }

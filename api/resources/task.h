@@ -12,6 +12,7 @@
 #include "api/http/request.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/registry.h"
+#include "daemon/core/users.h"
 
 #include <jansson.h>
 
@@ -96,9 +97,9 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
  */
 void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
-/** vbd_reply_in_use - answer with @err and the users of an object
- * @paths: "/v1/transfers/9"; @n_paths: at most VBD_USERS_SHOWN_MAX */
-void vbd_reply_in_use(struct vbd_request *req, const struct vbd_error *err,
-	char (*paths)[VBD_PATH_BYTES], size_t n_paths);
+/** vbd_reply_in_use - answer with @err and the users of an object, as far as the caller sees them
+ */
+void vbd_reply_in_use(
+	struct vbd_request *req, const struct vbd_error *err, const struct vbd_users *users);
 
 #endif

@@ -277,7 +277,12 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 		registry, registry->daemon->callers.current, name, ret_object, err);
 }
 
-enum vbd_status vbd_object_adopt(struct vbd_registry *registry, struct vbd_caller *owner,
+struct vbd_origin vbd_origin_of_request(const struct vbd_daemon *daemon)
+{
+	return (struct vbd_origin){.owner = daemon->callers.current, .labels = daemon->new_labels};
+}
+
+enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd_origin *origin,
 	uint64_t id, const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
 	struct vbd_object *object = alloc(registry, err);
@@ -290,7 +295,8 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, struct vbd_calle
 		free(object);
 		return status;
 	}
-	begin_life(object, owner);
+	begin_life(object, origin->owner);
+	object->labels = vbd_labels_ref(origin->labels);
 	*ret_object = object;
 	return VBD_OK;
 }

@@ -55,9 +55,19 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_caller *owner,
 	const char *name, struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
+/* The caller that an object is for, and the labels that it is to have. Zeros: the daemon makes it
+ * by itself. */
+struct vbd_origin {
+	struct vbd_caller *owner;
+	struct vbd_labels *labels;
+};
+
+/** vbd_origin_of_request - the origin of what the present request makes, without references */
+struct vbd_origin vbd_origin_of_request(const struct vbd_daemon *daemon);
+
 /** vbd_object_adopt - allocate an object of a kind without history and without a deadline, and put
- * it into its registry as vbd_registry_adopt() does; @owner as of vbd_object_create_for() */
-enum vbd_status vbd_object_adopt(struct vbd_registry *registry, struct vbd_caller *owner,
+ * it into its registry as vbd_registry_adopt() does */
+enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd_origin *origin,
 	uint64_t id, const char *name, struct vbd_object **ret_object,
 	struct vbd_error *err) VBD_MUST_CHECK;
 

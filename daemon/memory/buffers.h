@@ -9,6 +9,7 @@
 
 #include "base/enum.h"
 #include "daemon/core/object.h"
+#include "daemon/core/users.h"
 #include "rdma/device/mem.h"
 
 /* X(SYMBOL, json name, ended) */
@@ -59,12 +60,11 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 	struct vbd_buffer **ret_buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_buffer_delete - remove the buffer from its registry now; VBD_E_IN_USE while it is being
- * registered or has users (see vbd_buffer_users()) */
+ * registered or has users (see vbd_buffer_users_of()) */
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_buffer_users - write paths ("/v1/transfers/9") of up to @max transfers and windows that use
- * the buffer; returns their number */
-size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max);
+/** vbd_buffer_users_of - the transfers and windows that use the buffer */
+void vbd_buffer_users_of(const struct vbd_buffer *buffer, struct vbd_users *ret_users);
 
 /** vbd_buffer_has_bytes - VBD_OK if there is data to read and write; VBD_E_WRONG_STATE while the
  * buffer is being registered, and after it FAILED */

@@ -32,11 +32,12 @@ static const struct vbd_device *device_of(const struct vbd_shared *shared)
 	return registry == registry->daemon->cqs ? shared->cq->device : shared->srq->pd->device;
 }
 
-enum vbd_status vbd_shared_add(struct vbd_registry *registry, struct vbd_caller *owner, uint64_t id,
-	void *item, const char *name, struct vbd_shared **ret_shared, struct vbd_error *err)
+enum vbd_status vbd_shared_add(struct vbd_registry *registry, const struct vbd_origin *origin,
+	uint64_t id, void *item, const char *name, struct vbd_shared **ret_shared,
+	struct vbd_error *err)
 {
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_adopt(registry, owner, id, name, &object, err);
+	enum vbd_status status = vbd_object_adopt(registry, origin, id, name, &object, err);
 
 	if (status)
 		return status;
@@ -80,13 +81,6 @@ static enum vbd_status check_new(
 
 /* Users. */
 
-static void add_user(struct vbd_shared_users *users, const struct vbd_object *object)
-{
-	users->total++;
-	if (users->shown < VBD_USERS_SHOWN_MAX)
-		(void)vbd_registry_path(object->registry, object->id, users->paths[users->shown++]);
-}
-
 static bool names(const struct vbd_qp_params *qp, const struct vbd_object *object)
 {
 	const struct vbd_daemon *daemon = object->registry->daemon;
@@ -96,7 +90,7 @@ static bool names(const struct vbd_qp_params *qp, const struct vbd_object *objec
 	return (object->registry == daemon->cqs ? qp->cq_id : qp->srq_id) == object->id;
 }
 
-static void add_queue_pairs(const struct vbd_object *shared, struct vbd_shared_users *users)
+static void add_queue_pairs(const struct vbd_object *shared, struct vbd_users *users)
 {
 	const struct vbd_daemon *daemon = shared->registry->daemon;
 
@@ -105,36 +99,36 @@ static void add_queue_pairs(const struct vbd_object *shared, struct vbd_shared_u
 			VBD_CONTAINER_OF(object, struct vbd_listener, object);
 
 		if (names(&listener->params.qp, shared))
-			add_user(users, object);
+			vbd_users_add(users, object);
 	}
 	vbd_registry_for_each (object, daemon->connections) {
 		const struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
 		if (!object->ended && names(&connection->conn->params.qp, shared))
-			add_user(users, object);
+			vbd_users_add(users, object);
 	}
 	vbd_registry_for_each (object, daemon->ud_endpoints) {
 		const struct vbd_endpoint_record *record =
 			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
 
 		if (!object->ended && names(&record->endpoint->params.qp, shared))
-			add_user(users, object);
+			vbd_users_add(users, object);
 	}
 }
 
-void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_shared_users *ret_users)
+void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_users *ret_users)
 {
 	const struct vbd_daemon *daemon = shared->object.registry->daemon;
 
-	*ret_users = (struct vbd_shared_users){0};
+	*ret_users = (struct vbd_users){0};
 	add_queue_pairs(&shared->object, ret_users);
 	vbd_registry_for_each (object, daemon->srqs) {
 		const struct vbd_srq *srq =
 			VBD_CONTAINER_OF(object, struct vbd_shared, object)->srq;
 
 		if (srq->pd == shared->item || srq->cq == shared->item)
-			add_user(ret_users, object);
+			vbd_users_add(ret_users, object);
 	}
 	if (shared->object.registry != daemon->pds)
 		return;
@@ -145,7 +139,7 @@ void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_shared_user
 		if (buffer->pd_id == shared->object.id &&
 			(buffer->state == VBD_BUFFER_READY ||
 				buffer->state == VBD_BUFFER_REGISTERING))
-			add_user(ret_users, object);
+			vbd_users_add(ret_users, object);
 	}
 }
 
@@ -175,7 +169,7 @@ static void delete_unused(struct vbd_shared *shared)
 }
 
 enum vbd_status vbd_shared_delete(
-	struct vbd_shared *shared, struct vbd_shared_users *ret_users, struct vbd_error *err)
+	struct vbd_shared *shared, struct vbd_users *ret_users, struct vbd_error *err)
 {
 	const char *singular = shared->object.registry->singular;
 	const unsigned long long id = shared->object.id;
@@ -198,6 +192,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 	struct vbd_shared **ret_pd, struct vbd_error *err)
 {
 	enum vbd_status status = check_new(daemon->pds, name, err);
+	const struct vbd_origin origin = vbd_origin_of_request(daemon);
 	struct vbd_device *device;
 	struct vbd_pd *pd;
 
@@ -208,8 +203,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 	if (status)
 		return status;
 	(void)snprintf(pd->name, sizeof(pd->name), "%s", name);
-	status =
-		vbd_shared_add(daemon->pds, daemon->callers.current, pd->id, pd, name, ret_pd, err);
+	status = vbd_shared_add(daemon->pds, &origin, pd->id, pd, name, ret_pd, err);
 	if (status)
 		vbd_pd_delete(pd);
 	return status;
@@ -221,6 +215,7 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 	struct vbd_shared **ret_cq, struct vbd_error *err)
 {
 	enum vbd_status status = check_new(daemon->cqs, spec->name, err);
+	const struct vbd_origin origin = vbd_origin_of_request(daemon);
 	struct vbd_device *device;
 	struct vbd_cq *cq;
 
@@ -234,8 +229,7 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 		return status;
 	status = vbd_fabric_moderate_cq(cq, &spec->moderation, err);
 	if (!status)
-		status = vbd_shared_add(
-			daemon->cqs, daemon->callers.current, cq->id, cq, spec->name, ret_cq, err);
+		status = vbd_shared_add(daemon->cqs, &origin, cq->id, cq, spec->name, ret_cq, err);
 	if (status)
 		vbd_fabric_delete_cq(daemon->fabric, cq);
 	return status;

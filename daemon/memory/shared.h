@@ -13,17 +13,10 @@
 #ifndef VBD_DAEMON_MEMORY_SHARED_H
 #define VBD_DAEMON_MEMORY_SHARED_H
 
-#include "daemon/core/context.h"
+#include "daemon/core/object.h"
+#include "daemon/core/users.h"
 #include "rdma/conn/conn.h"
 #include "rdma/fabric/shared.h"
-
-#define VBD_USERS_SHOWN_MAX 16
-
-struct vbd_shared_users {
-	size_t total;
-	size_t shown; /* of paths */
-	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
-};
 
 /* The record of a PD, CQ or SRQ. */
 struct vbd_shared {
@@ -37,8 +30,8 @@ struct vbd_shared {
 };
 
 /** vbd_shared_add - put the object @item of the fabric into @registry; vbd_registry_adopt() */
-enum vbd_status vbd_shared_add(struct vbd_registry *registry, struct vbd_caller *owner, uint64_t id,
-	void *item, const char *name, struct vbd_shared **ret_shared,
+enum vbd_status vbd_shared_add(struct vbd_registry *registry, const struct vbd_origin *origin,
+	uint64_t id, void *item, const char *name, struct vbd_shared **ret_shared,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_shared_updated - a client has changed the object: append an event */
@@ -48,11 +41,11 @@ void vbd_shared_updated(struct vbd_shared *shared);
 void vbd_shared_remove(struct vbd_registry *registry, uint64_t id);
 
 /** vbd_shared_users_of - the objects that use @shared */
-void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_shared_users *ret_users);
+void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_users *ret_users);
 
 /** vbd_shared_delete - in_use, or wrong_state for an object that the fabric made by itself; sets
  * @ret_users in any case */
-enum vbd_status vbd_shared_delete(struct vbd_shared *shared, struct vbd_shared_users *ret_users,
+enum vbd_status vbd_shared_delete(struct vbd_shared *shared, struct vbd_users *ret_users,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_pd_request - make a PD; name_taken, limit_reached, no_device, device_limit, stopping

@@ -2,6 +2,7 @@
 #include "daemon/memory/srqs.h"
 
 #include "daemon/core/devices.h"
+#include "daemon/core/labels.h"
 #include "daemon/core/object.h"
 #include "daemon/core/quota.h"
 #include "daemon/core/receives.h"
@@ -18,7 +19,7 @@
 struct vbd_srq_creation {
 	struct vbd_call call;
 	struct vbd_daemon *daemon;
-	struct vbd_caller *owner; /* with a reference */
+	struct vbd_origin origin; /* with references */
 	struct vbd_srq *srq;	  /* not in the fabric */
 	char name[64];
 	/* A client may delete these meanwhile; 0 without a CQ. */
@@ -118,7 +119,7 @@ static enum vbd_status finish(
 		return status;
 	creation->srq = NULL;
 	status = vbd_shared_add(
-		daemon->srqs, creation->owner, srq->id, srq, creation->name, ret_shared, err);
+		daemon->srqs, &creation->origin, srq->id, srq, creation->name, ret_shared, err);
 	if (status)
 		vbd_fabric_delete_srq(srq);
 	else
@@ -133,7 +134,8 @@ static void prepared(struct vbd_call *call)
 	struct vbd_shared *shared = NULL;
 
 	daemon->qp_receives_bytes -= creation->srq->mem.size_bytes;
-	vbd_quota_give_back(creation->owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
+	vbd_quota_give_back(
+		creation->origin.owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
 	if (!creation->cancelled && !creation->error.status)
 		(void)!finish(creation, &shared, &creation->error);
 	if (creation->srq)
@@ -141,7 +143,8 @@ static void prepared(struct vbd_call *call)
 	if (!creation->cancelled)
 		creation->made(
 			creation->error.status ? NULL : shared, &creation->error, creation->arg);
-	vbd_caller_unref(creation->owner);
+	vbd_caller_unref(creation->origin.owner);
+	vbd_labels_unref(creation->origin.labels);
 	free(creation);
 	vbd_daemon_check_stop(daemon);
 }
@@ -162,14 +165,17 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 	}
 	creation->call = (struct vbd_call){.work = prepare, .done = prepared};
 	creation->daemon = daemon;
-	creation->owner = vbd_caller_ref(daemon->callers.current);
+	creation->origin = vbd_origin_of_request(daemon);
+	(void)vbd_caller_ref(creation->origin.owner);
+	(void)vbd_labels_ref(creation->origin.labels);
 	(void)snprintf(creation->name, sizeof(creation->name), "%s", spec->name);
 	creation->pd_id = creation->srq->pd->id;
 	creation->cq_id = spec->cq ? spec->cq->id : 0;
 	creation->made = made;
 	creation->arg = arg;
 	daemon->qp_receives_bytes += creation->srq->mem.size_bytes;
-	vbd_quota_count(creation->owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
+	vbd_quota_count(
+		creation->origin.owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
 	vbd_call_start(daemon->fabric->calls, &creation->call, VBD_LANE_MEMORY);
 	*ret_creation = creation;
 	return VBD_OK;

@@ -14,26 +14,22 @@ static bool window_uses(struct vbd_object *object, const struct vbd_buffer *buff
 	return VBD_CONTAINER_OF(object, struct vbd_window_record, object)->buffer == buffer;
 }
 
-static size_t collect_users(const struct vbd_buffer *buffer, const struct vbd_registry *registry,
-	bool (*uses)(struct vbd_object *object, const struct vbd_buffer *buffer), char (*paths)[48],
-	size_t max)
+static void add_users(const struct vbd_buffer *buffer, const struct vbd_registry *registry,
+	bool (*uses)(struct vbd_object *object, const struct vbd_buffer *buffer),
+	struct vbd_users *users)
 {
-	size_t count = 0;
-
-	for (struct vbd_object *object = vbd_registry_first(registry); object && count < max;
-		object = vbd_registry_next(object)) {
+	for (struct vbd_object *object = vbd_registry_first(registry);
+		object && users->total < buffer->users; object = vbd_registry_next(object)) {
 		if (uses(object, buffer))
-			vbd_registry_path(registry, object->id, paths[count++]);
+			vbd_users_add(users, object);
 	}
-	return count;
 }
 
-size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max)
+void vbd_buffer_users_of(const struct vbd_buffer *buffer, struct vbd_users *ret_users)
 {
 	const struct vbd_daemon *daemon = buffer->object.registry->daemon;
-	size_t count;
 
-	count = collect_users(buffer, daemon->transfers, transfer_uses, paths, max);
-	return count +
-	       collect_users(buffer, daemon->windows, window_uses, paths + count, max - count);
+	*ret_users = (struct vbd_users){0};
+	add_users(buffer, daemon->transfers, transfer_uses, ret_users);
+	add_users(buffer, daemon->windows, window_uses, ret_users);
 }

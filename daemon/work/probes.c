@@ -235,6 +235,20 @@ static enum vbd_status check_kind(const struct vbd_probe_spec *spec, struct vbd_
 	return VBD_OK;
 }
 
+/* The probe is named to those that see it. */
+static enum vbd_status refuse_second(const struct vbd_connection *connection, struct vbd_error *err)
+{
+	const struct vbd_object *probe = &connection->probe->object;
+	bool seen = vbd_caller_sees(probe->registry->daemon->callers.current, probe->owner);
+	char name[32] = "a probe of another caller";
+
+	if (seen)
+		(void)snprintf(name, sizeof(name), "probe %llu", (unsigned long long)probe->id);
+	return vbd_error_input(err, VBD_E_IN_USE, "/connection",
+		"%s already runs over connection %llu; a connection has one probe at a time", name,
+		(unsigned long long)connection->object.id);
+}
+
 static enum vbd_status check_spec(
 	const struct vbd_daemon *daemon, const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
@@ -259,13 +273,7 @@ static enum vbd_status check_spec(
 		status = check_echo_size(spec, err);
 	if (status)
 		return status;
-	if (connection->probe)
-		return vbd_error_input(err, VBD_E_IN_USE, "/connection",
-			"probe %llu already runs over connection %llu; a connection has one probe "
-			"at a time",
-			(unsigned long long)connection->probe->object.id,
-			(unsigned long long)connection->object.id);
-	return VBD_OK;
+	return connection->probe ? refuse_second(connection, err) : VBD_OK;
 }
 
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,

@@ -23,6 +23,7 @@ struct fixture {
 	char target[256], path[256], authorization[64];
 	char key[64]; /* Idempotency-Key; "" for none */
 	char type[32];
+	bool parks; /* a request may wait */
 };
 
 static struct fixture *current;
@@ -51,6 +52,8 @@ static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_re
 	(void)on_timeout;
 	(void)on_gone;
 	(void)arg;
+	if (current->parks)
+		return VBD_OK;
 	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test parks no requests");
 }
 
@@ -402,6 +405,74 @@ static void test_owners__what_is_the_daemons_is_seen_and_not_changed(void **stat
 	assert_non_null(vbd_registry_find_id(f->svc->daemon->pds, id));
 }
 
+static unsigned int make_listener(struct fixture *f, const char *caller, const char *pd)
+{
+	char body[160];
+
+	(void)snprintf(body, sizeof(body),
+		"{\"addr\": \"0.0.0.0\", \"port\": 0, \"labels\": {\"job\": \"x\"}, \"qp\": "
+		"{\"pd\": \"%s\"}}",
+		pd);
+	return perform(f, caller, VBD_METHOD_POST, "/v1/listeners", body, "application/json");
+}
+
+static void deletion_tells(
+	struct fixture *f, const char *caller, size_t n_users, const char *last, const char *detail)
+{
+	json_t *json, *users;
+
+	assert_int_equal(perform(f, caller, VBD_METHOD_DELETE, "/v1/pds/mine", NULL, ""), 409);
+	json = document(f);
+	users = json_object_get(json, "users");
+	assert_int_equal(json_array_size(users), n_users);
+	assert_string_equal(json_string_value(json_array_get(users, n_users - 1)), last);
+	assert_non_null(strstr(json_string_value(json_object_get(json, "detail")), detail));
+	json_decref(json);
+}
+
+/* The owner of a thing may learn that others use it, so that it knows why it stays; no more. */
+static void test_owners__users_of_other_callers_are_counted_only(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(make_pd(f, "alice", "mine"), 201);
+	assert_int_equal(make_listener(f, "alice", "mine"), 201);
+	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 1 users");
+	assert_false(says(f, "other callers"));
+	assert_int_equal(make_listener(f, "control", "mine"), 201);
+	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 2 users; 1 of other callers");
+	deletion_tells(f, "control", 2, "/v1/listeners/2", "has 2 users");
+	assert_false(says(f, "other callers"));
+}
+
+static void delete_selected(struct fixture *f, const char *caller)
+{
+	json_t *json;
+
+	f->parks = true;
+	(void)perform(f, caller, VBD_METHOD_DELETE, "/v1/pds?label=job=x", NULL, "");
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	f->parks = false;
+	assert_int_equal(f->req.reply.status, 200);
+	json = document(f);
+	assert_int_equal(json_integer_value(json_object_get(json, "selected")), 1);
+	assert_int_equal(json_integer_value(json_object_get(json, "done")), 1);
+	json_decref(json);
+}
+
+static void test_owners__a_selection_has_only_ones_own(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(make_pd(f, "alice", "mine"), 201);
+	assert_int_equal(make_pd(f, "bob", "his"), 201);
+	delete_selected(f, "bob");
+	assert_int_equal(get(f, "bob", "/v1/pds/his"), 404);
+	assert_int_equal(get(f, "alice", "/v1/pds/mine"), 200);
+	delete_selected(f, "control");
+	assert_int_equal(get(f, "alice", "/v1/pds/mine"), 404);
+}
+
 static size_t count_events(struct fixture *f, const char *caller)
 {
 	return count_items(f, caller, "/v1/events?type=pd_created&object=pd&limit=1000");
@@ -462,6 +533,8 @@ int main(void)
 		TEST(an_object_belongs_to_who_made_it),
 		TEST(a_name_of_another_is_taken_without_details),
 		TEST(what_is_the_daemons_is_seen_and_not_changed),
+		TEST(users_of_other_callers_are_counted_only),
+		TEST(a_selection_has_only_ones_own),
 		TEST(events_of_another_are_not_told),
 		TEST(an_idempotency_key_is_the_callers_own),
 		TEST(requests_beyond_the_quota_are_refused),

@@ -339,20 +339,22 @@ static void test_services_buffers__one_in_use_stays_and_names_its_users(void **s
 	};
 	struct vbd_transfer_record *one = NULL, *two = NULL;
 	struct vbd_error err = {0};
-	char paths[4][48];
+	struct vbd_users users;
 
 	fake_loopback(false);
 	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &one, &svc->err), VBD_OK);
 	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &two, &svc->err), VBD_OK);
 	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
-	assert_int_equal(vbd_buffer_users(buffer, paths, 4), 2);
-	assert_string_equal(paths[0], "/v1/transfers/1");
-	assert_string_equal(paths[1], "/v1/transfers/2");
-	assert_int_equal(vbd_buffer_users(buffer, paths, 1), 1);
+	vbd_buffer_users_of(buffer, &users);
+	assert_int_equal(users.total, 2);
+	assert_int_equal(users.shown, 2);
+	assert_string_equal(users.paths[0], "/v1/transfers/1");
+	assert_string_equal(users.paths[1], "/v1/transfers/2");
 	SVC_UNTIL(svc, fake_sends(pair.active->conn->qp.ibv_qp) == 2);
 	fake_sends_done(pair.active->conn->qp.ibv_qp, 2);
 	SVC_UNTIL(svc, buffer->users == 0);
-	assert_int_equal(vbd_buffer_users(buffer, paths, 4), 0);
+	vbd_buffer_users_of(buffer, &users);
+	assert_int_equal(users.total, 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);

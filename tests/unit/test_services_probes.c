@@ -129,6 +129,37 @@ static void test_services_probes__what_can_not_work_is_refused(void **state)
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE);
 }
 
+static void second_is_refused(
+	struct svc *svc, const struct vbd_probe_spec *spec, struct vbd_caller *as, const char *says)
+{
+	struct vbd_probe_record *record = NULL;
+	struct vbd_error err = {0};
+
+	svc->daemon->callers.current = as;
+	assert_int_equal(vbd_probe_create(svc->daemon, spec, &record, &err), VBD_E_IN_USE);
+	svc->daemon->callers.current = NULL;
+	assert_non_null(strstr(err.text, says));
+}
+
+static void test_services_probes__a_probe_of_another_caller_is_not_named(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
+	const struct vbd_probe_spec spec = spec_of(pair.active);
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
+
+	alice->role = VBD_ROLE_OPERATE;
+	bob->role = VBD_ROLE_OPERATE;
+	svc->daemon->callers.current = bob;
+	(void)begin(svc, &spec);
+	second_is_refused(svc, &spec, bob, "probe 1 already runs");
+	second_is_refused(svc, &spec, alice, "a probe of another caller already runs");
+	svc_close(svc, pair.active);
+	vbd_caller_unref(alice);
+	vbd_caller_unref(bob);
+}
+
 /* An inbox stores the first message and never answers. */
 static void test_services_probes__a_peer_that_does_not_answer_costs_the_connection(void **state)
 {
@@ -428,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(our_rping_answers_our_client),
 		TEST(what_can_not_work_is_refused),
+		TEST(a_probe_of_another_caller_is_not_named),
 		TEST(a_peer_that_does_not_answer_costs_the_connection),
 		TEST(a_cancel_that_is_not_heard_closes),
 		TEST(the_end_of_the_connection_is_told),

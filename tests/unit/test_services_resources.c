@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/memory/srqs.h"
 
+#include "daemon/core/labels.h"
 #include "daemon/core/receives.h"
 #include "daemon/datagrams/endpoints.h"
 #include "rdma/device/device.h"
@@ -113,7 +114,7 @@ static struct vbd_shared *record_of(struct vbd_registry *registry, uint64_t id)
 static enum vbd_status delete_shared(
 	struct vbd_registry *registry, uint64_t id, struct vbd_error *err)
 {
-	struct vbd_shared_users users;
+	struct vbd_users users;
 
 	return vbd_shared_delete(record_of(registry, id), &users, err);
 }
@@ -317,6 +318,38 @@ static void test_resources__numbers_beyond_the_device_are_refused(void **state)
 		VBD_E_OUT_OF_RANGE);
 }
 
+static bool is_labelled(const struct vbd_object *object)
+{
+	struct vbd_label_selector selector;
+
+	assert_int_equal(vbd_label_selector_parse(&selector, "job=x", "label", NULL), VBD_OK);
+	return vbd_labels_match(object->labels, &selector);
+}
+
+/* The fabric makes objects by itself meanwhile: those have no labels. */
+static void test_resources__what_a_request_makes_has_its_labels(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
+	struct vbd_labels *labels = vbd_labels_create(1);
+	struct vbd_srq_creation *creation;
+	struct outcome outcome = {0};
+
+	vbd_labels_add(labels, "job", "x");
+	svc->daemon->new_labels = labels;
+	assert_true(is_labelled(&record_of(svc->daemon->pds, make_pd(svc, "p")->id)->object));
+	assert_true(is_labelled(&record_of(svc->daemon->cqs, make_cq(svc, "c", 64)->id)->object));
+	assert_int_equal(
+		vbd_srq_request(svc->daemon, &spec, on_made, &outcome, &creation, &svc->err),
+		VBD_OK);
+	svc->daemon->new_labels = NULL;
+	vbd_labels_unref(labels);
+	SVC_UNTIL(svc, outcome.ended);
+	assert_true(is_labelled(&outcome.srq->object));
+	vbd_registry_for_each (object, svc->daemon->pds)
+		assert_int_equal(is_labelled(object), strcmp(object->name, "p") == 0);
+}
+
 static void test_resources__there_are_as_many_as_the_limits_say(void **state)
 {
 	struct svc *svc = *state;
@@ -409,7 +442,7 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 	struct vbd_cq *cq = make_cq(svc, "used", 200);
 	const struct vbd_srq_spec spec = {
 		.pd = pd, .cq = cq, .params = {.depth = 8, .recv_size_bytes = 64}};
-	struct vbd_shared_users users;
+	struct vbd_users users;
 	struct vbd_listener *listener;
 	struct vbd_shared *srq;
 	struct svc_pair pair;
@@ -748,6 +781,7 @@ int main(void)
 		TEST(moderation_is_the_devices),
 		TEST(a_device_without_moderation_refuses_it_before_anything_is_made),
 		TEST(numbers_beyond_the_device_are_refused),
+		TEST(what_a_request_makes_has_its_labels),
 		TEST(there_are_as_many_as_the_limits_say),
 		TEST(shared_receives_leave_less_for_connections),
 		TEST(shared_receives_leave_less_for_endpoints),

@@ -186,12 +186,12 @@ static void test_services_windows__their_buffer_stays_and_names_them(void **stat
 	const struct vbd_window_spec spec = spec_of(&scene, 2);
 	struct vbd_window_record *record = open_window(svc, &spec);
 	struct vbd_error err = {0};
-	char paths[4][48];
+	struct vbd_users users;
 
 	assert_int_equal(vbd_buffer_delete(scene.target, &err), VBD_E_IN_USE);
-	assert_int_equal(vbd_buffer_users(scene.target, paths, 4), 1);
-	assert_string_equal(paths[0], "/v1/windows/1");
-	assert_int_equal(vbd_buffer_users(scene.target, paths, 0), 0);
+	vbd_buffer_users_of(scene.target, &users);
+	assert_int_equal(users.total, 1);
+	assert_string_equal(users.paths[0], "/v1/windows/1");
 	vbd_object_delete(&record->object);
 	SVC_UNTIL(svc, scene.target->users == 0);
 	assert_int_equal(vbd_buffer_delete(scene.target, &svc->err), VBD_OK);
