@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define VBD_NS_PER_US 1000ULL
 #define VBD_NS_PER_MS 1000000ULL
 #define VBD_NS_PER_S  1000000000ULL
 

@@ -11,6 +11,8 @@
 
 const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_ENUM_NAME)};
 
+static const char *const poll_names[VBD_POLL_COUNT] = {VBD_POLL_MAP(VBD_ENUM_NAME)};
+
 /* The decoding of a row of each kind. */
 #define FIELD(name_, member_)                                       \
 	.name = #name_, VBD_FIELD_AT(struct vbd_qp_input, member_), \
@@ -18,6 +20,10 @@ const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_EN
 #define FIELD_UINT(name_, member_, min_, max_) \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_UINT, .min = min_, .max = max_},
 #define FIELD_OPTIONAL FIELD_UINT
+#define FIELD_SPIN     FIELD_UINT
+#define FIELD_POLL(name_, member_, min_, max_)                                      \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM, .names = poll_names, \
+		.n_names = VBD_POLL_COUNT},
 /* The last access flag, mw_bind, is of buffers only. */
 #define FIELD_ACCESS(name_, member_, min_, max_)                                              \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM_SET, .names = vbd_access_names, \
@@ -64,6 +70,9 @@ enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *er
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
 			"signal_every is %u; the send queue holds %u work requests",
 			qp->params.qp.signal_every, qp->params.qp.sq_depth);
+	if (qp->seen.spin_us && qp->params.qp.poll != VBD_POLL_ADAPTIVE)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/spin_us",
+			"spin_us is for poll \"adaptive\" only");
 	return merge_timers(qp, err);
 }
 
@@ -104,11 +113,18 @@ enum vbd_status vbd_qp_input_resources(
 	return status ? status : vbd_shared_check(daemon, &qp->params, err);
 }
 
-/* The encoding of a row of each kind; OPTIONAL and REF encode 0 as null. */
+/* The encoding of a row of each kind; OPTIONAL and REF encode 0 as null. Nearly every connection
+ * has poll EVENTS, so that is left out, with its spin_us. */
 #define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
 #define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);
-#define PUT_ACCESS(name_, value_)   vbd_put(out, #name_, vbd_encode_access(value_));
-#define PUT_REF(name_, value_)	    vbd_put_ref(out, #name_, daemon->name_##s, value_);
+#define PUT_POLL(name_, value_)          \
+	if ((value_) != VBD_POLL_EVENTS) \
+		vbd_put_text(out, #name_, vbd_poll_name(value_));
+#define PUT_SPIN(name_, value_)                   \
+	if (params->qp.poll == VBD_POLL_ADAPTIVE) \
+		vbd_put_u64(out, #name_, value_);
+#define PUT_ACCESS(name_, value_) vbd_put(out, #name_, vbd_encode_access(value_));
+#define PUT_REF(name_, value_)	  vbd_put_ref(out, #name_, daemon->name_##s, value_);
 
 #define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)
 

@@ -5,6 +5,8 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
+#include "rdma/data/channel.h"
+#include "rdma/data/worker.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 
@@ -108,6 +110,13 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 	facts->retry_count = info->retry_count;
 	facts->rnr_retry = info->rnr_retry;
 	facts->min_rnr_timer = info->min_rnr_timer;
+	facts->polled_busy = conn->qp.channel && conn->params.qp.poll == VBD_POLL_BUSY;
+	if (facts->polled_busy) {
+		const struct vbd_worker *worker = conn->qp.channel->worker;
+
+		facts->busy_on_worker = vbd_counter_get(&worker->busy_channels);
+		facts->spun_ms = vbd_counter_get(&worker->spun_ns) / VBD_NS_PER_MS;
+	}
 	facts->depth_known = info->sends_known && facts->reliable;
 	facts->initiator_depth = info->initiator_depth;
 }

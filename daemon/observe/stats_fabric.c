@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "rdma/data/calls.h"
+#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
@@ -50,6 +51,29 @@ void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat
 	}
 	for (enum vbd_lane lane = 0; lane < VBD_LANE_COUNT; lane++)
 		vbd_stat_put_of(walk, &queued_row, vbd_lane_name(lane), queued[lane]);
+}
+
+void vbd_stats_walk_workers(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
+{
+	uint64_t spun_ns = 0, busy = 0;
+
+	for (unsigned int i = 0; i < fabric->worker_count; i++) {
+		spun_ns += vbd_counter_get(&fabric->workers[i]->spun_ns);
+		busy += vbd_counter_get(&fabric->workers[i]->busy_channels);
+	}
+	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_workers", GAUGE, "Data workers, each a thread.",
+			.value = fabric->worker_count),
+		VBD_STAT("verbsd_busy_polled", GAUGE,
+			"Queue pairs with poll busy: a worker that has one does not sleep.",
+			.value = busy),
+		VBD_STAT("verbsd_workers_spun_seconds_total", COUNTER,
+			"Processor time that workers spent on polling queues that were empty, for "
+			"poll busy and adaptive.",
+			.value = spun_ns),
+	};
+
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
 #define CQ_SUM(metric_, type_, help_, value_) \

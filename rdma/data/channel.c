@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "rdma/data/channel_parts.h"
+#include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker.h"
@@ -279,6 +280,7 @@ void vbd_channel_attached(struct vbd_channel *channel)
 		vbd_list_append(&channel->limits.srq->channels, &channel->srq_link);
 	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
 	vbd_channel_count_first_receives(channel);
+	vbd_spin_joined(channel);
 }
 
 static bool is_flush(const struct vbd_error *error)
@@ -349,6 +351,7 @@ static void check_drained(struct vbd_channel *channel)
 	if (channel->probe)
 		channel->probe_ops->drained(channel->probe);
 	channel->gone = true;
+	vbd_spin_left(channel);
 	vbd_channel_table_clear(&channel->worker->channels, channel->index);
 	vbd_worker_notify(channel->worker, &channel->drain_command, VBD_CONTROL_DRAINED);
 }
@@ -474,6 +477,7 @@ void vbd_channel_shared_received(
 		vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
 		pass_to_service(channel, slot);
 	}
+	vbd_spin_used(channel);
 	vbd_channel_pump(channel);
 	check_drained(channel);
 }
@@ -486,6 +490,7 @@ void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
 		recv_completed(channel, slot, wc);
 	else
 		vbd_channel_send_completed(channel, slot, wc);
+	vbd_spin_used(channel);
 	vbd_channel_pump(channel);
 	check_drained(channel);
 }

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "rdma/data/channel_parts.h"
+#include "rdma/data/spin.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
 #include "rdma/device/cq.h"
@@ -147,6 +148,7 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		return false;
 	}
 	posted(channel, request->op, signalled);
+	vbd_spin_used(channel);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/probe.h"
+#include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker_messages.h"
@@ -108,7 +109,7 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 }
 
 /* An active CQ is polled every turn; any other CQ is armed and wakes the worker through epoll. */
-static void activate(struct vbd_worker *worker, struct vbd_cq *cq)
+void vbd_worker_poll_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	vbd_list_remove(&cq->active_link);
 	vbd_list_append(&worker->active_cqs, &cq->active_link);
@@ -120,7 +121,7 @@ static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 
 	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, cq->comp_channel->fd, &event) < 0)
 		vbd_log(VBD_LOG_DEBUG, "worker", "epoll_ctl: errno %d", errno);
-	activate(worker, cq);
+	vbd_worker_poll_cq(worker, cq);
 }
 
 static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
@@ -152,7 +153,7 @@ static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
 
 	channel->purged_at = vbd_counter_get(&cq->completions) + cq->capacity_cqe;
 	vbd_list_append(&cq->purges, &channel->purge_link);
-	activate(worker, cq);
+	vbd_worker_poll_cq(worker, cq);
 }
 
 static void release_recv(struct vbd_recv_slot *slot)
@@ -332,8 +333,9 @@ static void end_purges(struct vbd_cq *cq, bool dry)
 }
 
 /*
- * Poll @cq; when it is empty, arm it and poll again, since a completion in between raises no event
- * (ibv_req_notify_cq(3)). Returns true if there was a completion.
+ * Poll @cq; when it is empty and nobody wants it polled on, arm it and poll again, since a
+ * completion in between raises no event (ibv_req_notify_cq(3)). Returns true if there was a
+ * completion.
  */
 static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 {
@@ -342,6 +344,10 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	end_purges(cq, !any);
 	if (any)
 		return true;
+	if (vbd_spin_wanted(cq)) {
+		worker->spins = true;
+		return false;
+	}
 	/* A CQ that can't be armed would never wake the worker: poll it until it can. */
 	if (vbd_pv_arm_cq(cq->cq, NULL) != VBD_OK)
 		return true;
@@ -349,7 +355,7 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_counter_add(&cq->events_armed, 1);
 	if (!poll_once(worker, cq))
 		return false;
-	activate(worker, cq);
+	vbd_worker_poll_cq(worker, cq);
 	return true;
 }
 
@@ -369,7 +375,7 @@ static bool poll_all(struct vbd_worker *worker)
 	while (!vbd_list_empty(&now)) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(now.next, struct vbd_cq, active_link);
 
-		activate(worker, cq);
+		vbd_worker_poll_cq(worker, cq);
 		any |= poll_active(worker, cq);
 	}
 	return any;
@@ -379,7 +385,7 @@ static void take_cq_events(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	while (vbd_pv_take_cq_event(cq->comp_channel))
 		vbd_counter_add(&cq->events_taken, 1);
-	activate(worker, cq);
+	vbd_worker_poll_cq(worker, cq);
 }
 
 static void sleep_until_woken(struct vbd_worker *worker, bool wait)
@@ -404,9 +410,16 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 	bool busy;
 
 	vbd_counter_add(&worker->turns, 1);
+	worker->spins = false;
 	busy = handle_items(worker);
 	busy |= poll_all(worker);
 	vbd_probes_run_due(worker);
-	if (!busy && !worker->stopping)
+	if (busy || !worker->spins)
+		vbd_spin_worked(worker);
+	if (busy || worker->stopping)
+		return;
+	if (!worker->spins)
 		sleep_until_woken(worker, wait);
+	else if (vbd_spin_turn(worker))
+		sleep_until_woken(worker, false);
 }

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct vbd_cq;
 struct vbd_probe_counters;
 
 struct vbd_worker {
@@ -31,7 +32,10 @@ struct vbd_worker {
 	struct vbd_op_counters op_totals[VBD_OP_COUNT];
 	struct vbd_channel_table channels;
 
-	struct vbd_counter turns; /* of the worker's loop; the worker writes, any thread reads */
+	/* the worker writes, any thread reads */
+	struct vbd_counter turns;	  /* of the worker's loop */
+	struct vbd_counter busy_channels; /* attached channels with `poll` BUSY */
+	struct vbd_counter spun_ns;	  /* processor time in turns that found nothing to do */
 
 	/* worker */
 	pthread_t thread;
@@ -41,6 +45,9 @@ struct vbd_worker {
 	struct vbd_link active_cqs;
 	struct vbd_link probes; /* of struct vbd_probe with a due time, the next first */
 	struct vbd_link srqs;	/* of struct vbd_srq; their indexes have no channel */
+	bool spins;		/* this turn found a CQ empty that is polled on */
+	uint64_t spun_at_ns;	/* of the last turn, if it had nothing to do; else 0 */
+	uint32_t spin_turns;
 };
 
 /** vbd_worker_create - a worker that does not run yet; notifications go to @control */
@@ -53,6 +60,9 @@ enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *er
 /** vbd_worker_destroy - stop the thread, wait for it, free; after all its CQs and channels are
  * freed. NULL is fine. */
 void vbd_worker_destroy(struct vbd_worker *worker);
+
+/** vbd_worker_poll_cq - the worker: poll @cq in each turn from now on, until it is empty */
+void vbd_worker_poll_cq(struct vbd_worker *worker, struct vbd_cq *cq);
 
 /** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by
  * tests without a thread. */

@@ -27,6 +27,7 @@ bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport)
 }
 
 VBD_ENUM_NAMES(vbd_service_name, enum vbd_service, VBD_SERVICE_MAP)
+VBD_ENUM_NAMES(vbd_poll_name, enum vbd_poll, VBD_POLL_MAP)
 
 void vbd_op_counters_copy(struct vbd_op_counters *to, const struct vbd_op_counters *from)
 {

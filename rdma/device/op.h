@@ -141,6 +141,18 @@ enum vbd_service { VBD_SERVICE_MAP(VBD_ENUM_ROW) VBD_SERVICE_COUNT };
 /** vbd_service_name - "inbox" */
 const char *vbd_service_name(enum vbd_service service);
 
+/* X(SYMBOL, json name) */
+#define VBD_POLL_MAP(X)              \
+	X(VBD_POLL_EVENTS, "events") \
+	X(VBD_POLL_BUSY, "busy")     \
+	X(VBD_POLL_ADAPTIVE, "adaptive")
+
+/* How the worker of a queue pair waits for its completions; see rdma/data/spin.h. */
+enum vbd_poll { VBD_POLL_MAP(VBD_ENUM_ROW) VBD_POLL_COUNT };
+
+/** vbd_poll_name - "events" */
+const char *vbd_poll_name(enum vbd_poll poll);
+
 /* Written by the connection's worker only. */
 struct vbd_op_counters {
 	struct vbd_counter posted;

@@ -278,6 +278,11 @@ static void judge_progress(const struct vbd_facts *facts, struct vbd_findings *f
 	if (facts->established && facts->reliable && !facts->iwarp && !facts->probed)
 		found(findings, VBD_FINDING_IDLE_BLIND,
 			"While nothing is sent, a dead peer is not noticed.");
+	if (facts->open && facts->polled_busy)
+		found(findings, VBD_FINDING_POLLED_BUSY,
+			"poll is busy: the worker, which %" PRIu64
+			" such queue pairs keep awake, has polled empty queues for %s so far.",
+			facts->busy_on_worker, time_text(facts->spun_ms * VBD_NS_PER_MS, waited));
 	if (facts->hung_up && facts->flushed_sends)
 		found(findings, VBD_FINDING_PEER_BUSY_HANG_UP,
 			"The peer disconnected while %" PRIu64 " work requests were outstanding.",

@@ -55,6 +55,9 @@ struct vbd_facts {
 	bool memlock_known;
 	uint64_t locked_bytes, lock_limit_bytes; /* limit UINT64_MAX: none */
 
+	bool polled_busy;		  /* poll BUSY */
+	uint64_t busy_on_worker, spun_ms; /* of its worker: such queue pairs, time without work */
+
 	uint64_t backlog, waiting; /* of the listener; backlog 0: none */
 
 	bool netroute_known; /* the kernel has reported the route */

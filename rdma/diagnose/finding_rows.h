@@ -92,6 +92,9 @@
 	X(IDLE_BLIND, "idle_blind", INFO, \
 		"while nothing is sent, a dead peer is not noticed", \
 		"Run a probe on the connection: `verbsctl probe`, or POST /v1/probes.") \
+	X(POLLED_BUSY, "polled_busy", INFO, \
+		"poll is busy: the connection's worker takes a whole processor, with work or without", \
+		"If the processor is needed, use poll adaptive or events: close the connection and open it again with it.") \
 	X(RNR_TIMER, "rnr_timer", INFO, \
 		"the time that the peer waits each time no receive is posted here", \
 		"qp.min_rnr_timer sets this time.") \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/qp/qp.h"
 
+#include "base/clock.h"
 #include "rdma/data/service.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
@@ -127,6 +128,8 @@ static struct vbd_channel_limits limits_of(
 		.max_recv_sge = params->max_recv_sge,
 		.inline_bytes = params->inline_bytes,
 		.signal_every = params->signal_every,
+		.poll = params->poll,
+		.spin_ns = params->spin_us * VBD_NS_PER_US,
 		.service = params->service,
 		.service_ops = vbd_service_ops(params->service),
 	};

@@ -34,6 +34,8 @@ struct vbd_device;
 	ANY(UINT, max_recv_sge, qp.max_recv_sge, 1, VBD_SGES_MAX, 1) \
 	ANY(UINT, inline_bytes, qp.inline_bytes, 0, 1024, VBD_INLINE_BYTES) \
 	ANY(UINT, signal_every, qp.signal_every, 1, 16384, 1) \
+	ANY(POLL, poll, qp.poll, 0, 0, VBD_POLL_EVENTS) \
+	ANY(SPIN, spin_us, qp.spin_us, 1, 1000000, VBD_SPIN_US) \
 	/* 7 never ends on rxe (rxe_comp.c, 6.1). */ \
 	CONN(UINT, retry_count, retry_count, 0, 7, 4) \
 	/* 7: a slow receiver delays its sender; transfers have deadlines. */ \
@@ -65,6 +67,9 @@ struct vbd_device;
 #define VBD_ACCESS_REMOTE_ALL \
 	(VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC)
 
+/* With poll ADAPTIVE, if not given: about twice as long as a wake-up of the worker takes. */
+#define VBD_SPIN_US 50
+
 /* Replaces ANY or CONN in a table without these rows. */
 #define VBD_QP_PARAM_SKIP(...)
 
@@ -79,9 +84,11 @@ struct vbd_qp_params {
 	uint32_t max_recv_sge;
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* at most sq_depth */
-	uint64_t pd_id;	       /* 0: the PD of the SRQ, else the device's default PD */
-	uint64_t cq_id;	       /* 0: the CQ of the SRQ, else a CQ that verbsd chooses */
-	uint64_t srq_id;       /* 0: the QP has its own receives. 0 with UD */
+	enum vbd_poll poll;
+	uint32_t spin_us; /* of poll ADAPTIVE */
+	uint64_t pd_id;	  /* 0: the PD of the SRQ, else the device's default PD */
+	uint64_t cq_id;	  /* 0: the CQ of the SRQ, else a CQ that verbsd chooses */
+	uint64_t srq_id;  /* 0: the QP has its own receives. 0 with UD */
 };
 
 struct vbd_conn_params {

@@ -110,6 +110,24 @@ await scenario("a connection with defaults is small", () => two_daemons(async (a
 	await close(a, here, b, there);
 }));
 
+await scenario("a worker polls on for a busy connection, and sleeps again after", () => two_daemons(async (a, b) => {
+	await b.listen({ port: PORT, qp: { poll: "adaptive", spin_us: 200 } });
+	const here = await a.connect({ dst_port: PORT, qp: { poll: "busy" } });
+	const there = await accepted(b);
+
+	same(here.qp, { poll: "busy" }, "poll, active");
+	same(there.qp, { poll: "adaptive", spin_us: 200 }, "poll, passive");
+	await transfers_work(a, here, b);
+	const { busy_polled, workers_spun_ns } = await a.until("/v1/stats", "time spent on polling", ({ workers_spun_ns: ns }) => ns > 0);
+	equal(busy_polled, 1, "busy connections");
+	equal((await b.get("/v1/stats")).busy_polled, 0, "busy connections of the other daemon");
+	const { findings } = await a.get(`/v1/connections/${here.id}/explain`);
+	ok(findings.some(({ code, detail }) => code === "polled_busy" && /has polled empty queues for/.test(detail)), "explanation of the cost");
+	await close(a, here, b, there);
+	const idle = await a.until("/v1/stats", "the end of busy polling", (stats) => stats.busy_polled === 0);
+	ok(idle.workers_spun_ns >= workers_spun_ns, "time spent on polling only grows");
+}));
+
 await scenario("a connection names its GID's type, interface and VLAN", () => two_daemons(async (a, b) => {
 	for (const [dst_addr, netdev, vlan_id] of [[addr, "rdma0", null], [LAB_VLAN_ADDR, "rdma0.7", 7]]) {
 		const listener = await b.listen({ addr: dst_addr, port: PORT });

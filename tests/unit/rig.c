@@ -114,7 +114,9 @@ bool rig_turn_workers(struct rig *rig)
 		if (!readable(worker->epoll_fd) && vbd_list_empty(&worker->active_cqs))
 			continue;
 		vbd_worker_turn(worker, false);
-		any = true;
+		/* A worker that only polled on for nothing stands still, unless it has not looked
+		 * at the events of other CQs yet. */
+		any |= !worker->spun_at_ns || readable(worker->epoll_fd);
 	}
 	return any;
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { UINT, OPTIONAL, ACCESS, REF };
+enum kind { UINT, SPIN, OPTIONAL, ACCESS, REF, POLL };
 
 static const char *const timers[] = {
 #define TIMER(name, max_ns) #name "_ns",
@@ -50,7 +50,7 @@ static void test_qp_params__the_contract_has_the_limits_of_the_rows(void **state
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const struct row *row = &rows[i];
 
-		for (int ud = 0; row->kind == UINT && ud <= row->ud; ud++) {
+		for (int ud = 0; row->kind <= SPIN && ud <= row->ud; ud++) {
 			const char *schema = ud ? "UdQpParams" : "QpParams";
 
 			openapi_read_property(schema, row->name, text);
@@ -107,7 +107,7 @@ static void test_qp_params__a_value_outside_its_limits_is_refused(void **state)
 		const struct row *row = &rows[i];
 		struct vbd_error err = {0};
 
-		if (row->kind != UINT)
+		if (row->kind > SPIN)
 			continue;
 		assert_int_equal(decode_one(row->name, row->min, NULL), VBD_OK);
 		assert_int_equal(decode_one(row->name, row->max, NULL), VBD_OK);
@@ -128,6 +128,22 @@ static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struc
 	status = vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, input, err);
 	json_decref(json);
 	return status ? status : vbd_qp_input_merge(input, err);
+}
+
+static void test_qp_params__only_adaptive_polling_has_a_time(void **state)
+{
+	struct vbd_qp_input input;
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(merge("{\"poll\": \"adaptive\", \"spin_us\": 7}", &input, &err), VBD_OK);
+	assert_int_equal(input.params.qp.poll, VBD_POLL_ADAPTIVE);
+	assert_int_equal(input.params.qp.spin_us, 7);
+	assert_int_equal(merge("{\"poll\": \"busy\"}", &input, &err), VBD_OK);
+	assert_int_equal(input.params.qp.poll, VBD_POLL_BUSY);
+	assert_int_equal(
+		merge("{\"poll\": \"busy\", \"spin_us\": 7}", &input, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/qp/spin_us");
 }
 
 static void test_qp_params__a_time_is_rounded_up_to_a_code(void **state)
@@ -191,17 +207,24 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	const struct vbd_daemon daemon = {0};
 	json_t *all = vbd_encode_params(&daemon, &params);
 	json_t *ud = vbd_encode_ud_params(&daemon, &params.qp);
+	size_t left_out = 0;
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const json_t *value = json_object_get(all, rows[i].name);
 
+		if (rows[i].kind == POLL || rows[i].kind == SPIN) {
+			assert_null(value);
+			left_out++;
+			continue;
+		}
 		assert_non_null(value);
 		if (rows[i].kind == UINT)
 			assert_int_equal(json_integer_value(value), rows[i].initial);
 		assert_int_equal(json_object_get(ud, rows[i].name) != NULL, rows[i].ud);
 	}
-	assert_int_equal(json_object_size(all), VBD_ARRAY_LEN(rows) + VBD_ARRAY_LEN(timers));
+	assert_int_equal(
+		json_object_size(all), VBD_ARRAY_LEN(rows) - left_out + VBD_ARRAY_LEN(timers));
 	assert_int_equal(json_integer_value(json_object_get(all, "ack_timeout_ns")), 67108864);
 	assert_int_equal(json_integer_value(json_object_get(all, "min_rnr_timer_ns")), 640000);
 	json_decref(all);
@@ -214,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_qp_params__the_contract_has_the_limits_of_the_rows),
 		cmocka_unit_test(test_qp_params__the_contract_has_the_members_of_the_rows),
 		cmocka_unit_test(test_qp_params__a_value_outside_its_limits_is_refused),
+		cmocka_unit_test(test_qp_params__only_adaptive_polling_has_a_time),
 		cmocka_unit_test(test_qp_params__a_time_is_rounded_up_to_a_code),
 		cmocka_unit_test(test_qp_params__a_time_beside_its_code_is_refused),
 		cmocka_unit_test(test_qp_params__remote_access_is_a_list_of_names),

@@ -155,6 +155,26 @@ static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **st
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
 }
 
+static void test_facts__polling_without_a_pause_is_told_with_its_cost(void **state)
+{
+	struct vbd_facts facts = good();
+	struct vbd_findings findings;
+	const struct vbd_finding *finding;
+
+	(void)state;
+	facts.polled_busy = true;
+	facts.busy_on_worker = 3;
+	facts.spun_ms = 12000;
+	vbd_facts_judge(&facts, &findings);
+	finding = find(&findings, VBD_FINDING_POLLED_BUSY);
+	assert_non_null(finding);
+	assert_non_null(strstr(finding->detail, "3 such queue pairs"));
+	assert_non_null(strstr(finding->detail, "12 s"));
+	facts.open = false;
+	vbd_facts_judge(&facts, &findings);
+	assert_null(find(&findings, VBD_FINDING_POLLED_BUSY));
+}
+
 /* Only rdma_rxe repeats for ever at 7; rnr_retry has a value for ever on every device. */
 static void test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce(void **state)
 {
@@ -380,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_facts__a_healthy_connection_has_only_times),
 		cmocka_unit_test(test_facts__of_nothing_nothing_follows),
 		cmocka_unit_test(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try),
+		cmocka_unit_test(test_facts__polling_without_a_pause_is_told_with_its_cost),
 		cmocka_unit_test(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce),
 		cmocka_unit_test(test_facts__what_never_ends_has_no_time),
 		cmocka_unit_test(test_facts__timers_that_hurt_are_told),

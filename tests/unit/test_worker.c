@@ -251,6 +251,58 @@ static void test_worker__an_idle_one_is_not_woken(void **state)
 	assert_true(vbd_list_empty(&rig->fabric->workers[0]->active_cqs));
 }
 
+static void test_worker__a_busy_one_polls_on_until_its_channel_ends(void **state)
+{
+	struct rig *rig = *state;
+	const struct vbd_worker *worker = rig->fabric->workers[0];
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+	const struct vbd_cq *cq;
+	uint64_t polls, armed;
+
+	params.qp.poll = VBD_POLL_BUSY;
+	rc = rig_conn_connect(rig, &params);
+	cq = rc->conn->qp.channel->cq;
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&worker->busy_channels), 1);
+	polls = vbd_counter_get(&cq->polls);
+	armed = vbd_counter_get(&cq->events_armed);
+	for (int i = 0; i < 200; i++)
+		vbd_worker_turn(rig->fabric->workers[0], true);
+	assert_int_equal(vbd_counter_get(&cq->polls), polls + 200);
+	assert_int_equal(vbd_counter_get(&cq->events_armed), armed);
+	assert_true(vbd_counter_get(&worker->spun_ns) > 0);
+	/* Commands and other connections are served meanwhile. */
+	assert_int_equal(rig_conn_connect(rig, NULL)->conn->state, VBD_CONN_ESTABLISHED);
+	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&worker->busy_channels), 0);
+	assert_true(vbd_list_empty(&worker->active_cqs));
+}
+
+static void test_worker__an_adaptive_one_polls_on_for_a_while(void **state)
+{
+	struct rig *rig = *state;
+	const struct vbd_worker *worker = rig->fabric->workers[0];
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+	struct vbd_mem *mem;
+
+	params.qp.poll = VBD_POLL_ADAPTIVE;
+	params.qp.spin_us = 60000000;
+	rc = rig_conn_connect(rig, &params);
+	rig_settle(rig);
+	assert_true(vbd_list_empty(&worker->active_cqs));
+	mem = rig_mem(rig, 64, 0);
+	rig_start_transfer(rig_transfer(rc, VBD_OP_SEND, mem, 64, 64));
+	rig_settle(rig);
+	assert_false(vbd_list_empty(&worker->active_cqs));
+	rc->conn->qp.channel->cq->spin_until_ns = 1;
+	rig_settle(rig);
+	assert_true(vbd_list_empty(&worker->active_cqs));
+	assert_int_equal(vbd_counter_get(&worker->busy_channels), 0);
+}
+
 static void test_worker__indexes_are_used_again_with_a_new_generation(void **state)
 {
 	struct rig *rig = *state;
@@ -289,6 +341,8 @@ int main(void)
 		TEST_OF_TWO(a_device_goes_while_everything_runs),
 		TEST(a_worker_without_work_stops),
 		TEST(an_idle_one_is_not_woken),
+		TEST(a_busy_one_polls_on_until_its_channel_ends),
+		TEST(an_adaptive_one_polls_on_for_a_while),
 		TEST(indexes_are_used_again_with_a_new_generation),
 	};
 

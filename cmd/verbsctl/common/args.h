@@ -59,6 +59,10 @@ enum vbd_ctl_kind {
 		"most RDMA reads of this side outstanding")                                        \
 	X(SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",                           \
 		"request a completion for every Nth work request only")                            \
+	X(POLL, "poll", 0, TEXT, "events|busy|adaptive", "qp.poll",                                \
+		"how the daemon waits for completions; busy takes a whole processor")              \
+	X(SPIN, "spin", 0, UINT, "US", "qp.spin_us",                                               \
+		"with --poll adaptive: how long to poll before sleeping, in us")                   \
 	X(SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                              \
 		"most memory ranges of a send, write or read")                                     \
 	X(RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                              \
@@ -253,7 +257,7 @@ enum vbd_ctl_kind {
 		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|end_code",   \
 		NULL, "sort by this column")
 
-#define VBD_CTL_OPTIONS_MAX 36 /* options of one command */
+#define VBD_CTL_OPTIONS_MAX 40 /* options of one command */
 
 #define VBD_CTL_OPT_ROW(sym, ...) VBD_CTL_OPT_##sym,
 enum vbd_ctl_opt { VBD_CTL_OPT_MAP(VBD_CTL_OPT_ROW) VBD_CTL_OPT_END };

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/spin.h"
+
+#include "base/clock.h"
+#include "rdma/data/channel.h"
+#include "rdma/data/worker.h"
+#include "rdma/device/cq.h"
+
+/* Turns between two system calls for events of other CQs: a turn takes less than 1 us. */
+#define TURNS_PER_LOOK 64
+
+void vbd_spin_joined(struct vbd_channel *channel)
+{
+	if (channel->limits.poll != VBD_POLL_BUSY)
+		return;
+	channel->cq->busy_channels++;
+	vbd_counter_add(&channel->worker->busy_channels, 1);
+	vbd_worker_poll_cq(channel->worker, channel->cq);
+}
+
+void vbd_spin_left(struct vbd_channel *channel)
+{
+	if (channel->limits.poll != VBD_POLL_BUSY || !channel->known)
+		return;
+	channel->cq->busy_channels--;
+	vbd_counter_set(&channel->worker->busy_channels,
+		vbd_counter_get(&channel->worker->busy_channels) - 1);
+}
+
+void vbd_spin_used(struct vbd_channel *channel)
+{
+	uint64_t until_ns;
+
+	if (channel->limits.poll != VBD_POLL_ADAPTIVE)
+		return;
+	until_ns = vbd_clock_mono_ns() + channel->limits.spin_ns;
+	if (until_ns > channel->cq->spin_until_ns)
+		channel->cq->spin_until_ns = until_ns;
+	vbd_worker_poll_cq(channel->worker, channel->cq);
+}
+
+bool vbd_spin_wanted(const struct vbd_cq *cq)
+{
+	return cq->busy_channels > 0 ||
+	       (cq->spin_until_ns && vbd_clock_mono_ns() < cq->spin_until_ns);
+}
+
+bool vbd_spin_turn(struct vbd_worker *worker)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	if (worker->spun_at_ns)
+		vbd_counter_add(&worker->spun_ns, now_ns - worker->spun_at_ns);
+	worker->spun_at_ns = now_ns;
+	worker->spin_turns++;
+	return worker->spin_turns % TURNS_PER_LOOK == 0;
+}
+
+void vbd_spin_worked(struct vbd_worker *worker)
+{
+	worker->spun_at_ns = 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Polling without sleep. A completion that raises an event costs a wake-up of the worker's thread,
+ * which takes longer than a small message. A channel with `poll` BUSY keeps its CQ polled, and its
+ * worker awake, for as long as it is attached; one with ADAPTIVE does so for `spin_ns` after each
+ * of its work requests was posted or completed.
+ *
+ * The channel's worker.
+ */
+#ifndef VBD_RDMA_DATA_SPIN_H
+#define VBD_RDMA_DATA_SPIN_H
+
+#include <stdbool.h>
+
+struct vbd_channel;
+struct vbd_cq;
+struct vbd_worker;
+
+/** vbd_spin_joined - @channel was attached */
+void vbd_spin_joined(struct vbd_channel *channel);
+
+/** vbd_spin_left - @channel is drained: nothing of it will complete. Once for each join. */
+void vbd_spin_left(struct vbd_channel *channel);
+
+/** vbd_spin_used - a work request of @channel was posted or completed */
+void vbd_spin_used(struct vbd_channel *channel);
+
+/** vbd_spin_wanted - is @cq to be polled on though it is empty, instead of being armed? */
+bool vbd_spin_wanted(const struct vbd_cq *cq);
+
+/** vbd_spin_turn - the worker's turn has found nothing to do, and a CQ is polled on. Counts the
+ * time since the last such turn, if no work was between, in worker->spun_ns. Returns whether to
+ * look for commands and events of other CQs, too, which costs a system call. */
+bool vbd_spin_turn(struct vbd_worker *worker);
+
+/** vbd_spin_worked - the turn has found something to do: the time until the next is no waste */
+void vbd_spin_worked(struct vbd_worker *worker);
+
+#endif
