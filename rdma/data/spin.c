@@ -9,13 +9,19 @@
 /* Turns between two system calls for events of other CQs: a turn takes less than 1 us. */
 #define TURNS_PER_LOOK 64
 
+void vbd_spin_poll_on(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	vbd_list_remove(&cq->active_link);
+	vbd_list_append(&worker->active_cqs, &cq->active_link);
+}
+
 void vbd_spin_joined(struct vbd_channel *channel)
 {
 	if (channel->limits.poll != VBD_POLL_BUSY)
 		return;
 	channel->cq->busy_channels++;
 	vbd_counter_add(&channel->worker->busy_channels, 1);
-	vbd_worker_poll_cq(channel->worker, channel->cq);
+	vbd_spin_poll_on(channel->worker, channel->cq);
 }
 
 void vbd_spin_left(struct vbd_channel *channel)
@@ -36,7 +42,7 @@ void vbd_spin_used(struct vbd_channel *channel)
 	until_ns = vbd_clock_mono_ns() + channel->limits.spin_ns;
 	if (until_ns > channel->cq->spin_until_ns)
 		channel->cq->spin_until_ns = until_ns;
-	vbd_worker_poll_cq(channel->worker, channel->cq);
+	vbd_spin_poll_on(channel->worker, channel->cq);
 }
 
 bool vbd_spin_wanted(const struct vbd_cq *cq)

@@ -16,6 +16,10 @@ struct vbd_channel;
 struct vbd_cq;
 struct vbd_worker;
 
+/** vbd_spin_poll_on - poll @cq in each turn of @worker from now on, until it is empty and armed:
+ * then an event wakes the worker through epoll */
+void vbd_spin_poll_on(struct vbd_worker *worker, struct vbd_cq *cq);
+
 /** vbd_spin_joined - @channel was attached */
 void vbd_spin_joined(struct vbd_channel *channel);
 

@@ -108,20 +108,13 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	free(worker);
 }
 
-/* An active CQ is polled every turn; any other CQ is armed and wakes the worker through epoll. */
-void vbd_worker_poll_cq(struct vbd_worker *worker, struct vbd_cq *cq)
-{
-	vbd_list_remove(&cq->active_link);
-	vbd_list_append(&worker->active_cqs, &cq->active_link);
-}
-
 static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = cq};
 
 	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, cq->comp_channel->fd, &event) < 0)
 		vbd_log(VBD_LOG_DEBUG, "worker", "epoll_ctl: errno %d", errno);
-	vbd_worker_poll_cq(worker, cq);
+	vbd_spin_poll_on(worker, cq);
 }
 
 static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
@@ -153,7 +146,7 @@ static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
 
 	channel->purged_at = vbd_counter_get(&cq->completions) + cq->capacity_cqe;
 	vbd_list_append(&cq->purges, &channel->purge_link);
-	vbd_worker_poll_cq(worker, cq);
+	vbd_spin_poll_on(worker, cq);
 }
 
 static void release_recv(struct vbd_recv_slot *slot)
@@ -355,7 +348,7 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_counter_add(&cq->events_armed, 1);
 	if (!poll_once(worker, cq))
 		return false;
-	vbd_worker_poll_cq(worker, cq);
+	vbd_spin_poll_on(worker, cq);
 	return true;
 }
 
@@ -375,7 +368,7 @@ static bool poll_all(struct vbd_worker *worker)
 	while (!vbd_list_empty(&now)) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(now.next, struct vbd_cq, active_link);
 
-		vbd_worker_poll_cq(worker, cq);
+		vbd_spin_poll_on(worker, cq);
 		any |= poll_active(worker, cq);
 	}
 	return any;
@@ -385,7 +378,7 @@ static void take_cq_events(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	while (vbd_pv_take_cq_event(cq->comp_channel))
 		vbd_counter_add(&cq->events_taken, 1);
-	vbd_worker_poll_cq(worker, cq);
+	vbd_spin_poll_on(worker, cq);
 }
 
 static void sleep_until_woken(struct vbd_worker *worker, bool wait)

@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct vbd_cq;
 struct vbd_probe_counters;
 
 struct vbd_worker {
@@ -60,9 +59,6 @@ enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *er
 /** vbd_worker_destroy - stop the thread, wait for it, free; after all its CQs and channels are
  * freed. NULL is fine. */
 void vbd_worker_destroy(struct vbd_worker *worker);
-
-/** vbd_worker_poll_cq - the worker: poll @cq in each turn from now on, until it is empty */
-void vbd_worker_poll_cq(struct vbd_worker *worker, struct vbd_cq *cq);
 
 /** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by
  * tests without a thread. */
