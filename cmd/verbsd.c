@@ -410,6 +410,7 @@ static bool run(struct program *program)
 		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
 		return false;
 	}
+	vbd_daemon_announce(program->daemon);
 	vbd_sdnotify_ready("serving");
 	vbd_loop_run(program->daemon->loop);
 	return true;

@@ -95,13 +95,8 @@ enum vbd_status vbd_daemon_create(
 	if (!status)
 		status = vbd_timer_create(
 			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
-	if (!status) {
-		(void)vbd_eventlog_append(daemon->eventlog,
-			&(const struct vbd_event){
-				.type = VBD_EVENT_DAEMON_STARTED, .severity = VBD_SEVERITY_NOTICE},
-			"server %s", daemon->server_id);
+	if (!status)
 		status = vbd_hotplug_create(daemon, err);
-	}
 	if (!status)
 		status = vbd_health_create(daemon, err);
 	if (status) {
@@ -110,6 +105,14 @@ enum vbd_status vbd_daemon_create(
 	}
 	*ret_daemon = daemon;
 	return VBD_OK;
+}
+
+void vbd_daemon_announce(struct vbd_daemon *daemon)
+{
+	(void)vbd_eventlog_append(daemon->eventlog,
+		&(const struct vbd_event){
+			.type = VBD_EVENT_DAEMON_STARTED, .severity = VBD_SEVERITY_NOTICE},
+		"server %s", daemon->server_id);
 }
 
 static bool nothing_left(const struct vbd_daemon *daemon)

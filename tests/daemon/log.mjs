@@ -3,8 +3,10 @@
 // The daemon goes on, whatever becomes of its log.
 import assert from "node:assert/strict";
 import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
 
+import { scratch_folder } from "../scratch.mjs";
 import { Pipe, daemon_of, full_pipe, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 60000 };
@@ -30,12 +32,20 @@ test("what is logged while nobody reads is read later", LIMIT, async (t) => {
 	let text = "";
 
 	const daemon = await daemon_of(t, { stderr: pipe.writer }).up();
-	await until(() => (text += pipe.read()).includes("serves HTTP on"));
-	assert.match(text, /daemon_started/);
+	await until(() => (text += pipe.read()).includes("daemon_started"));
+	assert.match(text, /serves HTTP on/);
 	assert.equal(await dropped_of(daemon), 0);
 	assert.equal(await daemon.stop(), 0);
 	assert.match(pipe.read(), /signal 15: stopping/);
 	pipe.close();
+});
+
+test("a daemon that can't start does not say that it started", LIMIT, async (t) => {
+	const daemon = daemon_of(t, { socket: join(scratch_folder("log"), "no-folder", "socket") });
+
+	assert.deepEqual(await daemon.ended, [1, null]);
+	assert.match(daemon.log, /: can't start: /);
+	assert.doesNotMatch(daemon.log, /daemon_started/);
 });
 
 test("lines that were lost are counted, and the log says so when it flows again", LIMIT, async (t) => {
