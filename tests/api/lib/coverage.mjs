@@ -15,7 +15,9 @@ const WAYS = [
   [/^GET .*\/fd 200$/, 'an answer with a descriptor'],
   [/^DELETE \/v1\/(transfers|batches|benchmarks|probes)\/\{ref\} 202$/, '202 of a deleted task'],
 ];
-const wayOf = (line) => WAYS.find(([pattern]) => pattern.test(line))?.[1] ?? line;
+
+/** Returns the name of the way that an answer goes, such as "GET /v1/buffers/{ref} 200"; else the answer itself. */
+export const wayOf = (line) => WAYS.find(([pattern]) => pattern.test(line))?.[1] ?? line;
 
 export class Coverage {
   constructor() {
