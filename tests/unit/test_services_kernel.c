@@ -140,7 +140,7 @@ static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state
 	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) > first);
 }
 
-/* It takes longer the more objects there are, and requests come as often as they like. */
+/* A count takes longer the more objects there are, and requests come as often as they like. */
 static void test_services_kernel__a_slow_count_is_rare_and_not_waited_for(void **state)
 {
 	struct svc *svc = *state;
