@@ -143,40 +143,47 @@ static size_t find_start(const struct vbd_page *page)
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-static json_t *encode_item(const struct vbd_page *page, const void *item, struct vbd_request *req)
+static void put_items(struct vbd_encoder *out, const struct vbd_request *req,
+	const struct vbd_page *page, size_t start, size_t end)
 {
-	json_t *json;
+	const struct vbd_page_source *source = page->source;
+	struct vbd_sieve room;
+	struct vbd_sieve *sieve = vbd_view_sieve(req, source->members, &page->view, &room);
 
-	req->view = &page->view;
-	json = vbd_view_apply(req, page->source->members, page->source->encode(item, req));
-	req->view = NULL;
-	return json;
+	vbd_begin_array(out, "items");
+	for (size_t i = start; i < end; i++) {
+		vbd_begin_object(out, NULL);
+		vbd_encode_through(out, sieve);
+		source->encode(out, page->items[i]);
+		vbd_encode_through(out, NULL);
+		vbd_end(out);
+	}
+	vbd_end(out);
 }
 
-static json_t *encode_next(const struct vbd_page *page, size_t end)
+static void put_next(struct vbd_encoder *out, const struct vbd_page *page, size_t end)
 {
 	char cursor[VBD_PAGE_CURSOR_BYTES];
 	struct vbd_page_place place;
 
-	if (end >= page->count)
-		return json_null();
+	if (end == page->count) {
+		vbd_put_null(out, "next");
+		return;
+	}
 	place_of(page, page->items[end - 1], &place);
-	return json_string_nocheck(vbd_page_cursor(page, &place, cursor));
+	vbd_put_text(out, "next", vbd_page_cursor(page, &place, cursor));
 }
 
-static json_t *encode(const struct vbd_page *page, size_t start, struct vbd_request *req)
+static void reply(struct vbd_request *req, const struct vbd_page *page)
 {
-	json_t *items = json_array();
-	size_t end = start;
+	struct vbd_encoder out = vbd_encode_begin();
+	size_t start = find_start(page);
+	size_t end = page->count - start < page->limit ? page->count : start + page->limit;
 
-	for (; end < page->count && end - start < page->limit; end++) {
-		if (json_array_append_new(items, encode_item(page, page->items[end], req)) < 0) {
-			json_decref(items);
-			return NULL;
-		}
-	}
-	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)page->count, "next",
-		encode_next(page, end), "items", items);
+	vbd_put_u64(&out, "total", page->count);
+	put_next(&out, page, end);
+	put_items(&out, req, page, start, end);
+	vbd_reply_json(req, 200, &out);
 }
 
 void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,
@@ -194,7 +201,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 	if (status == VBD_OK && page.count > 1 && (page.key || page.descending))
 		qsort_r(page.items, page.count, sizeof(*page.items), compare, &page);
 	if (status == VBD_OK)
-		vbd_reply_json(req, 200, encode(&page, find_start(&page), req));
+		reply(req, &page);
 	else
 		vbd_reply_problem(req, &err);
 	free(page.items);

@@ -12,9 +12,8 @@
 
 #include "api/http/request.h"
 #include "api/http/view.h"
+#include "api/json/writer.h"
 #include "daemon/core/kinds.h"
-
-#include <jansson.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,8 +58,7 @@ struct vbd_page_source {
 	uint64_t (*id)(const void *item);
 	/* Call @visit with every item, ids ascending. NULL: @listed is a registry. */
 	void (*walk)(void *listed, vbd_page_visit_cb visit, void *visitor);
-	/* Returns a new reference; NULL without memory. */
-	json_t *(*encode)(const void *item, struct vbd_request *req);
+	void (*encode)(struct vbd_encoder *out, const void *item); /* put the members */
 };
 
 /* Find the object of @kind that a filter names, by its id or its name. Sets *@ret_id to the

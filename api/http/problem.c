@@ -3,7 +3,7 @@
 
 #include "api/http/router.h"
 #include "api/json/faults.h"
-#include "api/json/utf8.h"
+#include "api/json/writer.h"
 #include "base/attr.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"
@@ -11,27 +11,27 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Set a member; an empty text leaves it out. */
-static void set_text(json_t *problem, const char *name, const char *text)
+/* Put a member; an empty text leaves it out. */
+static void put_text(struct vbd_encoder *out, const char *name, const char *text)
 {
 	if (text && *text)
-		(void)json_object_set_new(problem, name, vbd_json_text(text));
+		vbd_put_text(out, name, text);
 }
 
-static void set_source(json_t *problem, const struct vbd_error *err)
+static void put_source(struct vbd_encoder *out, const struct vbd_error *err)
 {
 	switch (err->source) {
 	case VBD_SOURCE_ERRNO:
-		set_text(problem, "errno", vbd_errno_name((int)err->raw));
+		put_text(out, "errno", vbd_errno_name((int)err->raw));
 		break;
 	case VBD_SOURCE_CM_EVENT:
-		set_text(problem, "cm_event", vbd_cm_event_name(err->kind));
-		(void)json_object_set_new(problem, "cm_status", json_integer(err->raw));
-		set_text(problem, "reject_reason", vbd_why_reject_name(err));
+		put_text(out, "cm_event", vbd_cm_event_name(err->kind));
+		vbd_put_i64(out, "cm_status", err->raw);
+		put_text(out, "reject_reason", vbd_why_reject_name(err));
 		break;
 	case VBD_SOURCE_WC:
-		set_text(problem, "wc_status", vbd_wc_status_name(err->kind));
-		(void)json_object_set_new(problem, "vendor_err", json_integer(err->raw));
+		put_text(out, "wc_status", vbd_wc_status_name(err->kind));
+		vbd_put_i64(out, "vendor_err", err->raw);
 		break;
 	case VBD_SOURCE_NONE:
 	case VBD_SOURCE_ASYNC:
@@ -42,64 +42,57 @@ static void set_source(json_t *problem, const struct vbd_error *err)
 	}
 }
 
-/* Set `pointer` for a member of the body, or `parameter` for a query parameter or a header. */
-static void set_place(json_t *json, const struct vbd_error *err)
+/* Put `pointer` for a member of the body, or `parameter` for a query parameter or a header. */
+static void put_place(struct vbd_encoder *out, const struct vbd_error *err)
 {
 	char place[VBD_POINTER_BYTES];
 	bool is_parameter = *vbd_problem_pointer(err, place) && *place != '/';
 
 	if (err->source == VBD_SOURCE_INPUT || *place)
-		(void)json_object_set_new(
-			json, is_parameter ? "parameter" : "pointer", vbd_json_text(place));
+		vbd_put_text(out, is_parameter ? "parameter" : "pointer", place);
 }
 
-static void add_fault(json_t *errors, const struct vbd_error *err)
+static void put_fault(struct vbd_encoder *out, const struct vbd_error *err)
 {
-	json_t *fault = json_object();
-
-	set_place(fault, err);
-	set_text(fault, "code", vbd_status_code(err->status));
-	set_text(fault, "detail", err->text);
-	(void)json_array_append_new(errors, fault);
+	vbd_begin_object(out, NULL);
+	put_place(out, err);
+	put_text(out, "code", vbd_status_code(err->status));
+	put_text(out, "detail", err->text);
+	vbd_end(out);
 }
 
 /* A refused request lists its faults; of most requests only the first one is known. */
-static void set_faults(
-	json_t *problem, const struct vbd_error *err, const struct vbd_faults *faults)
+static void put_faults(
+	struct vbd_encoder *out, const struct vbd_error *err, const struct vbd_faults *faults)
 {
 	bool all = faults && faults->count > 0;
-	json_t *errors;
 
 	if (vbd_status_http(err->status) != 400 || err->source != VBD_SOURCE_INPUT)
 		return;
-	errors = json_array();
+	vbd_begin_array(out, "errors");
 	if (!all)
-		add_fault(errors, err);
+		put_fault(out, err);
 	for (size_t i = 0; all && i < faults->count; i++)
-		add_fault(errors, &faults->items[i]);
-	(void)json_object_set_new(problem, "errors", errors);
-	(void)json_object_set_new(
-		problem, "errors_total", json_integer(all ? (json_int_t)faults->total : 1));
+		put_fault(out, &faults->items[i]);
+	vbd_end(out);
+	vbd_put_u64(out, "errors_total", all ? faults->total : 1);
 }
 
-static void set_extra(json_t *problem, const struct vbd_problem_extra *extra)
+static void put_extra(struct vbd_encoder *out, const struct vbd_problem_extra *extra)
 {
 	if (extra->n_users) {
-		json_t *users = json_array();
-
+		vbd_begin_array(out, "users");
 		for (size_t i = 0; i < extra->n_users; i++)
-			(void)json_array_append_new(users, vbd_json_text(extra->users[i]));
-		(void)json_object_set_new(problem, "users", users);
+			vbd_put_text(out, NULL, extra->users[i]);
+		vbd_end(out);
 	}
 	if (extra->allow) {
-		json_t *allow = json_array();
-
+		vbd_begin_array(out, "allow");
 		for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
 			if (extra->allow & 1u << i)
-				(void)json_array_append_new(
-					allow, json_string(vbd_method_name((enum vbd_method)i)));
+				vbd_put_text(out, NULL, vbd_method_name((enum vbd_method)i));
 		}
-		(void)json_object_set_new(problem, "allow", allow);
+		vbd_end(out);
 	}
 }
 
@@ -138,34 +131,33 @@ unsigned int vbd_problem_http(const struct vbd_error *err, const struct vbd_prob
 	return extra && extra->outcome ? 424 : vbd_status_http(err->status);
 }
 
-json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_extra *extra)
+void vbd_put_problem(
+	struct vbd_encoder *out, const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {
 	const char *code = vbd_status_code(err->status);
 	const char *title = vbd_status_text(err->status);
 	char type[64];
-	json_t *problem;
 
 	(void)snprintf(type, sizeof(type), "/v1/glossary/%s", code);
-	problem = json_pack("{s:s, s:s, s:i, s:s, s:o}", "type", type, "title", title, "status",
-		(int)vbd_problem_http(err, extra), "code", code, "detail",
-		vbd_json_text(*err->text ? err->text : title));
-	if (!problem)
-		return NULL;
-	set_text(problem, err->status == VBD_E_NAME_TAKEN ? "holder" : "instance", err->object);
-	set_place(problem, err);
-	set_text(problem, "hint", vbd_why_hint(err));
-	set_text(problem, "call", err->call);
-	set_text(problem, "device", err->device);
-	set_text(problem, "capability", err->capability);
-	set_source(problem, err);
+	vbd_put_text(out, "type", type);
+	vbd_put_text(out, "title", title);
+	vbd_put_u64(out, "status", vbd_problem_http(err, extra));
+	vbd_put_text(out, "code", code);
+	vbd_put_text(out, "detail", *err->text ? err->text : title);
+	put_text(out, err->status == VBD_E_NAME_TAKEN ? "holder" : "instance", err->object);
+	put_place(out, err);
+	put_text(out, "hint", vbd_why_hint(err));
+	put_text(out, "call", err->call);
+	put_text(out, "device", err->device);
+	put_text(out, "capability", err->capability);
+	put_source(out, err);
 	if (err->limit)
-		(void)json_object_set_new(problem, "limit", json_integer((json_int_t)err->limit));
-	set_text(problem, "limit_name", err->limit_name);
-	set_text(problem, "caller", err->caller);
-	set_faults(problem, err, extra ? extra->faults : NULL);
+		vbd_put_u64(out, "limit", err->limit);
+	put_text(out, "limit_name", err->limit_name);
+	put_text(out, "caller", err->caller);
+	put_faults(out, err, extra ? extra->faults : NULL);
 	if (extra)
-		set_extra(problem, extra);
-	return problem;
+		put_extra(out, extra);
 }
 
 const char *vbd_problem_no_memory(void)

@@ -9,14 +9,13 @@
 
 #include "base/error.h"
 
-#include <jansson.h>
-
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Members of a problem that struct vbd_error does not have; zero means absent. */
+struct vbd_encoder;
 struct vbd_faults;
 
+/* Members of a problem that struct vbd_error does not have; zero means absent. */
 struct vbd_problem_extra {
 	const char *const *users; /* paths of the objects that use this one */
 	size_t n_users;
@@ -29,13 +28,12 @@ struct vbd_problem_extra {
 unsigned int vbd_problem_http(const struct vbd_error *err, const struct vbd_problem_extra *extra);
 
 /**
- * vbd_problem_json - encode an error
+ * vbd_put_problem - put the members of a problem
  * @err:   its status is not VBD_OK
  * @extra: may be NULL
- *
- * Returns a new reference; NULL without memory.
  */
-json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_extra *extra);
+void vbd_put_problem(struct vbd_encoder *out, const struct vbd_error *err,
+	const struct vbd_problem_extra *extra);
 
 /* Size of the text of vbd_problem_pointer(). */
 #define VBD_POINTER_BYTES 96

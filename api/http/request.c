@@ -5,8 +5,8 @@
 #include "api/http/prefer.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
-#include "api/json/print.h"
 #include "api/json/utf8.h"
+#include "api/json/writer.h"
 #include "daemon/core/caller.h"
 
 #include <inttypes.h>
@@ -180,12 +180,11 @@ static void answered(struct vbd_request *req, unsigned int status)
 		req->transport->answered(req);
 }
 
-static void set_document(struct vbd_request *req, const char *content_type, json_t *json)
+static void set_document(struct vbd_request *req, const char *content_type, struct vbd_encoder *out)
 {
 	size_t text_bytes = 0;
-	char *text = vbd_json_document(json, &text_bytes);
+	char *text = vbd_encode_end_line(out, &text_bytes);
 
-	json_decref(json);
 	req->reply.content_type = content_type;
 	if (!text) {
 		req->reply.content_type = "application/problem+json";
@@ -199,10 +198,10 @@ static void set_document(struct vbd_request *req, const char *content_type, json
 	req->reply.body_bytes = text_bytes;
 }
 
-void vbd_reply_json(struct vbd_request *req, unsigned int status, json_t *json)
+void vbd_reply_json(struct vbd_request *req, unsigned int status, struct vbd_encoder *out)
 {
 	req->acted |= status < 400;
-	set_document(req, "application/json", json);
+	set_document(req, "application/json", out);
 	answered(req, req->reply.status ? req->reply.status : status);
 }
 
@@ -287,6 +286,7 @@ void vbd_reply_problem_extra(
 	struct vbd_request *req, const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {
 	struct vbd_problem_extra all = extra ? *extra : (struct vbd_problem_extra){0};
+	struct vbd_encoder out = vbd_encode_begin();
 	unsigned int status;
 
 	all.faults = &req->faults;
@@ -298,7 +298,8 @@ void vbd_reply_problem_extra(
 	if (status == 429 || status == 503)
 		vbd_request_add_retry_after(req, vbd_status_retry_after_s(err->status));
 	req->reply.code = vbd_status_code(err->status);
-	set_document(req, "application/problem+json", vbd_problem_json(err, &all));
+	vbd_put_problem(&out, err, &all);
+	set_document(req, "application/problem+json", &out);
 	answered(req, req->reply.status ? req->reply.status : status);
 }
 

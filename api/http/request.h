@@ -22,10 +22,10 @@
 #include <stdint.h>
 
 struct vbd_caller;
+struct vbd_encoder;
+struct vbd_field;
 struct vbd_idem_entry;
 struct vbd_problem_extra;
-struct vbd_field;
-struct vbd_view;
 
 /* The destination of the bytes of a streamed body. */
 struct vbd_sink {
@@ -79,8 +79,6 @@ struct vbd_request {
 	bool wait_preferred;	      /* Prefer: wait is in force */
 	bool respond_async;	      /* Prefer: respond-async is present */
 	void *context;		      /* `context` of struct vbd_dispatch_config */
-	/* The members that an encoder has to make; NULL: all. */
-	const struct vbd_view *view;
 
 	/* For the transport and dispatch. */
 	const struct vbd_transport *transport;
@@ -154,8 +152,8 @@ void vbd_request_add_retry_after(struct vbd_request *req, unsigned int seconds);
 /** vbd_request_add_location - add `Location: /v1/KIND/ID` */
 void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_t id);
 
-/** vbd_reply_json - answer with a document; steals @json; NULL (no memory) answers 507 */
-void vbd_reply_json(struct vbd_request *req, unsigned int status, json_t *json);
+/** vbd_reply_json - answer with a document, which this ends; without memory for it, answer 507 */
+void vbd_reply_json(struct vbd_request *req, unsigned int status, struct vbd_encoder *out);
 
 /** vbd_reply_empty - answer without a body, with @status 204 for example */
 void vbd_reply_empty(struct vbd_request *req, unsigned int status);

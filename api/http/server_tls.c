@@ -7,11 +7,11 @@
  * handshakes until there is something to read and it is their turn, and notes who read last.
  */
 #include "api/http/problem.h"
+#include "api/json/writer.h"
 #include "api/http/server_parts.h"
 #include "base/log.h"
 
 #include <gnutls/gnutls.h>
-#include <jansson.h>
 #include <microhttpd.h>
 
 #include <ctype.h>
@@ -93,20 +93,20 @@ static void answer_in_clear(struct vbd_client *client)
 {
 	struct vbd_error err = {0};
 	char *text = NULL;
+	struct vbd_encoder problem = vbd_encode_begin();
+	size_t body_bytes = 0;
 	char *body;
-	json_t *json;
 
 	(void)vbd_error_set(&err, VBD_E_MALFORMED_REQUEST,
 		"this port serves HTTPS, and the request is HTTP: its address begins with "
 		"https://");
-	json = vbd_problem_json(&err, NULL);
-	body = json ? json_dumps(json, JSON_COMPACT) : NULL;
-	json_decref(json);
+	vbd_put_problem(&problem, &err, NULL);
+	body = vbd_encode_end_line(&problem, &body_bytes);
 	if (body && asprintf(&text,
 			    "HTTP/1.1 400 Bad Request\r\n"
 			    "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
-			    "Connection: close\r\n\r\n%s\n",
-			    strlen(body) + 1, body) > 0)
+			    "Connection: close\r\n\r\n%.*s",
+			    body_bytes, (int)body_bytes, body) > 0)
 		(void)send(client->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
 	free(text);
 	free(body);

@@ -7,37 +7,32 @@
 
 #define FIELDS_CHARS_MAX 1024
 
-static struct vbd_view_path first_part(struct vbd_view_path path)
+static struct vbd_sieve_path first_part(struct vbd_sieve_path path)
 {
 	const char *dot = memchr(path.text, '.', path.len);
 
-	return (struct vbd_view_path){path.text, dot ? (size_t)(dot - path.text) : path.len};
+	return (struct vbd_sieve_path){path.text, dot ? (size_t)(dot - path.text) : path.len};
 }
 
 /* The path behind the first part and its dot; empty for a path of one part. */
-static struct vbd_view_path rest_of(struct vbd_view_path path)
+static struct vbd_sieve_path rest_of(struct vbd_sieve_path path)
 {
 	size_t used = first_part(path).len;
 
 	used += used < path.len;
-	return (struct vbd_view_path){path.text + used, path.len - used};
-}
-
-static bool is_text(struct vbd_view_path part, const char *text)
-{
-	return strlen(text) == part.len && memcmp(text, part.text, part.len) == 0;
+	return (struct vbd_sieve_path){path.text + used, path.len - used};
 }
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
 /* Compare a path with a member of the contract, in which "*" is any name. */
-static bool is_member(struct vbd_view_path path, const char *member)
+static bool is_member(struct vbd_sieve_path path, const char *member)
 {
-	struct vbd_view_path known = {member, strlen(member)};
+	struct vbd_sieve_path known = {member, strlen(member)};
 
 	while (path.len && known.len) {
-		struct vbd_view_path a = first_part(path);
-		struct vbd_view_path b = first_part(known);
+		struct vbd_sieve_path a = first_part(path);
+		struct vbd_sieve_path b = first_part(known);
 		bool any = b.len == 1 && *b.text == '*' && a.len;
 
 		if (!any && (a.len != b.len || memcmp(a.text, b.text, a.len) != 0))
@@ -49,7 +44,7 @@ static bool is_member(struct vbd_view_path path, const char *member)
 }
 
 static enum vbd_status add_field(struct vbd_view *view, const struct vbd_member *members,
-	struct vbd_view_path path, struct vbd_error *err)
+	struct vbd_sieve_path path, struct vbd_error *err)
 {
 	while (members->path && !is_member(path, members->path))
 		members++;
@@ -57,9 +52,9 @@ static enum vbd_status add_field(struct vbd_view *view, const struct vbd_member 
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "fields",
 			"'%.*s' is not a member of the object", path.len < 40 ? (int)path.len : 40,
 			path.text);
-	if (view->n_paths == VBD_VIEW_PATHS_MAX)
+	if (view->n_paths == VBD_SIEVE_PATHS_MAX)
 		return vbd_error_input(err, VBD_E_TOO_LONG, "fields",
-			"fields has more than %d members", VBD_VIEW_PATHS_MAX - 1);
+			"fields has more than %d members", VBD_SIEVE_PATHS_MAX - 1);
 	view->paths[view->n_paths++] = path;
 	return VBD_OK;
 }
@@ -67,12 +62,12 @@ static enum vbd_status add_field(struct vbd_view *view, const struct vbd_member 
 static enum vbd_status add_fields(struct vbd_view *view, const struct vbd_member *members,
 	const char *fields, struct vbd_error *err)
 {
-	enum vbd_status status = add_field(view, members, (struct vbd_view_path){"id", 2}, err);
+	enum vbd_status status = add_field(view, members, (struct vbd_sieve_path){"id", 2}, err);
 
 	while (status == VBD_OK && *fields) {
 		size_t len = strcspn(fields, ",");
 
-		status = add_field(view, members, (struct vbd_view_path){fields, len}, err);
+		status = add_field(view, members, (struct vbd_sieve_path){fields, len}, err);
 		fields += len + (fields[len] == ',');
 	}
 	return status;
@@ -80,10 +75,10 @@ static enum vbd_status add_fields(struct vbd_view *view, const struct vbd_member
 
 static void add_summary(struct vbd_view *view, const struct vbd_member *members)
 {
-	for (; members->path && view->n_paths < VBD_VIEW_PATHS_MAX; members++) {
+	for (; members->path && view->n_paths < VBD_SIEVE_PATHS_MAX; members++) {
 		if (members->summary)
 			view->paths[view->n_paths++] =
-				(struct vbd_view_path){members->path, strlen(members->path)};
+				(struct vbd_sieve_path){members->path, strlen(members->path)};
 	}
 }
 
@@ -113,86 +108,17 @@ enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_m
 
 /* --- objects --------------------------------------------------------------------------------- */
 
-bool vbd_view_has(const struct vbd_view *view, const char *member)
+struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd_member *members,
+	const struct vbd_view *view, struct vbd_sieve *room)
 {
-	if (!view || view->full)
-		return true;
-	for (size_t i = 0; i < view->n_paths; i++) {
-		if (is_text(first_part(view->paths[i]), member))
-			return true;
-	}
-	return false;
-}
+	bool whole = !view || view->full;
 
-static void keep(json_t *json, const struct vbd_view_path *paths, size_t n_paths);
-
-/* Returns whether a member stays; removes what is not wanted of a member that stays in part. */
-static bool keep_member(
-	const char *name, json_t *value, const struct vbd_view_path *paths, size_t n_paths)
-{
-	struct vbd_view_path inner[VBD_VIEW_PATHS_MAX];
-	size_t n_inner = 0;
-
-	for (size_t i = 0; i < n_paths; i++) {
-		struct vbd_view_path rest = rest_of(paths[i]);
-
-		if (!is_text(first_part(paths[i]), name))
-			continue;
-		if (!rest.len)
-			return true;
-		inner[n_inner++] = rest;
-	}
-	if (n_inner)
-		keep(value, inner, n_inner);
-	return n_inner != 0;
-}
-
-static void keep(json_t *json, const struct vbd_view_path *paths, size_t n_paths)
-{
-	json_t *value;
-	const char *name;
-	size_t i;
-	void *next;
-
-	json_array_foreach(json, i, value) keep(value, paths, n_paths);
-	json_object_foreach_safe(json, next, name, value)
-	{
-		if (!keep_member(name, value, paths, n_paths))
-			(void)json_object_del(json, name);
-	}
-}
-
-static void hide(json_t *json, struct vbd_view_path path)
-{
-	struct vbd_view_path first = first_part(path);
-	struct vbd_view_path rest = rest_of(path);
-	json_t *value;
-	const char *name;
-	size_t i;
-	void *next;
-
-	json_array_foreach(json, i, value) hide(value, path);
-	json_object_foreach_safe(json, next, name, value)
-	{
-		if (!is_text(first, "*") && !is_text(first, name))
-			continue;
-		if (rest.len)
-			hide(value, rest);
-		else
-			(void)json_object_del(json, name);
-	}
-}
-
-json_t *vbd_view_apply(
-	const struct vbd_request *req, const struct vbd_member *members, json_t *json)
-{
-	const struct vbd_view *view = req->view;
-
-	if (json && view && !view->full)
-		keep(json, view->paths, view->n_paths);
-	for (; json && members->path; members++) {
+	vbd_sieve_begin(room);
+	for (size_t i = 0; !whole && i < view->n_paths; i++)
+		vbd_sieve_keep(room, view->paths[i].text, view->paths[i].len);
+	for (; members->path; members++) {
 		if (req->role < members->role)
-			hide(json, (struct vbd_view_path){members->path, strlen(members->path)});
+			vbd_sieve_hide(room, members->path, strlen(members->path));
 	}
-	return json;
+	return whole && !room->n_hide ? NULL : room;
 }

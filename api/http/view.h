@@ -7,11 +7,10 @@
 #ifndef VBD_API_HTTP_VIEW_H
 #define VBD_API_HTTP_VIEW_H
 
+#include "api/json/sieve.h"
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/config/role.h"
-
-#include <jansson.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,18 +25,11 @@ struct vbd_member {
 	enum vbd_role role;
 };
 
-#define VBD_VIEW_PATHS_MAX 64
-
-struct vbd_view_path {
-	const char *text;
-	size_t len;
-};
-
 struct vbd_view {
 	bool full;
 	/* Unless `full`: the members that stay, each with all that it contains. The texts are valid
 	 * as long as the request. */
-	struct vbd_view_path paths[VBD_VIEW_PATHS_MAX];
+	struct vbd_sieve_path paths[VBD_SIEVE_PATHS_MAX];
 	size_t n_paths;
 };
 
@@ -52,19 +44,17 @@ struct vbd_view {
 enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_member *members,
 	bool summary, struct vbd_view *ret_view, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_view_has - does the view have a member, or a part of it? @view: NULL for the whole object */
-bool vbd_view_has(const struct vbd_view *view, const char *member);
-
 /**
- * vbd_view_apply - remove from @json what the client did not ask for, and what its role must not
- * see
+ * vbd_view_sieve - make the sieve that holds back what the client did not ask for, and what its
+ * role must not see
  * @members: of the object
- * @json:    a whole object; may be NULL
+ * @view:    NULL: the client asks for the whole object
+ * @room:    filled, unless everything may pass
  *
- * Every object that is in an answer goes through here, and nothing else hides members. Returns
- * @json.
+ * Every object that is in an answer is written through this, and nothing else hides members.
+ * Returns @room, or NULL if everything may pass.
  */
-json_t *vbd_view_apply(
-	const struct vbd_request *req, const struct vbd_member *members, json_t *json);
+struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd_member *members,
+	const struct vbd_view *view, struct vbd_sieve *room);
 
 #endif

@@ -2,6 +2,7 @@
 #include "api/json/codec.h"
 
 #include "api/json/utf8.h"
+#include "api/json/writer.h"
 
 #include <gnutls/gnutls.h>
 
@@ -15,32 +16,37 @@ const char *const vbd_encoding_names[4] = {
 	[VBD_ENCODING_AUTO] = "auto",
 };
 
-json_t *vbd_codec_encode(const uint8_t *bytes, size_t len_bytes, enum vbd_encoding encoding,
-	enum vbd_encoding *ret_encoding)
+enum vbd_encoding vbd_codec_choose(
+	const uint8_t *bytes, size_t len_bytes, enum vbd_encoding encoding)
+{
+	if (encoding == VBD_ENCODING_AUTO)
+		return vbd_utf8_printable(bytes, len_bytes) ? VBD_ENCODING_TEXT
+							    : VBD_ENCODING_BASE64;
+	if (encoding == VBD_ENCODING_TEXT && !vbd_utf8_valid(bytes, len_bytes))
+		return VBD_ENCODING_BASE64;
+	return encoding;
+}
+
+void vbd_put_data(struct vbd_encoder *out, const char *name, const uint8_t *bytes, size_t len_bytes,
+	enum vbd_encoding encoding)
 {
 	/* The cast is safe: gnutls does not change the bytes. */
 	const gnutls_datum_t in = {(unsigned char *)bytes, (unsigned int)len_bytes};
-	gnutls_datum_t out = {NULL, 0};
-	json_t *json;
+	gnutls_datum_t text = {NULL, 0};
 	int rc;
 
-	if (encoding == VBD_ENCODING_AUTO && vbd_utf8_printable(bytes, len_bytes))
-		encoding = VBD_ENCODING_TEXT;
-	else if (encoding == VBD_ENCODING_AUTO ||
-		 (encoding == VBD_ENCODING_TEXT && !vbd_utf8_valid(bytes, len_bytes)))
-		encoding = VBD_ENCODING_BASE64;
-	*ret_encoding = encoding;
-	if (encoding == VBD_ENCODING_TEXT)
-		return json_stringn_nocheck((const char *)bytes, len_bytes);
-	if (!len_bytes)
-		return json_string("");
-	rc = encoding == VBD_ENCODING_HEX ? gnutls_hex_encode2(&in, &out)
-					  : gnutls_base64_encode2(&in, &out);
-	if (rc < 0)
-		return NULL;
-	json = json_string_nocheck((const char *)out.data);
-	gnutls_free(out.data);
-	return json;
+	if (encoding == VBD_ENCODING_TEXT || !len_bytes) {
+		vbd_put_utf8(out, name, (const char *)bytes, len_bytes);
+		return;
+	}
+	rc = encoding == VBD_ENCODING_HEX ? gnutls_hex_encode2(&in, &text)
+					  : gnutls_base64_encode2(&in, &text);
+	if (rc < 0) {
+		out->failed = true;
+		return;
+	}
+	vbd_put_text(out, name, (const char *)text.data);
+	gnutls_free(text.data);
 }
 
 static enum vbd_status check_alphabet(

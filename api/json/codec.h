@@ -10,10 +10,10 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <jansson.h>
-
 #include <stddef.h>
 #include <stdint.h>
+
+struct vbd_encoder;
 
 enum vbd_encoding {
 	VBD_ENCODING_TEXT,
@@ -24,14 +24,14 @@ enum vbd_encoding {
 
 extern const char *const vbd_encoding_names[4];
 
-/**
- * vbd_codec_encode - encode bytes as a JSON string
- * @ret_encoding: the encoding used; BASE64 instead of TEXT if the bytes are not UTF-8
- *
- * Returns a new reference; NULL without memory.
- */
-json_t *vbd_codec_encode(const uint8_t *bytes, size_t len_bytes, enum vbd_encoding encoding,
-	enum vbd_encoding *ret_encoding);
+/** vbd_codec_choose - the encoding that bytes get: TEXT or BASE64 for AUTO, and BASE64 instead of
+ * TEXT if they are not UTF-8 */
+enum vbd_encoding vbd_codec_choose(
+	const uint8_t *bytes, size_t len_bytes, enum vbd_encoding encoding);
+
+/** vbd_put_data - put bytes as a string; @encoding: of vbd_codec_choose() */
+void vbd_put_data(struct vbd_encoder *out, const char *name, const uint8_t *bytes, size_t len_bytes,
+	enum vbd_encoding encoding);
 
 /**
  * vbd_codec_decode - decode a text to bytes

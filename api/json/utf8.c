@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json/utf8.h"
 
-#include "base/text.h"
-
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Length of the UTF-8 character at @bytes, 1 to 4 bytes; 0 if the bytes are not a character. */
 static size_t character_bytes(const uint8_t *bytes, size_t len_bytes)
@@ -76,22 +72,4 @@ size_t vbd_utf8_length(const char *text)
 	for (; *text; text++)
 		length += ((uint8_t)*text & 0xc0) != 0x80;
 	return length;
-}
-
-json_t *vbd_json_text(const char *text)
-{
-	char *clean;
-	json_t *json;
-
-	if (!text)
-		return json_null();
-	if (vbd_utf8_valid(text, strlen(text)))
-		return json_string_nocheck(text);
-	clean = strdup(text);
-	if (!clean)
-		return NULL;
-	vbd_text_clean(clean);
-	json = json_string(clean);
-	free(clean);
-	return json;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text of clients, peers and the kernel: check for UTF-8, count characters, make a JSON string.
+ * Text of clients, peers and the kernel: check for UTF-8, count characters.
  *
  * Any thread.
  */
 #ifndef VBD_API_JSON_UTF8_H
 #define VBD_API_JSON_UTF8_H
-
-#include <jansson.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +18,5 @@ bool vbd_utf8_printable(const void *bytes, size_t len_bytes);
 
 /** vbd_utf8_length - number of characters (not bytes) of a UTF-8 string */
 size_t vbd_utf8_length(const char *text);
-
-/**
- * vbd_json_text - make a JSON string of any text
- * @text: bytes that are not UTF-8 (a message cut in the middle of a character) become '?'; NULL
- *        gives JSON null
- *
- * Returns a new reference; NULL without memory.
- */
-json_t *vbd_json_text(const char *text);
 
 #endif

@@ -2,7 +2,7 @@
 #include "api/resources/audit_record.h"
 
 #include "api/http/problem.h"
-#include "api/json/print.h"
+#include "api/json/writer.h"
 #include "api/resources/context.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -80,30 +80,32 @@ static struct subject subject_of(const struct vbd_request *req)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-static json_t *text_or_null(const char *text)
+static void put_subject(struct vbd_encoder *out, const char *name, const struct subject *subject)
 {
-	return text && text[0] ? json_string(text) : json_null();
+	if (!subject->registry) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "kind", subject->registry->singular);
+	vbd_put_u64_or_null(out, "id", subject->id != 0, subject->id);
+	vbd_put_text_or_null(out, "name", subject->name);
+	vbd_end(out);
 }
 
-static json_t *number_or_null(uint64_t number)
+static struct vbd_encoder begin_line(void)
 {
-	return number ? json_integer((json_int_t)number) : json_null();
+	struct vbd_encoder line = vbd_encode_begin();
+
+	vbd_put_time(&line, "time", vbd_clock_mono_ns());
+	return line;
 }
 
-static json_t *subject_json(const struct subject *subject)
-{
-	if (!subject->registry)
-		return json_null();
-	return json_pack("{s:s, s:o, s:o}", "kind", subject->registry->singular, "id",
-		number_or_null(subject->id), "name", text_or_null(subject->name));
-}
-
-static void put(struct vbd_api *api, json_t *json)
+static void end_line(struct vbd_api *api, struct vbd_encoder *out)
 {
 	size_t len = 0;
-	char *line = vbd_json_document(json, &len);
+	char *line = vbd_encode_end_line(out, &len);
 
-	json_decref(json);
 	if (line && len <= VBD_LOG_LINE_BYTES)
 		vbd_audit_put(api->daemon->audit, line, len);
 	else
@@ -113,16 +115,17 @@ static void put(struct vbd_api *api, json_t *json)
 
 static void put_request(const struct vbd_request *req, const struct subject *subject)
 {
-	char when[VBD_TIME_TEXT_BYTES];
+	struct vbd_encoder line = begin_line();
 
-	(void)vbd_clock_format(vbd_clock_mono_ns(), when);
-	put(req->context,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "time", when, "caller",
-			req->caller->name, "role", vbd_role_name(req->role), "client", req->client,
-			"method", vbd_method_name(req->method), "path",
-			text_or_null(req->route ? req->route->pattern : NULL), "object",
-			subject_json(subject), "status", number_or_null(req->reply.status), "code",
-			text_or_null(req->reply.code)));
+	vbd_put_text(&line, "caller", req->caller->name);
+	vbd_put_text(&line, "role", vbd_role_name(req->role));
+	vbd_put_text(&line, "client", req->client);
+	vbd_put_text(&line, "method", vbd_method_name(req->method));
+	vbd_put_text(&line, "path", req->route ? req->route->pattern : NULL);
+	put_subject(&line, "object", subject);
+	vbd_put_u64_or_null(&line, "status", req->reply.status != 0, req->reply.status);
+	vbd_put_text(&line, "code", req->reply.code);
+	end_line(req->context, &line);
 }
 
 /* --- the event log --------------------------------------------------------------------------- */
@@ -187,22 +190,29 @@ void vbd_audit_request(struct vbd_request *req)
 
 void vbd_audit_refusal(struct vbd_api *api, const char *client, const struct vbd_error *err)
 {
-	char when[VBD_TIME_TEXT_BYTES];
+	struct vbd_encoder line;
 
 	if (!api->daemon->audit)
 		return;
-	(void)vbd_clock_format(vbd_clock_mono_ns(), when);
-	put(api, json_pack("{s:s, s:n, s:n, s:s, s:n, s:n, s:n, s:i, s:s}", "time", when, "caller",
-			 "role", "client", client, "method", "path", "object", "status",
-			 (int)vbd_problem_http(err, NULL), "code", vbd_status_code(err->status)));
+	line = begin_line();
+	vbd_put_null(&line, "caller");
+	vbd_put_null(&line, "role");
+	vbd_put_text(&line, "client", client);
+	vbd_put_null(&line, "method");
+	vbd_put_null(&line, "path");
+	vbd_put_null(&line, "object");
+	vbd_put_u64(&line, "status", vbd_problem_http(err, NULL));
+	vbd_put_text(&line, "code", vbd_status_code(err->status));
+	end_line(api, &line);
 }
 
 void vbd_audit_refusals_more(struct vbd_api *api, uint64_t count)
 {
-	char when[VBD_TIME_TEXT_BYTES];
+	struct vbd_encoder line;
 
 	if (!api->daemon->audit)
 		return;
-	(void)vbd_clock_format(vbd_clock_mono_ns(), when);
-	put(api, json_pack("{s:s, s:I}", "time", when, "more_refused", (json_int_t)count));
+	line = begin_line();
+	vbd_put_u64(&line, "more_refused", count);
+	end_line(api, &line);
 }

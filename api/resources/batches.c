@@ -25,50 +25,42 @@ static const struct vbd_batch *batch_of(const void *item)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *encode_counts(const struct vbd_batch *batch)
+static void put_counts(struct vbd_encoder *out, const char *name, const struct vbd_batch *batch)
 {
 	uint32_t counts[VBD_TRANSFER_STATE_COUNT] = {0};
-	struct vbd_encoder out = vbd_encode_begin();
 
+	vbd_begin_object(out, name);
 	for (uint32_t i = 0; i < batch->count; i++)
 		counts[vbd_batch_transfer_state(&batch->items[i])]++;
 	for (uint32_t i = 0; i < VBD_TRANSFER_STATE_COUNT; i++)
-		vbd_put_u64(&out, vbd_transfer_state_name((enum vbd_transfer_state)i), counts[i]);
-	return vbd_encode_end(&out);
+		vbd_put_u64(out, vbd_transfer_state_name((enum vbd_transfer_state)i), counts[i]);
+	vbd_end(out);
 }
 
-static json_t *encode_transfers(const struct vbd_batch *batch)
+static void put_transfers(struct vbd_encoder *out, const char *name, const struct vbd_batch *batch)
 {
 	const struct vbd_registry *transfers = batch->object.registry->daemon->transfers;
-	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < batch->count; i++) {
-		if (json_array_append_new(
-			    list, vbd_encode_ref(transfers, batch->items[i].transfer_id)) == 0)
-			continue;
-		json_decref(list);
-		return NULL;
-	}
-	return list;
+	vbd_begin_array(out, name);
+	for (uint32_t i = 0; i < batch->count; i++)
+		vbd_put_ref(out, NULL, transfers, batch->items[i].transfer_id);
+	vbd_end(out);
 }
 
-static json_t *encode_batch(const void *item, struct vbd_request *req)
+static void encode_batch(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_batch *batch = item;
 	const struct vbd_first_error *first = &batch->first_error;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)req;
-	vbd_put_u64(&out, "id", batch->object.id);
-	vbd_put_owner(&out, &batch->object);
-	vbd_put(&out, "labels", vbd_encode_labels(batch->object.labels));
-	vbd_put_text(&out, "state", vbd_batch_state_name(batch->state));
-	vbd_put(&out, "counts", encode_counts(batch));
-	vbd_put(&out, "transfers", encode_transfers(batch));
-	vbd_put_time(&out, "created_at", batch->object.created_ns);
-	vbd_put_time(&out, "ended_at", batch->ended_ns);
-	vbd_put(&out, "error", vbd_encode_error(&batch->error, first->error.status ? first : NULL));
-	return vbd_encode_end(&out);
+	vbd_put_u64(out, "id", batch->object.id);
+	vbd_put_owner(out, &batch->object);
+	vbd_put_labels(out, batch->object.labels);
+	vbd_put_text(out, "state", vbd_batch_state_name(batch->state));
+	put_counts(out, "counts", batch);
+	put_transfers(out, "transfers", batch);
+	vbd_put_time(out, "created_at", batch->object.created_ns);
+	vbd_put_time(out, "ended_at", batch->ended_ns);
+	vbd_put_error(out, "error", &batch->error, first->error.status ? first : NULL);
 }
 
 static enum vbd_task_state task_state(const void *item)

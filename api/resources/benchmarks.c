@@ -13,10 +13,9 @@
 
 /* --- the task --------------------------------------------------------------------------------- */
 
-static json_t *encode_item(const void *item, struct vbd_request *req)
+static void encode_item(struct vbd_encoder *out, const void *item)
 {
-	(void)req;
-	return vbd_encode_benchmark(item);
+	vbd_put_benchmark(out, item);
 }
 
 static const struct vbd_benchmark *benchmark_of(const void *item)

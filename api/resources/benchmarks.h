@@ -7,13 +7,12 @@
 #ifndef VBD_API_RESOURCES_BENCHMARKS_H
 #define VBD_API_RESOURCES_BENCHMARKS_H
 
-#include <jansson.h>
-
 struct vbd_benchmark;
+struct vbd_encoder;
 struct vbd_request;
 
-/** vbd_encode_benchmark - encode as schema Benchmark; NULL without memory */
-json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark);
+/** vbd_put_benchmark - put the members of schema Benchmark */
+void vbd_put_benchmark(struct vbd_encoder *out, const struct vbd_benchmark *benchmark);
 
 void vbd_create_benchmark(struct vbd_request *req);
 

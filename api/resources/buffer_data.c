@@ -174,8 +174,8 @@ static const char *const algorithm_names[] = {
 	[VBD_CHECKSUM_SHA256] = "sha256",
 };
 
-static json_t *encode_checksum(
-	size_t algorithm, const char *hex, uint64_t offset, uint64_t length_bytes)
+static void reply_checksum(struct vbd_request *req, size_t algorithm, const char *hex,
+	uint64_t offset, uint64_t length_bytes)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
@@ -183,7 +183,7 @@ static json_t *encode_checksum(
 	vbd_put_text(&out, "checksum", hex);
 	vbd_put_u64(&out, "offset_bytes", offset);
 	vbd_put_u64(&out, "length_bytes", length_bytes);
-	return vbd_encode_end(&out);
+	vbd_reply_json(req, 200, &out);
 }
 
 /* --- upload ---------------------------------------------------------------------------------- */
@@ -294,8 +294,7 @@ void vbd_put_buffer_data(struct vbd_request *req)
 		return;
 	}
 	(void)snprintf(crc32c, sizeof(crc32c), "%08x", upload->crc32c);
-	vbd_reply_json(req, 200,
-		encode_checksum(VBD_CHECKSUM_CRC32C, crc32c, upload->offset, upload->length_bytes));
+	reply_checksum(req, VBD_CHECKSUM_CRC32C, crc32c, upload->offset, upload->length_bytes);
 }
 
 /* --- checksum -------------------------------------------------------------------------------- */
@@ -320,8 +319,8 @@ static void on_checksum(const char *hex, const struct vbd_error *err, void *arg)
 		free(summing);
 		return;
 	}
-	vbd_reply_json(summing->req, 200,
-		encode_checksum(summing->algorithm, hex, summing->offset, summing->length_bytes));
+	reply_checksum(
+		summing->req, summing->algorithm, hex, summing->offset, summing->length_bytes);
 	free(summing);
 }
 

@@ -53,31 +53,29 @@ static void put_remote(struct vbd_encoder *out, const struct vbd_buffer *buffer)
 	vbd_put_null(out, "rkey");
 }
 
-static json_t *encode_buffer(const void *item, struct vbd_request *req)
+static void encode_buffer(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_buffer *buffer = item;
 	const struct vbd_mem *mem = &buffer->mem;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)req;
-	vbd_put_object(&out, &buffer->object);
-	vbd_put_text(&out, "state", vbd_buffer_state_name(buffer->state));
-	vbd_put_text(&out, "kind", kind_names[mem->kind]);
-	vbd_put_u64(&out, "size_bytes", mem->size_bytes);
-	vbd_put_u64(&out, "page_size_bytes", mem->page_size_bytes);
-	vbd_put(&out, "access", vbd_encode_access(mem->access));
-	vbd_put(&out, "relaxed_ordering", json_boolean(mem->relaxed_ordering));
-	vbd_put(&out, "on_demand_paging", json_boolean(mem->on_demand_paging));
-	vbd_put_text(&out, "device", buffer->device_name);
-	vbd_put_ref(&out, "pd", buffer->object.registry->daemon->pds, buffer->pd_id);
-	put_shared_path(&out, buffer);
-	put_remote(&out, buffer);
-	vbd_put_time(&out, "created_at", buffer->object.created_ns);
-	vbd_put_u64(&out, "user_count", buffer->users);
-	vbd_put(&out, "error",
-		buffer->state == VBD_BUFFER_FAILED ? vbd_encode_error(&buffer->error, NULL)
-						   : json_null());
-	return vbd_encode_end(&out);
+	vbd_put_object(out, &buffer->object);
+	vbd_put_text(out, "state", vbd_buffer_state_name(buffer->state));
+	vbd_put_text(out, "kind", kind_names[mem->kind]);
+	vbd_put_u64(out, "size_bytes", mem->size_bytes);
+	vbd_put_u64(out, "page_size_bytes", mem->page_size_bytes);
+	vbd_put_access(out, "access", mem->access);
+	vbd_put_bool(out, "relaxed_ordering", mem->relaxed_ordering);
+	vbd_put_bool(out, "on_demand_paging", mem->on_demand_paging);
+	vbd_put_text(out, "device", buffer->device_name);
+	vbd_put_ref(out, "pd", buffer->object.registry->daemon->pds, buffer->pd_id);
+	put_shared_path(out, buffer);
+	put_remote(out, buffer);
+	vbd_put_time(out, "created_at", buffer->object.created_ns);
+	vbd_put_u64(out, "user_count", buffer->users);
+	if (buffer->state == VBD_BUFFER_FAILED)
+		vbd_put_error(out, "error", &buffer->error, NULL);
+	else
+		vbd_put_null(out, "error");
 }
 
 void vbd_delete_buffer(struct vbd_request *req)

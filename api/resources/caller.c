@@ -14,24 +14,16 @@ static void put_wall_time(struct vbd_encoder *out, const char *name, uint64_t wa
 }
 
 /* Requests are counted for a caller with that quota only. */
-static json_t *encode_quota(const struct vbd_caller *caller, enum vbd_quota quota)
+static void put_quota(
+	struct vbd_encoder *out, const struct vbd_caller *caller, enum vbd_quota quota)
 {
-	struct vbd_encoder out = vbd_encode_begin();
 	uint64_t max = vbd_quota_max(caller, quota);
 
-	vbd_put_u64_or_null(&out, "limit", max != 0, max);
-	vbd_put_u64_or_null(&out, "used", max != 0 || quota != VBD_QUOTA_requests_per_s,
+	vbd_begin_object(out, vbd_quota_name(quota));
+	vbd_put_u64_or_null(out, "limit", max != 0, max);
+	vbd_put_u64_or_null(out, "used", max != 0 || quota != VBD_QUOTA_requests_per_s,
 		vbd_quota_used(caller, quota, vbd_clock_mono_ns()));
-	return vbd_encode_end(&out);
-}
-
-static json_t *encode_quotas(const struct vbd_caller *caller)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-
-	for (enum vbd_quota quota = 0; quota < VBD_QUOTA_COUNT; quota++)
-		vbd_put(&out, vbd_quota_name(quota), encode_quota(caller, quota));
-	return vbd_encode_end(&out);
+	vbd_end(out);
 }
 
 void vbd_get_caller(struct vbd_request *req)
@@ -45,6 +37,9 @@ void vbd_get_caller(struct vbd_request *req)
 	vbd_put_text(&out, "authenticated_by", vbd_auth_means_name(identity->means));
 	vbd_put_text(&out, "certificate_name", identity->cert_name);
 	put_wall_time(&out, "expires_at", identity->expires_wall_s);
-	vbd_put(&out, "quotas", encode_quotas(req->caller));
-	vbd_reply_json(req, 200, vbd_encode_end(&out));
+	vbd_begin_object(&out, "quotas");
+	for (enum vbd_quota quota = 0; quota < VBD_QUOTA_COUNT; quota++)
+		put_quota(&out, req->caller, quota);
+	vbd_end(&out);
+	vbd_reply_json(req, 200, &out);
 }

@@ -13,17 +13,17 @@
 
 #include <assert.h>
 
-json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters)
+void vbd_put_op_counters(
+	struct vbd_encoder *out, const char *name, const struct vbd_op_counters *counters)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "posted", vbd_counter_get(&counters->posted));
-	vbd_put_u64(&out, "completed", vbd_counter_get(&counters->completed));
-	vbd_put_u64(&out, "errors", vbd_counter_get(&counters->errors));
-	vbd_put_u64(&out, "flushed", vbd_counter_get(&counters->flushed));
-	vbd_put_u64(&out, "bytes", vbd_counter_get(&counters->bytes));
-	vbd_put_u64(&out, "signalled", vbd_counter_get(&counters->signalled));
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "posted", vbd_counter_get(&counters->posted));
+	vbd_put_u64(out, "completed", vbd_counter_get(&counters->completed));
+	vbd_put_u64(out, "errors", vbd_counter_get(&counters->errors));
+	vbd_put_u64(out, "flushed", vbd_counter_get(&counters->flushed));
+	vbd_put_u64(out, "bytes", vbd_counter_get(&counters->bytes));
+	vbd_put_u64(out, "signalled", vbd_counter_get(&counters->signalled));
+	vbd_end(out);
 }
 
 void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received)
@@ -35,21 +35,22 @@ void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *receiv
 	vbd_put_u64_or_null(out, "imm", received->has_imm, received->imm);
 }
 
-json_t *vbd_encode_latency(const struct vbd_histogram *times_ns)
+void vbd_put_latency(
+	struct vbd_encoder *out, const char *name, const struct vbd_histogram *times_ns)
 {
-	struct vbd_encoder out;
-
-	if (vbd_counter_get(&times_ns->count) == 0)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "min", vbd_counter_get(&times_ns->min));
-	vbd_put_u64(&out, "mean", vbd_histogram_mean(times_ns));
-	vbd_put_u64(&out, "p50", vbd_histogram_permille(times_ns, 500));
-	vbd_put_u64(&out, "p90", vbd_histogram_permille(times_ns, 900));
-	vbd_put_u64(&out, "p99", vbd_histogram_permille(times_ns, 990));
-	vbd_put_u64(&out, "p999", vbd_histogram_permille(times_ns, 999));
-	vbd_put_u64(&out, "max", vbd_counter_get(&times_ns->max));
-	return vbd_encode_end(&out);
+	if (vbd_counter_get(&times_ns->count) == 0) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "min", vbd_counter_get(&times_ns->min));
+	vbd_put_u64(out, "mean", vbd_histogram_mean(times_ns));
+	vbd_put_u64(out, "p50", vbd_histogram_permille(times_ns, 500));
+	vbd_put_u64(out, "p90", vbd_histogram_permille(times_ns, 900));
+	vbd_put_u64(out, "p99", vbd_histogram_permille(times_ns, 990));
+	vbd_put_u64(out, "p999", vbd_histogram_permille(times_ns, 999));
+	vbd_put_u64(out, "max", vbd_counter_get(&times_ns->max));
+	vbd_end(out);
 }
 
 /* Index: bit number in enum vbd_mem_access. */
@@ -59,36 +60,31 @@ static_assert(VBD_ACCESS_REMOTE_WRITE == 1 << 0 && VBD_ACCESS_REMOTE_READ == 1 <
 		      VBD_ACCESS_REMOTE_ATOMIC == 1 << 2 && VBD_ACCESS_MW_BIND == 1 << 3,
 	"the decoder sets the bit of the name's index");
 
-json_t *vbd_encode_access(unsigned int access)
+void vbd_put_access(struct vbd_encoder *out, const char *name, unsigned int access)
 {
-	json_t *list = json_array();
-
+	vbd_begin_array(out, name);
 	for (unsigned int i = 0; i < VBD_ACCESS_NAME_COUNT; i++) {
 		if (access & 1u << i)
-			(void)json_array_append_new(list, json_string(vbd_access_names[i]));
+			vbd_put_text(out, NULL, vbd_access_names[i]);
 	}
-	return list;
+	vbd_end(out);
 }
 
 /* --- references ------------------------------------------------------------------------------ */
 
-json_t *vbd_encode_ref(const struct vbd_registry *registry, uint64_t id)
+void vbd_put_ref(
+	struct vbd_encoder *out, const char *name, const struct vbd_registry *registry, uint64_t id)
 {
 	const struct vbd_object *object = id ? vbd_registry_find_id(registry, id) : NULL;
-	struct vbd_encoder out;
 
-	if (!id)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "id", id);
-	vbd_put_text_or_null(&out, "name", object ? object->name : "");
-	return vbd_encode_end(&out);
-}
-
-void vbd_put_ref(struct vbd_encoder *out, const char *member, const struct vbd_registry *registry,
-	uint64_t id)
-{
-	vbd_put(out, member, vbd_encode_ref(registry, id));
+	if (!id) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "id", id);
+	vbd_put_text_or_null(out, "name", object ? object->name : "");
+	vbd_end(out);
 }
 
 /* --- errors and the end ---------------------------------------------------------------------- */
@@ -129,53 +125,60 @@ static void put_completion(struct vbd_encoder *out, const struct vbd_error *erro
 	vbd_put_u64_or_null(out, "vendor_err", seen, (uint64_t)error->raw);
 }
 
-json_t *vbd_encode_first_error(const struct vbd_first_error *first)
+void vbd_put_first_error(
+	struct vbd_encoder *out, const char *name, const struct vbd_first_error *first)
 {
 	const struct vbd_error *error = &first->error;
-	struct vbd_encoder out;
 
-	if (error->status == VBD_OK)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_time(&out, "at", first->at_ns);
-	vbd_put_text(&out, "source", source_names[error->source]);
-	vbd_put_text(&out, "code", vbd_status_code(error->status));
-	vbd_put_text(&out, "detail", text_of(error));
-	vbd_put_text(&out, "hint", vbd_why_hint(error));
-	vbd_put_text(&out, "op", first->op >= 0 ? vbd_op_name((enum vbd_op)first->op) : NULL);
-	put_cm_event(&out, error);
-	put_completion(&out, error);
-	vbd_put_text(&out, "async_event",
+	if (error->status == VBD_OK) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_time(out, "at", first->at_ns);
+	vbd_put_text(out, "source", source_names[error->source]);
+	vbd_put_text(out, "code", vbd_status_code(error->status));
+	vbd_put_text(out, "detail", text_of(error));
+	vbd_put_text(out, "hint", vbd_why_hint(error));
+	vbd_put_text(out, "op", first->op >= 0 ? vbd_op_name((enum vbd_op)first->op) : NULL);
+	put_cm_event(out, error);
+	put_completion(out, error);
+	vbd_put_text(out, "async_event",
 		error->source == VBD_SOURCE_ASYNC ? vbd_async_event_name(error->kind) : NULL);
-	vbd_put_text(&out, "call", error->call);
-	vbd_put_text(&out, "errno",
+	vbd_put_text(out, "call", error->call);
+	vbd_put_text(out, "errno",
 		error->source == VBD_SOURCE_ERRNO ? vbd_errno_name((int)error->raw) : NULL);
-	vbd_put_u64_or_null(&out, "transfer", first->transfer != 0, first->transfer);
-	return vbd_encode_end(&out);
+	vbd_put_u64_or_null(out, "transfer", first->transfer != 0, first->transfer);
+	vbd_end(out);
 }
 
 /* An error that no record of a first error comes with can be the first one itself. */
-static json_t *encode_own_source(const struct vbd_error *err)
+static void put_own_source(struct vbd_encoder *out, const char *name, const struct vbd_error *err)
 {
 	const struct vbd_first_error first = {.error = *err, .op = -1};
 
 	if (err->source == VBD_SOURCE_NONE || err->source == VBD_SOURCE_INPUT)
-		return json_null();
-	return vbd_encode_first_error(&first);
+		vbd_put_null(out, name);
+	else
+		vbd_put_first_error(out, name, &first);
 }
 
-json_t *vbd_encode_error(const struct vbd_error *err, const struct vbd_first_error *first)
+void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_error *err,
+	const struct vbd_first_error *first)
 {
-	struct vbd_encoder out;
-
-	if (err->status == VBD_OK)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "code", vbd_status_code(err->status));
-	vbd_put_text(&out, "detail", text_of(err));
-	vbd_put_text(&out, "hint", vbd_why_hint(err));
-	vbd_put(&out, "first", first ? vbd_encode_first_error(first) : encode_own_source(err));
-	return vbd_encode_end(&out);
+	if (err->status == VBD_OK) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "code", vbd_status_code(err->status));
+	vbd_put_text(out, "detail", text_of(err));
+	vbd_put_text(out, "hint", vbd_why_hint(err));
+	if (first)
+		vbd_put_first_error(out, "first", first);
+	else
+		put_own_source(out, "first", err);
+	vbd_end(out);
 }
 
 void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended)
@@ -185,5 +188,5 @@ void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended)
 	vbd_put_text(out, "end_code", ended ? vbd_reason_name(qp->reason) : NULL);
 	if (!vbd_reason_clean(qp->reason))
 		vbd_qp_end_error(qp, &error);
-	vbd_put(out, "error", vbd_encode_error(&error, &qp->first_error));
+	vbd_put_error(out, "error", &error, &qp->first_error);
 }

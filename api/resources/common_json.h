@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON that several kinds of objects share. The functions return a new reference; NULL without
- * memory.
+ * JSON that several kinds of objects share, put as the member @name; @name is NULL in an array.
  *
  * Control thread.
  */
@@ -11,8 +10,6 @@
 #include "rdma/device/op.h"
 #include "rdma/names/reason.h"
 
-#include <jansson.h>
-
 struct vbd_encoder;
 struct vbd_error;
 struct vbd_first_error;
@@ -21,33 +18,34 @@ struct vbd_qp;
 struct vbd_received;
 struct vbd_registry;
 
-/** vbd_encode_ref - schema Reference: `id` and `name` of an object; null for id 0. `name` is null
+/** vbd_put_ref - put schema Reference: `id` and `name` of an object; null for id 0. `name` is null
  * if the object has none or is gone. */
-json_t *vbd_encode_ref(const struct vbd_registry *registry, uint64_t id);
-
-/** vbd_put_ref - put vbd_encode_ref() as @member */
-void vbd_put_ref(struct vbd_encoder *out, const char *member, const struct vbd_registry *registry,
+void vbd_put_ref(struct vbd_encoder *out, const char *name, const struct vbd_registry *registry,
 	uint64_t id);
 
 /**
- * vbd_encode_error - schema Error: code, detail, hint, first; null for VBD_OK
+ * vbd_put_error - put schema Error: code, detail, hint, first; null for VBD_OK
  * @first: record of the first error; NULL if there is none, then `first` is @err itself if it has
  *         the source of a call, an event or a completion
  */
-json_t *vbd_encode_error(const struct vbd_error *err, const struct vbd_first_error *first);
+void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_error *err,
+	const struct vbd_first_error *first);
 
-/** vbd_encode_first_error - schema FirstError; null if there was no error */
-json_t *vbd_encode_first_error(const struct vbd_first_error *first);
+/** vbd_put_first_error - put schema FirstError; null if there was no error */
+void vbd_put_first_error(
+	struct vbd_encoder *out, const char *name, const struct vbd_first_error *first);
 
 /** vbd_put_end - put `end_code`, null until the object has ended, and `error`, null if nothing went
  * wrong, of the object with this QP */
 void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended);
 
-/** vbd_encode_op_counters - schema OpCounters */
-json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters);
+/** vbd_put_op_counters - put schema OpCounters */
+void vbd_put_op_counters(
+	struct vbd_encoder *out, const char *name, const struct vbd_op_counters *counters);
 
-/** vbd_encode_latency - schema Latency; null for an empty histogram */
-json_t *vbd_encode_latency(const struct vbd_histogram *times_ns);
+/** vbd_put_latency - put schema Latency; null for an empty histogram */
+void vbd_put_latency(
+	struct vbd_encoder *out, const char *name, const struct vbd_histogram *times_ns);
 
 /** vbd_put_received - put `op`, `length_bytes`, `written_bytes` and `imm` of a message */
 void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received);
@@ -56,7 +54,7 @@ void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *receiv
 #define VBD_ACCESS_NAME_COUNT 4
 extern const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT];
 
-/** vbd_encode_access - the names of the bits of @access as an array */
-json_t *vbd_encode_access(unsigned int access);
+/** vbd_put_access - put the names of the bits of @access as an array */
+void vbd_put_access(struct vbd_encoder *out, const char *name, unsigned int access);
 
 #endif

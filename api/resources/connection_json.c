@@ -13,13 +13,13 @@
 #include "daemon/memory/buffers.h"
 #include "rdma/names/names.h"
 
-static json_t *encode_socket_address(const struct sockaddr_storage *address)
+static void put_socket_address(
+	struct vbd_encoder *out, const char *name, const struct sockaddr_storage *address)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_address(&out, "addr", address);
-	vbd_put_u64(&out, "port", vbd_addr_port(address));
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_address(out, "addr", address);
+	vbd_put_u64(out, "port", vbd_addr_port(address));
+	vbd_end(out);
 }
 
 /* --- the QP ---------------------------------------------------------------------------------- */
@@ -49,39 +49,40 @@ static void put_grh(struct vbd_encoder *out, const struct vbd_qp_info *info)
 	vbd_put_u64_or_null(out, "hop_limit", info->gid_known, info->hop_limit);
 }
 
-static json_t *encode_qp_attr(const struct vbd_conn *conn)
+static void put_qp_attr(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
 	const struct vbd_qp_info *info = &conn->qp.info;
 	const bool known = info->path_known && !info->iwarp;
 	const bool sends = info->sends_known && !info->iwarp;
 	/* Retries need acknowledgements, which UC does not have. */
 	const bool acks = conn->params.qp.transport == VBD_TRANSPORT_RC;
-	struct vbd_encoder out;
 
-	if (!conn->qp.info.lqpn)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "lqpn", info->lqpn);
-	vbd_put_u64_or_null(&out, "rqpn", info->rqpn != 0, info->rqpn);
-	vbd_put_text(&out, "state", vbd_qp_state_name(info->state));
-	vbd_put_u64_or_null(&out, "sq_psn", sends, info->sq_psn);
-	vbd_put_u64_or_null(&out, "rq_psn", known, info->rq_psn);
-	vbd_put_u64_or_null(&out, "path_mtu_bytes", known, info->path_mtu_bytes);
-	vbd_put_u64_or_null(&out, "ack_timeout", sends && acks, info->ack_timeout);
-	vbd_put_u64_or_null(&out, "ack_timeout_ns", sends && acks && info->ack_timeout,
+	if (!conn->qp.info.lqpn) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "lqpn", info->lqpn);
+	vbd_put_u64_or_null(out, "rqpn", info->rqpn != 0, info->rqpn);
+	vbd_put_text(out, "state", vbd_qp_state_name(info->state));
+	vbd_put_u64_or_null(out, "sq_psn", sends, info->sq_psn);
+	vbd_put_u64_or_null(out, "rq_psn", known, info->rq_psn);
+	vbd_put_u64_or_null(out, "path_mtu_bytes", known, info->path_mtu_bytes);
+	vbd_put_u64_or_null(out, "ack_timeout", sends && acks, info->ack_timeout);
+	vbd_put_u64_or_null(out, "ack_timeout_ns", sends && acks && info->ack_timeout,
 		vbd_ack_timeout_ns(info->ack_timeout));
-	vbd_put_u64_or_null(&out, "retry_count", sends && acks, info->retry_count);
-	vbd_put_u64_or_null(&out, "rnr_retry", sends && acks, info->rnr_retry);
-	vbd_put_u64_or_null(&out, "min_rnr_timer", known && acks, info->min_rnr_timer);
+	vbd_put_u64_or_null(out, "retry_count", sends && acks, info->retry_count);
+	vbd_put_u64_or_null(out, "rnr_retry", sends && acks, info->rnr_retry);
+	vbd_put_u64_or_null(out, "min_rnr_timer", known && acks, info->min_rnr_timer);
 	vbd_put_u64_or_null(
-		&out, "min_rnr_timer_ns", known && acks, vbd_min_rnr_timer_ns(info->min_rnr_timer));
+		out, "min_rnr_timer_ns", known && acks, vbd_min_rnr_timer_ns(info->min_rnr_timer));
 	vbd_put_u64_or_null(
-		&out, "responder_resources", info->path_known && acks, info->responder_resources);
+		out, "responder_resources", info->path_known && acks, info->responder_resources);
 	vbd_put_u64_or_null(
-		&out, "initiator_depth", info->sends_known && acks, info->initiator_depth);
-	put_grh(&out, info);
-	put_dead_peer_detect_ms(&out, info);
-	return vbd_encode_end(&out);
+		out, "initiator_depth", info->sends_known && acks, info->initiator_depth);
+	put_grh(out, info);
+	put_dead_peer_detect_ms(out, info);
+	vbd_end(out);
 }
 
 /* --- bring-up by hand ------------------------------------------------------------------------- */
@@ -98,63 +99,65 @@ const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT] = {
 };
 
 /* The members that the client posts to the peer's `remote`; null until the QP exists. */
-static json_t *encode_local(const struct vbd_conn *conn)
+static void put_local(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
 	const struct vbd_manual_local *local = &conn->manual.local;
-	struct vbd_encoder out;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!conn->qp.info.lqpn)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "lid", local->lid);
-	vbd_put_text(&out, "gid", vbd_gid_text(local->gid, gid));
-	vbd_put_u64(&out, "gid_index", local->gid_index);
-	vbd_put_u64(&out, "qpn", conn->qp.info.lqpn);
-	vbd_put_u64(&out, "psn", local->psn);
-	vbd_put_u64(&out, "port_mtu_bytes", local->port_mtu_bytes);
-	return vbd_encode_end(&out);
+	if (!conn->qp.info.lqpn) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "lid", local->lid);
+	vbd_put_text(out, "gid", vbd_gid_text(local->gid, gid));
+	vbd_put_u64(out, "gid_index", local->gid_index);
+	vbd_put_u64(out, "qpn", conn->qp.info.lqpn);
+	vbd_put_u64(out, "psn", local->psn);
+	vbd_put_u64(out, "port_mtu_bytes", local->port_mtu_bytes);
+	vbd_end(out);
 }
 
-static json_t *encode_remote(const struct vbd_conn *conn)
+static void put_remote(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
 	const struct vbd_manual_remote *remote = &conn->manual.remote;
-	struct vbd_encoder out;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!conn->manual.has_remote)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "lid", remote->lid);
-	vbd_put_text(&out, "gid", vbd_gid_text(remote->gid, gid));
-	vbd_put_u64(&out, "qpn", remote->qpn);
-	vbd_put_u64(&out, "psn", remote->psn);
+	if (!conn->manual.has_remote) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "lid", remote->lid);
+	vbd_put_text(out, "gid", vbd_gid_text(remote->gid, gid));
+	vbd_put_u64(out, "qpn", remote->qpn);
+	vbd_put_u64(out, "psn", remote->psn);
 	vbd_put_u64_or_null(
-		&out, "port_mtu_bytes", remote->port_mtu_bytes != 0, remote->port_mtu_bytes);
-	vbd_put_u64(&out, "sl", remote->sl);
-	vbd_put_u64(&out, "hop_limit", remote->hop_limit);
-	vbd_put_u64(&out, "traffic_class", remote->traffic_class);
-	vbd_put_u64(&out, "flow_label", remote->flow_label);
-	return vbd_encode_end(&out);
+		out, "port_mtu_bytes", remote->port_mtu_bytes != 0, remote->port_mtu_bytes);
+	vbd_put_u64(out, "sl", remote->sl);
+	vbd_put_u64(out, "hop_limit", remote->hop_limit);
+	vbd_put_u64(out, "traffic_class", remote->traffic_class);
+	vbd_put_u64(out, "flow_label", remote->flow_label);
+	vbd_end(out);
 }
 
-static json_t *encode_manual(const struct vbd_conn *conn)
+static void put_manual(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
-	struct vbd_encoder out;
-
-	if (!conn->manual.on)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put(&out, "local", encode_local(conn));
-	vbd_put(&out, "remote", encode_remote(conn));
-	return vbd_encode_end(&out);
+	if (!conn->manual.on) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	put_local(out, "local", conn);
+	put_remote(out, "remote", conn);
+	vbd_end(out);
 }
 
 static void put_bringup(struct vbd_encoder *out, const struct vbd_conn *conn)
 {
 	vbd_put_text(out, "bringup",
 		vbd_bringup_names[conn->manual.on ? VBD_BRINGUP_MANUAL : VBD_BRINGUP_CM]);
-	vbd_put(out, "manual", encode_manual(conn));
+	put_manual(out, "manual", conn);
 }
 
 /* --- counters and inbox ---------------------------------------------------------------------- */
@@ -170,31 +173,31 @@ static bool was_posted(const struct vbd_conn *conn, enum vbd_op op)
 	       vbd_counter_get(&counters->flushed);
 }
 
-static json_t *encode_counters(const struct vbd_conn *conn)
+static void put_counters(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
+	vbd_begin_object(out, name);
 	for (unsigned int i = 0; i < VBD_OP_COUNT; i++) {
 		enum vbd_op op = (enum vbd_op)i;
 
 		if (was_posted(conn, op))
-			vbd_put(&out, vbd_op_name(op),
-				vbd_encode_op_counters(vbd_qp_op_counters(&conn->qp, op)));
+			vbd_put_op_counters(
+				out, vbd_op_name(op), vbd_qp_op_counters(&conn->qp, op));
 	}
-	return vbd_encode_end(&out);
+	vbd_end(out);
 }
 
-static json_t *encode_inbox(const struct vbd_connection *connection)
+static void put_inbox(
+	struct vbd_encoder *out, const char *name, const struct vbd_connection *connection)
 {
 	const struct vbd_conn_params *params = &connection->conn->params;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_u64(&out, "messages", connection->inbox.count);
-	vbd_put_u64(&out, "capacity",
-		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "messages", connection->inbox.count);
+	vbd_put_u64(
+		out, "capacity", params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
 	if (connection->inbox.dropped)
-		vbd_put_u64(&out, "dropped", connection->inbox.dropped);
-	return vbd_encode_end(&out);
+		vbd_put_u64(out, "dropped", connection->inbox.dropped);
+	vbd_end(out);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -223,14 +226,13 @@ static void put_private_data(struct vbd_encoder *out, const struct vbd_conn *con
 	const struct vbd_private_data *local = &conn->cm.private_data;
 	const struct vbd_private_data *peer = &conn->peer_private_data;
 	uint8_t peer_bytes = vbd_private_data_shown_bytes(peer);
-	struct vbd_encoder both;
 
 	if (!local->length_bytes && !peer_bytes)
 		return;
-	both = vbd_encode_begin();
-	vbd_put(&both, "local", vbd_encode_private_data(local, local->length_bytes));
-	vbd_put(&both, "peer", vbd_encode_private_data(peer, peer_bytes));
-	vbd_put(out, "private_data", vbd_encode_end(&both));
+	vbd_begin_object(out, "private_data");
+	vbd_put_private_data(out, "local", local, local->length_bytes);
+	vbd_put_private_data(out, "peer", peer, peer_bytes);
+	vbd_end(out);
 }
 
 /* The side that sent the request; null without a CM. */
@@ -252,10 +254,10 @@ static void put_asked(struct vbd_encoder *out, const struct vbd_connection *conn
 	vbd_put_address(out, "src_addr", &cm->src);
 	vbd_put_u64_or_null(out, "src_port", cm->src_port != 0, cm->src_port);
 	vbd_put_u64_or_null(out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
-	vbd_put(out, "reuse_addr", json_boolean(cm->reuse_addr));
+	vbd_put_bool(out, "reuse_addr", cm->reuse_addr);
 	vbd_put_u64_or_null(out, "timeout_ms", conn->timeout_ms != 0, conn->timeout_ms);
 	vbd_put_text(out, "service", vbd_service_name(conn->params.qp.service));
-	vbd_put(out, "qp", vbd_encode_params(connection->object.registry->daemon, &conn->params));
+	vbd_put_params(out, "qp", connection->object.registry->daemon, &conn->params);
 }
 
 static void put_place(struct vbd_encoder *out, const struct vbd_connection *connection)
@@ -268,9 +270,9 @@ static void put_place(struct vbd_encoder *out, const struct vbd_connection *conn
 		out, "device", *conn->device_name ? conn->device_name : conn->cm.device);
 	vbd_put_u64_or_null(out, "port_num", conn->port_num != 0, conn->port_num);
 	vbd_put_ref(out, "listener", daemon->listeners, connection->listener_id);
-	vbd_put(out, "local", encode_socket_address(&conn->local));
-	vbd_put(out, "peer", encode_socket_address(&conn->peer));
-	vbd_put(out, "qp_attr", encode_qp_attr(conn));
+	put_socket_address(out, "local", &conn->local);
+	put_socket_address(out, "peer", &conn->peer);
+	put_qp_attr(out, "qp_attr", conn);
 	vbd_put_ref(out, "cq", daemon->cqs, conn->qp.cq_id);
 }
 
@@ -285,24 +287,22 @@ static void put_lost_packets(struct vbd_encoder *out, const struct vbd_connectio
 	vbd_put_u64_or_null(out, "lost_packets", known, conn->lost_packets);
 }
 
-json_t *vbd_encode_connection(const struct vbd_connection *connection)
+void vbd_put_connection(struct vbd_encoder *out, const struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_object(&out, &connection->object);
-	put_state(&out, conn);
-	vbd_put_text(&out, "side", side_of(conn));
-	vbd_put_text(&out, "qp_type", vbd_transport_name(conn->params.qp.transport));
-	put_bringup(&out, conn);
-	put_place(&out, connection);
-	put_asked(&out, connection);
-	vbd_put(&out, "counters", encode_counters(conn));
-	put_lost_packets(&out, connection);
-	vbd_put(&out, "inbox", encode_inbox(connection));
-	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
-	vbd_put_end(&out, &conn->qp, connection->object.ended);
-	put_times(&out, conn);
-	put_private_data(&out, conn);
-	return vbd_encode_end(&out);
+	vbd_put_object(out, &connection->object);
+	put_state(out, conn);
+	vbd_put_text(out, "side", side_of(conn));
+	vbd_put_text(out, "qp_type", vbd_transport_name(conn->params.qp.transport));
+	put_bringup(out, conn);
+	put_place(out, connection);
+	put_asked(out, connection);
+	put_counters(out, "counters", conn);
+	put_lost_packets(out, connection);
+	put_inbox(out, "inbox", connection);
+	vbd_put_rtt(out, "rtt", connection);
+	vbd_put_end(out, &conn->qp, connection->object.ended);
+	put_times(out, conn);
+	put_private_data(out, conn);
 }

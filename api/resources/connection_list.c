@@ -9,10 +9,9 @@
 
 #include <string.h>
 
-static json_t *encode_item(const void *item, struct vbd_request *req)
+static void encode_item(struct vbd_encoder *out, const void *item)
 {
-	(void)req;
-	return vbd_encode_connection(item);
+	vbd_put_connection(out, item);
 }
 
 static const struct vbd_conn *conn_of(const void *item)

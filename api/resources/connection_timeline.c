@@ -8,33 +8,26 @@
 #include "api/resources/connections.h"
 #include "daemon/connections/connections.h"
 
-json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns)
+void vbd_put_timeline_entry(struct vbd_encoder *out, const char *name,
+	const struct vbd_timeline_entry *entry, uint64_t start_ns)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_time(&out, "at", entry->at_ns);
-	vbd_put_u64(&out, "since_start_ns", entry->at_ns > start_ns ? entry->at_ns - start_ns : 0);
-	vbd_put_text(&out, "kind", vbd_timeline_kind_name(entry->kind));
-	vbd_put_text(&out, "what", entry->what);
-	vbd_put_text(&out, "from", entry->from);
-	vbd_put_text(&out, "to", entry->to);
-	vbd_put_text_or_null(&out, "detail", entry->detail);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_time(out, "at", entry->at_ns);
+	vbd_put_u64(out, "since_start_ns", entry->at_ns > start_ns ? entry->at_ns - start_ns : 0);
+	vbd_put_text(out, "kind", vbd_timeline_kind_name(entry->kind));
+	vbd_put_text(out, "what", entry->what);
+	vbd_put_text(out, "from", entry->from);
+	vbd_put_text(out, "to", entry->to);
+	vbd_put_text_or_null(out, "detail", entry->detail);
+	vbd_end(out);
 }
 
-static json_t *encode_entries(const struct vbd_conn *conn)
+static void put_entries(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < conn->timeline.count; i++) {
-		if (json_array_append_new(
-			    list, vbd_encode_timeline_entry(
-					  &conn->timeline.entries[i], conn->created_ns)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
+	vbd_begin_array(out, name);
+	for (uint32_t i = 0; i < conn->timeline.count; i++)
+		vbd_put_timeline_entry(out, NULL, &conn->timeline.entries[i], conn->created_ns);
+	vbd_end(out);
 }
 
 void vbd_list_timeline(struct vbd_request *req)
@@ -50,6 +43,6 @@ void vbd_list_timeline(struct vbd_request *req)
 	vbd_put_u64(&out, "total", conn->timeline.count);
 	vbd_put_null(&out, "next");
 	vbd_put_u64(&out, "dropped", conn->timeline.dropped);
-	vbd_put(&out, "items", encode_entries(conn));
-	vbd_reply_json(req, 200, vbd_encode_end(&out));
+	put_entries(&out, "items", conn);
+	vbd_reply_json(req, 200, &out);
 }

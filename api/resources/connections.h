@@ -10,9 +10,8 @@
 #include "api/json/decode.h"
 #include "rdma/device/op.h"
 
-#include <jansson.h>
-
 struct vbd_connection;
+struct vbd_encoder;
 struct vbd_request;
 struct vbd_timeline_entry;
 
@@ -35,11 +34,12 @@ extern const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT];
 		.names = vbd_qp_type_names, .n_names = VBD_QP_TYPE_COUNT                 \
 	}
 
-/** vbd_encode_connection - schema Connection */
-json_t *vbd_encode_connection(const struct vbd_connection *connection);
+/** vbd_put_connection - put the members of schema Connection */
+void vbd_put_connection(struct vbd_encoder *out, const struct vbd_connection *connection);
 
-/** vbd_encode_timeline_entry - schema TimelineEntry; @start_ns: creation of the connection */
-json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns);
+/** vbd_put_timeline_entry - put schema TimelineEntry; @start_ns: creation of the connection */
+void vbd_put_timeline_entry(struct vbd_encoder *out, const char *name,
+	const struct vbd_timeline_entry *entry, uint64_t start_ns);
 
 /** vbd_manual_requested - true if the body has `bringup: manual` */
 bool vbd_manual_requested(const struct vbd_request *req);

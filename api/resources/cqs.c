@@ -14,44 +14,40 @@
 
 #include <string.h>
 
-static json_t *encode_moderation(const struct vbd_cq *cq)
+static void put_moderation(struct vbd_encoder *out, const char *name, const struct vbd_cq *cq)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "count", cq->moderation_count);
-	vbd_put_u64(&out, "period_us", cq->moderation_period_us);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "count", cq->moderation_count);
+	vbd_put_u64(out, "period_us", cq->moderation_period_us);
+	vbd_end(out);
 }
 
-static json_t *encode_cq(const void *item, struct vbd_request *req)
+static void encode_cq(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_shared *shared = item;
 	const struct vbd_cq *cq = shared->cq;
-	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_users users;
 
-	(void)req;
 	vbd_shared_users_of(shared, &users);
-	vbd_put_object(&out, &shared->object);
-	vbd_put_text(&out, "device", cq->device->name);
-	vbd_put(&out, "auto", json_boolean(!cq->asked_for));
-	vbd_put_u64(&out, "worker", cq->worker->number);
-	vbd_put_u64(&out, "cqe", cq->capacity_cqe);
-	vbd_put_u64(&out, "reserved_cqe", cq->reserved_cqe);
-	vbd_put_u64(&out, "outstanding_cqe", vbd_counter_get(&cq->outstanding));
-	vbd_put_u64(&out, "high_water_cqe", vbd_counter_get(&cq->high_water));
-	vbd_put(&out, "moderation", encode_moderation(cq));
-	vbd_put_u64(&out, "completions", vbd_counter_get(&cq->completions));
-	vbd_put_u64(&out, "error_completions", vbd_counter_get(&cq->error_completions));
-	vbd_put_u64(&out, "polls", vbd_counter_get(&cq->polls));
-	vbd_put_u64(&out, "empty_polls", vbd_counter_get(&cq->empty_polls));
-	vbd_put_u64(&out, "events_armed", vbd_counter_get(&cq->events_armed));
-	vbd_put_u64(&out, "events_taken", vbd_counter_get(&cq->events_taken));
-	vbd_put(&out, "failed", json_boolean(cq->failed));
-	vbd_put_u64(&out, "qp_count", cq->connections);
-	vbd_put_u64(&out, "user_count", users.total);
-	vbd_put_time(&out, "created_at", shared->object.created_ns);
-	return vbd_encode_end(&out);
+	vbd_put_object(out, &shared->object);
+	vbd_put_text(out, "device", cq->device->name);
+	vbd_put_bool(out, "auto", !cq->asked_for);
+	vbd_put_u64(out, "worker", cq->worker->number);
+	vbd_put_u64(out, "cqe", cq->capacity_cqe);
+	vbd_put_u64(out, "reserved_cqe", cq->reserved_cqe);
+	vbd_put_u64(out, "outstanding_cqe", vbd_counter_get(&cq->outstanding));
+	vbd_put_u64(out, "high_water_cqe", vbd_counter_get(&cq->high_water));
+	put_moderation(out, "moderation", cq);
+	vbd_put_u64(out, "completions", vbd_counter_get(&cq->completions));
+	vbd_put_u64(out, "error_completions", vbd_counter_get(&cq->error_completions));
+	vbd_put_u64(out, "polls", vbd_counter_get(&cq->polls));
+	vbd_put_u64(out, "empty_polls", vbd_counter_get(&cq->empty_polls));
+	vbd_put_u64(out, "events_armed", vbd_counter_get(&cq->events_armed));
+	vbd_put_u64(out, "events_taken", vbd_counter_get(&cq->events_taken));
+	vbd_put_bool(out, "failed", cq->failed);
+	vbd_put_u64(out, "qp_count", cq->connections);
+	vbd_put_u64(out, "user_count", users.total);
+	vbd_put_time(out, "created_at", shared->object.created_ns);
 }
 
 static const struct vbd_field moderation_fields[] = {

@@ -19,73 +19,66 @@
 
 /* --- devices --------------------------------------------------------------------------------- */
 
-static json_t *encode_limits(const struct vbd_device_attr *attr)
+static void put_limits(
+	struct vbd_encoder *out, const char *name, const struct vbd_device_attr *attr)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "max_qp", attr->max_qp);
-	vbd_put_u64(&out, "max_qp_wr", attr->max_qp_wr);
-	vbd_put_u64(&out, "max_sge", attr->max_sge);
-	vbd_put_u64(&out, "max_sge_rd", attr->max_sge_rd);
-	vbd_put_u64(&out, "max_cq", attr->max_cq);
-	vbd_put_u64(&out, "max_cqe", attr->max_cqe);
-	vbd_put_u64(&out, "max_mr", attr->max_mr);
-	vbd_put_u64(&out, "max_mr_size_bytes",
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "max_qp", attr->max_qp);
+	vbd_put_u64(out, "max_qp_wr", attr->max_qp_wr);
+	vbd_put_u64(out, "max_sge", attr->max_sge);
+	vbd_put_u64(out, "max_sge_rd", attr->max_sge_rd);
+	vbd_put_u64(out, "max_cq", attr->max_cq);
+	vbd_put_u64(out, "max_cqe", attr->max_cqe);
+	vbd_put_u64(out, "max_mr", attr->max_mr);
+	vbd_put_u64(out, "max_mr_size_bytes",
 		attr->max_mr_size_bytes < JSON_SAFE_MAX ? attr->max_mr_size_bytes : JSON_SAFE_MAX);
-	vbd_put_u64(&out, "max_pd", attr->max_pd);
-	vbd_put_u64(&out, "max_qp_rd_atom", attr->max_qp_rd_atom);
-	vbd_put_u64(&out, "max_qp_init_rd_atom", attr->max_qp_init_rd_atom);
-	vbd_put_u64(&out, "max_srq", attr->max_srq);
-	vbd_put_u64(&out, "max_srq_wr", attr->max_srq_wr);
-	vbd_put_u64(&out, "max_mw", attr->max_mw);
-	vbd_put_u64(&out, "max_ah", attr->max_ah);
-	vbd_put_u64(&out, "max_mcast_grp", attr->max_mcast_grp);
-	vbd_put_u64(&out, "max_cq_moderation_count", attr->max_cq_count);
-	vbd_put_u64(&out, "max_cq_moderation_period_us", attr->max_cq_period_us);
-	return vbd_encode_end(&out);
+	vbd_put_u64(out, "max_pd", attr->max_pd);
+	vbd_put_u64(out, "max_qp_rd_atom", attr->max_qp_rd_atom);
+	vbd_put_u64(out, "max_qp_init_rd_atom", attr->max_qp_init_rd_atom);
+	vbd_put_u64(out, "max_srq", attr->max_srq);
+	vbd_put_u64(out, "max_srq_wr", attr->max_srq_wr);
+	vbd_put_u64(out, "max_mw", attr->max_mw);
+	vbd_put_u64(out, "max_ah", attr->max_ah);
+	vbd_put_u64(out, "max_mcast_grp", attr->max_mcast_grp);
+	vbd_put_u64(out, "max_cq_moderation_count", attr->max_cq_count);
+	vbd_put_u64(out, "max_cq_moderation_period_us", attr->max_cq_period_us);
+	vbd_end(out);
 }
 
-static json_t *encode_capabilities(const struct vbd_device *device)
+static void put_capabilities(
+	struct vbd_encoder *out, const char *name, const struct vbd_device *device)
 {
-	json_t *list = json_array();
-
+	vbd_begin_array(out, name);
 	for (unsigned int cap = 0; cap < VBD_CAP_COUNT; cap++) {
-		if (vbd_device_can(device, (enum vbd_cap)cap) &&
-			json_array_append_new(list, json_string(vbd_cap_name((enum vbd_cap)cap))) <
-				0) {
-			json_decref(list);
-			return NULL;
-		}
+		if (vbd_device_can(device, (enum vbd_cap)cap))
+			vbd_put_text(out, NULL, vbd_cap_name((enum vbd_cap)cap));
 	}
-	return list;
+	vbd_end(out);
 }
 
-json_t *vbd_encode_gid(const struct vbd_gid *gid)
+void vbd_put_gid(struct vbd_encoder *out, const char *name, const struct vbd_gid *gid)
 {
-	struct vbd_encoder out = vbd_encode_begin();
 	char text[VBD_GID_TEXT_BYTES];
 
-	vbd_put_u64(&out, "gid_index", gid->gid_index);
-	vbd_put_text(&out, "gid", vbd_gid_text(gid->raw, text));
-	vbd_put_text(&out, "type", gid->type);
-	vbd_put_text(&out, "scope", gid->scope);
-	vbd_put_text_or_null(&out, "netdev", gid->netdev);
-	vbd_put_u64_or_null(&out, "vlan_id", gid->vlan_id >= 0, (uint64_t)gid->vlan_id);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "gid_index", gid->gid_index);
+	vbd_put_text(out, "gid", vbd_gid_text(gid->raw, text));
+	vbd_put_text(out, "type", gid->type);
+	vbd_put_text(out, "scope", gid->scope);
+	vbd_put_text_or_null(out, "netdev", gid->netdev);
+	vbd_put_u64_or_null(out, "vlan_id", gid->vlan_id >= 0, (uint64_t)gid->vlan_id);
+	vbd_end(out);
 }
 
-static json_t *encode_gids(const struct vbd_gid *gids, size_t count, uint8_t port_num)
+static void put_gids(struct vbd_encoder *out, const char *name, const struct vbd_gid *gids,
+	size_t count, uint8_t port_num)
 {
-	json_t *list = json_array();
-
+	vbd_begin_array(out, name);
 	for (size_t i = 0; i < count; i++) {
-		if (gids[i].port_num == port_num &&
-			json_array_append_new(list, vbd_encode_gid(&gids[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		if (gids[i].port_num == port_num)
+			vbd_put_gid(out, NULL, &gids[i]);
 	}
-	return list;
+	vbd_end(out);
 }
 
 static void put_counter(const char *name, uint64_t value, void *arg)
@@ -93,119 +86,112 @@ static void put_counter(const char *name, uint64_t value, void *arg)
 	vbd_put_u64(arg, name, value);
 }
 
-static json_t *encode_counters(
-	const struct vbd_device *device, unsigned int port_num, enum vbd_counter_set set)
+static void put_counters(struct vbd_encoder *out, const char *name, const struct vbd_device *device,
+	unsigned int port_num, enum vbd_counter_set set)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_port_counters_read(device->ibdev_path, port_num, set, put_counter, &out);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_port_counters_read(device->ibdev_path, port_num, set, put_counter, out);
+	vbd_end(out);
 }
 
-static json_t *encode_cm_counters(const struct vbd_device *device, unsigned int port_num)
+static void put_cm_counters(struct vbd_encoder *out, const char *name,
+	const struct vbd_device *device, unsigned int port_num)
 {
 	static const char prefix[] = "cm_";
-	struct vbd_encoder out = vbd_encode_begin();
 
+	vbd_begin_object(out, name);
 	for (enum vbd_counter_set set = VBD_COUNTER_SET_CM_TX_MSGS; set < VBD_COUNTER_SET_COUNT;
 		set++)
-		vbd_put(&out, vbd_counter_set_name(set) + strlen(prefix),
-			encode_counters(device, port_num, set));
-	return vbd_encode_end(&out);
+		put_counters(
+			out, vbd_counter_set_name(set) + strlen(prefix), device, port_num, set);
+	vbd_end(out);
 }
 
-static json_t *encode_port(const struct vbd_device *device, const struct vbd_port *port,
-	const struct vbd_gid *gids, size_t count)
+static void put_port(struct vbd_encoder *out, const char *name, const struct vbd_device *device,
+	const struct vbd_port *port, const struct vbd_gid *gids, size_t count)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "port_num", port->port_num);
-	vbd_put_text(&out, "state", vbd_port_state_name(port->state));
-	vbd_put_text(&out, "phys_state", vbd_phys_state_name(port->phys_state));
-	vbd_put_text(&out, "link_layer", port->link_layer);
-	vbd_put_u64(&out, "lid", port->lid);
-	vbd_put_u64(&out, "sm_lid", port->sm_lid);
-	vbd_put_u64(&out, "max_mtu_bytes", port->max_mtu_bytes);
-	vbd_put_u64(&out, "active_mtu_bytes", port->active_mtu_bytes);
-	vbd_put(&out, "gids", encode_gids(gids, count, port->port_num));
-	vbd_put(&out, "counters", encode_counters(device, port->port_num, VBD_COUNTER_SET_PORT));
-	vbd_put(&out, "hw_counters", encode_counters(device, port->port_num, VBD_COUNTER_SET_HW));
-	vbd_put(&out, "cm_counters", encode_cm_counters(device, port->port_num));
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "port_num", port->port_num);
+	vbd_put_text(out, "state", vbd_port_state_name(port->state));
+	vbd_put_text(out, "phys_state", vbd_phys_state_name(port->phys_state));
+	vbd_put_text(out, "link_layer", port->link_layer);
+	vbd_put_u64(out, "lid", port->lid);
+	vbd_put_u64(out, "sm_lid", port->sm_lid);
+	vbd_put_u64(out, "max_mtu_bytes", port->max_mtu_bytes);
+	vbd_put_u64(out, "active_mtu_bytes", port->active_mtu_bytes);
+	put_gids(out, "gids", gids, count, port->port_num);
+	put_counters(out, "counters", device, port->port_num, VBD_COUNTER_SET_PORT);
+	put_counters(out, "hw_counters", device, port->port_num, VBD_COUNTER_SET_HW);
+	put_cm_counters(out, "cm_counters", device, port->port_num);
+	vbd_end(out);
 }
 
 /* A port whose query fails, because its device is being removed, is left out. */
-static json_t *encode_ports(const struct vbd_device *device)
+static void put_ports(struct vbd_encoder *out, const char *name, const struct vbd_device *device)
 {
+	bool present = device->state == VBD_DEVICE_PRESENT;
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
 	size_t count = 0;
-	json_t *list = json_array();
 
-	if (device->state != VBD_DEVICE_PRESENT)
-		return list;
-	if (vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK)
+	if (present && vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK)
 		count = 0;
-	for (unsigned int i = 1; i <= device->attr.phys_port_cnt; i++) {
+	vbd_begin_array(out, name);
+	for (unsigned int i = 1; present && i <= device->attr.phys_port_cnt; i++) {
 		struct vbd_port port;
 
-		if (vbd_device_query_port(device, (uint8_t)i, &port, NULL) == VBD_OK &&
-			json_array_append_new(list, encode_port(device, &port, gids, count)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		if (vbd_device_query_port(device, (uint8_t)i, &port, NULL) == VBD_OK)
+			put_port(out, NULL, device, &port, gids, count);
 	}
-	return list;
+	vbd_end(out);
 }
 
-static json_t *encode_async_events(const struct vbd_device *device)
+static void put_async_events(
+	struct vbd_encoder *out, const char *name, const struct vbd_device *device)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
+	vbd_begin_object(out, name);
 	for (int type = 0; type < VBD_ASYNC_EVENT_TYPES; type++) {
 		uint64_t count = vbd_counter_get(&device->async_events[type]);
 
 		if (count)
-			vbd_put_u64(&out, vbd_async_event_name(type), count);
+			vbd_put_u64(out, vbd_async_event_name(type), count);
 	}
-	return vbd_encode_end(&out);
+	vbd_end(out);
 }
 
-static json_t *encode_memlock(void)
+static void put_memlock(struct vbd_encoder *out, const char *name)
 {
-	struct vbd_encoder out = vbd_encode_begin();
 	uint64_t locked_bytes, limit_bytes;
 
+	vbd_begin_object(out, name);
 	vbd_memlock(&locked_bytes, &limit_bytes);
-	vbd_put_u64(&out, "locked_bytes", locked_bytes);
-	vbd_put_u64_or_null(&out, "limit_bytes", limit_bytes != UINT64_MAX, limit_bytes);
-	return vbd_encode_end(&out);
+	vbd_put_u64(out, "locked_bytes", locked_bytes);
+	vbd_put_u64_or_null(out, "limit_bytes", limit_bytes != UINT64_MAX, limit_bytes);
+	vbd_end(out);
 }
 
-static json_t *encode_device(const void *item, struct vbd_request *req)
+static void encode_device(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_device *device = item;
 	const struct vbd_device_attr *attr = &device->attr;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_u64(&out, "id", device->id);
-	vbd_put_text(&out, "name", device->name);
-	vbd_put_text(&out, "state", vbd_device_state_name(device->state));
-	vbd_put_text(&out, "transport", device->transport);
-	vbd_put_hex(&out, "node_guid", attr->node_guid, 16);
-	vbd_put_hex(&out, "sys_image_guid", attr->sys_image_guid, 16);
-	vbd_put_text(&out, "fw_ver", attr->fw_ver);
-	vbd_put_u64(&out, "vendor_id", attr->vendor_id);
-	vbd_put_u64(&out, "vendor_part_id", attr->vendor_part_id);
-	vbd_put(&out, "error", vbd_encode_error(&device->error, NULL));
-	vbd_put(&out, "capabilities", encode_capabilities(device));
-	vbd_put(&out, "limits", encode_limits(attr));
-	if (vbd_view_has(req->view, "ports"))
-		vbd_put(&out, "ports", encode_ports(device));
-	vbd_put(&out, "async_events", encode_async_events(device));
-	vbd_put(&out, "memlock", encode_memlock());
-	vbd_put_time(&out, "added_at", device->added_ns);
-	vbd_put_time(&out, "removed_at", device->removed_ns);
-	return vbd_encode_end(&out);
+	vbd_put_u64(out, "id", device->id);
+	vbd_put_text(out, "name", device->name);
+	vbd_put_text(out, "state", vbd_device_state_name(device->state));
+	vbd_put_text(out, "transport", device->transport);
+	vbd_put_hex(out, "node_guid", attr->node_guid, 16);
+	vbd_put_hex(out, "sys_image_guid", attr->sys_image_guid, 16);
+	vbd_put_text(out, "fw_ver", attr->fw_ver);
+	vbd_put_u64(out, "vendor_id", attr->vendor_id);
+	vbd_put_u64(out, "vendor_part_id", attr->vendor_part_id);
+	vbd_put_error(out, "error", &device->error, NULL);
+	put_capabilities(out, "capabilities", device);
+	put_limits(out, "limits", attr);
+	if (vbd_encode_wants(out, "ports"))
+		put_ports(out, "ports", device);
+	put_async_events(out, "async_events", device);
+	put_memlock(out, "memlock");
+	vbd_put_time(out, "added_at", device->added_ns);
+	vbd_put_time(out, "removed_at", device->removed_ns);
 }
 
 static uint64_t device_id(const void *item)

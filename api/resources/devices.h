@@ -7,11 +7,10 @@
 #ifndef VBD_API_RESOURCES_DEVICES_H
 #define VBD_API_RESOURCES_DEVICES_H
 
-#include <jansson.h>
-
+struct vbd_encoder;
 struct vbd_gid;
 
-/** vbd_encode_gid - schema Gid; NULL without memory */
-json_t *vbd_encode_gid(const struct vbd_gid *gid);
+/** vbd_put_gid - put schema Gid */
+void vbd_put_gid(struct vbd_encoder *out, const char *name, const struct vbd_gid *gid);
 
 #endif

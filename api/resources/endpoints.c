@@ -28,39 +28,40 @@
 /* --- one endpoint ---------------------------------------------------------------------------- */
 
 /* Subtract the GRH at the begin of each receive, which the peer did not send. */
-static json_t *encode_counters(const struct vbd_endpoint *endpoint)
+static void put_counters(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
 {
 	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_SEND_IMM, VBD_OP_RECV};
 	const struct vbd_op_counters *recv = vbd_qp_op_counters(&endpoint->qp, VBD_OP_RECV);
-	struct vbd_encoder out = vbd_encode_begin();
 
+	vbd_begin_object(out, name);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ops); i++)
-		vbd_put(&out, vbd_op_name(ops[i]),
-			vbd_encode_op_counters(vbd_qp_op_counters(&endpoint->qp, ops[i])));
-	vbd_put_u64(&out, "grh_bytes", vbd_counter_get(&recv->completed) * VBD_GRH_BYTES);
-	return vbd_encode_end(&out);
+		vbd_put_op_counters(
+			out, vbd_op_name(ops[i]), vbd_qp_op_counters(&endpoint->qp, ops[i]));
+	vbd_put_u64(out, "grh_bytes", vbd_counter_get(&recv->completed) * VBD_GRH_BYTES);
+	vbd_end(out);
 }
 
-static json_t *encode_inbox(const struct vbd_endpoint_record *record)
+static void put_inbox(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint_record *record)
 {
 	const struct vbd_endpoint_params *params = &record->endpoint->params;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_u64(&out, "messages", record->inbox.count);
-	vbd_put_u64(&out, "capacity",
-		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
-	vbd_put_u64(&out, "dropped", record->inbox.dropped);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "messages", record->inbox.count);
+	vbd_put_u64(
+		out, "capacity", params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
+	vbd_put_u64(out, "dropped", record->inbox.dropped);
+	vbd_end(out);
 }
 
-static json_t *encode_sidr(const struct vbd_endpoint *endpoint)
+static void put_sidr(struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "requests", endpoint->sidr_requests);
-	vbd_put_u64(&out, "answered", endpoint->sidr_answered);
-	vbd_put_u64(&out, "refused", endpoint->sidr_refused);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "requests", endpoint->sidr_requests);
+	vbd_put_u64(out, "answered", endpoint->sidr_answered);
+	vbd_put_u64(out, "refused", endpoint->sidr_refused);
+	vbd_end(out);
 }
 
 static uint64_t count_list(const struct vbd_link *list)
@@ -84,58 +85,57 @@ static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoi
 }
 
 /* The attributes in force. A peer needs lqpn, sgid (lid on InfiniBand) and qkey. */
-static json_t *encode_qp_attr(const struct vbd_endpoint *endpoint)
+static void put_qp_attr(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
 {
 	const struct vbd_endpoint_params *params = &endpoint->params;
-	struct vbd_encoder out = vbd_encode_begin();
 	char gid[VBD_GID_TEXT_BYTES];
 
-	vbd_put_u64(&out, "lqpn", endpoint->qp.info.lqpn);
-	vbd_put_text(&out, "state", vbd_qp_state_name(endpoint->qp.info.state));
-	vbd_put_u64(&out, "sq_psn", params->psn);
-	vbd_put_hex(&out, "qkey", params->qkey, 8);
-	vbd_put_u64(&out, "pkey_index", params->pkey_index);
-	vbd_put_u64(&out, "gid_index", (uint64_t)params->gid_index);
-	vbd_put_text(&out, "sgid", vbd_gid_text(endpoint->gid, gid));
-	vbd_put_u64(&out, "lid", endpoint->lid);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "lqpn", endpoint->qp.info.lqpn);
+	vbd_put_text(out, "state", vbd_qp_state_name(endpoint->qp.info.state));
+	vbd_put_u64(out, "sq_psn", params->psn);
+	vbd_put_hex(out, "qkey", params->qkey, 8);
+	vbd_put_u64(out, "pkey_index", params->pkey_index);
+	vbd_put_u64(out, "gid_index", (uint64_t)params->gid_index);
+	vbd_put_text(out, "sgid", vbd_gid_text(endpoint->gid, gid));
+	vbd_put_u64(out, "lid", endpoint->lid);
+	vbd_end(out);
 }
 
-static json_t *encode_reply(const struct vbd_endpoint *endpoint)
+static void put_reply(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
 {
 	struct vbd_private_data reply = endpoint->params.reply;
 
 	reply.message = VBD_CM_MESSAGE_SIDR_REPLY;
-	return vbd_encode_private_data(&reply, reply.length_bytes);
+	vbd_put_private_data(out, name, &reply, reply.length_bytes);
 }
 
-static json_t *encode_endpoint(const void *item, struct vbd_request *req)
+static void encode_endpoint(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_endpoint_record *record = item;
 	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_endpoint *endpoint = record->endpoint;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)req;
-	vbd_put_object(&out, &record->object);
-	vbd_put_text(&out, "state", vbd_endpoint_state_name(endpoint->state));
-	put_where(&out, endpoint);
-	vbd_put(&out, "private_data", encode_reply(endpoint));
-	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
-	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
-	vbd_put_text(&out, "service", vbd_service_name(endpoint->params.qp.service));
-	vbd_put(&out, "qp", vbd_encode_ud_params(daemon, &endpoint->params.qp));
-	vbd_put(&out, "qp_attr", encode_qp_attr(endpoint));
-	vbd_put_ref(&out, "cq", daemon->cqs, endpoint->qp.cq_id);
-	vbd_put(&out, "counters", encode_counters(endpoint));
-	vbd_put(&out, "inbox", encode_inbox(record));
-	vbd_put(&out, "sidr", encode_sidr(endpoint));
-	vbd_put_u64(&out, "ud_peer_count", count_list(&record->peers));
-	vbd_put_u64(&out, "multicast_membership_count", count_list(&record->groups));
-	vbd_put_end(&out, &endpoint->qp, record->object.ended);
-	vbd_put_time(&out, "created_at", endpoint->created_ns);
-	vbd_put_time(&out, "ended_at", endpoint->ended_ns);
-	return vbd_encode_end(&out);
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "state", vbd_endpoint_state_name(endpoint->state));
+	put_where(out, endpoint);
+	put_reply(out, "private_data", endpoint);
+	vbd_put_u64(out, "mtu_bytes", endpoint->mtu_bytes);
+	vbd_put_u64(out, "max_message_bytes", endpoint->mtu_bytes);
+	vbd_put_text(out, "service", vbd_service_name(endpoint->params.qp.service));
+	vbd_put_ud_params(out, "qp", daemon, &endpoint->params.qp);
+	put_qp_attr(out, "qp_attr", endpoint);
+	vbd_put_ref(out, "cq", daemon->cqs, endpoint->qp.cq_id);
+	put_counters(out, "counters", endpoint);
+	put_inbox(out, "inbox", record);
+	put_sidr(out, "sidr", endpoint);
+	vbd_put_u64(out, "ud_peer_count", count_list(&record->peers));
+	vbd_put_u64(out, "multicast_membership_count", count_list(&record->groups));
+	vbd_put_end(out, &endpoint->qp, record->object.ended);
+	vbd_put_time(out, "created_at", endpoint->created_ns);
+	vbd_put_time(out, "ended_at", endpoint->ended_ns);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/event_text.h"
 
-#include "api/json/print.h"
+#include "api/json/writer.h"
 #include "api/resources/event_query.h"
 #include "api/resources/events.h"
 #include "daemon/daemon.h"
-
-#include <jansson.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,16 +40,18 @@ void vbd_event_text_unref(struct vbd_event_text *text)
 
 static struct vbd_event_text *encode(const struct vbd_daemon *daemon, const struct vbd_event *event)
 {
-	json_t *json = vbd_encode_event(daemon, event);
-	char *data = json ? vbd_json_print(json, NULL) : NULL;
+	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_event_text *text = NULL;
 	char id[VBD_EVENT_ID_BYTES];
+	size_t len;
+	char *data;
 
+	vbd_put_event(&out, daemon, event);
+	data = vbd_encode_end(&out, &len);
 	if (data)
 		text = vbd_event_text_print(
 			"id: %s\ndata: %s\n\n", vbd_event_id(daemon, event->seq, id), data);
 	free(data);
-	json_decref(json);
 	return text;
 }
 

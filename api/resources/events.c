@@ -9,6 +9,8 @@
 #include "api/resources/events.h"
 #include "base/clock.h"
 
+#define EVENTS_MAX 1000
+
 struct event_waiter {
 	struct vbd_waiter waiter; /* first */
 	const struct vbd_daemon *daemon;
@@ -18,92 +20,92 @@ struct event_waiter {
 	uint64_t examined; /* no event up to this number matches */
 };
 
-static json_t *encode_object(const struct vbd_event *event)
+static void put_object(struct vbd_encoder *out, const char *name, const struct vbd_event *event)
 {
-	struct vbd_encoder out;
-
-	if (event->kind == VBD_KIND_NONE)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "kind", vbd_object_kind_name(event->kind));
-	vbd_put_u64(&out, "id", event->object_id);
-	vbd_put_text_or_null(&out, "name", event->name);
-	vbd_put(&out, "labels", vbd_encode_labels(event->labels));
-	return vbd_encode_end(&out);
+	if (event->kind == VBD_KIND_NONE) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "kind", vbd_object_kind_name(event->kind));
+	vbd_put_u64(out, "id", event->object_id);
+	vbd_put_text_or_null(out, "name", event->name);
+	vbd_put_labels(out, event->labels);
+	vbd_end(out);
 }
 
 /* The values are names of lists of names, so that a reader learns no key and no data. */
-static json_t *encode_data(const struct vbd_event *event)
+static void put_data(struct vbd_encoder *out, const char *name, const struct vbd_event *event)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
+	vbd_begin_object(out, name);
 	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
 		enum vbd_event_word word = (enum vbd_event_word)i;
 
 		if (vbd_event_type_has(event->type, word))
-			vbd_put_text(&out, vbd_event_word_name(word), event->words[word]);
+			vbd_put_text(out, vbd_event_word_name(word), event->words[word]);
 	}
 	if (vbd_event_type_has_port(event->type))
-		vbd_put_u64_or_null(
-			&out, VBD_EVENT_PORT_NUM, event->port_num != 0, event->port_num);
-	return vbd_encode_end(&out);
+		vbd_put_u64_or_null(out, VBD_EVENT_PORT_NUM, event->port_num != 0, event->port_num);
+	vbd_end(out);
 }
 
-json_t *vbd_encode_event(const struct vbd_daemon *daemon, const struct vbd_event *event)
+void vbd_put_event(
+	struct vbd_encoder *out, const struct vbd_daemon *daemon, const struct vbd_event *event)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "seq", event->seq);
-	vbd_put_text(&out, "server_id", daemon->server_id);
-	vbd_put_time(&out, "at", event->at_ns);
-	vbd_put_text(&out, "type", vbd_event_type_name(event->type));
-	vbd_put_text(&out, "severity", vbd_severity_name(event->severity));
-	vbd_put(&out, "object", encode_object(event));
-	vbd_put_text(&out, "detail", event->detail);
-	vbd_put(&out, "data", encode_data(event));
-	return vbd_encode_end(&out);
+	vbd_put_u64(out, "seq", event->seq);
+	vbd_put_text(out, "server_id", daemon->server_id);
+	vbd_put_time(out, "at", event->at_ns);
+	vbd_put_text(out, "type", vbd_event_type_name(event->type));
+	vbd_put_text(out, "severity", vbd_severity_name(event->severity));
+	put_object(out, "object", event);
+	vbd_put_text(out, "detail", event->detail);
+	put_data(out, "data", event);
 }
 
-/* Append at most @waiter->limit events to @items. Set @ret_next to the place behind all events that
- * the filter has seen. */
-static bool fill_page(const struct event_waiter *waiter, json_t *items, uint64_t *ret_next)
+/* Find at most @waiter->limit events. Set @ret_next to the place behind all events that the filter
+ * has seen. */
+static size_t find_events(const struct event_waiter *waiter,
+	const struct vbd_event *found[EVENTS_MAX], uint64_t *ret_next)
 {
-	const struct vbd_daemon *daemon = waiter->daemon;
+	const struct vbd_eventlog *eventlog = waiter->daemon->eventlog;
 	const struct vbd_event *event;
 	uint64_t at = waiter->after.seq;
+	size_t count = 0;
 
-	while ((event = vbd_eventlog_next(daemon->eventlog, at, &waiter->filter)) &&
-		json_array_size(items) < waiter->limit) {
-		if (json_array_append_new(items, vbd_encode_event(daemon, event)) < 0)
-			return false;
+	while ((event = vbd_eventlog_next(eventlog, at, &waiter->filter)) &&
+		count < waiter->limit) {
+		found[count++] = event;
 		at = event->seq;
 	}
-	*ret_next = event ? at : vbd_eventlog_last(daemon->eventlog);
-	return true;
+	*ret_next = event ? at : vbd_eventlog_last(eventlog);
+	return count;
 }
 
-static json_t *encode_page(const struct event_waiter *waiter)
+static void reply_page(struct vbd_request *req, const struct event_waiter *waiter)
 {
 	const struct vbd_daemon *daemon = waiter->daemon;
 	const uint64_t first = vbd_eventlog_first(daemon->eventlog);
+	const struct vbd_event *found[EVENTS_MAX];
 	struct vbd_encoder out = vbd_encode_begin();
-	json_t *items = json_array();
 	char id[VBD_EVENT_ID_BYTES];
 	uint64_t next = 0;
+	size_t count = find_events(waiter, found, &next);
 
-	if (!fill_page(waiter, items, &next)) {
-		json_decref(items);
-		items = NULL;
-	}
 	vbd_put_text(&out, "server_id", daemon->server_id);
 	vbd_put_u64(&out, "now_ns", vbd_clock_mono_ns());
 	vbd_put_u64(&out, "first", first);
 	vbd_put_u64(&out, "last", vbd_eventlog_last(daemon->eventlog));
 	vbd_put_text(&out, "next", vbd_event_id(daemon, next, id));
-	vbd_put(&out, "restarted", json_boolean(waiter->after.restarted));
-	vbd_put(&out, "compacted", json_boolean(waiter->after.seq + 1 < first));
-	vbd_put(&out, "items", items);
-	return vbd_encode_end(&out);
+	vbd_put_bool(&out, "restarted", waiter->after.restarted);
+	vbd_put_bool(&out, "compacted", waiter->after.seq + 1 < first);
+	vbd_begin_array(&out, "items");
+	for (size_t i = 0; i < count; i++) {
+		vbd_begin_object(&out, NULL);
+		vbd_put_event(&out, daemon, found[i]);
+		vbd_end(&out);
+	}
+	vbd_end(&out);
+	vbd_reply_json(req, 200, &out);
 }
 
 static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
@@ -119,14 +121,14 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 	}
 	if (why == VBD_WAKE_TIMEOUT || waiter->after.restarted ||
 		vbd_eventlog_next(eventlog, waiter->examined, &waiter->filter))
-		vbd_reply_json(base->req, 200, encode_page(waiter));
+		reply_page(base->req, waiter);
 	waiter->examined = vbd_eventlog_last(eventlog);
 }
 
 static enum vbd_status parse(
 	const struct vbd_request *req, struct event_waiter *waiter, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->limit, err);
+	enum vbd_status status = vbd_query_u64(req, "limit", 1, EVENTS_MAX, &waiter->limit, err);
 
 	if (status == VBD_OK)
 		status = vbd_query_event_place(req, &waiter->after, err);

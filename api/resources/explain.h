@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explanations of a connection, and of the way to a destination. NULL without memory.
+ * Explanations of a connection, and of the way to a destination.
  *
  * Control thread.
  */
 #ifndef VBD_API_RESOURCES_EXPLAIN_H
 #define VBD_API_RESOURCES_EXPLAIN_H
 
-#include <jansson.h>
 #include <stdint.h>
 
 struct vbd_connection;
 struct vbd_destination;
+struct vbd_encoder;
 struct vbd_explanation;
 struct vbd_request;
 
-/** vbd_encode_explanation - schema ConnectionExplanation */
-json_t *vbd_encode_explanation(
-	const struct vbd_connection *connection, const struct vbd_explanation *explanation);
+/** vbd_put_explanation - put the members of schema ConnectionExplanation */
+void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *connection,
+	const struct vbd_explanation *explanation);
 
-/** vbd_encode_reachability - schema Reachability; @dst_addr, @dst_port (0: none) as requested */
-json_t *vbd_encode_reachability(const char *dst_addr, uint64_t dst_port,
+/** vbd_put_reachability - put the members of schema Reachability; @dst_addr, @dst_port (0: none) as
+ * requested */
+void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_t dst_port,
 	const struct vbd_destination *destination, const struct vbd_explanation *explanation);
 
 void vbd_explain_one(struct vbd_request *req);

@@ -4,6 +4,7 @@
  * route to an address first, and the request waits for that.
  */
 #include "api/json/decode.h"
+#include "api/json/writer.h"
 #include "api/resources/connection_wait.h"
 #include "api/resources/context.h"
 #include "api/resources/explain.h"
@@ -49,11 +50,13 @@ static void refuse(struct asking *asking, const struct vbd_error *err)
 static void explain(struct vbd_request *req, const struct vbd_connection *connection,
 	const struct vbd_pv_netroute *netroute)
 {
+	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_explanation explanation;
 
 	vbd_conn_refresh_qp(connection->conn);
 	vbd_explain_connection(connection, netroute, &explanation);
-	vbd_reply_json(req, 200, vbd_encode_explanation(connection, &explanation));
+	vbd_put_explanation(&out, connection, &explanation);
+	vbd_reply_json(req, 200, &out);
 }
 
 /* If the lookup failed, explain the other facts. */
@@ -115,6 +118,7 @@ static void on_netroute_of_destination(
 {
 	struct asking *asking = arg;
 	struct vbd_explanation explanation;
+	struct vbd_encoder out;
 
 	if (!asking->req) {
 		free(asking);
@@ -126,9 +130,9 @@ static void on_netroute_of_destination(
 	}
 	vbd_explain_destination(
 		vbd_request_daemon(asking->req), &asking->destination, netroute, &explanation);
-	vbd_reply_json(asking->req, 200,
-		vbd_encode_reachability(
-			asking->host, asking->port, &asking->destination, &explanation));
+	out = vbd_encode_begin();
+	vbd_put_reachability(&out, asking->host, asking->port, &asking->destination, &explanation);
+	vbd_reply_json(asking->req, 200, &out);
 	free(asking);
 }
 

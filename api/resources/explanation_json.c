@@ -19,15 +19,16 @@
 
 /* CM messages do not contain the type of the peer's GID. RoCE v1 and v2 can't communicate, so an
  * established connection has the same type at both ends. */
-static json_t *encode_dgid(const struct vbd_facts *facts, bool came_up)
+static void put_dgid(
+	struct vbd_encoder *out, const char *name, const struct vbd_facts *facts, bool came_up)
 {
-	struct vbd_encoder out = vbd_encode_begin();
 	char text[VBD_GID_TEXT_BYTES];
 
-	vbd_put_text(&out, "gid", vbd_gid_text(facts->dgid, text));
-	vbd_put_text(&out, "type", came_up && facts->sgid_known ? facts->sgid.type : NULL);
-	vbd_put_text(&out, "scope", vbd_gid_scope(facts->dgid));
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "gid", vbd_gid_text(facts->dgid, text));
+	vbd_put_text(out, "type", came_up && facts->sgid_known ? facts->sgid.type : NULL);
+	vbd_put_text(out, "scope", vbd_gid_scope(facts->dgid));
+	vbd_end(out);
 }
 
 static void put_device(struct vbd_encoder *out, const struct vbd_facts *facts)
@@ -60,53 +61,53 @@ static void put_timers(struct vbd_encoder *out, const struct vbd_facts *facts)
 	vbd_put_u64_or_null(out, "rnr_retry", known, facts->rnr_retry);
 }
 
-static json_t *encode_backlog(const struct vbd_facts *facts)
+static void put_backlog(struct vbd_encoder *out, const char *name, const struct vbd_facts *facts)
 {
-	struct vbd_encoder out;
-
-	if (!facts->backlog)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "backlog", facts->backlog);
-	vbd_put_u64(&out, "waiting", facts->waiting);
-	return vbd_encode_end(&out);
+	if (!facts->backlog) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "backlog", facts->backlog);
+	vbd_put_u64(out, "waiting", facts->waiting);
+	vbd_end(out);
 }
 
-static json_t *encode_memlock(const struct vbd_facts *facts)
+static void put_memlock(struct vbd_encoder *out, const char *name, const struct vbd_facts *facts)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "locked_bytes", facts->locked_bytes);
-	vbd_put_u64_or_null(&out, "limit_bytes", facts->lock_limit_bytes != UINT64_MAX,
-		facts->lock_limit_bytes);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "locked_bytes", facts->locked_bytes);
+	vbd_put_u64_or_null(
+		out, "limit_bytes", facts->lock_limit_bytes != UINT64_MAX, facts->lock_limit_bytes);
+	vbd_end(out);
 }
 
-static json_t *encode_route(const struct vbd_pv_netroute *netroute)
+static void put_route(
+	struct vbd_encoder *out, const char *name, const struct vbd_pv_netroute *netroute)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text_or_null(&out, "netdev", netroute->netdev);
-	vbd_put(&out, "local", json_boolean(netroute->local));
-	vbd_put_address(&out, "src", &netroute->src);
-	vbd_put(&out, "gateway", json_boolean(netroute->gateway));
-	vbd_put_address(&out, "next_hop", &netroute->next);
-	vbd_put_u64_or_null(&out, "mtu_bytes", netroute->mtu_bytes != 0, netroute->mtu_bytes);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_text_or_null(out, "netdev", netroute->netdev);
+	vbd_put_bool(out, "local", netroute->local);
+	vbd_put_address(out, "src", &netroute->src);
+	vbd_put_bool(out, "gateway", netroute->gateway);
+	vbd_put_address(out, "next_hop", &netroute->next);
+	vbd_put_u64_or_null(out, "mtu_bytes", netroute->mtu_bytes != 0, netroute->mtu_bytes);
+	vbd_end(out);
 }
 
-static json_t *encode_neighbour(const struct vbd_pv_netroute *netroute)
+static void put_neighbour(
+	struct vbd_encoder *out, const char *name, const struct vbd_pv_netroute *netroute)
 {
-	struct vbd_encoder out = vbd_encode_begin();
 	char text[sizeof(netroute->hwaddr) * 3 + 1] = "";
 
+	vbd_begin_object(out, name);
 	for (size_t i = 0; i < netroute->hwaddr_bytes; i++)
 		(void)snprintf(text + i * 3, 4, i + 1 < netroute->hwaddr_bytes ? "%02x:" : "%02x",
 			netroute->hwaddr[i]);
-	vbd_put_address(&out, "addr", &netroute->next);
-	vbd_put_text(&out, "state", netroute->neighbour);
-	vbd_put_text_or_null(&out, "lladdr", text);
-	return vbd_encode_end(&out);
+	vbd_put_address(out, "addr", &netroute->next);
+	vbd_put_text(out, "state", netroute->neighbour);
+	vbd_put_text_or_null(out, "lladdr", text);
+	vbd_end(out);
 }
 
 static void put_netroute(struct vbd_encoder *out, const struct vbd_facts *facts)
@@ -114,155 +115,159 @@ static void put_netroute(struct vbd_encoder *out, const struct vbd_facts *facts)
 	const struct vbd_pv_netroute *netroute = &facts->netroute;
 	bool routed = facts->netroute_known && !netroute->route_errnum;
 
-	vbd_put(out, "route", routed ? encode_route(netroute) : json_null());
-	vbd_put(out, "neighbour",
-		routed && netroute->neighbour ? encode_neighbour(netroute) : json_null());
+	if (routed)
+		put_route(out, "route", netroute);
+	else
+		vbd_put_null(out, "route");
+	if (routed && netroute->neighbour)
+		put_neighbour(out, "neighbour", netroute);
+	else
+		vbd_put_null(out, "neighbour");
 }
 
-static json_t *encode_facts(const struct vbd_facts *facts, bool came_up)
+static void put_gids(struct vbd_encoder *out, const struct vbd_facts *facts, bool came_up)
 {
-	struct vbd_encoder out = vbd_encode_begin();
+	if (facts->sgid_known)
+		vbd_put_gid(out, "sgid", &facts->sgid);
+	else
+		vbd_put_null(out, "sgid");
+	if (facts->dgid_known)
+		put_dgid(out, "dgid", facts, came_up);
+	else
+		vbd_put_null(out, "dgid");
+}
 
-	put_device(&out, facts);
-	vbd_put(&out, "sgid", facts->sgid_known ? vbd_encode_gid(&facts->sgid) : json_null());
-	vbd_put(&out, "dgid", facts->dgid_known ? encode_dgid(facts, came_up) : json_null());
+static void put_facts(
+	struct vbd_encoder *out, const char *name, const struct vbd_facts *facts, bool came_up)
+{
+	vbd_begin_object(out, name);
+	put_device(out, facts);
+	put_gids(out, facts, came_up);
 	vbd_put_u64_or_null(
-		&out, "path_mtu_bytes", facts->path_mtu_bytes != 0, facts->path_mtu_bytes);
-	put_timers(&out, facts);
-	vbd_put(&out, "listener", encode_backlog(facts));
-	vbd_put(&out, "memlock", encode_memlock(facts));
-	put_netroute(&out, facts);
-	return vbd_encode_end(&out);
+		out, "path_mtu_bytes", facts->path_mtu_bytes != 0, facts->path_mtu_bytes);
+	put_timers(out, facts);
+	put_backlog(out, "listener", facts);
+	put_memlock(out, "memlock", facts);
+	put_netroute(out, facts);
+	vbd_end(out);
 }
 
 /* --- findings and hints ---------------------------------------------------------------------- */
 
-static json_t *encode_finding(const struct vbd_finding *finding)
+static void put_finding(
+	struct vbd_encoder *out, const char *name, const struct vbd_finding *finding)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text(&out, "code", vbd_finding_name(finding->code));
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "code", vbd_finding_name(finding->code));
 	vbd_put_text(
-		&out, "severity", vbd_finding_severity_name(vbd_finding_severity(finding->code)));
-	vbd_put_text(&out, "detail", finding->detail);
-	vbd_put_text(&out, "hint", vbd_finding_hint(finding->code));
-	return vbd_encode_end(&out);
+		out, "severity", vbd_finding_severity_name(vbd_finding_severity(finding->code)));
+	vbd_put_text(out, "detail", finding->detail);
+	vbd_put_text(out, "hint", vbd_finding_hint(finding->code));
+	vbd_end(out);
 }
 
-static json_t *encode_findings(const struct vbd_findings *findings)
+static void put_findings(
+	struct vbd_encoder *out, const char *name, const struct vbd_findings *findings)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < findings->count; i++) {
-		if (json_array_append_new(list, encode_finding(&findings->items[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
+	vbd_begin_array(out, name);
+	for (size_t i = 0; i < findings->count; i++)
+		put_finding(out, NULL, &findings->items[i]);
+	vbd_end(out);
 }
 
-static json_t *encode_causes(const struct vbd_explanation *explanation)
+static void put_causes(
+	struct vbd_encoder *out, const char *name, const struct vbd_explanation *explanation)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < explanation->cause_count; i++) {
-		if (json_array_append_new(list, vbd_encode_glossary_why(&explanation->causes[i])) <
-			0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
+	vbd_begin_array(out, name);
+	for (size_t i = 0; i < explanation->cause_count; i++)
+		vbd_put_glossary_why(out, NULL, &explanation->causes[i]);
+	vbd_end(out);
 }
+
+/* The hints of an explanation, each once. */
+struct hints {
+	const char *items[1 + VBD_CAUSES_MAX + VBD_FINDING_COUNT];
+	size_t count;
+};
 
 /* Add a hint that is new; skip "Nothing to do". */
-static bool add_hint(json_t *list, const char *hint)
+static void add_hint(struct hints *hints, const char *hint)
 {
-	const json_t *each;
-	size_t i;
-
 	if (strncmp(hint, "Nothing", 7) == 0)
-		return true;
-	json_array_foreach(list, i, each)
-	{
-		if (strcmp(json_string_value(each), hint) == 0)
-			return true;
+		return;
+	for (size_t i = 0; i < hints->count; i++) {
+		if (strcmp(hints->items[i], hint) == 0)
+			return;
 	}
-	return json_array_append_new(list, json_string(hint)) == 0;
+	hints->items[hints->count++] = hint;
 }
 
 /* Hints for the error and its causes, then for findings. @first: may be NULL or have no time. */
-static json_t *encode_hints(
+static void put_hints(struct vbd_encoder *out, const char *name,
 	const struct vbd_explanation *explanation, const struct vbd_first_error *first)
 {
 	const struct vbd_findings *findings = &explanation->findings;
-	json_t *list = json_array();
-	bool fine = list != NULL;
+	struct hints hints = {.count = 0};
 
-	if (fine && first && first->at_ns)
-		fine = add_hint(list, vbd_why_hint(&first->error));
-	for (size_t i = 0; fine && i < explanation->cause_count; i++)
-		fine = add_hint(list, explanation->causes[i].hint);
-	for (size_t i = 0; fine && i < findings->count; i++) {
+	if (first && first->at_ns)
+		add_hint(&hints, vbd_why_hint(&first->error));
+	for (size_t i = 0; i < explanation->cause_count; i++)
+		add_hint(&hints, explanation->causes[i].hint);
+	for (size_t i = 0; i < findings->count; i++) {
 		enum vbd_finding_code code = findings->items[i].code;
 
 		if (vbd_finding_severity(code) != VBD_FINDING_IS_INFO)
-			fine = add_hint(list, vbd_finding_hint(code));
+			add_hint(&hints, vbd_finding_hint(code));
 	}
-	if (fine)
-		return list;
-	json_decref(list);
-	return NULL;
+	vbd_begin_array(out, name);
+	for (size_t i = 0; i < hints.count; i++)
+		vbd_put_text(out, NULL, hints.items[i]);
+	vbd_end(out);
 }
 
-static json_t *encode_followed_by(const struct vbd_conn *conn, const struct vbd_facts *facts)
+static void put_followed_by(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn,
+	const struct vbd_facts *facts)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "flushed", facts->flushed_sends + facts->flushed_receives);
-	vbd_put_u64(&out, "flushed_sends", facts->flushed_sends);
-	vbd_put_u64(&out, "flushed_receives", facts->flushed_receives);
-	vbd_put_u64(&out, "errors", conn->qp.errors_after_first);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "flushed", facts->flushed_sends + facts->flushed_receives);
+	vbd_put_u64(out, "flushed_sends", facts->flushed_sends);
+	vbd_put_u64(out, "flushed_receives", facts->flushed_receives);
+	vbd_put_u64(out, "errors", conn->qp.errors_after_first);
+	vbd_end(out);
 }
 
-json_t *vbd_encode_explanation(
-	const struct vbd_connection *connection, const struct vbd_explanation *explanation)
+void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *connection,
+	const struct vbd_explanation *explanation)
 {
 	const struct vbd_conn *conn = connection->conn;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_ref(&out, "connection", connection->object.registry, connection->object.id);
-	vbd_put_text(&out, "state", vbd_conn_state_name(conn->state));
-	vbd_put_text(&out, "summary", explanation->summary);
-	vbd_put(&out, "causes", encode_causes(explanation));
-	vbd_put(&out, "hints", encode_hints(explanation, &conn->qp.first_error));
-	vbd_put(&out, "findings", encode_findings(&explanation->findings));
-	vbd_put(&out, "facts", encode_facts(&explanation->facts, conn->established_ns != 0));
-	vbd_put_end(&out, &conn->qp, connection->object.ended);
-	vbd_put(&out, "preceded_by",
-		explanation->preceding
-			? vbd_encode_timeline_entry(explanation->preceding, conn->created_ns)
-			: json_null());
-	vbd_put(&out, "followed_by", encode_followed_by(conn, &explanation->facts));
-	return vbd_encode_end(&out);
+	vbd_put_ref(out, "connection", connection->object.registry, connection->object.id);
+	vbd_put_text(out, "state", vbd_conn_state_name(conn->state));
+	vbd_put_text(out, "summary", explanation->summary);
+	put_causes(out, "causes", explanation);
+	put_hints(out, "hints", explanation, &conn->qp.first_error);
+	put_findings(out, "findings", &explanation->findings);
+	put_facts(out, "facts", &explanation->facts, conn->established_ns != 0);
+	vbd_put_end(out, &conn->qp, connection->object.ended);
+	if (explanation->preceding)
+		vbd_put_timeline_entry(
+			out, "preceded_by", explanation->preceding, conn->created_ns);
+	else
+		vbd_put_null(out, "preceded_by");
+	put_followed_by(out, "followed_by", conn, &explanation->facts);
 }
 
-json_t *vbd_encode_reachability(const char *dst_addr, uint64_t dst_port,
+void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_t dst_port,
 	const struct vbd_destination *destination, const struct vbd_explanation *explanation)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text(&out, "dst_addr", dst_addr);
-	vbd_put_u64_or_null(&out, "dst_port", dst_port != 0, dst_port);
-	vbd_put_address(&out, "src_addr", &destination->src);
-	vbd_put_text_or_null(&out, "device", destination->device);
-	vbd_put_address(&out, "addr", &destination->addr);
-	vbd_put(&out, "ready", json_boolean(!vbd_findings_bad(&explanation->findings)));
-	vbd_put_text(&out, "summary", explanation->summary);
-	vbd_put(&out, "hints", encode_hints(explanation, NULL));
-	vbd_put(&out, "findings", encode_findings(&explanation->findings));
-	vbd_put(&out, "facts", encode_facts(&explanation->facts, false));
-	return vbd_encode_end(&out);
+	vbd_put_text(out, "dst_addr", dst_addr);
+	vbd_put_u64_or_null(out, "dst_port", dst_port != 0, dst_port);
+	vbd_put_address(out, "src_addr", &destination->src);
+	vbd_put_text_or_null(out, "device", destination->device);
+	vbd_put_address(out, "addr", &destination->addr);
+	vbd_put_bool(out, "ready", !vbd_findings_bad(&explanation->findings));
+	vbd_put_text(out, "summary", explanation->summary);
+	put_hints(out, "hints", explanation, NULL);
+	put_findings(out, "findings", &explanation->findings);
+	put_facts(out, "facts", &explanation->facts, false);
 }

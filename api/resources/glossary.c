@@ -40,59 +40,50 @@ struct entry {
 };
 
 /* The tables separate causes with "; ". */
-static json_t *encode_causes(const char *causes)
+static void put_causes(struct vbd_encoder *out, const char *name, const char *causes)
 {
-	json_t *list = json_array();
-
-	while (list && *causes) {
+	vbd_begin_array(out, name);
+	while (*causes) {
 		const char *end = strstr(causes, "; ");
 		size_t len = end ? (size_t)(end - causes) : strlen(causes);
 
-		if (json_array_append_new(list, json_stringn(causes, len)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		vbd_put_utf8(out, NULL, causes, len);
 		causes += len + (end ? 2 : 0);
 	}
-	return list;
+	vbd_end(out);
 }
 
 /* The members of `data` of events of a type. */
-static json_t *encode_members(enum vbd_event_type type)
+static void put_members(struct vbd_encoder *out, const char *name, enum vbd_event_type type)
 {
-	json_t *list = json_array();
-	bool fine = list != NULL;
-
-	for (unsigned int i = 0; fine && i < VBD_EVENT_WORD_COUNT; i++) {
+	vbd_begin_array(out, name);
+	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
 		enum vbd_event_word word = (enum vbd_event_word)i;
 
 		if (vbd_event_type_has(type, word))
-			fine = json_array_append_new(
-				       list, json_string(vbd_event_word_name(word))) == 0;
+			vbd_put_text(out, NULL, vbd_event_word_name(word));
 	}
-	if (fine && vbd_event_type_has_port(type))
-		fine = json_array_append_new(list, json_string(VBD_EVENT_PORT_NUM)) == 0;
-	if (fine)
-		return list;
-	json_decref(list);
-	return NULL;
+	if (vbd_event_type_has_port(type))
+		vbd_put_text(out, NULL, VBD_EVENT_PORT_NUM);
+	vbd_end(out);
 }
 
-static json_t *encode_entry(const struct entry *entry)
+static void put_entry(struct vbd_encoder *out, const char *name, const struct entry *entry)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text(&out, "kind", kind_names[entry->kind]);
-	vbd_put_text(&out, "name", entry->name);
-	vbd_put_u64_or_null(&out, "number", entry->has_number, entry->number);
-	vbd_put_u64_or_null(&out, "status", entry->status != 0, entry->status);
-	vbd_put_text(&out, "severity", entry->severity);
-	vbd_put_text(&out, "detail", entry->detail);
-	vbd_put(&out, "causes", encode_causes(entry->causes));
-	vbd_put_text(&out, "hint", entry->hint);
-	vbd_put(&out, "data",
-		entry->kind == GLOSSARY_EVENT_TYPE ? encode_members(entry->type) : json_null());
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "kind", kind_names[entry->kind]);
+	vbd_put_text(out, "name", entry->name);
+	vbd_put_u64_or_null(out, "number", entry->has_number, entry->number);
+	vbd_put_u64_or_null(out, "status", entry->status != 0, entry->status);
+	vbd_put_text(out, "severity", entry->severity);
+	vbd_put_text(out, "detail", entry->detail);
+	put_causes(out, "causes", entry->causes);
+	vbd_put_text(out, "hint", entry->hint);
+	if (entry->kind == GLOSSARY_EVENT_TYPE)
+		put_members(out, "data", entry->type);
+	else
+		vbd_put_null(out, "data");
+	vbd_end(out);
 }
 
 static struct entry entry_of_why(const struct vbd_why *why)
@@ -113,11 +104,11 @@ static struct entry entry_of_why(const struct vbd_why *why)
 	return entry;
 }
 
-json_t *vbd_encode_glossary_why(const struct vbd_why *why)
+void vbd_put_glossary_why(struct vbd_encoder *out, const char *name, const struct vbd_why *why)
 {
 	const struct entry entry = entry_of_why(why);
 
-	return encode_entry(&entry);
+	put_entry(out, name, &entry);
 }
 
 static struct entry entry_of_finding(enum vbd_finding_code code)
@@ -162,56 +153,56 @@ static bool entry_at(size_t i, size_t whys, struct entry *ret_entry)
 	return true;
 }
 
-/* Entries of @kind (GLOSSARY_KIND_COUNT: any) with @name (NULL: any). */
-static json_t *find_entries(size_t kind, const char *name)
+/* Put entries of @kind (GLOSSARY_KIND_COUNT: any) with @name (NULL: any) as `items`, and return
+ * their number. */
+static size_t put_entries(struct vbd_encoder *out, size_t kind, const char *name)
 {
-	json_t *items = json_array();
 	struct entry entry;
 	struct vbd_why why;
 	size_t whys = 0;
+	size_t count = 0;
 
 	while (vbd_why_at(whys, &why))
 		whys++;
-	for (size_t i = 0; items && entry_at(i, whys, &entry); i++) {
+	vbd_begin_array(out, "items");
+	for (size_t i = 0; entry_at(i, whys, &entry); i++) {
 		if ((kind != GLOSSARY_KIND_COUNT && entry.kind != kind) ||
 			(name && strcasecmp(entry.name, name) != 0))
 			continue;
-		if (json_array_append_new(items, encode_entry(&entry)) < 0) {
-			json_decref(items);
-			return NULL;
-		}
+		put_entry(out, NULL, &entry);
+		count++;
 	}
-	return items;
-}
-
-static json_t *encode_items(json_t *items)
-{
-	return items ? json_pack("{s:o}", "items", items) : NULL;
+	vbd_end(out);
+	return count;
 }
 
 void vbd_list_glossary(struct vbd_request *req)
 {
 	size_t kind = GLOSSARY_KIND_COUNT;
+	struct vbd_encoder out;
 	struct vbd_error err = {0};
 
 	if (vbd_query_enum(req, "kind", kind_names, VBD_ARRAY_LEN(kind_names), &kind, &err) !=
-		VBD_OK)
+		VBD_OK) {
 		vbd_reply_problem(req, &err);
-	else
-		vbd_reply_json(req, 200, encode_items(find_entries(kind, NULL)));
+		return;
+	}
+	out = vbd_encode_begin();
+	(void)put_entries(&out, kind, NULL);
+	vbd_reply_json(req, 200, &out);
 }
 
 /* Names of two kinds can be the same, so the answer is a list. */
 void vbd_get_glossary(struct vbd_request *req)
 {
-	json_t *items = find_entries(GLOSSARY_KIND_COUNT, req->ref);
+	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_error err = {0};
 
-	if (!items || json_array_size(items) > 0) {
-		vbd_reply_json(req, 200, encode_items(items));
+	if (put_entries(&out, GLOSSARY_KIND_COUNT, req->ref) > 0) {
+		vbd_reply_json(req, 200, &out);
 		return;
 	}
-	json_decref(items);
+	vbd_encode_drop(&out);
 	(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
 		"the name '%.64s' is unknown; GET /v1/glossary lists all names", req->ref);
 	vbd_reply_problem(req, &err);

@@ -8,13 +8,12 @@
 #ifndef VBD_API_RESOURCES_GLOSSARY_H
 #define VBD_API_RESOURCES_GLOSSARY_H
 
-#include <jansson.h>
-
+struct vbd_encoder;
 struct vbd_request;
 struct vbd_why;
 
-/** vbd_encode_glossary_why - schema GlossaryEntry; NULL without memory */
-json_t *vbd_encode_glossary_why(const struct vbd_why *why);
+/** vbd_put_glossary_why - put schema GlossaryEntry */
+void vbd_put_glossary_why(struct vbd_encoder *out, const char *name, const struct vbd_why *why);
 
 void vbd_list_glossary(struct vbd_request *req);
 void vbd_get_glossary(struct vbd_request *req);

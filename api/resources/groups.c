@@ -19,33 +19,30 @@ static const struct vbd_group_record *record_of(const void *item)
 	return item;
 }
 
-static json_t *encode_group(const void *item, struct vbd_request *req)
+static void encode_group(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_group_record *record = record_of(item);
 	const struct vbd_group *group = &record->group;
-	struct vbd_encoder out = vbd_encode_begin();
 	char mgid[VBD_GID_TEXT_BYTES];
 
-	(void)req;
-	vbd_put_object(&out, &record->object);
-	vbd_put_text(&out, "state", vbd_group_state_json(group->state));
-	vbd_put_text_or_null(&out, "waits_for", vbd_group_state_waits_for(group->state));
-	vbd_put_ref(&out, "ud_endpoint", record->object.registry->daemon->ud_endpoints,
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "state", vbd_group_state_json(group->state));
+	vbd_put_text_or_null(out, "waits_for", vbd_group_state_waits_for(group->state));
+	vbd_put_ref(out, "ud_endpoint", record->object.registry->daemon->ud_endpoints,
 		record->endpoint_id);
-	vbd_put_address(&out, "addr", &group->addr);
-	vbd_put_text(&out, "mode", vbd_group_mode_name(group->mode));
-	vbd_put_text(&out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
-	vbd_put_u64_or_null(&out, "mlid", group->known, group->path.dlid);
-	vbd_put_u64_or_null(&out, "sl", group->known, group->path.sl);
+	vbd_put_address(out, "addr", &group->addr);
+	vbd_put_text(out, "mode", vbd_group_mode_name(group->mode));
+	vbd_put_text(out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
+	vbd_put_u64_or_null(out, "mlid", group->known, group->path.dlid);
+	vbd_put_u64_or_null(out, "sl", group->known, group->path.sl);
 	if (group->known)
-		vbd_put_hex(&out, "qkey", group->qkey, 8);
+		vbd_put_hex(out, "qkey", group->qkey, 8);
 	else
-		vbd_put_null(&out, "qkey");
-	vbd_put_u64(&out, "user_count", group->users);
-	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
-	vbd_put(&out, "error", vbd_encode_error(&group->error, NULL));
-	vbd_put_time(&out, "created_at", record->object.created_ns);
-	return vbd_encode_end(&out);
+		vbd_put_null(out, "qkey");
+	vbd_put_u64(out, "user_count", group->users);
+	vbd_put_u64(out, "timeout_ms", record->timeout_ms);
+	vbd_put_error(out, "error", &group->error, NULL);
+	vbd_put_time(out, "created_at", record->object.created_ns);
 }
 
 /* --- the task: its join --------------------------------------------------------------------- */

@@ -88,13 +88,20 @@ void vbd_create_labelled(struct vbd_request *req)
 #define OBJECTS_PER_TURN 16
 #define FAILURES_MAX	 100
 
+/* An object that could not be deleted. */
+struct failure {
+	uint64_t id;
+	char name[VBD_NAME_BYTES];
+	struct vbd_error err;
+};
+
 struct selection {
 	struct vbd_request *req;
 	struct vbd_registry *registry;
 	const struct vbd_task_kind *kind;
 	bool cancels; /* false: deletes */
 	struct vbd_timer *timer;
-	json_t *failed; /* the first FAILURES_MAX */
+	struct failure *failures; /* the first FAILURES_MAX; NULL: none, or no memory for them */
 	size_t n_failed;
 	bool treated; /* all objects are; the next turn has freed those that are gone */
 	size_t at;
@@ -105,23 +112,45 @@ struct selection {
 static void free_selection(struct selection *selection)
 {
 	vbd_timer_destroy(selection->timer);
-	json_decref(selection->failed);
+	free(selection->failures);
 	free(selection);
 }
 
 static void add_failure(
 	struct selection *selection, const struct vbd_object *object, const struct vbd_error *err)
 {
-	struct vbd_encoder out;
+	size_t i = selection->n_failed++;
+	struct failure *failure;
 
-	if (selection->n_failed++ >= FAILURES_MAX)
+	if (!selection->failures)
+		selection->failures = calloc(FAILURES_MAX, sizeof(*selection->failures));
+	if (i >= FAILURES_MAX || !selection->failures)
 		return;
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "id", object->id);
-	vbd_put_text_or_null(&out, "name", object->name);
-	vbd_put_text(&out, "code", vbd_status_code(err->status));
-	vbd_put_text(&out, "detail", *err->text ? err->text : vbd_status_text(err->status));
-	(void)json_array_append_new(selection->failed, vbd_encode_end(&out));
+	failure = &selection->failures[i];
+	failure->id = object->id;
+	memcpy(failure->name, object->name, sizeof(failure->name));
+	failure->err = *err;
+}
+
+static void put_failure(struct vbd_encoder *out, const struct failure *failure)
+{
+	const struct vbd_error *err = &failure->err;
+
+	vbd_begin_object(out, NULL);
+	vbd_put_u64(out, "id", failure->id);
+	vbd_put_text_or_null(out, "name", failure->name);
+	vbd_put_text(out, "code", vbd_status_code(err->status));
+	vbd_put_text(out, "detail", *err->text ? err->text : vbd_status_text(err->status));
+	vbd_end(out);
+}
+
+static void put_failures(
+	struct vbd_encoder *out, const char *name, const struct selection *selection)
+{
+	vbd_begin_array(out, name);
+	for (size_t i = 0; i < selection->n_failed && i < FAILURES_MAX && selection->failures; i++)
+		put_failure(out, &selection->failures[i]);
+	vbd_end(out);
 }
 
 static void treat(struct selection *selection, struct vbd_object *object)
@@ -154,8 +183,8 @@ static void finish(struct selection *selection)
 	vbd_put_u64(&out, "done", selection->count - pending - selection->n_failed);
 	vbd_put_u64(&out, "pending", pending);
 	vbd_put_u64(&out, "failed", selection->n_failed);
-	vbd_put(&out, "failures", json_incref(selection->failed));
-	vbd_reply_json(selection->req, pending ? 202 : 200, vbd_encode_end(&out));
+	put_failures(&out, "failures", selection);
+	vbd_reply_json(selection->req, pending ? 202 : 200, &out);
 	free_selection(selection);
 }
 
@@ -221,7 +250,6 @@ static enum vbd_status begin(struct vbd_request *req, bool cancels, struct vbd_e
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
 	selection->kind = kind;
 	selection->cancels = cancels;
-	selection->failed = json_array();
 	status = vbd_timer_create(daemon->loop, next_turn, selection, &selection->timer, err);
 	if (status == VBD_OK)
 		status = vbd_request_park(req, 0, NULL, on_gone, selection, err);

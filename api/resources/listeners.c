@@ -28,93 +28,91 @@ static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_EN
 static void put_cm_params(struct vbd_encoder *out, const struct vbd_cm_params *cm)
 {
 	vbd_put_u64_or_null(out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
-	vbd_put(out, "reuse_addr", json_boolean(cm->reuse_addr));
-	vbd_put(out, "v6_only",
-		cm->v6_only == VBD_CHOICE_NONE ? json_null()
-					       : json_boolean(cm->v6_only == VBD_CHOICE_YES));
+	vbd_put_bool(out, "reuse_addr", cm->reuse_addr);
+	if (cm->v6_only == VBD_CHOICE_NONE)
+		vbd_put_null(out, "v6_only");
+	else
+		vbd_put_bool(out, "v6_only", cm->v6_only == VBD_CHOICE_YES);
 }
 
-static json_t *encode_reachable(const struct vbd_listener *listener)
+static void put_reachable(
+	struct vbd_encoder *out, const char *name, const struct vbd_listener *listener)
 {
 	struct vbd_reach reach[VBD_REACH_MAX];
 	size_t count = vbd_listener_reach(listener, reach);
-	json_t *list = json_array();
 
+	vbd_begin_array(out, name);
 	for (size_t i = 0; i < count; i++) {
-		struct vbd_encoder out = vbd_encode_begin();
-
-		vbd_put_text(&out, "device", reach[i].device->name);
-		vbd_put_address(&out, "addr", &reach[i].addr);
-		vbd_put_u64(&out, "port", vbd_addr_port(&listener->addr));
-		(void)json_array_append_new(list, vbd_encode_end(&out));
+		vbd_begin_object(out, NULL);
+		vbd_put_text(out, "device", reach[i].device->name);
+		vbd_put_address(out, "addr", &reach[i].addr);
+		vbd_put_u64(out, "port", vbd_addr_port(&listener->addr));
+		vbd_end(out);
 	}
-	return list;
+	vbd_end(out);
 }
 
 static void put_gate(struct vbd_encoder *out, const struct vbd_gate *gate)
 {
 	const struct vbd_gate_rules *rules = &gate->rules;
-	json_t *allow = json_array();
 	char text[VBD_GATE_NET_TEXT_BYTES];
 
+	vbd_begin_array(out, "allow");
 	for (uint32_t i = 0; i < rules->allow_count; i++)
-		(void)json_array_append_new(
-			allow, json_string(vbd_gate_net_format(&rules->allow[i], text)));
-	vbd_put(out, "allow", allow);
+		vbd_put_text(out, NULL, vbd_gate_net_format(&rules->allow[i], text));
+	vbd_end(out);
 	vbd_put_u64(out, "max_connections", rules->max_connections);
 	vbd_put_u64(out, "max_per_peer", rules->max_per_peer);
 	vbd_put_u64(out, "connects_per_s", rules->connects_per_s);
 	vbd_put_u64(out, "connects_burst", rules->connects_burst);
 }
 
-static json_t *encode_refused(const struct vbd_listener *listener)
+static void put_refused(
+	struct vbd_encoder *out, const char *name, const struct vbd_listener *listener)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
+	vbd_begin_object(out, name);
 	for (enum vbd_connect_refusal refusal = 0; refusal < VBD_CONNECT_REFUSAL_COUNT; refusal++)
-		vbd_put_u64(&out, vbd_connect_refusal_name(refusal), listener->refused[refusal]);
-	return vbd_encode_end(&out);
+		vbd_put_u64(out, vbd_connect_refusal_name(refusal), listener->refused[refusal]);
+	vbd_end(out);
 }
 
-static json_t *encode_private_data(const struct vbd_cm_params *cm)
+static void put_private_data(
+	struct vbd_encoder *out, const char *name, const struct vbd_cm_params *cm)
 {
 	struct vbd_private_data data = cm->private_data;
 
 	data.message = VBD_CM_MESSAGE_REPLY;
-	return vbd_encode_private_data(&data, data.length_bytes);
+	vbd_put_private_data(out, name, &data, data.length_bytes);
 }
 
-static json_t *encode_listener(const void *item, struct vbd_request *req)
+static void encode_listener(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_listener *listener = item;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_object(&out, &listener->object);
-	vbd_put_text(&out, "state", vbd_listener_state_name(listener->state));
-	vbd_put_address(&out, "addr", &listener->addr);
-	vbd_put_u64(&out, "port", vbd_addr_port(&listener->addr));
-	vbd_put_text_or_null(&out, "device", listener->cm.device_name);
-	put_cm_params(&out, &listener->cm_params);
+	vbd_put_object(out, &listener->object);
+	vbd_put_text(out, "state", vbd_listener_state_name(listener->state));
+	vbd_put_address(out, "addr", &listener->addr);
+	vbd_put_u64(out, "port", vbd_addr_port(&listener->addr));
+	vbd_put_text_or_null(out, "device", listener->cm.device_name);
+	put_cm_params(out, &listener->cm_params);
 	/* This asks the kernel. */
-	if (vbd_view_has(req->view, "reachable"))
-		vbd_put(&out, "reachable", encode_reachable(listener));
-	vbd_put_u64(&out, "backlog", listener->backlog);
-	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
-	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);
-	put_gate(&out, &listener->gate);
-	vbd_put_text(&out, "service", vbd_service_name(listener->params.qp.service));
-	vbd_put(&out, "qp",
-		vbd_encode_params(listener->object.registry->daemon, &listener->params));
-	vbd_put(&out, "private_data", encode_private_data(&listener->cm_params));
-	vbd_put_u64(&out, "requests", listener->requests);
-	vbd_put_u64(&out, "accepted", listener->accepted);
-	vbd_put_u64(&out, "rejected", listener->rejected);
-	vbd_put(&out, "refused", encode_refused(listener));
-	vbd_put_u64(&out, "connections", listener->gate.connections);
-	vbd_put_u64(&out, "waiting", listener->waiting);
-	vbd_put(&out, "error", vbd_encode_error(&listener->error, NULL));
-	vbd_put_time(&out, "created_at", listener->object.created_ns);
-	return vbd_encode_end(&out);
+	if (vbd_encode_wants(out, "reachable"))
+		put_reachable(out, "reachable", listener);
+	vbd_put_u64(out, "backlog", listener->backlog);
+	vbd_put_text(out, "accept", vbd_accept_name(listener->accept));
+	vbd_put_u64(out, "accept_timeout_ms", listener->accept_timeout_ms);
+	put_gate(out, &listener->gate);
+	vbd_put_text(out, "service", vbd_service_name(listener->params.qp.service));
+	vbd_put_params(out, "qp", listener->object.registry->daemon, &listener->params);
+	put_private_data(out, "private_data", &listener->cm_params);
+	vbd_put_u64(out, "requests", listener->requests);
+	vbd_put_u64(out, "accepted", listener->accepted);
+	vbd_put_u64(out, "rejected", listener->rejected);
+	put_refused(out, "refused", listener);
+	vbd_put_u64(out, "connections", listener->gate.connections);
+	vbd_put_u64(out, "waiting", listener->waiting);
+	vbd_put_error(out, "error", &listener->error, NULL);
+	vbd_put_time(out, "created_at", listener->object.created_ns);
 }
 
 void vbd_delete_listener(struct vbd_request *req)

@@ -3,6 +3,7 @@
  * Health, index, contract, stats.
  */
 #include "api/http/server.h"
+#include "api/json/decode.h"
 #include "api/json/encode.h"
 #include "api/resources/api_stats.h"
 #include "api/resources/context.h"
@@ -25,49 +26,67 @@ extern const char vbd_openapi_end[];
 
 /* --- health ---------------------------------------------------------------------------------- */
 
+#define CHECKS_MAX 5
+
 struct health {
-	json_t *checks;
+	struct check {
+		const char *name;
+		bool well;
+		char detail[160];
+	} checks[CHECKS_MAX];
+	size_t n_checks;
 	bool failing;
 };
 
 static void check(struct health *health, const char *name, bool well, const char *detail)
 {
-	struct vbd_encoder out = vbd_encode_begin();
+	struct check *check = &health->checks[health->n_checks++];
 
-	vbd_put_text(&out, "name", name);
-	vbd_put_text(&out, "status", well ? "ok" : "failing");
-	vbd_put_text(&out, "detail", detail);
-	(void)json_array_append_new(health->checks, vbd_encode_end(&out));
+	check->name = name;
+	check->well = well;
+	vbd_copy_text(check->detail, sizeof(check->detail), detail);
 	health->failing |= !well;
+}
+
+static void put_checks(struct vbd_encoder *out, const char *name, const struct health *health)
+{
+	vbd_begin_array(out, name);
+	for (size_t i = 0; i < health->n_checks; i++) {
+		const struct check *check = &health->checks[i];
+
+		vbd_begin_object(out, NULL);
+		vbd_put_text(out, "name", check->name);
+		vbd_put_text(out, "status", check->well ? "ok" : "failing");
+		vbd_put_text(out, "detail", check->detail);
+		vbd_end(out);
+	}
+	vbd_end(out);
 }
 
 static void reply_health(struct vbd_request *req, const struct health *health)
 {
 	static const char *const values[] = {"", "1", "true"};
-	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_encoder out;
 	struct vbd_error err = {0};
 	size_t verbose = VBD_ARRAY_LEN(values);
 
 	if (vbd_query_enum(req, "verbose", values, VBD_ARRAY_LEN(values), &verbose, &err) !=
 		VBD_OK) {
-		json_decref(vbd_encode_end(&out));
-		json_decref(health->checks);
 		vbd_reply_problem(req, &err);
 		return;
 	}
+	out = vbd_encode_begin();
 	vbd_put_text(&out, "status", health->failing ? "failing" : "ok");
 	if (verbose < VBD_ARRAY_LEN(values))
-		vbd_put(&out, "checks", health->checks);
-	else
-		json_decref(health->checks);
+		put_checks(&out, "checks", health);
 	if (health->failing)
 		vbd_request_add_retry_after(req, vbd_status_retry_after_s(VBD_E_NO_DEVICE));
-	vbd_reply_json(req, health->failing ? 503 : 200, vbd_encode_end(&out));
+	vbd_reply_json(req, health->failing ? 503 : 200, &out);
 }
 
 void vbd_get_livez(struct vbd_request *req)
 {
-	struct health health = {.checks = json_array()};
+	struct health health = {.n_checks = 0};
 	char detail[80];
 	bool well;
 
@@ -80,7 +99,7 @@ void vbd_get_livez(struct vbd_request *req)
 void vbd_get_readyz(struct vbd_request *req)
 {
 	const struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct health health = {.checks = json_array()};
+	struct health health = {.n_checks = 0};
 	char detail[160];
 	bool well;
 
@@ -99,8 +118,9 @@ void vbd_get_readyz(struct vbd_request *req)
 
 /* --- index and contract ---------------------------------------------------------------------- */
 
-static json_t *encode_links(void)
+static void put_links(struct vbd_encoder *out, const char *name)
 {
+	vbd_begin_object(out, name);
 	static const struct {
 		const char *name, *path;
 	} links[] = {
@@ -116,30 +136,25 @@ static json_t *encode_links(void)
 		{"livez", "/livez"},
 		{"readyz", "/readyz"},
 	};
-	struct vbd_encoder out = vbd_encode_begin();
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(links); i++)
-		vbd_put_text(&out, links[i].name, links[i].path);
-	return vbd_encode_end(&out);
+		vbd_put_text(out, links[i].name, links[i].path);
+	vbd_end(out);
 }
 
-static json_t *encode_routes(const struct vbd_router *router)
+static void put_routes(struct vbd_encoder *out, const char *name, const struct vbd_router *router)
 {
-	json_t *list = json_array();
-
+	vbd_begin_array(out, name);
 	for (size_t i = 0; i < router->n_routes; i++) {
 		const struct vbd_route *route = &router->routes[i];
-		struct vbd_encoder out = vbd_encode_begin();
 
-		vbd_put_text(&out, "method", vbd_method_name(route->method));
-		vbd_put_text(&out, "path", route->pattern);
-		vbd_put_text(&out, "role", vbd_role_name(route->role));
-		if (json_array_append_new(list, vbd_encode_end(&out)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		vbd_begin_object(out, NULL);
+		vbd_put_text(out, "method", vbd_method_name(route->method));
+		vbd_put_text(out, "path", route->pattern);
+		vbd_put_text(out, "role", vbd_role_name(route->role));
+		vbd_end(out);
 	}
-	return list;
+	vbd_end(out);
 }
 
 void vbd_get_index(struct vbd_request *req)
@@ -157,9 +172,9 @@ void vbd_get_index(struct vbd_request *req)
 	vbd_put_time(&out, "started_at", daemon->started_ns);
 	vbd_put_time(&out, "now", now_ns);
 	vbd_put_u64(&out, "uptime_ms", (now_ns - daemon->started_ns) / VBD_NS_PER_MS);
-	vbd_put(&out, "links", encode_links());
-	vbd_put(&out, "routes", encode_routes(&api->router));
-	vbd_reply_json(req, 200, vbd_encode_end(&out));
+	put_links(&out, "links");
+	put_routes(&out, "routes", &api->router);
+	vbd_reply_json(req, 200, &out);
 }
 
 void vbd_get_contract(struct vbd_request *req)
@@ -235,10 +250,10 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
 	vbd_request_add_header(req, "ETag", tag);
 	if (!vbd_request_has_etag(req, tag + 2)) {
-		vbd_reply_json(req, 200, vbd_encode_end(&stats.out));
+		vbd_reply_json(req, 200, &stats.out);
 		return;
 	}
-	json_decref(vbd_encode_end(&stats.out));
+	vbd_encode_drop(&stats.out);
 	vbd_reply_empty(req, 304);
 }
 

@@ -13,21 +13,18 @@
 
 #include <string.h>
 
-static json_t *encode_pd(const void *item, struct vbd_request *req)
+static void encode_pd(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_shared *shared = item;
 	const struct vbd_pd *pd = shared->pd;
-	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_users users;
 
-	(void)req;
 	vbd_shared_users_of(shared, &users);
-	vbd_put_object(&out, &shared->object);
-	vbd_put_text(&out, "device", pd->device->name);
-	vbd_put(&out, "default", json_boolean(pd->is_default));
-	vbd_put_u64(&out, "user_count", pd->is_default ? vbd_pd_users(pd) : users.total);
-	vbd_put_time(&out, "created_at", shared->object.created_ns);
-	return vbd_encode_end(&out);
+	vbd_put_object(out, &shared->object);
+	vbd_put_text(out, "device", pd->device->name);
+	vbd_put_bool(out, "default", pd->is_default);
+	vbd_put_u64(out, "user_count", pd->is_default ? vbd_pd_users(pd) : users.total);
+	vbd_put_time(out, "created_at", shared->object.created_ns);
 }
 
 struct pd_create {

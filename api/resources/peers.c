@@ -14,37 +14,37 @@
 
 /* --- one peer -------------------------------------------------------------------------------- */
 
-static json_t *encode_path(const struct vbd_peer *peer)
+static void put_path(struct vbd_encoder *out, const char *name, const struct vbd_peer *peer)
 {
 	const struct vbd_ah_path *path = &peer->path;
-	struct vbd_encoder out;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!peer->known)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "gid", path->global ? vbd_gid_text(path->dgid, gid) : NULL);
-	vbd_put_u64_or_null(&out, "gid_index", path->global, path->sgid_index);
-	vbd_put_u64_or_null(&out, "hop_limit", path->global, path->hop_limit);
-	vbd_put_u64_or_null(&out, "traffic_class", path->global, path->traffic_class);
-	vbd_put_u64_or_null(&out, "flow_label", path->global, path->flow_label);
-	vbd_put_u64(&out, "lid", path->dlid);
-	vbd_put_u64(&out, "sl", path->sl);
-	vbd_put_u64(&out, "port_num", path->port_num);
-	return vbd_encode_end(&out);
+	if (!peer->known) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "gid", path->global ? vbd_gid_text(path->dgid, gid) : NULL);
+	vbd_put_u64_or_null(out, "gid_index", path->global, path->sgid_index);
+	vbd_put_u64_or_null(out, "hop_limit", path->global, path->hop_limit);
+	vbd_put_u64_or_null(out, "traffic_class", path->global, path->traffic_class);
+	vbd_put_u64_or_null(out, "flow_label", path->global, path->flow_label);
+	vbd_put_u64(out, "lid", path->dlid);
+	vbd_put_u64(out, "sl", path->sl);
+	vbd_put_u64(out, "port_num", path->port_num);
+	vbd_end(out);
 }
 
-static json_t *encode_private_data(const struct vbd_peer *peer)
+static void put_private_data(struct vbd_encoder *out, const char *name, const struct vbd_peer *peer)
 {
 	struct vbd_private_data local = peer->request;
-	struct vbd_encoder out = vbd_encode_begin();
 
+	vbd_begin_object(out, name);
 	local.message = VBD_CM_MESSAGE_SIDR_REQUEST;
-	vbd_put(&out, "local", vbd_encode_private_data(&local, local.length_bytes));
-	vbd_put(&out, "peer",
-		vbd_encode_private_data(
-			&peer->answer, vbd_private_data_shown_bytes(&peer->answer)));
-	return vbd_encode_end(&out);
+	vbd_put_private_data(out, "local", &local, local.length_bytes);
+	vbd_put_private_data(
+		out, "peer", &peer->answer, vbd_private_data_shown_bytes(&peer->answer));
+	vbd_end(out);
 }
 
 static const struct vbd_peer_record *record_of(const void *item)
@@ -52,33 +52,30 @@ static const struct vbd_peer_record *record_of(const void *item)
 	return item;
 }
 
-static json_t *encode_peer(const void *item, struct vbd_request *req)
+static void encode_peer(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_peer_record *record = record_of(item);
 	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_peer *peer = &record->peer;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)req;
-	vbd_put_object(&out, &record->object);
-	vbd_put_text(&out, "state", vbd_peer_state_json(peer->state));
-	vbd_put_text_or_null(&out, "waits_for", vbd_peer_state_waits_for(peer->state));
-	vbd_put_ref(&out, "ud_endpoint", daemon->ud_endpoints, record->endpoint_id);
-	vbd_put_text_or_null(&out, "dst_addr", record->dst_addr);
-	vbd_put_u64_or_null(&out, "dst_port", record->dst_port != 0, record->dst_port);
-	vbd_put_u64_or_null(&out, "message_seq", record->message != 0, record->message);
-	vbd_put_u64_or_null(&out, "qpn", peer->known, peer->qpn);
-	vbd_put(&out, "path", encode_path(peer));
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "state", vbd_peer_state_json(peer->state));
+	vbd_put_text_or_null(out, "waits_for", vbd_peer_state_waits_for(peer->state));
+	vbd_put_ref(out, "ud_endpoint", daemon->ud_endpoints, record->endpoint_id);
+	vbd_put_text_or_null(out, "dst_addr", record->dst_addr);
+	vbd_put_u64_or_null(out, "dst_port", record->dst_port != 0, record->dst_port);
+	vbd_put_u64_or_null(out, "message_seq", record->message != 0, record->message);
+	vbd_put_u64_or_null(out, "qpn", peer->known, peer->qpn);
+	put_path(out, "path", peer);
 	if (peer->known)
-		vbd_put_hex(&out, "qkey", peer->qkey, 8);
+		vbd_put_hex(out, "qkey", peer->qkey, 8);
 	else
-		vbd_put_null(&out, "qkey");
-	vbd_put(&out, "private_data", encode_private_data(peer));
-	vbd_put_u64(&out, "user_count", record->users);
-	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
-	vbd_put(&out, "error", vbd_encode_error(&peer->error, NULL));
-	vbd_put_time(&out, "created_at", record->object.created_ns);
-	return vbd_encode_end(&out);
+		vbd_put_null(out, "qkey");
+	put_private_data(out, "private_data", peer);
+	vbd_put_u64(out, "user_count", record->users);
+	vbd_put_u64_or_null(out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
+	vbd_put_error(out, "error", &peer->error, NULL);
+	vbd_put_time(out, "created_at", record->object.created_ns);
 }
 
 /* --- the task: its resolution --------------------------------------------------------------- */

@@ -34,18 +34,20 @@ enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *inp
 	return VBD_OK;
 }
 
-json_t *vbd_encode_private_data(const struct vbd_private_data *data, uint8_t shown_bytes)
+void vbd_put_private_data(struct vbd_encoder *out, const char *name,
+	const struct vbd_private_data *data, uint8_t shown_bytes)
 {
 	enum vbd_encoding encoding =
 		vbd_utf8_printable(data->bytes, shown_bytes) ? VBD_ENCODING_TEXT : VBD_ENCODING_HEX;
-	struct vbd_encoder out;
 
-	if (!shown_bytes)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "carried_by", vbd_cm_message_name(data->message));
-	vbd_put(&out, "data", vbd_codec_encode(data->bytes, shown_bytes, encoding, &encoding));
-	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
-	vbd_put_u64(&out, "length_bytes", data->length_bytes);
-	return vbd_encode_end(&out);
+	if (!shown_bytes) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "carried_by", vbd_cm_message_name(data->message));
+	vbd_put_data(out, "data", data->bytes, shown_bytes, encoding);
+	vbd_put_text(out, "encoding", vbd_encoding_names[encoding]);
+	vbd_put_u64(out, "length_bytes", data->length_bytes);
+	vbd_end(out);
 }

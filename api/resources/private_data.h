@@ -11,6 +11,8 @@
 #include "api/json/decode.h"
 #include "rdma/device/private_data.h"
 
+struct vbd_encoder;
+
 /* Decoded with VBD_PRIVATE_DATA_FIELD. */
 struct vbd_private_data_input {
 	const char *data; /* points into the document; NULL: absent */
@@ -33,8 +35,9 @@ extern const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COU
 enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *input,
 	struct vbd_private_data *ret_data, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_encode_private_data - schema PrivateDataFull of the first @shown_bytes: text if printable,
+/** vbd_put_private_data - put schema PrivateDataFull of the first @shown_bytes: text if printable,
  * else hex; null if there are none */
-json_t *vbd_encode_private_data(const struct vbd_private_data *data, uint8_t shown_bytes);
+void vbd_put_private_data(struct vbd_encoder *out, const char *name,
+	const struct vbd_private_data *data, uint8_t shown_bytes);
 
 #endif

@@ -123,7 +123,7 @@ enum vbd_status vbd_qp_input_resources(
 #define PUT_SPIN(name_, value_)                   \
 	if (params->qp.poll == VBD_POLL_ADAPTIVE) \
 		vbd_put_u64(out, #name_, value_);
-#define PUT_ACCESS(name_, value_) vbd_put(out, #name_, vbd_encode_access(value_));
+#define PUT_ACCESS(name_, value_) vbd_put_access(out, #name_, value_);
 #define PUT_REF(name_, value_)	  vbd_put_ref(out, #name_, daemon->name_##s, value_);
 
 #define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)
@@ -141,21 +141,25 @@ static void put_params(struct vbd_encoder *out, const struct vbd_daemon *daemon,
 }
 
 static void put_ud_params(struct vbd_encoder *out, const struct vbd_daemon *daemon,
-	const struct vbd_conn_params *params){VBD_QP_PARAM_MAP(PUT_ROW, VBD_QP_PARAM_SKIP)}
-
-json_t *vbd_encode_params(const struct vbd_daemon *daemon, const struct vbd_conn_params *params)
+	const struct vbd_conn_params *params)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	put_params(&out, daemon, params);
-	return vbd_encode_end(&out);
+	VBD_QP_PARAM_MAP(PUT_ROW, VBD_QP_PARAM_SKIP)
 }
 
-json_t *vbd_encode_ud_params(const struct vbd_daemon *daemon, const struct vbd_qp_params *params)
+void vbd_put_params(struct vbd_encoder *out, const char *name, const struct vbd_daemon *daemon,
+	const struct vbd_conn_params *params)
+{
+	vbd_begin_object(out, name);
+	put_params(out, daemon, params);
+	vbd_end(out);
+}
+
+void vbd_put_ud_params(struct vbd_encoder *out, const char *name, const struct vbd_daemon *daemon,
+	const struct vbd_qp_params *params)
 {
 	const struct vbd_conn_params all = {.qp = *params};
-	struct vbd_encoder out = vbd_encode_begin();
 
-	put_ud_params(&out, daemon, &all);
-	return vbd_encode_end(&out);
+	vbd_begin_object(out, name);
+	put_ud_params(out, daemon, &all);
+	vbd_end(out);
 }

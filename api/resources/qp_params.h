@@ -11,9 +11,8 @@
 #include "api/json/decode.h"
 #include "rdma/qp/qp_params.h"
 
-#include <jansson.h>
-
 struct vbd_daemon;
+struct vbd_encoder;
 
 /* The decoded QpParams or UdQpParams. */
 struct vbd_qp_input {
@@ -72,10 +71,12 @@ enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *er
 enum vbd_status vbd_qp_input_resources(
 	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_encode_params - schema QpParamsFull */
-json_t *vbd_encode_params(const struct vbd_daemon *daemon, const struct vbd_conn_params *params);
+/** vbd_put_params - put schema QpParamsFull */
+void vbd_put_params(struct vbd_encoder *out, const char *name, const struct vbd_daemon *daemon,
+	const struct vbd_conn_params *params);
 
-/** vbd_encode_ud_params - schema UdQpParamsFull */
-json_t *vbd_encode_ud_params(const struct vbd_daemon *daemon, const struct vbd_qp_params *params);
+/** vbd_put_ud_params - put schema UdQpParamsFull */
+void vbd_put_ud_params(struct vbd_encoder *out, const char *name, const struct vbd_daemon *daemon,
+	const struct vbd_qp_params *params);
 
 #endif

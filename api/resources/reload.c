@@ -36,17 +36,13 @@ void vbd_post_reload(struct vbd_request *req)
 		vbd_reload_answer(api, NULL, &err);
 }
 
-static json_t *encode_keys(const char *const *keys, size_t count)
+static void put_keys(
+	struct vbd_encoder *out, const char *name, const char *const *keys, size_t count)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < count; i++) {
-		if (json_array_append_new(list, json_string(keys[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
+	vbd_begin_array(out, name);
+	for (size_t i = 0; i < count; i++)
+		vbd_put_text(out, NULL, keys[i]);
+	vbd_end(out);
 }
 
 void vbd_reload_answer(
@@ -63,7 +59,7 @@ void vbd_reload_answer(
 		return;
 	}
 	out = vbd_encode_begin();
-	vbd_put(&out, "reloaded", encode_keys(changes->taken, changes->n_taken));
-	vbd_put(&out, "restart_needed", encode_keys(changes->left, changes->n_left));
-	vbd_reply_json(req, 200, vbd_encode_end(&out));
+	put_keys(&out, "reloaded", changes->taken, changes->n_taken);
+	put_keys(&out, "restart_needed", changes->left, changes->n_left);
+	vbd_reply_json(req, 200, &out);
 }

@@ -27,8 +27,9 @@ struct shown_waiter {
 static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 {
 	const struct vbd_task_kind *kind = waiter->kind;
+	struct vbd_encoder out;
+	struct vbd_sieve sieve;
 	char tag[VBD_TAG_BYTES];
-	json_t *json;
 
 	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, waiter->task, tag));
 	if (vbd_request_has_etag(req, tag)) {
@@ -37,10 +38,10 @@ static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 	}
 	if (kind->refresh)
 		kind->refresh(waiter->task);
-	req->view = &waiter->view;
-	json = vbd_view_apply(req, kind->page->members, kind->encode(waiter->task, req));
-	req->view = NULL;
-	vbd_reply_json(req, 200, json);
+	out = vbd_encode_begin();
+	vbd_encode_through(&out, vbd_view_sieve(req, kind->page->members, &waiter->view, &sieve));
+	kind->encode(&out, waiter->task);
+	vbd_reply_json(req, 200, &out);
 }
 
 /* --- until ----------------------------------------------------------------------------------- */

@@ -14,31 +14,28 @@
 
 #include <string.h>
 
-static json_t *encode_srq(const void *item, struct vbd_request *req)
+static void encode_srq(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_shared *shared = item;
 	const struct vbd_srq *srq = shared->srq;
 	const struct vbd_daemon *daemon = shared->object.registry->daemon;
-	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_users users;
 
-	(void)req;
 	vbd_shared_users_of(shared, &users);
-	vbd_put_object(&out, &shared->object);
-	vbd_put_text(&out, "device", srq->pd->device->name);
-	vbd_put_ref(&out, "pd", daemon->pds, srq->pd->id);
-	vbd_put_ref(&out, "cq", daemon->cqs, srq->cq->id);
-	vbd_put_u64(&out, "max_wr", srq->depth);
-	vbd_put_u64(&out, "recv_size_bytes", srq->recv_size_bytes);
-	vbd_put_u64(&out, "srq_limit", vbd_counter_get(&srq->limit));
-	vbd_put_u64(&out, "posted", vbd_counter_get(&srq->posted));
-	vbd_put_u64(&out, "messages", vbd_counter_get(&srq->messages));
-	vbd_put_u64(&out, "limit_events", vbd_counter_get(&srq->limit_events));
-	vbd_put_u64(&out, "refills", vbd_counter_get(&srq->refills));
-	vbd_put_u64(&out, "qp_count", srq->users);
-	vbd_put_u64(&out, "user_count", users.total);
-	vbd_put_time(&out, "created_at", shared->object.created_ns);
-	return vbd_encode_end(&out);
+	vbd_put_object(out, &shared->object);
+	vbd_put_text(out, "device", srq->pd->device->name);
+	vbd_put_ref(out, "pd", daemon->pds, srq->pd->id);
+	vbd_put_ref(out, "cq", daemon->cqs, srq->cq->id);
+	vbd_put_u64(out, "max_wr", srq->depth);
+	vbd_put_u64(out, "recv_size_bytes", srq->recv_size_bytes);
+	vbd_put_u64(out, "srq_limit", vbd_counter_get(&srq->limit));
+	vbd_put_u64(out, "posted", vbd_counter_get(&srq->posted));
+	vbd_put_u64(out, "messages", vbd_counter_get(&srq->messages));
+	vbd_put_u64(out, "limit_events", vbd_counter_get(&srq->limit_events));
+	vbd_put_u64(out, "refills", vbd_counter_get(&srq->refills));
+	vbd_put_u64(out, "qp_count", srq->users);
+	vbd_put_u64(out, "user_count", users.total);
+	vbd_put_time(out, "created_at", shared->object.created_ns);
 }
 
 /* --- creation and change --------------------------------------------------------------------- */

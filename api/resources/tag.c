@@ -65,11 +65,14 @@ enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_tas
 void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct vbd_task_kind *kind,
 	const void *task)
 {
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_sieve sieve;
 	char tag[VBD_TAG_BYTES];
 
 	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, task, tag));
-	vbd_reply_json(
-		req, status, vbd_view_apply(req, kind->page->members, kind->encode(task, req)));
+	vbd_encode_through(&out, vbd_view_sieve(req, kind->page->members, NULL, &sieve));
+	kind->encode(&out, task);
+	vbd_reply_json(req, status, &out);
 }
 
 void vbd_task_created(

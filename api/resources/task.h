@@ -14,8 +14,7 @@
 #include "daemon/core/registry.h"
 #include "daemon/core/users.h"
 
-#include <jansson.h>
-
+struct vbd_encoder;
 struct vbd_json_ref;
 struct vbd_page_source;
 
@@ -35,8 +34,7 @@ struct vbd_task_kind {
 	void (*refresh)(void *task); /* read the device before a GET of the object; NULL: nothing */
 	/* With `find`: a number that differs after each change of state. */
 	uint64_t (*version)(const void *task);
-	/* Returns a new reference; NULL without memory. */
-	json_t *(*encode)(const void *task, struct vbd_request *req);
+	void (*encode)(struct vbd_encoder *out, const void *task); /* put the members */
 	/* Needed by vbd_task_answer(), vbd_task_answer_made() and vbd_task_cancel() only. */
 	enum vbd_task_state (*state)(const void *task);
 	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */

@@ -12,10 +12,9 @@
 
 /* --- the task --------------------------------------------------------------------------------- */
 
-static json_t *encode_item(const void *item, struct vbd_request *req)
+static void encode_item(struct vbd_encoder *out, const void *item)
 {
-	(void)req;
-	return vbd_encode_transfer(item);
+	vbd_put_transfer(out, item);
 }
 
 static const struct vbd_transfer_record *record_of(const void *item)

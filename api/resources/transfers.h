@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 struct vbd_daemon;
+struct vbd_encoder;
 struct vbd_request;
 struct vbd_transfer_record;
 struct vbd_transfer_spec;
@@ -33,8 +34,8 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 	struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_encode_transfer - schema Transfer; NULL without memory */
-json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
+/** vbd_put_transfer - put the members of schema Transfer */
+void vbd_put_transfer(struct vbd_encoder *out, const struct vbd_transfer_record *record);
 
 /** vbd_transfer_answer - answer a POST of a transfer, when the transfer or the wait ends */
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);

@@ -31,31 +31,28 @@ static void put_remote(struct vbd_encoder *out, const struct vbd_window_record *
 	vbd_put_null(out, "rkey");
 }
 
-static json_t *encode_window(const void *item, struct vbd_request *req)
+static void encode_window(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_window_record *record = record_of(item);
 	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_window *window = &record->window;
 	const struct vbd_window_range *range = &window->range;
-	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)req;
-	vbd_put_object(&out, &record->object);
-	vbd_put_text(&out, "state", vbd_window_state_name(window->state));
-	vbd_put_u64(&out, "type", range->type);
-	vbd_put_ref(&out, "buffer", daemon->buffers, record->buffer_id);
-	vbd_put_ref(&out, "connection", daemon->connections, record->connection_id);
-	vbd_put_text(&out, "device", record->device_name);
-	vbd_put_u64(&out, "buffer_offset_bytes", range->offset);
-	vbd_put_u64(&out, "size_bytes", range->length_bytes);
-	vbd_put(&out, "access", vbd_encode_access(range->access));
-	put_remote(&out, record);
-	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
-	vbd_put_time(&out, "created_at", record->object.created_ns);
-	vbd_put_time(&out, "ready_at", record->ready_ns);
-	vbd_put_time(&out, "ended_at", record->ended_ns);
-	vbd_put(&out, "error", vbd_encode_error(&record->error, NULL));
-	return vbd_encode_end(&out);
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "state", vbd_window_state_name(window->state));
+	vbd_put_u64(out, "type", range->type);
+	vbd_put_ref(out, "buffer", daemon->buffers, record->buffer_id);
+	vbd_put_ref(out, "connection", daemon->connections, record->connection_id);
+	vbd_put_text(out, "device", record->device_name);
+	vbd_put_u64(out, "buffer_offset_bytes", range->offset);
+	vbd_put_u64(out, "size_bytes", range->length_bytes);
+	vbd_put_access(out, "access", range->access);
+	put_remote(out, record);
+	vbd_put_u64(out, "timeout_ms", record->timeout_ms);
+	vbd_put_time(out, "created_at", record->object.created_ns);
+	vbd_put_time(out, "ready_at", record->ready_ns);
+	vbd_put_time(out, "ended_at", record->ended_ns);
+	vbd_put_error(out, "error", &record->error, NULL);
 }
 
 /* --- the task: its binding ------------------------------------------------------------------ */

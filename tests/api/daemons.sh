@@ -7,7 +7,7 @@ API_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 START_TRIES=200 STOP_TRIES=200 # in tenths of a second
 STATUS_SKIPPED=77              # ctest's status for a skipped test
 declare -A daemon_pid=()
-verbsd='' work='' passed=0 failed=0 skipped=0
+verbsd='' jansson_bytes='' work='' passed=0 failed=0 skipped=0
 
 die() {
 	echo "${0##*/}: $*" >&2
@@ -23,6 +23,7 @@ need_packages() {
 # The folder of the run. Its removal, on every exit, also ends the daemons.
 prepare_run() {
 	verbsd=$(find_verbsd "$1")
+	jansson_bytes=$(realpath "$1/tests/api/jansson_bytes") || die "no tests/api/jansson_bytes in $1"
 	need_packages
 	work=$(mktemp -d)
 	chmod 0755 "$work"
@@ -141,12 +142,13 @@ stop_daemons() {
 # Plays the cases, and keeps their counts for the last line.
 play() {
 	local last
-	node "$API_DIR/run.mjs" "$@" | tee "$work/output" | sed '$d' || true
+	node "$API_DIR/run.mjs" --bodies "$work/bodies" "$@" | tee "$work/output" | sed '$d' || true
 	last=$(tail -n 1 "$work/output")
 	[[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]] || die "run.mjs ended early"
 	passed=$((passed + BASH_REMATCH[1]))
 	failed=$((failed + BASH_REMATCH[2]))
 	skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
+	check 'every answer has the bytes that jansson prints' "$jansson_bytes" <"$work/bodies"
 }
 
 # Prints the logs of a failed run, then the counts as the last line. Returns the status of the script.

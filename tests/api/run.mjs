@@ -23,6 +23,7 @@ Plays tests/api/cases against verbsd at URL_A, and at URL_B where a case needs t
                      MEMLOCK_URL: a daemon with a small RLIMIT_MEMLOCK
   --only PATTERN     only the cases whose name matches this regular expression
   --cases DIR        folder that holds cases/ and shared/ (default: beside this program)
+  --bodies FILE      append the JSON of every answer to FILE, a line each
   --coverage DIR     write what was seen of the contract to DIR/SET.json
   --coverage-check   compare what the runs that wrote to DIR… have seen with the contract
   --help             this text
@@ -49,6 +50,7 @@ const OPTIONS = {
   var: { type: 'string', multiple: true, default: [] },
   only: { type: 'string', default: '' },
   cases: { type: 'string', default: fileURLToPath(new URL('.', import.meta.url)) },
+  bodies: { type: 'string' },
   coverage: { type: 'string' },
   'coverage-check': { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
@@ -168,7 +170,7 @@ async function playAll(options, contract, print) {
   const vars = { RUN: `${process.pid}-${Date.now()}`, ...parseVars(options.var) };
   const daemons = daemonsOf(options.positionals, vars);
   const coverage = new Coverage();
-  const player = new Player({ daemons, vars, contract, coverage });
+  const player = new Player({ daemons, vars, contract, coverage, bodies: options.bodies });
   const report = new Report(print);
   await playCases(select(readCases(options.cases), options), player, report);
   for (const [name, check] of Object.entries(checks).filter(([text]) =>

@@ -11,6 +11,7 @@
 #include "api/http/listen.h"
 #include "api/http/problem.h"
 #include "api/http/server.h"
+#include "api/json/writer.h"
 
 #include "tests/unit/credentials.h"
 
@@ -42,44 +43,48 @@ struct waiter {
 	struct vbd_request *req;
 };
 
-static void get_ping(struct vbd_request *req)
+static void reply_text(struct vbd_request *req, const char *name, const char *text)
 {
-	vbd_reply_json(req, 200, json_pack("{s:s}", "role", vbd_role_name(req->role)));
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, name, text);
+	vbd_reply_json(req, 200, &out);
 }
 
-static void put(json_t *json, const char *name, uint64_t value)
+static void get_ping(struct vbd_request *req)
 {
-	(void)json_object_set_new(json, name, json_integer((json_int_t)value));
+	reply_text(req, "role", vbd_role_name(req->role));
 }
 
 static void get_stats(struct vbd_request *req)
 {
 	const struct vbd_server_stats *stats = vbd_server_stats(test.server);
+	struct vbd_encoder out = vbd_encode_begin();
 
-	json_t *json = json_object();
-
-	put(json, "runs", stats->runs);
-	put(json, "parked", stats->parked);
-	put(json, "feeds", stats->feeds);
-	put(json, "too_slow", stats->too_slow);
-	put(json, "connections_open", stats->connections_open);
-	put(json, "refused", stats->refused);
-	put(json, "sent_away", stats->sent_away);
-	put(json, "turned_away", test.turned_away);
-	put(json, "left", test.left);
-	put(json, "again", test.again);
-	put(json, "echoes", test.echoes);
-	put(json, "sunk_bytes", test.sunk_bytes);
-	put(json, "sinks_closed", test.sinks_closed);
-	vbd_reply_json(req, 200, json);
+	vbd_put_u64(&out, "runs", stats->runs);
+	vbd_put_u64(&out, "parked", stats->parked);
+	vbd_put_u64(&out, "feeds", stats->feeds);
+	vbd_put_u64(&out, "too_slow", stats->too_slow);
+	vbd_put_u64(&out, "connections_open", stats->connections_open);
+	vbd_put_u64(&out, "refused", stats->refused);
+	vbd_put_u64(&out, "sent_away", stats->sent_away);
+	vbd_put_u64(&out, "turned_away", test.turned_away);
+	vbd_put_u64(&out, "left", test.left);
+	vbd_put_u64(&out, "again", test.again);
+	vbd_put_u64(&out, "echoes", test.echoes);
+	vbd_put_u64(&out, "sunk_bytes", test.sunk_bytes);
+	vbd_put_u64(&out, "sinks_closed", test.sinks_closed);
+	vbd_reply_json(req, 200, &out);
 }
 
 static void post_echo(struct vbd_request *req)
 {
+	struct vbd_encoder out = vbd_encode_begin();
+
 	test.echoes++;
 	vbd_request_add_location(req, "echoes", test.echoes);
-	vbd_reply_json(req, 201,
-		json_pack("{s:I, s:O*}", "count", (json_int_t)test.echoes, "body", req->json));
+	vbd_put_u64(&out, "count", test.echoes);
+	vbd_reply_json(req, 201, &out);
 }
 
 static void free_waiter(struct waiter *waiter)
@@ -106,7 +111,7 @@ static void on_wait_timeout(struct vbd_request *req, void *arg)
 		return;
 	}
 	free_waiter(arg);
-	vbd_reply_json(req, 200, json_pack("{s:s}", "end", "timeout"));
+	reply_text(req, "end", "timeout");
 }
 
 static void wait_for_wake(struct vbd_request *req)
@@ -127,17 +132,19 @@ static void wait_for_wake(struct vbd_request *req)
 
 static void post_wake(struct vbd_request *req)
 {
-	json_int_t count = 0;
+	struct vbd_encoder out = vbd_encode_begin();
+	uint64_t count = 0;
 
 	while (!vbd_list_empty(&test.waiting)) {
 		struct waiter *waiter = VBD_LIST_FIRST(&test.waiting, struct waiter, link);
 		struct vbd_request *waiting = waiter->req;
 
 		free_waiter(waiter);
-		vbd_reply_json(waiting, 200, json_pack("{s:s}", "end", "woken"));
+		reply_text(waiting, "end", "woken");
 		count++;
 	}
-	vbd_reply_json(req, 200, json_pack("{s:I}", "woken", count));
+	vbd_put_u64(&out, "woken", count);
+	vbd_reply_json(req, 200, &out);
 }
 
 static enum vbd_status sink_write(

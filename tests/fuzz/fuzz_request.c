@@ -5,7 +5,6 @@
  */
 #include "api/http/dispatch.h"
 #include "api/http/page.h"
-#include "api/json/utf8.h"
 
 #include "tests/unit/credentials.h"
 
@@ -57,9 +56,11 @@ static const struct vbd_transport transport = {
 
 static void say(struct vbd_request *req)
 {
-	vbd_reply_json(req, 200,
-		json_pack("{s:o, s:o}", "ref", vbd_json_text(req->ref), "wait_ms",
-			json_integer((json_int_t)req->wait_ms)));
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "ref", req->ref);
+	vbd_put_u64(&out, "wait_ms", req->wait_ms);
+	vbd_reply_json(req, 200, &out);
 }
 
 static const uint64_t items[] = {1, 2, 3, 5, 8};
@@ -86,10 +87,10 @@ static uint64_t state_of(const void *item)
 	return item_id(item) % 2;
 }
 
-static json_t *encode(const void *item, struct vbd_request *req)
+static void encode(struct vbd_encoder *out, const void *item)
 {
-	(void)req;
-	return json_pack("{s:I, s:s}", "id", (json_int_t)item_id(item), "name", "x");
+	vbd_put_u64(out, "id", item_id(item));
+	vbd_put_text(out, "name", "x");
 }
 
 static const struct vbd_member members[] = {

@@ -2,6 +2,7 @@
 /* The JSON of a connection, over a whole daemon on the fake provider. */
 #include "api/resources/connections.h"
 #include "daemon/connections/connections.h"
+#include "tests/unit/document.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -14,13 +15,15 @@
 
 static size_t size_of(const struct vbd_connection *connection, const char *side)
 {
-	json_t *json = vbd_encode_connection(connection);
-	char *text = json_dumps(json, JSON_COMPACT);
-	size_t size_bytes = strlen(text);
+	struct vbd_encoder out = vbd_encode_begin();
+	size_t size_bytes = 0;
+	char *text;
 
+	vbd_put_connection(&out, connection);
+	text = vbd_encode_end(&out, &size_bytes);
+	assert_non_null(text);
 	(void)printf("%s: %zu bytes\n%s\n", side, size_bytes, text);
 	free(text);
-	json_decref(json);
 	return size_bytes;
 }
 
@@ -37,10 +40,12 @@ static void test_connection__one_with_defaults_is_small(void **state)
 static void test_connection__has_counters_of_posted_operations_only(void **state)
 {
 	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
-	json_t *json = vbd_encode_connection(pair.active);
-	const json_t *counters = json_object_get(json, "counters");
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *json;
 
-	assert_int_equal(json_object_size(counters), 0);
+	vbd_put_connection(&out, pair.active);
+	json = document_end(&out);
+	assert_int_equal(json_object_size(json_object_get(json, "counters")), 0);
 	json_decref(json);
 }
 

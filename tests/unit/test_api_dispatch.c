@@ -96,9 +96,12 @@ static void on_audited(struct vbd_request *req)
 
 static void say_hello(struct vbd_request *req)
 {
+	struct vbd_encoder out = vbd_encode_begin();
+
 	test.handled++;
-	vbd_reply_json(
-		req, 200, json_pack("{s:s?, s:b}", "ref", req->ref, "body", req->json != NULL));
+	vbd_put_text(&out, "ref", req->ref);
+	vbd_put_bool(&out, "body", req->json != NULL);
+	vbd_reply_json(req, 200, &out);
 }
 
 /* Makes an object if the test says so, and answers with an error. */
@@ -180,14 +183,23 @@ static const char *by_mark(const void *item)
 	return ((const struct item *)item)->mark;
 }
 
-static json_t *encode(const void *item, struct vbd_request *req)
+static void encode(struct vbd_encoder *out, const void *item)
 {
 	const struct item *it = item;
 
-	(void)req;
 	test.handled++;
-	return json_pack("{s:I, s:I, s:s, s:{s:[{s:i, s:i}], s:n}}", "id", (json_int_t)it->id,
-		"size", (json_int_t)it->size, "more", "x", "parts", "one", "a", 1, "b", 2, "two");
+	vbd_put_u64(out, "id", it->id);
+	vbd_put_u64(out, "size", it->size);
+	vbd_put_text(out, "more", "x");
+	vbd_begin_object(out, "parts");
+	vbd_begin_array(out, "one");
+	vbd_begin_object(out, NULL);
+	vbd_put_u64(out, "a", 1);
+	vbd_put_u64(out, "b", 2);
+	vbd_end(out);
+	vbd_end(out);
+	vbd_put_null(out, "two");
+	vbd_end(out);
 }
 
 static const struct vbd_member members[] = {{"id", true, VBD_ROLE_READ},
@@ -230,8 +242,13 @@ static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
 {
 	static const char *const names[] = {"changed", "timeout", "gone"};
 
-	if (why != VBD_WAKE_CHANGED || test.handled)
-		vbd_reply_json(waiter->req, 200, json_pack("{s:s}", "why", names[why]));
+	struct vbd_encoder out;
+
+	if (why == VBD_WAKE_CHANGED && !test.handled)
+		return;
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "why", names[why]);
+	vbd_reply_json(waiter->req, 200, &out);
 }
 
 static void wait_for_change(struct vbd_request *req)

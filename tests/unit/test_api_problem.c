@@ -4,12 +4,21 @@
 #include "api/http/router.h"
 #include "api/json/faults.h"
 #include "rdma/names/names.h"
+#include "tests/unit/document.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static json_t *problem_of(const struct vbd_error *err, const struct vbd_problem_extra *extra)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_problem(&out, err, extra);
+	return document_end(&out);
+}
 
 static const char *text_of(const json_t *problem, const char *name)
 {
@@ -24,7 +33,7 @@ static void test_problem__every_status_has_its_document(void **state)
 	openapi_read_enum("ProblemCode", &codes);
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
 		struct vbd_error err = {.status = (enum vbd_status)i};
-		json_t *problem = vbd_problem_json(&err, NULL);
+		json_t *problem = problem_of(&err, NULL);
 		char type[80] = "/v1/glossary/";
 
 		strcat(type, vbd_status_code(err.status));
@@ -49,7 +58,7 @@ static void test_problem__an_error_shows_its_source(void **state)
 	(void)vbd_error_errno(&err, VBD_E_MEMLOCK, "ibv_reg_mr", ENOMEM, "buffer 7");
 	err.limit = 65536;
 	(void)strcpy(err.limit_name, "RLIMIT_MEMLOCK");
-	problem = vbd_problem_json(&err, NULL);
+	problem = problem_of(&err, NULL);
 	assert_string_equal(text_of(problem, "call"), "ibv_reg_mr");
 	assert_string_equal(text_of(problem, "errno"), "ENOMEM");
 	assert_int_equal(json_integer_value(json_object_get(problem, "limit")), 65536);
@@ -61,7 +70,7 @@ static void test_problem__an_error_shows_its_source(void **state)
 		.kind = 8,
 		.raw = 28,
 		.object = "/v1/connections/7"};
-	problem = vbd_problem_json(&err, NULL);
+	problem = problem_of(&err, NULL);
 	assert_string_equal(text_of(problem, "cm_event"), vbd_cm_event_name(8));
 	assert_int_equal(json_integer_value(json_object_get(problem, "cm_status")), 28);
 	assert_string_equal(text_of(problem, "instance"), "/v1/connections/7");
@@ -70,7 +79,7 @@ static void test_problem__an_error_shows_its_source(void **state)
 
 	err = (struct vbd_error){
 		.status = VBD_E_REMOTE_ACCESS, .source = VBD_SOURCE_WC, .kind = 10, .raw = 0x88};
-	problem = vbd_problem_json(&err, NULL);
+	problem = problem_of(&err, NULL);
 	assert_string_equal(text_of(problem, "wc_status"), "IBV_WC_REM_ACCESS_ERR");
 	assert_int_equal(json_integer_value(json_object_get(problem, "vendor_err")), 0x88);
 	json_decref(problem);
@@ -112,7 +121,7 @@ static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **stat
 		json_t *problem;
 
 		(void)vbd_error_param(&err, VBD_E_BAD_VALUE, members[i].param, "bad");
-		problem = vbd_problem_json(&err, NULL);
+		problem = problem_of(&err, NULL);
 		assert_string_equal(text_of(problem, "pointer"), members[i].pointer);
 		json_decref(problem);
 	}
@@ -122,7 +131,7 @@ static void test_problem__a_taken_name_names_its_holder(void **state)
 {
 	struct vbd_error err = {
 		.status = VBD_E_NAME_TAKEN, .object = "/v1/buffers/3", .pointer = "/name"};
-	json_t *problem = vbd_problem_json(&err, NULL);
+	json_t *problem = problem_of(&err, NULL);
 
 	(void)state;
 	assert_string_equal(text_of(problem, "holder"), "/v1/buffers/3");
@@ -135,10 +144,10 @@ static void test_problem__extra_members_are_lists(void **state)
 {
 	static const char *const users[] = {"/v1/transfers/1", "/v1/transfers/2"};
 	const struct vbd_error err = {.status = VBD_E_IN_USE};
-	json_t *problem = vbd_problem_json(
-		&err, &(struct vbd_problem_extra){.users = users,
-			      .n_users = 2,
-			      .allow = 1u << VBD_METHOD_GET | 1u << VBD_METHOD_DELETE});
+	json_t *problem =
+		problem_of(&err, &(struct vbd_problem_extra){.users = users,
+					 .n_users = 2,
+					 .allow = 1u << VBD_METHOD_GET | 1u << VBD_METHOD_DELETE});
 
 	(void)state;
 	assert_int_equal(json_array_size(json_object_get(problem, "users")), 2);
@@ -157,7 +166,7 @@ static void test_problem__a_refused_request_lists_its_faults(void **state)
 	(void)state;
 	(void)vbd_fault(&faults, VBD_E_OUT_OF_RANGE, "/a", "too small");
 	(void)vbd_fault(&faults, VBD_E_MISSING_FIELD, "/b", "missing");
-	problem = vbd_problem_json(&faults.first, &extra);
+	problem = problem_of(&faults.first, &extra);
 	errors = json_object_get(problem, "errors");
 	assert_string_equal(text_of(problem, "pointer"), "/a");
 	assert_int_equal(json_array_size(errors), 2);
@@ -177,7 +186,7 @@ static void test_problem__a_parameter_is_no_json_pointer(void **state)
 
 	(void)state;
 	(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "limit", "too large");
-	problem = vbd_problem_json(&err, NULL);
+	problem = problem_of(&err, NULL);
 	errors = json_object_get(problem, "errors");
 	assert_string_equal(text_of(problem, "parameter"), "limit");
 	assert_null(json_object_get(problem, "pointer"));
@@ -190,7 +199,7 @@ static void test_problem__an_outcome_is_a_failed_dependency(void **state)
 {
 	const struct vbd_error err = {.status = VBD_E_STOPPING, .object = "/v1/connections/7"};
 	const struct vbd_problem_extra extra = {.outcome = true};
-	json_t *problem = vbd_problem_json(&err, &extra);
+	json_t *problem = problem_of(&err, &extra);
 
 	(void)state;
 	assert_int_equal(vbd_problem_http(&err, NULL), 503);
@@ -209,7 +218,7 @@ static void test_problem__text_cut_in_a_character_is_still_json(void **state)
 
 	(void)state;
 	(void)vbd_error_set(&err, VBD_E_BAD_VALUE, "'%.1s'", "\xc3\xa9");
-	problem = vbd_problem_json(&err, NULL);
+	problem = problem_of(&err, NULL);
 	dump = json_dumps(problem, 0);
 	assert_non_null(dump);
 	assert_string_equal(text_of(problem, "detail"), "'?'");
@@ -220,7 +229,7 @@ static void test_problem__text_cut_in_a_character_is_still_json(void **state)
 static void test_problem__the_one_for_no_memory_is_json_itself(void **state)
 {
 	const struct vbd_error err = {.status = VBD_E_NO_MEMORY};
-	json_t *expected = vbd_problem_json(&err, NULL);
+	json_t *expected = problem_of(&err, NULL);
 	json_t *problem = json_loads(vbd_problem_no_memory(), 0, NULL);
 
 	(void)state;

@@ -63,13 +63,12 @@ static const struct vbd_transport transport = {
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
-static json_t *encode(const void *task, struct vbd_request *req)
+static void encode(struct vbd_encoder *out, const void *task)
 {
 	const struct errand *errand = task;
 
-	(void)req;
-	return json_pack(
-		"{s:I, s:i}", "id", (json_int_t)errand->object.id, "state", (int)errand->state);
+	vbd_put_u64(out, "id", errand->object.id);
+	vbd_put_u64(out, "state", errand->state);
 }
 
 static enum vbd_task_state task_state(const void *task)

@@ -9,6 +9,7 @@
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/srqs.h"
 #include "rdma/data/srq.h"
+#include "tests/unit/document.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -362,14 +363,15 @@ static void test_quotas__requests_are_rationed_by_the_second(void **state)
 
 static void test_quotas__the_problem_names_quota_and_caller(void **state)
 {
+	struct vbd_encoder out = vbd_encode_begin();
 	struct fixture *f = *state;
 	json_t *problem;
 
 	f->alice->quotas.connections = 2;
 	assert_int_equal(
 		vbd_quota_check(f->alice, VBD_QUOTA_connections, 3, &f->err), VBD_E_QUOTA_EXCEEDED);
-	problem = vbd_problem_json(&f->err, NULL);
-	assert_non_null(problem);
+	vbd_put_problem(&out, &f->err, NULL);
+	problem = document_end(&out);
 	assert_int_equal(json_integer_value(json_object_get(problem, "status")), 429);
 	assert_int_equal(json_integer_value(json_object_get(problem, "limit")), 2);
 	assert_string_equal(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the requests of the cases to the daemons, and compares every answer with the contract.
+import { appendFileSync } from 'node:fs';
 import { bytesOf } from './bytes.mjs';
 import { send } from './http.mjs';
 import { show } from './match.mjs';
@@ -53,9 +54,10 @@ export class Client {
    * @param daemons {a: URL, b: URL, …}, those that are running
    * @param tokens {control, read} of daemon t
    * @param contract Contract
+   * @param bodies file to which the JSON of every answer is appended; optional
    */
-  constructor({ daemons, tokens, contract }) {
-    Object.assign(this, { daemons, tokens, contract });
+  constructor({ daemons, tokens, contract, bodies }) {
+    Object.assign(this, { daemons, tokens, contract, bodies });
     this.asked = new Set(); // daemons that got a request, for the checks after the case
   }
 
@@ -98,6 +100,9 @@ export class Client {
   }
 
   checkResponse(request, response) {
+    const { headers, body } = response;
+    if (this.bodies && /json$/.test(headers['content-type']) && body.length > 0)
+      appendFileSync(this.bodies, body);
     const failures = this.contract.checkResponse(request, response);
     if (request.token === 'read' && /"(rkey|private_data)"/.test(response.body.toString('utf8')))
       failures.push('a reader is shown a key or private data');

@@ -38,11 +38,12 @@ export class Player {
    * @param vars variables of all cases; must have CONTROL_TOKEN and READ_TOKEN if daemon t runs
    * @param contract Contract
    * @param coverage Coverage
+   * @param bodies file to which the JSON of every answer is appended; optional
    */
-  constructor({ daemons, vars, contract, coverage }) {
+  constructor({ daemons, vars, contract, coverage, bodies }) {
     const tokens = { control: vars.CONTROL_TOKEN, read: vars.READ_TOKEN };
     Object.assign(this, { daemons, contract, coverage });
-    this.client = new Client({ daemons, tokens, contract });
+    this.client = new Client({ daemons, tokens, contract, bodies });
     this.aftermath = new Aftermath(this.client);
     this.shared = { ...vars };
     for (const [name, url] of Object.entries(daemons)) {

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/json/writer.h"
+
+#include "api/json/sieve.h"
+#include "api/json/utf8.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Most answers fit, and so need one allocation. */
+#define FIRST_ROOM_BYTES 4096
+
+/* --- bytes ----------------------------------------------------------------------------------- */
+
+/* Returns room for @len more bytes; NULL without memory. */
+static char *room_for(struct vbd_encoder *out, size_t len)
+{
+	size_t room = out->room ? out->room : FIRST_ROOM_BYTES;
+	char *grown;
+
+	if (out->failed)
+		return NULL;
+	if (out->room - out->len >= len)
+		return out->bytes + out->len;
+	while (room - out->len < len)
+		room *= 2;
+	grown = realloc(out->bytes, room);
+	if (!grown) {
+		out->failed = true;
+		return NULL;
+	}
+	out->bytes = grown;
+	out->room = room;
+	return out->bytes + out->len;
+}
+
+static void append(struct vbd_encoder *out, const char *bytes, size_t len)
+{
+	char *at = room_for(out, len);
+
+	if (at) {
+		memcpy(at, bytes, len);
+		out->len += len;
+	}
+}
+
+/* --- strings --------------------------------------------------------------------------------- */
+
+/* The number of bytes before the first one that needs an escape or is above @max. */
+static size_t plain_bytes(const char *text, size_t len, unsigned char max)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	size_t i = 0;
+
+	while (i < len && bytes[i] >= ' ' && bytes[i] <= max && bytes[i] != '"' && bytes[i] != '\\')
+		i++;
+	return i;
+}
+
+static void append_escape(struct vbd_encoder *out, unsigned char c)
+{
+	static const char letters[] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+	static const char digits[] = "0123456789ABCDEF";
+	const char code[] = {'\\', 'u', '0', '0', digits[c >> 4 & 15], digits[c & 15]};
+	const char letter = c == '"' || c == '\\' ? (char)c : '\0';
+
+	if (letter)
+		append(out, (const char[]){'\\', letter}, 2);
+	else if (c < sizeof(letters) && letters[c])
+		append(out, (const char[]){'\\', letters[c]}, 2);
+	else
+		append(out, code, sizeof(code));
+}
+
+/* Append UTF-8 between quotes. */
+static void append_utf8(struct vbd_encoder *out, const char *bytes, size_t len)
+{
+	append(out, "\"", 1);
+	while (len) {
+		size_t run = plain_bytes(bytes, len, UCHAR_MAX);
+
+		append(out, bytes, run);
+		if (run < len)
+			append_escape(out, (unsigned char)bytes[run++]);
+		bytes += run;
+		len -= run;
+	}
+	append(out, "\"", 1);
+}
+
+/* A message that was cut in the middle of a character, or is of a peer. */
+static void append_unclean(struct vbd_encoder *out, const char *text)
+{
+	size_t len = strlen(text);
+	char *clean = malloc(len + 1);
+
+	if (!clean) {
+		out->failed = true;
+		return;
+	}
+	memcpy(clean, text, len + 1);
+	vbd_text_clean(clean);
+	append_utf8(out, clean, len);
+	free(clean);
+}
+
+static void append_text(struct vbd_encoder *out, const char *text)
+{
+	size_t len = strlen(text);
+	size_t plain = plain_bytes(text, len, 0x7f);
+	char *at;
+
+	if (plain < len) {
+		if (vbd_utf8_valid(text, len))
+			append_utf8(out, text, len);
+		else
+			append_unclean(out, text);
+		return;
+	}
+	at = room_for(out, len + 2);
+	if (!at)
+		return;
+	at[0] = '"';
+	memcpy(at + 1, text, len);
+	at[len + 1] = '"';
+	out->len += len + 2;
+}
+
+/* --- members and elements -------------------------------------------------------------------- */
+
+bool vbd_encode_wants(struct vbd_encoder *out, const char *name)
+{
+	if (out->failed || out->hidden)
+		return false;
+	return !out->sieve || !name || vbd_sieve_passes(out->sieve, name);
+}
+
+/* Begin a value. Returns whether it is to be written. */
+static bool begin(struct vbd_encoder *out, const char *name)
+{
+	if (!vbd_encode_wants(out, name))
+		return false;
+	if (out->comma)
+		append(out, ",", 1);
+	out->comma = true;
+	if (name) {
+		append_text(out, name);
+		append(out, ":", 1);
+	}
+	return true;
+}
+
+static void open(struct vbd_encoder *out, const char *name, bool is_array)
+{
+	out->failed |= out->depth == VBD_ENCODE_DEPTH_MAX;
+	if (!begin(out, name)) {
+		out->hidden++;
+		return;
+	}
+	append(out, is_array ? "[" : "{", 1);
+	out->arrays = out->arrays << 1 | is_array;
+	out->depth++;
+	out->comma = false;
+	if (out->sieve)
+		vbd_sieve_enter(out->sieve, name);
+}
+
+void vbd_begin_object(struct vbd_encoder *out, const char *name)
+{
+	open(out, name, false);
+}
+
+void vbd_begin_array(struct vbd_encoder *out, const char *name)
+{
+	open(out, name, true);
+}
+
+void vbd_end(struct vbd_encoder *out)
+{
+	if (out->hidden) {
+		out->hidden--;
+		return;
+	}
+	append(out, out->arrays & 1 ? "]" : "}", 1);
+	out->arrays >>= 1;
+	out->depth--;
+	out->comma = true;
+	if (out->sieve)
+		vbd_sieve_leave(out->sieve);
+}
+
+/* --- documents ------------------------------------------------------------------------------- */
+
+struct vbd_encoder vbd_encode_begin(void)
+{
+	struct vbd_encoder out = {0};
+
+	vbd_begin_object(&out, NULL);
+	return out;
+}
+
+void vbd_encode_drop(struct vbd_encoder *out)
+{
+	free(out->bytes);
+	*out = (struct vbd_encoder){0};
+}
+
+static char *finish(struct vbd_encoder *out, char last, size_t *ret_len)
+{
+	char *text = NULL;
+
+	vbd_encode_through(out, NULL);
+	vbd_end(out);
+	append(out, &last, 1);
+	if (!out->failed) {
+		*ret_len = out->len;
+		text = out->bytes;
+		out->bytes = NULL;
+	}
+	vbd_encode_drop(out);
+	return text;
+}
+
+char *vbd_encode_end(struct vbd_encoder *out, size_t *ret_len)
+{
+	char *text = finish(out, '\0', ret_len);
+
+	*ret_len -= text != NULL;
+	return text;
+}
+
+char *vbd_encode_end_line(struct vbd_encoder *out, size_t *ret_len)
+{
+	return finish(out, '\n', ret_len);
+}
+
+void vbd_encode_through(struct vbd_encoder *out, struct vbd_sieve *sieve)
+{
+	out->sieve = sieve;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+void vbd_put_null(struct vbd_encoder *out, const char *name)
+{
+	if (begin(out, name))
+		append(out, "null", 4);
+}
+
+void vbd_put_bool(struct vbd_encoder *out, const char *name, bool value)
+{
+	if (begin(out, name))
+		append(out, value ? "true" : "false", value ? 4 : 5);
+}
+
+void vbd_put_text(struct vbd_encoder *out, const char *name, const char *text)
+{
+	if (!text)
+		vbd_put_null(out, name);
+	else if (begin(out, name))
+		append_text(out, text);
+}
+
+void vbd_put_text_or_null(struct vbd_encoder *out, const char *name, const char *text)
+{
+	vbd_put_text(out, name, *text ? text : NULL);
+}
+
+void vbd_put_utf8(struct vbd_encoder *out, const char *name, const char *bytes, size_t len)
+{
+	if (begin(out, name))
+		append_utf8(out, bytes, len);
+}
+
+static void append_decimal(struct vbd_encoder *out, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	append(out, digits + at, sizeof(digits) - at);
+}
+
+void vbd_put_i64(struct vbd_encoder *out, const char *name, int64_t value)
+{
+	if (!begin(out, name))
+		return;
+	if (value < 0)
+		append(out, "-", 1);
+	append_decimal(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void vbd_put_u64(struct vbd_encoder *out, const char *name, uint64_t value)
+{
+	vbd_put_i64(out, name, (int64_t)value);
+}
+
+void vbd_put_u64_or_null(struct vbd_encoder *out, const char *name, bool known, uint64_t value)
+{
+	if (known)
+		vbd_put_u64(out, name, value);
+	else
+		vbd_put_null(out, name);
+}
+
+void vbd_put_hex(struct vbd_encoder *out, const char *name, uint64_t value, unsigned int digits)
+{
+	char text[sizeof("0x") + 16];
+	size_t at = sizeof(text);
+
+	text[--at] = '\0';
+	do {
+		text[--at] = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while ((value || sizeof(text) - 1 - at < digits) && at > 2);
+	text[--at] = 'x';
+	text[--at] = '0';
+	vbd_put_text(out, name, text + at);
+}
+
+void vbd_put_time(struct vbd_encoder *out, const char *name, uint64_t mono_ns)
+{
+	char text[VBD_TIME_TEXT_BYTES];
+
+	vbd_put_text(out, name, mono_ns ? vbd_clock_format(mono_ns, text) : NULL);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON as it is written, and the sieve that holds members back. */
+#include "api/json/sieve.h"
+#include "api/json/writer.h"
+#include "base/clock.h"
+#include "tests/fake/provider_fake.h"
+#include "tests/unit/document.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void writes(struct vbd_encoder *out, const char *expected)
+{
+	size_t len = 0;
+	char *text = vbd_encode_end(out, &len);
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+	assert_int_equal(len, strlen(expected));
+	free(text);
+}
+
+static void test_writer__objects_and_arrays_nest(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)state;
+	vbd_put_u64(&out, "a", 1);
+	vbd_begin_object(&out, "b");
+	vbd_begin_array(&out, "c");
+	vbd_put_null(&out, NULL);
+	vbd_begin_object(&out, NULL);
+	vbd_end(&out);
+	vbd_begin_array(&out, NULL);
+	vbd_end(&out);
+	vbd_put_bool(&out, NULL, true);
+	vbd_end(&out);
+	vbd_put_bool(&out, "d", false);
+	vbd_end(&out);
+	vbd_put_text_or_null(&out, "e", "");
+	writes(&out, "{\"a\":1,\"b\":{\"c\":[null,{},[],true],\"d\":false},\"e\":null}");
+}
+
+static void test_writer__a_document_can_end_with_a_newline(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	size_t len = 0;
+	char *line = vbd_encode_end_line(&out, &len);
+
+	(void)state;
+	assert_int_equal(len, 3);
+	assert_memory_equal(line, "{}\n", 3);
+	free(line);
+}
+
+static void test_writer__numbers_are_those_of_jansson(void **state)
+{
+	static const int64_t numbers[] = {0, 1, -1, 9, 10, 99, 100, INT64_MAX, INT64_MIN};
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *list = json_array(), *json;
+
+	(void)state;
+	vbd_begin_array(&out, "list");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(numbers); i++) {
+		vbd_put_i64(&out, NULL, numbers[i]);
+		assert_int_equal(json_array_append_new(list, json_integer(numbers[i])), 0);
+	}
+	vbd_end(&out);
+	json = document_end(&out);
+	assert_true(json_equal(json_object_get(json, "list"), list));
+	json_decref(json);
+	json_decref(list);
+}
+
+static void test_writer__hex_has_the_digits_asked_for(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)state;
+	vbd_put_hex(&out, "a", 0, 1);
+	vbd_put_hex(&out, "b", 0x1a71, 8);
+	vbd_put_hex(&out, "c", UINT64_MAX, 1);
+	vbd_put_hex(&out, "d", 1, 16);
+	writes(&out, "{\"a\":\"0x0\",\"b\":\"0x00001a71\",\"c\":\"0xffffffffffffffff\","
+		     "\"d\":\"0x0000000000000001\"}");
+}
+
+static void test_writer__a_time_is_that_of_the_wall_clock(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	uint64_t now_ns = vbd_clock_mono_ns();
+	char text[VBD_TIME_TEXT_BYTES];
+	json_t *json;
+
+	(void)state;
+	vbd_put_time(&out, "never", 0);
+	vbd_put_time(&out, "now", now_ns);
+	json = document_end(&out);
+	assert_true(json_is_null(json_object_get(json, "never")));
+	assert_string_equal(
+		json_string_value(json_object_get(json, "now")), vbd_clock_format(now_ns, text));
+	json_decref(json);
+}
+
+/* Write a text as a name and as a value, and compare both with jansson's. */
+static void same_as_jansson(const char *text, size_t len)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *json;
+
+	vbd_put_utf8(&out, "text", text, len);
+	vbd_put_text(&out, text, text);
+	json = document_end(&out);
+	assert_int_equal(json_string_length(json_object_get(json, "text")), len);
+	assert_memory_equal(json_string_value(json_object_get(json, "text")), text, len);
+	if (strlen(text) == len)
+		assert_string_equal(json_string_value(json_object_get(json, text)), text);
+	json_decref(json);
+}
+
+static void test_writer__every_byte_is_escaped_as_by_jansson(void **state)
+{
+	char text[] = "<?>";
+
+	(void)state;
+	for (unsigned int c = 0; c < 0x80; c++) {
+		text[1] = (char)c;
+		same_as_jansson(text, 3);
+	}
+	same_as_jansson("", 0);
+	same_as_jansson("\\\"\\", 3);
+}
+
+static void test_writer__characters_of_every_length_stay(void **state)
+{
+	static const char *const texts[] = {"\xc2\x80", "caf\xc3\xa9", "\xe2\x82\xac",
+		"\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", "\x7f", "\xe2\x80\xa8 \"\xc3\xa9\"\n"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++)
+		same_as_jansson(texts[i], strlen(texts[i]));
+}
+
+static void test_writer__any_text_can_go_into_json(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)state;
+	vbd_put_text(&out, "cut", "caf\xc3\xa9 \xc3");
+	vbd_put_text(&out, "quoted", "\"\xff\"\n");
+	vbd_put_text(&out, "null", NULL);
+	writes(&out, "{\"cut\":\"caf\xc3\xa9 ?\",\"quoted\":\"\\\"?\\\"?\",\"null\":null}");
+}
+
+static void test_writer__a_long_document_grows(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *json;
+
+	(void)state;
+	vbd_begin_array(&out, "list");
+	for (uint64_t i = 0; i < 100000; i++)
+		vbd_put_u64(&out, NULL, i);
+	vbd_end(&out);
+	json = document_end(&out);
+	assert_int_equal(json_array_size(json_object_get(json, "list")), 100000);
+	json_decref(json);
+}
+
+static void write_some(struct vbd_encoder *out)
+{
+	char text[300];
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	for (int i = 0; i < 100; i++) {
+		vbd_begin_object(out, "object");
+		vbd_begin_array(out, "array");
+		vbd_put_text(out, NULL, text);
+		vbd_put_text(out, NULL, "\xff");
+		vbd_put_u64(out, NULL, 17);
+		vbd_end(out);
+		vbd_end(out);
+	}
+}
+
+static void test_writer__without_memory_there_is_no_document(void **state)
+{
+	unsigned int failures = 0;
+	bool failed = true;
+
+	(void)state;
+	for (unsigned int n = 1; failed; n++) {
+		struct vbd_encoder out;
+		size_t len = 0;
+		char *text;
+
+		fake_memory_fail_nth(n);
+		out = vbd_encode_begin();
+		write_some(&out);
+		text = vbd_encode_end(&out, &len);
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		assert_int_equal(text == NULL, failed);
+		free(text);
+		failures += failed;
+	}
+	assert_true(failures > 5);
+}
+
+static void test_writer__a_dropped_document_leaves_nothing(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)state;
+	vbd_begin_array(&out, "list");
+	vbd_encode_drop(&out);
+	vbd_encode_drop(&out);
+	assert_null(out.bytes);
+}
+
+/* --- the sieve ------------------------------------------------------------------------------- */
+
+static void put_thing(struct vbd_encoder *out)
+{
+	vbd_put_u64(out, "id", 1);
+	vbd_begin_object(out, "qp");
+	vbd_put_u64(out, "depth", 2);
+	vbd_put_u64(out, "psn", 3);
+	vbd_end(out);
+	vbd_begin_array(out, "ports");
+	for (uint64_t i = 0; i < 2; i++) {
+		vbd_begin_object(out, NULL);
+		vbd_put_u64(out, "num", i);
+		vbd_begin_object(out, "state");
+		vbd_put_u64(out, "psn", 4);
+		vbd_end(out);
+		vbd_end(out);
+	}
+	vbd_end(out);
+	vbd_put_null(out, "peer");
+}
+
+static void passes(struct vbd_sieve *sieve, const char *expected)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_encode_through(&out, sieve);
+	put_thing(&out);
+	writes(&out, expected);
+}
+
+static void keep(struct vbd_sieve *sieve, const char *path)
+{
+	vbd_sieve_keep(sieve, path, strlen(path));
+}
+
+static void hide(struct vbd_sieve *sieve, const char *path)
+{
+	vbd_sieve_hide(sieve, path, strlen(path));
+}
+
+static void test_sieve__an_empty_one_holds_nothing_back(void **state)
+{
+	struct vbd_sieve sieve;
+
+	(void)state;
+	vbd_sieve_begin(&sieve);
+	passes(&sieve, "{\"id\":1,\"qp\":{\"depth\":2,\"psn\":3},\"ports\":[{\"num\":0,\"state\":"
+		       "{\"psn\":4}},{\"num\":1,\"state\":{\"psn\":4}}],\"peer\":null}");
+}
+
+static void test_sieve__kept_are_a_member_and_all_in_it(void **state)
+{
+	struct vbd_sieve sieve;
+
+	(void)state;
+	vbd_sieve_begin(&sieve);
+	keep(&sieve, "qp");
+	keep(&sieve, "ports.state");
+	passes(&sieve, "{\"qp\":{\"depth\":2,\"psn\":3},\"ports\":[{\"state\":{\"psn\":4}},"
+		       "{\"state\":{\"psn\":4}}]}");
+	vbd_sieve_begin(&sieve);
+	keep(&sieve, "id");
+	keep(&sieve, "peer.addr");
+	passes(&sieve, "{\"id\":1,\"peer\":null}");
+}
+
+static void test_sieve__a_name_that_only_begins_so_is_another(void **state)
+{
+	struct vbd_sieve sieve;
+
+	(void)state;
+	vbd_sieve_begin(&sieve);
+	keep(&sieve, "i");
+	keep(&sieve, "idx");
+	keep(&sieve, "qp.dep");
+	keep(&sieve, "qp.psn");
+	passes(&sieve, "{\"qp\":{\"psn\":3}}");
+}
+
+static void test_sieve__hidden_wins_over_kept(void **state)
+{
+	struct vbd_sieve sieve;
+
+	(void)state;
+	vbd_sieve_begin(&sieve);
+	keep(&sieve, "qp");
+	keep(&sieve, "ports.state.psn");
+	hide(&sieve, "qp.psn");
+	hide(&sieve, "*.state.psn");
+	hide(&sieve, "id");
+	passes(&sieve, "{\"qp\":{\"depth\":2},\"ports\":[{\"state\":{}},{\"state\":{}}]}");
+}
+
+static void test_sieve__any_name_is_a_star(void **state)
+{
+	struct vbd_sieve sieve;
+
+	(void)state;
+	vbd_sieve_begin(&sieve);
+	hide(&sieve, "*.psn");
+	hide(&sieve, "ports.*");
+	passes(&sieve, "{\"id\":1,\"qp\":{\"depth\":2},\"ports\":[{},{}],\"peer\":null}");
+}
+
+static void test_sieve__holds_for_one_object_of_a_document(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_sieve sieve;
+
+	(void)state;
+	vbd_sieve_begin(&sieve);
+	keep(&sieve, "peer");
+	vbd_put_u64(&out, "id", 1);
+	vbd_begin_array(&out, "items");
+	for (int i = 0; i < 2; i++) {
+		vbd_begin_object(&out, NULL);
+		vbd_encode_through(&out, &sieve);
+		assert_true(vbd_encode_wants(&out, "peer"));
+		assert_false(vbd_encode_wants(&out, "id"));
+		put_thing(&out);
+		vbd_encode_through(&out, NULL);
+		vbd_end(&out);
+	}
+	vbd_end(&out);
+	vbd_put_u64(&out, "next", 2);
+	writes(&out, "{\"id\":1,\"items\":[{\"peer\":null},{\"peer\":null}],\"next\":2}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_writer__objects_and_arrays_nest),
+		cmocka_unit_test(test_writer__a_document_can_end_with_a_newline),
+		cmocka_unit_test(test_writer__numbers_are_those_of_jansson),
+		cmocka_unit_test(test_writer__hex_has_the_digits_asked_for),
+		cmocka_unit_test(test_writer__a_time_is_that_of_the_wall_clock),
+		cmocka_unit_test(test_writer__every_byte_is_escaped_as_by_jansson),
+		cmocka_unit_test(test_writer__characters_of_every_length_stay),
+		cmocka_unit_test(test_writer__any_text_can_go_into_json),
+		cmocka_unit_test(test_writer__a_long_document_grows),
+		cmocka_unit_test(test_writer__without_memory_there_is_no_document),
+		cmocka_unit_test(test_writer__a_dropped_document_leaves_nothing),
+		cmocka_unit_test(test_sieve__an_empty_one_holds_nothing_back),
+		cmocka_unit_test(test_sieve__kept_are_a_member_and_all_in_it),
+		cmocka_unit_test(test_sieve__a_name_that_only_begins_so_is_another),
+		cmocka_unit_test(test_sieve__hidden_wins_over_kept),
+		cmocka_unit_test(test_sieve__any_name_is_a_star),
+		cmocka_unit_test(test_sieve__holds_for_one_object_of_a_document),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
