@@ -7,51 +7,62 @@
 
 #include <stdlib.h>
 
+#define SLABS (VBD_MSGPOOL_SLOTS / VBD_MSGPOOL_SLAB_SLOTS)
+
 struct vbd_msgpool {
-	struct vbd_mem mem;
-	uint64_t taken; /* a bit for each slot */
+	struct vbd_mem slabs[SLABS]; /* registered when a slot of the slab is first needed */
+	uint64_t taken;		     /* a bit for each slot */
 };
 
 _Static_assert(VBD_MSGPOOL_SLOTS == 64, "one bit of `taken` for each slot");
+_Static_assert(VBD_MSGPOOL_SLOTS % VBD_MSGPOOL_SLAB_SLOTS == 0, "each slot is in a slab");
 
 static enum vbd_status create(struct vbd_pd *pd, struct vbd_error *err)
 {
-	struct vbd_msgpool *pool = calloc(1, sizeof(*pool));
-	enum vbd_status status;
-
-	if (!pool)
+	pd->msgpool = calloc(1, sizeof(*pd->msgpool));
+	if (!pd->msgpool)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for messages");
-	pool->mem.size_bytes = (size_t)VBD_MSGPOOL_SLOTS * VBD_MSGPOOL_SLOT_BYTES;
-	status = vbd_mem_allocate(&pool->mem, err);
-	if (status)
-		goto free_pool;
-	vbd_pd_ref(pd);
-	status = vbd_mem_register(&pool->mem, pd, err);
-	if (status)
-		goto unref;
-	pd->msgpool = pool;
 	pd->destroy_msgpool = vbd_msgpool_destroy;
 	return VBD_OK;
+}
 
-unref:
-	vbd_pd_unref(pd);
-	vbd_mem_free(&pool->mem);
-free_pool:
-	free(pool);
-	return status;
+static enum vbd_status open_slab(struct vbd_pd *pd, struct vbd_mem *slab, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	slab->size_bytes = (size_t)VBD_MSGPOOL_SLAB_SLOTS * VBD_MSGPOOL_SLOT_BYTES;
+	status = vbd_mem_allocate(slab, err);
+	if (status)
+		return status;
+	vbd_pd_ref(pd);
+	status = vbd_mem_register(slab, pd, err);
+	if (status) {
+		vbd_pd_unref(pd);
+		vbd_mem_free(slab);
+		return status;
+	}
+	pd->msgpool_refs++;
+	return VBD_OK;
+}
+
+static void close_slab(struct vbd_pd *pd, struct vbd_mem *slab)
+{
+	if (!slab->mr)
+		return;
+	pd->msgpool_refs--;
+	vbd_mem_free(slab);
 }
 
 enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **ret_addr,
 	uint32_t *ret_lkey, struct vbd_error *err)
 {
-	struct vbd_msgpool *pool;
-	enum vbd_status status;
+	enum vbd_status status = pd->msgpool ? VBD_OK : create(pd, err);
+	struct vbd_msgpool *pool = pd->msgpool;
+	struct vbd_mem *slab;
 	int slot;
 
-	status = pd->msgpool ? VBD_OK : create(pd, err);
 	if (status)
 		return status;
-	pool = pd->msgpool;
 	if (pool->taken == UINT64_MAX) {
 		if (err && err->status == VBD_OK)
 			err->limit = VBD_MSGPOOL_SLOTS;
@@ -60,10 +71,14 @@ enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **re
 			VBD_MSGPOOL_SLOTS);
 	}
 	slot = __builtin_ctzll(~pool->taken);
+	slab = &pool->slabs[slot / VBD_MSGPOOL_SLAB_SLOTS];
+	status = slab->mr ? VBD_OK : open_slab(pd, slab, err);
+	if (status)
+		return status;
 	pool->taken |= 1ULL << slot;
 	*ret_slot = slot;
-	*ret_addr = pool->mem.addr + (size_t)slot * VBD_MSGPOOL_SLOT_BYTES;
-	*ret_lkey = pool->mem.lkey;
+	*ret_addr = slab->addr + (size_t)(slot % VBD_MSGPOOL_SLAB_SLOTS) * VBD_MSGPOOL_SLOT_BYTES;
+	*ret_lkey = slab->lkey;
 	return VBD_OK;
 }
 
@@ -80,6 +95,8 @@ void vbd_msgpool_destroy(struct vbd_pd *pd)
 	if (!pool)
 		return;
 	pd->msgpool = NULL;
-	vbd_mem_free(&pool->mem);
+	/* The last registered slab may free the PD with its reference. */
+	for (int i = 0; i < SLABS; i++)
+		close_slab(pd, &pool->slabs[i]);
 	free(pool);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Registered memory for messages whose bytes came in an API request and don't fit into the work
- * request: a fixed number of slots for each protection domain, made at the first such message.
+ * request: slots, as many as are needed up to a limit, for each protection domain.
  *
- * Control thread.
+ * Control thread. The slots are registered a few at a time, when they are first needed, so that no
+ * call takes long (docs/blocking.md).
  */
 #ifndef VBD_RDMA_DEVICE_MSGPOOL_H
 #define VBD_RDMA_DEVICE_MSGPOOL_H
@@ -16,8 +17,10 @@ struct vbd_pd;
 
 #define VBD_MSGPOOL_SLOT_BYTES 16384
 #define VBD_MSGPOOL_SLOTS      64
+#define VBD_MSGPOOL_SLAB_SLOTS 4 /* registered together */
 
-/** vbd_msgpool_alloc - a slot of the PD's pool; too_many_requests when all are in use */
+/** vbd_msgpool_alloc - a slot of the PD's pool, registered if need be; too_many_requests when all
+ * are in use */
 enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **ret_addr,
 	uint32_t *ret_lkey, struct vbd_error *err) VBD_MUST_CHECK;
 

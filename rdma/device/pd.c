@@ -95,7 +95,7 @@ void vbd_pd_unref(struct vbd_pd *pd)
 
 unsigned int vbd_pd_users(const struct vbd_pd *pd)
 {
-	return pd->refs - (pd->msgpool ? 1 : 0);
+	return pd->refs - pd->msgpool_refs;
 }
 
 /* "pd 3 (video)", or "the default pd of rxe0" */

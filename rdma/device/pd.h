@@ -30,10 +30,11 @@ struct vbd_pd {
 	struct ibv_pd *ibv_pd;			    /* NULL once revoked */
 	struct vbd_msgpool *msgpool;		    /* made at the first long inline message */
 	void (*destroy_msgpool)(struct vbd_pd *pd); /* set with `msgpool` */
-	unsigned int refs;   /* registrations, QPs and SRQs, each with a reference to the
-				device too */
-	bool delete_pending; /* deleted by a client: freed with its last user */
-	bool losing;	     /* the device is being removed: the last reference frees ibv_pd */
+	unsigned int refs;	   /* registrations, QPs and SRQs, each with a reference to the
+				      device too */
+	unsigned int msgpool_refs; /* of `refs`, those of the pool of messages */
+	bool delete_pending;	   /* deleted by a client: freed with its last user */
+	bool losing; /* the device is being removed: the last reference frees ibv_pd */
 };
 
 /**

@@ -170,7 +170,7 @@ int fake_enter(const char *call);
 int fake_may_block(const char *call);
 
 /** fake_takes_long - the same for a call that takes as long as @size_bytes are many: on the control
- * thread it must work on 1 MiB at most; fake_on_control() counts it */
+ * thread it must work on 64 KiB at most; fake_on_control() counts it */
 int fake_takes_long(const char *call, size_t size_bytes);
 
 /** fake_result - VBD_OK for errnum 0, else the error of the real provider */

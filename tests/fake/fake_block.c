@@ -10,8 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The most that the control thread may register at a time: the slots for messages of a PD. */
-#define CONTROL_BYTES ((size_t)VBD_MSGPOOL_SLOTS * VBD_MSGPOOL_SLOT_BYTES)
+/* The most that the control thread may register at a time: a slab of slots for messages. */
+#define CONTROL_BYTES ((size_t)VBD_MSGPOOL_SLAB_SLOTS * VBD_MSGPOOL_SLOT_BYTES)
 
 /* Tests run what the control thread does on their first thread. */
 static pthread_t g_control;

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -513,17 +514,26 @@ void rig_loop_connect(
 
 /* Memory and transfers. */
 
+static void *prepare_mem(void *mem)
+{
+	(void)!vbd_mem_prepare(mem, NULL);
+	return NULL;
+}
+
+/* On a thread of its own, as the daemon does: memory may be large. */
 struct vbd_mem *rig_mem(struct rig *rig, size_t size_bytes, unsigned int access)
 {
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	struct vbd_mem *mem = &rig->mems[rig->mem_count];
+	pthread_t thread;
 
 	assert_in_range(rig->mem_count, 0, RIG_MEMS - 1);
 	rig->mem_count++;
 	*mem = (struct vbd_mem){.access = access, .size_bytes = size_bytes};
-	assert_int_equal(vbd_mem_allocate(mem, &rig->err), VBD_OK);
-	vbd_pd_ref(device->pd);
-	assert_int_equal(vbd_mem_register(mem, device->pd, &rig->err), VBD_OK);
+	vbd_mem_plan(mem, device->pd);
+	assert_int_equal(pthread_create(&thread, NULL, prepare_mem, mem), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_non_null(mem->mr);
 	return mem;
 }
 

@@ -399,6 +399,7 @@ static void test_device__messages_have_a_slot_each(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
+	unsigned int users = vbd_pd_users(device->pd);
 	uint8_t *addrs[VBD_MSGPOOL_SLOTS];
 	struct vbd_error err = {0};
 	uint32_t lkey;
@@ -413,7 +414,8 @@ static void test_device__messages_have_a_slot_each(void **state)
 	}
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
 		assert_int_equal(addrs[i][VBD_MSGPOOL_SLOT_BYTES - 1], i);
-	assert_int_equal(fake_live().mrs, 1);
+	assert_int_equal(fake_live().mrs, VBD_MSGPOOL_SLOTS / VBD_MSGPOOL_SLAB_SLOTS);
+	assert_int_equal(vbd_pd_users(device->pd), users);
 	assert_int_equal(
 		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_TOO_MANY_REQUESTS);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
@@ -427,6 +429,33 @@ static void test_device__messages_have_a_slot_each(void **state)
 	vbd_msgpool_destroy(device->pd);
 	vbd_msgpool_free(device->pd, 17);
 	assert_int_equal(fake_live().mrs, 0);
+}
+
+static void test_device__slots_are_registered_when_they_are_needed(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	struct vbd_error err = {0};
+	uint32_t lkey;
+	uint8_t *addr;
+	int slot;
+
+	for (int i = 0; i < VBD_MSGPOOL_SLAB_SLOTS; i++) {
+		assert_int_equal(
+			vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+		assert_int_equal(fake_live().mrs, 1);
+	}
+	fake_fail_next("ibv_reg_mr", EAGAIN);
+	assert_int_equal(
+		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_DEVICE_LIMIT);
+	assert_int_equal(fake_live().mrs, 1);
+	vbd_msgpool_free(device->pd, 2);
+	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	assert_int_equal(slot, 2);
+	assert_int_equal(fake_live().mrs, 1);
+	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	assert_int_equal(slot, VBD_MSGPOOL_SLAB_SLOTS);
+	assert_int_equal(fake_live().mrs, 2);
 }
 
 static void test_device__a_pool_that_can_not_be_made_leaves_nothing(void **state)
@@ -490,6 +519,7 @@ int main(void)
 		TEST(shared_memory_without_a_page_is_an_error_and_no_signal),
 		TEST(memory_that_can_not_be_mapped_leaves_no_descriptor),
 		TEST(messages_have_a_slot_each),
+		TEST(slots_are_registered_when_they_are_needed),
 		TEST(a_pool_that_can_not_be_made_leaves_nothing),
 		TEST(the_pool_goes_with_the_device),
 	};
