@@ -47,9 +47,15 @@ static yaml_node_t *node_of(struct reader *reader, int index)
 	return yaml_document_get_node(&reader->document, index);
 }
 
+/* NULL if it is no text, or one with a NUL in it: its beginning must not stand for all of it. */
 static const char *text_of(const yaml_node_t *node)
 {
-	return node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
+	const char *text;
+
+	if (node->type != YAML_SCALAR_NODE)
+		return NULL;
+	text = (const char *)node->data.scalar.value;
+	return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -250,6 +256,7 @@ static bool parse_time(const char *text, uint64_t *ret_wall_s)
 {
 	struct tm tm = {0};
 	long ahead_s;
+	time_t wall_s;
 	int end = 0;
 
 	if (strlen(text) < 20 || strspn(text, "0123456789-T:Z+") != strlen(text) ||
@@ -261,7 +268,8 @@ static bool parse_time(const char *text, uint64_t *ret_wall_s)
 	tm.tm_mon -= 1;
 	if (!date_valid(&tm))
 		return false;
-	*ret_wall_s = (uint64_t)(timegm(&tm) - ahead_s);
+	wall_s = timegm(&tm) - ahead_s;
+	*ret_wall_s = wall_s > 0 ? (uint64_t)wall_s : 1; /* 0 is for never */
 	return true;
 }
 

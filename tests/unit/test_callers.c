@@ -148,6 +148,23 @@ static void test_callers__an_empty_file_has_none(void **state)
 	assert_int_equal(f->list.n_entries, 2);
 }
 
+static void test_callers__a_token_of_the_beginning_of_time_has_expired(void **state)
+{
+	static const char *const times[] = {"1970-01-01T00:00:00Z", "1970-01-01T00:00:00+01:00"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(times); i++) {
+		char more[64];
+
+		(void)snprintf(more, sizeof(more), "  expires: %s\n", times[i]);
+		use_token(f, TOKEN, more);
+		assert_null(who(f, &remote, TOKEN, 2));
+		assert_non_null(strstr(f->err.text, "expired"));
+		vbd_credentials_destroy(f->credentials);
+		f->credentials = NULL;
+	}
+}
+
 static void test_callers__a_bad_value_is_told_with_its_line(void **state)
 {
 	static const struct {
@@ -177,6 +194,7 @@ static void test_callers__a_bad_value_is_told_with_its_line(void **state)
 		{"- name: a\n  role: read\n  quotas:\n    streams: 0\n", 4, "from 1"},
 		{"- name: a\n  role: read\n  quotas: 5\n", 3, "quotas"},
 		{"- name: [a]\n  role: read\n", 1, "a text"},
+		{"- name: \"a\\0b\"\n  role: read\n", 1, "a text"},
 		{"- name: a\n  role: read\n  uids: 5\n", 3, "a list"},
 		{"- name: a\n  role: read\n  certificates: [eve]\n", 3, "CN:NAME"},
 		{"- name: \"a\n", 2, ""},
@@ -354,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_has_names_roles_and_quotas),
 		TEST(an_empty_file_has_none),
+		TEST(a_token_of_the_beginning_of_time_has_expired),
 		TEST(a_bad_value_is_told_with_its_line),
 		TEST(a_file_that_others_can_read_is_refused),
 		TEST(a_token_is_its_caller),
