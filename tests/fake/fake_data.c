@@ -231,10 +231,16 @@ void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel)
 }
 
 static atomic_bool g_stalled;
+static atomic_uint g_in_stall; /* threads */
 
 void fake_polls_stalled(bool stalled)
 {
 	atomic_store(&g_stalled, stalled);
+}
+
+bool fake_poll_is_stalled(void)
+{
+	return atomic_load(&g_in_stall) > 0;
 }
 
 unsigned int vbd_pv_poll_cq(struct ibv_cq *ibv, struct ibv_wc *wcs, unsigned int max)
@@ -242,8 +248,12 @@ unsigned int vbd_pv_poll_cq(struct ibv_cq *ibv, struct ibv_wc *wcs, unsigned int
 	struct fake_cq *cq = cq_of(ibv);
 	unsigned int count = 0;
 
-	while (atomic_load(&g_stalled))
-		(void)usleep(1000);
+	if (atomic_load(&g_stalled)) {
+		atomic_fetch_add(&g_in_stall, 1);
+		while (atomic_load(&g_stalled))
+			(void)usleep(1000);
+		atomic_fetch_sub(&g_in_stall, 1);
+	}
 	fake_lock();
 	for (; count < max && cq->count > 0; count++) {
 		wcs[count] = cq->wcs[cq->first];

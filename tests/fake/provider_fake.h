@@ -291,6 +291,9 @@ void fake_flushes_withheld(bool withheld);
 /** fake_polls_stalled - a thread that polls a CQ does not come back, as in a driver that spins */
 void fake_polls_stalled(bool stalled);
 
+/** fake_poll_is_stalled - has a thread been caught so? */
+bool fake_poll_is_stalled(void);
+
 /** fake_receives_optional - allow accepting with a QP without receives (service none) */
 void fake_receives_optional(bool optional);
 

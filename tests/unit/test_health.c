@@ -52,14 +52,12 @@ static void test_health__a_worker_that_does_not_come_back_is_told_once(void **st
 
 	fake_polls_stalled(true);
 	connection = svc_connect(svc, &spec);
-	while (vbd_health_workers(svc->daemon, detail, sizeof(detail))) {
-		vbd_loop_turn(svc->daemon->loop, false);
-		vbd_health_beat(svc->daemon);
-		(void)usleep(1000);
-	}
-	assert_string_equal(detail, "data worker 0 has made no turn for 10000 ms");
+	SVC_UNTIL(svc, fake_poll_is_stalled());
+	assert_true(vbd_health_workers(svc->daemon, detail, sizeof(detail)));
 	for (unsigned int i = 0; i < MANY_BEATS; i++)
 		vbd_health_beat(svc->daemon);
+	assert_false(vbd_health_workers(svc->daemon, detail, sizeof(detail)));
+	assert_string_equal(detail, "data worker 0 has made no turn for 10000 ms");
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_WORKER_STUCK), 1);
 
 	turns = vbd_counter_get(&worker->turns);
