@@ -29,7 +29,22 @@ const char *vbd_method_name(enum vbd_method method)
 	return method_names[method];
 }
 
-/* True if the path matches; "{ref}" in a pattern matches any segment that is not empty. */
+/* The rest of @pattern behind a segment; NULL if that differs from @segment. "{ref}" is any segment
+ * that is not empty. */
+static const char *behind_segment(const char *pattern, const char *segment)
+{
+	static const char ref[] = "{ref}";
+
+	if (*pattern == *ref)
+		return *segment ? pattern + strlen(ref) : NULL;
+	while (*segment && *pattern == *segment) {
+		pattern++;
+		segment++;
+	}
+	return !*segment && (*pattern == '/' || !*pattern) ? pattern : NULL;
+}
+
+/* True if the path matches. */
 static bool match(const char *pattern, const struct vbd_uri *uri, const char **ret_ref)
 {
 	const char *ref = NULL;
@@ -37,22 +52,14 @@ static bool match(const char *pattern, const struct vbd_uri *uri, const char **r
 
 	if (uri->n_segments > VBD_URI_SEGMENTS_MAX)
 		return false;
-	for (i = 0; *pattern == '/'; i++) {
-		size_t len = strcspn(++pattern, "/");
-
-		if (i == uri->n_segments)
-			return false;
-		if (len == 5 && memcmp(pattern, "{ref}", 5) == 0) {
-			if (!*uri->segments[i])
-				return false;
+	for (i = 0; *pattern == '/' && i < uri->n_segments; i++) {
+		if (*++pattern == '{')
 			ref = uri->segments[i];
-		} else if (strncmp(pattern, uri->segments[i], len) != 0 ||
-			   uri->segments[i][len] != '\0') {
+		pattern = behind_segment(pattern, uri->segments[i]);
+		if (!pattern)
 			return false;
-		}
-		pattern += len;
 	}
-	if (i != uri->n_segments)
+	if (*pattern || i != uri->n_segments)
 		return false;
 	*ret_ref = ref;
 	return true;
