@@ -250,6 +250,7 @@ void vbd_api_destroy(struct vbd_api *api)
 		return;
 	vbd_server_destroy(api->server);
 	vbd_event_texts_fini(&api->event_texts);
+	vbd_stat_names_fini(&api->stat_names);
 	vbd_ration_fini(&api->refused);
 	vbd_ration_fini(&api->turned_away);
 	vbd_ration_fini(&api->failures);

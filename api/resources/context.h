@@ -10,6 +10,7 @@
 #include "api/http/request.h"
 #include "api/http/router.h"
 #include "api/resources/event_text.h"
+#include "api/resources/stat_names.h"
 #include "daemon/core/ration.h"
 #include "daemon/daemon.h"
 
@@ -23,6 +24,7 @@ struct vbd_api {
 	struct vbd_router router;
 	struct vbd_credentials *credentials;			     /* of all callers */
 	struct vbd_event_texts event_texts;			     /* of the streams */
+	struct vbd_stat_names stat_names;			     /* of /v1/stats */
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
 	void *reload_arg;
 	struct vbd_request *reload_req; /* parked until the reload is over; NULL: none */

@@ -9,6 +9,7 @@
 #include "api/resources/context.h"
 #include "api/resources/kernel_snapshot.h"
 #include "api/resources/meta.h"
+#include "api/resources/stat_names.h"
 #include "base/clock.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/devices.h"
@@ -17,6 +18,7 @@
 #include "daemon/observe/stats.h"
 #include "rdma/fabric/fabric.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,75 +187,30 @@ void vbd_get_contract(struct vbd_request *req)
 
 /* --- stats ----------------------------------------------------------------------------------- */
 
-/* The tag leaves out the counters that change with every request for them: time, requests, the
- * loop. */
-struct stats {
-	struct vbd_encoder out;
-	uint64_t tag;
-};
-
-static bool changes_by_itself(const char *name)
-{
-	static const char *const prefixes[] = {"http_", "loop_", "collector_", "process_",
-		"waiting_requests", "event_streams", "idempotency_keys"};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(prefixes); i++) {
-		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* FNV-1a */
-static uint64_t hash(uint64_t tag, const void *bytes, size_t len_bytes)
-{
-	const unsigned char *byte = bytes;
-
-	for (size_t i = 0; i < len_bytes; i++)
-		tag = (tag ^ byte[i]) * UINT64_C(0x100000001b3);
-	return tag;
-}
-
-static void put_value(const char *name, uint64_t value, void *arg)
-{
-	struct stats *stats = arg;
-
-	vbd_put_u64(&stats->out, name, value);
-	if (changes_by_itself(name))
-		return;
-	stats->tag = hash(stats->tag, name, strlen(name));
-	stats->tag = hash(stats->tag, &value, sizeof(value));
-}
-
-static void put_stat(const struct vbd_stat *stat, void *stats)
-{
-	vbd_stat_flatten(stat, put_value, stats);
-}
-
 static void reply_stats(struct vbd_request *req, bool fresh)
 {
-	const struct vbd_api *api = req->context;
+	struct vbd_api *api = req->context;
 	const struct vbd_server_stats *http = vbd_server_stats(api->server);
 	const struct vbd_daemon *daemon = api->daemon;
-	struct stats stats = {vbd_encode_begin(), UINT64_C(0xcbf29ce484222325)};
-	char tag[32] = "W/";
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_stat_writer writer = {.names = &api->stat_names, .out = &out};
+	char tag[sizeof(daemon->server_id) + sizeof("W/\"-0123456789abcdef\"")];
 
-	vbd_put_text(&stats.out, "server_id", daemon->server_id);
-	stats.tag = hash(stats.tag, daemon->server_id, strlen(daemon->server_id));
-	vbd_put_u64(&stats.out, "uptime_ms",
-		(vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
+	vbd_put_text(&out, "server_id", daemon->server_id);
+	vbd_put_u64(&out, "uptime_ms", (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
 	vbd_api_stats_walk(http, &daemon->config->limits,
-		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &stats);
-	vbd_stats_walk(daemon, put_stat, &stats);
+		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, vbd_stat_write,
+		&writer);
+	vbd_stats_walk(daemon, vbd_stat_write, &writer);
 	vbd_stats_walk_kernel(
-		vbd_kernel_view(daemon), vbd_kernel_object_counts(daemon), put_stat, &stats);
-	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
+		vbd_kernel_view(daemon), vbd_kernel_object_counts(daemon), vbd_stat_write, &writer);
+	(void)snprintf(tag, sizeof(tag), "W/\"%s-%016" PRIx64 "\"", daemon->server_id, writer.tag);
 	vbd_request_add_header(req, "ETag", tag);
 	if (!vbd_request_has_etag(req, tag + 2)) {
-		vbd_reply_json(req, 200, &stats.out);
+		vbd_reply_json(req, 200, &out);
 		return;
 	}
-	vbd_encode_drop(&stats.out);
+	vbd_encode_drop(&out);
 	vbd_reply_empty(req, 304);
 }
 

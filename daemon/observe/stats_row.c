@@ -89,27 +89,41 @@ bool vbd_stat_is_time(const struct vbd_stat *stat)
 	return strstr(stat->metric, "_seconds") != NULL;
 }
 
-static void flatten_times(const struct vbd_histogram *times, char name[NAME_BYTES],
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
-{
-	const struct {
-		const char *suffix;
-		uint64_t value;
-	} rows[] = {
-		{"_count", vbd_counter_get(&times->count)},
-		{"_sum_ns", vbd_counter_get(&times->sum)},
-		{"_p50_ns", vbd_histogram_permille(times, 500)},
-		{"_p99_ns", vbd_histogram_permille(times, 990)},
-		{"_p999_ns", vbd_histogram_permille(times, 999)},
-		{"_max_ns", vbd_counter_get(&times->max)},
-	};
-	size_t len = strlen(name);
+/* The values of a histogram, in the order of vbd_stat_values(). */
+static const char *const times_suffixes[] = {
+	"_count", "_sum_ns", "_p50_ns", "_p99_ns", "_p999_ns", "_max_ns"};
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		name[len] = '\0';
-		append(name, "", rows[i].suffix);
-		cb(name, rows[i].value, arg);
+void vbd_stat_values(const struct vbd_stat *stat, void (*cb)(uint64_t value, void *arg), void *arg)
+{
+	const struct vbd_histogram *times = stat->times;
+
+	if (stat->type != VBD_STAT_TIMES) {
+		cb(stat->value, arg);
+		return;
 	}
+	cb(vbd_counter_get(&times->count), arg);
+	cb(vbd_counter_get(&times->sum), arg);
+	cb(vbd_histogram_permille(times, 500), arg);
+	cb(vbd_histogram_permille(times, 990), arg);
+	cb(vbd_histogram_permille(times, 999), arg);
+	cb(vbd_counter_get(&times->max), arg);
+}
+
+struct flattening {
+	const char *const *suffixes;
+	char *name;
+	size_t len; /* without the suffix */
+	void (*cb)(const char *name, uint64_t value, void *arg);
+	void *arg;
+};
+
+static void flatten_value(uint64_t value, void *arg)
+{
+	struct flattening *flattening = arg;
+
+	flattening->name[flattening->len] = '\0';
+	append(flattening->name, "", *flattening->suffixes++);
+	flattening->cb(flattening->name, value, flattening->arg);
 }
 
 void vbd_stat_flatten(const struct vbd_stat *stat,
@@ -117,11 +131,13 @@ void vbd_stat_flatten(const struct vbd_stat *stat,
 {
 	char name[NAME_BYTES];
 	const char *unit = begin_name(stat, name);
+	struct flattening flattening = {
+		.suffixes = stat->type == VBD_STAT_TIMES ? times_suffixes : &unit,
+		.name = name,
+		.len = strlen(name),
+		.cb = cb,
+		.arg = arg,
+	};
 
-	if (stat->type == VBD_STAT_TIMES) {
-		flatten_times(stat->times, name, cb, arg);
-		return;
-	}
-	append(name, "", unit);
-	cb(name, stat->value, arg);
+	vbd_stat_values(stat, flatten_value, &flattening);
 }
