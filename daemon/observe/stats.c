@@ -6,6 +6,9 @@
 #include "daemon/core/receives.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/stats_parts.h"
+#include "rdma/device/pd.h"
+#include "rdma/device/slab.h"
+#include "rdma/fabric/fabric.h"
 
 static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
@@ -63,6 +66,20 @@ static void walk_records(const struct vbd_daemon *daemon, const struct vbd_stat_
 	put_of_records(daemon, walk, &limit_row, true);
 }
 
+/* There are few protection domains: clients create them, and each device has one. */
+static uint64_t slabs_bytes(const struct vbd_fabric *fabric)
+{
+	uint64_t bytes = 0;
+
+	vbd_list_for_each (link, &fabric->pds) {
+		const struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
+
+		if (pd->slabs)
+			bytes += vbd_slabs_use(pd->slabs).registered_bytes;
+	}
+	return bytes;
+}
+
 static void walk_memory(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
@@ -77,6 +94,9 @@ static void walk_memory(const struct vbd_daemon *daemon, const struct vbd_stat_w
 		VBD_STAT("verbsd_receives_bytes", GAUGE, "Memory of all receives.",
 			.value = vbd_receives_bytes(daemon)),
 		VBD_STAT_LIMIT("verbsd_receives_limit_bytes", limits, receives_bytes),
+		VBD_STAT("verbsd_receive_slabs_bytes", GAUGE,
+			"Memory that is registered for the receives of connections and endpoints.",
+			.value = slabs_bytes(daemon->fabric)),
 		VBD_STAT("verbsd_kept_messages_bytes", GAUGE,
 			"Memory of the unread messages of ended connections and endpoints.",
 			.value = daemon->kept_messages_bytes),

@@ -84,6 +84,8 @@ void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (vbd_conn_qp_prepare(conn, &error) != VBD_OK)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
+	else if (!conn->calling)
+		vbd_conn_raise(conn, VBD_CONN_EV_PREPARED);
 }
 
 void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst)

@@ -44,7 +44,7 @@ enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err
 {
 	enum vbd_status status = reserve(conn, err);
 
-	if (!status)
+	if (!status && !vbd_qp_try_prepare(&conn->qp))
 		vbd_conn_call(conn, VBD_CONN_CALLS_PREPARE, prepare_work);
 	return status;
 }

@@ -11,8 +11,10 @@
 
 struct ibv_qp_attr;
 
-/** vbd_conn_qp_prepare - vbd_qp_reserve() on the device of the connection, then vbd_qp_prepare() on
- * a call thread, whose failure is in call_status */
+/** vbd_conn_qp_prepare - vbd_qp_reserve() on the device of the connection, and get its memory: at
+ * once, or if `calling` is set by vbd_qp_prepare() on a call thread, whose failure is in
+ * call_status
+ */
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_qp_open - vbd_qp_open(), which the timeline notes */

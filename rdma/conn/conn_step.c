@@ -32,12 +32,14 @@ static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_
 		conn->ended_ns = vbd_clock_mono_ns();
 }
 
-static enum vbd_status prepare(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_conn_event prepare(struct vbd_conn *conn, struct vbd_error *err)
 {
 	/* The time for the decision is over, that for the peer's confirmation begins. */
 	if (conn->passive)
 		vbd_conn_set_deadline(conn, conn->timeout_ms);
-	return vbd_conn_qp_prepare(conn, err);
+	if (vbd_conn_qp_prepare(conn, err) != VBD_OK)
+		return VBD_CONN_EV_CALL_FAILED;
+	return conn->calling ? VBD_CONN_NO_EVENT : VBD_CONN_EV_PREPARED;
 }
 
 static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
@@ -288,7 +290,7 @@ static enum vbd_conn_event perform(
 	case VBD_CONN_DO_RESOLVE_ROUTE:
 		return after(vbd_conn_cm_resolve_route(conn, err));
 	case VBD_CONN_DO_PREPARE:
-		return after(prepare(conn, err));
+		return prepare(conn, err);
 	case VBD_CONN_DO_CONNECT:
 		return after(do_connect(conn, err));
 	case VBD_CONN_DO_OPEN:

@@ -64,11 +64,12 @@ static void plan_memory(struct vbd_channel *channel, struct vbd_pd *pd)
 {
 	const struct vbd_channel_limits *limits = &channel->limits;
 
-	channel->mem.size_bytes =
+	channel->mem_bytes =
 		receives_bytes(limits) +
 		(has_atomics(limits) ? (size_t)limits->sq_depth * VBD_ATOMIC_BYTES : 0);
 	channel->receive_has_range = strcmp(pd->device->transport, "iwarp") == 0;
-	vbd_mem_plan(&channel->mem, pd);
+	vbd_pd_ref(pd);
+	channel->pd = pd;
 }
 
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
@@ -95,7 +96,9 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
 	}
 	plan_memory(channel, pd);
-	status = allocate_slots(channel, err);
+	status = vbd_slabs_create(pd, err);
+	if (!status)
+		status = allocate_slots(channel, err);
 	if (!status && limits->service_ops->create)
 		status = limits->service_ops->create(channel, pd, err);
 	if (status) {
@@ -106,23 +109,42 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	return VBD_OK;
 }
 
+static void place_old_values(struct vbd_channel *channel)
+{
+	if (has_atomics(&channel->limits))
+		channel->old_values = channel->mem.addr + receives_bytes(&channel->limits);
+}
+
+bool vbd_channel_try_prepare(struct vbd_channel *channel)
+{
+	if (channel->limits.service_ops->prepare)
+		return false;
+	if (channel->mem_bytes &&
+		!vbd_slabs_try_take(channel->pd->slabs, channel->mem_bytes, &channel->mem))
+		return false;
+	place_old_values(channel);
+	return true;
+}
+
 enum vbd_status vbd_channel_prepare(struct vbd_channel *channel, struct vbd_error *err)
 {
 	const struct vbd_channel_limits *limits = &channel->limits;
-	enum vbd_status status = vbd_mem_prepare(&channel->mem, err);
+	enum vbd_status status = VBD_OK;
 
-	if (!status && has_atomics(limits))
-		channel->old_values = channel->mem.addr + receives_bytes(limits);
-	if (!status && limits->service_ops->prepare)
-		status = limits->service_ops->prepare(channel, err);
-	return status;
+	if (channel->mem_bytes)
+		status = vbd_slabs_take(channel->pd->slabs, channel->mem_bytes, &channel->mem, err);
+	if (status)
+		return status;
+	place_old_values(channel);
+	return limits->service_ops->prepare ? limits->service_ops->prepare(channel, err) : VBD_OK;
 }
 
 void vbd_channel_free_memory(struct vbd_channel *channel)
 {
 	if (channel->limits.service_ops->free_memory)
 		channel->limits.service_ops->free_memory(channel);
-	vbd_mem_unprepare(&channel->mem);
+	if (channel->mem.slab)
+		vbd_slabs_give(channel->pd->slabs, &channel->mem);
 }
 
 void vbd_channel_destroy(struct vbd_channel *channel)
@@ -132,7 +154,8 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 	vbd_channel_table_release(&channel->worker->channels, channel->index);
 	if (channel->limits.service_ops->destroy)
 		channel->limits.service_ops->destroy(channel);
-	vbd_mem_deregister(&channel->mem);
+	if (channel->pd)
+		vbd_pd_unref(channel->pd);
 	free(channel->recv_slots);
 	free(channel->send_slots);
 	free(channel->echo_ring);

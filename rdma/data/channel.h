@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/device/mem.h"
+#include "rdma/device/slab.h"
 #include "rdma/device/op.h"
 
 #include <stdbool.h>
@@ -140,10 +141,12 @@ struct vbd_channel {
 	struct vbd_cq *cq;
 	struct ibv_qp *qp;
 	uint32_t qpn;
-	uint32_t index;		 /* in the worker's table; part of every wr_id */
-	uint16_t generation;	 /* differs from the generation of the index's next owner */
-	struct vbd_mem mem;	 /* rq_depth receives, old values */
-	struct vbd_rping *rping; /* NULL without a service RPING* */
+	uint32_t index;		   /* in the worker's table; part of every wr_id */
+	uint16_t generation;	   /* differs from the generation of the index's next owner */
+	struct vbd_pd *pd;	   /* with a reference */
+	struct vbd_slab_range mem; /* rq_depth receives, old values */
+	size_t mem_bytes;	   /* size of `mem`; 0: an SRQ has the receives, and no atomics */
+	struct vbd_rping *rping;   /* NULL without a service RPING* */
 	struct vbd_recv_slot *recv_slots;
 	struct vbd_send_slot *send_slots; /* a ring in the order of posting */
 	uint8_t *old_values;		  /* in mem, one for each send slot; NULL: no atomics */
@@ -211,12 +214,16 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_channel_prepare - call thread; map and register the memory, which takes as long as it is
- * large. vbd_channel_free_memory() follows also if this fails. */
+/** vbd_channel_try_prepare - control; get the memory if that needs no call that may block. Else
+ * false, and vbd_channel_prepare() must follow. */
+bool vbd_channel_try_prepare(struct vbd_channel *channel);
+
+/** vbd_channel_prepare - call thread; get the memory, which is registered if need be.
+ * vbd_channel_free_memory() follows also if this fails. */
 enum vbd_status vbd_channel_prepare(
 	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_channel_free_memory - call thread; deregister and unmap the memory: the QP is destroyed.
+/** vbd_channel_free_memory - call thread; give the memory back: the QP is destroyed.
  * Harmless if there is none. */
 void vbd_channel_free_memory(struct vbd_channel *channel);
 

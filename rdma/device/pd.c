@@ -36,6 +36,8 @@ static void let_go(struct vbd_pd *pd)
 		return;
 	if (pd->msgpool)
 		pd->destroy_msgpool(pd);
+	if (pd->slabs)
+		pd->destroy_slabs(pd);
 	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
 	pd->ibv_pd = NULL;
 	if (pd->device->ops->pd_gone)

@@ -18,6 +18,7 @@
 struct ibv_pd;
 struct vbd_device;
 struct vbd_msgpool;
+struct vbd_slabs;
 
 struct vbd_pd {
 	struct vbd_link link;	     /* the device's list; the default PD first */
@@ -27,7 +28,9 @@ struct vbd_pd {
 	bool is_default;
 	struct vbd_device *device;
 	struct vbd_account account;
-	struct ibv_pd *ibv_pd;			    /* NULL once revoked */
+	struct ibv_pd *ibv_pd;	 /* NULL once revoked */
+	struct vbd_slabs *slabs; /* memory of the receives of queue pairs; made at the first one */
+	void (*destroy_slabs)(struct vbd_pd *pd);   /* set with `slabs` */
 	struct vbd_msgpool *msgpool;		    /* made at the first long inline message */
 	void (*destroy_msgpool)(struct vbd_pd *pd); /* set with `msgpool` */
 	unsigned int refs;	   /* registrations, QPs and SRQs, each with a reference to the

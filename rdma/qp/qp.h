@@ -135,8 +135,12 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 enum vbd_status vbd_qp_reserve(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_qp_prepare - the second step, on a call thread: map and register the memory of the channel,
- * which takes as long as it is large */
+/** vbd_qp_try_prepare - the second step, if it needs no call that may block: get the memory of the
+ * channel. Else false, and vbd_qp_prepare() must follow. */
+bool vbd_qp_try_prepare(struct vbd_qp *qp);
+
+/** vbd_qp_prepare - the second step, on a call thread: get the memory of the channel, which is
+ * registered if need be */
 enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_open - the third step: create the QP, in RESET; out_of_range, and the errors of the

@@ -260,6 +260,11 @@ enum vbd_status vbd_qp_reserve(struct vbd_qp *qp, struct vbd_device *device,
 	return status;
 }
 
+bool vbd_qp_try_prepare(struct vbd_qp *qp)
+{
+	return vbd_channel_try_prepare(qp->channel);
+}
+
 enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err)
 {
 	return vbd_channel_prepare(qp->channel, err);

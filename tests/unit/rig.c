@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/slabs.h"
 #include "tests/unit/rig.h"
 
 #include "base/log.h"
@@ -668,7 +669,8 @@ void rig_assert_idle(struct rig *rig)
 
 	assert_int_equal(live.ids, 0);
 	assert_int_equal(live.qps, 0);
-	assert_int_equal(live.mrs, 0);
+	assert_int_equal(slabs_use(rig->fabric).taken_bytes, 0);
+	assert_int_equal(slabs_other_mrs(rig->fabric), 0);
 	rig_assert_cqs_idle(rig);
 }
 

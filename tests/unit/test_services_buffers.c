@@ -6,6 +6,7 @@
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
+#include "tests/unit/slabs.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -61,7 +62,7 @@ static void assert_nothing_left(struct svc *svc)
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->buffers), 0);
 	assert_int_equal(svc->daemon->buffers_bytes, 0);
-	assert_int_equal(fake_live().mrs, 0);
+	assert_int_equal(slabs_other_mrs(svc->daemon->fabric), 0);
 }
 
 static void test_services_buffers__states_are_those_of_the_contract(void **state)
@@ -369,7 +370,7 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	buffer->mem.addr[7] = 42;
 	vbd_buffer_ref(buffer);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-	SVC_UNTIL(svc, fake_live().mrs == 0);
+	SVC_UNTIL(svc, slabs_other_mrs(svc->daemon->fabric) == 0);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	/* No peer can access the deleted buffer, its name is free, and its reader continues. */
 	assert_int_equal(buffer->mem.addr[7], 42);

@@ -4,6 +4,7 @@
 
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
+#include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -456,7 +457,8 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 	SVC_UNTIL(svc,
 		svc->daemon->connections->open == 0 && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
-	assert_int_equal(fake_live().mrs, 0);
+	assert_int_equal(slabs_use(svc->daemon->fabric).taken_bytes, 0);
+	assert_int_equal(slabs_other_mrs(svc->daemon->fabric), 0);
 	assert_int_equal(fake_live().qps, 0);
 	assert_int_equal(fake_live().ids, 1);
 	assert_int_equal(listener->waiting, 0);

@@ -7,6 +7,7 @@
 #include "rdma/conn/conn_manual.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
+#include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -74,7 +75,9 @@ static void expect_nothing_left(struct svc *svc)
 {
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0 &&
 			       svc->daemon->fabric->calls->under_way == 0);
-	assert_int_equal(fake_live().qps + fake_live().ids + fake_live().mrs, 0);
+	assert_int_equal(fake_live().qps + fake_live().ids, 0);
+	assert_int_equal(slabs_use(svc->daemon->fabric).taken_bytes, 0);
+	assert_int_equal(slabs_other_mrs(svc->daemon->fabric), 0);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 	assert_int_equal(svc->daemon->ud_endpoints->open, 0);
 }
@@ -740,7 +743,7 @@ static void test_services_endpoints__a_daemon_that_stops_waits_for_the_registrat
 	fake_unblock();
 	SVC_UNTIL(svc, stopped);
 	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSED);
-	assert_int_equal(fake_live().qps + fake_live().mrs, 0);
+	assert_int_equal(fake_live().qps + slabs_other_mrs(svc->daemon->fabric), 0);
 	svc->stopped = true;
 }
 

@@ -251,9 +251,14 @@ static void test_services_listeners__an_accept_that_fails_waits_no_more(void **s
 	static const char *const calls[] = {
 		"rdma_set_option", "ibv_reg_mr", "ibv_create_qp", "ibv_modify_qp", "rdma_accept"};
 	const struct vbd_connection_accept how = {.service = -1};
+	struct vbd_listener_spec spec = svc_listener_spec();
 	struct svc *svc = *state;
-	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+	struct vbd_listener *listener;
 
+	/* So large that its memory is registered for it alone. */
+	spec.params.qp.recv_size_bytes = 1 << 20;
+	spec.accept = VBD_ACCEPT_MANUAL;
+	listener = svc_listen(svc, &spec);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		struct vbd_connection *connection = request(svc, listener);
 
@@ -262,6 +267,8 @@ static void test_services_listeners__an_accept_that_fails_waits_no_more(void **s
 		SVC_UNTIL(svc, connection->object.ended);
 		assert_int_equal(connection->conn->state, VBD_CONN_FAILED);
 		assert_string_equal(connection->conn->qp.first_error.error.call, calls[i]);
+		/* The peer's end must not make the next call that is to fail. */
+		SVC_UNTIL(svc, svc->daemon->connections->open == 0);
 		assert_int_equal(listener->waiting, 0);
 		assert_int_equal(listener->requests, listener->accepted + listener->rejected);
 	}

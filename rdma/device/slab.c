@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/slab.h"
+
+#include "base/attr.h"
+#include "base/counter.h"
+#include "base/list.h"
+#include "rdma/device/mem.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vbd_slab {
+	struct vbd_link link; /* the PD's list: those with room before the full ones */
+	struct vbd_mem mem;   /* without a reference to the PD: its users have them */
+	size_t grain_count, free_count;
+	bool taken[]; /* of each grain */
+};
+
+struct vbd_slabs {
+	pthread_mutex_t lock;
+	struct vbd_pd *pd;
+	struct vbd_link list;
+	/* written inside the lock, read by any thread */
+	struct vbd_counter count, registered_bytes, taken_bytes;
+};
+
+static struct vbd_slab *slab_of(struct vbd_link *link)
+{
+	return VBD_CONTAINER_OF(link, struct vbd_slab, link);
+}
+
+static size_t grains_of(size_t size_bytes)
+{
+	return (size_bytes + VBD_SLAB_GRAIN_BYTES - 1) / VBD_SLAB_GRAIN_BYTES;
+}
+
+static bool is_empty(const struct vbd_slab *slab)
+{
+	return slab->free_count == slab->grain_count;
+}
+
+static void change(struct vbd_counter *counter, size_t less, size_t more)
+{
+	vbd_counter_set(counter, vbd_counter_get(counter) - less + more);
+}
+
+static void remove_slab(struct vbd_slabs *slabs, struct vbd_slab *slab)
+{
+	vbd_list_remove(&slab->link);
+	change(&slabs->count, 1, 0);
+	change(&slabs->registered_bytes, slab->mem.size_bytes, 0);
+}
+
+static void free_slab(struct vbd_slab *slab)
+{
+	vbd_mem_unprepare(&slab->mem);
+	free(slab);
+}
+
+static enum vbd_status make_slab(const struct vbd_slabs *slabs, size_t grains,
+	struct vbd_slab **ret_slab, struct vbd_error *err)
+{
+	struct vbd_slab *slab = calloc(1, sizeof(*slab) + grains * sizeof(slab->taken[0]));
+	enum vbd_status status;
+
+	if (!slab)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for receives");
+	slab->grain_count = slab->free_count = grains;
+	slab->mem.size_bytes = grains * VBD_SLAB_GRAIN_BYTES;
+	slab->mem.pd = slabs->pd;
+	vbd_list_init(&slab->link);
+	status = vbd_mem_prepare(&slab->mem, err);
+	if (status) {
+		vbd_mem_unprepare(&slab->mem);
+		free(slab);
+		return status;
+	}
+	*ret_slab = slab;
+	return VBD_OK;
+}
+
+static void add_slab(struct vbd_slabs *slabs, struct vbd_slab *slab)
+{
+	change(&slabs->count, 0, 1);
+	change(&slabs->registered_bytes, 0, slab->mem.size_bytes);
+	vbd_list_prepend(&slabs->list, &slab->link);
+}
+
+/* The first of @grains free ones in a row; grain_count if there are not so many. */
+static size_t find_room(const struct vbd_slab *slab, size_t grains)
+{
+	size_t row = 0;
+
+	if (slab->free_count < grains)
+		return slab->grain_count;
+	for (size_t i = 0; i < slab->grain_count; i++) {
+		row = slab->taken[i] ? 0 : row + 1;
+		if (row == grains)
+			return i + 1 - grains;
+	}
+	return slab->grain_count;
+}
+
+static bool take_from(struct vbd_slabs *slabs, struct vbd_slab *slab, size_t size_bytes,
+	struct vbd_slab_range *ret_range)
+{
+	size_t grains = grains_of(size_bytes);
+	size_t first = find_room(slab, grains);
+
+	if (first == slab->grain_count)
+		return false;
+	memset(&slab->taken[first], true, grains);
+	slab->free_count -= grains;
+	change(&slabs->taken_bytes, 0, grains * VBD_SLAB_GRAIN_BYTES);
+	if (slab->free_count == 0) {
+		vbd_list_remove(&slab->link);
+		vbd_list_append(&slabs->list, &slab->link);
+	}
+	*ret_range = (struct vbd_slab_range){
+		.slab = slab,
+		.addr = slab->mem.addr + first * VBD_SLAB_GRAIN_BYTES,
+		.size_bytes = size_bytes,
+		.lkey = slab->mem.lkey,
+	};
+	return true;
+}
+
+static bool take(struct vbd_slabs *slabs, size_t size_bytes, struct vbd_slab_range *ret_range)
+{
+	vbd_list_for_each (link, &slabs->list) {
+		struct vbd_slab *slab = slab_of(link);
+
+		if (slab->free_count == 0)
+			break;
+		if (take_from(slabs, slab, size_bytes, ret_range))
+			return true;
+	}
+	return false;
+}
+
+static bool needs_own_slab(size_t size_bytes)
+{
+	return size_bytes > VBD_SLAB_BYTES / 2;
+}
+
+/* Large memory takes long to register: outside the lock. */
+static enum vbd_status take_own(struct vbd_slabs *slabs, size_t size_bytes,
+	struct vbd_slab_range *ret_range, struct vbd_error *err)
+{
+	struct vbd_slab *slab;
+	enum vbd_status status = make_slab(slabs, grains_of(size_bytes), &slab, err);
+
+	if (status)
+		return status;
+	(void)pthread_mutex_lock(&slabs->lock);
+	add_slab(slabs, slab);
+	(void)take_from(slabs, slab, size_bytes, ret_range);
+	(void)pthread_mutex_unlock(&slabs->lock);
+	return VBD_OK;
+}
+
+/* Others that need room wait for the slab, instead of making one each. */
+static enum vbd_status take_common(struct vbd_slabs *slabs, size_t size_bytes,
+	struct vbd_slab_range *ret_range, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+	struct vbd_slab *slab;
+
+	(void)pthread_mutex_lock(&slabs->lock);
+	if (!take(slabs, size_bytes, ret_range)) {
+		status = make_slab(slabs, grains_of(VBD_SLAB_BYTES), &slab, err);
+		if (!status) {
+			add_slab(slabs, slab);
+			(void)take_from(slabs, slab, size_bytes, ret_range);
+		}
+	}
+	(void)pthread_mutex_unlock(&slabs->lock);
+	return status;
+}
+
+enum vbd_status vbd_slabs_take(struct vbd_slabs *slabs, size_t size_bytes,
+	struct vbd_slab_range *ret_range, struct vbd_error *err)
+{
+	return needs_own_slab(size_bytes) ? take_own(slabs, size_bytes, ret_range, err)
+					  : take_common(slabs, size_bytes, ret_range, err);
+}
+
+bool vbd_slabs_try_take(
+	struct vbd_slabs *slabs, size_t size_bytes, struct vbd_slab_range *ret_range)
+{
+	bool taken;
+
+	if (needs_own_slab(size_bytes) || pthread_mutex_trylock(&slabs->lock) != 0)
+		return false;
+	taken = take(slabs, size_bytes, ret_range);
+	(void)pthread_mutex_unlock(&slabs->lock);
+	return taken;
+}
+
+static bool has_other_spare(const struct vbd_slabs *slabs, const struct vbd_slab *slab)
+{
+	vbd_list_for_each (link, &slabs->list) {
+		if (slab_of(link) != slab && is_empty(slab_of(link)))
+			return true;
+	}
+	return false;
+}
+
+void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
+{
+	struct vbd_slab *slab = range->slab;
+	size_t grains = grains_of(range->size_bytes);
+	bool is_spare;
+
+	if (!slab)
+		return;
+	/* The next owner must not find the messages of this one. */
+	memset(range->addr, 0, range->size_bytes);
+	(void)pthread_mutex_lock(&slabs->lock);
+	memset(&slab->taken[(size_t)(range->addr - slab->mem.addr) / VBD_SLAB_GRAIN_BYTES], false,
+		grains);
+	slab->free_count += grains;
+	change(&slabs->taken_bytes, grains * VBD_SLAB_GRAIN_BYTES, 0);
+	vbd_list_remove(&slab->link);
+	vbd_list_prepend(&slabs->list, &slab->link);
+	is_spare = is_empty(slab) &&
+		   (needs_own_slab(range->size_bytes) || has_other_spare(slabs, slab));
+	if (is_spare)
+		remove_slab(slabs, slab);
+	(void)pthread_mutex_unlock(&slabs->lock);
+	if (is_spare)
+		free_slab(slab);
+	*range = (struct vbd_slab_range){0};
+}
+
+struct vbd_slab_use vbd_slabs_use(const struct vbd_slabs *slabs)
+{
+	return (struct vbd_slab_use){
+		.slabs = (unsigned int)vbd_counter_get(&slabs->count),
+		.registered_bytes = vbd_counter_get(&slabs->registered_bytes),
+		.taken_bytes = vbd_counter_get(&slabs->taken_bytes),
+	};
+}
+
+static void destroy_slabs(struct vbd_pd *pd)
+{
+	struct vbd_slabs *slabs = pd->slabs;
+
+	pd->slabs = NULL;
+	vbd_list_for_each (link, &slabs->list) {
+		vbd_list_remove(link);
+		free_slab(slab_of(link));
+	}
+	(void)pthread_mutex_destroy(&slabs->lock);
+	free(slabs);
+}
+
+enum vbd_status vbd_slabs_create(struct vbd_pd *pd, struct vbd_error *err)
+{
+	struct vbd_slabs *slabs;
+
+	if (pd->slabs)
+		return VBD_OK;
+	slabs = calloc(1, sizeof(*slabs));
+	if (!slabs)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for receives");
+	(void)pthread_mutex_init(&slabs->lock, NULL);
+	vbd_list_init(&slabs->list);
+	slabs->pd = pd;
+	pd->slabs = slabs;
+	pd->destroy_slabs = destroy_slabs;
+	return VBD_OK;
+}
