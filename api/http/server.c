@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* MHD's buffer of a client: the largest head, and the largest piece of a body. */
-#define CLIENT_MEMORY_BYTES ((size_t)65536)
+/* MHD's buffer of a client: the largest head, and the largest piece of a body. MHD fills it with
+ * zeros for each request. */
+#define CLIENT_MEMORY_BYTES ((size_t)32768)
 /* Since 1.0, MHD hides folded lines, and refuses them and other bad forms itself if it is strict.
  * Before, it shows them, and wire.c refuses them with a problem. */
 #define STRICT (MHD_VERSION >= 0x01000000 ? 1 : 0)
