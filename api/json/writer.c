@@ -49,12 +49,37 @@ static void append(struct vbd_encoder *out, const char *bytes, size_t len)
 
 /* --- strings --------------------------------------------------------------------------------- */
 
+#define EACH_BYTE(byte_) (UINT64_C(0x0101010101010101) * (byte_))
+
+/* Marks the highest bit of each byte of @word that is less than @limit, which is at most 0x80.
+ * Bytes behind such a one may be marked wrongly. */
+static uint64_t below(uint64_t word, unsigned int limit)
+{
+	return (word - EACH_BYTE(limit)) & ~word & EACH_BYTE(0x80u);
+}
+
+/* Returns whether one of eight bytes needs an escape or is not ASCII. */
+static bool has_special(uint64_t word)
+{
+	uint64_t marks = word & EACH_BYTE(0x80u);
+
+	marks |= below(word, ' ');
+	marks |= below(word ^ EACH_BYTE((unsigned int)'"'), 1);
+	marks |= below(word ^ EACH_BYTE((unsigned int)'\\'), 1);
+	return marks != 0;
+}
+
 /* The number of bytes before the first one that needs an escape or is above @max. */
 static size_t plain_bytes(const char *text, size_t len, unsigned char max)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
 	size_t i = 0;
 
+	for (uint64_t word; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		if (has_special(word))
+			break;
+	}
 	while (i < len && bytes[i] >= ' ' && bytes[i] <= max && bytes[i] != '"' && bytes[i] != '\\')
 		i++;
 	return i;
@@ -108,26 +133,28 @@ static void append_unclean(struct vbd_encoder *out, const char *text)
 	free(clean);
 }
 
-static void append_text(struct vbd_encoder *out, const char *text)
+/* Append text between quotes, and one byte or none behind it. */
+static void append_text(struct vbd_encoder *out, const char *text, const char *behind)
 {
 	size_t len = strlen(text);
-	size_t plain = plain_bytes(text, len, 0x7f);
 	char *at;
 
-	if (plain < len) {
+	if (plain_bytes(text, len, 0x7f) < len) {
 		if (vbd_utf8_valid(text, len))
 			append_utf8(out, text, len);
 		else
 			append_unclean(out, text);
+		append(out, behind, strlen(behind));
 		return;
 	}
-	at = room_for(out, len + 2);
+	at = room_for(out, len + 3);
 	if (!at)
 		return;
 	at[0] = '"';
 	memcpy(at + 1, text, len);
 	at[len + 1] = '"';
-	out->len += len + 2;
+	at[len + 2] = *behind;
+	out->len += len + 2 + (*behind != '\0');
 }
 
 /* --- members and elements -------------------------------------------------------------------- */
@@ -147,10 +174,8 @@ static bool begin(struct vbd_encoder *out, const char *name)
 	if (out->comma)
 		append(out, ",", 1);
 	out->comma = true;
-	if (name) {
-		append_text(out, name);
-		append(out, ":", 1);
-	}
+	if (name)
+		append_text(out, name, ":");
 	return true;
 }
 
@@ -262,7 +287,7 @@ void vbd_put_text(struct vbd_encoder *out, const char *name, const char *text)
 	if (!text)
 		vbd_put_null(out, name);
 	else if (begin(out, name))
-		append_text(out, text);
+		append_text(out, text, "");
 }
 
 void vbd_put_text_or_null(struct vbd_encoder *out, const char *name, const char *text)

@@ -2,6 +2,7 @@
 /* JSON as it is written, and the sieve that holds members back. */
 #include "api/json/sieve.h"
 #include "api/json/writer.h"
+#include "api/resources/members.h"
 #include "base/clock.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/document.h"
@@ -349,6 +350,30 @@ static void test_sieve__holds_for_one_object_of_a_document(void **state)
 	writes(&out, "{\"id\":1,\"items\":[{\"peer\":null},{\"peer\":null}],\"next\":2}");
 }
 
+static void fits(const struct vbd_member *members)
+{
+	size_t hidden = 0;
+
+	for (; members->path; members++) {
+		unsigned int parts = 1;
+
+		for (const char *at = members->path; *at; at++)
+			parts += *at == '.';
+		assert_in_range(parts, 1, VBD_SIEVE_DEPTH_MAX - 1);
+		hidden += members->role > VBD_ROLE_READ;
+	}
+	assert_in_range(hidden, 0, VBD_SIEVE_PATHS_MAX);
+}
+
+static void test_sieve__has_room_for_the_members_of_the_contract(void **state)
+{
+	(void)state;
+	fits(vbd_device_members);
+#define FITS(sym, singular, plural, open, kept) fits(vbd_##singular##_members);
+	VBD_KIND_MAP(FITS)
+#undef FITS
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_sieve__hidden_wins_over_kept),
 		cmocka_unit_test(test_sieve__any_name_is_a_star),
 		cmocka_unit_test(test_sieve__holds_for_one_object_of_a_document),
+		cmocka_unit_test(test_sieve__has_room_for_the_members_of_the_contract),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
