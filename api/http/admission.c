@@ -282,11 +282,11 @@ unsigned int vbd_share_max(
 
 	if (refusal == VBD_SHARE_KEPT)
 		return max - max / 4;
-	return refusal == VBD_SHARE_OF_SOURCE ? max - max / 2 : max;
+	return refusal == VBD_SHARE_USED_UP ? max : max - max / 2;
 }
 
-enum vbd_share_refusal vbd_share_take(
-	struct vbd_admission *admission, struct vbd_seat *seat, enum vbd_share share, bool control)
+enum vbd_share_refusal vbd_share_take(struct vbd_admission *admission, struct vbd_seat *seat,
+	enum vbd_share share, bool control, uint32_t *of_caller)
 {
 	const unsigned int of_source = seat->source ? seat->source->shares[share] : 0;
 
@@ -297,22 +297,29 @@ enum vbd_share_refusal vbd_share_take(
 		return VBD_SHARE_KEPT;
 	if (!control && of_source >= vbd_share_max(admission, share, VBD_SHARE_OF_SOURCE))
 		return VBD_SHARE_OF_SOURCE;
+	if (!control && of_caller &&
+		*of_caller >= vbd_share_max(admission, share, VBD_SHARE_OF_CALLER))
+		return VBD_SHARE_OF_CALLER;
 	admission->shares[share]++;
 	if (control)
 		return VBD_SHARE_GRANTED;
 	admission->shares_of_others[share]++;
+	if (of_caller)
+		(*of_caller)++;
 	if (seat->source)
 		seat->source->shares[share]++;
 	return VBD_SHARE_GRANTED;
 }
 
-void vbd_share_give_back(
-	struct vbd_admission *admission, struct vbd_seat *seat, enum vbd_share share, bool control)
+void vbd_share_give_back(struct vbd_admission *admission, struct vbd_seat *seat,
+	enum vbd_share share, bool control, uint32_t *of_caller)
 {
 	admission->shares[share]--;
 	if (control)
 		return;
 	admission->shares_of_others[share]--;
+	if (of_caller)
+		(*of_caller)--;
 	if (seat->source)
 		seat->source->shares[share]--;
 }

@@ -58,6 +58,7 @@ enum vbd_share_refusal {
 	VBD_SHARE_USED_UP,   /* nobody gets one */
 	VBD_SHARE_KEPT,	     /* the others are for the role "control" */
 	VBD_SHARE_OF_SOURCE, /* the client's source has as many as it may */
+	VBD_SHARE_OF_CALLER, /* the caller that it stands for, likewise */
 };
 
 /** vbd_source_of_address - the key of a TCP client; @addr: AF_INET or AF_INET6 */
@@ -108,15 +109,16 @@ void vbd_seat_give_up(struct vbd_admission *admission, struct vbd_seat *seat);
 
 /**
  * vbd_share_take - one more waiting request or feed of a client
- * @control: the client has the role "control", for which a quarter is kept; other clients of one
- *           source have at most half
+ * @control:   the client has the role "control", for which a quarter is kept; other clients of one
+ *             source have at most half, and so have those of one caller from all its sources
+ * @of_caller: how many the caller has without that role, counted here; NULL: there is no caller
  */
-enum vbd_share_refusal vbd_share_take(
-	struct vbd_admission *admission, struct vbd_seat *seat, enum vbd_share share, bool control);
+enum vbd_share_refusal vbd_share_take(struct vbd_admission *admission, struct vbd_seat *seat,
+	enum vbd_share share, bool control, uint32_t *of_caller);
 
-/** vbd_share_give_back - @control: as it was taken */
-void vbd_share_give_back(
-	struct vbd_admission *admission, struct vbd_seat *seat, enum vbd_share share, bool control);
+/** vbd_share_give_back - @control, @of_caller: as it was taken */
+void vbd_share_give_back(struct vbd_admission *admission, struct vbd_seat *seat,
+	enum vbd_share share, bool control, uint32_t *of_caller);
 
 /** vbd_share_max - how many there can be before a refusal for that reason */
 unsigned int vbd_share_max(const struct vbd_admission *admission, enum vbd_share share,

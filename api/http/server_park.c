@@ -6,15 +6,25 @@
 
 #include <microhttpd.h>
 
+static uint32_t *count_of_caller(struct vbd_exchange *exchange, enum vbd_share share)
+{
+	struct vbd_caller *caller = exchange->req.caller;
+
+	if (!caller)
+		return NULL;
+	return share == VBD_SHARE_FEEDS ? &caller->following : &caller->waiting;
+}
+
 void vbd_exchange_unpark(struct vbd_exchange *exchange)
 {
 	struct vbd_server *server = exchange->client->endpoint->server;
 
 	if (!vbd_list_empty(&exchange->link)) {
+		enum vbd_share share = exchange->is_feed ? VBD_SHARE_FEEDS : VBD_SHARE_WAITING;
+
 		vbd_list_remove(&exchange->link);
-		vbd_share_give_back(server->admission, &exchange->client->seat,
-			exchange->is_feed ? VBD_SHARE_FEEDS : VBD_SHARE_WAITING,
-			exchange->of_control);
+		vbd_share_give_back(server->admission, &exchange->client->seat, share,
+			exchange->of_control, count_of_caller(exchange, share));
 		vbd_quota_give_back(exchange->req.caller, VBD_QUOTA_streams, 1);
 	}
 	exchange->hang_up = NULL;
@@ -87,6 +97,7 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 		[VBD_SHARE_USED_UP] = "",
 		[VBD_SHARE_KEPT] = "; the others are for the role control",
 		[VBD_SHARE_OF_SOURCE] = " from this address or uid, as many as it may have",
+		[VBD_SHARE_OF_CALLER] = " for this caller, as many as it may have",
 	};
 	struct vbd_server *server = exchange->client->endpoint->server;
 	enum vbd_share_refusal refusal;
@@ -96,8 +107,8 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 	if (vbd_quota_check(exchange->req.caller, VBD_QUOTA_streams, 1, err) != VBD_OK)
 		return VBD_E_QUOTA_EXCEEDED;
 	exchange->of_control = exchange->req.role == VBD_ROLE_CONTROL;
-	refusal = vbd_share_take(
-		server->admission, &exchange->client->seat, share, exchange->of_control);
+	refusal = vbd_share_take(server->admission, &exchange->client->seat, share,
+		exchange->of_control, count_of_caller(exchange, share));
 	if (refusal == VBD_SHARE_GRANTED) {
 		vbd_quota_count(exchange->req.caller, VBD_QUOTA_streams, 1);
 		exchange->hang_up = hang_up;

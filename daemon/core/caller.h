@@ -28,7 +28,10 @@ struct vbd_caller {
 	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
 	struct vbd_quotas quotas;
 	uint64_t used[VBD_QUOTA_COUNT]; /* of each quota but requests_per_s, also without one */
-	uint64_t requests_full_ns;	/* when the bucket of requests_per_s is full again */
+	/* Requests that wait and streams, those with the role "control" not included. Only
+	 * api/http/server_park.c counts them. */
+	uint32_t waiting, following;
+	uint64_t requests_full_ns; /* when the bucket of requests_per_s is full again */
 	uint32_t refs;
 	struct vbd_callers *callers;
 	UT_hash_handle by_name;

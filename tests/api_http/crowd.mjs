@@ -171,6 +171,29 @@ for (const [what, path_, count, limit] of [
 			await until(server, (stats) => stats[count] === 0);
 		});
 
+test("a caller has half of the places from all its addresses", { timeout: 60000 }, async (t) => {
+	const unixPath = path.join(scratch_folder("crowd"), "api.sock");
+	const server = await Server.start({ unixPath, env: { ...TOKENS, TEST_WAITING: "8" } });
+	t.after(() => server.process.kill("SIGKILL"));
+	const clients = [await server.connect(), await server.connect(), await Client.connect({ path: unixPath }),
+		await Client.connect({ path: unixPath })];
+	for (const client of clients) client.send(as(READ, "/v1/wait"));
+	await until(server, (stats) => stats.parked === 4);
+	for (const client of [await server.connect(), await Client.connect({ path: unixPath })]) {
+		client.send(as(READ, "/v1/wait"));
+		const refused = await client.answer();
+		assert.equal(refused.status, 429);
+		assert.match(refused.json.detail, /^4 requests wait already for this caller/);
+		clients.push(client);
+	}
+	destroy(clients.splice(0, 1));
+	await until(server, (stats) => stats.parked === 3);
+	const again = await server.connect();
+	again.send(as(READ, "/v1/wait"));
+	await until(server, (stats) => stats.parked === 4);
+	destroy([...clients, again]);
+});
+
 withServer("requests that wait and streams of a caller together keep to its quota", { env: { ...TOKENS, TEST_STREAMS: "2" } },
 	async (server) => {
 		const [waiting, following] = [await server.connect(), await server.connect()];

@@ -148,26 +148,63 @@ static void test_admission__control_has_a_quarter_and_a_source_half_of_the_waits
 	for (size_t i = 0; i < 2; i++)
 		assert_seated(admission, sources[i], &seats[i], NULL);
 	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false),
+		assert_int_equal(
+			vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false, NULL),
 			VBD_SHARE_GRANTED);
-	assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false),
+	assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false, NULL),
 		VBD_SHARE_OF_SOURCE);
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false),
+		assert_int_equal(
+			vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false, NULL),
 			VBD_SHARE_GRANTED);
-	assert_int_equal(
-		vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false), VBD_SHARE_KEPT);
+	assert_int_equal(vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false, NULL),
+		VBD_SHARE_KEPT);
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, true),
+		assert_int_equal(
+			vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, true, NULL),
 			VBD_SHARE_GRANTED);
-	assert_int_equal(
-		vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, true), VBD_SHARE_USED_UP);
-	vbd_share_give_back(admission, &seats[0], VBD_SHARE_WAITING, false);
-	assert_int_equal(
-		vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false), VBD_SHARE_GRANTED);
+	assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, true, NULL),
+		VBD_SHARE_USED_UP);
+	vbd_share_give_back(admission, &seats[0], VBD_SHARE_WAITING, false, NULL);
+	assert_int_equal(vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false, NULL),
+		VBD_SHARE_GRANTED);
 	assert_int_equal(vbd_share_count(admission, VBD_SHARE_WAITING), 8);
-	assert_int_equal(
-		vbd_share_take(admission, &seats[1], VBD_SHARE_FEEDS, false), VBD_SHARE_GRANTED);
+	assert_int_equal(vbd_share_take(admission, &seats[1], VBD_SHARE_FEEDS, false, NULL),
+		VBD_SHARE_GRANTED);
+	for (size_t i = 0; i < 2; i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_admission_destroy(admission);
+}
+
+/* A caller may come from many addresses. */
+static void test_admission__a_caller_has_half_of_the_waits_from_all_its_sources(void **state)
+{
+	static const char *const sources[] = {"192.0.2.1", "192.0.2.2"};
+	struct vbd_admission *admission = vbd_admission_create(&few);
+	uint32_t alice = 0, bob = 0;
+	struct vbd_seat seats[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_seated(admission, sources[i], &seats[i], NULL);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(
+			vbd_share_take(admission, &seats[i % 2], VBD_SHARE_WAITING, false, &alice),
+			VBD_SHARE_GRANTED);
+	assert_int_equal(alice, 4);
+	assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false, &alice),
+		VBD_SHARE_OF_CALLER);
+	assert_int_equal(vbd_share_take(admission, &seats[0], VBD_SHARE_WAITING, false, &bob),
+		VBD_SHARE_GRANTED);
+	vbd_share_give_back(admission, &seats[1], VBD_SHARE_WAITING, false, &alice);
+	assert_int_equal(alice, 3);
+	assert_int_equal(vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, false, &alice),
+		VBD_SHARE_GRANTED);
+	/* The role control is not counted. */
+	assert_int_equal(vbd_share_take(admission, &seats[1], VBD_SHARE_WAITING, true, &alice),
+		VBD_SHARE_GRANTED);
+	vbd_share_give_back(admission, &seats[1], VBD_SHARE_WAITING, true, &alice);
+	assert_int_equal(alice, 4);
 	for (size_t i = 0; i < 2; i++)
 		vbd_seat_give_up(admission, &seats[i]);
 	vbd_admission_destroy(admission);
@@ -185,6 +222,8 @@ int main(void)
 			test_admission__the_known_keep_their_seats_and_others_get_the_reserve),
 		cmocka_unit_test(
 			test_admission__control_has_a_quarter_and_a_source_half_of_the_waits),
+		cmocka_unit_test(
+			test_admission__a_caller_has_half_of_the_waits_from_all_its_sources),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
