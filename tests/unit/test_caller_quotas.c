@@ -64,13 +64,51 @@ static void used_is(const struct vbd_caller *caller, enum vbd_quota quota, uint6
 	assert_int_equal(vbd_quota_used(caller, quota, 0), used);
 }
 
-/* The last call was refused because of a quota of alice. */
+static void metrics_have(
+	const struct fixture *f, const struct vbd_caller *caller, const char *line, bool has)
+{
+	struct vbd_metrics_text out = {0};
+	size_t len_bytes;
+	char *text;
+
+	vbd_metrics_put_callers(&out, f->svc->daemon, caller);
+	text = vbd_metrics_end(&out, &len_bytes);
+	assert_non_null(text);
+	if ((memmem(text, len_bytes, line, strlen(line)) != NULL) != has)
+		fail_msg("%s: %s in\n%.*s", line, has ? "missing" : "unexpected", (int)len_bytes,
+			text);
+	free(text);
+}
+
+static void gauge_is(
+	const struct fixture *f, const char *gauge, enum vbd_quota quota, uint64_t value)
+{
+	char line[160];
+
+	(void)snprintf(line, sizeof(line), "verbsd_caller_%s{caller=\"alice\",quota=\"%s\"} %llu\n",
+		gauge, vbd_quota_name(quota), (unsigned long long)value);
+	metrics_have(f, NULL, line, true);
+}
+
+/* The last call was refused because of a quota of alice: the problem and the gauges tell. */
 static void refused_for(const struct fixture *f, enum vbd_quota quota)
 {
-	assert_int_equal(f->err.status, VBD_E_QUOTA_EXCEEDED);
-	assert_string_equal(f->err.limit_name, vbd_quota_name(quota));
-	assert_string_equal(f->err.caller, "alice");
-	assert_int_equal(f->err.limit, vbd_quota_max(f->alice, quota));
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *problem;
+
+	vbd_put_problem(&out, &f->err, NULL);
+	problem = document_end(&out);
+	assert_int_equal(json_integer_value(json_object_get(problem, "status")), 429);
+	assert_string_equal(json_string_value(json_object_get(problem, "code")), "quota_exceeded");
+	assert_int_equal(json_integer_value(json_object_get(problem, "limit")),
+		vbd_quota_max(f->alice, quota));
+	assert_string_equal(
+		json_string_value(json_object_get(problem, "limit_name")), vbd_quota_name(quota));
+	assert_string_equal(json_string_value(json_object_get(problem, "caller")), "alice");
+	json_decref(problem);
+	gauge_is(f, "quota", quota, vbd_quota_max(f->alice, quota));
+	if (quota != VBD_QUOTA_requests_per_s)
+		gauge_is(f, "usage", quota, f->alice->used[quota]);
 }
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -242,6 +280,14 @@ static void on_srq_made(struct vbd_shared *srq, const struct vbd_error *err, voi
 	*(struct vbd_shared **)arg = srq;
 }
 
+static enum vbd_status ask_for_srq(struct fixture *f)
+{
+	const struct vbd_srq_spec spec = {.params = {.depth = 4096, .recv_size_bytes = 64}};
+	struct vbd_srq_creation *creation;
+
+	return vbd_srq_request(f->svc->daemon, &spec, on_srq_made, NULL, &creation, &f->err);
+}
+
 /* Make an SRQ, which counts from its request on. */
 static struct vbd_shared *make_srq(struct fixture *f)
 {
@@ -293,6 +339,10 @@ static void test_quotas__buffers_and_receives_share_the_pinned_bytes(void **stat
 	refused_for(f, VBD_QUOTA_pinned_bytes);
 	act_as(f, f->alice);
 	assert_int_equal(make_endpoint(f), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_pinned_bytes);
+	act_as(f, f->alice);
+	assert_int_equal(ask_for_srq(f), VBD_E_QUOTA_EXCEEDED);
+	refused_for(f, VBD_QUOTA_pinned_bytes);
 	f->alice->quotas.pinned_bytes = 4096 + srq->srq->mem.size_bytes;
 	act_as(f, f->alice);
 	assert_int_equal(connect_to(f, NULL, &connection), VBD_E_QUOTA_EXCEEDED);
@@ -302,8 +352,15 @@ static void test_quotas__buffers_and_receives_share_the_pinned_bytes(void **stat
 	used_is(f->bob, VBD_QUOTA_pinned_bytes, connection->receive_bytes);
 	assert_int_equal(make_endpoint(f), VBD_OK);
 	assert_true(f->bob->used[VBD_QUOTA_pinned_bytes] > connection->receive_bytes);
-	act_as(f, NULL);
 	SVC_UNTIL(f->svc, buffer->state == VBD_BUFFER_READY);
+	assert_int_equal(vbd_buffer_delete(buffer, NULL), VBD_OK);
+	SVC_UNTIL(f->svc, f->alice->used[VBD_QUOTA_pinned_bytes] == srq->srq->mem.size_bytes);
+	act_as(f, f->alice);
+	assert_int_equal(make_buffer(f, 4096, &other), VBD_OK);
+	assert_int_equal(vbd_shared_delete(srq, &(struct vbd_users){0}, NULL), VBD_OK);
+	used_is(f->alice, VBD_QUOTA_pinned_bytes, 4096);
+	act_as(f, NULL);
+	SVC_UNTIL(f->svc, other->state == VBD_BUFFER_READY);
 }
 
 /* --- transfers ------------------------------------------------------------------------------- */
@@ -361,41 +418,6 @@ static void test_quotas__requests_are_rationed_by_the_second(void **state)
 
 /* --- what is told ---------------------------------------------------------------------------- */
 
-static void test_quotas__the_problem_names_quota_and_caller(void **state)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-	struct fixture *f = *state;
-	json_t *problem;
-
-	f->alice->quotas.connections = 2;
-	assert_int_equal(
-		vbd_quota_check(f->alice, VBD_QUOTA_connections, 3, &f->err), VBD_E_QUOTA_EXCEEDED);
-	vbd_put_problem(&out, &f->err, NULL);
-	problem = document_end(&out);
-	assert_int_equal(json_integer_value(json_object_get(problem, "status")), 429);
-	assert_int_equal(json_integer_value(json_object_get(problem, "limit")), 2);
-	assert_string_equal(
-		json_string_value(json_object_get(problem, "limit_name")), "connections");
-	assert_string_equal(json_string_value(json_object_get(problem, "caller")), "alice");
-	json_decref(problem);
-}
-
-static void metrics_have(
-	struct fixture *f, const struct vbd_caller *caller, const char *line, bool has)
-{
-	struct vbd_metrics_text out = {0};
-	size_t len_bytes;
-	char *text;
-
-	vbd_metrics_put_callers(&out, f->svc->daemon, caller);
-	text = vbd_metrics_end(&out, &len_bytes);
-	assert_non_null(text);
-	if ((memmem(text, len_bytes, line, strlen(line)) != NULL) != has)
-		fail_msg("%s: %s in\n%.*s", line, has ? "missing" : "unexpected", (int)len_bytes,
-			text);
-	free(text);
-}
-
 static void test_quotas__gauges_show_usage_and_quota(void **state)
 {
 	struct fixture *f = *state;
@@ -429,7 +451,6 @@ int main(void)
 		TEST(buffers_and_receives_share_the_pinned_bytes),
 		TEST(transfers_count_until_they_end),
 		TEST(requests_are_rationed_by_the_second),
-		TEST(the_problem_names_quota_and_caller),
 		TEST(gauges_show_usage_and_quota),
 	};
 
