@@ -4,7 +4,13 @@ import test from "node:test";
 import { filterEvents, kindsOf } from "../../../web/src/events.js";
 
 const events = [
-	{ seq: 1, type: "daemon_started", severity: "notice", object: null, detail: "verbsd 0.1.0 started" },
+	{
+		seq: 1,
+		type: "daemon_started",
+		severity: "notice",
+		object: null,
+		detail: "verbsd 0.1.0 started",
+	},
 	{
 		seq: 2,
 		type: "connection_state_changed",
@@ -54,9 +60,34 @@ test("a search goes through text, type with spaces, object and code", () => {
 });
 
 test("filters are combined", () => {
-	assert.deepEqual(numbers({ q: "7", severity: "warning", kind: "connection" }), [4]);
+	assert.deepEqual(
+		numbers({ q: "7", severity: "warning", kind: "connection" }),
+		[4],
+	);
 });
 
 test("the kinds are those of the given events", () => {
 	assert.deepEqual(kindsOf(events), ["buffer", "connection"]);
+});
+
+test("requests are shown only if asked for, since what they change has events of its own", () => {
+	const audit = {
+		seq: 9,
+		type: "audit",
+		severity: "info",
+		object: { kind: "pd", id: 3, name: null },
+		detail: "control: DELETE /v1/pds/3: 204",
+	};
+	const seen = (filter) =>
+		filterEvents([...events, audit], filter).map(({ seq }) => seq);
+
+	assert.deepEqual(seen({}), numbers({}));
+	assert.deepEqual(seen({ q: "DELETE" }), numbers({ q: "DELETE" }));
+	assert.deepEqual(seen({ kind: "pd" }), []);
+	assert.deepEqual(seen({ kind: "audit" }), [9]);
+	assert.deepEqual(kindsOf([...events, audit]), [
+		"buffer",
+		"connection",
+		"audit",
+	]);
 });

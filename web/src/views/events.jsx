@@ -19,6 +19,8 @@ const SEVERITIES = [
 	["error", "Errors only"],
 ];
 
+const KIND_TEXTS = { audit: "requests (audit)" };
+
 function Select({ label, options, value, onChange }) {
 	return (
 		<label class="inline-select">
@@ -95,7 +97,10 @@ export function EventsView({ route }) {
 				/>
 				<Select
 					label="About"
-					options={[["", "Any object"], ...kindsOf(store.events).map((name) => [name, name])]}
+					options={[
+						["", "Any object"],
+						...kindsOf(store.events).map((name) => [name, KIND_TEXTS[name] ?? name]),
+					]}
 					value={kind}
 					onChange={(value) => set({ kind: value })}
 				/>
