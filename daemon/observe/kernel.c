@@ -33,6 +33,7 @@ struct vbd_kernel {
 	bool reading;  /* the counters */
 	bool counting; /* the objects, and the snapshot waits for it */
 	uint64_t last_begun, last_taken;
+	uint64_t taken_ns;
 	uint64_t started_ns;
 };
 
@@ -135,6 +136,7 @@ static void check_complete(struct vbd_kernel *kernel)
 	if (kernel->reading || kernel->counting || kernel->last_taken == kernel->last_begun)
 		return;
 	kernel->last_taken = kernel->last_begun;
+	kernel->taken_ns = vbd_clock_mono_ns();
 	vbd_watch_notify(&kernel->watches, false);
 }
 
@@ -173,7 +175,9 @@ uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
 {
 	struct vbd_kernel *kernel = daemon->kernel;
 
-	if (kernel->last_taken < kernel->last_begun)
+	if (kernel->last_taken < kernel->last_begun ||
+		(kernel->last_taken &&
+			vbd_clock_mono_ns() - kernel->taken_ns < VBD_KERNEL_FRESH_NS))
 		return kernel->last_begun;
 	kernel->last_begun++;
 	kernel->started_ns = vbd_clock_mono_ns();

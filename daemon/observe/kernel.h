@@ -9,6 +9,7 @@
 #ifndef VBD_DAEMON_OBSERVE_KERNEL_H
 #define VBD_DAEMON_OBSERVE_KERNEL_H
 
+#include "base/clock.h"
 #include "daemon/core/context.h"
 #include "daemon/core/watch.h"
 #include "daemon/observe/kernel_objects.h"
@@ -40,8 +41,11 @@ enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *e
 /** vbd_kernel_destroy - free it, after the loop, so that no snapshot is being taken */
 void vbd_kernel_destroy(struct vbd_daemon *daemon);
 
+/* A snapshot is shared by those who ask for one no later than this. */
+#define VBD_KERNEL_FRESH_NS VBD_NS_PER_MS
+
 /**
- * vbd_kernel_snapshot_begin - begin a snapshot, or join the one under way
+ * vbd_kernel_snapshot_begin - begin a snapshot, or join the one under way or taken just now
  *
  * Returns its number. It is complete when vbd_kernel_snapshots_taken() has reached that number; the
  * watches are called then.

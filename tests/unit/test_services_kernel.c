@@ -14,10 +14,21 @@
 #include <errno.h>
 #include <unistd.h>
 
+static void let_pass(uint64_t duration_ns)
+{
+	uint64_t end_ns = vbd_clock_mono_ns() + duration_ns;
+
+	while (vbd_clock_mono_ns() < end_ns)
+		(void)usleep(1000);
+}
+
+/* A new one, not the one that was taken just now. */
 static void take_snapshot(struct svc *svc)
 {
-	uint64_t number = vbd_kernel_snapshot_begin(svc->daemon);
+	uint64_t number;
 
+	let_pass(VBD_KERNEL_FRESH_NS);
+	number = vbd_kernel_snapshot_begin(svc->daemon);
 	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) >= number);
 }
 
@@ -30,14 +41,6 @@ static const struct vbd_object_counts *count_objects(struct svc *svc)
 	while (counts->counted_ns < begun_ns)
 		take_snapshot(svc);
 	return counts;
-}
-
-static void let_pass(uint64_t duration_ns)
-{
-	uint64_t end_ns = vbd_clock_mono_ns() + duration_ns;
-
-	while (vbd_clock_mono_ns() < end_ns)
-		(void)usleep(1000);
 }
 
 static void test_services_kernel__all_that_it_holds_is_known(void **state)
@@ -137,6 +140,7 @@ static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state
 	assert_int_equal(vbd_kernel_snapshot_begin(svc->daemon), first);
 	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) >= first);
 	assert_int_equal(fake_count("rdma netlink"), 1);
+	let_pass(VBD_KERNEL_FRESH_NS);
 	assert_int_equal(vbd_kernel_snapshot_begin(svc->daemon), first + 1);
 	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) > first);
 }
