@@ -3,12 +3,13 @@
 // Two daemons that trust nobody by the address: HTTPS, certificates of clients, named tokens. A user reaches them by
 // curl and verbsctl; a token is revoked while its transfer runs; a certificate is renewed under load.
 import { createHash, randomBytes } from "node:crypto";
+import http from "node:http";
 import https from "node:https";
 import tls from "node:tls";
 
 import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
-import { Daemon, addr, build, equal, finish, ok, resources, resources_are_back, run, scenario, write_file } from "./lib.mjs";
+import { Daemon, addr, build, equal, finish, ok, resources, resources_are_back, run, scenario, until, write_file } from "./lib.mjs";
 
 const RDMA_PORT = 7471;
 const LONG_BYTES = 256 << 20;
@@ -158,6 +159,100 @@ await scenario("a certificate is renewed under load, and no request fails", asyn
 	equal(seen.failed.join(", "), "", "list of requests that failed");
 	equal(serials.size, RENEWALS + 1, "number of certificates that were shown");
 	await host.daemon.stop();
+});
+
+// --- two operators of one daemon -----------------------------------------------------------------------------------------
+
+// The API as one caller of a daemon has it.
+class Operator {
+	constructor(daemon, token) {
+		Object.assign(this, { daemon, token });
+	}
+
+	async try(method, path, body, options) {
+		this.daemon.token = this.token;
+		return this.daemon.try(method, path, body, options);
+	}
+
+	async call(...request) {
+		const { status, body } = await this.try(...request);
+
+		ok(status < 300, `${request.slice(0, 2).join(" ")}: ${status} ${body.code}: ${body.detail}`);
+		return body;
+	}
+
+	get(path) { return this.call("GET", path); }
+
+	// Follows the events; `text` grows.
+	follow() {
+		const stream = { text: "" };
+		const headers = { Authorization: `Bearer ${this.token}` };
+
+		return new Promise((begun, fail) => {
+			http.get({ host: "127.0.0.1", port: this.daemon.port, path: "/v1/events/stream", agent: false, headers }, (answer) => {
+				answer.setEncoding("utf8");
+				answer.on("error", () => {});
+				answer.on("data", (text) => { stream.text += text; });
+				stream.end = () => answer.destroy();
+				begun(stream);
+			}).on("error", fail);
+		});
+	}
+}
+
+async function operators(...names) {
+	const path = `${scratch_folder("trust-operators")}/callers.yaml`;
+	const tokens = names.map(() => randomBytes(32).toString("hex"));
+	const hash = (token) => createHash("sha256").update(token).digest("hex");
+
+	write_file(path, names.map((name, i) =>
+		`- {name: ${name}, role: ${name === "admin" ? "control" : "operate"}, token_sha256: ${hash(tokens[i])}}\n`).join(""), 0o600);
+	const daemon = await Daemon.start("shared", ["--set", `callers_file=${path}`]);
+
+	await daemon.ready();
+	return { daemon, callers: tokens.map((token) => new Operator(daemon, token)) };
+}
+
+await scenario("two operators of a daemon meet on the wire, and neither sees or ends what is the other's", async () => {
+	const { daemon, callers: [admin, ann, ben] } = await operators("admin", "ann", "ben");
+	const streams = [await ann.follow(), await ben.follow()];
+	const labels = { job: "x" };
+
+	await ann.call("POST", "/v1/listeners", { addr: "0.0.0.0", port: RDMA_PORT, name: "door-of-ann", labels });
+	await ben.call("POST", "/v1/connections", { dst_addr: addr, dst_port: RDMA_PORT, name: "line-of-ben", labels }, { wait_s: 60 });
+
+	// What a listener accepts belongs to its owner, and has its labels.
+	const accepted = (await ann.get("/v1/connections?listener=door-of-ann&view=full")).items[0];
+	const opened = await ben.get("/v1/connections/line-of-ben");
+
+	equal(accepted.owner, "ann", "owner of what her listener accepted");
+	equal(opened.owner, "ben", "owner of what he opened");
+	equal((await admin.get("/v1/connections")).total, 2, "connections that control sees");
+	for (const [who, other, own] of [[ann, opened.id, accepted.id], [ben, accepted.id, opened.id]]) {
+		equal((await who.get("/v1/connections")).items.map(({ id }) => id).join(), `${own}`, "connections of one");
+		for (const [method, tail] of [["GET", ""], ["GET", "/explain"], ["GET", "/timeline"], ["GET", "/messages"], ["POST", "/close"], ["DELETE", ""]])
+			equal((await who.try(method, `/v1/connections/${other}${tail}`)).status, 404, `status of ${method} ${tail} of the other's`);
+		const metrics = String(await who.get("/metrics?connections=1"));
+
+		ok(metrics.includes(`connection="${own}"`), "the metrics lack one's own connection");
+		ok(!metrics.includes(`connection="${other}"`), "the metrics show the other's connection");
+	}
+
+	// A selection of ben's ends his connection, by which hers ends as well, and leaves her listener.
+	const closed = await ben.call("POST", "/v1/connections/-/close?label=job=x");
+
+	equal(closed.selected, 1, "connections that he selected");
+	equal((await ben.call("DELETE", "/v1/listeners?label=job=x")).selected, 0, "listeners that he selected");
+	await until("both to have ended", async () => (await admin.get("/v1/connections?state=open")).total === 0);
+	equal((await ann.get("/v1/listeners/door-of-ann")).state, "listening", "state of her listener");
+	await until("the streams to tell it", () => streams.every(({ text }) => text.includes("connection_ended")));
+	const [of_ann, of_ben] = streams.map(({ text }) => text);
+
+	ok(of_ann.includes("door-of-ann") && !of_ann.includes("line-of-ben"), "her stream lacks her own, or has his");
+	ok(of_ben.includes("line-of-ben") && !of_ben.includes("door-of-ann"), "his stream lacks his own, or has hers");
+	for (const { end } of streams)
+		end();
+	await daemon.stop();
 });
 
 await finish();
