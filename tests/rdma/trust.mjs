@@ -221,7 +221,7 @@ await scenario("two operators of a daemon meet on the wire, and neither sees or 
 	await ann.call("POST", "/v1/listeners", { addr: "0.0.0.0", port: RDMA_PORT, name: "door-of-ann", labels });
 	await ben.call("POST", "/v1/connections", { dst_addr: addr, dst_port: RDMA_PORT, name: "line-of-ben", labels }, { wait_s: 60 });
 
-	// What a listener accepts belongs to its owner, and has its labels.
+	// An accepted connection belongs to the owner of the listener, and has its labels.
 	const accepted = (await ann.get("/v1/connections?listener=door-of-ann&view=full")).items[0];
 	const opened = await ben.get("/v1/connections/line-of-ben");
 
