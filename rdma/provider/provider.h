@@ -71,14 +71,15 @@ enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, 
 struct vbd_pv_async_event {
 	int type; /* enum ibv_event_type */
 	union {
-		struct ibv_qp *qp;
-		struct ibv_cq *cq;
-		struct ibv_srq *srq;
+		uint32_t qp_num;
+		const struct ibv_cq *cq;   /* to compare only: it may be destroyed by now */
+		const struct ibv_srq *srq; /* the same */
 		int port_num;
 	} element; /* which one: see the type, in ibv_get_async_event(3) */
 };
 
-/** vbd_pv_next_async_event - copy and acknowledge the next event; false if there is none */
+/** vbd_pv_next_async_event - copy and acknowledge the next event; false if there is none. After the
+ * acknowledgement the object may be destroyed at any time, by another thread: ibv_destroy_qp(3). */
 bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event);
 
 /**

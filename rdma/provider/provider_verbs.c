@@ -183,7 +183,7 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		ret_event->element.qp = event.element.qp;
+		ret_event->element.qp_num = event.element.qp->qp_num;
 		break;
 	case IBV_EVENT_PORT_ACTIVE:
 	case IBV_EVENT_PORT_ERR:

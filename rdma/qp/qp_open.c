@@ -234,6 +234,11 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 	};
 	struct vbd_error error = {0};
 
+	/* While the memory was registered, the event reached only queue pairs that existed. */
+	if (channel->cq->failed)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"the device has given up cq %llu in the meantime; open another connection",
+			(unsigned long long)channel->cq->id);
 	if (vbd_pv_create_qp(qp->account, qp->pd->ibv_pd, &init, &qp->ibv_qp, &error) != VBD_OK)
 		return refused(qp, &init, &error, err);
 	channel->qp = qp->ibv_qp;

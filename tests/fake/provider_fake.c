@@ -571,7 +571,7 @@ void fake_async_push(
 	struct vbd_pv_async_event event = {.type = (int)type};
 
 	if (qp)
-		event.element.qp = qp;
+		event.element.qp_num = qp->qp_num;
 	else
 		event.element.port_num = port_num;
 	fake_async_push_to(device, &event);
@@ -614,7 +614,7 @@ void fake_async_remove(const struct ibv_qp *qp)
 	vbd_list_for_each (link, &context->async_events) {
 		struct async_event *event = VBD_CONTAINER_OF(link, struct async_event, link);
 
-		if (!names_qp(event->event.type) || event->event.element.qp != qp)
+		if (!names_qp(event->event.type) || event->event.element.qp_num != qp->qp_num)
 			continue;
 		vbd_list_remove(&event->link);
 		free(event);

@@ -44,6 +44,34 @@ static void test_cq_failed__its_connections_end_and_others_get_another_cq(void *
 	rig_assert_gone(rc);
 }
 
+static void test_cq_failed__a_connection_whose_memory_is_being_registered_ends_too(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *first = rig_conn_connect(rig, NULL);
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+
+	/* So large that no slab has room. */
+	params.qp.recv_size_bytes = 1 << 20;
+	rc = rig_conn_create(rig, &params);
+	fake_block("ibv_reg_mr");
+	while (!rc->conn->calling) {
+		assert_true(rig_conn_answer(rc));
+		rig_settle(rig);
+	}
+	assert_int_equal(rc->conn->calling, VBD_CONN_CALLS_PREPARE);
+	assert_ptr_equal(cq_of(rc), cq_of(first));
+	fake_cq_overrun(cq_of(first)->cq, 1);
+	rig_settle(rig);
+	assert_int_equal(first->conn->state, VBD_CONN_FAILED);
+	fake_unblock();
+	rig_finish_calls(rig);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_WRONG_STATE);
+	rig_assert_gone(rc);
+}
+
 static void test_cq_failed__it_is_told_once(void **state)
 {
 	struct rig *rig = *state;
@@ -118,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_cq_failed__##name, rig_setup, rig_teardown)
 		TEST(its_connections_end_and_others_get_another_cq),
+		TEST(a_connection_whose_memory_is_being_registered_ends_too),
 		TEST(it_is_told_once),
 		TEST(completions_that_are_lost_are_not_waited_for),
 		TEST(it_is_no_alarm_about_the_peer),
