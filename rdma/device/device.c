@@ -212,8 +212,8 @@ void vbd_device_drain_async(struct vbd_device *device)
 			device->port_err_ns = vbd_clock_mono_ns();
 		if (names_qp(event.type)) {
 			if (device->ops->qp_event)
-				device->ops->qp_event(device, event.type, event.element.qp_num,
-					device->ops_arg);
+				device->ops->qp_event(
+					device, event.type, event.element.qp_num, device->ops_arg);
 		} else if (event.type == IBV_EVENT_SRQ_LIMIT_REACHED) {
 			if (device->ops->srq_event)
 				device->ops->srq_event(

@@ -51,7 +51,7 @@ static void test_cq_failed__a_connection_whose_memory_is_being_registered_ends_t
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
-	/* So large that no slab has room. */
+	/* Receives of this size have a slab of their own, which is registered now. */
 	params.qp.recv_size_bytes = 1 << 20;
 	rc = rig_conn_create(rig, &params);
 	fake_block("ibv_reg_mr");

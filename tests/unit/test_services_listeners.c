@@ -255,7 +255,7 @@ static void test_services_listeners__an_accept_that_fails_waits_no_more(void **s
 	struct svc *svc = *state;
 	struct vbd_listener *listener;
 
-	/* So large that its memory is registered for it alone. */
+	/* Receives of this size have a slab of their own, so each accept registers memory. */
 	spec.params.qp.recv_size_bytes = 1 << 20;
 	spec.accept = VBD_ACCEPT_MANUAL;
 	listener = svc_listen(svc, &spec);
