@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opens and closes many connections, against cmtime with as many.
+import { cmtime } from "../lib/others.mjs";
+import { figure, inTurn, ratio, side } from "../lib/samples.mjs";
+import { closeSelected, listen, openMany, startPair, stats, stopPair } from "../lib/verbsd.mjs";
+
+const LABEL = "bench=many";
+
+export const place = "rdma";
+
+export const rows = [
+  {
+    id: "open_many",
+    title: ({ many }) => `open ${many} by 100 HTTP clients`,
+    unit: "ratio",
+    better: "less",
+    target: { at_most: 1.3 },
+    note: ({ many }) =>
+      `A: one POST for each connection by 100 clients of one curl, from its start to the last 201, divided by ${many}. ` +
+      `B: create id + resolve addr + resolve route + create qp + connect of cmtime -c ${many}, per connection.`,
+  },
+  {
+    id: "close_many",
+    title: ({ many }) => `close ${many}`,
+    unit: "ratio",
+    better: "less",
+    target: { at_most: 1 },
+    note: () =>
+      "A: DELETE by label until none is open: disconnect, drain, and destruction of the queue pairs. B: the phase disconnect of " +
+      "cmtime, without the destruction, which its table has as another phase.",
+  },
+  {
+    id: "cpu_active",
+    title: () => "processor time of an open, side that connects",
+    unit: "ms",
+    better: "less",
+    target: { at_most: 3 },
+    note: () => "process_cpu_ns of /v1/stats before and after open_many, by the number of connections. The target is half of 6.0 ms.",
+  },
+  {
+    id: "cpu_passive",
+    title: () => "processor time of an open, side that listens",
+    unit: "ms",
+    better: "less",
+    target: { at_most: 2.6 },
+    note: () => "As cpu_active. The target is half of 5.2 ms.",
+  },
+];
+
+// µs per connection to open and to close, and the ms of processor time that both sides take to open one.
+async function sampleVerbsd(pair, listener, count) {
+  const before = [await stats(pair.a), await stats(pair.b)];
+  const open_s = await openMany(pair, { dst_port: listener.port, labels: { bench: "many" } }, count);
+  const after = [await stats(pair.a), await stats(pair.b)];
+  const [active_ms, passive_ms] = after.map(({ process_cpu_ns }, at) => (process_cpu_ns - before[at].process_cpu_ns) / 1e6 / count);
+  const close_s = await closeSelected(pair, LABEL);
+  return { open: (open_s * 1e6) / count, close: (close_s * 1e6) / count, active_ms, passive_ms };
+}
+
+export async function measure({ verbsd, pairs, many }) {
+  const pair = await startPair(verbsd);
+  const listener = await listen(pair);
+  await sampleVerbsd(pair, listener, Math.ceil(many / 10)); // the first ones fault pages in
+  const { ours, theirs } = await inTurn(`open and close ${many}`, pairs, {
+    ours: () => sampleVerbsd(pair, listener, many),
+    theirs: () => cmtime(many),
+  });
+  await stopPair(pair);
+  const against = (step) =>
+    ratio(
+      side("verbsd", "µs each", ours.map((sample) => sample[step])),
+      side(`cmtime -c ${many}`, "µs each", theirs.map((sample) => sample[step])),
+    );
+  return {
+    open_many: against("open"),
+    close_many: against("close"),
+    cpu_active: figure(ours.map(({ active_ms }) => active_ms)),
+    cpu_passive: figure(ours.map(({ passive_ms }) => passive_ms)),
+  };
+}
