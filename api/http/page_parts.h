@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a page that page.c, page_query.c and page_cursor.c share.
+ * The parts of a page that page.c, page_query.c, page_cursor.c and page_slices.c share.
  *
  * Control thread.
  */
@@ -50,6 +50,26 @@ struct vbd_page {
 /** vbd_page_parse - take the parameters of a list from its request */
 enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolve,
 	struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
+
+/* Items of a page that are written in one turn of the loop: a connection takes about 4 us. */
+#define VBD_PAGE_SLICE_ITEMS 100
+
+/** vbd_page_put_head - put the members `total` and `next` of a page that ends before item @end */
+void vbd_page_put_head(struct vbd_encoder *out, const struct vbd_page *page, size_t end);
+
+/** vbd_page_put_item - put an item into the array `items`, through @sieve */
+void vbd_page_put_item(struct vbd_encoder *out, const struct vbd_page_source *source,
+	struct vbd_sieve *sieve, const void *item);
+
+/**
+ * vbd_page_begin_slices - answer with the items @start up to @end, some in each turn of the loop
+ * @registry: of the items
+ *
+ * Keeps the request, and nothing of @page. False without memory, or if too many requests wait: the
+ * caller answers.
+ */
+bool vbd_page_begin_slices(struct vbd_request *req, const struct vbd_page *page, size_t start,
+	size_t end, const struct vbd_registry *registry);
 
 /* Longest `next` and its NUL: a sort key, two numbers and a text in base64url. */
 #define VBD_PAGE_CURSOR_BYTES 320
