@@ -143,60 +143,14 @@ static size_t find_start(const struct vbd_page *page)
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-void vbd_page_put_item(struct vbd_encoder *out, const struct vbd_page_source *source,
-	struct vbd_sieve *sieve, const void *item)
+static void reply(struct vbd_request *req, struct vbd_page *page, const void *listed)
 {
-	vbd_begin_object(out, NULL);
-	vbd_encode_through(out, sieve);
-	source->encode(out, item);
-	vbd_encode_through(out, NULL);
-	vbd_end(out);
-}
-
-static void put_items(struct vbd_encoder *out, const struct vbd_request *req,
-	const struct vbd_page *page, size_t start, size_t end)
-{
-	struct vbd_sieve room;
-	struct vbd_sieve *sieve = vbd_view_sieve(req, page->source->members, &page->view, &room);
-
-	vbd_begin_array(out, "items");
-	for (size_t i = start; i < end; i++)
-		vbd_page_put_item(out, page->source, sieve, page->items[i]);
-	vbd_end(out);
-}
-
-static void put_next(struct vbd_encoder *out, const struct vbd_page *page, size_t end)
-{
-	char cursor[VBD_PAGE_CURSOR_BYTES];
-	struct vbd_page_place place;
-
-	if (end == page->count) {
-		vbd_put_null(out, "next");
-		return;
-	}
-	place_of(page, page->items[end - 1], &place);
-	vbd_put_text(out, "next", vbd_page_cursor(page, &place, cursor));
-}
-
-void vbd_page_put_head(struct vbd_encoder *out, const struct vbd_page *page, size_t end)
-{
-	vbd_put_u64(out, "total", page->count);
-	put_next(out, page, end);
-}
-
-static void reply(struct vbd_request *req, const struct vbd_page *page, const void *listed)
-{
-	struct vbd_encoder out;
 	size_t start = find_start(page);
 	size_t end = page->count - start < page->limit ? page->count : start + page->limit;
 
-	if (!page->source->walk && end - start > VBD_PAGE_SLICE_ITEMS &&
-		vbd_page_begin_slices(req, page, start, end, listed))
-		return;
-	out = vbd_encode_begin();
-	vbd_page_put_head(&out, page, end);
-	put_items(&out, req, page, start, end);
-	vbd_reply_json(req, 200, &out);
+	if (end < page->count)
+		place_of(page, page->items[end - 1], &page->next);
+	vbd_page_write(req, page, start, end, listed);
 }
 
 void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,

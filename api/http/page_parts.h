@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a page that page.c, page_query.c, page_cursor.c and page_slices.c share.
+ * The parts of a page that page.c, page_query.c, page_cursor.c and page_write.c share.
  *
  * Control thread.
  */
@@ -45,6 +45,7 @@ struct vbd_page {
 	size_t count;
 	size_t room;
 	bool failed;
+	struct vbd_page_place next; /* the last item of the page; id 0: nothing follows it */
 };
 
 /** vbd_page_parse - take the parameters of a list from its request */
@@ -54,22 +55,14 @@ enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolv
 /* Items of a page that are written in one turn of the loop: a connection takes about 4 us. */
 #define VBD_PAGE_SLICE_ITEMS 100
 
-/** vbd_page_put_head - put the members `total` and `next` of a page that ends before item @end */
-void vbd_page_put_head(struct vbd_encoder *out, const struct vbd_page *page, size_t end);
-
-/** vbd_page_put_item - put an item into the array `items`, through @sieve */
-void vbd_page_put_item(struct vbd_encoder *out, const struct vbd_page_source *source,
-	struct vbd_sieve *sieve, const void *item);
-
 /**
- * vbd_page_begin_slices - answer with the items @start up to @end, some in each turn of the loop
- * @registry: of the items
+ * vbd_page_write - answer with the items @start up to @end, and page->next
+ * @listed: the registry of the items, unless the source has a `walk`
  *
- * Keeps the request, and nothing of @page. False without memory, or if too many requests wait: the
- * caller answers.
+ * Keeps the request if the page is long, and nothing of @page.
  */
-bool vbd_page_begin_slices(struct vbd_request *req, const struct vbd_page *page, size_t start,
-	size_t end, const struct vbd_registry *registry);
+void vbd_page_write(struct vbd_request *req, const struct vbd_page *page, size_t start, size_t end,
+	const void *listed);
 
 /* Longest `next` and its NUL: a sort key, two numbers and a text in base64url. */
 #define VBD_PAGE_CURSOR_BYTES 320

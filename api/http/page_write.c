@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A long page, written some items in each turn of the loop, so that others are served in between.
- * An object that is gone when its turn comes is left out.
+ * The document {total, next, items}. A long page is written some items in each turn of the loop, so
+ * that others are served in between. An object that is gone when its turn comes is left out.
  */
 #include "api/http/page_parts.h"
 #include "daemon/core/context.h"
@@ -21,6 +21,27 @@ struct slices {
 	size_t at, count;
 	uint64_t ids[];
 };
+
+static void put_item(struct vbd_encoder *out, const struct vbd_page_source *source,
+	struct vbd_sieve *sieve, const void *item)
+{
+	vbd_begin_object(out, NULL);
+	vbd_encode_through(out, sieve);
+	source->encode(out, item);
+	vbd_encode_through(out, NULL);
+	vbd_end(out);
+}
+
+static void put_head(struct vbd_encoder *out, const struct vbd_page *page)
+{
+	char cursor[VBD_PAGE_CURSOR_BYTES];
+
+	vbd_put_u64(out, "total", page->count);
+	vbd_put_text(
+		out, "next", page->next.id ? vbd_page_cursor(page, &page->next, cursor) : NULL);
+}
+
+/* --- over several turns ---------------------------------------------------------------------- */
 
 static void free_slices(struct slices *slices)
 {
@@ -48,7 +69,7 @@ static void write_slice(void *arg)
 			vbd_registry_find_id(slices->registry, slices->ids[slices->at]);
 
 		if (object)
-			vbd_page_put_item(&slices->out, slices->source, slices->sieve, object);
+			put_item(&slices->out, slices->source, slices->sieve, object);
 	}
 	if (slices->at == slices->count)
 		finish(slices);
@@ -62,7 +83,8 @@ static void on_gone(struct vbd_request *req, void *arg)
 	free_slices(arg);
 }
 
-bool vbd_page_begin_slices(struct vbd_request *req, const struct vbd_page *page, size_t start,
+/* False without memory, or if too many requests wait. */
+static bool begin_slices(struct vbd_request *req, const struct vbd_page *page, size_t start,
 	size_t end, const struct vbd_registry *registry)
 {
 	size_t count = end - start;
@@ -88,8 +110,31 @@ bool vbd_page_begin_slices(struct vbd_request *req, const struct vbd_page *page,
 	}
 	slices->sieve = vbd_view_sieve(req, page->source->members, &slices->view, &slices->room);
 	slices->out = vbd_encode_begin();
-	vbd_page_put_head(&slices->out, page, end);
+	put_head(&slices->out, page);
 	vbd_begin_array(&slices->out, "items");
 	write_slice(slices);
 	return true;
+}
+
+/* --- at once ------------------------------------------------------------------------------------
+ */
+
+void vbd_page_write(struct vbd_request *req, const struct vbd_page *page, size_t start, size_t end,
+	const void *listed)
+{
+	struct vbd_encoder out;
+	struct vbd_sieve room;
+	struct vbd_sieve *sieve;
+
+	if (!page->source->walk && end - start > VBD_PAGE_SLICE_ITEMS &&
+		begin_slices(req, page, start, end, listed))
+		return;
+	sieve = vbd_view_sieve(req, page->source->members, &page->view, &room);
+	out = vbd_encode_begin();
+	put_head(&out, page);
+	vbd_begin_array(&out, "items");
+	for (size_t i = start; i < end; i++)
+		put_item(&out, page->source, sieve, page->items[i]);
+	vbd_end(&out);
+	vbd_reply_json(req, 200, &out);
 }
