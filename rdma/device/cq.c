@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd_worker *worker,
-	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
+	uint32_t depth_cqe, unsigned int comp_vector, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
 	struct vbd_cq *cq = calloc(1, sizeof(*cq));
 	enum vbd_status status;
@@ -24,8 +24,8 @@ enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd
 	status = vbd_pv_create_comp_channel(device->context, &cq->comp_channel, err);
 	if (status)
 		goto free_cq;
-	status = vbd_pv_create_cq(
-		&cq->account, device->context, depth_cqe, cq, cq->comp_channel, &cq->cq, err);
+	status = vbd_pv_create_cq(&cq->account, device->context, depth_cqe, cq, cq->comp_channel,
+		comp_vector, &cq->cq, err);
 	if (status)
 		goto destroy_comp_channel;
 	cq->capacity_cqe = (uint32_t)cq->cq->cqe;

@@ -59,10 +59,14 @@ struct vbd_cq {
 	struct vbd_counter events_taken;
 };
 
-/** vbd_cq_create - control; @depth_cqe is lowered to the device's limit. The CQ is not added to the
- * worker yet. */
+/**
+ * vbd_cq_create - control; the CQ is not added to the worker yet
+ * @depth_cqe:   lowered to the device's limit
+ * @comp_vector: its interrupts come by this completion vector of the device, modulo their number
+ */
 enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd_worker *worker,
-	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+	uint32_t depth_cqe, unsigned int comp_vector, struct vbd_cq **ret_cq,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_cq_destroy - control; the worker has released it and no QP uses it */
 void vbd_cq_destroy(struct vbd_cq *cq);

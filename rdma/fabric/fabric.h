@@ -67,7 +67,6 @@ struct vbd_fabric {
 	struct vbd_calls *calls;	       /* threads for calls that may block */
 	struct vbd_worker **workers;
 	unsigned int worker_count;
-	unsigned int next_worker;
 	uint32_t default_cqe;
 	uint32_t drain_timeout_ms; /* a QP that flushes more slowly is destroyed without its flushes
 				    */
@@ -84,9 +83,12 @@ struct vbd_fabric {
 	struct vbd_link qps; /* of struct vbd_fabric_qp; vbd_fabric_check_qps() goes round */
 };
 
+/* The most data workers. */
+#define VBD_WORKERS_MAX 64
+
 /**
  * vbd_fabric_create - event channel (if the kernel has rdma_cm), workers not running, no devices
- * @worker_count: 1 to 64
+ * @worker_count: 1 to VBD_WORKERS_MAX
  * @default_cqe:  completions in each CQ that the fabric makes
  * @drain_timeout_ms: how long a QP may take to flush
  */

@@ -81,10 +81,31 @@ bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_de
 	return false;
 }
 
-static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
-	struct vbd_cq **ret_cq, struct vbd_error *err)
+struct vbd_worker *vbd_fabric_least_used_worker(const struct vbd_fabric *fabric)
 {
-	struct vbd_worker *worker = fabric->workers[fabric->next_worker];
+	struct {
+		uint32_t queue_pairs, cqs;
+	} used[VBD_WORKERS_MAX] = {0};
+	unsigned int least = 0;
+
+	vbd_list_for_each (link, &fabric->cqs) {
+		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		used[cq->worker->number].queue_pairs += cq->connections;
+		used[cq->worker->number].cqs++;
+	}
+	for (unsigned int i = 1; i < fabric->worker_count; i++) {
+		if (used[i].queue_pairs < used[least].queue_pairs ||
+			(used[i].queue_pairs == used[least].queue_pairs &&
+				used[i].cqs < used[least].cqs))
+			least = i;
+	}
+	return fabric->workers[least];
+}
+
+static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *device,
+	struct vbd_worker *worker, uint32_t cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
+{
 	uint32_t depth_cqe = cqe > fabric->default_cqe ? cqe : fabric->default_cqe;
 	enum vbd_status status;
 	struct vbd_cq *cq;
@@ -93,7 +114,8 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "qp",
 			"sq_depth + rq_depth is %u; a completion queue of device %s holds %u", cqe,
 			device->name, device->attr.max_cqe);
-	status = vbd_cq_create(++fabric->last_cq_id, device, worker, depth_cqe, &cq, err);
+	status = vbd_cq_create(
+		++fabric->last_cq_id, device, worker, depth_cqe, worker->number, &cq, err);
 	if (status)
 		return status;
 	vbd_list_append(&fabric->cqs, &cq->link);
@@ -107,7 +129,7 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
 	struct vbd_cq **ret_cq, struct vbd_error *err)
 {
-	const struct vbd_worker *worker = fabric->workers[fabric->next_worker];
+	struct vbd_worker *worker = vbd_fabric_least_used_worker(fabric);
 	enum vbd_status status;
 	struct vbd_cq *cq = NULL;
 
@@ -117,7 +139,7 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
 			vbd_cq_admit(cq, cqe))
 			goto admitted;
 	}
-	status = make_cq(fabric, device, cqe, &cq, err);
+	status = make_cq(fabric, device, worker, cqe, &cq, err);
 	if (status)
 		return status;
 	if (!vbd_cq_admit(cq, cqe))
@@ -125,7 +147,6 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
 			"device %s made a CQ of %u entries; %u were requested", device->name,
 			cq->capacity_cqe, cqe);
 admitted:
-	fabric->next_worker = (fabric->next_worker + 1) % fabric->worker_count;
 	*ret_cq = cq;
 	return VBD_OK;
 }

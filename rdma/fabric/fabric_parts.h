@@ -26,4 +26,8 @@ void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_devi
 /** vbd_fabric_remove_spare_cqs - the same, but leave one CQ of @device on each worker */
 void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_device *device);
 
+/** vbd_fabric_least_used_worker - the worker with the fewest queue pairs; of equals the one with
+ * the fewest CQs */
+struct vbd_worker *vbd_fabric_least_used_worker(const struct vbd_fabric *fabric);
+
 #endif

@@ -58,16 +58,16 @@ enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t de
 enum vbd_status vbd_fabric_make_cq(struct vbd_fabric *fabric, struct vbd_device *device,
 	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
-	struct vbd_worker *worker = fabric->workers[fabric->next_worker];
+	struct vbd_worker *worker = vbd_fabric_least_used_worker(fabric);
 	enum vbd_status status = vbd_fabric_check_cq(device, depth_cqe, NULL, err);
 	struct vbd_cq *cq;
 
 	if (!status)
-		status = vbd_cq_create(++fabric->last_cq_id, device, worker, depth_cqe, &cq, err);
+		status = vbd_cq_create(
+			++fabric->last_cq_id, device, worker, depth_cqe, worker->number, &cq, err);
 	if (status)
 		return status;
 	cq->asked_for = true;
-	fabric->next_worker = (fabric->next_worker + 1) % fabric->worker_count;
 	vbd_list_append(&fabric->cqs, &cq->link);
 	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
 	*ret_cq = cq;

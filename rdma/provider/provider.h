@@ -117,9 +117,10 @@ enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
 	struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *comp_channel);
 
+/** vbd_pv_create_cq - @comp_vector is taken modulo the number of the device's vectors */
 enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
 	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
-	struct ibv_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+	unsigned int comp_vector, struct ibv_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq);
 
 /** vbd_pv_resize_cq - at least @depth_cqe entries; ->cqe is the actual number. A worker may poll

@@ -317,12 +317,14 @@ void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *comp_channel)
 
 enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
 	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
-	struct ibv_cq **ret_cq, struct vbd_error *err)
+	unsigned int comp_vector, struct ibv_cq **ret_cq, struct vbd_error *err)
 {
+	int vectors = context->num_comp_vectors > 0 ? context->num_comp_vectors : 1;
 	struct ibv_cq *cq;
 
 	errno = 0;
-	cq = ibv_create_cq(context, (int)depth_cqe, cq_context, comp_channel, 0);
+	cq = ibv_create_cq(context, (int)depth_cqe, cq_context, comp_channel,
+		(int)(comp_vector % (unsigned int)vectors));
 	if (!cq)
 		return vbd_error_errno(err, VBD_OK, "ibv_create_cq", errno, "device %s, %u entries",
 			ibv_get_device_name(context->device), depth_cqe);

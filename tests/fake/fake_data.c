@@ -102,9 +102,11 @@ static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_
 
 enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *ibv,
 	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
-	struct ibv_cq **ret_cq, struct vbd_error *err)
+	unsigned int comp_vector, struct ibv_cq **ret_cq, struct vbd_error *err)
 {
 	int errnum;
+
+	(void)comp_vector;
 
 	fake_lock();
 	errnum = fake_enter("ibv_create_cq");

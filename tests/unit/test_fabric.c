@@ -374,6 +374,23 @@ static void test_fabric__workers_take_turns(void **state)
 		assert_int_equal(conns[i]->message_count, 1);
 }
 
+static void test_fabric__the_worker_with_the_fewest_connections_gets_the_next(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *conns[6];
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		conns[i] = rig_conn_connect(rig, NULL);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
+		if (conns[i]->conn->qp.channel->worker == rig->fabric->workers[1])
+			rig_close(conns[i]);
+	}
+	rig_finish_calls(rig);
+	for (int i = 0; i < 3; i++)
+		assert_ptr_equal(rig_conn_connect(rig, NULL)->conn->qp.channel->worker,
+			rig->fabric->workers[1]);
+}
+
 /* A CQ that was made because the first was full is destroyed with its connections. */
 static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
 {
@@ -447,6 +464,9 @@ int main(void)
 		TEST(a_flood_of_notifications_leaves_the_loop_its_turn),
 		cmocka_unit_test_setup_teardown(
 			test_fabric__workers_take_turns, rig_setup_two_workers, rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_fabric__the_worker_with_the_fewest_connections_gets_the_next,
+			rig_setup_two_workers, rig_teardown),
 		TEST(a_cq_that_is_not_needed_any_more_goes),
 		TEST(a_failed_creation_leaves_nothing),
 	};

@@ -49,8 +49,8 @@ static int setup(void **state)
 	assert_int_equal(vbd_pv_open_device(&f->account, "fake0", &f->context, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_alloc_pd(&f->account, f->context, &f->pd, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_create_comp_channel(f->context, &f->comp_channel, &f->err), VBD_OK);
-	assert_int_equal(
-		vbd_pv_create_cq(&f->account, f->context, 3, f, f->comp_channel, &f->cq, &f->err),
+	assert_int_equal(vbd_pv_create_cq(&f->account, f->context, 3, f, f->comp_channel, 0, &f->cq,
+				 &f->err),
 		VBD_OK);
 	f->qp = make_qp(f);
 	*state = f;
