@@ -3,7 +3,7 @@
 // Measures whether more open connections slow down answers, the control loop, and the end of the daemon.
 import { wrk } from "../lib/others.mjs";
 import { figure, progress, quantileBetween, ratio, side } from "../lib/samples.mjs";
-import { listen, loopLag, openMany, startPair, stopPair, stopTime } from "../lib/verbsd.mjs";
+import { listen, loopLag, openMany, startPair, stats, stopPair, stopTime } from "../lib/verbsd.mjs";
 
 // The queues are short, so that thousands of connections of both sides fit into the memory of a guest.
 const QP = { sq_depth: 4, rq_depth: 2, recv_size_bytes: 256 };
@@ -74,6 +74,13 @@ async function lagWhileScraped(daemon, wrk_s) {
   return quantileBetween(before, await loopLag(daemon), 0.999);
 }
 
+// Opens connections until there are as many.
+async function openUpTo(pair, listener, open, count) {
+  await openMany(pair, { dst_port: listener.port, qp: QP }, count - open);
+  const { connections } = await stats(pair.a);
+  if (connections !== count) throw new Error(`${connections} connections are open, not ${count}`);
+}
+
 async function sampleRound({ verbsd, wrk_s }, count) {
   const pair = await startPair(verbsd, SETTINGS);
   const listener = await listen(pair, { qp: QP });
@@ -81,7 +88,7 @@ async function sampleRound({ verbsd, wrk_s }, count) {
   let open = 0;
   await sampleAnswers(pair.a, wrk_s); // a warm-up: the first run of a program is slow under emulation
   for (const step of steps(count)) {
-    await openMany(pair, { dst_port: listener.port, qp: QP }, step - open);
+    await openUpTo(pair, listener, open, step);
     open = step;
     answers.push(await sampleAnswers(pair.a, wrk_s));
   }
