@@ -2,13 +2,14 @@
 //
 // Writes the figures of a result into a document, between two markers.
 import { readFileSync, writeFileSync } from "node:fs";
-import { cells, head, machineText, markdownTable } from "./table.mjs";
+import { cells, head, loadText, machineText, markdownTable } from "./table.mjs";
 
 const BEGIN = "<!-- figures: written by bench/run --doc -->";
 const END = "<!-- end of figures -->";
 
-function figures({ date, command, versions, rdma, native, rows }) {
-  const lines = [`Run of ${date}: \`${command}\`.`, ""];
+function figures(result) {
+  const { date, command, versions, rdma, native, rows } = result;
+  const lines = [`Run of ${date}: \`${command}\`; ${loadText(result)}.`, ""];
   if (rdma) lines.push(`- Rows with a device: ${machineText(rdma)}.`);
   if (native) lines.push(`- Rows on the machine itself: ${machineText(native)}.`);
   lines.push(`- ${versions.join(", ")}.`, "", markdownTable([head, ...rows.map(cells)]));

@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { printComparison } from "./compare.mjs";
 import { writeFigures } from "./doc.mjs";
-import { cells, head, machineText, printTable } from "./table.mjs";
+import { cells, head, loadText, machineText, printTable } from "./table.mjs";
 
 const [resultFile, oldFile, document] = process.argv.slice(2);
 const result = JSON.parse(readFileSync(resultFile, "utf8"));
@@ -20,7 +20,7 @@ for (const { id, note, failure } of rows) console.log(`${id}: ${failure ? `NOT M
 console.log("");
 if (result.rdma) console.log(`With a device: ${machineText(result.rdma)}.`);
 if (result.native) console.log(`Natively: ${machineText(result.native)}.`);
-console.log(`Versions: ${result.versions.join(", ")}. Run of ${result.date}: ${result.command}`);
+console.log(`Versions: ${result.versions.join(", ")}. Run of ${result.date}: ${result.command}; ${loadText(result)}.`);
 const judged = rows.filter(({ met }) => typeof met === "boolean");
 console.log(`Targets met: ${judged.filter(({ met }) => met).length} of ${judged.length}.`);
 

@@ -50,3 +50,8 @@ export function machineText({ mode, kernel, cpus, cpu, memory_bytes }) {
   const where = mode === "guest" ? "in the guest of the lab, rdma_rxe" : "on the machine itself";
   return `${where}; Linux ${/^[\d.]+/.exec(kernel)[0]}; ${cpus} processors, ${cpu}; ${Math.round(memory_bytes / 2 ** 20)} MiB`;
 }
+
+// On a machine with other work figures are worse, of all programs, and ranges wider.
+export function loadText({ load }) {
+  return `load average of the machine before the run: ${load}`;
+}

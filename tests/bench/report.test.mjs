@@ -24,7 +24,7 @@ function row(better, ...values) {
 
 function result(...rows) {
   const machine = { mode: "guest", kernel: "6.1.0-1", cpus: 2, cpu: "a processor", memory_bytes: 2 ** 31 };
-  return { date: "2026-01-02 03:04 UTC", command: "bench/run", versions: ["verbsd 1", "node 18"], rdma: machine, native: null, rows };
+  return { date: "2026-01-02 03:04 UTC", command: "bench/run", versions: ["verbsd 1", "node 18"], load: 0.5, rdma: machine, native: null, rows };
 }
 
 function complete(more) {
@@ -112,7 +112,7 @@ test("figures replace those in the document and nothing else", () => {
   const { status } = spawnSync(process.execPath, [report, stored("new.json", result(complete({}))), "", document]);
   const text = readFileSync(document, "utf8");
   assert.equal(status, 0);
-  assert.ok(text.startsWith(`before\n${begin}\nRun of 2026-01-02 03:04 UTC: \`bench/run\`.`));
+  assert.ok(text.startsWith(`before\n${begin}\nRun of 2026-01-02 03:04 UTC: \`bench/run\`; load average of the machine before the run: 0.5.`));
   assert.ok(text.endsWith(`\n${end}\nafter\n`));
   assert.match(text, /^\| some \| something \| 2\.00 \|/m);
   assert.doesNotMatch(text, /older/);
