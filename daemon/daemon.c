@@ -2,6 +2,7 @@
 #include "daemon/daemon.h"
 
 #include "base/clock.h"
+#include "daemon/connections/connection_queue.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/object.h"
@@ -82,6 +83,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	vbd_list_init(&daemon->device_watches);
 	vbd_list_init(&daemon->kept_inboxes);
+	vbd_list_init(&daemon->queued_connections);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
 	if (!status)
@@ -95,6 +97,8 @@ enum vbd_status vbd_daemon_create(
 	if (!status)
 		status = vbd_timer_create(
 			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
+	if (!status)
+		status = vbd_connection_queue_create(daemon, err);
 	if (!status)
 		status = vbd_hotplug_create(daemon, err);
 	if (!status)
@@ -190,6 +194,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 		vbd_hotplug_destroy(daemon);
 	}
 	vbd_timer_destroy(daemon->stop_timer);
+	vbd_timer_destroy(daemon->queue_timer);
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);
 	vbd_health_destroy(daemon);

@@ -160,6 +160,32 @@ void vbd_put_problem(
 		put_extra(out, extra);
 }
 
+static void set_item(struct vbd_error *err, const char *singular, size_t index)
+{
+	char member[VBD_POINTER_BYTES];
+	char pointer[sizeof(err->pointer)];
+	char text[sizeof(err->text)];
+	bool named = *vbd_problem_pointer(err, member) &&
+		     strncmp(err->text, member, strlen(member)) == 0;
+
+	(void)snprintf(pointer, sizeof(pointer), "/%ss/%zu%.50s", singular, index, member);
+	err->param = NULL;
+	if (named)
+		(void)snprintf(text, sizeof(text), "/%ss/%zu%.190s", singular, index, err->text);
+	else
+		(void)snprintf(text, sizeof(text), "%s %zu: %.190s", singular, index, err->text);
+	memcpy(err->pointer, pointer, sizeof(pointer));
+	memcpy(err->text, text, sizeof(text));
+}
+
+void vbd_problem_of_item(
+	struct vbd_error *err, struct vbd_faults *faults, const char *singular, size_t index)
+{
+	set_item(err, singular, index);
+	for (size_t i = 0; i < faults->count; i++)
+		set_item(&faults->items[i], singular, index);
+}
+
 const char *vbd_problem_no_memory(void)
 {
 	return "{\"type\":\"/v1/glossary/no_memory\",\"title\":\"Out of memory\","

@@ -42,6 +42,13 @@ void vbd_put_problem(struct vbd_encoder *out, const struct vbd_error *err,
  * query parameter or header, to @room; "" if none did; returns @room */
 const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES]);
 
+/**
+ * vbd_problem_of_item - make the error and the faults of an item of a list those of the whole body
+ * @singular: "transfer"; the list is the member "transfers"
+ */
+void vbd_problem_of_item(
+	struct vbd_error *err, struct vbd_faults *faults, const char *singular, size_t index);
+
 /** vbd_problem_no_memory - the document of no_memory, which needs no memory; static */
 const char *vbd_problem_no_memory(void);
 

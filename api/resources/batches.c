@@ -15,9 +15,6 @@
 #include "api/resources/transfers.h"
 #include "daemon/work/batches.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const struct vbd_batch *batch_of(const void *item)
 {
 	return item;
@@ -88,23 +85,6 @@ static const struct vbd_field create_fields[] = {
 		.max = VBD_BATCH_TRANSFERS_MAX},
 };
 
-/* Make pointer and text of an item's error those of an error of the request. */
-static void set_item_pointer(struct vbd_error *err, size_t index)
-{
-	char member[VBD_POINTER_BYTES];
-	char pointer[sizeof(err->pointer)];
-	char text[sizeof(err->text)];
-	bool named = *vbd_problem_pointer(err, member) &&
-		     strncmp(err->text, member, strlen(member)) == 0;
-
-	(void)snprintf(pointer, sizeof(pointer), "/transfers/%zu%.60s", index, member);
-	err->param = NULL;
-	(void)snprintf(text, sizeof(text), "%s%zu%s%.200s", named ? "/transfers/" : "transfer ",
-		index, named ? "" : ": ", err->text);
-	memcpy(err->pointer, pointer, sizeof(pointer));
-	memcpy(err->text, text, sizeof(text));
-}
-
 static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_transfer_record **ret_record, struct vbd_faults *faults, struct vbd_error *err)
 {
@@ -130,9 +110,7 @@ static enum vbd_status prepare(struct vbd_daemon *daemon, const json_t *list,
 
 		if (!status)
 			continue;
-		set_item_pointer(err, i);
-		for (size_t k = 0; k < faults->count; k++)
-			set_item_pointer(&faults->items[k], i);
+		vbd_problem_of_item(err, faults, "transfer", i);
 		free_prepared(records, i);
 		return status;
 	}

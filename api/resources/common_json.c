@@ -6,6 +6,7 @@
 
 #include "api/json/encode.h"
 #include "base/histogram.h"
+#include "daemon/core/failures.h"
 #include "rdma/device/mem.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"
@@ -123,6 +124,27 @@ static void put_completion(struct vbd_encoder *out, const struct vbd_error *erro
 
 	vbd_put_text(out, "wc_status", seen ? vbd_wc_status_name(error->kind) : NULL);
 	vbd_put_u64_or_null(out, "vendor_err", seen, (uint64_t)error->raw);
+}
+
+static void put_failure(struct vbd_encoder *out, const struct vbd_failure *failure)
+{
+	const struct vbd_error *err = &failure->err;
+
+	vbd_begin_object(out, NULL);
+	vbd_put_u64(out, "id", failure->id);
+	vbd_put_text_or_null(out, "name", failure->name);
+	vbd_put_text(out, "code", vbd_status_code(err->status));
+	vbd_put_text(out, "detail", *err->text ? err->text : vbd_status_text(err->status));
+	vbd_end(out);
+}
+
+void vbd_put_failures(
+	struct vbd_encoder *out, const char *name, const struct vbd_failures *failures)
+{
+	vbd_begin_array(out, name);
+	for (size_t i = 0; i < failures->count; i++)
+		put_failure(out, &failures->items[i]);
+	vbd_end(out);
 }
 
 void vbd_put_first_error(

@@ -12,6 +12,7 @@
 
 struct vbd_encoder;
 struct vbd_error;
+struct vbd_failures;
 struct vbd_first_error;
 struct vbd_histogram;
 struct vbd_qp;
@@ -30,6 +31,10 @@ void vbd_put_ref(struct vbd_encoder *out, const char *name, const struct vbd_reg
  */
 void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_error *err,
 	const struct vbd_first_error *first);
+
+/** vbd_put_failures - put an array of schema Failure */
+void vbd_put_failures(
+	struct vbd_encoder *out, const char *name, const struct vbd_failures *failures);
 
 /** vbd_put_first_error - put schema FirstError; null if there was no error */
 void vbd_put_first_error(

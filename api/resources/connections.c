@@ -15,96 +15,33 @@
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-struct connection_create {
-	enum vbd_bringup bringup;
-	enum vbd_qp_transport qp_type;
-	const char *name;
-	const char *dst_addr;
-	uint16_t dst_port;
-	const char *src_addr;
-	uint32_t timeout_ms;
-	uint8_t tos;
-	bool tos_seen;
-	const char *device;
-	uint16_t src_port;
-	bool reuse_addr;
-	struct vbd_private_data_input private_data;
-	struct vbd_qp_input qp;
-};
-
-static const struct vbd_field create_fields[] = {
-	VBD_BRINGUP_FIELDS(struct connection_create),
-	{VBD_FIELD_NAME(struct connection_create)},
-	{VBD_FIELD(STRING, "dst_addr", struct connection_create, dst_addr), .required = true,
-		.min = 1, .max = 255},
-	{VBD_FIELD(UINT, "dst_port", struct connection_create, dst_port), .required = true,
-		.min = 1, .max = 65535},
-	{VBD_FIELD(STRING, "src_addr", struct connection_create, src_addr), .min = 1, .max = 255},
-	{VBD_FIELD(UINT, "timeout_ms", struct connection_create, timeout_ms), .min = 1,
-		.max = 600000},
-	{VBD_FIELD(UINT, "tos", struct connection_create, tos), .max = 255,
-		VBD_FIELD_SEEN(struct connection_create, tos_seen)},
-	{VBD_FIELD(STRING, "device", struct connection_create, device), .min = 1, .max = 63},
-	{VBD_FIELD(UINT, "src_port", struct connection_create, src_port), .min = 1, .max = 65535},
-	{VBD_FIELD(BOOL, "reuse_addr", struct connection_create, reuse_addr)},
-	VBD_PRIVATE_DATA_FIELD(struct connection_create),
-	VBD_QP_FIELDS(struct connection_create),
-};
-
-static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_connection_spec *spec, struct vbd_error *err)
+static void create_one(struct vbd_request *req, const struct vbd_connection_spec *spec)
 {
-	struct connection_create input = {.timeout_ms = 10000, .qp = vbd_qp_input_default()};
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	struct vbd_connection *connection;
+	struct vbd_error err = {0};
 
-	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&input.qp, err);
-	if (status == VBD_OK)
-		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
-	if (status == VBD_OK && input.qp_type != VBD_TRANSPORT_RC)
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp_type",
-			"the CM brings up rc only; uc needs bringup manual");
-	*spec = (struct vbd_connection_spec){
-		.dst_port = input.dst_port,
-		.timeout_ms = input.timeout_ms,
-		.params = input.qp.params,
-		.cm =
-			{
-				.src_port = input.src_port,
-				.tos = input.tos_seen ? input.tos : -1,
-				.reuse_addr = input.reuse_addr,
-			},
-	};
-	if (status == VBD_OK)
-		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
-	if (status != VBD_OK)
-		return status;
-	vbd_copy_text(spec->cm.device, sizeof(spec->cm.device), input.device);
-	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
-	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input.dst_addr);
-	vbd_copy_text(spec->src_addr, sizeof(spec->src_addr), input.src_addr);
-	return VBD_OK;
+	if (vbd_connection_create(vbd_request_daemon(req), spec, &connection, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 201, true);
 }
 
 void vbd_create_connection(struct vbd_request *req)
 {
 	struct vbd_connection_spec spec;
-	struct vbd_connection *connection;
 	struct vbd_error err = {0};
 
-	if (vbd_manual_requested(req)) {
+	if (json_object_get(req->json, "connections"))
+		vbd_create_connection_list(req);
+	else if (vbd_manual_requested(req->json))
 		vbd_create_manual_connection(req);
-		return;
-	}
-	if (vbd_manual_refuse_members(req, &err) != VBD_OK ||
-		decode_create(req, &spec, &err) != VBD_OK ||
-		vbd_connection_create(vbd_request_daemon(req), &spec, &connection, &err) !=
-			VBD_OK) {
+	else if (vbd_connection_decode(
+			 vbd_request_daemon(req), req->json, &spec, &req->faults, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 201, true);
+	else if (spec.count)
+		vbd_create_connections(req, &spec);
+	else
+		create_one(req, &spec);
 }
 
 /* --- commands -------------------------------------------------------------------------------- */

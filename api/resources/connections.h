@@ -11,6 +11,8 @@
 #include "rdma/device/op.h"
 
 struct vbd_connection;
+struct vbd_connection_spec;
+struct vbd_daemon;
 struct vbd_encoder;
 struct vbd_request;
 struct vbd_timeline_entry;
@@ -42,14 +44,29 @@ void vbd_put_timeline_entry(struct vbd_encoder *out, const char *name,
 	const struct vbd_timeline_entry *entry, uint64_t start_ns);
 
 /** vbd_manual_requested - true if the body has `bringup: manual` */
-bool vbd_manual_requested(const struct vbd_request *req);
+bool vbd_manual_requested(const json_t *json);
 
 /** vbd_manual_refuse_members - bad_value if the body has a member for bring-up by hand only */
-enum vbd_status vbd_manual_refuse_members(
-	const struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_manual_refuse_members(const json_t *json, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_create_manual_connection - POST /v1/connections with `bringup: manual` */
 void vbd_create_manual_connection(struct vbd_request *req);
+
+/**
+ * vbd_connection_decode - a ConnectionCreate for the CM
+ * @json:     one that vbd_manual_requested() denies
+ * @ret_spec: its `count` is 0 if the member is absent
+ * @faults:   see vbd_decode_all()
+ */
+enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_connection_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_create_connections - make the connections of a ConnectionCreate with a `count` */
+void vbd_create_connections(struct vbd_request *req, const struct vbd_connection_spec *spec);
+
+/** vbd_create_connection_list - POST /v1/connections with a ConnectionListCreate */
+void vbd_create_connection_list(struct vbd_request *req);
 
 void vbd_list_connections(struct vbd_request *req);
 void vbd_create_connection(struct vbd_request *req);

@@ -17,18 +17,18 @@
 /* --- creation -------------------------------------------------------------------------------- */
 
 /* The members of ConnectionCreate for one kind of bring-up only. */
-static const char *const cm_members[] = {
-	"dst_addr", "dst_port", "src_addr", "src_port", "tos", "private_data", "reuse_addr", NULL};
+static const char *const cm_members[] = {"dst_addr", "dst_port", "src_addr", "src_port", "tos",
+	"private_data", "reuse_addr", "count", NULL};
 static const char *const manual_members[] = {
 	"port_num", "gid_index", "pkey_index", "sl", "psn", "initial_state", NULL};
 
-static enum vbd_status refuse_members(const struct vbd_request *req, const char *const *members,
-	const char *bringup, struct vbd_error *err)
+static enum vbd_status refuse_members(
+	const json_t *json, const char *const *members, const char *bringup, struct vbd_error *err)
 {
 	char pointer[40];
 
 	for (; *members; members++) {
-		if (!json_object_get(req->json, *members))
+		if (!json_object_get(json, *members))
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/%s", *members);
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
@@ -37,16 +37,16 @@ static enum vbd_status refuse_members(const struct vbd_request *req, const char 
 	return VBD_OK;
 }
 
-bool vbd_manual_requested(const struct vbd_request *req)
+bool vbd_manual_requested(const json_t *json)
 {
-	const char *bringup = json_string_value(json_object_get(req->json, "bringup"));
+	const char *bringup = json_string_value(json_object_get(json, "bringup"));
 
 	return bringup && strcmp(bringup, vbd_bringup_names[VBD_BRINGUP_MANUAL]) == 0;
 }
 
-enum vbd_status vbd_manual_refuse_members(const struct vbd_request *req, struct vbd_error *err)
+enum vbd_status vbd_manual_refuse_members(const json_t *json, struct vbd_error *err)
 {
-	return refuse_members(req, manual_members, "manual", err);
+	return refuse_members(json, manual_members, "manual", err);
 }
 
 struct manual_create {
@@ -89,7 +89,7 @@ static enum vbd_status decode_create(
 		.initial_state = INITIAL_INIT,
 		.qp = vbd_qp_input_default(),
 	};
-	enum vbd_status status = refuse_members(req, cm_members, "cm", err);
+	enum vbd_status status = refuse_members(req->json, cm_members, "cm", err);
 
 	if (!status)
 		status = vbd_request_decode(

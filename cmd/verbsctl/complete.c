@@ -160,6 +160,7 @@ static void offer_values(const struct line *line, const char *placeholder)
 		{"BATCH", "/v1/batches"},
 		{"BUFFER", "/v1/buffers"},
 		{"CONNECTION", "/v1/connections"},
+		{"CONNECTION_BATCH", "/v1/connection_batches"},
 		{"CQ", "/v1/cqs"},
 		{"DEVICE", "/v1/devices"},
 		{"ENDPOINT", "/v1/ud_endpoints"},

@@ -40,6 +40,9 @@
 #define OBJECT(object_, run_) .object = &vbd_ctl_object_##object_, .run = vbd_ctl_object_##run_
 #define OF(object_)	      .object = &vbd_ctl_object_##object_
 
+/* Instead of operands. */
+#define SELECTING O(SELECTED), O(EVERY), O(DRY_RUN)
+
 /* Rows for listing, showing and deleting one kind of object; LS takes the options. */
 #define LS(noun_, object_, plural_, ...)                                 \
 	COMMAND(noun_, "ls", "", "List " plural_, OBJECT(object_, list), \
@@ -48,7 +51,7 @@
 	COMMAND(noun_, "show", operand_, "Show one " what_, OBJECT(object_, show))
 #define CANCEL(noun_, object_, operand_, plural_)                              \
 	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, \
-		OBJECT(object_, cancel), OPTIONS(O(SELECTED)))
+		OBJECT(object_, cancel), OPTIONS(SELECTING))
 #define WAIT(noun_, object_, operand_, state_)                                                     \
 	COMMAND(noun_, "wait", operand_ "...", "Wait until " noun_ " are " state_,                 \
 		OBJECT(object_, wait),                                                             \
@@ -56,7 +59,7 @@
 			"come any more.",                                                          \
 		OPTIONS(O(UNTIL), O(WAIT_TIMEOUT)))
 #define RM(noun_, object_, operand_, what_) \
-	COMMAND(noun_, "rm", "[" operand_ "]...", what_, OBJECT(object_, rm), OPTIONS(O(SELECTED)))
+	COMMAND(noun_, "rm", "[" operand_ "]...", what_, OBJECT(object_, rm), OPTIONS(SELECTING))
 
 #define REMOTE_TEXT                                                                                \
 	"The peer's memory is --remote URL#BUFFER (URL#windows/WINDOW for a memory window), for\n" \
@@ -78,6 +81,7 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"windows", "memory windows: parts of buffers that peers can reach"},
 	{"transfers", "writes, reads, sends, receives and atomics"},
 	{"batches", "transfers that start together"},
+	{"connection-batches", "connections that are made together"},
 	{"probes", "measurements of round trips"},
 	{"benchmarks", "measurements of rate and latency"},
 	{"ud-endpoints", "queue pairs for datagrams"},
@@ -134,9 +138,12 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("connections", "create", "HOST:PORT", "Connect to a listener",
 		.members = "dst_addr,dst_port", OF(connection), .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "
-			"address or a name;\nIPv6 addresses stand in brackets.",
-		OPTIONS(O(LABELS), O(NAME), O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT),
-			O(REUSE_ADDR), O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
+			"address or a name;\nIPv6 addresses stand in brackets. With --count all "
+			"are made, or none; `verbsctl\nconnection-batches show` tells what became "
+			"of them.",
+		OPTIONS(O(LABELS), O(NAME), O(ALIKE), O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC),
+			O(SRC_PORT), O(REUSE_ADDR), O(TOS), PRIVATE_DATA_OPTIONS,
+			QP_OPTIONS O(NO_WAIT))),
 	COMMAND("connections", "prepare", "[NAME]",
 		"Create a queue pair that is brought up by hand", .members = "name", OF(connection),
 		.run = vbd_ctl_prepare,
@@ -176,7 +183,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(RECV_OPTIONS)),
 	COMMAND("connections", "close", "[CONNECTION]...",
 		"Disconnect, and keep the record in the history", OF(connection),
-		.run = vbd_ctl_connection_close, OPTIONS(O(SELECTED), O(NO_WAIT))),
+		.run = vbd_ctl_connection_close, OPTIONS(SELECTING, O(NO_WAIT))),
 	WAIT("connections", connection, "CONNECTION", "established"),
 	RM("connections", connection, "CONNECTION",
 		"Disconnect if still open, and delete the record"),
@@ -293,6 +300,13 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	CANCEL("batches", batch, "BATCH", "batches"),
 	WAIT("batches", batch, "BATCH", "done"),
 	RM("batches", batch, "BATCH", "Delete batches; their running transfers are cancelled"),
+	LS("connection-batches", connection_batch, "batches of connections", LIST_OPTIONS),
+	SHOW("connection-batches", connection_batch, "CONNECTION_BATCH", "batch of connections"),
+	CANCEL("connection-batches", connection_batch, "CONNECTION_BATCH",
+		"batches: close what is not established yet"),
+	WAIT("connection-batches", connection_batch, "CONNECTION_BATCH", "done"),
+	RM("connection-batches", connection_batch, "CONNECTION_BATCH",
+		"Delete batches; their established connections stay"),
 	LS("probes", probe, "probes", LIST_OPTIONS),
 	SHOW("probes", probe, "PROBE", "probe"),
 	COMMAND("probes", "create", "CONNECTION", "Measure round trips over a connection",

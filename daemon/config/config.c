@@ -41,6 +41,7 @@ const struct vbd_config_key vbd_config_keys[] = {
 	TEXT(VBD_CONFIG_TEXT, read_group, ""),
 	{"allowed_hosts", VBD_CONFIG_HOSTS, OFFSET(allowed_hosts), "", 0, 0},
 	NUMBER(workers, "1", 1, 64),
+	NUMBER(connects_in_flight, "64", 1, 65536),
 	NUMBER(default_cqe, "4096", 16, 4194304),
 	{"log_level", VBD_CONFIG_LOG_LEVEL, OFFSET(log_level), "info", 0, 0},
 	{"log_format", VBD_CONFIG_LOG_FORMAT, OFFSET(log_format), "text", 0, 0},

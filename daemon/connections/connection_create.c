@@ -61,6 +61,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller 
 	connection->receive_bytes = receive_bytes;
 	vbd_inbox_init(&connection->inbox, object, VBD_EVENT_CONNECTION_MESSAGE_DROPPED);
 	vbd_list_init(&connection->windows);
+	vbd_list_init(&connection->queue_link);
 	*ret_connection = connection;
 	return VBD_OK;
 }
@@ -72,39 +73,6 @@ static void enter(struct vbd_connection *connection)
 	connection->object.registry->daemon->qp_receives_bytes += connection->receive_bytes;
 	vbd_object_pin(&connection->object, connection->receive_bytes);
 	vbd_inbox_attach(&connection->inbox, &connection->conn->qp);
-}
-
-static void resolve(struct vbd_connection *connection, const struct sockaddr *addr)
-{
-	connection->phase_ns = vbd_clock_mono_ns();
-	vbd_conn_resolve(connection->conn, addr);
-}
-
-static void on_resolved(
-	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
-{
-	struct vbd_connection *connection = arg;
-
-	(void)addr_bytes;
-	connection->resolution = NULL;
-	if (!addr)
-		vbd_conn_name_failed(connection->conn, err);
-	else
-		resolve(connection, addr);
-}
-
-static enum vbd_status begin(struct vbd_connection *connection,
-	const struct vbd_connection_spec *spec, struct vbd_error *err)
-{
-	struct sockaddr_storage dst;
-
-	/* A numeric address needs no thread pool. */
-	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst)) {
-		resolve(connection, (const struct sockaddr *)&dst);
-		return VBD_OK;
-	}
-	return vbd_resolve(connection->object.registry->daemon->loop, spec->dst_addr,
-		spec->dst_port, on_resolved, connection, &connection->resolution, err);
 }
 
 /* Check what can be checked before the name is resolved. A host name passes. */
@@ -153,39 +121,116 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	return status;
 }
 
+/* Make a connection with its RDMA side; nothing is sent yet. @spec, @cm: checked. */
+static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connection_spec *spec,
+	const char *name, const struct vbd_cm_params *cm, struct vbd_connection **ret_connection,
+	struct vbd_error *err)
+{
+	struct vbd_connection *connection;
+	enum vbd_status status =
+		make_record(daemon, daemon->callers.current, name, &spec->params, &connection, err);
+
+	if (status)
+		return status;
+	memcpy(connection->dst_addr, spec->dst_addr, sizeof(connection->dst_addr));
+	connection->dst_port = spec->dst_port;
+	status = (spec->count ? vbd_conn_create_queued : vbd_conn_create)(daemon->fabric,
+		connection->object.id, &spec->params, cm, spec->timeout_ms,
+		&vbd_connection_conn_ops, connection, &connection->conn, err);
+	if (status) {
+		vbd_object_free(&connection->object);
+		return status;
+	}
+	enter(connection);
+	*ret_connection = connection;
+	return VBD_OK;
+}
+
+static void log_creation(struct vbd_connection *connection)
+{
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+		"to %.100s port %u, %llu ms", connection->dst_addr, connection->dst_port,
+		(unsigned long long)connection->conn->timeout_ms);
+}
+
 enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connection,
 	struct vbd_error *err)
 {
 	struct vbd_connection *connection;
 	struct vbd_cm_params cm = spec->cm;
-	struct vbd_error error = {0};
-	enum vbd_status status;
+	enum vbd_status status = check_spec(daemon, spec, &cm, err);
 
-	status = check_spec(daemon, spec, &cm, err);
 	if (!status)
-		status = make_record(daemon, daemon->callers.current, spec->name, &spec->params,
-			&connection, err);
+		status = make(daemon, spec, spec->name, &cm, &connection, err);
 	if (status)
 		return status;
-	memcpy(connection->dst_addr, spec->dst_addr, sizeof(connection->dst_addr));
-	connection->dst_port = spec->dst_port;
-	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, &cm,
-		spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn, err);
-	if (status)
-		goto free_record;
-	enter(connection);
-	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
-		"to %.100s port %u, %u ms", spec->dst_addr, spec->dst_port, spec->timeout_ms);
+	log_creation(connection);
 	*ret_connection = connection;
-	/* The record is in the event log by now, so a failure becomes the connection's own. */
-	if (begin(connection, spec, &error) != VBD_OK)
-		vbd_conn_name_failed(connection->conn, &error);
+	vbd_connection_resolve(connection);
 	return VBD_OK;
+}
 
-free_record:
-	vbd_object_free(&connection->object);
+/* The number of the last connection is the longest one. */
+static enum vbd_status check_numbered_name(
+	const struct vbd_connection_spec *spec, struct vbd_error *err)
+{
+	int length = snprintf(NULL, 0, "%s-%u", spec->name, spec->count);
+
+	if (!spec->numbered || !spec->name[0] || length < (int)sizeof(spec->name))
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_TOO_LONG, "/name",
+		"the name and the number of the last connection have %d characters together; a "
+		"name has at most 63",
+		length);
+}
+
+/* The name of connection @number, counted from 1. */
+static const char *name_of(
+	const struct vbd_connection_spec *spec, uint32_t number, char name[VBD_NAME_BYTES + 12])
+{
+	if (!spec->numbered || !spec->name[0])
+		return spec->name;
+	(void)snprintf(name, VBD_NAME_BYTES + 12, "%s-%u", spec->name, number);
+	return name;
+}
+
+enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connections,
+	struct vbd_error *err)
+{
+	struct vbd_cm_params cm = spec->cm;
+	enum vbd_status status = check_numbered_name(spec, err);
+	char name[VBD_NAME_BYTES + 12];
+	uint32_t made = 0;
+
+	if (!status)
+		status = check_spec(daemon, spec, &cm, err);
+	while (!status && made < spec->count) {
+		status = make(daemon, spec, name_of(spec, made + 1, name), &cm,
+			&ret_connections[made], err);
+		made += !status;
+	}
+	if (status)
+		vbd_connections_discard(ret_connections, made);
 	return status;
+}
+
+void vbd_connections_discard(struct vbd_connection *const *connections, uint32_t count)
+{
+	while (count > 0) {
+		struct vbd_connection *connection = connections[--count];
+		struct vbd_daemon *daemon = connection->object.registry->daemon;
+
+		daemon->connections_in_state[connection->counted_state]--;
+		daemon->qp_receives_bytes -= connection->receive_bytes;
+		vbd_object_free(&connection->object);
+	}
+}
+
+void vbd_connection_announce(struct vbd_connection *connection)
+{
+	log_creation(connection);
 }
 
 enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connection_parts.h"
 
+#include "daemon/connections/connection_queue.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
 #include "rdma/names/names.h"
@@ -180,6 +181,7 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 
 	vbd_connection_count_state(connection);
 	vbd_connection_time_phase(connection, old);
+	vbd_connection_queue_moved(connection);
 	if (connection->undecided)
 		decided(connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)

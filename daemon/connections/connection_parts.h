@@ -3,7 +3,10 @@
  * Interfaces between the files of the connection service:
  *
  *   connection_create.c  creation: limits, checks, record; on request, manual, from a listener
+ *   connection_batches.c several that are made together
  *   connection_events.c  callbacks of the RDMA side: states, ends, messages
+ *   connection_queue.c   connections that wait for their turn to connect
+ *   connection_begin.c   the first steps of a connection: its turn, its name
  *   connections.c        lookup, commands, the end of a record
  *   connection_totals.c  numbers of connections by state, traffic to sort by, durations of phases
  *
@@ -24,6 +27,12 @@ static inline struct vbd_connection *vbd_connection_of(struct vbd_object *object
 
 /* connection_events.c: the callbacks of every connection's vbd_conn */
 extern const struct vbd_conn_ops vbd_connection_conn_ops;
+
+/* connection_begin.c */
+
+/** vbd_connection_resolve - resolve the host name, if it is one, then the address; a failure is the
+ * connection's own `reason` */
+void vbd_connection_resolve(struct vbd_connection *connection);
 
 /* connection_totals.c */
 

@@ -30,12 +30,17 @@ struct vbd_connection {
 	uint64_t last_probe_id;		/* 0 before the first */
 	struct vbd_link windows;	/* of struct vbd_window_record: bound on this connection */
 	uint64_t phase_ns;		/* when the current state began; 0: before the first */
-	uint64_t receive_bytes; /* included in qp_receives_bytes while the connection is open */
-	uint64_t moved_bytes;	/* as of the last vbd_connections_count_bytes() */
+	uint64_t receive_bytes;	    /* included in qp_receives_bytes while the connection is open */
+	uint64_t moved_bytes;	    /* as of the last vbd_connections_count_bytes() */
+	struct vbd_link queue_link; /* in the queue, while it waits for its turn to connect */
+	bool in_flight;		    /* came out of the queue, and is counted as one that connects */
 };
 
 struct vbd_connection_spec {
 	char name[64]; /* "" for none */
+	/* For vbd_connections_prepare(), else 0: so many alike. `numbered`: "NAME-1" and so on. */
+	uint32_t count;
+	bool numbered;
 	char dst_addr[256];
 	uint16_t dst_port;
 	char src_addr[256]; /* "" for any; cm.src is made from it */
@@ -48,6 +53,26 @@ struct vbd_connection_spec {
 enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connection,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_connections_prepare - make spec->count connections in QUEUED, or none
+ *
+ * No event tells of them until vbd_connection_announce(). The caller hands them to a batch, or
+ * discards them in the same turn. Errors as of vbd_connection_create(), and VBD_E_TOO_LONG.
+ */
+enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connections,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_connections_discard - free prepared connections, as if they had never been */
+void vbd_connections_discard(struct vbd_connection *const *connections, uint32_t count);
+
+/** vbd_connection_announce - append the event of its creation */
+void vbd_connection_announce(struct vbd_connection *connection);
+
+/** vbd_connection_begin - a connection in QUEUED begins to connect; a failure is the connection's
+ * own `reason` */
+void vbd_connection_begin(struct vbd_connection *connection);
 
 struct vbd_manual_spec {
 	char name[64];	     /* "" for none */

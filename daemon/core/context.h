@@ -77,6 +77,9 @@ struct vbd_daemon {
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */
+	struct vbd_link queued_connections; /* struct vbd_connection, the first is the next */
+	struct vbd_timer *queue_timer;
+	uint64_t connects_in_flight;   /* of connections that came out of the queue */
 	uint64_t connections_accepted; /* by listeners, or not decided; and not ended */
 	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;

@@ -196,6 +196,12 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"Every transfer of a batch has ended") \
 	X(VBD_EVENT_BATCH_DELETED, "batch_deleted", VBD_EVENT_DATA_STATE, \
 		"The record of a batch was deleted, by a client or for newer records") \
+	X(VBD_EVENT_CONNECTION_BATCH_CREATED, "connection_batch_created", VBD_EVENT_DATA_STATE, \
+		"Several connections were created together, as a batch") \
+	X(VBD_EVENT_CONNECTION_BATCH_ENDED, "connection_batch_ended", VBD_EVENT_DATA_STATE_CODE, \
+		"Every connection of a batch was established, or ended before that") \
+	X(VBD_EVENT_CONNECTION_BATCH_DELETED, "connection_batch_deleted", VBD_EVENT_DATA_STATE, \
+		"The record of a batch of connections was deleted, by a client or for newer records") \
 	X(VBD_EVENT_PROBE_CREATED, "probe_created", VBD_EVENT_DATA_STATE, \
 		"A probe was created") \
 	X(VBD_EVENT_PROBE_ENDED, "probe_ended", VBD_EVENT_DATA_STATE_CODE, \

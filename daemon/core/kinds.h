@@ -23,6 +23,9 @@
 	X(WINDOW, window, windows, config->limits.windows, VBD_KEPT_WITHIN)                       \
 	/* One probe at a time runs over a connection. */                                         \
 	X(PROBE, probe, probes, config->limits.connections, config->records.probes)               \
+	/* Each open batch has an open connection. */                                             \
+	X(CONNECTION_BATCH, connection_batch, connection_batches, config->limits.connections,     \
+		config->records.batches)                                                          \
 	X(CONNECTION, connection, connections, config->limits.connections,                        \
 		config->records.connections)                                                      \
 	X(LISTENER, listener, listeners, config->limits.listeners, VBD_KEPT_WITHIN)               \

@@ -104,6 +104,9 @@ void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_
 	const struct vbd_stat rows[] = {
 		VBD_STAT("verbsd_batches", GAUGE, "Batches of transfers that have not ended.",
 			.value = daemon->batches->open),
+		VBD_STAT("verbsd_connection_batches", GAUGE,
+			"Batches of connections that have not ended.",
+			.value = daemon->connection_batches->open),
 		VBD_STAT("verbsd_benchmarks", GAUGE, "Benchmarks that have not ended.",
 			.value = daemon->benchmarks->open),
 		VBD_STAT("verbsd_transfers", GAUGE, "Transfers that have not ended.",

@@ -53,6 +53,26 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 	return VBD_OK;
 }
 
+enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err)
+{
+	struct vbd_conn *conn = allocate(fabric, id, params, cm, timeout_ms, ops, ops_arg);
+
+	if (!conn)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	conn->cm.private_data.message = VBD_CM_MESSAGE_REQUEST;
+	conn->state = VBD_CONN_QUEUED;
+	*ret_conn = conn;
+	return VBD_OK;
+}
+
+void vbd_conn_begin(struct vbd_conn *conn)
+{
+	vbd_conn_raise(conn, VBD_CONN_EV_BEGIN);
+}
+
 enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_device *device,
 	const struct vbd_manual_local *local, uint64_t timeout_ms, const struct vbd_conn_ops *ops,

@@ -15,6 +15,7 @@
 
 /* X(SYMBOL, json name, terminal, awaited) */
 #define VBD_CONN_STATE_MAP(X)                                                                \
+	X(VBD_CONN_QUEUED, "queued", false, "its turn to connect")                           \
 	X(VBD_CONN_RESOLVING_ADDR, "resolving_addr", false, "the address of the peer")       \
 	X(VBD_CONN_RESOLVING_ROUTE, "resolving_route", false, "a path to the peer")          \
 	X(VBD_CONN_CONNECTING, "connecting", false, "the peer's answer")                     \
@@ -60,6 +61,7 @@ enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 	X(VBD_CONN_EV_QP_UP, "qp_up", "the QP is in RTS")                                      \
 	X(VBD_CONN_EV_QP_DOWN, "qp_down", "the QP is in ERR")                                  \
 	/* ourselves */                                                                        \
+	X(VBD_CONN_EV_BEGIN, "begin", "its turn to connect has come")                          \
 	X(VBD_CONN_EV_PREPARED, "prepared", "the memory of the receives is registered")        \
 	X(VBD_CONN_EV_CALL_FAILED, "call_failed", "a call failed")                             \
 	X(VBD_CONN_EV_CALL_RETURNED, "call_returned", "a call that may block has returned")    \
@@ -79,6 +81,7 @@ enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
 #define VBD_CONN_ACTION_MAP(X)                                                                   \
 	X(VBD_CONN_DO_IGNORE, "ignore") /* nothing; the note gives the reason */                 \
 	X(VBD_CONN_DO_REFUSE, "refuse") /* a command that this state does not allow */           \
+	X(VBD_CONN_DO_BEGIN, "begin")	/* the time limit begins */                              \
 	X(VBD_CONN_DO_RESOLVE_ROUTE, "resolve_route")                                            \
 	X(VBD_CONN_DO_PREPARE, "prepare")   /* begin to register the memory of the receives */   \
 	X(VBD_CONN_DO_CONNECT, "connect")   /* make the QP, post receives, connect */            \

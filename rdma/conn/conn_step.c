@@ -287,6 +287,9 @@ static enum vbd_conn_event perform(
 	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
 {
 	switch (action) {
+	case VBD_CONN_DO_BEGIN:
+		vbd_conn_set_deadline(conn, conn->timeout_ms);
+		break;
 	case VBD_CONN_DO_RESOLVE_ROUTE:
 		return after(vbd_conn_cm_resolve_route(conn, err));
 	case VBD_CONN_DO_PREPARE:

@@ -27,7 +27,7 @@ test('completion: commands, verbs, options and values need no server', async () 
     assert.ok(all.includes(name), name);
   assert.ok(!all.includes('__complete'));
   assert.equal(new Set(all).size, all.length);
-  assert.deepEqual(await candidates(nowhere, 'con'), ['connect', 'connections', 'config']);
+  assert.deepEqual(await candidates(nowhere, 'con'), ['connect', 'connections', 'connection-batches', 'config']);
   assert.deepEqual(await candidates(nowhere, 'buf', ''), ['ls', 'show', 'create', 'put', 'get', 'map', 'sum', 'wait', 'rm']);
   assert.deepEqual(await candidates(nowhere, 'buffers', 's'), ['show', 'sum']);
   assert.deepEqual(await candidates(nowhere, 'listeners', 's'), ['show', 'set']);

@@ -86,6 +86,7 @@ static void print_conn_states(void)
 	}
 	(void)printf("\n```mermaid\nstateDiagram-v2\n"
 		     "    [*] --> resolving_addr: POST /v1/connections\n"
+		     "    [*] --> queued: POST /v1/connections, several\n"
 		     "    [*] --> requested: a peer connects\n"
 		     "    [*] --> awaiting_remote: POST /v1/connections, bringup manual\n");
 	for (unsigned int s = 0; s < VBD_CONN_STATE_COUNT; s++)

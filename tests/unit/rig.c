@@ -336,6 +336,7 @@ bool rig_conn_answer(struct rig_conn *rc)
 	case VBD_CONN_ACCEPTING:
 		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ESTABLISHED, 0);
 		return true;
+	case VBD_CONN_QUEUED:
 	case VBD_CONN_REQUESTED:
 	case VBD_CONN_AWAITING_REMOTE:
 	case VBD_CONN_ESTABLISHED:

@@ -176,7 +176,7 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 		"encoding", "through", "type", "object", "severity", "code", "label", "name",
 		"kind", "access", "connections", "cqs", "dst_addr", "dst_port", "src_addr",
 		"device", "listener", "connection", "buffer", "batch", "pd", "ud_endpoint",
-		"ud_peer", "multicast_membership"};
+		"ud_peer", "multicast_membership", "all", "dry_run"};
 	const struct vbd_router router = vbd_routes();
 
 	(void)state;

@@ -23,6 +23,7 @@ export function countersOf(stats) {
 
 const OPEN_STATES = [
 	"established",
+	"queued",
 	"resolving_addr",
 	"resolving_route",
 	"connecting",

@@ -32,10 +32,10 @@ struct vbd_ctl_object {
 #define VBD_CTL_COLUMNS(columns_) .columns = (columns_), .column_count = VBD_ARRAY_LEN(columns_)
 
 extern const struct vbd_ctl_object vbd_ctl_object_batch, vbd_ctl_object_benchmark,
-	vbd_ctl_object_buffer, vbd_ctl_object_connection, vbd_ctl_object_cq, vbd_ctl_object_device,
-	vbd_ctl_object_endpoint, vbd_ctl_object_group, vbd_ctl_object_listener, vbd_ctl_object_pd,
-	vbd_ctl_object_peer, vbd_ctl_object_probe, vbd_ctl_object_srq, vbd_ctl_object_transfer,
-	vbd_ctl_object_window;
+	vbd_ctl_object_connection_batch, vbd_ctl_object_buffer, vbd_ctl_object_connection,
+	vbd_ctl_object_cq, vbd_ctl_object_device, vbd_ctl_object_endpoint, vbd_ctl_object_group,
+	vbd_ctl_object_listener, vbd_ctl_object_pd, vbd_ctl_object_peer, vbd_ctl_object_probe,
+	vbd_ctl_object_srq, vbd_ctl_object_transfer, vbd_ctl_object_window;
 
 /* The commands of all kinds of objects (object.c). The command's row names the kind. */
 enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl);
@@ -86,6 +86,8 @@ enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl);
+/* connection_batch.c */
+enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);
 enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_benchmark_create(struct vbd_ctl *ctl);

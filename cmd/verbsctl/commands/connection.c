@@ -51,8 +51,8 @@ static const struct vbd_ctl_column timeline_columns[] = {
 
 static bool is_under_way(const json_t *connection)
 {
-	static const char *const states[] = {"resolving_addr", "resolving_route", "connecting",
-		"requested", "accepting", "awaiting_remote"};
+	static const char *const states[] = {"queued", "resolving_addr", "resolving_route",
+		"connecting", "requested", "accepting", "awaiting_remote"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(states); i++) {
 		if (vbd_ctl_json_is(connection, "state", states[i]))
@@ -126,6 +126,8 @@ enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl)
 
 	if (!body)
 		return VBD_CTL_USAGE;
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ALIKE))
+		return vbd_ctl_connect_many(ctl, body);
 	return establish(ctl, CONNECTIONS, body, vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS));
 }
 

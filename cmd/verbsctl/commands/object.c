@@ -189,12 +189,25 @@ static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 
 /* --- objects selected by labels -------------------------------------------------------------- */
 
+static void put_ids(const struct vbd_ctl *ctl, const json_t *selected)
+{
+	const json_t *id;
+	size_t i;
+
+	json_array_foreach(json_object_get(selected, "ids"), i, id) printf("%s/%llu\n",
+		ctl->args.command->object->kind, (unsigned long long)json_integer_value(id));
+}
+
 static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
 {
 	const json_t *failure;
 	size_t i;
 
-	(void)ctl;
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRY_RUN)) {
+		put_ids(ctl, selected);
+		vbd_ctl_line_put("selected", selected, "{selected}");
+		return;
+	}
 	json_array_foreach(json_object_get(selected, "failures"), i, failure)
 		vbd_ctl_fail("%s/%llu: %s", ctl->args.command->object->kind,
 			(unsigned long long)vbd_ctl_json_uint(failure, "id"),
@@ -205,26 +218,48 @@ static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
 	vbd_ctl_line_put("failed", selected, "{failed}");
 }
 
+/* The path of the operation on the selected objects. */
+static char *selected_path(const struct vbd_ctl_args *args, const char *tail)
+{
+	char *path = NULL;
+	size_t len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&path, &len));
+
+	fprintf(out, "%s%s?", args->command->object->collection, tail);
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_EVERY)) {
+		fprintf(out, "all=true");
+	} else {
+		fprintf(out, "label=");
+		vbd_ctl_text_put_escaped(out, args->text[VBD_CTL_OPT_SELECTED]);
+	}
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_DRY_RUN))
+		fprintf(out, "&dry_run=true");
+	if (fclose(out) != 0)
+		vbd_ctl_must(NULL);
+	return path;
+}
+
 enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
 	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref))
 {
 	const struct vbd_ctl_args *args = &ctl->args;
-	bool selects = vbd_ctl_args_has(args, VBD_CTL_OPT_SELECTED);
+	bool every = vbd_ctl_args_has(args, VBD_CTL_OPT_EVERY);
+	bool labelled = vbd_ctl_args_has(args, VBD_CTL_OPT_SELECTED);
+	bool dry_run = vbd_ctl_args_has(args, VBD_CTL_OPT_DRY_RUN);
+	int end_s = args->command->object->delete_wait_s;
+	bool wait = end_s && !dry_run && !vbd_ctl_args_has(args, VBD_CTL_OPT_NO_WAIT);
+	int wait_s = wait ? end_s : VBD_CTL_NO_WAIT;
 	enum vbd_ctl_exit exit_status;
-	char *path = NULL;
-	size_t len = 0;
-	FILE *out;
+	char *path;
 
-	if (selects == (args->operand_count > 0))
-		return vbd_ctl_refuse(args, "needs operands, or --label");
-	if (!selects)
+	if (every + labelled + (args->operand_count > 0) != 1)
+		return vbd_ctl_refuse(args, "needs operands, or --label, or --all");
+	if (dry_run && !every && !labelled)
+		return vbd_ctl_refuse(args, "--dry-run needs --label or --all");
+	if (!every && !labelled)
 		return vbd_ctl_each(ctl, one);
-	out = vbd_ctl_must(open_memstream(&path, &len));
-	fprintf(out, "%s%s?label=", args->command->object->collection, tail);
-	vbd_ctl_text_put_escaped(out, args->text[VBD_CTL_OPT_SELECTED]);
-	if (fclose(out) != 0)
-		vbd_ctl_must(NULL);
-	exit_status = vbd_ctl_call_put(ctl, method, path, NULL, VBD_CTL_NO_WAIT, put_selected);
+	path = selected_path(args, tail);
+	exit_status = vbd_ctl_call_put(ctl, method, path, NULL, wait_s, put_selected);
 	free(path);
 	return exit_status;
 }

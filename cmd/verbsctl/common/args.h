@@ -186,6 +186,12 @@ enum vbd_ctl_kind {
 		"only objects with these labels; a key alone stands for any value")                \
 	X(SELECTED, "label", 0, TEXT, "KEY=VALUE,...", NULL,                                       \
 		"all objects with these labels, instead of operands")                              \
+	X(EVERY, "all", 0, FLAG, NULL, NULL,                                                       \
+		"all objects that you may change, instead of operands")                            \
+	X(DRY_RUN, "dry-run", 0, FLAG, NULL, NULL,                                                 \
+		"with --label or --all: say which objects are selected, and do nothing")           \
+	X(ALIKE, "count", 'n', UINT, "N", "count",                                                 \
+		"make N connections alike; with a name they are NAME-1 to NAME-N")                 \
 	X(STATE, "state", 0, TEXT, "STATES", "state",                                              \
 		"only objects in these states, such as open,ended; default: open")                 \
 	X(UNTIL, "until", 0, TEXT, "STATE", "=until",                                              \

@@ -137,6 +137,11 @@ export const probe = (over = {}) => ({
   ended_at: at(9), error: null, ...over,
 });
 
+export const connectionBatch = (over = {}) => ({
+  id: 5, owner: null, labels: {}, state: 'done', counts: { queued: 0, connecting: 0, established: 2, failed: 0 },
+  connections: [{ id: 8, name: 'w-1' }, { id: 9, name: 'w-2' }], failures: [], created_at: at(100), ended_at: at(130), error: null, ...over,
+});
+
 export const batch = (over = {}) => ({
   id: 2, owner: null, labels: {}, state: 'done', counts: { queued: 0, running: 0, cancelling: 0, done: 2, failed: 0, cancelled: 0, timed_out: 0 },
   transfers: [{ id: 12, name: null }, { id: 13, name: null }], created_at: at(3), ended_at: at(4), error: null, ...over,
