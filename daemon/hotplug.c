@@ -357,6 +357,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 		&fabric_ops, daemon, &daemon->fabric, err);
 	if (status)
 		return status;
+	vbd_fabric_pin(daemon->fabric, &daemon->config->cpu_affinity);
 	if (daemon->fabric->cm_channel)
 		on_cm_opened(daemon);
 	status = vbd_fd_watch_start(daemon->loop, vbd_fabric_control_fd(daemon->fabric),

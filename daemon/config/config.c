@@ -41,6 +41,7 @@ const struct vbd_config_key vbd_config_keys[] = {
 	TEXT(VBD_CONFIG_TEXT, read_group, ""),
 	{"allowed_hosts", VBD_CONFIG_HOSTS, OFFSET(allowed_hosts), "", 0, 0},
 	NUMBER(workers, "1", 1, 64),
+	{"cpu_affinity", VBD_CONFIG_CPUS, OFFSET(cpu_affinity), "", 0, 0},
 	NUMBER(connects_in_flight, "64", 1, 65536),
 	NUMBER(default_cqe, "4096", 16, 4194304),
 	{"log_level", VBD_CONFIG_LOG_LEVEL, OFFSET(log_level), "info", 0, 0},
@@ -279,6 +280,16 @@ static enum vbd_status set_hosts(const struct vbd_config_key *key, struct vbd_co
 	return VBD_OK;
 }
 
+static enum vbd_status set_cpus(const struct vbd_config_key *key, struct vbd_cpus *cpus,
+	const char *value, struct vbd_error *err)
+{
+	if (vbd_cpus_parse(value, cpus))
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+		"%s: '%.80s' is not a list of at most %d processors, as in 0,2-5", key->name, value,
+		VBD_CPUS_MAX);
+}
+
 static enum vbd_status set_log_level(const struct vbd_config_key *key, enum vbd_log_level *level,
 	const char *value, struct vbd_error *err)
 {
@@ -353,6 +364,8 @@ enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_c
 		return set_listen(key, config, value, err);
 	case VBD_CONFIG_HOSTS:
 		return set_hosts(key, config, value, err);
+	case VBD_CONFIG_CPUS:
+		return set_cpus(key, member, value, err);
 	case VBD_CONFIG_CLIENT_CERTIFICATE:
 		return set_client_certificate(key, member, value, err);
 	case VBD_CONFIG_LOG_LEVEL:
@@ -473,6 +486,9 @@ static void dump_value(const struct vbd_config *config, const struct vbd_config_
 		break;
 	case VBD_CONFIG_HOSTS:
 		dump_hosts(config, out);
+		break;
+	case VBD_CONFIG_CPUS:
+		dump_quoted(config->cpu_affinity.text, out);
 		break;
 	case VBD_CONFIG_CLIENT_CERTIFICATE:
 		(void)fputs(client_certificates[config->tls.client_certificate], out);

@@ -10,6 +10,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/cpus.h"
 #include "base/log.h"
 
 #include <stdbool.h>
@@ -123,8 +124,9 @@ struct vbd_config {
 	char allowed_hosts[VBD_ALLOWED_HOSTS_MAX][256];
 	size_t allowed_hosts_count;
 	uint64_t workers;
-	uint64_t connects_in_flight; /* at a time, of connections made together */
-	uint64_t default_cqe;	     /* completions in a CQ whose creator does not say how many */
+	struct vbd_cpus cpu_affinity; /* of the workers, one each, in turn; none: any */
+	uint64_t default_cqe;	      /* completions in a CQ whose creator does not say how many */
+	uint64_t connects_in_flight;  /* at a time, of connections made together */
 	enum vbd_log_level log_level;
 	enum vbd_log_format log_format;
 	char audit_file[VBD_PATH_MAX_BYTES]; /* "" for none */

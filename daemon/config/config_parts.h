@@ -27,6 +27,7 @@ enum vbd_config_kind {
 	VBD_CONFIG_FLAG,   /* bool */
 	VBD_CONFIG_LISTEN, /* a list of addresses */
 	VBD_CONFIG_HOSTS,  /* a list of host names */
+	VBD_CONFIG_CPUS,   /* struct vbd_cpus */
 	VBD_CONFIG_CLIENT_CERTIFICATE,
 	VBD_CONFIG_LOG_LEVEL,
 	VBD_CONFIG_LOG_FORMAT,

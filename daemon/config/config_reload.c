@@ -42,6 +42,8 @@ static size_t size_of(const struct vbd_config_key *key)
 		return sizeof(((struct vbd_config *)NULL)->listen);
 	case VBD_CONFIG_HOSTS:
 		return sizeof(((struct vbd_config *)NULL)->allowed_hosts);
+	case VBD_CONFIG_CPUS:
+		return sizeof(struct vbd_cpus);
 	case VBD_CONFIG_CLIENT_CERTIFICATE:
 		return sizeof(((struct vbd_config *)NULL)->tls.client_certificate);
 	case VBD_CONFIG_LOG_LEVEL:

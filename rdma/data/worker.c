@@ -34,6 +34,7 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 	if (!worker)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
 	worker->number = number;
+	worker->cpu = -1;
 	worker->control = control;
 	worker->probe_totals = calloc(VBD_PROBE_KIND_COUNT, sizeof(*worker->probe_totals));
 	if (!worker->probe_totals) {
@@ -82,10 +83,34 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+static int create_thread(struct vbd_worker *worker)
+{
+	pthread_attr_t attr;
+	cpu_set_t cpus;
+	int rc;
+
+	if (worker->cpu < 0)
+		return pthread_create(&worker->thread, NULL, thread_main, worker);
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)worker->cpu, &cpus);
+	rc = pthread_attr_init(&attr);
+	if (rc)
+		return rc;
+	rc = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
+	if (!rc)
+		rc = pthread_create(&worker->thread, &attr, thread_main, worker);
+	(void)pthread_attr_destroy(&attr);
+	return rc;
+}
+
 enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err)
 {
-	int rc = pthread_create(&worker->thread, NULL, thread_main, worker);
+	int rc = create_thread(worker);
 
+	/* EINVAL: sched_setaffinity(2) */
+	if (rc == EINVAL && worker->cpu >= 0)
+		return vbd_error_set(err, VBD_E_BAD_VALUE,
+			"cpu_affinity: this process may not run on processor %d", worker->cpu);
 	if (rc)
 		return vbd_error_errno(
 			err, VBD_OK, "pthread_create", rc, "worker %u", worker->number);

@@ -38,6 +38,7 @@ struct vbd_worker {
 
 	/* worker */
 	pthread_t thread;
+	int cpu; /* the thread runs on this processor only; -1: on any */
 	bool running;
 	bool stopping;
 	int epoll_fd;

@@ -70,6 +70,12 @@ destroy:
 	return status;
 }
 
+void vbd_fabric_pin(struct vbd_fabric *fabric, const struct vbd_cpus *cpus)
+{
+	for (unsigned int i = 0; i < fabric->worker_count && cpus->count; i++)
+		fabric->workers[i]->cpu = (int)cpus->numbers[i % cpus->count];
+}
+
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;

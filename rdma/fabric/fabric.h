@@ -9,6 +9,7 @@
 #define VBD_RDMA_FABRIC_FABRIC_H
 
 #include "base/error.h"
+#include "base/cpus.h"
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/device/device.h"
@@ -95,6 +96,10 @@ struct vbd_fabric {
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cqe,
 	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
 	struct vbd_fabric **ret_fabric, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_pin - before the start: each worker runs on one of @cpus only, in turn. An empty list
+ * changes nothing. */
+void vbd_fabric_pin(struct vbd_fabric *fabric, const struct vbd_cpus *cpus);
 
 /** vbd_fabric_start - start the workers' threads (tests run the turns of the workers themselves) */
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err) VBD_MUST_CHECK;

@@ -143,6 +143,12 @@ static void test_config__a_setting_takes_the_place_of_the_default(void **state)
 	struct fixture *f = *state;
 
 	set(f, "workers", "64");
+	set(f, "cpu_affinity", "7,0-2");
+	assert_int_equal(f->config.cpu_affinity.count, 4);
+	assert_int_equal(f->config.cpu_affinity.numbers[0], 7);
+	assert_int_equal(f->config.cpu_affinity.numbers[3], 2);
+	set(f, "cpu_affinity", "");
+	assert_int_equal(f->config.cpu_affinity.count, 0);
 	set(f, "limits.buffers", "12");
 	set(f, "log_level", "debug");
 	set(f, "log_format", "journal");
@@ -176,6 +182,13 @@ static void test_config__a_bad_setting_names_its_key_and_changes_nothing(void **
 	assert_refused(f, "limits", "1", VBD_E_UNKNOWN_FIELD);
 	assert_refused(f, "buffers", "1", VBD_E_UNKNOWN_FIELD);
 	assert_refused(f, "records.buffers", "1", VBD_E_UNKNOWN_FIELD);
+	assert_refused(f, "cpu_affinity", "all", VBD_E_BAD_VALUE);
+	assert_refused(f, "cpu_affinity", "1,", VBD_E_BAD_VALUE);
+	assert_refused(f, "cpu_affinity", ",1", VBD_E_BAD_VALUE);
+	assert_refused(f, "cpu_affinity", "5-2", VBD_E_BAD_VALUE);
+	assert_refused(f, "cpu_affinity", "1024", VBD_E_BAD_VALUE);
+	assert_refused(f, "cpu_affinity", "0-64", VBD_E_BAD_VALUE);
+	assert_refused(f, "cpu_affinity", "99999999999999999999", VBD_E_BAD_VALUE);
 	assert_refused(f, "workers", "0", VBD_E_OUT_OF_RANGE);
 	assert_refused(f, "workers", "65", VBD_E_OUT_OF_RANGE);
 	assert_refused(f, "workers", "99999999999999999999", VBD_E_OUT_OF_RANGE);

@@ -303,6 +303,30 @@ static void test_worker__an_adaptive_one_polls_on_for_a_while(void **state)
 	assert_int_equal(vbd_counter_get(&worker->busy_channels), 0);
 }
 
+static void test_worker__each_runs_on_its_processor(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_cpus list = {.numbers = {VBD_CPU_NUMBERS - 1}, .count = 1};
+	struct vbd_error err = {0};
+	cpu_set_t allowed, of_thread;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	vbd_fabric_pin(rig->fabric, &list);
+	assert_int_equal(vbd_worker_start(rig->fabric->workers[0], &err), VBD_E_BAD_VALUE);
+	assert_non_null(strstr(err.text, "processor 1023"));
+	for (list.numbers[0] = 0; !CPU_ISSET(list.numbers[0], &allowed); list.numbers[0]++)
+		;
+	vbd_fabric_pin(rig->fabric, &list);
+	start(rig);
+	for (unsigned int i = 0; i < rig->fabric->worker_count; i++) {
+		assert_int_equal(pthread_getaffinity_np(rig->fabric->workers[i]->thread,
+					 sizeof(of_thread), &of_thread),
+			0);
+		assert_int_equal(CPU_COUNT(&of_thread), 1);
+		assert_true(CPU_ISSET(list.numbers[0], &of_thread));
+	}
+}
+
 static void test_worker__indexes_are_used_again_with_a_new_generation(void **state)
 {
 	struct rig *rig = *state;
@@ -341,6 +365,7 @@ int main(void)
 		TEST_OF_TWO(a_device_goes_while_everything_runs),
 		TEST(a_worker_without_work_stops),
 		TEST(an_idle_one_is_not_woken),
+		TEST_OF_TWO(each_runs_on_its_processor),
 		TEST(a_busy_one_polls_on_until_its_channel_ends),
 		TEST(an_adaptive_one_polls_on_for_a_while),
 		TEST(indexes_are_used_again_with_a_new_generation),
