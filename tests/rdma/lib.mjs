@@ -189,7 +189,13 @@ export class Daemon {
 						done({ status: response.statusCode, body: json ? JSON.parse(bytes) : bytes });
 					});
 				});
-			request.on("error", fail);
+			// The daemon ends connections that stand idle, maybe just as a request begins: RFC 9112, 9.3.1.
+			request.on("error", (error) => {
+				if (request.reusedSocket && error.code === "ECONNRESET")
+					this.try(method, path, body, { wait_s, type }).then(done, fail);
+				else
+					fail(error);
+			});
 			request.setTimeout(90_000, () => request.destroy(new Error("no answer in 90 s")));
 			request.end(payload);
 		});
