@@ -292,6 +292,7 @@ static void on_signal(int signum, void *arg)
 		vbd_clock_mono_ns() + program->config.shutdown_timeout_ms * VBD_NS_PER_MS;
 	vbd_log(VBD_LOG_NOTICE, NULL, "signal %d: stopping; a second one stops at once", signum);
 	vbd_sdnotify_stopping();
+	vbd_daemon_exits(program->daemon);
 	vbd_daemon_stop(program->daemon, on_daemon_stopped, program);
 }
 
@@ -416,10 +417,12 @@ static bool run(struct program *program)
 	return true;
 }
 
-/* A name that is being resolved can't be cancelled, and nobody waits for it. */
+/* A name that is being resolved can't be cancelled, and nobody waits for it. The kernel frees what
+ * is left to it. */
 static bool may_destroy(const struct vbd_daemon *daemon)
 {
-	return vbd_daemon_is_drained(daemon) && !vbd_loop_has_work(daemon->loop);
+	return vbd_daemon_is_drained(daemon) && !vbd_daemon_leaves(daemon) &&
+	       !vbd_loop_has_work(daemon->loop);
 }
 
 /* Returns true after a clean end. */

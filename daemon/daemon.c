@@ -23,6 +23,9 @@
 /* Room for ended objects that are freed at the end of the turn. */
 #define REAP_SLACK 1024
 
+/* So many are destroyed one by one also when the process ends. */
+#define CONNECTIONS_TO_DESTROY 64
+
 static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_error *err)
 {
 	uint64_t id;
@@ -176,6 +179,16 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	vbd_windows_close_all(daemon);
 	vbd_endpoints_close_all(daemon);
 	vbd_daemon_check_stop(daemon);
+}
+
+void vbd_daemon_exits(struct vbd_daemon *daemon)
+{
+	daemon->fabric->exits = daemon->connections->open > CONNECTIONS_TO_DESTROY;
+}
+
+bool vbd_daemon_leaves(const struct vbd_daemon *daemon)
+{
+	return daemon->fabric->left_to_kernel > 0;
 }
 
 bool vbd_daemon_is_drained(const struct vbd_daemon *daemon)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connection_queue.h"
 
+#include "daemon/connections/connection_parts.h"
+
 /* To begin to connect takes calls of the kernel: so many take less than a millisecond. */
 #define STARTS_PER_TURN 16
+#define CLOSES_PER_TURN 16
 
 static bool has_next(const struct vbd_daemon *daemon)
 {
@@ -21,10 +24,37 @@ static void start_next(struct vbd_daemon *daemon)
 	vbd_connection_begin(connection);
 }
 
+static bool is_open(const struct vbd_connection *connection)
+{
+	return connection->conn->state != VBD_CONN_DRAINING && !connection->object.ended;
+}
+
+/* A closed one may take its time in DRAINING, so that the next turn passes over it. */
+void vbd_connections_close_all(struct vbd_daemon *daemon)
+{
+	int closed = 0;
+
+	vbd_registry_for_each (object, daemon->connections) {
+		struct vbd_connection *connection = vbd_connection_of(object);
+
+		if (!is_open(connection))
+			continue;
+		if (closed++ == CLOSES_PER_TURN) {
+			vbd_timer_set(daemon->queue_timer, 0);
+			return;
+		}
+		vbd_conn_close(connection->conn, VBD_REASON_STOPPING);
+	}
+}
+
 static void on_turn(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
+	if (daemon->stopping) {
+		vbd_connections_close_all(daemon);
+		return;
+	}
 	for (int i = 0; i < STARTS_PER_TURN && has_next(daemon); i++)
 		start_next(daemon);
 	if (has_next(daemon))

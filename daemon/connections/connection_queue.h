@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections that are made together wait here for their turn to connect. One queue for the whole
+ * What is done with a few connections in each turn of the loop. Connections that are made together
+ * wait here for their turn to connect. One queue for the whole
  * daemon, so that `connects_in_flight` bounds what all batches together ask of the kernel and of
  * the peers. A connection that has a request of its own does not wait.
  *
@@ -21,5 +22,9 @@ void vbd_connection_queue_add(struct vbd_connection *connection);
 /** vbd_connection_queue_moved - the connection is in another state: it may leave the queue, or make
  * room for the next one */
 void vbd_connection_queue_moved(struct vbd_connection *connection);
+
+/** vbd_connections_close_all - close all connections, a few in each turn, because the daemon stops:
+ * it is `stopping` */
+void vbd_connections_close_all(struct vbd_daemon *daemon);
 
 #endif

@@ -87,12 +87,6 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 	}
 }
 
-void vbd_connections_close_all(struct vbd_daemon *daemon)
-{
-	vbd_registry_for_each (object, daemon->connections)
-		vbd_conn_close(vbd_connection_of(object)->conn, VBD_REASON_STOPPING);
-}
-
 static void cancel(struct vbd_object *object)
 {
 	vbd_connection_close(vbd_connection_of(object));

@@ -125,9 +125,6 @@ void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *devi
 /** vbd_connections_listener_gone - reject the listener's requests that still wait */
 void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_id);
 
-/** vbd_connections_close_all - close all connections, because the daemon stops */
-void vbd_connections_close_all(struct vbd_daemon *daemon);
-
 /** vbd_connections_count_bytes - set `moved_bytes` of each connection, to sort by: the live
  * counters change during a sort */
 void vbd_connections_count_bytes(struct vbd_daemon *daemon);

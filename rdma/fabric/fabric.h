@@ -77,6 +77,8 @@ struct vbd_fabric {
 	struct vbd_link srqs;	   /* of struct vbd_srq */
 	bool rescan_owed; /* a device waits until the removed device of the same name is REMOVED */
 	uint64_t last_device_id, last_cq_id, last_pd_id, last_srq_id;
+	bool exits; /* the process ends soon: the kernel frees what then remains of queue pairs */
+	unsigned int left_to_kernel;	   /* remains of queue pairs that nobody destroys */
 	unsigned int listeners_everywhere; /* listeners that are bound to every device */
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;

@@ -91,6 +91,10 @@ void vbd_qp_remains_free(struct vbd_qp_remains *remains)
 	if (remains->cm_id)
 		vbd_pv_set_id_context(remains->cm_id, &remains->tag);
 	remains->qp = NULL;
+	if (remains->fabric->exits) {
+		remains->fabric->left_to_kernel++;
+		return;
+	}
 	remains->call.work = free_work;
 	remains->call.done = on_freed;
 	vbd_call_start(remains->fabric->calls, &remains->call, lane_of(remains));

@@ -40,7 +40,8 @@ void vbd_qp_remains_destroy_qp(
 	struct vbd_qp_remains *remains, struct ibv_qp *ibv_qp, void (*done)(struct vbd_call *call));
 
 /** vbd_qp_remains_free - destroy all that @remains has, in the order of docs/lifetimes.md, then
- * release its places in the CQ, the SRQ, the PD and the device, and free it */
+ * release its places in the CQ, the SRQ, the PD and the device, and free it; but leave it as it is
+ * if its fabric `exits` */
 void vbd_qp_remains_free(struct vbd_qp_remains *remains);
 
 #endif

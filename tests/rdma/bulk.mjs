@@ -51,6 +51,22 @@ await scenario("SIGTERM ends a daemon in the middle of a batch, and its peers ar
 	await daemon.until(`/v1/connection_batches/${id}`, "some established", ({ counts }) => counts.established >= 50);
 	await daemon.stop();
 	await all_gone(peer);
+	const { items } = await peer.get("/v1/connections?state=ended&limit=1000&fields=end_code");
+	equal(items.filter(({ end_code }) => end_code === "peer_disconnect").length >= 50, true, "that the peers were told");
+	equal(items.filter(({ end_code }) => end_code === "stopping").length, 0, "the number that ended by themselves");
+	await peer.stop();
+	await resources_are_back(before);
+});
+
+await scenario("SIGTERM ends a daemon with hundreds of connections, and each peer is told", async () => {
+	const before = await resources();
+	const { peer, daemon } = await start();
+
+	equal((await make(daemon, 60)).state, "done", "the state of the batch");
+	await daemon.stop();
+	await all_gone(peer);
+	const { items } = await peer.get("/v1/connections?state=ended&limit=1000&fields=end_code");
+	equal(items.filter(({ end_code }) => end_code === "peer_disconnect").length, COUNT, "the number of peers that were told");
 	await peer.stop();
 	await resources_are_back(before);
 });
