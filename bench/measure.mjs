@@ -6,7 +6,7 @@
 // programs; work: a folder; only: ids of rows, empty for all; large: whether all has those of large; the others are
 // sizes of samples, which bench/run sets.
 import os from "node:os";
-import { setWorkFolder, stopAll } from "./lib/programs.mjs";
+import { setWorkFolder, stopAll, takeDeaths } from "./lib/programs.mjs";
 import { median, progress } from "./lib/samples.mjs";
 import { topics } from "./rows/index.mjs";
 import { wantedRows } from "./rows/select.mjs";
@@ -41,8 +41,9 @@ async function measureTopic(topic) {
     const outcomes = await topic.measure(options, (id) => ids.includes(id));
     return rows.map((row) => finish(row, outcomes[row.id]));
   } catch (error) {
-    progress(`${ids.join(", ")}: ${error.message}`);
-    return rows.map((row) => finish(row, null, error.message));
+    const failure = [error.message, error.cause?.message, ...takeDeaths()].filter(Boolean).join("; ");
+    progress(`${ids.join(", ")}: ${failure}`);
+    return rows.map((row) => finish(row, null, failure));
   } finally {
     await stopAll();
   }

@@ -11,8 +11,10 @@ import { promisify } from "node:util";
 const AWAIT_MS = 30_000;
 const RUN_MS = 900_000;
 const POLL_MS = 50;
+const LOG_CHARS = 2000;
 const run = promisify(execFile);
 const running = new Set();
+const died = [];
 let work = ".";
 
 export function setWorkFolder(folder) {
@@ -37,12 +39,25 @@ export function start(name, program, args) {
   child.log = log;
   running.add(child);
   child.on("error", (error) => (child.failure = error.message));
-  child.on("exit", () => running.delete(child));
+  child.on("exit", (code, signal) => {
+    running.delete(child);
+    if (!child.stopping) died.push(`${name} ended by itself, ${signal ?? `status ${code}`}: ${logTail(child)}`);
+  });
   return child;
+}
+
+function logTail(child) {
+  return readFileSync(child.log, "utf8").slice(-LOG_CHARS);
+}
+
+// What ended without stop() since the last call, and its last words.
+export function takeDeaths() {
+  return died.splice(0);
 }
 
 export async function stop(child, signal = "SIGTERM") {
   if (!running.has(child)) return;
+  child.stopping = true;
   child.kill(signal);
   await once(child, "exit");
 }
@@ -56,7 +71,7 @@ export async function until(what, child, isSo) {
   const end = Date.now() + AWAIT_MS;
   while (!(await isSo())) {
     if (child.failure || child.exitCode !== null || Date.now() > end)
-      throw new Error(`${child.name}: no sign of ${what}: ${child.failure ?? readFileSync(child.log, "utf8").slice(-2000)}`);
+      throw new Error(`${child.name}: no sign of ${what}: ${child.failure ?? logTail(child)}`);
     await new Promise((done) => setTimeout(done, POLL_MS));
   }
 }

@@ -30,10 +30,15 @@ export async function stopPair(pair) {
   await stop(pair.b.child);
 }
 
+// Sends a request over a TCP connection of its own: the daemon ends one that stands idle, maybe just as a request begins.
+function send(method, url, body) {
+  const headers = { "Content-Type": "application/json", Prefer: "wait=60", Connection: "close" };
+  return fetch(url, { method, headers, body: body && JSON.stringify(body) });
+}
+
 // Sends a request, which must be answered with this status; returns the parsed JSON.
 export async function call(method, url, status, body) {
-  const headers = { "Content-Type": "application/json", Prefer: "wait=60" };
-  const response = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
+  const response = await send(method, url, body);
   const text = await response.text();
   if (response.status !== status) throw new Error(`${method} ${url}: ${response.status} ${text}`);
   return text && JSON.parse(text);
@@ -67,8 +72,9 @@ export async function curlOpens(pair, request, count, ...more) {
   const common = ["-s", "-o", "/dev/null", "-w", format, "-d", body, "-H", "Content-Type: application/json", "-H", "Prefer: wait=60"];
   const printed = await output("curl", [...common, ...more, `${pair.a.url}/v1/connections#[1-${count}]`]);
   const lines = printed.trim().split("\n").map((line) => line.split(" ").map(Number));
-  const bad = lines.filter(([status]) => status !== 201).length + count - lines.length;
-  if (bad > 0) throw new Error(`${bad} of ${count} opens failed`);
+  const bad = lines.filter(([status]) => status !== 201).map(([status]) => status);
+  if (bad.length > 0 || lines.length !== count)
+    throw new Error(`${bad.length + count - lines.length} of ${count} opens failed: HTTP ${[...new Set(bad)].join(", ")}`);
   return lines;
 }
 
@@ -80,11 +86,20 @@ export async function openMany(pair, request, count) {
   return (performance.now() - begin) / 1000;
 }
 
+// Opens connections by a single request. Returns the seconds until its answer.
+export async function openTogether(pair, request, count) {
+  const begin = performance.now();
+  const body = { dst_addr: process.env.LAB_ADDR, timeout_ms: 60_000, ...request, count };
+  const { state } = await call("POST", `${pair.a.url}/v1/connections`, 201, body);
+  if (state !== "done") throw new Error(`the opens of one request: ${state}`);
+  return (performance.now() - begin) / 1000;
+}
+
 // Deletes the connections with a label, and returns the seconds until none of them is open.
 export async function closeSelected(pair, label) {
   const selection = `label=${encodeURIComponent(label)}`;
   const begin = performance.now();
-  const response = await fetch(`${pair.a.url}/v1/connections?${selection}`, { method: "DELETE" });
+  const response = await send("DELETE", `${pair.a.url}/v1/connections?${selection}`);
   const { failed } = await response.json();
   if (!response.ok || failed !== 0) throw new Error(`DELETE by ${selection}: ${response.status}, ${failed} failed`);
   while ((await call("GET", `${pair.a.url}/v1/connections?limit=1&fields=id&${selection}`, 200)).total > 0) {
@@ -100,7 +115,7 @@ export function stats(daemon) {
 
 // The buckets of verbsd_loop_lag_seconds in /metrics: [[upper bound in ms, turns up to it], …].
 export async function loopLag(daemon) {
-  const text = await (await fetch(`${daemon.url}/metrics`)).text();
+  const text = await (await send("GET", `${daemon.url}/metrics`)).text();
   const buckets = text.matchAll(/^verbsd_loop_lag_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm);
   return [...buckets].map(([, bound, turns]) => [bound === "+Inf" ? Infinity : Number(bound) * 1000, Number(turns)]);
 }

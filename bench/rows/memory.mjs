@@ -4,6 +4,8 @@
 import { figure, inTurn } from "../lib/samples.mjs";
 import { call, listen, memory as memoryOf, openMany, startPair, stopPair } from "../lib/verbsd.mjs";
 
+const SRQ_CQE = 30_000;
+
 export const place = "rdma";
 
 const how = ({ idle }) =>
@@ -27,11 +29,17 @@ export const rows = [
   row("memory_provider_srq", "memory of an idle connection over an SRQ: the provider's queues", 0, "As memory_provider."),
 ];
 
+// An SRQ whose connections have room in its completion queue, which is theirs as well: the default holds about a hundred.
+async function createSrq({ a }) {
+  const cq = await call("POST", `${a.url}/v1/cqs`, 201, { cqe: SRQ_CQE });
+  return (await call("POST", `${a.url}/v1/srqs`, 201, { cq: cq.id })).id;
+}
+
 // KiB per connection: { own, provider }.
 async function sample(verbsd, count, srq) {
   const pair = await startPair(verbsd);
   const listener = await listen(pair);
-  const qp = srq ? { srq: (await call("POST", `${pair.a.url}/v1/srqs`, 201, {})).id } : {};
+  const qp = srq ? { srq: await createSrq(pair) } : {};
   const request = { dst_port: listener.port, qp };
   await openMany(pair, request, count);
   const before = memoryOf(pair.a.child);

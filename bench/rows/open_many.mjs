@@ -3,22 +3,34 @@
 // Opens and closes many connections, against cmtime with as many.
 import { cmtime } from "../lib/others.mjs";
 import { figure, inTurn, ratio, side } from "../lib/samples.mjs";
-import { closeSelected, listen, openMany, startPair, stats, stopPair } from "../lib/verbsd.mjs";
+import { closeSelected, listen, openMany, openTogether, startPair, stats, stopPair } from "../lib/verbsd.mjs";
 
 const LABEL = "bench=many";
 
 export const place = "rdma";
 
+const cmtimePhases = ({ many }) =>
+  `B: create id + resolve addr + resolve route + create qp + connect of cmtime -c ${many}, per connection.`;
+
 export const rows = [
+  {
+    id: "open_bulk",
+    title: ({ many }) => `open ${many} by one request`,
+    unit: "ratio",
+    better: "less",
+    target: { at_most: 1 },
+    note: (options) =>
+      `A: POST /v1/connections with count ${options.many} until its 201, divided by ${options.many}. ${cmtimePhases(options)}`,
+  },
   {
     id: "open_many",
     title: ({ many }) => `open ${many} by 100 HTTP clients`,
     unit: "ratio",
     better: "less",
     target: { at_most: 1.3 },
-    note: ({ many }) =>
-      `A: one POST for each connection by 100 clients of one curl, from its start to the last 201, divided by ${many}. ` +
-      `B: create id + resolve addr + resolve route + create qp + connect of cmtime -c ${many}, per connection.`,
+    note: (options) =>
+      "A: one POST for each connection by 100 clients of one curl, from its start to the last 201, divided by " +
+      `${options.many}. ${cmtimePhases(options)}`,
   },
   {
     id: "close_many",
@@ -48,14 +60,18 @@ export const rows = [
   },
 ];
 
-// µs per connection to open and to close, and the ms of processor time that both sides take to open one.
+// µs per connection to open by one request and by many, and to close, and the ms of processor time that both sides take to open one.
 async function sampleVerbsd(pair, listener, count) {
+  const request = { dst_port: listener.port, labels: { bench: "many" } };
+  const bulk_s = await openTogether(pair, request, count);
+  await closeSelected(pair, LABEL);
   const before = [await stats(pair.a), await stats(pair.b)];
-  const open_s = await openMany(pair, { dst_port: listener.port, labels: { bench: "many" } }, count);
+  const open_s = await openMany(pair, request, count);
   const after = [await stats(pair.a), await stats(pair.b)];
   const [active_ms, passive_ms] = after.map(({ process_cpu_ns }, at) => (process_cpu_ns - before[at].process_cpu_ns) / 1e6 / count);
   const close_s = await closeSelected(pair, LABEL);
-  return { open: (open_s * 1e6) / count, close: (close_s * 1e6) / count, active_ms, passive_ms };
+  const [bulk, open, close] = [bulk_s, open_s, close_s].map((seconds) => (seconds * 1e6) / count);
+  return { bulk, open, close, active_ms, passive_ms };
 }
 
 export async function measure({ verbsd, pairs, many }) {
@@ -67,14 +83,15 @@ export async function measure({ verbsd, pairs, many }) {
     theirs: () => cmtime(many),
   });
   await stopPair(pair);
-  const against = (step) =>
+  const against = (ourStep, theirStep) =>
     ratio(
-      side("verbsd", "µs each", ours.map((sample) => sample[step])),
-      side(`cmtime -c ${many}`, "µs each", theirs.map((sample) => sample[step])),
+      side("verbsd", "µs each", ours.map((sample) => sample[ourStep])),
+      side(`cmtime -c ${many}`, "µs each", theirs.map((sample) => sample[theirStep])),
     );
   return {
-    open_many: against("open"),
-    close_many: against("close"),
+    open_bulk: against("bulk", "open"),
+    open_many: against("open", "open"),
+    close_many: against("close", "close"),
     cpu_active: figure(ours.map(({ active_ms }) => active_ms)),
     cpu_passive: figure(ours.map(({ passive_ms }) => passive_ms)),
   };
