@@ -23,7 +23,7 @@
 /* Room for ended objects that are freed at the end of the turn. */
 #define REAP_SLACK 1024
 
-/* So many are destroyed one by one also when the process ends. */
+/* No more than so many are destroyed one by one when the process ends. */
 #define CONNECTIONS_TO_DESTROY 64
 
 static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_error *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done with a few connections in each turn of the loop. Connections that are made together
- * wait here for their turn to connect. One queue for the whole
- * daemon, so that `connects_in_flight` bounds what all batches together ask of the kernel and of
- * the peers. A connection that has a request of its own does not wait.
+ * The control loop starts and closes a few connections in each turn. Connections that are made
+ * together wait here for their turn to connect: one queue for the whole daemon, so that
+ * `connects_in_flight` bounds what all batches together ask of the kernel and of the peers. A
+ * connection that has a request of its own does not wait.
  *
- * Control thread; never blocks. A turn of the loop starts a few connections only.
+ * Control thread; never blocks.
  */
 #ifndef VBD_DAEMON_CONNECTIONS_CONNECTION_QUEUE_H
 #define VBD_DAEMON_CONNECTIONS_CONNECTION_QUEUE_H
