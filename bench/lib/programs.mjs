@@ -41,7 +41,7 @@ export function start(name, program, args) {
   child.on("error", (error) => (child.failure = error.message));
   child.on("exit", (code, signal) => {
     running.delete(child);
-    if (!child.stopping) died.push(`${name} ended by itself, ${signal ?? `status ${code}`}: ${logTail(child)}`);
+    if (!child.stopping && code !== 0) died.push(`${name} ended by itself, ${signal ?? `status ${code}`}: ${logTail(child)}`);
   });
   return child;
 }
@@ -50,7 +50,7 @@ function logTail(child) {
   return readFileSync(child.log, "utf8").slice(-LOG_CHARS);
 }
 
-// What ended without stop() since the last call, and its last words.
+// Tells which programs failed without stop() since the last call, with their last words.
 export function takeDeaths() {
   return died.splice(0);
 }
