@@ -60,10 +60,7 @@ test("a search goes through text, type with spaces, object and code", () => {
 });
 
 test("filters are combined", () => {
-	assert.deepEqual(
-		numbers({ q: "7", severity: "warning", kind: "connection" }),
-		[4],
-	);
+	assert.deepEqual(numbers({ q: "7", severity: "warning", kind: "connection" }), [4]);
 });
 
 test("the kinds are those of the given events", () => {
@@ -78,16 +75,11 @@ test("requests are shown only if asked for, since what they change has events of
 		object: { kind: "pd", id: 3, name: null },
 		detail: "control: DELETE /v1/pds/3: 204",
 	};
-	const seen = (filter) =>
-		filterEvents([...events, audit], filter).map(({ seq }) => seq);
+	const seen = (filter) => filterEvents([...events, audit], filter).map(({ seq }) => seq);
 
 	assert.deepEqual(seen({}), numbers({}));
 	assert.deepEqual(seen({ q: "DELETE" }), numbers({ q: "DELETE" }));
 	assert.deepEqual(seen({ kind: "pd" }), []);
 	assert.deepEqual(seen({ kind: "audit" }), [9]);
-	assert.deepEqual(kindsOf([...events, audit]), [
-		"buffer",
-		"connection",
-		"audit",
-	]);
+	assert.deepEqual(kindsOf([...events, audit]), ["buffer", "connection", "audit"]);
 });
