@@ -11,7 +11,7 @@ function figures(result) {
   const { date, command, versions, rdma, native, rows } = result;
   const lines = [`Run of ${date}: \`${command}\`; ${loadText(result)}.`, ""];
   if (rdma) lines.push(`- Rows with a device: ${machineText(rdma)}.`);
-  if (native) lines.push(`- Rows on the machine itself: ${machineText(native)}.`);
+  if (native) lines.push(`- Rows without a device: ${machineText(native)}.`);
   lines.push(`- ${versions.join(", ")}.`, "", markdownTable([head, ...rows.map(cells)]));
   lines.push("", "How each was measured:", "", ...rows.map(({ id, note }) => `- \`${id}\`: ${note}`));
   return lines.join("\n");

@@ -19,7 +19,7 @@ console.log("");
 for (const { id, note, failure } of rows) console.log(`${id}: ${failure ? `NOT MEASURED: ${failure}` : note}`);
 console.log("");
 if (result.rdma) console.log(`With a device: ${machineText(result.rdma)}.`);
-if (result.native) console.log(`Natively: ${machineText(result.native)}.`);
+if (result.native) console.log(`Without a device: ${machineText(result.native)}.`);
 console.log(`Versions: ${result.versions.join(", ")}. Run of ${result.date}: ${result.command}; ${loadText(result)}.`);
 const judged = rows.filter(({ met }) => typeof met === "boolean");
 console.log(`Targets met: ${judged.filter(({ met }) => met).length} of ${judged.length}.`);
