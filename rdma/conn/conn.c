@@ -36,23 +36,6 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	return conn;
 }
 
-enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
-	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
-	struct vbd_error *err)
-{
-	struct vbd_conn *conn = allocate(fabric, id, params, cm, timeout_ms, ops, ops_arg);
-
-	if (!conn)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
-	conn->cm.private_data.message = VBD_CM_MESSAGE_REQUEST;
-	conn->state = VBD_CONN_RESOLVING_ADDR;
-	*ret_conn = conn;
-	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
-	vbd_conn_set_deadline(conn, timeout_ms);
-	return VBD_OK;
-}
-
 enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
@@ -65,6 +48,24 @@ enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
 	conn->cm.private_data.message = VBD_CM_MESSAGE_REQUEST;
 	conn->state = VBD_CONN_QUEUED;
 	*ret_conn = conn;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err)
+{
+	struct vbd_conn *conn;
+	enum vbd_status status = vbd_conn_create_queued(
+		fabric, id, params, cm, timeout_ms, ops, ops_arg, &conn, err);
+
+	if (status)
+		return status;
+	conn->state = VBD_CONN_RESOLVING_ADDR;
+	*ret_conn = conn;
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	vbd_conn_set_deadline(conn, timeout_ms);
 	return VBD_OK;
 }
 
