@@ -15,7 +15,6 @@ struct slices {
 	const struct vbd_registry *registry;
 	struct vbd_timer *next_turn;
 	struct vbd_encoder out;
-	struct vbd_view view; /* the texts are the request's */
 	struct vbd_sieve room;
 	struct vbd_sieve *sieve;
 	size_t at, count;
@@ -100,7 +99,6 @@ static bool begin_slices(struct vbd_request *req, const struct vbd_page *page, s
 	slices->req = req;
 	slices->source = page->source;
 	slices->registry = registry;
-	slices->view = page->view;
 	slices->count = count;
 	for (size_t i = 0; i < count; i++)
 		slices->ids[i] = ((const struct vbd_object *)page->items[start + i])->id;
@@ -108,7 +106,7 @@ static bool begin_slices(struct vbd_request *req, const struct vbd_page *page, s
 		free_slices(slices);
 		return false;
 	}
-	slices->sieve = vbd_view_sieve(req, page->source->members, &slices->view, &slices->room);
+	slices->sieve = vbd_view_sieve(req, page->source->members, &page->view, &slices->room);
 	slices->out = vbd_encode_begin();
 	put_head(&slices->out, page);
 	vbd_begin_array(&slices->out, "items");
