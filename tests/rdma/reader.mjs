@@ -439,12 +439,22 @@ const shows = (body, path) => (body.items ?? [body]).some((item) => {
 	return at.length > 0;
 });
 
+// The texts that are the same for every daemon of this version: the contract, the page and its scripts and styles.
+async function said_at_start(daemon) {
+	const paths = (await refs_of(daemon, "/assets/{ref}")).map((ref) => `/assets/${ref}`);
+	const bodies = await Promise.all(["/", ...paths].map((path) => daemon.get(path)));
+
+	return new Set([contract.text, ...bodies.map(text_of)]);
+}
+
 const tell = (found) => found.slice(0, 8).join("; ");
 
 await scenario("a reader finds no marker, key, address or sequence number", async () => {
 	const secrets = new Secrets();
 	const [near, far, third] = await Promise.all(FORMATS.map((format, i) => start(["near", "far", "third"][i], format)));
 	const daemons = [near, far];
+	// What was said before there was a secret holds none. A minified script is full of numbers, and one may equal a key.
+	const harmless = await said_at_start(near);
 
 	await long_keys(near);
 	await shared_objects(near);
@@ -471,7 +481,7 @@ await scenario("a reader finds no marker, key, address or sequence number", asyn
 
 		learn_from_answers(secrets, answers);
 		for (const text of new Set(answers.map((one) => one.text)))
-			for (const name of text === contract.text ? [] : secrets.in(text))
+			for (const name of harmless.has(text) ? [] : secrets.in(text))
 				found.add(name);
 		for (const { template, path } of hidden)
 			if (answers.some((one) => one.template === template && one.body.items && shows(one.body, path)))
@@ -484,7 +494,7 @@ await scenario("a reader finds no marker, key, address or sequence number", asyn
 		"hidden members that control does not see either");
 
 	const leaks = [];
-	const searched = new Set([contract.text]);
+	const searched = new Set(harmless);
 	let answers = 0;
 	for (const daemon of daemons) {
 		const seen = await seen_by(daemon, daemon.read_token, ["none", "read"], daemon === near);
