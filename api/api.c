@@ -126,26 +126,6 @@ static struct vbd_server_config configure(
 	return server;
 }
 
-/* The expiry is looked for again at least once a minute, since the wall clock may be set. */
-static void arm_expiry(struct vbd_api *api)
-{
-	uint64_t now_s = vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S;
-	uint64_t next_s = vbd_credentials_next_expiry(api->credentials, now_s);
-
-	if (next_s)
-		vbd_timer_set(api->expiry, 1000 * (next_s - now_s < 60 ? next_s - now_s : 60));
-	else
-		vbd_timer_clear(api->expiry);
-}
-
-static void on_expiry(void *arg)
-{
-	struct vbd_api *api = arg;
-
-	vbd_server_recheck(api->server);
-	arm_expiry(api);
-}
-
 enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list *callers,
 	const struct vbd_server_socket *sockets, size_t count, struct vbd_api **ret_api,
 	struct vbd_error *err)
@@ -158,9 +138,7 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
 	api->router = vbd_routes();
-	status = vbd_timer_create(daemon->loop, on_expiry, api, &api->expiry, err);
-	if (!status)
-		status = init_rations(api, err);
+	status = init_rations(api, err);
 	if (!status)
 		status = vbd_credentials_create(&daemon->callers, callers, &api->credentials, err);
 	if (!status) {
@@ -172,7 +150,6 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 		vbd_api_destroy(api);
 		return status;
 	}
-	arm_expiry(api);
 	*ret_api = api;
 	return VBD_OK;
 }
@@ -198,7 +175,6 @@ enum vbd_status vbd_api_use_callers(
 	vbd_credentials_use(api->credentials, before);
 	vbd_server_set_credentials(api->server, api->credentials);
 	vbd_credentials_destroy(before);
-	arm_expiry(api);
 	return VBD_OK;
 }
 
@@ -254,7 +230,6 @@ void vbd_api_destroy(struct vbd_api *api)
 	vbd_ration_fini(&api->refused);
 	vbd_ration_fini(&api->turned_away);
 	vbd_ration_fini(&api->failures);
-	vbd_timer_destroy(api->expiry);
 	vbd_credentials_destroy(api->credentials);
 	free(api);
 }

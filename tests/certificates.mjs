@@ -28,16 +28,20 @@ export class Ca {
 		return execFileSync("openssl", args, { stdio: ["ignore", "pipe", "pipe"] });
 	}
 
-	// Makes NAME.pem and NAME.key. An existing certificate is replaced at once.
-	issue(name, { cn = name, san, usage = "clientAuth", days = 30 } = {}) {
+	// Makes NAME.pem and NAME.key. An existing certificate is replaced at once. Expires: a Date, instead of days.
+	issue(name, { cn = name, san, usage = "clientAuth", days = 30, expires } = {}) {
 		const request = this.path(`${name}.csr`);
 		const extensions = this.path(`${name}.ext`);
 		const out = this.path(`${name}.pem.new`);
 
 		this.run("req", "-new", ...KEY, "-keyout", this.path(`${name}.key.new`), "-out", request, "-subj", `/CN=${cn}`);
 		writeFileSync(extensions, `extendedKeyUsage=${usage}\nbasicConstraints=CA:FALSE\n${san ? `subjectAltName=${san}\n` : ""}`);
-		this.run("x509", "-req", "-in", request, "-CA", this.path(`${this.name}.pem`), "-CAkey", this.path(`${this.name}.key`),
-			"-days", `${days}`, "-extfile", extensions, "-out", out);
+		if (expires)
+			this.run(...this.ca(), "-batch", "-in", request, "-out", out, "-notext", "-extfile", extensions,
+				"-enddate", expires.toISOString().replace(/[-:T]|\.\d+/g, ""));
+		else
+			this.run("x509", "-req", "-in", request, "-CA", this.path(`${this.name}.pem`), "-CAkey", this.path(`${this.name}.key`),
+				"-days", `${days}`, "-extfile", extensions, "-out", out);
 		renameSync(this.path(`${name}.key.new`), this.path(`${name}.key`));
 		renameSync(out, this.path(`${name}.pem`));
 	}
@@ -47,13 +51,20 @@ export class Ca {
 		this.issue(name, { cn: "verbsd", san, usage: "serverAuth" });
 	}
 
+	// Returns the beginning of a command of openssl-ca(1), with its files.
+	ca() {
+		const config = this.path("ca.cnf");
+
+		writeFileSync(config, `[ca]\ndefault_ca=x\n[x]\ndatabase=${this.path("index")}\ndefault_md=sha256\ndefault_crl_days=30\n`
+			+ `new_certs_dir=${this.folder}\nrand_serial=yes\nunique_subject=no\npolicy=p\n[p]\ncommonName=supplied\n`);
+		writeFileSync(this.path("index"), "", { flag: "a" });
+		return ["ca", "-config", config, "-cert", this.path(`${this.name}.pem`), "-keyfile", this.path(`${this.name}.key`)];
+	}
+
 	// Makes NAME-crl.pem, where NAME is that of the CA, with the certificates revoked so far.
 	revoke(...names) {
-		const config = this.path("crl.cnf");
-		const ca = ["ca", "-config", config, "-cert", this.path(`${this.name}.pem`), "-keyfile", this.path(`${this.name}.key`)];
+		const ca = this.ca();
 
-		writeFileSync(config, `[ca]\ndefault_ca=x\n[x]\ndatabase=${this.path("index")}\ndefault_md=sha256\ndefault_crl_days=30\n`);
-		writeFileSync(this.path("index"), "", { flag: "a" });
 		for (const name of names) this.run(...ca, "-revoke", this.path(`${name}.pem`));
 		this.run(...ca, "-gencrl", "-out", this.path(`${this.name}-crl.pem`));
 	}

@@ -22,9 +22,15 @@ static void by_token(const struct vbd_auth_rules *rules, const char *authorizati
 		rules->credentials, authorization, now_wall_s, &ret_identity->expires_wall_s, err));
 }
 
+/* A TLS session outlives the certificate that it began with. */
 static void by_certificate(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
-	struct vbd_identity *ret_identity)
+	uint64_t now_wall_s, struct vbd_identity *ret_identity, struct vbd_error *err)
 {
+	if (peer->cert_expires_wall_s && peer->cert_expires_wall_s <= now_wall_s) {
+		(void)vbd_error_set(err, VBD_E_UNAUTHORIZED, "the certificate of %.64s has expired",
+			peer->cert_names[0]);
+		return;
+	}
 	ret_identity->means = VBD_AUTH_CERTIFICATE;
 	ret_identity->expires_wall_s = peer->cert_expires_wall_s;
 	ret_identity->caller = vbd_caller_ref(vbd_credentials_of_cert(rules->credentials,
@@ -50,7 +56,7 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 		identity.means = VBD_AUTH_LOOPBACK;
 		identity.caller = vbd_caller_ref(vbd_credentials_control(credentials));
 	} else if (peer->n_cert_names) {
-		by_certificate(rules, peer, &identity);
+		by_certificate(rules, peer, now_wall_s, &identity, &cause);
 	}
 	if (cause.status)
 		return vbd_error_set(err, cause.status, "%s", cause.text);

@@ -64,7 +64,7 @@ struct vbd_identity {
 /**
  * vbd_auth_caller - find the caller of a request
  * @authorization: the header's value; NULL if there is none
- * @now_wall_s:    seconds since 1970, for tokens that expire
+ * @now_wall_s:    seconds since 1970, for tokens and certificates that expire
  * @ret_identity:  of nobody for a client that needs a token and sent none
  *
  * A token decides, if there are tokens; else the user on a unix socket, or a name in the client's

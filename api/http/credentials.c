@@ -85,19 +85,6 @@ bool vbd_credentials_none(const struct vbd_credentials *credentials)
 	return true;
 }
 
-uint64_t vbd_credentials_next_expiry(const struct vbd_credentials *credentials, uint64_t now_wall_s)
-{
-	uint64_t next = 0;
-
-	for (size_t i = 0; i < credentials->list.n_credentials; i++) {
-		uint64_t at = credentials->list.credentials[i].expires_wall_s;
-
-		if (at > now_wall_s && (!next || at < next))
-			next = at;
-	}
-	return next;
-}
-
 struct vbd_caller *vbd_credentials_of_token(const struct vbd_credentials *credentials,
 	const char *token, uint64_t now_wall_s, uint64_t *ret_expires_wall_s, struct vbd_error *err)
 {

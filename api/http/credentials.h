@@ -40,11 +40,6 @@ void vbd_credentials_destroy(struct vbd_credentials *credentials);
  * can say who they are by TCP */
 bool vbd_credentials_none(const struct vbd_credentials *credentials);
 
-/** vbd_credentials_next_expiry - the first moment after @now_wall_s, in seconds since 1970, at
- * which a token expires; 0 if none does */
-uint64_t vbd_credentials_next_expiry(
-	const struct vbd_credentials *credentials, uint64_t now_wall_s);
-
 /**
  * vbd_credentials_of_token - the caller of a token
  * @now_wall_s: seconds since 1970

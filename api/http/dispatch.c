@@ -106,6 +106,7 @@ enum vbd_status vbd_dispatch_may_stay(struct vbd_dispatch *dispatch, struct vbd_
 	vbd_caller_unref(now.caller);
 	if (status != VBD_OK)
 		return status;
+	req->identity.expires_wall_s = now.expires_wall_s;
 	return same ? VBD_OK
 		    : vbd_error_set(err, VBD_E_UNAUTHORIZED,
 			      "%s has another role now, or stands for another caller", req->client);

@@ -218,6 +218,8 @@ static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
 	if (!server->dispatch || !server->linger || !server->admission)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	status = vbd_timer_create(server->loop, on_stop_timer, server, &server->stop_timer, err);
+	if (status == VBD_OK)
+		status = vbd_server_park_start(server, err);
 	if (status == VBD_OK && config->tls)
 		status = vbd_tls_load(config->tls, &server->tls, err);
 	server->config.tls = NULL;
@@ -233,6 +235,7 @@ static void free_server(struct vbd_server *server, bool keep_sockets)
 	vbd_server_accept_fini(server);
 	vbd_admission_destroy(server->admission);
 	vbd_timer_destroy(server->stop_timer);
+	vbd_timer_destroy(server->expiry);
 	vbd_linger_destroy(server->linger);
 	vbd_dispatch_destroy(server->dispatch);
 	vbd_tls_unref(server->tls);

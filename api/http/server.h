@@ -92,14 +92,10 @@ void vbd_server_set_tls(struct vbd_server *server, struct vbd_tls *tls);
  * @credentials: outlive their use
  *
  * What the sender of an open request may no longer do ends: a request that waits is answered 401, a
- * feed is cut off.
+ * feed is cut off. So is one whose token or certificate expires.
  */
 void vbd_server_set_credentials(
 	struct vbd_server *server, const struct vbd_credentials *credentials);
-
-/** vbd_server_recheck - end what is no longer allowed since a token has expired, as
- * vbd_server_set_credentials() does */
-void vbd_server_recheck(struct vbd_server *server);
 
 /** vbd_server_set_limits - take up the shares in @limits, but not `seats`, and the limits of
  * dispatch */

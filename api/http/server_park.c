@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/server_parts.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/quota.h"
 
@@ -89,6 +90,41 @@ static void on_park_timeout(void *arg)
 		reply_internal(&exchange->req, "the handler did not answer at its deadline");
 }
 
+/* --- tokens and certificates that expire ------------------------------------------------------ */
+
+/* The wall clock may be set, so it is compared at least once a minute. */
+static void arm_expiry(struct vbd_server *server)
+{
+	uint64_t now_s = vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S;
+	uint64_t left_s = server->expires_wall_s > now_s ? server->expires_wall_s - now_s : 0;
+
+	vbd_timer_set(server->expiry, 1000 * (left_s < 60 ? left_s : 60));
+}
+
+/* Its sender loses the exchange when the token or certificate expires. */
+static void note_expiry(struct vbd_exchange *exchange)
+{
+	struct vbd_server *server = exchange->client->endpoint->server;
+	uint64_t expires_wall_s = exchange->req.identity.expires_wall_s;
+
+	if (!expires_wall_s || (server->expires_wall_s && server->expires_wall_s <= expires_wall_s))
+		return;
+	server->expires_wall_s = expires_wall_s;
+	arm_expiry(server);
+}
+
+static void on_expiry(void *arg)
+{
+	vbd_server_recheck(arg);
+}
+
+enum vbd_status vbd_server_park_start(struct vbd_server *server, struct vbd_error *err)
+{
+	return vbd_timer_create(server->loop, on_expiry, server, &server->expiry, err);
+}
+
+/* --- shares ---------------------------------------------------------------------------------- */
+
 /* Take one of the shares in @name, a key of `limits`; @what: for the error: "requests wait" */
 static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share share,
 	const char *name, const char *what, struct vbd_error *err)
@@ -112,6 +148,7 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 	if (refusal == VBD_SHARE_GRANTED) {
 		vbd_quota_count(exchange->req.caller, VBD_QUOTA_streams, 1);
 		exchange->hang_up = hang_up;
+		note_expiry(exchange);
 		return VBD_OK;
 	}
 	vbd_error_limit(err, name, vbd_share_max(server->admission, share, VBD_SHARE_USED_UP));
@@ -179,14 +216,19 @@ static bool may_stay(struct vbd_exchange *exchange, struct vbd_error *err)
 {
 	struct vbd_client *client = exchange->client;
 
-	return vbd_dispatch_may_stay(client->endpoint->server->dispatch, &exchange->req,
-		       &client->peer, err) == VBD_OK;
+	if (vbd_dispatch_may_stay(client->endpoint->server->dispatch, &exchange->req, &client->peer,
+		    err) != VBD_OK)
+		return false;
+	note_expiry(exchange);
+	return true;
 }
 
 /* A request that did its work answers with the state of its object; the sender made it when it was
  * allowed to. */
 void vbd_server_recheck(struct vbd_server *server)
 {
+	vbd_timer_clear(server->expiry);
+	server->expires_wall_s = 0;
 	vbd_list_for_each (link, &server->parked) {
 		struct vbd_exchange *exchange = VBD_CONTAINER_OF(link, struct vbd_exchange, link);
 		struct vbd_error err = {0};

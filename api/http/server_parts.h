@@ -90,6 +90,9 @@ struct vbd_server {
 	/* server_park.c */
 	struct vbd_link parked; /* of struct vbd_exchange */
 	struct vbd_link feeds;	/* of struct vbd_exchange */
+	struct vbd_timer *expiry;
+	uint64_t
+		expires_wall_s; /* when the first token or certificate of theirs expires; 0: none */
 
 	struct vbd_server_stats stats; /* each file updates its own counters */
 };
@@ -218,6 +221,14 @@ void vbd_exchange_unpark(struct vbd_exchange *exchange);
 /** vbd_exchange_rest - suspend a feed that has no bytes, until it is woken or the client hangs up;
  * false, and not suspended, if the hang-up can't be watched for */
 bool vbd_exchange_rest(struct vbd_exchange *exchange);
+
+/** vbd_server_park_start - create what tells when a token or certificate expires */
+enum vbd_status vbd_server_park_start(
+	struct vbd_server *server, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_server_recheck - end open requests and feeds whose senders may no longer stay: a request
+ * that waits is answered 401, a feed is cut off */
+void vbd_server_recheck(struct vbd_server *server);
 
 /** vbd_server_end_parked - answer each parked request, with `stopping` unless it replies itself */
 void vbd_server_end_parked(struct vbd_server *server);

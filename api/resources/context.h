@@ -28,7 +28,6 @@ struct vbd_api {
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
 	void *reload_arg;
 	struct vbd_request *reload_req; /* parked until the reload is over; NULL: none */
-	struct vbd_timer *expiry;	/* of the token that expires next */
 	struct vbd_ration refused;	/* events of refused requests */
 	struct vbd_ration failures;	/* events of audited requests that failed */
 	struct vbd_ration turned_away;	/* events of clients without a seat */

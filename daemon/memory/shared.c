@@ -180,8 +180,8 @@ enum vbd_status vbd_shared_delete(
 			"%s %llu was created by verbsd itself and can't be deleted by a client",
 			singular, id);
 	if (ret_users->total)
-		return vbd_error_set(
-			err, VBD_E_IN_USE, "%s %llu has %zu users", singular, id, ret_users->total);
+		return vbd_error_set(err, VBD_E_IN_USE, "%s %llu has %zu user%s", singular, id,
+			ret_users->total, ret_users->total == 1 ? "" : "s");
 	delete_unused(shared);
 	return VBD_OK;
 }

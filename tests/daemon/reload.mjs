@@ -5,9 +5,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { chmodSync, writeFileSync } from "node:fs";
 import http from "node:http";
+import https from "node:https";
 import { join } from "node:path";
 import test from "node:test";
 
+import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
@@ -140,4 +142,33 @@ test("callers: a token that expires loses its stream, without a reload", LIMIT, 
 	assert.ok(answer.code === "ECONNRESET" || answer.status === 200, `${answer.status ?? answer.code}`);
 	assert.equal((await daemon.request("GET", "/v1", bearer(TOKEN))).status, 401);
 	assert.equal(await daemon.stop(), 0);
+});
+
+test("callers: a certificate that expires loses its stream and its keep-alive connection", LIMIT, async (t) => {
+	const files = new Files();
+	const ca = new Ca(scratch_folder("expiry"));
+
+	ca.issueServer();
+	ca.issue("backup", { expires: new Date(Date.now() + 10000) });
+	files.let_in("- name: backup\n  role: read\n  certificates: ['CN:backup']\n");
+	files.set(`tls:\n  certificate: ${ca.path("server.pem")}\n  key: ${ca.path("server.key")}\n`
+		+ `  client_ca: ${ca.path("ca.pem")}\n  client_certificate: required\n`);
+	const daemon = daemon_of(t, { args: ["--config", files.config, "--listen", "https://127.0.0.1:0"] });
+	const [, port] = await until(() => /serves HTTPS on 127.0.0.1, port (\d+)/.exec(daemon.log));
+	const agent = new https.Agent({ keepAlive: true, maxSockets: 1, ca: ca.read("ca.pem"), ...ca.credentials("backup") });
+	const get = (path, by) => new Promise((done, failed) => {
+		const request = https.get({ host: "127.0.0.1", port, path, agent: by }, (answer) => {
+			answer.on("error", () => {});
+			answer.on("close", () => done({ status: answer.statusCode, reused: request.reusedSocket }));
+			answer.resume();
+		});
+		request.on("error", failed);
+	});
+	const follower = new https.Agent({ ca: ca.read("ca.pem"), ...ca.credentials("backup") });
+
+	t.after(() => { agent.destroy(); follower.destroy(); });
+	assert.deepEqual(await get("/v1", agent), { status: 200, reused: false });
+	assert.equal((await get("/v1/events/stream?after=now", follower)).status, 200);
+	assert.deepEqual(await get("/v1", agent), { status: 401, reused: true });
+	assert.equal(await daemon.stop(), 0, daemon.log);
 });

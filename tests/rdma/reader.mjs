@@ -453,7 +453,7 @@ await scenario("a reader finds no marker, key, address or sequence number", asyn
 	const secrets = new Secrets();
 	const [near, far, third] = await Promise.all(FORMATS.map((format, i) => start(["near", "far", "third"][i], format)));
 	const daemons = [near, far];
-	// What was said before there was a secret holds none. A minified script is full of numbers, and one may equal a key.
+	// An answer from before the first secret holds none of them. A minified script is full of numbers, and one may equal a key.
 	const harmless = await said_at_start(near);
 
 	await long_keys(near);

@@ -437,7 +437,8 @@ static void test_owners__users_of_other_callers_are_counted_only(void **state)
 
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	assert_int_equal(make_listener(f, "alice", "mine"), 201);
-	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 1 users");
+	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 1 user");
+	assert_false(says(f, "1 users"));
 	assert_false(says(f, "other callers"));
 	assert_int_equal(make_listener(f, "control", "mine"), 201);
 	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 2 users; 1 of other callers");

@@ -252,8 +252,6 @@ static void test_callers__a_token_ends_at_its_time(void **state)
 
 	/* 2001-09-09T01:46:40Z */
 	use_token(f, TOKEN, "  expires: 2001-09-09T03:46:40+02:00\n");
-	assert_int_equal(vbd_credentials_next_expiry(f->credentials, 1), 1000000000);
-	assert_int_equal(vbd_credentials_next_expiry(f->credentials, 1000000000), 0);
 	assert_string_equal(who(f, &remote, TOKEN, 999999999), "operate backup");
 	assert_null(who(f, &remote, TOKEN, 1000000000));
 	assert_int_equal(f->err.status, VBD_E_UNAUTHORIZED);
@@ -271,6 +269,19 @@ static void test_callers__a_name_in_a_certificate_is_its_caller(void **state)
 	assert_string_equal(who(f, &known, NULL, 1), "operate backup");
 	assert_null(who(f, &unknown, NULL, 1));
 	assert_null(who(f, &local, NULL, 1));
+}
+
+static void test_callers__a_certificate_ends_at_its_time(void **state)
+{
+	static const char *const names[] = {"CN:backup"};
+	const struct vbd_auth_peer peer = {
+		.cert_names = names, .n_cert_names = 1, .cert_expires_wall_s = 1000000000};
+	struct fixture *f = *state;
+
+	use(f, "- name: backup\n  role: operate\n  certificates: ['CN:backup']\n");
+	assert_string_equal(who(f, &peer, NULL, 999999999), "operate backup");
+	assert_null(who(f, &peer, NULL, 1000000000));
+	assert_int_equal(f->err.status, VBD_E_UNAUTHORIZED);
 }
 
 static void test_callers__a_local_user_is_found_by_uid_before_group(void **state)
@@ -379,6 +390,7 @@ int main(void)
 		TEST(the_hash_of_a_token_is_no_token),
 		TEST(a_token_ends_at_its_time),
 		TEST(a_name_in_a_certificate_is_its_caller),
+		TEST(a_certificate_ends_at_its_time),
 		TEST(a_local_user_is_found_by_uid_before_group),
 		TEST(members_of_operate_group_are_callers_each),
 		TEST(with_a_read_group_other_users_have_no_role),
