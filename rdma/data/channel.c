@@ -19,27 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t own_receives(const struct vbd_channel_limits *limits)
-{
-	return limits->srq ? 0 : limits->rq_depth;
-}
-
-static enum vbd_status allocate_slots(struct vbd_channel *channel, struct vbd_error *err)
-{
-	const struct vbd_channel_limits *limits = &channel->limits;
-
-	channel->recv_slots = calloc(own_receives(limits) + 1, sizeof(*channel->recv_slots));
-	channel->send_slots = calloc(limits->sq_depth, sizeof(*channel->send_slots));
-	channel->echo_ring = calloc(limits->rq_depth, sizeof(*channel->echo_ring));
-	if (!channel->recv_slots || !channel->send_slots || !channel->echo_ring)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the queues");
-	for (uint32_t i = 0; i < own_receives(limits); i++) {
-		channel->recv_slots[i].channel = channel;
-		channel->recv_slots[i].index = i;
-	}
-	return VBD_OK;
-}
-
 /* Room for a message, with the header that the device writes in front of it. */
 static size_t recv_bytes(const struct vbd_channel_limits *limits)
 {
@@ -50,7 +29,7 @@ static size_t recv_bytes(const struct vbd_channel_limits *limits)
 /* Room for the receives, and after them for the old values of atomics. */
 static size_t receives_bytes(const struct vbd_channel_limits *limits)
 {
-	size_t bytes = own_receives(limits) * recv_bytes(limits);
+	size_t bytes = vbd_channel_own_receives(limits) * recv_bytes(limits);
 
 	return (bytes + VBD_ATOMIC_BYTES - 1) / VBD_ATOMIC_BYTES * VBD_ATOMIC_BYTES;
 }
@@ -98,7 +77,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	plan_memory(channel, pd);
 	status = vbd_slabs_create(pd, err);
 	if (!status)
-		status = allocate_slots(channel, err);
+		status = vbd_channel_make_echo_ring(channel, err);
 	if (!status && limits->service_ops->create)
 		status = limits->service_ops->create(channel, pd, err);
 	if (status) {
@@ -156,18 +135,14 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 		channel->limits.service_ops->destroy(channel);
 	if (channel->pd)
 		vbd_pd_unref(channel->pd);
-	free(channel->recv_slots);
-	free(channel->send_slots);
-	free(channel->echo_ring);
+	vbd_channel_free_slots(channel);
 	free(channel);
 }
 
 /* The address of the receive: the header, if there is one, and the message. */
-static uint8_t *recv_addr(const struct vbd_recv_slot *slot)
+static uint8_t *recv_addr(const struct vbd_channel *channel, uint32_t index)
 {
-	const struct vbd_channel *channel = slot->channel;
-
-	return channel->mem.addr + slot->index * recv_bytes(&channel->limits);
+	return channel->mem.addr + index * recv_bytes(&channel->limits);
 }
 
 const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot)
@@ -176,12 +151,13 @@ const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot)
 
 	if (slot->srq)
 		return vbd_srq_recv_data(slot);
-	return recv_addr(slot) + (recv_bytes(limits) - limits->recv_size_bytes);
+	return recv_addr(slot->channel, slot->index) +
+	       (recv_bytes(limits) - limits->recv_size_bytes);
 }
 
 const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot)
 {
-	return recv_addr(slot);
+	return recv_addr(slot->channel, slot->index);
 }
 
 enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t index,
@@ -212,7 +188,7 @@ enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t inde
 static enum vbd_status post_recv(struct vbd_channel *channel, uint32_t index, struct vbd_error *err)
 {
 	const struct vbd_sge sge = {
-		.addr = recv_addr(&channel->recv_slots[index]),
+		.addr = recv_addr(channel, index),
 		.length_bytes = (uint32_t)recv_bytes(&channel->limits),
 		.lkey = channel->mem.lkey,
 	};
@@ -227,8 +203,8 @@ enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vb
 	/* Without a service the client posts the receives. */
 	if (channel->limits.service == VBD_SERVICE_NONE)
 		return VBD_OK;
-	for (uint32_t i = 0; i < own_receives(&channel->limits) && !status; i++) {
-		if (!channel->recv_slots[i].held)
+	for (uint32_t i = 0; i < vbd_channel_own_receives(&channel->limits) && !status; i++) {
+		if (!channel->recv_slots || !channel->recv_slots[i].held)
 			status = post_recv(channel, i, err);
 	}
 	return status;
@@ -465,23 +441,36 @@ static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vb
 	return transfer;
 }
 
+static void message_came(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc,
+	struct vbd_transfer *transfer)
+{
+	struct vbd_error error = {0};
+	struct vbd_recv_slot *slot;
+
+	if (vbd_channel_need_recv_slots(channel, &error) != VBD_OK) {
+		vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
+		return;
+	}
+	slot = &channel->recv_slots[index];
+	take_message(channel, slot, wc);
+	vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
+	if (transfer)
+		vbd_channel_receive_done(transfer, &slot->received);
+	else
+		pass_to_service(channel, slot);
+}
+
 static void recv_completed(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc)
 {
-	struct vbd_recv_slot *slot = &channel->recv_slots[index];
-	struct vbd_transfer *transfer = take_receiver(channel, slot);
+	struct vbd_transfer *transfer =
+		channel->recv_slots ? take_receiver(channel, &channel->recv_slots[index]) : NULL;
 
 	channel->rq_outstanding--;
 	vbd_channel_uncount_outstanding(channel, 1);
-	if (wc->status != IBV_WC_SUCCESS) {
+	if (wc->status == IBV_WC_SUCCESS)
+		message_came(channel, index, wc, transfer);
+	else
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
-	} else {
-		take_message(channel, slot, wc);
-		vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
-		if (transfer)
-			vbd_channel_receive_done(transfer, &slot->received);
-		else
-			pass_to_service(channel, slot);
-	}
 	if (!transfer)
 		return;
 	transfer->outstanding_wrs--;
@@ -518,21 +507,28 @@ void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
 	check_drained(channel);
 }
 
+static void abandon_receives(struct vbd_channel *channel)
+{
+	vbd_channel_count_flushed(channel, VBD_OP_RECV, channel->rq_outstanding);
+	channel->rq_outstanding = 0;
+	if (!channel->recv_slots)
+		return;
+	for (uint32_t i = 0; i < vbd_channel_own_receives(&channel->limits); i++) {
+		struct vbd_recv_slot *slot = &channel->recv_slots[i];
+
+		if (slot->transfer)
+			vbd_channel_fail_wr(take_receiver(channel, slot));
+	}
+}
+
 void vbd_channel_abandon(struct vbd_channel *channel)
 {
 	if (!channel->gone) {
 		if (channel->known)
 			vbd_channel_uncount_outstanding(channel,
 				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
-		vbd_channel_count_flushed(channel, VBD_OP_RECV, channel->rq_outstanding);
-		for (uint32_t i = 0; i < own_receives(&channel->limits); i++) {
-			struct vbd_recv_slot *slot = &channel->recv_slots[i];
-
-			if (slot->transfer)
-				vbd_channel_fail_wr(take_receiver(channel, slot));
-		}
+		abandon_receives(channel);
 		vbd_channel_abandon_sends(channel);
-		channel->rq_outstanding = 0;
 		channel->draining = true;
 		check_drained(channel);
 	}

@@ -147,10 +147,11 @@ struct vbd_channel {
 	struct vbd_slab_range mem; /* rq_depth receives, old values */
 	size_t mem_bytes;	   /* size of `mem`; 0: an SRQ has the receives, and no atomics */
 	struct vbd_rping *rping;   /* NULL without a service RPING* */
-	struct vbd_recv_slot *recv_slots;
-	struct vbd_send_slot *send_slots; /* a ring in the order of posting */
-	uint8_t *old_values;		  /* in mem, one for each send slot; NULL: no atomics */
-	bool receive_has_range;		  /* iWARP: siw refuses a receive without an SGE */
+	struct vbd_recv_slot *recv_slots; /* NULL before the first message */
+	struct vbd_send_slot
+		*send_slots;	/* a ring in the order of posting; NULL before the first */
+	uint8_t *old_values;	/* in mem, one for each send slot; NULL: no atomics */
+	bool receive_has_range; /* iWARP: siw refuses a receive without an SGE */
 
 	/* control */
 	bool attached;
@@ -176,7 +177,7 @@ struct vbd_channel {
 	struct vbd_link srq_link;  /* the SRQ's list */
 	struct vbd_link transfers; /* transfers that send, the oldest first */
 	struct vbd_link receives;  /* transfers that receive, the oldest first; service NONE */
-	uint32_t *echo_ring;	   /* receives waiting to be sent back */
+	uint32_t *echo_ring;	   /* service ECHO: receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
 	struct vbd_probe *probe;	       /* the running one; NULL if none */
 	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
@@ -204,7 +205,8 @@ struct vbd_channel {
 };
 
 /**
- * vbd_channel_create - control; slots and an index with the worker, no memory and no QP yet
+ * vbd_channel_create - control; slots of receives and an index with the worker, no memory and no QP
+ * yet
  *
  * @owner_ops: called with @owner; both outlive the channel
  *
@@ -298,7 +300,8 @@ struct vbd_send_request {
 /** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */
 bool vbd_channel_can_send(const struct vbd_channel *channel);
 
-/** vbd_channel_post_send - post @request; a failure breaks the channel. False if not posted. */
+/** vbd_channel_post_send - post @request; a failure breaks the channel. False if not posted. The
+ * first send of a channel allocates its send slots. */
 bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request);
 
 /** vbd_channel_recv_slot - receive @index, of the channel or of its SRQ */

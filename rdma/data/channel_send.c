@@ -111,13 +111,19 @@ static enum vbd_status post(const struct vbd_channel *channel,
 	return vbd_pv_post_send(channel->qp, wr, err);
 }
 
-bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request)
+static void break_by(struct vbd_channel *channel, const struct vbd_send_request *request,
+	const struct vbd_error *why)
+{
+	vbd_channel_break(channel, why, request->op, request->transfer ? request->transfer->id : 0);
+}
+
+static enum vbd_status post_in_slot(
+	struct vbd_channel *channel, const struct vbd_send_request *request, struct vbd_error *err)
 {
 	uint32_t index = slot_behind(channel, channel->sq_outstanding);
 	struct vbd_send_slot *slot = &channel->send_slots[index];
 	bool signalled = wants_completion(channel, request);
 	struct ibv_sge list[VBD_SGES_MAX];
-	struct vbd_error error = {0};
 	struct ibv_send_wr wr = {
 		.wr_id = vbd_wr_id(channel->generation, channel->index, false, index),
 		.sg_list = list,
@@ -125,9 +131,8 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		.send_flags = (signalled ? IBV_SEND_SIGNALED : 0U) |
 			      (request->wr.inlined ? IBV_SEND_INLINE : 0U),
 	};
+	enum vbd_status status;
 
-	if (!vbd_channel_can_send(channel))
-		return false;
 	*slot = (struct vbd_send_slot){
 		.op = request->op,
 		.transfer = request->transfer,
@@ -142,12 +147,23 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		wr.num_sge = vbd_channel_fill_sges(
 			list, request->sges, request->sge_count, &slot->length_bytes);
 	fill_remote(channel, request, &wr);
-	if (post(channel, request, &wr, &error) != VBD_OK) {
-		vbd_channel_break(channel, &error, request->op,
-			request->transfer ? request->transfer->id : 0);
+	status = post(channel, request, &wr, err);
+	if (!status)
+		posted(channel, request->op, signalled);
+	return status;
+}
+
+bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request)
+{
+	struct vbd_error error = {0};
+
+	if (!vbd_channel_can_send(channel))
+		return false;
+	if (vbd_channel_need_send_slots(channel, &error) != VBD_OK ||
+		post_in_slot(channel, request, &error) != VBD_OK) {
+		break_by(channel, request, &error);
 		return false;
 	}
-	posted(channel, request->op, signalled);
 	vbd_spin_used(channel);
 	return true;
 }

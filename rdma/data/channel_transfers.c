@@ -154,8 +154,9 @@ static bool post_receive(struct vbd_channel *channel, struct vbd_transfer *trans
 
 	if (channel->rq_outstanding == depth || channel->broken || channel->draining)
 		return false;
-	if (vbd_channel_post_sges(channel, index, transfer->sges, transfer->sge_count, &error) !=
-		VBD_OK) {
+	if (vbd_channel_need_recv_slots(channel, &error) != VBD_OK ||
+		vbd_channel_post_sges(
+			channel, index, transfer->sges, transfer->sge_count, &error) != VBD_OK) {
 		vbd_channel_break(channel, &error, VBD_OP_RECV, transfer->id);
 		return false;
 	}

@@ -23,8 +23,8 @@ struct vbd_slabs;
 /* The memory of a slab. A range above half of it has a slab of its own size. */
 #define VBD_SLAB_BYTES ((size_t)2 << 20)
 
-/* Ranges are multiples of this. */
-#define VBD_SLAB_GRAIN_BYTES ((size_t)4096)
+/* Ranges are multiples of this. Small, since idle connections are many and each has a range. */
+#define VBD_SLAB_GRAIN_BYTES ((size_t)512)
 
 /* A range of a slab; all zero: none. */
 struct vbd_slab_range {

@@ -29,7 +29,7 @@ struct vbd_device;
 #define VBD_QP_PARAM_MAP(ANY, CONN) \
 	ANY(UINT, sq_depth, qp.sq_depth, 1, 16384, 64) \
 	ANY(UINT, rq_depth, qp.rq_depth, 1, 16384, 16) \
-	ANY(UINT, recv_size_bytes, qp.recv_size_bytes, 1, 1048576, 4096) \
+	ANY(UINT, recv_size_bytes, qp.recv_size_bytes, 1, 1048576, VBD_RECV_SIZE_BYTES) \
 	ANY(UINT, max_send_sge, qp.max_send_sge, 1, VBD_SGES_MAX, 4) \
 	ANY(UINT, max_recv_sge, qp.max_recv_sge, 1, VBD_SGES_MAX, 1) \
 	ANY(UINT, inline_bytes, qp.inline_bytes, 0, 1024, VBD_INLINE_BYTES) \
@@ -66,6 +66,13 @@ struct vbd_device;
 
 #define VBD_ACCESS_REMOTE_ALL \
 	(VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC)
+
+/* With a depth of 16, 16 KiB of registered memory for a connection, of which most are idle. */
+#define VBD_RECV_SIZE_BYTES 1024
+
+/* The default of UD. A datagram is as long as the largest MTU at most, and nobody is told of the
+ * loss of one that is longer than its receive. */
+#define VBD_UD_RECV_SIZE_BYTES 4096
 
 /* With poll ADAPTIVE, if not given: about twice as long as a wake-up of the worker takes. */
 #define VBD_SPIN_US 50

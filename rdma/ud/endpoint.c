@@ -26,6 +26,7 @@ struct vbd_endpoint_params vbd_endpoint_params_default(void)
 		.gid_index = -1};
 
 	params.qp.transport = VBD_TRANSPORT_UD;
+	params.qp.recv_size_bytes = VBD_UD_RECV_SIZE_BYTES;
 	return params;
 }
 

@@ -37,8 +37,8 @@ struct vbd_endpoint_params {
 	struct vbd_private_data reply; /* of the SIDR replies */
 };
 
-/** vbd_endpoint_params_default - the defaults of rdma/qp/qp_params.h with transport UD; qkey
- * VBD_CM_QKEY, port 1 */
+/** vbd_endpoint_params_default - the defaults of rdma/qp/qp_params.h with transport UD and its
+ * recv_size_bytes; qkey VBD_CM_QKEY, port 1 */
 struct vbd_endpoint_params vbd_endpoint_params_default(void);
 
 /* Notifications to the layer above, on the control thread. No member is NULL. */

@@ -37,6 +37,62 @@ static struct vbd_cq *only_cq(struct rig *rig)
 	return VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link);
 }
 
+/* The slots. */
+
+static void test_channel__an_idle_one_owns_no_slots(void **state)
+{
+	static const enum vbd_service services[] = {
+		VBD_SERVICE_INBOX, VBD_SERVICE_SINK, VBD_SERVICE_ECHO};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(services); i++) {
+		struct rig_conn *rc = connect_with(rig, services[i], 4);
+		const struct vbd_channel *channel = rc->conn->qp.channel;
+
+		assert_null(channel->recv_slots);
+		assert_null(channel->send_slots);
+		fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
+		rig_settle(rig);
+		assert_non_null(channel->recv_slots);
+		assert_int_equal(channel->send_slots != NULL, services[i] == VBD_SERVICE_ECHO);
+	}
+}
+
+static void test_channel__flushes_of_an_idle_one_need_no_slots(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+
+	fake_flushes_withheld(true);
+	rig_close(rc);
+	fake_flush(rc->conn->qp.ibv_qp);
+	while (rig_turn_workers(rig))
+		;
+	assert_null(rc->conn->qp.channel->recv_slots);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->flushed), 4);
+}
+
+static void test_channel__no_memory_for_the_first_slots_ends_it(void **state)
+{
+	static const enum vbd_service services[] = {VBD_SERVICE_INBOX, VBD_SERVICE_ECHO};
+	struct rig *rig = *state;
+
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(services); i++) {
+		struct rig_conn *rc = connect_with(rig, services[i], 4);
+
+		fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
+		fake_memory_fail_nth(1 + i); /* an echo has a message, and can't send it */
+		rig_settle(rig);
+		assert_true(fake_memory_failed());
+		assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+		assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NO_MEMORY);
+		assert_int_equal(rc->conn->qp.first_error.op, i ? VBD_OP_SEND : VBD_OP_RECV);
+	}
+}
+
 /* The inbox. */
 
 static void test_channel__a_full_inbox_posts_no_receives(void **state)
@@ -574,6 +630,9 @@ static void test_channel__a_wr_id_keeps_its_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(an_idle_one_owns_no_slots),
+		TEST(flushes_of_an_idle_one_need_no_slots),
+		TEST(no_memory_for_the_first_slots_ends_it),
 		TEST(a_full_inbox_posts_no_receives),
 		TEST(a_message_of_nothing_is_a_message),
 		TEST(a_message_forgotten_while_it_drains_is_not_posted),

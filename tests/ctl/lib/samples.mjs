@@ -3,7 +3,7 @@
 const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({
-  sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
+  sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
   signal_every: 1, retry_count: 4, rnr_retry: 7, ack_timeout: 14, ack_timeout_ns: 67108864, min_rnr_timer: 12, min_rnr_timer_ns: 640000, responder_resources: 16,
   initiator_depth: 16, pd: null, cq: null, srq: null, path_mtu_bytes: null,
   remote_access: ['remote_write', 'remote_read', 'remote_atomic'], ...over,

@@ -33,13 +33,13 @@ function qp(name, label, more) {
 	return { name, pointer: `/qp/${name}`, label, kind: "integer", more: true, ...more };
 }
 
-const QUEUE_FIELDS = [
+const queueFields = (recv_size_bytes) => [
 	qp("sq_depth", "Send queue depth", { min: 1, max: 16384, omit: 64 }),
 	qp("rq_depth", "Receive queue depth", { min: 1, max: 16384, omit: 16 }),
-	qp("recv_size_bytes", "Longest message", { kind: "bytes", min: 1, max: 1048576, omit: 4096 }),
+	qp("recv_size_bytes", "Longest message", { kind: "bytes", min: 1, max: 1048576, omit: recv_size_bytes }),
 ];
 const QP_FIELDS = [
-	...QUEUE_FIELDS,
+	...queueFields(1024),
 	qp("ack_timeout", "ACK timeout", { max: 31, omit: 14, hint: "4.096 µs × 2^N; 0 waits without end" }),
 	qp("retry_count", "Retries", { max: 7, omit: 4 }),
 	qp("rnr_retry", "RNR retries", { max: 7, omit: 7, hint: "7 is without end" }),
@@ -509,7 +509,7 @@ export const forms = {
 				more: true,
 				hint: "0x01234567 when empty, as rdma_cm uses it",
 			},
-			...QUEUE_FIELDS,
+			...queueFields(4096),
 		],
 	},
 	peer: {
