@@ -26,7 +26,7 @@ static void put_entries(struct vbd_encoder *out, const char *name, const struct 
 {
 	vbd_begin_array(out, name);
 	for (uint32_t i = 0; i < conn->timeline.count; i++)
-		vbd_put_timeline_entry(out, NULL, &conn->timeline.entries[i], conn->created_ns);
+		vbd_put_timeline_entry(out, NULL, conn->timeline.entries[i], conn->created_ns);
 	vbd_end(out);
 }
 

@@ -217,11 +217,11 @@ static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *co
 
 	if (!first->at_ns)
 		return NULL;
-	while (count && timeline->entries[count - 1].at_ns > first->at_ns)
+	while (count && timeline->entries[count - 1]->at_ns > first->at_ns)
 		count--;
-	if (count && timeline->entries[count - 1].kind == own)
+	if (count && timeline->entries[count - 1]->kind == own)
 		count--;
-	return count ? &timeline->entries[count - 1] : NULL;
+	return count ? timeline->entries[count - 1] : NULL;
 }
 
 /* --- the sentence ---------------------------------------------------------------------------- */

@@ -195,7 +195,7 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn);
  */
 void vbd_conn_check_qp(struct vbd_conn *conn);
 
-/** vbd_conn_note - add an entry to the timeline, and call noted() */
+/** vbd_conn_note - add an entry to the timeline, and call noted(). @what: a static string */
 void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
 

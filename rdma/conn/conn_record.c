@@ -15,29 +15,23 @@ static void notify(struct vbd_conn *conn, const struct vbd_timeline_entry *entry
 void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...)
 {
-	char detail[80];
+	char detail[VBD_TIMELINE_DETAIL_BYTES];
+	const struct vbd_timeline_note note = {.kind = kind, .what = what, .detail = detail};
 	va_list ap;
 
 	va_start(ap, detail_fmt);
 	(void)vsnprintf(detail, sizeof(detail), detail_fmt, ap);
 	va_end(ap);
-	notify(conn, vbd_timeline_add(&conn->timeline, kind, what, "%s", detail));
+	notify(conn, vbd_timeline_add(&conn->timeline, &note));
 }
 
 void vbd_conn_note_change(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *from,
 	const char *to, const char *detail)
 {
-	struct vbd_timeline_entry *entry;
-	char what[sizeof(entry->what)];
+	const struct vbd_timeline_note note = {
+		.kind = kind, .what = to, .from = from, .to = to, .detail = detail};
 
-	(void)snprintf(what, sizeof(what), "%s -> %s", from, to);
-	entry = vbd_timeline_add(
-		&conn->timeline, kind, kind == VBD_TIMELINE_QP ? what : to, "%s", detail);
-	if (!entry)
-		return;
-	entry->from = from;
-	entry->to = to;
-	notify(conn, entry);
+	notify(conn, vbd_timeline_add(&conn->timeline, &note));
 }
 
 void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)

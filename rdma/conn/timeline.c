@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/enum.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_CAPACITY 24
 
@@ -15,7 +15,7 @@ VBD_ENUM_NAMES(vbd_timeline_kind_name, enum vbd_timeline_kind, VBD_TIMELINE_KIND
 
 static bool make_room(struct vbd_timeline *timeline)
 {
-	struct vbd_timeline_entry *entries;
+	struct vbd_timeline_entry **entries;
 	uint32_t capacity;
 
 	if (timeline->count < timeline->capacity)
@@ -23,7 +23,7 @@ static bool make_room(struct vbd_timeline *timeline)
 	capacity = timeline->capacity ? timeline->capacity * 2 : FIRST_CAPACITY;
 	if (capacity > VBD_TIMELINE_MAX)
 		return false;
-	entries = reallocarray(timeline->entries, capacity, sizeof(*entries));
+	entries = reallocarray(timeline->entries, capacity, sizeof(entries[0]));
 	if (!entries)
 		return false;
 	timeline->entries = entries;
@@ -31,30 +31,46 @@ static bool make_room(struct vbd_timeline *timeline)
 	return true;
 }
 
-struct vbd_timeline_entry *vbd_timeline_add(struct vbd_timeline *timeline,
-	enum vbd_timeline_kind kind, const char *what, const char *detail_fmt, ...)
+/* The entry, and behind it the texts that are not static: the detail, and `what` of a QP's move. */
+static struct vbd_timeline_entry *make_entry(const struct vbd_timeline_note *note)
 {
-	struct vbd_timeline_entry *entry;
-	va_list ap;
+	bool is_move = note->kind == VBD_TIMELINE_QP && note->from;
+	size_t what_bytes = is_move ? strlen(note->from) + strlen(note->to) + sizeof(" -> ") : 0;
+	size_t detail_bytes = strnlen(note->detail, VBD_TIMELINE_DETAIL_BYTES - 1) + 1;
+	struct vbd_timeline_entry *entry = malloc(sizeof(*entry) + detail_bytes + what_bytes);
 
-	if (!make_room(timeline)) {
-		timeline->dropped++;
+	if (!entry)
 		return NULL;
-	}
-	entry = &timeline->entries[timeline->count++];
 	entry->at_ns = vbd_clock_mono_ns();
-	entry->kind = kind;
-	entry->from = NULL;
-	entry->to = NULL;
-	(void)snprintf(entry->what, sizeof(entry->what), "%s", what);
-	va_start(ap, detail_fmt);
-	(void)vsnprintf(entry->detail, sizeof(entry->detail), detail_fmt, ap);
-	va_end(ap);
+	entry->kind = note->kind;
+	entry->what = note->what;
+	entry->from = note->from;
+	entry->to = note->to;
+	(void)snprintf(entry->detail, detail_bytes, "%s", note->detail);
+	if (is_move) {
+		entry->what = entry->detail + detail_bytes;
+		(void)snprintf(
+			entry->detail + detail_bytes, what_bytes, "%s -> %s", note->from, note->to);
+	}
+	return entry;
+}
+
+struct vbd_timeline_entry *vbd_timeline_add(
+	struct vbd_timeline *timeline, const struct vbd_timeline_note *note)
+{
+	struct vbd_timeline_entry *entry = make_room(timeline) ? make_entry(note) : NULL;
+
+	if (entry)
+		timeline->entries[timeline->count++] = entry;
+	else
+		timeline->dropped++;
 	return entry;
 }
 
 void vbd_timeline_fini(struct vbd_timeline *timeline)
 {
+	for (uint32_t i = 0; i < timeline->count; i++)
+		free(timeline->entries[i]);
 	free(timeline->entries);
 	*timeline = (struct vbd_timeline){0};
 }

@@ -8,7 +8,6 @@
 #ifndef VBD_RDMA_CONN_TIMELINE_H
 #define VBD_RDMA_CONN_TIMELINE_H
 
-#include "base/attr.h"
 #include "base/enum.h"
 
 #include <stdint.h>
@@ -29,28 +28,41 @@ enum vbd_timeline_kind { VBD_TIMELINE_KIND_MAP(VBD_ENUM_ROW) VBD_TIMELINE_KIND_C
 
 const char *vbd_timeline_kind_name(enum vbd_timeline_kind kind);
 
+/* Longer details are cut. */
+#define VBD_TIMELINE_DETAIL_BYTES 80
+
+/* Each is as large as its texts, since thousands of idle connections have twenty of them each. */
 struct vbd_timeline_entry {
-	uint64_t at_ns; /* monotonic */
-	enum vbd_timeline_kind kind;
-	char what[36]; /* "rdma_connect", "INIT -> RTR" */
+	uint64_t at_ns;	  /* monotonic */
+	const char *what; /* "rdma_connect", "INIT -> RTR" */
 	const char
-		*from;	 /* state that a transition left, a static string; NULL for no transition */
-	const char *to;	 /* state that it led to; NULL for no transition */
-	char detail[80]; /* "": none */
+		*from;	/* state that a transition left, a static string; NULL for no transition */
+	const char *to; /* state that it led to; NULL for no transition */
+	enum vbd_timeline_kind kind;
+	char detail[]; /* "": none */
 };
 
 struct vbd_timeline {
-	struct vbd_timeline_entry *entries;
+	struct vbd_timeline_entry **entries;
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t dropped;
 };
 
-/** vbd_timeline_add - add an entry with the present time, which is no transition until the caller
- * says so. Returns the entry; NULL if it has no room. */
-struct vbd_timeline_entry *vbd_timeline_add(struct vbd_timeline *timeline,
-	enum vbd_timeline_kind kind, const char *what, const char *detail_fmt, ...)
-	VBD_PRINTF(4, 5);
+/* The contents of an entry. */
+struct vbd_timeline_note {
+	enum vbd_timeline_kind kind;
+	const char
+		*what; /* static; of a transition of kind QP the texts of both states are shown */
+	const char *from;   /* static; NULL for no transition */
+	const char *to;	    /* the same */
+	const char *detail; /* copied */
+};
+
+/** vbd_timeline_add - add an entry with the present time. Returns the entry; NULL if it has no
+ * room. */
+struct vbd_timeline_entry *vbd_timeline_add(
+	struct vbd_timeline *timeline, const struct vbd_timeline_note *note);
 
 /** vbd_timeline_fini - free the entries */
 void vbd_timeline_fini(struct vbd_timeline *timeline);

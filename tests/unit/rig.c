@@ -228,7 +228,7 @@ static void on_memory_goes(void *reader)
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
 	(void)arg;
-	assert_ptr_equal(entry, &conn->timeline.entries[conn->timeline.count - 1]);
+	assert_ptr_equal(entry, conn->timeline.entries[conn->timeline.count - 1]);
 }
 
 static void on_stepped(struct vbd_conn *conn, void *arg)
@@ -633,8 +633,8 @@ bool rig_has_entry(const struct rig_conn *rc, enum vbd_timeline_kind kind, const
 	const struct vbd_timeline *timeline = &rc->conn->timeline;
 
 	for (uint32_t i = 0; i < timeline->count; i++) {
-		if (timeline->entries[i].kind == kind &&
-			strcmp(timeline->entries[i].what, what) == 0)
+		if (timeline->entries[i]->kind == kind &&
+			strcmp(timeline->entries[i]->what, what) == 0)
 			return true;
 	}
 	return false;

@@ -49,10 +49,10 @@ static void assert_moves(const struct rig_conn *rc, const char *const *moves, si
 	size_t found = 0;
 
 	for (uint32_t i = 0; i < timeline->count; i++) {
-		if (timeline->entries[i].kind != VBD_TIMELINE_QP)
+		if (timeline->entries[i]->kind != VBD_TIMELINE_QP)
 			continue;
 		assert_in_range(found, 0, count - 1);
-		assert_string_equal(timeline->entries[i].what, moves[found++]);
+		assert_string_equal(timeline->entries[i]->what, moves[found++]);
 	}
 	assert_int_equal(found, count);
 }
@@ -1178,7 +1178,7 @@ static void test_conn__the_timeline_is_bounded_and_in_order(void **test_state)
 	assert_int_equal(timeline->count, VBD_TIMELINE_MAX);
 	assert_true(timeline->dropped > 100);
 	for (uint32_t i = 1; i < timeline->count; i++)
-		assert_true(timeline->entries[i].at_ns >= timeline->entries[i - 1].at_ns);
+		assert_true(timeline->entries[i]->at_ns >= timeline->entries[i - 1]->at_ns);
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
