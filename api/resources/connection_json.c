@@ -101,7 +101,7 @@ const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT] = {
 /* The members that the client posts to the peer's `remote`; null until the QP exists. */
 static void put_local(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
-	const struct vbd_manual_local *local = &conn->manual.local;
+	const struct vbd_manual_local *local = &conn->manual->local;
 	char gid[VBD_GID_TEXT_BYTES];
 
 	if (!conn->qp.info.lqpn) {
@@ -120,10 +120,10 @@ static void put_local(struct vbd_encoder *out, const char *name, const struct vb
 
 static void put_remote(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
-	const struct vbd_manual_remote *remote = &conn->manual.remote;
+	const struct vbd_manual_remote *remote = &conn->manual->remote;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!conn->manual.has_remote) {
+	if (!conn->manual->has_remote) {
 		vbd_put_null(out, name);
 		return;
 	}
@@ -143,7 +143,7 @@ static void put_remote(struct vbd_encoder *out, const char *name, const struct v
 
 static void put_manual(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
-	if (!conn->manual.on) {
+	if (!conn->manual) {
 		vbd_put_null(out, name);
 		return;
 	}
@@ -156,7 +156,7 @@ static void put_manual(struct vbd_encoder *out, const char *name, const struct v
 static void put_bringup(struct vbd_encoder *out, const struct vbd_conn *conn)
 {
 	vbd_put_text(out, "bringup",
-		vbd_bringup_names[conn->manual.on ? VBD_BRINGUP_MANUAL : VBD_BRINGUP_CM]);
+		vbd_bringup_names[conn->manual ? VBD_BRINGUP_MANUAL : VBD_BRINGUP_CM]);
 	put_manual(out, "manual", conn);
 }
 
@@ -238,7 +238,7 @@ static void put_private_data(struct vbd_encoder *out, const struct vbd_conn *con
 /* The side that sent the request; null without a CM. */
 static const char *side_of(const struct vbd_conn *conn)
 {
-	if (conn->manual.on)
+	if (conn->manual)
 		return NULL;
 	return conn->passive ? "passive" : "active";
 }

@@ -79,9 +79,10 @@ static bool ended_instead(const struct vbd_conn *conn, enum vbd_goal goal, bool 
 static void reply_reached(struct vbd_request *req, const struct state_waiter *waiter)
 {
 	struct vbd_conn *conn = waiter->connection->conn;
-	struct vbd_error err = conn->manual.failure;
 
-	if (waiter->goal == VBD_GOAL_STEPPED && err.status != VBD_OK) {
+	if (waiter->goal == VBD_GOAL_STEPPED && conn->manual->failure.status != VBD_OK) {
+		struct vbd_error err = conn->manual->failure;
+
 		(void)vbd_registry_path(waiter->connection->object.registry,
 			waiter->connection->object.id, err.object);
 		vbd_reply_outcome(req, &err);

@@ -203,8 +203,8 @@ void vbd_set_remote(struct vbd_request *req)
 	if (!connection)
 		return;
 	status = decode_remote(req, &input, &err);
-	if (!status && !input.sl_seen)
-		input.remote.sl = connection->conn->manual.local.sl;
+	if (!status && !input.sl_seen && connection->conn->manual)
+		input.remote.sl = connection->conn->manual->local.sl;
 	if (!status)
 		status = vbd_conn_remote(
 			connection->conn, &input.remote, goal_steps[input.bring_to], &err);

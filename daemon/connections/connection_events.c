@@ -76,7 +76,7 @@ static void established(struct vbd_connection *connection)
 	char local[VBD_ADDR_TEXT_BYTES];
 	char peer[VBD_ADDR_TEXT_BYTES];
 
-	if (conn->manual.on) {
+	if (conn->manual) {
 		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED,
 			VBD_SEVERITY_INFO, VBD_OK,
 			"brought up by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
@@ -106,7 +106,7 @@ static void refused(struct vbd_connection *connection)
 
 	if (conn->refusal == VBD_REFUSAL_NONE)
 		return;
-	if (!conn->manual.on)
+	if (!conn->manual)
 		(void)vbd_addr_format(&conn->peer, peer);
 	if (conn->qp.info.rqpn)
 		(void)snprintf(rqpn, sizeof(rqpn), ", rqpn 0x%06x", conn->qp.info.rqpn);

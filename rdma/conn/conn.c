@@ -28,7 +28,7 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	conn->timeout_ms = timeout_ms;
 	conn->ops = ops;
 	conn->ops_arg = ops_arg;
-	conn->call.done = vbd_conn_on_call_done;
+	conn->call_done = vbd_conn_on_call_done;
 	vbd_qp_init(&conn->qp, fabric, &conn->account, id, &vbd_conn_qp_ops);
 	conn->created_ns = vbd_clock_mono_ns();
 	conn->peer_responder_resources = UINT8_MAX;
@@ -82,13 +82,16 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_cm_params cm = vbd_cm_params_default();
 	struct vbd_conn *conn = allocate(fabric, id, params, &cm, timeout_ms, ops, ops_arg);
 
-	if (!conn)
+	if (conn)
+		conn->manual = calloc(1, sizeof(*conn->manual));
+	if (!conn || !conn->manual) {
+		free(conn);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
-	conn->manual.on = true;
-	conn->manual.local = *local;
+	}
+	conn->manual->local = *local;
 	/* Part of the attributes for the peer, so that both sides use it. */
 	if (params->path_mtu_bytes && params->path_mtu_bytes < local->port_mtu_bytes)
-		conn->manual.local.port_mtu_bytes = params->path_mtu_bytes;
+		conn->manual->local.port_mtu_bytes = params->path_mtu_bytes;
 	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);
 	conn->port_num = local->port_num;
 	conn->state = VBD_CONN_AWAITING_REMOTE;
@@ -101,7 +104,7 @@ void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
 {
 	struct vbd_error error = {0};
 
-	conn->manual.stay_in_reset = stay_in_reset;
+	conn->manual->stay_in_reset = stay_in_reset;
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (vbd_conn_qp_prepare(conn, &error) != VBD_OK)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
@@ -200,5 +203,6 @@ void vbd_conn_destroy(struct vbd_conn *conn)
 		return;
 	vbd_timeline_fini(&conn->timeline);
 	vbd_account_close(&conn->account);
+	free(conn->manual);
 	free(conn);
 }

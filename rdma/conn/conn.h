@@ -49,6 +49,17 @@ enum vbd_conn_calling {
 	VBD_CONN_CALLS_RTR,	/* ibv_modify_qp to RTR */
 };
 
+/* Allocated for the time of the call: connections that are idle are many. */
+struct vbd_conn_call {
+	struct vbd_call call;
+	struct vbd_conn *conn;
+	struct rdma_conn_param param; /* CONNECT */
+	struct ibv_qp_attr attr;      /* RTR, with `mask` */
+	int mask;
+	enum vbd_status status; /* the result, with `error` */
+	struct vbd_error error;
+};
+
 struct vbd_conn {
 	struct vbd_cm_tag tag; /* first */
 	uint64_t id;
@@ -63,21 +74,17 @@ struct vbd_conn {
 	bool reason_pending;	   /* DRAINING after a flush: a CM event may name the reason */
 
 	struct vbd_account account;
-	struct rdma_cm_id *cm_id; /* NULL during a manual bring-up */
-	struct vbd_conn_manual manual;
-	char device_name[64];	       /* "" until known */
-	uint8_t port_num;	       /* 0 until known */
-	struct sockaddr_storage local; /* ss_family 0 until known */
+	struct rdma_cm_id *cm_id;	/* NULL during a manual bring-up */
+	struct vbd_conn_manual *manual; /* NULL unless the bring-up is manual */
+	char device_name[64];		/* "" until known */
+	uint8_t port_num;		/* 0 until known */
+	struct sockaddr_storage local;	/* ss_family 0 until known */
 	struct sockaddr_storage peer;
 	bool cm_asked;	   /* rdma_connect(3) or rdma_accept(3) was called */
 	bool cm_connected; /* rdma_disconnect(3) is owed */
 	enum vbd_conn_calling calling;
-	struct vbd_call call;
-	struct rdma_conn_param call_param; /* CONNECT */
-	struct ibv_qp_attr call_attr;	   /* RTR, with call_mask */
-	int call_mask;
-	enum vbd_status call_status; /* of the last call, with call_error */
-	struct vbd_error call_error;
+	struct vbd_conn_call *call; /* NULL while `calling` is NOTHING */
+	void (*call_done)(struct vbd_call *call);
 
 	struct vbd_qp qp;
 	enum vbd_refusal refusal; /* final when the connection has ended */

@@ -9,6 +9,7 @@
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The event of the state table and the error of each CM event (VBD_OK: none). */
 static const struct {
@@ -83,23 +84,32 @@ static enum vbd_conn_event success_of(enum vbd_conn_calling what)
 	return VBD_CONN_EV_CALL_RETURNED;
 }
 
-void vbd_conn_on_call_done(struct vbd_call *call)
+static void call_returned(
+	struct vbd_conn *conn, enum vbd_conn_calling what, const struct vbd_conn_call *call)
 {
-	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
-	enum vbd_conn_calling what = conn->calling;
-
-	conn->calling = VBD_CONN_CALLS_NOTHING;
-	if (what == VBD_CONN_CALLS_RTR && !call->cancelled && !conn->call_status)
+	if (what == VBD_CONN_CALLS_RTR && !call->call.cancelled && !call->status)
 		vbd_qp_moved(&conn->qp, IBV_QPS_RTR);
-	if (what == VBD_CONN_CALLS_RTR && conn->manual.on)
-		vbd_conn_moved(conn);
+	if (what == VBD_CONN_CALLS_RTR && conn->manual)
+		vbd_conn_moved(conn, call);
 	/* The failure of a call that the end has interrupted is no error. */
 	else if (conn->state == VBD_CONN_DRAINING)
 		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
-	else if (conn->call_status)
-		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &conn->call_error);
+	else if (call->status)
+		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &call->error);
 	else
 		vbd_conn_raise(conn, success_of(what));
+}
+
+void vbd_conn_on_call_done(struct vbd_call *done)
+{
+	struct vbd_conn_call *call = vbd_conn_call_of(done);
+	struct vbd_conn *conn = call->conn;
+	enum vbd_conn_calling what = conn->calling;
+
+	conn->calling = VBD_CONN_CALLS_NOTHING;
+	conn->call = NULL;
+	call_returned(conn, what, call);
+	free(call);
 }
 
 /* The layer above. */
@@ -146,7 +156,7 @@ void vbd_conn_check_qp(struct vbd_conn *conn)
 {
 	struct vbd_error error = {0};
 
-	if (conn->state != VBD_CONN_ESTABLISHED || conn->calling || conn->manual.parking ||
+	if (conn->state != VBD_CONN_ESTABLISHED || conn->calling || vbd_conn_is_parking(conn) ||
 		!vbd_conn_qp_failed(conn))
 		return;
 	refused(conn, VBD_REFUSAL_QP_STATE);
@@ -202,9 +212,9 @@ static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flus
 		vbd_conn_note(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
 			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->op),
 			(long long)error->raw);
-	if (flushed && !conn->manual.parking && device_failed_qp(conn))
+	if (flushed && !vbd_conn_is_parking(conn) && device_failed_qp(conn))
 		refused(conn, VBD_REFUSAL_QP_STATE);
-	if (conn->manual.parking)
+	if (vbd_conn_is_parking(conn))
 		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, cause);
 	else
 		vbd_conn_step(conn, flushed ? VBD_CONN_EV_FLUSHED : VBD_CONN_EV_WC_ERROR, cause);

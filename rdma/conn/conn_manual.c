@@ -154,14 +154,14 @@ static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct v
 
 bool vbd_conn_stepping(const struct vbd_conn *conn)
 {
-	return conn->manual.parking || conn->calling != VBD_CONN_CALLS_NOTHING;
+	return vbd_conn_is_parking(conn) || conn->calling != VBD_CONN_CALLS_NOTHING;
 }
 
 static enum vbd_status check_movable(const struct vbd_conn *conn, struct vbd_error *err)
 {
 	unsigned long long id = conn->id;
 
-	if (!conn->manual.on)
+	if (!conn->manual)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"connection %llu was not created with bringup manual: the CM moves its QP",
 			id);
@@ -182,7 +182,7 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 		return refuse_step(conn, to, err);
 	if (to == IBV_QPS_SQD && !vbd_device_can(conn->qp.device, VBD_CAP_SQD))
 		return vbd_device_require(conn->qp.device, VBD_CAP_SQD, err);
-	if (to == IBV_QPS_RTR && !conn->manual.has_remote)
+	if (to == IBV_QPS_RTR && !conn->manual->has_remote)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"RTR needs the peer's attributes, and connection %llu has none yet: POST "
 			"…/remote",
@@ -221,9 +221,14 @@ static enum vbd_status check_remote(const struct vbd_manual_local *local,
 	return VBD_OK;
 }
 
-void vbd_conn_moved(struct vbd_conn *conn)
+bool vbd_conn_is_parking(const struct vbd_conn *conn)
 {
-	vbd_conn_raise(conn, vbd_conn_move_finish(conn));
+	return conn->manual && conn->manual->parking;
+}
+
+void vbd_conn_moved(struct vbd_conn *conn, const struct vbd_conn_call *call)
+{
+	vbd_conn_raise(conn, vbd_conn_move_finish(conn, call));
 	if (conn->state == VBD_CONN_DRAINING)
 		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
 	else if (conn->ops->stepped)
@@ -235,12 +240,12 @@ static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_e
 {
 	struct vbd_error failure;
 
-	conn->manual.to = to;
-	conn->manual.then = then;
-	conn->manual.failure = (struct vbd_error){0};
+	conn->manual->to = to;
+	conn->manual->then = then;
+	conn->manual->failure = (struct vbd_error){0};
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_MOVE);
-	failure = conn->manual.failure;
-	conn->manual.failure = (struct vbd_error){0};
+	failure = conn->manual->failure;
+	conn->manual->failure = (struct vbd_error){0};
 	if (failure.status && err)
 		*err = failure;
 	return failure.status;
@@ -258,11 +263,11 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 			"INIT only",
 			(unsigned long long)conn->id, vbd_qp_state_name(conn->qp.info.state));
 	if (!status)
-		status = check_remote(&conn->manual.local, remote, err);
+		status = check_remote(&conn->manual->local, remote, err);
 	if (status)
 		return status;
-	conn->manual.remote = *remote;
-	conn->manual.has_remote = true;
+	conn->manual->remote = *remote;
+	conn->manual->has_remote = true;
 	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, lid %u, to %s",
 		remote->qpn, remote->lid, vbd_qp_state_name(then));
 	return run(conn, IBV_QPS_RTR, then, err);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct vbd_conn;
+struct vbd_conn_call;
 struct vbd_device;
 
 /* X(SYMBOL, json name): QP states that a client can request */
@@ -74,7 +75,6 @@ struct vbd_manual_remote {
 
 /* The members of a connection that only a manual bring-up uses. */
 struct vbd_conn_manual {
-	bool on;
 	struct vbd_manual_local local;
 	bool stay_in_reset; /* when the QP is made */
 	bool has_remote;
@@ -123,7 +123,11 @@ enum vbd_status vbd_conn_set_qp_state(
  * connection's ops is called, and manual.failure is set if the step failed. */
 bool vbd_conn_stepping(const struct vbd_conn *conn);
 
-/** vbd_conn_moved - end the step whose move to RTR has returned from its call thread */
-void vbd_conn_moved(struct vbd_conn *conn);
+/** vbd_conn_moved - end the step whose move to RTR has returned from its call thread; @call has the
+ * result */
+void vbd_conn_moved(struct vbd_conn *conn, const struct vbd_conn_call *call);
+
+/** vbd_conn_is_parking - is the QP of a manual bring-up on its way down, without the connection? */
+bool vbd_conn_is_parking(const struct vbd_conn *conn);
 
 #endif

@@ -12,8 +12,8 @@
 static enum vbd_conn_event failed(
 	struct vbd_conn *conn, enum vbd_status status, const struct vbd_error *error)
 {
-	conn->manual.failure = *error;
-	conn->manual.failure.status = status;
+	conn->manual->failure = *error;
+	conn->manual->failure.status = status;
 	return VBD_CONN_NO_EVENT;
 }
 
@@ -23,7 +23,7 @@ enum vbd_status vbd_conn_move_open(struct vbd_conn *conn, struct vbd_error *err)
 
 	if (!status)
 		vbd_channel_pause(conn->qp.channel);
-	if (!status && !conn->manual.stay_in_reset)
+	if (!status && !conn->manual->stay_in_reset)
 		status = vbd_conn_qp_attach(conn, err);
 	if (!status && conn->ops->stepped)
 		conn->ops->stepped(conn, conn->ops_arg);
@@ -57,15 +57,15 @@ static bool is_unreachable(const struct vbd_error *error)
 	       (error->raw == ETIMEDOUT || error->raw == EHOSTUNREACH || error->raw == ENETUNREACH);
 }
 
-enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn)
+enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn, const struct vbd_conn_call *call)
 {
-	enum vbd_status status = conn->call_status;
+	enum vbd_status status = call->status;
 
 	if (status)
-		(void)failed(conn, is_unreachable(&conn->call_error) ? VBD_E_ADDR_ERROR : status,
-			&conn->call_error);
+		(void)failed(conn, is_unreachable(&call->error) ? VBD_E_ADDR_ERROR : status,
+			&call->error);
 	/* The connection's end may have begun during the move. */
-	if (status || conn->manual.then == IBV_QPS_RTR || conn->state != VBD_CONN_AWAITING_REMOTE)
+	if (status || conn->manual->then == IBV_QPS_RTR || conn->state != VBD_CONN_AWAITING_REMOTE)
 		return VBD_CONN_NO_EVENT;
 	return go_up(conn);
 }
@@ -97,19 +97,19 @@ static enum vbd_conn_event go_down(struct vbd_conn *conn)
 	bool attached = conn->qp.channel->attached;
 	struct vbd_error error = {0};
 	enum vbd_status status =
-		vbd_conn_qp_move(conn, attached ? IBV_QPS_ERR : conn->manual.to, &error);
+		vbd_conn_qp_move(conn, attached ? IBV_QPS_ERR : conn->manual->to, &error);
 
 	if (status)
 		return failed(conn, status, &error);
 	if (!attached)
 		return VBD_CONN_NO_EVENT;
-	conn->manual.parking = true;
+	conn->manual->parking = true;
 	return VBD_CONN_EV_QP_DOWN;
 }
 
 enum vbd_conn_event vbd_conn_move(struct vbd_conn *conn)
 {
-	switch (conn->manual.to) {
+	switch (conn->manual->to) {
 	case IBV_QPS_INIT:
 		return attach(conn);
 	case IBV_QPS_RTR:
@@ -136,9 +136,9 @@ enum vbd_status vbd_conn_move_parked(struct vbd_conn *conn, struct vbd_error *er
 
 	vbd_channel_renew(conn->qp.channel);
 	vbd_channel_pause(conn->qp.channel);
-	conn->manual.parking = false;
+	conn->manual->parking = false;
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
-	if (conn->manual.to == IBV_QPS_RESET)
+	if (conn->manual->to == IBV_QPS_RESET)
 		status = vbd_conn_qp_move(conn, IBV_QPS_RESET, err);
 	if (!status && conn->ops->stepped)
 		conn->ops->stepped(conn, conn->ops_arg);

@@ -13,9 +13,9 @@
  * manual.stay_in_reset */
 enum vbd_status vbd_conn_move_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_move_finish - process the result of the move to RTR, and move on to manual.then. Sets
- * manual.failure on failure. */
-enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn);
+/** vbd_conn_move_finish - process the result of @call, the move to RTR, and move on to manual.then.
+ * Sets manual.failure on failure. */
+enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn, const struct vbd_conn_call *call);
 
 /** vbd_conn_move - MOVE_QP: move the QP to manual.to and then to manual.then, to RTR on a call
  * thread; sets manual.failure on failure */

@@ -16,13 +16,14 @@
 #ifndef VBD_RDMA_CONN_CONN_PARTS_H
 #define VBD_RDMA_CONN_CONN_PARTS_H
 
+#include "base/attr.h"
 #include "rdma/conn/conn.h"
 
 /* --- conn_events.c --------------------------------------------------------------------------- */
 
 extern const struct vbd_qp_ops vbd_conn_qp_ops;
 
-/** vbd_conn_on_call_done - the call of the connection has returned: its call.done */
+/** vbd_conn_on_call_done - the call of the connection has returned: its call_done */
 void vbd_conn_on_call_done(struct vbd_call *call);
 
 /* --- conn_step.c ----------------------------------------------------------------------------- */
@@ -49,10 +50,21 @@ void vbd_conn_drained(struct vbd_conn *conn);
 
 /* --- conn_call.c ----------------------------------------------------------------------------- */
 
-/** vbd_conn_call - run @work on a call thread; vbd_conn_on_call_done() follows. None is under way.
- * @work uses nothing of the connection but its CM id or QP, and the members call*. */
-void vbd_conn_call(
-	struct vbd_conn *conn, enum vbd_conn_calling what, void (*work)(struct vbd_call *call));
+/** vbd_conn_call_create - a call that has not begun; the caller starts it, or frees it by free(3)
+ */
+enum vbd_status vbd_conn_call_create(struct vbd_conn *conn, struct vbd_conn_call **ret_call,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_call_start - run @work on a call thread; vbd_conn_on_call_done() follows, which frees
+ * @call. None is under way. @work uses nothing of the connection but its CM id or QP. */
+void vbd_conn_call_start(struct vbd_conn_call *call, enum vbd_conn_calling what,
+	void (*work)(struct vbd_call *call));
+
+/** vbd_conn_call_of - any thread; the call that @call is part of */
+static inline struct vbd_conn_call *vbd_conn_call_of(struct vbd_call *call)
+{
+	return VBD_CONTAINER_OF(call, struct vbd_conn_call, call);
+}
 
 /* --- conn_record.c --------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Packet numbers have 24 bits. */
@@ -35,9 +36,19 @@ static enum vbd_status reserve(struct vbd_conn *conn, struct vbd_error *err)
 /* Call thread. */
 static void prepare_work(struct vbd_call *call)
 {
-	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
+	struct vbd_conn_call *of = vbd_conn_call_of(call);
 
-	conn->call_status = vbd_qp_prepare(&conn->qp, &conn->call_error);
+	of->status = vbd_qp_prepare(&of->conn->qp, &of->error);
+}
+
+static enum vbd_status call_prepare(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct vbd_conn_call *call;
+	enum vbd_status status = vbd_conn_call_create(conn, &call, err);
+
+	if (!status)
+		vbd_conn_call_start(call, VBD_CONN_CALLS_PREPARE, prepare_work);
+	return status;
 }
 
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err)
@@ -45,7 +56,7 @@ enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err
 	enum vbd_status status = reserve(conn, err);
 
 	if (!status && !vbd_qp_try_prepare(&conn->qp))
-		vbd_conn_call(conn, VBD_CONN_CALLS_PREPARE, prepare_work);
+		status = call_prepare(conn, err);
 	return status;
 }
 
@@ -133,8 +144,8 @@ enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct 
 		*ret_mask = IBV_QP_STATE;
 		return VBD_OK;
 	}
-	if (conn->manual.on)
-		vbd_manual_attributes(&conn->manual, conn->params.qp.transport, conn->qp.info.state,
+	if (conn->manual)
+		vbd_manual_attributes(conn->manual, conn->params.qp.transport, conn->qp.info.state,
 			attr, ret_mask);
 	else
 		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
@@ -162,26 +173,30 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 /* Call thread. */
 static void rtr_work(struct vbd_call *call)
 {
-	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
+	struct vbd_conn_call *of = vbd_conn_call_of(call);
 
-	conn->call_status = vbd_pv_modify_qp(
-		conn->qp.ibv_qp, &conn->call_attr, conn->call_mask, &conn->call_error);
+	of->status = vbd_pv_modify_qp(of->conn->qp.ibv_qp, &of->attr, of->mask, &of->error);
 }
 
 enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status =
-		vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &conn->call_attr, &conn->call_mask, err);
+	struct vbd_conn_call *call;
+	enum vbd_status status = vbd_conn_call_create(conn, &call, err);
 
-	if (!status)
-		vbd_conn_call(conn, VBD_CONN_CALLS_RTR, rtr_work);
+	if (status)
+		return status;
+	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &call->attr, &call->mask, err);
+	if (status)
+		free(call);
+	else
+		vbd_conn_call_start(call, VBD_CONN_CALLS_RTR, rtr_work);
 	return status;
 }
 
 /* Whether the attributes of RTR and RTS are set. */
 static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
 {
-	if (!conn->manual.on) {
+	if (!conn->manual) {
 		info->path_known = conn->established_ns != 0;
 		info->sends_known = info->path_known;
 		return;

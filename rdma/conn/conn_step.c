@@ -52,13 +52,28 @@ static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
 /* Call thread. */
 static void connect_work(struct vbd_call *call)
 {
-	struct vbd_conn *conn = VBD_CONTAINER_OF(call, struct vbd_conn, call);
+	struct vbd_conn_call *of = vbd_conn_call_of(call);
 
-	conn->call_status = vbd_pv_connect(conn->cm_id, &conn->call_param, &conn->call_error);
+	of->status = vbd_pv_connect(of->conn->cm_id, &of->param, &of->error);
+}
+
+/* Over iWARP this is the TCP handshake (siw_connect() in siw_cm.c, 6.1). */
+static enum vbd_status call_connect(
+	struct vbd_conn *conn, const struct rdma_conn_param *param, struct vbd_error *err)
+{
+	struct vbd_conn_call *call;
+	enum vbd_status status = vbd_conn_call_create(conn, &call, err);
+
+	if (status)
+		return status;
+	call->param = *param;
+	vbd_conn_call_start(call, VBD_CONN_CALLS_CONNECT, connect_work);
+	return VBD_OK;
 }
 
 static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 {
+	struct rdma_conn_param param;
 	enum vbd_status status;
 
 	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
@@ -66,16 +81,11 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 		status = make_qp(conn, err);
 	if (status)
 		return status;
-	conn->call_param = vbd_conn_cm_param(conn);
+	param = vbd_conn_cm_param(conn);
 	conn->cm_asked = true;
-	vbd_conn_note(
-		conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", conn->call_param.qp_num);
-	/* Over iWARP this is the TCP handshake (siw_connect() in siw_cm.c, 6.1). Elsewhere it is a
-	 * datagram. */
-	if (!vbd_device_is_iwarp(conn->qp.device))
-		return vbd_pv_connect(conn->cm_id, &conn->call_param, err);
-	vbd_conn_call(conn, VBD_CONN_CALLS_CONNECT, connect_work);
-	return VBD_OK;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
+	return vbd_device_is_iwarp(conn->qp.device) ? call_connect(conn, &param, err)
+						    : vbd_pv_connect(conn->cm_id, &param, err);
 }
 
 static void confirm(struct vbd_conn *conn)
@@ -212,7 +222,8 @@ static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 
 static enum vbd_conn_event wait_for_call(struct vbd_conn *conn)
 {
-	vbd_call_interrupt(conn->fabric->calls, &conn->call);
+	if (conn->call)
+		vbd_call_interrupt(conn->fabric->calls, &conn->call->call);
 	vbd_conn_set_deadline(conn, INTERRUPT_AGAIN_MS);
 	return VBD_CONN_NO_EVENT;
 }

@@ -28,7 +28,7 @@ static struct vbd_manual_remote roce_peer(void)
 
 static struct vbd_manual_remote peer_of(const struct rig_conn *rc)
 {
-	const struct vbd_manual_local *local = &rc->conn->manual.local;
+	const struct vbd_manual_local *local = &rc->conn->manual->local;
 	struct vbd_manual_remote remote = {
 		.lid = local->lid,
 		.qpn = rc->conn->qp.info.lqpn,
@@ -144,7 +144,7 @@ static void test_conn_manual__it_waits_in_init(void **state)
 {
 	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
-	const struct vbd_manual_local *local = &rc->conn->manual.local;
+	const struct vbd_manual_local *local = &rc->conn->manual->local;
 
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
 	assert_int_equal(fake_count("rdma_create_id"), 0);
@@ -338,9 +338,9 @@ static void test_conn_manual__on_infiniband_a_lid_leads_to_the_peer(void **state
 
 	make_infiniband(rig);
 	rc = rig_manual(rig, NULL, &how);
-	assert_true(rc->conn->manual.local.infiniband);
-	assert_int_equal(rc->conn->manual.local.lid, 0x12);
-	assert_int_equal(rc->conn->manual.local.sl, 5);
+	assert_true(rc->conn->manual->local.infiniband);
+	assert_int_equal(rc->conn->manual->local.lid, 0x12);
+	assert_int_equal(rc->conn->manual->local.sl, 5);
 	bring(rc, &remote, VBD_QP_TO_RTS);
 	attr = attr_of(rc);
 	assert_int_equal(attr.pkey_index, 3);
@@ -383,7 +383,7 @@ static void assert_remote_refused(
 	assert_int_equal(vbd_conn_remote(rc->conn, remote, VBD_QP_TO_RTS, &err), VBD_E_BAD_VALUE);
 	assert_string_equal(err.param ? err.param : "", param);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
-	assert_false(rc->conn->manual.has_remote);
+	assert_false(rc->conn->manual->has_remote);
 }
 
 static void test_conn_manual__on_infiniband_a_path_needs_a_unicast_lid(void **state)
@@ -413,7 +413,7 @@ static void test_conn_manual__on_infiniband_it_goes_without_a_gid(void **state)
 	make_infiniband(rig);
 	rig->device->gid_count = 0;
 	rc = rig_manual(rig, NULL, NULL);
-	assert_false(rc->conn->manual.local.gid_known);
+	assert_false(rc->conn->manual->local.gid_known);
 	assert_remote_refused(rc, &remote, "gid");
 	memset(remote.gid, 0, sizeof(remote.gid));
 	bring(rc, &remote, VBD_QP_TO_RTS);
@@ -656,8 +656,8 @@ static void test_conn_manual__a_refused_step_leaves_the_qp_where_it_was(void **s
 	fake_fail_next("ibv_modify_qp", EINVAL);
 	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &err), VBD_OK);
 	rig_settle(rig);
-	assert_int_equal(rc->conn->manual.failure.status, VBD_E_VERBS_ERROR);
-	assert_string_equal(rc->conn->manual.failure.call, "ibv_modify_qp");
+	assert_int_equal(rc->conn->manual->failure.status, VBD_E_VERBS_ERROR);
+	assert_string_equal(rc->conn->manual->failure.call, "ibv_modify_qp");
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
 	bring(rc, &remote, VBD_QP_TO_RTR);
 	for (enum vbd_qp_step to = VBD_QP_TO_RTS; to < VBD_QP_STEP_COUNT; to++) {
@@ -948,7 +948,7 @@ static void test_conn_manual__a_slow_move_is_waited_for(void **state)
 	end_move(rc);
 	assert_int_equal(rc->stepped, 1);
 	assert_is(rc, VBD_CONN_ESTABLISHED, IBV_QPS_RTS);
-	assert_int_equal(rc->conn->manual.failure.status, VBD_OK);
+	assert_int_equal(rc->conn->manual->failure.status, VBD_OK);
 }
 
 static void test_conn_manual__a_slow_move_that_fails_says_why(void **state)
@@ -963,10 +963,10 @@ static void test_conn_manual__a_slow_move_that_fails_says_why(void **state)
 	end_move(rc);
 	assert_int_equal(rc->stepped, 1);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
-	assert_int_equal(rc->conn->manual.failure.status, VBD_E_ADDR_ERROR);
-	assert_int_equal(rc->conn->manual.failure.raw, ETIMEDOUT);
+	assert_int_equal(rc->conn->manual->failure.status, VBD_E_ADDR_ERROR);
+	assert_int_equal(rc->conn->manual->failure.raw, ETIMEDOUT);
 	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_RTR, NULL), VBD_OK);
-	assert_int_equal(rc->conn->manual.failure.status, VBD_OK);
+	assert_int_equal(rc->conn->manual->failure.status, VBD_OK);
 	end_move(rc);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RTR);
 }
