@@ -202,6 +202,7 @@ void vbd_conn_destroy(struct vbd_conn *conn)
 	if (!conn)
 		return;
 	vbd_timeline_fini(&conn->timeline);
+	vbd_qp_fini(&conn->qp);
 	vbd_account_close(&conn->account);
 	free(conn->manual);
 	free(conn);

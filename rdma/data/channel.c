@@ -51,29 +51,43 @@ static void plan_memory(struct vbd_channel *channel, struct vbd_pd *pd)
 	channel->pd = pd;
 }
 
+static enum vbd_status allocate(
+	struct vbd_worker *worker, struct vbd_channel **ret_channel, struct vbd_error *err)
+{
+	struct vbd_channel *channel = calloc(1, sizeof(*channel));
+
+	if (channel)
+		channel->ops = calloc(VBD_OP_COUNT, sizeof(*channel->ops));
+	if (!channel || !channel->ops ||
+		!vbd_channel_table_reserve(
+			&worker->channels, &channel->index, &channel->generation)) {
+		if (channel)
+			free(channel->ops);
+		free(channel);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	}
+	channel->worker = worker;
+	*ret_channel = channel;
+	return VBD_OK;
+}
+
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
 	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err)
 {
-	struct vbd_channel *channel = calloc(1, sizeof(*channel));
-	enum vbd_status status;
+	struct vbd_channel *channel;
+	enum vbd_status status = allocate(cq->worker, &channel, err);
 
-	if (!channel)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	if (status)
+		return status;
 	channel->owner_ops = owner_ops;
 	channel->owner = owner;
 	channel->limits = *limits;
 	channel->cq = cq;
-	channel->worker = cq->worker;
 	vbd_list_init(&channel->srq_link);
 	vbd_list_init(&channel->purge_link);
 	vbd_list_init(&channel->transfers);
 	vbd_list_init(&channel->receives);
-	if (!vbd_channel_table_reserve(
-		    &channel->worker->channels, &channel->index, &channel->generation)) {
-		free(channel);
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
-	}
 	plan_memory(channel, pd);
 	status = vbd_slabs_create(pd, err);
 	if (!status)
@@ -136,6 +150,8 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 	if (channel->pd)
 		vbd_pd_unref(channel->pd);
 	vbd_channel_free_slots(channel);
+	free(channel->ops);
+	free(channel->first_error);
 	free(channel);
 }
 
@@ -244,7 +260,8 @@ void vbd_channel_renew(struct vbd_channel *channel)
 		channel->limits.service_ops->renew(channel);
 	channel->known = channel->broken = channel->notified = false;
 	channel->draining = channel->gone = false;
-	channel->first_error = (struct vbd_error){0};
+	free(channel->first_error);
+	channel->first_error = NULL;
 	channel->first_error_transfer = 0;
 }
 
@@ -287,6 +304,15 @@ static bool is_flush(const struct vbd_error *error)
 	return error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
 }
 
+/* Without memory control learns of the failure alone. */
+static void keep_error(struct vbd_channel *channel, const struct vbd_error *why)
+{
+	if (!channel->first_error)
+		channel->first_error = malloc(sizeof(*channel->first_error));
+	if (channel->first_error)
+		*channel->first_error = *why;
+}
+
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
 	uint64_t transfer_id)
 {
@@ -297,7 +323,7 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	if (channel->broken && (channel->notified || !reportable))
 		return;
 	channel->broken = true;
-	channel->first_error = *why;
+	keep_error(channel, why);
 	channel->first_error_op = op;
 	channel->first_error_transfer = transfer_id;
 	channel->notified = reportable;

@@ -191,7 +191,7 @@ struct vbd_channel {
 	uint64_t purged_at; /* with this many completions of the CQ, those of this channel are in */
 
 	/* the worker writes before it sends error_notification; control reads after */
-	struct vbd_error first_error;
+	struct vbd_error *first_error; /* NULL: none, or no memory for it */
 	enum vbd_op first_error_op;
 	uint64_t first_error_transfer; /* 0 if none */
 
@@ -200,8 +200,8 @@ struct vbd_channel {
 
 	/* the worker writes, any thread reads */
 	struct vbd_counter resumes_taken;
-	struct vbd_counter packets; /* UC: packets of the received messages */
-	struct vbd_op_counters ops[VBD_OP_COUNT];
+	struct vbd_counter packets;  /* UC: packets of the received messages */
+	struct vbd_op_counters *ops; /* of each enum vbd_op; outlive it with its QP */
 };
 
 /**

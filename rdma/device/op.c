@@ -28,13 +28,3 @@ bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport)
 
 VBD_ENUM_NAMES(vbd_service_name, enum vbd_service, VBD_SERVICE_MAP)
 VBD_ENUM_NAMES(vbd_poll_name, enum vbd_poll, VBD_POLL_MAP)
-
-void vbd_op_counters_copy(struct vbd_op_counters *to, const struct vbd_op_counters *from)
-{
-	vbd_counter_set(&to->posted, vbd_counter_get(&from->posted));
-	vbd_counter_set(&to->completed, vbd_counter_get(&from->completed));
-	vbd_counter_set(&to->errors, vbd_counter_get(&from->errors));
-	vbd_counter_set(&to->flushed, vbd_counter_get(&from->flushed));
-	vbd_counter_set(&to->bytes, vbd_counter_get(&from->bytes));
-	vbd_counter_set(&to->signalled, vbd_counter_get(&from->signalled));
-}

@@ -163,7 +163,4 @@ struct vbd_op_counters {
 	struct vbd_counter signalled; /* posted with a request for a completion */
 };
 
-/** vbd_op_counters_copy - keep the counters of a channel that is about to be freed */
-void vbd_op_counters_copy(struct vbd_op_counters *to, const struct vbd_op_counters *from);
-
 #endif

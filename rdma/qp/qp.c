@@ -10,6 +10,7 @@
 #include "rdma/qp/qp_remains.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_account *account,
 	uint64_t owner_id, const struct vbd_qp_ops *ops)
@@ -18,6 +19,11 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 		.ops = ops, .fabric = fabric, .account = account, .owner_id = owner_id};
 	vbd_list_init(&qp->in_fabric.link);
 	vbd_list_init(&qp->transfers);
+}
+
+void vbd_qp_fini(struct vbd_qp *qp)
+{
+	free(qp->ended_ops);
 }
 
 void vbd_qp_attach(struct vbd_qp *qp)
@@ -137,7 +143,11 @@ static void on_channel_error(void *owner)
 {
 	struct vbd_qp *qp = owner;
 	const struct vbd_channel *channel = qp->channel;
-	const struct vbd_error *error = &channel->first_error;
+	static const struct vbd_error unknown = {
+		.status = VBD_E_NO_MEMORY,
+		.text = "a work request failed, and there was no memory to say how",
+	};
+	const struct vbd_error *error = channel->first_error ? channel->first_error : &unknown;
 	const struct vbd_cause cause = {
 		.error = error,
 		.op = (int)channel->first_error_op,
@@ -182,8 +192,8 @@ static void leave_channel(struct vbd_qp *qp)
 
 	if (!channel)
 		return;
-	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
-		vbd_op_counters_copy(&qp->ended_ops[op], &channel->ops[op]);
+	qp->ended_ops = channel->ops;
+	channel->ops = NULL;
 	if (qp->reader_ops)
 		qp->reader_ops->before_memory_freed(qp->reader);
 	if (qp->srq)
@@ -217,7 +227,10 @@ void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id)
 
 const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op)
 {
-	return qp->channel ? &qp->channel->ops[op] : &qp->ended_ops[op];
+	static const struct vbd_op_counters none;
+	const struct vbd_op_counters *ops = qp->channel ? qp->channel->ops : qp->ended_ops;
+
+	return ops ? &ops[op] : &none;
 }
 
 void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd_cause *cause)

@@ -112,9 +112,8 @@ struct vbd_qp {
 	/* Kept after vbd_qp_release(). */
 	uint64_t cq_id; /* 0 until a CQ is chosen */
 	struct vbd_qp_info info;
-	struct vbd_op_counters
-		ended_ops[VBD_OP_COUNT]; /* copied from the channel when it is freed */
-	enum vbd_reason reason;		 /* why the owner ends; NONE before */
+	struct vbd_op_counters *ended_ops; /* the counters of the ended channel; NULL before */
+	enum vbd_reason reason;		   /* why the owner ends; NONE before */
 	struct vbd_first_error first_error;
 	uint64_t errors_after_first;
 
@@ -124,6 +123,9 @@ struct vbd_qp {
 /** vbd_qp_init - no resources yet. @ops, @fabric and the owner's @account outlive the QP. */
 void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_account *account,
 	uint64_t owner_id, const struct vbd_qp_ops *ops);
+
+/** vbd_qp_fini - free what is kept after vbd_qp_release() */
+void vbd_qp_fini(struct vbd_qp *qp);
 
 /**
  * vbd_qp_reserve - the first of three steps: PD, SRQ, CQ entries, and a channel without memory

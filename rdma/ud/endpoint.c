@@ -380,6 +380,7 @@ void vbd_endpoint_destroy(struct vbd_endpoint *endpoint)
 {
 	if (!endpoint)
 		return;
+	vbd_qp_fini(&endpoint->qp);
 	vbd_account_close(&endpoint->account);
 	free(endpoint);
 }
