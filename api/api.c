@@ -137,6 +137,7 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 	if (!api)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
+	vbd_list_init(&api->scrapes);
 	api->router = vbd_routes();
 	status = init_rations(api, err);
 	if (!status)

@@ -94,6 +94,8 @@ enum vbd_status vbd_daemon_create(
 	if (!status)
 		status = vbd_loop_create(&daemon->loop, err);
 	if (!status)
+		status = vbd_turns_init(&daemon->turns, daemon->loop, err);
+	if (!status)
 		status = vbd_eventlog_create(config->records.events, &daemon->eventlog, err);
 	if (!status)
 		status = vbd_kernel_create(daemon, err);
@@ -208,6 +210,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	}
 	vbd_timer_destroy(daemon->stop_timer);
 	vbd_timer_destroy(daemon->queue_timer);
+	vbd_turns_fini(&daemon->turns);
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);
 	vbd_health_destroy(daemon);

@@ -92,25 +92,71 @@ static size_t read_text(void *arg, uint64_t offset, char *buf, size_t size)
 	return size;
 }
 
-/* Make a response of a body that is longer than a block. */
-static struct MHD_Response *make_long(struct vbd_exchange *exchange)
+static size_t read_shared(void *arg, uint64_t offset, char *buf, size_t size)
 {
-	const struct vbd_server *server = exchange->client->endpoint->server;
-	struct vbd_reply *reply = &exchange->req.reply;
-	const struct vbd_reader reader = {
+	return read_text(((const struct vbd_document *)arg)->bytes, offset, buf, size);
+}
+
+static void free_shared(void *arg)
+{
+	vbd_document_unref(arg);
+}
+
+static struct vbd_reader reader_of(const struct vbd_reply *reply)
+{
+	if (reply->shared)
+		return (struct vbd_reader){.read = read_shared,
+			.free = free_shared,
+			.arg = reply->shared,
+			.length_bytes = reply->body_bytes};
+	return (struct vbd_reader){
 		.read = read_text,
 		.free = reply->body ? free : NULL,
 		/* The cast is safe: read_text() does not change the bytes. */
 		.arg = reply->body ? reply->body : (void *)reply->static_body,
 		.length_bytes = reply->body_bytes,
 	};
+}
+
+/* Make a response of a body that is longer than a block. */
+static struct MHD_Response *make_long(struct vbd_exchange *exchange)
+{
+	const struct vbd_server *server = exchange->client->endpoint->server;
+	struct vbd_reply *reply = &exchange->req.reply;
+	const struct vbd_reader reader = reader_of(reply);
 	const uint64_t until_ns =
 		vbd_loop_now_ns(server->loop) + server->config.answer_timeout_ms * VBD_NS_PER_MS;
 	struct MHD_Response *response = make_stream(exchange, &reader, TEXT_BLOCK_BYTES, until_ns);
 
-	if (response)
+	if (response) {
 		reply->body = NULL;
+		reply->shared = NULL;
+	}
 	return response;
+}
+
+/* Make a response of a body that is no longer than a block. */
+static struct MHD_Response *make_short(struct vbd_reply *reply)
+{
+	struct MHD_Response *response;
+
+	if (reply->shared) {
+		response = MHD_create_response_from_buffer_with_free_callback_cls(
+			reply->body_bytes, reply->shared->bytes, free_shared, reply->shared);
+		if (response)
+			reply->shared = NULL;
+		return response;
+	}
+	if (reply->body) {
+		response = MHD_create_response_from_buffer(
+			reply->body_bytes, reply->body, MHD_RESPMEM_MUST_FREE);
+		if (response)
+			reply->body = NULL;
+		return response;
+	}
+	/* The cast is safe: MHD does not change the bytes. */
+	return MHD_create_response_from_buffer(reply->body_bytes,
+		(void *)(reply->static_body ? reply->static_body : ""), MHD_RESPMEM_PERSISTENT);
 }
 
 /* A feed that is being sent, owned by its MHD_Response. */
@@ -189,18 +235,7 @@ static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 			reply->reader = (struct vbd_reader){0};
 		return response;
 	}
-	if (reply->body_bytes > TEXT_BLOCK_BYTES)
-		return make_long(exchange);
-	if (reply->body) {
-		response = MHD_create_response_from_buffer(
-			reply->body_bytes, reply->body, MHD_RESPMEM_MUST_FREE);
-		if (response)
-			reply->body = NULL;
-		return response;
-	}
-	/* The cast is safe: MHD does not change the bytes. */
-	return MHD_create_response_from_buffer(reply->body_bytes,
-		(void *)(reply->static_body ? reply->static_body : ""), MHD_RESPMEM_PERSISTENT);
+	return reply->body_bytes > TEXT_BLOCK_BYTES ? make_long(exchange) : make_short(reply);
 }
 
 static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *response)

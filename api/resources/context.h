@@ -22,9 +22,10 @@ struct vbd_api {
 	struct vbd_daemon *daemon;
 	struct vbd_server *server;
 	struct vbd_router router;
-	struct vbd_credentials *credentials;			     /* of all callers */
-	struct vbd_event_texts event_texts;			     /* of the streams */
-	struct vbd_stat_names stat_names;			     /* of /v1/stats */
+	struct vbd_credentials *credentials; /* of all callers */
+	struct vbd_event_texts event_texts;  /* of the streams */
+	struct vbd_stat_names stat_names;    /* of /v1/stats */
+	struct vbd_link scrapes; /* of struct vbd_scrape: not begun, so that requests may join */
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
 	void *reload_arg;
 	struct vbd_request *reload_req; /* parked until the reload is over; NULL: none */

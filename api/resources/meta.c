@@ -7,8 +7,8 @@
 #include "api/json/encode.h"
 #include "api/resources/api_stats.h"
 #include "api/resources/context.h"
-#include "api/resources/kernel_snapshot.h"
 #include "api/resources/meta.h"
+#include "api/resources/scrape.h"
 #include "api/resources/stat_names.h"
 #include "base/clock.h"
 #include "daemon/core/caller.h"
@@ -187,34 +187,55 @@ void vbd_get_contract(struct vbd_request *req)
 
 /* --- stats ----------------------------------------------------------------------------------- */
 
-static void reply_stats(struct vbd_request *req, bool fresh)
+struct stats_scrape {
+	struct vbd_scrape scrape; /* first */
+	char tag[VBD_SERVER_ID_BYTES + sizeof("W/\"-0123456789abcdef\"")];
+};
+
+/* The counters of all connections are kept, so this takes the same time however many there are. */
+static bool step_stats(struct vbd_scrape *scrape)
 {
-	struct vbd_api *api = req->context;
+	struct stats_scrape *stats = VBD_CONTAINER_OF(scrape, struct stats_scrape, scrape);
+	struct vbd_api *api = scrape->api;
 	const struct vbd_server_stats *http = vbd_server_stats(api->server);
 	const struct vbd_daemon *daemon = api->daemon;
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_stat_writer writer = {.names = &api->stat_names, .out = &out};
-	char tag[sizeof(daemon->server_id) + sizeof("W/\"-0123456789abcdef\"")];
+	size_t len_bytes = 0;
+	char *text;
 
 	vbd_put_text(&out, "server_id", daemon->server_id);
 	vbd_put_u64(&out, "uptime_ms", (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
-	vbd_api_stats_walk(http, &daemon->config->limits,
-		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, vbd_stat_write,
-		&writer);
+	vbd_api_stats_walk(http, &daemon->config->limits, http->parked - scrape->n_requests,
+		scrape->fresh, vbd_stat_write, &writer);
 	vbd_stats_walk(daemon, vbd_stat_write, &writer);
 	vbd_stats_walk_kernel(
 		vbd_kernel_view(daemon), vbd_kernel_object_counts(daemon), vbd_stat_write, &writer);
-	(void)snprintf(tag, sizeof(tag), "W/\"%s-%016" PRIx64 "\"", daemon->server_id, writer.tag);
+	(void)snprintf(stats->tag, sizeof(stats->tag), "W/\"%s-%016" PRIx64 "\"", daemon->server_id,
+		writer.tag);
+	text = vbd_encode_end_line(&out, &len_bytes);
+	scrape->body = vbd_document_create(text, len_bytes);
+	return true;
+}
+
+static void reply_stats(struct vbd_request *req, const struct vbd_scrape *scrape)
+{
+	const char *tag = ((const struct stats_scrape *)scrape)->tag;
+
 	vbd_request_add_header(req, "ETag", tag);
-	if (!vbd_request_has_etag(req, tag + 2)) {
-		vbd_reply_json(req, 200, &out);
-		return;
-	}
-	vbd_encode_drop(&out);
-	vbd_reply_empty(req, 304);
+	if (vbd_request_has_etag(req, tag + 2))
+		vbd_reply_empty(req, 304);
+	else
+		vbd_reply_shared(req, "application/json", scrape->body);
 }
 
 void vbd_get_stats(struct vbd_request *req)
 {
-	vbd_kernel_snapshot_await(req, reply_stats);
+	static const struct vbd_scrape_kind kind = {
+		.size_bytes = sizeof(struct stats_scrape),
+		.step = step_stats,
+		.reply = reply_stats,
+	};
+
+	vbd_scrape_answer(req, &kind, 0);
 }

@@ -5,9 +5,9 @@
 #include "api/http/server.h"
 #include "api/resources/api_stats.h"
 #include "api/resources/context.h"
-#include "api/resources/kernel_snapshot.h"
 #include "api/resources/meta.h"
 #include "api/resources/metrics_parts.h"
+#include "api/resources/scrape.h"
 #include "base/clock.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
@@ -76,63 +76,111 @@ static void put_durations(struct vbd_metrics_text *out, const struct vbd_duratio
 	}
 }
 
-/* The query parameters. */
-struct wanted {
-	size_t connections, cqs;
+enum part {
+	PART_CONNECTIONS = 1,
+	PART_CQS = 2,
 };
 
-static enum vbd_status parse_query(
-	struct vbd_request *req, struct wanted *ret_wanted, struct vbd_error *err)
-{
-	static const char *const values[] = {"0", "1"};
-	enum vbd_status status;
+struct metrics_scrape {
+	struct vbd_scrape scrape; /* first */
+	struct vbd_metrics_text out;
+	bool totals_put, cqs_put;
+	struct vbd_metrics_place cqs, connections; /* that are put next */
+};
 
-	*ret_wanted = (struct wanted){0};
-	status = vbd_query_enum(
-		req, "connections", values, VBD_ARRAY_LEN(values), &ret_wanted->connections, err);
-	if (status == VBD_OK)
-		status = vbd_query_enum(
-			req, "cqs", values, VBD_ARRAY_LEN(values), &ret_wanted->cqs, err);
-	return status;
+/* All that does not list objects one by one. */
+static void put_totals(struct metrics_scrape *metrics)
+{
+	const struct vbd_scrape *scrape = &metrics->scrape;
+	const struct vbd_server_stats *http = vbd_server_stats(scrape->api->server);
+	const struct vbd_daemon *daemon = scrape->api->daemon;
+	const struct vbd_kernel_view *view = vbd_kernel_view(daemon);
+	struct vbd_metrics_text *out = &metrics->out;
+
+	put_start(out, daemon);
+	put_durations(out, &http->durations);
+	vbd_api_stats_walk(http, &daemon->config->limits, http->parked - scrape->n_requests,
+		scrape->fresh, put_stat, out);
+	vbd_stats_walk(daemon, put_stat, out);
+	vbd_metrics_put_callers(out, daemon, scrape->scope);
+	if (!(scrape->parts & PART_CQS))
+		vbd_metrics_put_device_cqs(out, daemon->fabric);
+	vbd_metrics_put_async_events(out, daemon->fabric);
+	if (scrape->fresh) {
+		vbd_stats_walk_kernel(view, vbd_kernel_object_counts(daemon), put_stat, out);
+		vbd_metrics_put_ports(out, view);
+	}
+	metrics->totals_put = true;
 }
 
-static void answer(struct vbd_request *req, bool fresh)
+static bool put_part(struct metrics_scrape *metrics)
 {
-	const struct vbd_api *api = req->context;
-	const struct vbd_server_stats *http = vbd_server_stats(api->server);
-	const struct vbd_daemon *daemon = api->daemon;
-	const struct vbd_kernel_view *view = vbd_kernel_view(daemon);
-	struct vbd_metrics_text out = {0};
-	struct wanted wanted;
+	const struct vbd_scrape *scrape = &metrics->scrape;
+	const struct vbd_daemon *daemon = scrape->api->daemon;
+
+	if (!metrics->totals_put)
+		put_totals(metrics);
+	else if (scrape->parts & PART_CQS && !metrics->cqs_put)
+		metrics->cqs_put =
+			vbd_metrics_put_cqs(&metrics->out, daemon, scrape->scope, &metrics->cqs);
+	else
+		return vbd_metrics_put_connections(
+			&metrics->out, daemon, scrape->scope, &metrics->connections);
+	return !(scrape->parts & PART_CONNECTIONS) &&
+	       (metrics->cqs_put || !(scrape->parts & PART_CQS));
+}
+
+static bool step_metrics(struct vbd_scrape *scrape)
+{
+	struct metrics_scrape *metrics = VBD_CONTAINER_OF(scrape, struct metrics_scrape, scrape);
 	size_t len_bytes;
 	char *text;
 
-	(void)parse_query(req, &wanted, NULL);
-	put_start(&out, daemon);
-	put_durations(&out, &http->durations);
-	vbd_api_stats_walk(http, &daemon->config->limits,
-		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &out);
-	vbd_stats_walk(daemon, put_stat, &out);
-	vbd_metrics_put_callers(&out, daemon, req->caller);
-	vbd_metrics_put_cqs(&out, daemon, req->caller, wanted.cqs);
-	vbd_metrics_put_async_events(&out, daemon->fabric);
-	if (fresh) {
-		vbd_stats_walk_kernel(view, vbd_kernel_object_counts(daemon), put_stat, &out);
-		vbd_metrics_put_ports(&out, view);
-	}
-	if (wanted.connections)
-		vbd_metrics_put_connections(&out, daemon, req->caller);
-	text = vbd_metrics_end(&out, &len_bytes);
-	vbd_reply_text(req, VBD_METRICS_TYPE, text, len_bytes);
+	if (!put_part(metrics))
+		return false;
+	text = vbd_metrics_end(&metrics->out, &len_bytes);
+	scrape->body = vbd_document_create(text, len_bytes);
+	return true;
+}
+
+static void reply_metrics(struct vbd_request *req, const struct vbd_scrape *scrape)
+{
+	vbd_reply_shared(req, VBD_METRICS_TYPE, scrape->body);
+}
+
+static void free_metrics(struct vbd_scrape *scrape)
+{
+	vbd_metrics_drop(&VBD_CONTAINER_OF(scrape, struct metrics_scrape, scrape)->out);
+}
+
+/* Adds @part to *@parts if the parameter @name is 1. */
+static enum vbd_status parse_part(const struct vbd_request *req, const char *name, enum part part,
+	unsigned int *parts, struct vbd_error *err)
+{
+	static const char *const values[] = {"0", "1"};
+	size_t wanted = 0;
+	enum vbd_status status =
+		vbd_query_enum(req, name, values, VBD_ARRAY_LEN(values), &wanted, err);
+
+	if (wanted)
+		*parts |= part;
+	return status;
 }
 
 void vbd_get_metrics(struct vbd_request *req)
 {
+	static const struct vbd_scrape_kind kind = {
+		.size_bytes = sizeof(struct metrics_scrape),
+		.step = step_metrics,
+		.reply = reply_metrics,
+		.free = free_metrics,
+	};
 	struct vbd_error err = {0};
-	struct wanted wanted;
+	unsigned int parts = 0;
 
-	if (parse_query(req, &wanted, &err) != VBD_OK)
+	if (parse_part(req, "connections", PART_CONNECTIONS, &parts, &err) != VBD_OK ||
+		parse_part(req, "cqs", PART_CQS, &parts, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
-		vbd_kernel_snapshot_await(req, answer);
+		vbd_scrape_answer(req, &kind, parts);
 }

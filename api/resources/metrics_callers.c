@@ -19,21 +19,21 @@ static void put_caller(struct vbd_metrics_text *out, const struct vbd_caller *of
 }
 
 static void put_callers(struct vbd_metrics_text *out, const struct vbd_callers *callers,
-	const struct vbd_caller *caller, bool used)
+	const struct vbd_caller *scope, bool used)
 {
 	for (const struct vbd_caller *of = callers->by_name; of; of = of->by_name.next) {
-		if (vbd_caller_sees(caller, of))
+		if (vbd_caller_sees(scope, of))
 			put_caller(out, of, used);
 	}
 }
 
 void vbd_metrics_put_callers(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller)
+	const struct vbd_caller *scope)
 {
 	vbd_metrics_family(out, "verbsd_caller_usage", "gauge",
 		"What a caller has of what its quota is for, for each quota that it has.");
-	put_callers(out, &daemon->callers, caller, true);
+	put_callers(out, &daemon->callers, scope, true);
 	vbd_metrics_family(
 		out, "verbsd_caller_quota", "gauge", "The quotas of a caller, from callers_file.");
-	put_callers(out, &daemon->callers, caller, false);
+	put_callers(out, &daemon->callers, scope, false);
 }

@@ -1,43 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/metrics_parts.h"
+#include "api/resources/metrics_objects.h"
 #include "base/attr.h"
 #include "daemon/connections/connections.h"
 #include "daemon/core/addr.h"
 #include "daemon/work/probes.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-struct each {
-	struct vbd_metrics_text *out;
-	const struct vbd_caller *caller;
-	uint64_t max, shown, omitted;
-};
+#include <stddef.h>
 
 /* Put the series of one connection. @offset: of the family's counter in its struct. */
-typedef void (*each_cb)(struct vbd_metrics_text *out, const char *id,
+typedef void (*put_cb)(struct vbd_metrics_text *out, const char *id,
 	const struct vbd_connection *connection, size_t offset);
-
-static void for_each(const struct vbd_daemon *daemon, struct each *each, each_cb cb, size_t offset)
-{
-	each->shown = 0;
-	each->omitted = 0;
-	vbd_registry_for_each (object, daemon->connections) {
-		const struct vbd_connection *connection =
-			VBD_CONTAINER_OF(object, struct vbd_connection, object);
-		char id[24];
-
-		if (object->ended || !vbd_caller_sees(each->caller, object->owner))
-			continue;
-		if (each->shown == each->max) {
-			each->omitted++;
-			continue;
-		}
-		each->shown++;
-		(void)snprintf(id, sizeof(id), "%" PRIu64, object->id);
-		cb(each->out, id, connection, offset);
-	}
-}
 
 static const struct vbd_counter *counter_at(const void *counters, size_t offset)
 {
@@ -113,42 +85,62 @@ static void put_probe_time(struct vbd_metrics_text *out, const char *id,
 			vbd_counter_get(counter_at(&record->probe, offset)));
 }
 
-void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller)
-{
-	static const struct {
-		const char *name, *type, *help;
-		each_cb cb;
-		size_t offset;
-	} families[] = {
-		{"verbsd_connection_info", "gauge", "Always 1, for each open connection.", put_info,
-			0},
-		{"verbsd_connection_state", "gauge",
-			"Always 1; the label has the state of an open connection.", put_state, 0},
-		{"verbsd_connection_transferred_bytes_total", "counter",
-			"verbsd_transferred_bytes_total of one connection, for the operations that "
-			"it posted.",
-			put_bytes, offsetof(struct vbd_op_counters, bytes)},
-		{"verbsd_connection_work_requests_completed_total", "counter",
-			"verbsd_work_requests_completed_total of one connection, for the "
-			"operations that it posted.",
-			put_completed, 0},
-		{"verbsd_connection_rtt_seconds", "gauge",
-			"Last round trip of the running probe of a connection.", put_probe_time,
-			offsetof(struct vbd_probe, last_ns)},
-		{"verbsd_connection_rtt_jitter_seconds", "gauge",
-			"Jitter: the smoothed change from one round trip to the next.",
-			put_probe_time, offsetof(struct vbd_probe, jitter_ns)},
-	};
-	struct each each = {
-		.out = out, .caller = caller, .max = daemon->config->limits.metrics_connections};
+static const struct {
+	const char *name, *type, *help;
+	put_cb put;
+	size_t offset;
+} families[] = {
+	{"verbsd_connection_info", "gauge", "Always 1, for each open connection.", put_info, 0},
+	{"verbsd_connection_state", "gauge",
+		"Always 1; the label has the state of an open connection.", put_state, 0},
+	{"verbsd_connection_transferred_bytes_total", "counter",
+		"verbsd_transferred_bytes_total of one connection, for the operations that "
+		"it posted.",
+		put_bytes, offsetof(struct vbd_op_counters, bytes)},
+	{"verbsd_connection_work_requests_completed_total", "counter",
+		"verbsd_work_requests_completed_total of one connection, for the "
+		"operations that it posted.",
+		put_completed, 0},
+	{"verbsd_connection_rtt_seconds", "gauge",
+		"Last round trip of the running probe of a connection.", put_probe_time,
+		offsetof(struct vbd_probe, last_ns)},
+	{"verbsd_connection_rtt_jitter_seconds", "gauge",
+		"Jitter: the smoothed change from one round trip to the next.", put_probe_time,
+		offsetof(struct vbd_probe, jitter_ns)},
+};
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(families); i++) {
-		vbd_metrics_family(out, families[i].name, families[i].type, families[i].help);
-		for_each(daemon, &each, families[i].cb, families[i].offset);
-	}
+static void begin_family(struct vbd_metrics_text *out, size_t family)
+{
+	vbd_metrics_family(
+		out, families[family].name, families[family].type, families[family].help);
+}
+
+static void put_one(struct vbd_metrics_text *out, const char *id, const struct vbd_object *object,
+	size_t family)
+{
+	families[family].put(out, id, VBD_CONTAINER_OF(object, struct vbd_connection, object),
+		families[family].offset);
+}
+
+bool vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *scope, struct vbd_metrics_place *at)
+{
+	const struct vbd_metrics_objects connections = {
+		.registry = daemon->connections,
+		.scope = scope,
+		.max = daemon->config->limits.metrics_connections,
+		.families = VBD_ARRAY_LEN(families),
+		.begin_family = begin_family,
+		.put = put_one,
+	};
+	uint64_t open;
+
+	if (!vbd_metrics_put_objects(out, &connections, at))
+		return false;
+	open = vbd_tally_seen(daemon->connections, scope).open;
 	vbd_metrics_family(out, "verbsd_connections_omitted", "gauge",
 		"Connections that have no series of their own because of "
 		"limits.metrics_connections.");
-	vbd_metrics_put(out, NULL, each.omitted);
+	vbd_metrics_put(out, NULL, open > connections.max ? open - connections.max : 0);
+	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/metrics_parts.h"
 #include "base/attr.h"
-#include "daemon/core/context.h"
+#include "api/resources/metrics_objects.h"
+#include "daemon/memory/shared.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 
@@ -48,45 +49,47 @@ static void put_devices(struct vbd_metrics_text *out, const struct vbd_fabric *f
 	}
 }
 
-static bool is_for(const struct vbd_daemon *daemon, const struct vbd_caller *caller, uint64_t cq)
+static void put_one(
+	struct vbd_metrics_text *out, const char *id, const struct vbd_object *object, size_t row)
 {
-	const struct vbd_object *object = vbd_registry_find_id(daemon->cqs, cq);
+	const struct vbd_cq *cq = VBD_CONTAINER_OF(object, struct vbd_shared, object)->cq;
+	const struct vbd_cq_totals totals = {
+		.outstanding_cqe = vbd_counter_get(&cq->outstanding),
+		.high_water_cqe = vbd_counter_get(&cq->high_water),
+		.reserved_cqe = cq->reserved_cqe,
+		.capacity_cqe = cq->capacity_cqe,
+		.completions = vbd_counter_get(&cq->completions),
+		.error_completions = vbd_counter_get(&cq->error_completions),
+	};
 
-	return object && vbd_caller_sees(caller, object->owner);
+	vbd_metrics_put(out, VBD_LABELS(VBD_LABEL("device", cq->device->name), VBD_LABEL("cq", id)),
+		value_of(&totals, row));
 }
 
-static void put_each(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller, size_t row)
+static void begin_family(struct vbd_metrics_text *out, size_t row)
 {
-	vbd_list_for_each (link, &daemon->fabric->cqs) {
-		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-		const struct vbd_cq_totals totals = {
-			.outstanding_cqe = vbd_counter_get(&cq->outstanding),
-			.high_water_cqe = vbd_counter_get(&cq->high_water),
-			.reserved_cqe = cq->reserved_cqe,
-			.capacity_cqe = cq->capacity_cqe,
-			.completions = vbd_counter_get(&cq->completions),
-			.error_completions = vbd_counter_get(&cq->error_completions),
-		};
-		char id[24];
-
-		if (!is_for(daemon, caller, cq->id))
-			continue;
-		(void)snprintf(id, sizeof(id), "%" PRIu64, cq->id);
-		vbd_metrics_put(out,
-			VBD_LABELS(VBD_LABEL("device", cq->device->name), VBD_LABEL("cq", id)),
-			value_of(&totals, row));
-	}
+	vbd_metrics_family(out, rows[row].name, rows[row].type, rows[row].help);
 }
 
-void vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller, bool each)
+bool vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *scope, struct vbd_metrics_place *at)
+{
+	const struct vbd_metrics_objects cqs = {
+		.registry = daemon->cqs,
+		.scope = scope,
+		.max = UINT64_MAX,
+		.families = VBD_ARRAY_LEN(rows),
+		.begin_family = begin_family,
+		.put = put_one,
+	};
+
+	return vbd_metrics_put_objects(out, &cqs, at);
+}
+
+void vbd_metrics_put_device_cqs(struct vbd_metrics_text *out, const struct vbd_fabric *fabric)
 {
 	for (size_t row = 0; row < VBD_ARRAY_LEN(rows); row++) {
-		vbd_metrics_family(out, rows[row].name, rows[row].type, rows[row].help);
-		if (each)
-			put_each(out, daemon, caller, row);
-		else
-			put_devices(out, daemon->fabric, row);
+		begin_family(out, row);
+		put_devices(out, fabric, row);
 	}
 }

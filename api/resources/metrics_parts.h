@@ -34,20 +34,39 @@ struct vbd_kernel_view;
 		}                          \
 	}
 
-/** vbd_metrics_put_callers - the quotas of each caller that @caller may know of, and what of them
- * is used */
+/** vbd_metrics_put_callers - the quotas of each caller that @scope may know of, and what of them is
+ * used */
 void vbd_metrics_put_callers(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller);
+	const struct vbd_caller *scope);
 
-/** vbd_metrics_put_connections - the series of each connection that has not ended, up to the limit,
- * that @caller may know of */
-void vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller);
+/* How far a family after the other, and in each an object after the other, was put; all zero at the
+ * beginning. */
+struct vbd_metrics_place {
+	size_t family;
+	bool begun;	/* the family */
+	uint64_t after; /* id of the last object of the family */
+	uint64_t shown; /* objects of the family */
+};
 
-/** vbd_metrics_put_cqs - completion queues; @each: one by one as far as @caller may know of them,
- * not added up by device */
-void vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller, bool each);
+/* Objects of which one family is put in a step: a series takes less than a microsecond. */
+#define VBD_METRICS_STEP_OBJECTS 100
+
+/**
+ * vbd_metrics_put_connections - put the next series of the connections that have not ended, up to
+ * limits.metrics_connections
+ * @scope: the connections that it sees; NULL: all
+ *
+ * Returns true after the last step.
+ */
+bool vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *scope, struct vbd_metrics_place *at);
+
+/** vbd_metrics_put_cqs - as vbd_metrics_put_connections(), for completion queues */
+bool vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
+	const struct vbd_caller *scope, struct vbd_metrics_place *at);
+
+/** vbd_metrics_put_device_cqs - completion queues, added up by device */
+void vbd_metrics_put_device_cqs(struct vbd_metrics_text *out, const struct vbd_fabric *fabric);
 
 /** vbd_metrics_put_async_events - by present device and type */
 void vbd_metrics_put_async_events(struct vbd_metrics_text *out, const struct vbd_fabric *fabric);

@@ -156,13 +156,19 @@ void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_me
 	put_number(out, vbd_counter_get(&histogram->count));
 }
 
+void vbd_metrics_drop(struct vbd_metrics_text *out)
+{
+	free(out->text);
+	*out = (struct vbd_metrics_text){0};
+}
+
 char *vbd_metrics_end(struct vbd_metrics_text *out, size_t *ret_len_bytes)
 {
 	char *text = out->failed ? NULL : out->text;
 
-	if (out->failed)
-		free(out->text);
 	*ret_len_bytes = out->len_bytes;
-	*out = (struct vbd_metrics_text){0};
+	if (!out->failed)
+		out->text = NULL;
+	vbd_metrics_drop(out);
 	return text;
 }

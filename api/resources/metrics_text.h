@@ -48,6 +48,9 @@ void vbd_metrics_put_seconds(
 void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_metrics_label *labels,
 	const struct vbd_histogram *histogram);
 
+/** vbd_metrics_drop - free what was written; allowed at any time, and more than once */
+void vbd_metrics_drop(struct vbd_metrics_text *out);
+
 /** vbd_metrics_end - the text, which the caller frees; NULL without memory */
 char *vbd_metrics_end(struct vbd_metrics_text *out, size_t *ret_len_bytes);
 

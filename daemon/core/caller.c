@@ -59,10 +59,17 @@ void vbd_caller_unref(struct vbd_caller *caller)
 	free(caller);
 }
 
+struct vbd_caller *vbd_caller_scope(struct vbd_caller *caller)
+{
+	return !caller || caller->role == VBD_ROLE_READ || caller->role == VBD_ROLE_CONTROL
+		       ? NULL
+		       : caller;
+}
+
 bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *owner)
 {
-	return !caller || !owner || caller == owner || caller->role == VBD_ROLE_READ ||
-	       caller->role == VBD_ROLE_CONTROL;
+	/* The cast is safe: the function changes nothing. */
+	return !owner || caller == owner || !vbd_caller_scope((struct vbd_caller *)caller);
 }
 
 bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_caller *owner)

@@ -12,6 +12,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/config/callers.h"
+#include "daemon/core/kinds.h"
 #include "daemon/core/registry.h"
 
 struct vbd_callers;
@@ -28,6 +29,7 @@ struct vbd_caller {
 	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
 	struct vbd_quotas quotas;
 	uint64_t used[VBD_QUOTA_COUNT]; /* of each quota but requests_per_s, also without one */
+	struct vbd_tally tallies[VBD_KIND_COUNT]; /* of the caller's objects; see tally.h */
 	/* Requests that wait and streams, those with the role "control" not included. Only
 	 * api/http/server_park.c counts them. */
 	uint32_t waiting, following;
@@ -63,11 +65,20 @@ struct vbd_caller *vbd_caller_ref(struct vbd_caller *caller);
 void vbd_caller_unref(struct vbd_caller *caller);
 
 /**
+ * vbd_caller_scope - the caller, if it may know of its own things only, and of the daemon's; NULL
+ * if it may know of everything
+ *
+ * Callers of one scope see the same. @caller: NULL for the daemon itself
+ */
+struct vbd_caller *vbd_caller_scope(struct vbd_caller *caller);
+
+/**
  * vbd_caller_sees - whether a caller may know of what belongs to another one
  * @caller: NULL for the daemon itself, which sees everything
  * @owner:  NULL for what the daemon has made, which everybody sees
  *
- * This is the only place that decides it: a caller of the role "operate" sees what is its own.
+ * This and vbd_caller_scope() are the only place that decides it: a caller of the role "operate"
+ * sees what is its own.
  */
 bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *owner);
 

@@ -19,6 +19,7 @@
 #include "daemon/core/loop.h"
 #include "daemon/core/connect_refusal.h"
 #include "daemon/core/registry.h"
+#include "daemon/core/turns.h"
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/device/op.h"
 #include "rdma/names/reason.h"
@@ -52,9 +53,12 @@ struct vbd_daemon_times {
 	struct vbd_histogram wire[VBD_OP_COUNT];   /* from the first post to the last completion */
 };
 
+#define VBD_SERVER_ID_BYTES 17 /* with the NUL */
+
 struct vbd_daemon {
 	const struct vbd_config *config;
 	struct vbd_loop *loop;
+	struct vbd_turns turns; /* works that take several turns */
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
 	struct vbd_audit *audit;     /* NULL without audit_file */
@@ -65,7 +69,7 @@ struct vbd_daemon {
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */
 #undef VBD_KIND_REGISTRY
 	struct vbd_callers callers;
-	char server_id[17]; /* random, hex; differs for every run */
+	char server_id[VBD_SERVER_ID_BYTES]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */

@@ -100,6 +100,11 @@ static void on_before_sleep(uv_prepare_t *handle)
 	loop->now_ns = 0;
 }
 
+uint64_t vbd_loop_awake_ns(const struct vbd_loop *loop)
+{
+	return loop->woken_ns ? vbd_clock_mono_ns() - loop->woken_ns : 0;
+}
+
 const struct vbd_histogram *vbd_loop_lag(const struct vbd_loop *loop)
 {
 	return &loop->awake;

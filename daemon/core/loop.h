@@ -52,6 +52,9 @@ void vbd_loop_turn(struct vbd_loop *loop, bool wait);
 /** vbd_loop_now_ns - the monotonic time of this turn */
 uint64_t vbd_loop_now_ns(const struct vbd_loop *loop);
 
+/** vbd_loop_awake_ns - ns that this turn has taken so far, since its first callback */
+uint64_t vbd_loop_awake_ns(const struct vbd_loop *loop);
+
 /** vbd_loop_lag - ns from each wake-up to the next poll: the longest time that an event waited */
 struct vbd_histogram;
 const struct vbd_histogram *vbd_loop_lag(const struct vbd_loop *loop);

@@ -60,6 +60,8 @@ static void begin_life(struct vbd_object *object, struct vbd_caller *owner)
 
 	object->owner = vbd_caller_ref(owner);
 	object->registry->open++;
+	vbd_tally_of(object->registry, owner)->objects++;
+	vbd_tally_of(object->registry, owner)->open++;
 	if (quota != VBD_QUOTA_COUNT)
 		vbd_quota_count(owner, quota, 1);
 }
@@ -72,8 +74,16 @@ static void count_end(struct vbd_object *object)
 		return;
 	object->ended = true;
 	object->registry->open--;
+	vbd_tally_of(object->registry, object->owner)->open--;
 	if (quota != VBD_QUOTA_COUNT)
 		vbd_quota_give_back(object->owner, quota, 1);
+}
+
+void vbd_object_leave(struct vbd_object *object)
+{
+	if (object->id)
+		vbd_tally_of(object->registry, object->owner)->objects--;
+	vbd_registry_remove(object->registry, object);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -190,7 +200,7 @@ void vbd_object_free(struct vbd_object *object)
 	vbd_timer_destroy(object->deadline);
 	vbd_history_leave(&registry->ended, &object->ended_link);
 	log_deletion(object);
-	vbd_registry_remove(registry, object);
+	vbd_object_leave(object);
 	vbd_watch_notify(&object->watches, true);
 	if (registry->kind->free)
 		registry->kind->free(object);
@@ -357,7 +367,7 @@ bool vbd_object_delete(struct vbd_object *object)
 void vbd_object_unregister(struct vbd_object *object)
 {
 	log_deletion(object);
-	vbd_registry_remove(object->registry, object);
+	vbd_object_leave(object);
 	object->deleted = true;
 	count_end(object);
 	(void)vbd_object_settle(object);

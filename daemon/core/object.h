@@ -117,6 +117,10 @@ void vbd_object_cancel(struct vbd_object *object);
  * uses it, at the end of this turn at the earliest: then this returns true */
 bool vbd_object_delete(struct vbd_object *object);
 
+/** vbd_object_leave - take the object out of its registry, so that no client finds it any more; the
+ * object lives on. One that is in no registry is ignored. */
+void vbd_object_leave(struct vbd_object *object);
+
 /** vbd_object_unregister - take the object out of its registry at once, and free it as
  * vbd_object_delete() does. Its watches are called then, unless the caller calls them first. */
 void vbd_object_unregister(struct vbd_object *object);

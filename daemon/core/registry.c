@@ -36,6 +36,7 @@ void vbd_registry_fini(struct vbd_registry *registry)
 {
 	HASH_CLEAR(by_name, registry->by_name);
 	HASH_CLEAR(by_id, registry->by_id);
+	vbd_places_fini(&registry->places);
 }
 
 char *vbd_registry_path(const struct vbd_registry *registry, uint64_t id, char path[VBD_PATH_BYTES])
@@ -169,11 +170,14 @@ static void delete_name(struct vbd_registry *registry, struct vbd_object *object
 
 static bool insert(struct vbd_registry *registry, struct vbd_object *object)
 {
-	if (!insert_id(registry, object))
+	if (!vbd_places_add(&registry->places, object->id, object))
 		return false;
-	if (insert_name(registry, object))
-		return true;
-	delete_id(registry, object);
+	if (insert_id(registry, object)) {
+		if (insert_name(registry, object))
+			return true;
+		delete_id(registry, object);
+	}
+	vbd_places_take_last(&registry->places);
 	return false;
 }
 
@@ -229,6 +233,7 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 		return;
 	delete_name(registry, object);
 	delete_id(registry, object);
+	vbd_places_remove(&registry->places, object->id);
 	object->id = 0;
 }
 
@@ -295,6 +300,16 @@ struct vbd_object *vbd_registry_first(const struct vbd_registry *registry)
 struct vbd_object *vbd_registry_next(const struct vbd_object *object)
 {
 	return object->by_id.next;
+}
+
+struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint64_t id)
+{
+	return vbd_places_after(&registry->places, id);
+}
+
+struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint64_t id)
+{
+	return vbd_places_before(&registry->places, id);
 }
 
 void vbd_registry_drain(

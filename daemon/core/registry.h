@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The objects of one kind, by id and by name. Ids start at 1, ascend and are never reused, so the
- * order in which objects were added (which the hash keeps) is the order of their ids.
+ * order in which objects were added is the order of their ids.
  *
  * Control thread only; never blocks. The caller that adds an object owns the object.
  */
@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "daemon/core/history.h"
 #include "daemon/core/loop.h"
+#include "daemon/core/places.h"
+#include "daemon/core/tally.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,15 +64,17 @@ struct vbd_object {
 struct vbd_registry {
 	struct vbd_daemon *daemon;
 	const struct vbd_kind *kind;
-	const char *singular; /* "connection" */
-	const char *plural;   /* "connections", as in paths */
-	uint64_t limit;	      /* objects at most */
-	uint64_t last_id;     /* 0 before the first object */
-	uint32_t open;	      /* objects that have not ended */
+	const char *singular;	    /* "connection" */
+	const char *plural;	    /* "connections", as in paths */
+	uint64_t limit;		    /* objects at most */
+	uint64_t last_id;	    /* 0 before the first object */
+	uint32_t open;		    /* objects that have not ended */
+	struct vbd_tally of_daemon; /* objects without an owner */
 	struct vbd_history ended;
 	uint64_t kept; /* ended objects at most; the oldest is freed for the next */
 	struct vbd_object *by_id;
 	struct vbd_object *by_name;
+	struct vbd_places places; /* a walk may begin at any id */
 };
 
 /** vbd_name_valid - does @name match ^[A-Za-z_][A-Za-z0-9._-]{0,62}$? Such a name is no id. */
@@ -162,6 +166,13 @@ struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
 /** vbd_registry_next - the object with the next id; NULL behind the last. Call it before @object is
  * removed. */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
+
+/** vbd_registry_after - the object with the lowest id above @id, found without a walk; NULL if
+ * there is none */
+struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint64_t id);
+
+/** vbd_registry_before - the object with the highest id below @id; NULL if there is none */
+struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint64_t id);
 
 /** vbd_registry_for_each - each object, the lowest id first; the body must not remove an object */
 #define vbd_registry_for_each(object_, registry_)                                 \

@@ -318,7 +318,6 @@ static void revoked(void *arg)
 
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 	uint64_t id = buffer->object.id;
 
 	if (buffer->state == VBD_BUFFER_REGISTERING)
@@ -335,7 +334,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	buffer->object.deleted = true;
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
 		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
-	vbd_registry_remove(daemon->buffers, &buffer->object);
+	vbd_object_leave(&buffer->object);
 	/* Revoke now, not after the last reader: peers must lose access, and the buffer must not
 	 * keep its device busy. */
 	vbd_buffer_ref(buffer);

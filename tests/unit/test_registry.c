@@ -334,6 +334,39 @@ static void test_registry__memory_that_runs_out_anywhere_leaves_the_registry_as_
 	assert_true(failures >= 4);
 }
 
+static void test_registry__a_walk_may_begin_at_any_id_that_was(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 100; i++)
+		add(f, i, "");
+	for (size_t i = 0; i < 100; i++) {
+		if (i % 10 != 4)
+			vbd_registry_remove(&f->registry, &f->things[i].object);
+	}
+	assert_ptr_equal(vbd_registry_after(&f->registry, 0), &f->things[4].object);
+	assert_ptr_equal(vbd_registry_after(&f->registry, 5), &f->things[14].object);
+	assert_ptr_equal(vbd_registry_after(&f->registry, 40), &f->things[44].object);
+	assert_null(vbd_registry_after(&f->registry, 95));
+	assert_null(vbd_registry_after(&f->registry, UINT64_MAX));
+	assert_ptr_equal(vbd_registry_before(&f->registry, UINT64_MAX), &f->things[94].object);
+	assert_ptr_equal(vbd_registry_before(&f->registry, 95), &f->things[84].object);
+	assert_ptr_equal(vbd_registry_before(&f->registry, 44), &f->things[34].object);
+	assert_null(vbd_registry_before(&f->registry, 5));
+	assert_null(vbd_registry_before(&f->registry, 0));
+}
+
+static void test_registry__removed_objects_leave_no_more_gaps_than_objects(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 10000; i++) {
+		add(f, i % 3, "");
+		vbd_registry_remove(&f->registry, &f->things[i % 3].object);
+		assert_true(f->registry.places.count <= 100);
+	}
+}
+
 #define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(test_registry__##name, setup, teardown)
 
 int main(void)
@@ -354,6 +387,8 @@ int main(void)
 		REGISTRY_TEST(names_follow_the_rule_of_the_contract),
 		REGISTRY_TEST(a_path_names_kind_and_id),
 		REGISTRY_TEST(memory_that_runs_out_anywhere_leaves_the_registry_as_it_was),
+		REGISTRY_TEST(a_walk_may_begin_at_any_id_that_was),
+		REGISTRY_TEST(removed_objects_leave_no_more_gaps_than_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

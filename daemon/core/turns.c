@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/turns.h"
+
+#include "base/clock.h"
+#include "daemon/core/loop.h"
+
+/* Half of what a turn may take: the other half is for the step that begins last, and for what the
+ * turn does besides. */
+#define BUDGET_NS VBD_NS_PER_MS
+
+bool vbd_turns_go_on(const struct vbd_turns *turns)
+{
+	return vbd_loop_awake_ns(turns->loop) < turns->budget_ns;
+}
+
+static void take_step(struct vbd_turns *turns)
+{
+	struct vbd_steps *steps = VBD_LIST_FIRST(&turns->waiting, struct vbd_steps, link);
+
+	vbd_list_remove(&steps->link);
+	if (!steps->step(steps))
+		vbd_list_append(&turns->waiting, &steps->link);
+}
+
+static void on_turn(void *arg)
+{
+	struct vbd_turns *turns = arg;
+	bool first = true;
+
+	for (; !vbd_list_empty(&turns->waiting) && (first || vbd_turns_go_on(turns)); first = false)
+		take_step(turns);
+	if (!vbd_list_empty(&turns->waiting))
+		vbd_timer_set(turns->timer, 0);
+}
+
+enum vbd_status vbd_turns_init(
+	struct vbd_turns *turns, struct vbd_loop *loop, struct vbd_error *err)
+{
+	turns->loop = loop;
+	turns->budget_ns = BUDGET_NS;
+	vbd_list_init(&turns->waiting);
+	return vbd_timer_create(loop, on_turn, turns, &turns->timer, err);
+}
+
+void vbd_turns_fini(struct vbd_turns *turns)
+{
+	vbd_timer_destroy(turns->timer);
+	turns->timer = NULL;
+}
+
+void vbd_turns_add(struct vbd_turns *turns, struct vbd_steps *steps)
+{
+	vbd_list_append(&turns->waiting, &steps->link);
+	vbd_timer_set(turns->timer, 0);
+}
+
+void vbd_turns_drop(struct vbd_steps *steps)
+{
+	vbd_list_remove(&steps->link);
+}
