@@ -2,7 +2,7 @@
 #include "base/text.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <string.h>
 
 /* Accepts only the shortest form and no surrogates: the valid range of the second byte depends on
  * the first (RFC 3629, section 4). */
@@ -47,13 +47,25 @@ static size_t char_bytes(const unsigned char *c)
 	return len;
 }
 
+static bool is_plain(unsigned char c)
+{
+	return c >= ' ' && c < 0x7f;
+}
+
 void vbd_text_clean(char *text)
 {
 	unsigned char *c = (unsigned char *)text;
 
 	while (*c) {
-		size_t len = char_bytes(c);
-		bool c1_control = len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
+		bool c1_control;
+		size_t len;
+
+		if (is_plain(*c)) {
+			c++;
+			continue;
+		}
+		len = char_bytes(c);
+		c1_control = len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
 
 		if (len == 0 || c[0] < ' ' || c[0] == 0x7f) {
 			*c++ = '?';
@@ -64,4 +76,13 @@ void vbd_text_clean(char *text)
 			c += len;
 		}
 	}
+}
+
+size_t vbd_text_copy(char *to, size_t to_bytes, const char *text)
+{
+	size_t length = strnlen(text, to_bytes - 1);
+
+	memcpy(to, text, length);
+	to[length] = '\0';
+	return length;
 }

@@ -7,11 +7,21 @@
 #ifndef VBD_BASE_TEXT_H
 #define VBD_BASE_TEXT_H
 
+#include <stddef.h>
+
 /**
  * vbd_text_clean - make a text safe to print and to put into JSON
  * @text: changed in place: '?' replaces every control character, and every byte that is not part of
  *        valid UTF-8 (RFC 3629); the length stays the same
  */
 void vbd_text_clean(char *text);
+
+/**
+ * vbd_text_copy - copy a text that needs no formatting, at a tenth of the cost of snprintf(3)
+ * @to_bytes: size of @to, 1 or more; what does not fit with the NUL is cut off
+ *
+ * Returns the length of the copy in bytes without the NUL, at which more text can be appended.
+ */
+size_t vbd_text_copy(char *to, size_t to_bytes, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connection_parts.h"
 
+#include "base/text.h"
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
@@ -35,6 +36,17 @@ static const char *known_name(const char *(*name_of)(int value), const char *wha
 	return NULL;
 }
 
+static void describe(struct vbd_event *event, const struct vbd_timeline_entry *entry)
+{
+	const size_t room = sizeof(event->detail);
+	size_t at = vbd_text_copy(event->detail, room, entry->what);
+
+	if (!entry->detail[0])
+		return;
+	at += vbd_text_copy(event->detail + at, room - at, ": ");
+	(void)vbd_text_copy(event->detail + at, room - at, entry->detail);
+}
+
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
 	struct vbd_connection *connection = arg;
@@ -66,8 +78,8 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	case VBD_TIMELINE_KIND_COUNT:
 		return;
 	}
-	vbd_object_log_event(&connection->object, &event, "%s%s%s", what,
-		entry->detail[0] ? ": " : "", entry->detail);
+	describe(&event, entry);
+	vbd_object_log_event(&connection->object, &event);
 }
 
 static void established(struct vbd_connection *connection)

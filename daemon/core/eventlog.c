@@ -9,6 +9,7 @@
 #include "daemon/core/watch.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,25 +100,50 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 	free(eventlog);
 }
 
-uint64_t vbd_eventlog_vappend(
-	struct vbd_eventlog *eventlog, const struct vbd_event *event, const char *fmt, va_list ap)
+/* The place of the next event, with all of @event but for its detail. */
+static struct vbd_event *take_place(struct vbd_eventlog *eventlog, const struct vbd_event *event)
 {
 	uint64_t seq = ++eventlog->last;
 	struct vbd_event *own = &eventlog->ring[seq % eventlog->capacity];
-	char object[VBD_OBJECT_TEXT_BYTES];
 
 	release(own);
-	*own = *event;
+	memcpy(own, event, offsetof(struct vbd_event, detail));
 	(void)vbd_labels_ref(own->labels);
 	(void)vbd_caller_ref(own->owner);
 	own->seq = seq;
 	own->at_ns = vbd_clock_mono_ns();
-	(void)vsnprintf(own->detail, sizeof(own->detail), fmt, ap);
-	vbd_text_clean(own->detail);
-	vbd_log(severities[own->severity].level, vbd_object_text(own->kind, own->object_id, object),
-		"%s: %s", vbd_event_type_name(own->type), own->detail);
+	return own;
+}
+
+static uint64_t announce(struct vbd_eventlog *eventlog, struct vbd_event *event)
+{
+	enum vbd_log_level level = severities[event->severity].level;
+	char object[VBD_OBJECT_TEXT_BYTES];
+
+	vbd_text_clean(event->detail);
+	/* A line that nobody reads is not even begun: most events are of debug. */
+	if (vbd_log_enabled(level))
+		vbd_log(level, vbd_object_text(event->kind, event->object_id, object), "%s: %s",
+			vbd_event_type_name(event->type), event->detail);
 	vbd_watch_notify(&eventlog->watches, false);
-	return seq;
+	return event->seq;
+}
+
+uint64_t vbd_eventlog_add(struct vbd_eventlog *eventlog, const struct vbd_event *event)
+{
+	struct vbd_event *own = take_place(eventlog, event);
+
+	(void)vbd_text_copy(own->detail, sizeof(own->detail), event->detail);
+	return announce(eventlog, own);
+}
+
+uint64_t vbd_eventlog_vappend(
+	struct vbd_eventlog *eventlog, const struct vbd_event *event, const char *fmt, va_list ap)
+{
+	struct vbd_event *own = take_place(eventlog, event);
+
+	(void)vsnprintf(own->detail, sizeof(own->detail), fmt, ap);
+	return announce(eventlog, own);
 }
 
 uint64_t vbd_eventlog_append(

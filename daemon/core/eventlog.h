@@ -96,6 +96,9 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog);
 uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, const struct vbd_event *event,
 	const char *fmt, ...) VBD_PRINTF(3, 4);
 
+/** vbd_eventlog_add - as vbd_eventlog_append(), with the `detail` that @event has */
+uint64_t vbd_eventlog_add(struct vbd_eventlog *eventlog, const struct vbd_event *event);
+
 /** vbd_eventlog_vappend - as vbd_eventlog_append() */
 uint64_t vbd_eventlog_vappend(struct vbd_eventlog *eventlog, const struct vbd_event *event,
 	const char *fmt, va_list ap) VBD_PRINTF(3, 0);

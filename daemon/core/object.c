@@ -116,10 +116,7 @@ static const char *state_of(const struct vbd_object *object)
 	return kind->state ? kind->state(object) : NULL;
 }
 
-static void vlog(struct vbd_object *object, struct vbd_event *event, const char *fmt, va_list ap)
-	VBD_PRINTF(3, 0);
-
-static void vlog(struct vbd_object *object, struct vbd_event *event, const char *fmt, va_list ap)
+static void take_object(struct vbd_event *event, struct vbd_object *object)
 {
 	const char *state = state_of(object);
 
@@ -133,7 +130,6 @@ static void vlog(struct vbd_object *object, struct vbd_event *event, const char 
 		event->words[VBD_EVENT_PREVIOUS_STATE] = object->logged_state;
 	object->logged_state = state;
 	object->announced = event->type != deletion_types[event->kind];
-	(void)vbd_eventlog_vappend(object->registry->daemon->eventlog, event, fmt, ap);
 }
 
 void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vbd_severity severity,
@@ -143,20 +139,16 @@ void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vb
 	va_list ap;
 
 	event.words[VBD_EVENT_CODE] = code ? vbd_status_code(code) : NULL;
+	take_object(&event, object);
 	va_start(ap, fmt);
-	vlog(object, &event, fmt, ap);
+	(void)vbd_eventlog_vappend(object->registry->daemon->eventlog, &event, fmt, ap);
 	va_end(ap);
 }
 
-void vbd_object_log_event(
-	struct vbd_object *object, const struct vbd_event *event, const char *fmt, ...)
+void vbd_object_log_event(struct vbd_object *object, struct vbd_event *event)
 {
-	struct vbd_event own = *event;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vlog(object, &own, fmt, ap);
-	va_end(ap);
+	take_object(event, object);
+	(void)vbd_eventlog_add(object->registry->daemon->eventlog, event);
 }
 
 static void log_state(struct vbd_object *object)

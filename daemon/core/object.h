@@ -94,10 +94,9 @@ void *vbd_object_find(const struct vbd_registry *registry, const char *ref, stru
 void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vbd_severity severity,
 	enum vbd_status code, const char *fmt, ...) VBD_PRINTF(5, 6);
 
-/** vbd_object_log_event - as vbd_object_log(), with type, severity and further data in @event;
- * name, state and previous state are the object's */
-void vbd_object_log_event(struct vbd_object *object, const struct vbd_event *event, const char *fmt,
-	...) VBD_PRINTF(3, 4);
+/** vbd_object_log_event - as vbd_object_log(), with type, severity, detail and further data in
+ * @event; the rest of it is overwritten by the object's */
+void vbd_object_log_event(struct vbd_object *object, struct vbd_event *event);
 
 /** vbd_object_changed - the state or a parameter of the object may have changed: count the change,
  * append an event about the state unless there was one, and call the watches */

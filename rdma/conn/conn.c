@@ -64,7 +64,7 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 		return status;
 	conn->state = VBD_CONN_RESOLVING_ADDR;
 	*ret_conn = conn;
-	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "");
 	vbd_conn_set_deadline(conn, timeout_ms);
 	return VBD_OK;
 }
@@ -96,7 +96,7 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	conn->port_num = local->port_num;
 	conn->state = VBD_CONN_AWAITING_REMOTE;
 	*ret_conn = conn;
-	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "");
 	return VBD_OK;
 }
 
@@ -145,9 +145,9 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	vbd_conn_cm_take_addresses(conn);
 	vbd_conn_cm_take_peer_data(conn, request);
 	*ret_conn = conn;
-	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)request->type),
+	vbd_conn_notef(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)request->type),
 		"rqpn 0x%06x, status %d", request->qp_num, request->status);
-	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "");
 	vbd_conn_set_deadline(conn, decide_timeout_ms);
 	return VBD_OK;
 }
@@ -174,7 +174,7 @@ enum vbd_status vbd_conn_accept(struct vbd_conn *conn, int service,
 		conn->cm.private_data = *reply;
 		conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;
 	}
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "accept", "service %s",
+	vbd_conn_notef(conn, VBD_TIMELINE_COMMAND, "accept", "service %s",
 		vbd_service_name(conn->params.qp.service));
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_ACCEPT);
 	return VBD_OK;
@@ -191,7 +191,7 @@ enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_
 		private_data ? *private_data : (struct vbd_private_data){.length_bytes = 0};
 	conn->cm.private_data.message = VBD_CM_MESSAGE_REJECT;
 	conn->reject_vendor_option = vendor_option;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "reject", "%u bytes of private data",
+	vbd_conn_notef(conn, VBD_TIMELINE_COMMAND, "reject", "%u bytes of private data",
 		conn->cm.private_data.length_bytes);
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_REJECT);
 	return VBD_OK;

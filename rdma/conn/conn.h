@@ -202,8 +202,13 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn);
  */
 void vbd_conn_check_qp(struct vbd_conn *conn);
 
-/** vbd_conn_note - add an entry to the timeline, and call noted(). @what: a static string */
-void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
+/** vbd_conn_note - add an entry to the timeline, and call noted(). @what: a static string; @detail:
+ * "" for none */
+void vbd_conn_note(
+	struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what, const char *detail);
+
+/** vbd_conn_notef - as vbd_conn_note(), with a detail that is formatted */
+void vbd_conn_notef(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
 
 /** vbd_conn_note_change - add an entry of kind QP or STATE that is a transition, and call noted().

@@ -137,11 +137,11 @@ enum vbd_status vbd_conn_cm_resolve(
 			&conn->account, fabric->cm_channel, &conn->tag, &conn->cm_id, err);
 	if (status)
 		return status;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_create_id", "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_create_id", "");
 	status = set_options(conn, err);
 	if (status)
 		return status;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_resolve_addr", "timeout %d ms",
+	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_resolve_addr", "timeout %d ms",
 		VBD_RESOLVE_TIMEOUT_MS);
 	if (src.ss_family)
 		conn->local = src;
@@ -158,7 +158,7 @@ enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_erro
 		return vbd_error_set(err, VBD_E_ROUTE_ERROR,
 			"the route leaves by device %s, but device %s was requested",
 			conn->device_name, conn->cm.device);
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_resolve_route", "device %s port %u",
+	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_resolve_route", "device %s port %u",
 		conn->device_name, conn->port_num);
 	return vbd_pv_resolve_route(conn->cm_id, VBD_RESOLVE_TIMEOUT_MS, err);
 }
@@ -191,7 +191,7 @@ void vbd_conn_cm_reject(struct vbd_conn *conn)
 	/* The private data of the reply is not for the reject message. */
 	if (data->message != VBD_CM_MESSAGE_REJECT)
 		*data = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT};
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, call, "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, call, "");
 	/* The call fails if the peer is gone, which needs no action. */
 	if (vbd_pv_reject(conn->cm_id, conn->reject_vendor_option,
 		    data->length_bytes ? data->bytes : NULL, data->length_bytes, &error) != VBD_OK)

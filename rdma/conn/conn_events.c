@@ -41,6 +41,19 @@ static bool is_expected(const struct vbd_conn *conn, enum vbd_conn_event event)
 	       (event != VBD_CONN_EV_CONNECT_RESPONSE && event != VBD_CONN_EV_ESTABLISHED);
 }
 
+static void note_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
+{
+	const char *name = vbd_cm_event_name((int)event->type);
+
+	if (event->type == RDMA_CM_EVENT_REJECTED)
+		vbd_conn_notef(conn, VBD_TIMELINE_CM_EVENT, name, "status %d: %s", event->status,
+			vbd_cm_reject_name(event->status));
+	else if (event->status)
+		vbd_conn_notef(conn, VBD_TIMELINE_CM_EVENT, name, "status %d", event->status);
+	else
+		vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, name, "status 0");
+}
+
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
 {
 	bool known = (size_t)event->type < VBD_ARRAY_LEN(cm_meanings) &&
@@ -60,8 +73,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	if (event->type == RDMA_CM_EVENT_DISCONNECTED)
 		vbd_conn_check_qp(conn);
 	vbd_conn_cm_take_peer_data(conn, event);
-	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)event->type),
-		"status %d%s%s", event->status, rejected ? ": " : "", rejected ? text : "");
+	note_cm_event(conn, event);
 	if (status)
 		(void)vbd_error_set(&error, status, "%s (CM status %d)", text, event->status);
 	vbd_conn_step(
@@ -118,7 +130,7 @@ void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason)
 {
 	if (vbd_conn_state_terminal(conn->state))
 		return;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "close", "%s", vbd_reason_name(reason));
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "close", vbd_reason_name(reason));
 	vbd_conn_raise(
 		conn, reason == VBD_REASON_STOPPING ? VBD_CONN_EV_SHUTDOWN : VBD_CONN_EV_CMD_CLOSE);
 }
@@ -175,7 +187,7 @@ static void on_async(struct vbd_qp *qp, int type)
 	struct vbd_conn *conn = conn_of(qp);
 	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
 
-	vbd_conn_note(conn, VBD_TIMELINE_ASYNC_EVENT, vbd_async_event_name(type), "lqpn 0x%06x",
+	vbd_conn_notef(conn, VBD_TIMELINE_ASYNC_EVENT, vbd_async_event_name(type), "lqpn 0x%06x",
 		qp->info.lqpn);
 	if (type == IBV_EVENT_COMM_EST) {
 		vbd_conn_raise(conn, VBD_CONN_EV_COMM_EST);
@@ -209,7 +221,7 @@ static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flus
 	const struct vbd_error *error = cause->error;
 
 	if (error->source == VBD_SOURCE_WC)
-		vbd_conn_note(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
+		vbd_conn_notef(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
 			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->op),
 			(long long)error->raw);
 	if (flushed && !vbd_conn_is_parking(conn) && device_failed_qp(conn))
@@ -232,7 +244,7 @@ static void on_moved(struct vbd_qp *qp, int old_state)
 	char lqpn[24];
 
 	if (old_state == qp->info.state) {
-		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
+		vbd_conn_notef(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
 			"%s again, to set the access flags", name);
 		return;
 	}
@@ -242,7 +254,7 @@ static void on_moved(struct vbd_qp *qp, int old_state)
 
 static void before_destroy(struct vbd_qp *qp)
 {
-	vbd_conn_note(
+	vbd_conn_notef(
 		conn_of(qp), VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", qp->info.lqpn);
 }
 

@@ -268,7 +268,7 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 		return status;
 	conn->manual->remote = *remote;
 	conn->manual->has_remote = true;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, lid %u, to %s",
+	vbd_conn_notef(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, lid %u, to %s",
 		remote->qpn, remote->lid, vbd_qp_state_name(then));
 	return run(conn, IBV_QPS_RTR, then, err);
 }
@@ -283,6 +283,6 @@ enum vbd_status vbd_conn_set_qp_state(
 		status = check_step(conn, state, err);
 	if (status)
 		return status;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "qp_state", "%s", vbd_qp_state_name(state));
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "qp_state", vbd_qp_state_name(state));
 	return run(conn, state, state, err);
 }

@@ -65,7 +65,7 @@ enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
 	enum vbd_status status = vbd_qp_open(&conn->qp, err);
 
 	if (!status)
-		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu",
+		vbd_conn_notef(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu",
 			conn->qp.info.lqpn, (unsigned long long)conn->qp.cq_id);
 	return status;
 }

@@ -12,17 +12,24 @@ static void notify(struct vbd_conn *conn, const struct vbd_timeline_entry *entry
 		conn->ops->noted(conn, entry, conn->ops_arg);
 }
 
-void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
+void vbd_conn_note(
+	struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what, const char *detail)
+{
+	const struct vbd_timeline_note note = {.kind = kind, .what = what, .detail = detail};
+
+	notify(conn, vbd_timeline_add(&conn->timeline, &note));
+}
+
+void vbd_conn_notef(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...)
 {
 	char detail[VBD_TIMELINE_DETAIL_BYTES];
-	const struct vbd_timeline_note note = {.kind = kind, .what = what, .detail = detail};
 	va_list ap;
 
 	va_start(ap, detail_fmt);
 	(void)vsnprintf(detail, sizeof(detail), detail_fmt, ap);
 	va_end(ap);
-	notify(conn, vbd_timeline_add(&conn->timeline, &note));
+	vbd_conn_note(conn, kind, what, detail);
 }
 
 void vbd_conn_note_change(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *from,

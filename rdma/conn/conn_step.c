@@ -83,7 +83,7 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 		return status;
 	param = vbd_conn_cm_param(conn);
 	conn->cm_asked = true;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
+	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
 	return vbd_device_is_iwarp(conn->qp.device) ? call_connect(conn, &param, err)
 						    : vbd_pv_connect(conn->cm_id, &param, err);
 }
@@ -133,7 +133,7 @@ static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
 
 	if (status)
 		return status;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_establish", "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_establish", "");
 	status = vbd_pv_establish(conn->cm_id, err);
 	if (!status)
 		confirm(conn);
@@ -173,7 +173,7 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 	/* Over iWARP rdma_disconnect waits until the peer has spoken (iw_cm_disconnect() in
 	 * core/iwcm.c, 6.1), which confirm() knows. */
 	conn->cm_connected = !vbd_device_is_iwarp(conn->qp.device);
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
+	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
 	return vbd_pv_accept(conn->cm_id, &param, err);
 }
 
@@ -184,7 +184,7 @@ static void let_go_of_id(struct vbd_conn *conn)
 		return;
 	vbd_pv_destroy_id(&conn->account, conn->cm_id);
 	conn->cm_id = NULL;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
 }
 
 static enum vbd_conn_event drained(const struct vbd_conn *conn)
@@ -202,7 +202,7 @@ static void disconnect(struct vbd_conn *conn)
 	if (!conn->cm_connected || !conn->cm_id)
 		return;
 	conn->cm_connected = false;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_disconnect", "%s", "");
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_disconnect", "");
 	if (vbd_pv_disconnect(conn->cm_id, &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
 }
@@ -279,7 +279,7 @@ static void finish(struct vbd_conn *conn)
 	conn->cm_id = NULL;
 	vbd_qp_release(&conn->qp, cm_id);
 	if (cm_id)
-		vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
+		vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
 }
 
 static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)

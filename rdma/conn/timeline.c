@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/enum.h"
+#include "base/text.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,11 +46,14 @@ static struct vbd_timeline_entry *make_entry(const struct vbd_timeline_note *not
 	entry->what = note->what;
 	entry->from = note->from;
 	entry->to = note->to;
-	(void)snprintf(entry->detail, detail_bytes, "%s", note->detail);
+	(void)vbd_text_copy(entry->detail, detail_bytes, note->detail);
 	if (is_move) {
-		entry->what = entry->detail + detail_bytes;
-		(void)snprintf(
-			entry->detail + detail_bytes, what_bytes, "%s -> %s", note->from, note->to);
+		char *what = entry->detail + detail_bytes;
+		size_t at = vbd_text_copy(what, what_bytes, note->from);
+
+		at += vbd_text_copy(what + at, what_bytes - at, " -> ");
+		(void)vbd_text_copy(what + at, what_bytes - at, note->to);
+		entry->what = what;
 	}
 	return entry;
 }

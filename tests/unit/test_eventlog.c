@@ -235,6 +235,22 @@ static void must_not_be_called(struct vbd_watch *watch, bool gone)
 	fail();
 }
 
+static void test_eventlog__a_detail_that_is_ready_is_kept_and_cleaned(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event moved = {
+		.type = VBD_EVENT_CONNECTION_QP_STATE_CHANGED,
+		.severity = VBD_SEVERITY_DEBUG,
+		.kind = VBD_KIND_CONNECTION,
+		.object_id = 7,
+		.detail = "INIT -> RTR: 100%s\n",
+	};
+
+	assert_int_equal(vbd_eventlog_add(f->eventlog, &moved), 1);
+	assert_string_equal(vbd_eventlog_get(f->eventlog, 1)->detail, "INIT -> RTR: 100%s?");
+	assert_int_equal(vbd_eventlog_get(f->eventlog, 1)->seq, 1);
+}
+
 static void test_eventlog__a_watch_is_called_after_the_event_is_there(void **state)
 {
 	struct fixture *f = *state;
@@ -355,6 +371,7 @@ int main(void)
 		EVENTLOG_TEST(a_full_ring_drops_the_oldest_and_counts_it),
 		EVENTLOG_TEST(a_filter_lets_through_what_it_names),
 		EVENTLOG_TEST(texts_from_outside_are_cut_and_cleaned),
+		EVENTLOG_TEST(a_detail_that_is_ready_is_kept_and_cleaned),
 		EVENTLOG_TEST(a_watch_is_called_after_the_event_is_there),
 		EVENTLOG_TEST(a_watch_may_remove_itself_and_others_while_it_is_called),
 		EVENTLOG_TEST(watches_are_told_when_the_log_goes),

@@ -207,6 +207,21 @@ static void test_log__text_from_outside_becomes_valid_utf8_without_controls(void
 	}
 }
 
+static void test_log__text_is_copied_as_far_as_it_fits(void **state)
+{
+	char text[6];
+
+	(void)state;
+	assert_int_equal(vbd_text_copy(text, sizeof(text), "INIT"), 4);
+	assert_string_equal(text, "INIT");
+	assert_int_equal(vbd_text_copy(text + 4, sizeof(text) - 4, " -> RTR"), 1);
+	assert_string_equal(text, "INIT ");
+	assert_int_equal(vbd_text_copy(text + 5, sizeof(text) - 5, "RTR"), 0);
+	assert_string_equal(text, "INIT ");
+	assert_int_equal(vbd_text_copy(text, sizeof(text), ""), 0);
+	assert_string_equal(text, "");
+}
+
 #define LOG_TEST(name) cmocka_unit_test_setup_teardown(test_log__##name, setup, teardown)
 
 int main(void)
@@ -218,6 +233,7 @@ int main(void)
 		LOG_TEST(what_is_below_the_level_is_neither_written_nor_observed),
 		LOG_TEST(the_longest_line_is_cut_and_whole_in_every_format),
 		cmocka_unit_test(test_log__levels_have_names_both_ways),
+		cmocka_unit_test(test_log__text_is_copied_as_far_as_it_fits),
 		cmocka_unit_test(test_log__text_from_outside_becomes_valid_utf8_without_controls),
 	};
 
