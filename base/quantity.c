@@ -10,19 +10,31 @@
 #include <string.h>
 #include <strings.h>
 
-bool vbd_parse_uint(const char *text, uint64_t *ret_value)
+static bool parse(const char *digits, int base, uint64_t *ret_value)
 {
 	unsigned long long value;
 	char *end;
 
-	if (!isdigit((unsigned char)text[0]))
-		return false;
 	errno = 0;
-	value = strtoull(text, &end, 10);
+	value = strtoull(digits, &end, base);
 	if (errno || *end || value > INT64_MAX)
 		return false;
 	*ret_value = value;
 	return true;
+}
+
+bool vbd_parse_uint(const char *text, uint64_t *ret_value)
+{
+	return isdigit((unsigned char)text[0]) && parse(text, 10, ret_value);
+}
+
+bool vbd_parse_number(const char *text, uint64_t *ret_value)
+{
+	if (text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
+		return vbd_parse_uint(text, ret_value);
+	/* strtoull(3) would take a sign, spaces and a second "0x" as well. */
+	return isxdigit((unsigned char)text[2]) && text[3] != 'x' && text[3] != 'X' &&
+	       parse(text + 2, 16, ret_value);
 }
 
 bool vbd_parse_size(const char *text, uint64_t *ret_bytes)

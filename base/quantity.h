@@ -17,6 +17,9 @@
  */
 bool vbd_parse_uint(const char *text, uint64_t *ret_value);
 
+/** vbd_parse_number - as vbd_parse_uint(), and also hexadecimal after "0x" */
+bool vbd_parse_number(const char *text, uint64_t *ret_value);
+
 /**
  * vbd_parse_size - parse a number of bytes with K, M, G or T (powers of 1024; "KiB" and "KB" mean
  * the same)

@@ -83,7 +83,7 @@ static enum vbd_ctl_exit take_value(
 			wanted = "be UTF-8";
 		break;
 	case VBD_CTL_KIND_UINT:
-		if (!vbd_parse_uint(args->text[opt], number))
+		if (!vbd_parse_number(args->text[opt], number))
 			wanted = "be a number";
 		break;
 	case VBD_CTL_KIND_HEX:

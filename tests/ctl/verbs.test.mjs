@@ -37,6 +37,15 @@ test('verbs: remote takes the values of the options', async (t) => {
     { gid: '::ffff:192.0.2.2', lid: 0, qpn: 18, psn: 99, port_mtu_bytes: 1024, bring_to: 'RTR' });
 });
 
+test('verbs: a number may be hexadecimal, as show prints it', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections/byhand/remote': { json: prepared } });
+  await succeeds(server, ['connections', 'remote', 'byhand', '--gid', '::ffff:192.0.2.2', '--qpn', '0x000012', '--psn', '0x34cb3f']);
+  assert.deepEqual(server.requests[0].json, { gid: '::ffff:192.0.2.2', qpn: 18, psn: 0x34cb3f });
+  const { code, stderr } = await ctl(server, ['connections', 'remote', 'byhand', '--qpn', '12h', '--psn', '1']);
+  assert.equal(code, 2);
+  assert.match(stderr, /--qpn must be a number, not "12h"/);
+});
+
 test('verbs: remote --from asks the peer\'s verbsd, and options go before what it says', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections/1/remote': { json: prepared } });
   const peer = await FakeServer.start(t, { 'GET /v1/connections/byhand': { json: prepared },

@@ -25,6 +25,27 @@ static void test_quantity__a_size_has_a_power_of_1024(void **state)
 		assert_false(vbd_parse_size(bad[i], &bytes));
 }
 
+static void test_quantity__a_number_is_decimal_or_hexadecimal(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} good[] = {{"0", 0}, {"17", 17}, {"010", 10}, {"0x11", 17}, {"0X34cb3F", 0x34cb3f},
+		{"0x0", 0}, {"0x7fffffffffffffff", INT64_MAX}};
+	static const char *const bad[] = {"", "x", "0x", "11h", "0xg", "0x0x1", "0x-1", "0x 1",
+		"-0x1", " 0x1", "0x11 ", "0x8000000000000000", "ff"};
+	uint64_t value = 7;
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
+		assert_true(vbd_parse_number(good[i].text, &value));
+		assert_int_equal(value, good[i].value);
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
+		assert_false(vbd_parse_number(bad[i], &value));
+	assert_false(vbd_parse_uint("0x11", &value));
+}
+
 static void test_quantity__a_time_without_a_unit_has_the_one_of_its_place(void **state)
 {
 	static const struct {
@@ -60,6 +81,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantity__a_size_has_a_power_of_1024),
+		cmocka_unit_test(test_quantity__a_number_is_decimal_or_hexadecimal),
 		cmocka_unit_test(test_quantity__a_time_without_a_unit_has_the_one_of_its_place),
 		cmocka_unit_test(test_quantity__a_word_is_like_a_name_that_few_letters_make_of_it),
 	};
