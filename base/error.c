@@ -53,7 +53,7 @@ enum vbd_status(vbd_error_errno)(struct vbd_error *err, enum vbd_status status, 
 	char what[160];
 	va_list ap;
 
-	if (status == VBD_OK)
+	if (status == VBD_OK || status_of_errno(errnum) == VBD_E_FD_LIMIT)
 		status = status_of_errno(errnum);
 	if (!err || err->status != VBD_OK)
 		return status;

@@ -58,7 +58,8 @@ enum vbd_status vbd_error_set(struct vbd_error *err, enum vbd_status status, con
  * vbd_error_errno - record a failed system or library call, unless @err already holds an error
  * @err:    filled; may be NULL, then nothing is recorded
  * @status: VBD_OK to derive the status from @errnum (ENOMEM: no_memory, EMFILE: fd_limit, EACCES:
- *          permission_denied, …)
+ *          permission_denied, …); EMFILE and ENFILE are fd_limit whatever @status says, since no
+ *          other call would have fared better
  * @call:   name of the function that failed; a static string, which @err keeps
  * @errnum: positive errno
  * @fmt:    printf(3) format of the message

@@ -10,6 +10,7 @@
 #include "rdma/data/service.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/source.h"
+#include "rdma/fabric/reach.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>
@@ -76,8 +77,9 @@ static void enter(struct vbd_connection *connection)
 }
 
 /* Check what can be checked before the name is resolved. A host name passes. */
-static enum vbd_status check_dst(const struct vbd_connection_spec *spec,
-	const struct vbd_cm_params *cm, struct vbd_error *err)
+static enum vbd_status check_dst(const struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, const struct vbd_cm_params *cm,
+	struct vbd_error *err)
 {
 	const struct sockaddr *src = (const struct sockaddr *)&cm->src;
 	struct sockaddr_storage dst;
@@ -95,7 +97,7 @@ static enum vbd_status check_dst(const struct vbd_connection_spec *spec,
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/dst_addr",
 			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
 			spec->dst_addr);
-	return VBD_OK;
+	return vbd_reach_check_dst(daemon->fabric, (const struct sockaddr *)&dst, "dst_addr", err);
 }
 
 static enum vbd_status check_spec(const struct vbd_daemon *daemon,
@@ -106,9 +108,11 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 
 	if (spec->src_addr[0])
 		status = vbd_addr_parse_own(spec->src_addr, "/src_addr", &cm->src, err);
-
 	if (!status)
-		status = check_dst(spec, cm, err);
+		status = check_dst(daemon, spec, cm, err);
+	if (!status && spec->src_addr[0])
+		status = vbd_reach_check_own(
+			daemon->fabric, (const struct sockaddr *)&cm->src, "src_addr", err);
 	if (!status)
 		status = vbd_device_choose(daemon, cm->device, &device, err);
 	if (!status && cm->device[0])

@@ -471,13 +471,16 @@ static enum vbd_status resolve_error(struct vbd_error *err, const char *host, in
 {
 	int code = gai_code(status);
 
+	if (!code)
+		return vbd_error_errno(
+			err, VBD_E_NAME_NOT_RESOLVED, "getaddrinfo", -status, "%.128s", host);
 	if (!err || err->status != VBD_OK)
 		return VBD_E_NAME_NOT_RESOLVED;
-	err->source = code ? VBD_SOURCE_GAI : VBD_SOURCE_ERRNO;
-	err->raw = code ? code : -status;
+	err->source = VBD_SOURCE_GAI;
+	err->raw = code;
 	err->call = "getaddrinfo";
 	return vbd_error_set(err, VBD_E_NAME_NOT_RESOLVED, "%.128s: getaddrinfo: %s (%s)", host,
-		code ? gai_strerror(code) : uv_strerror(status), uv_err_name(status));
+		gai_strerror(code), uv_err_name(status));
 }
 
 static void report(struct vbd_resolution *resolution, int status, const struct addrinfo *found)

@@ -128,7 +128,7 @@ enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
 /**
  * vbd_resolved_cb - the result of a vbd_resolve()
  * @addr: the first address, with the port set; NULL when the resolution failed
- * @err:  VBD_E_NAME_NOT_RESOLVED with the reason if @addr is NULL
+ * @err:  the reason if @addr is NULL: VBD_E_NAME_NOT_RESOLVED, or VBD_E_FD_LIMIT
  */
 typedef void (*vbd_resolved_cb)(
 	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg);

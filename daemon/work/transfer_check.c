@@ -25,6 +25,24 @@ static enum vbd_status check_device(
 	return status;
 }
 
+/* A device never sends a request for which the queue pair has no place. */
+static enum vbd_status check_depth(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_qp_info *info = &spec->qp->info;
+	char owner[VBD_QP_OWNER_BYTES];
+
+	if ((spec->op != VBD_OP_READ && !vbd_ops[spec->op].is_atomic) || !info->sends_known ||
+		info->initiator_depth)
+		return VBD_OK;
+	if (err && !err->status)
+		err->hint = "Connect again with initiator_depth of at least 1 here, and "
+			    "responder_resources of at least 1 at the peer.";
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/op",
+		"%s may have no %s outstanding: initiator_depth here or responder_resources of the "
+		"peer is 0",
+		vbd_qp_owner_text(spec->qp, owner), vbd_op_name(spec->op));
+}
+
 static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_channel_limits *limits = &spec->qp->channel->limits;
@@ -45,7 +63,9 @@ static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd
 			"%s has the service %s, which takes the messages; recv needs the service "
 			"none",
 			owner, vbd_service_name(limits->service));
-	return check_device(spec->qp->device, spec->op, err);
+	if (check_device(spec->qp->device, spec->op, err) != VBD_OK)
+		return VBD_E_NOT_SUPPORTED;
+	return check_depth(spec, err);
 }
 
 static enum vbd_status check_peer(const struct vbd_transfer_spec *spec, struct vbd_error *err)

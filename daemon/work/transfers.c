@@ -112,16 +112,23 @@ static void on_started(struct vbd_transfer *transfer, void *arg)
 /* The work requests do not complete: only the end of the QP releases the memory. */
 static void end_connection(struct vbd_transfer_record *record)
 {
-	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
+	unsigned long long id = record->object.id;
+	struct vbd_error error = {0};
 
 	if (record->transfer.late) {
+		error.source = VBD_SOURCE_DEADLINE;
+		error.raw = record->timeout_ms;
 		(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
 			"transfer %llu did not complete in %u ms, and its work requests can't be "
 			"cancelled",
-			(unsigned long long)record->object.id, record->timeout_ms);
+			id, record->timeout_ms);
 		record->qp->ops->end_failed(record->qp, &error, record->object.id);
 	} else {
-		record->qp->ops->close(record->qp);
+		(void)vbd_error_set(&error, VBD_E_CANCELLED,
+			"transfer %llu was cancelled, and only the end of its queue pair takes "
+			"its work requests back",
+			id);
+		record->qp->ops->close(record->qp, &error, record->object.id);
 	}
 }
 

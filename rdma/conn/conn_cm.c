@@ -7,6 +7,7 @@
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/fabric/reach.h"
 #include "rdma/provider/provider.h"
 
 #include <arpa/inet.h>
@@ -125,11 +126,14 @@ enum vbd_status vbd_conn_cm_resolve(
 	struct vbd_conn *conn, const struct sockaddr *dst, struct vbd_error *err)
 {
 	struct vbd_fabric *fabric = conn->fabric;
+	struct vbd_error error = {0};
 	struct sockaddr_storage src;
 	enum vbd_status status;
 
 	copy_addr(&conn->peer, dst);
 	status = vbd_fabric_check_cm(fabric, err);
+	if (!status)
+		status = vbd_reach_check_dst(fabric, dst, "dst_addr", err);
 	if (!status)
 		status = choose_source(conn, dst, &src, err);
 	if (!status)
@@ -145,9 +149,12 @@ enum vbd_status vbd_conn_cm_resolve(
 		VBD_RESOLVE_TIMEOUT_MS);
 	if (src.ss_family)
 		conn->local = src;
-	return vbd_pv_resolve_addr(conn->cm_id,
+	status = vbd_pv_resolve_addr(conn->cm_id,
 		src.ss_family ? (const struct sockaddr *)&src : NULL, dst, VBD_RESOLVE_TIMEOUT_MS,
-		err);
+		&error);
+	return status ? vbd_source_judge_bind(
+				(const struct sockaddr *)&src, "src_port", &error, err)
+		      : VBD_OK;
 }
 
 enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_error *err)

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "rdma/conn/conn_cm.h"
+#include "rdma/conn/conn_cm_error.h"
 #include "rdma/conn/conn_qp.h"
 #include "rdma/device/device.h"
 #include "rdma/names/names.h"
@@ -59,14 +60,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	bool known = (size_t)event->type < VBD_ARRAY_LEN(cm_meanings) &&
 		     is_expected(conn, cm_meanings[event->type].event);
 	enum vbd_status status = known ? cm_meanings[event->type].status : VBD_E_INTERNAL;
-	bool rejected = event->type == RDMA_CM_EVENT_REJECTED;
-	const char *text =
-		rejected ? vbd_cm_reject_name(event->status) : vbd_cm_event_text((int)event->type);
-	struct vbd_error error = {
-		.source = VBD_SOURCE_CM_EVENT,
-		.kind = (int)event->type,
-		.raw = event->status,
-	};
+	struct vbd_error error;
 	const struct vbd_cause cause = {.error = status ? &error : NULL, .op = -1};
 
 	/* The peer's disconnect hides why its request failed. */
@@ -75,7 +69,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	vbd_conn_cm_take_peer_data(conn, event);
 	note_cm_event(conn, event);
 	if (status)
-		(void)vbd_error_set(&error, status, "%s (CM status %d)", text, event->status);
+		vbd_cm_error_of_event(conn->fabric, event, status, &error);
 	vbd_conn_step(
 		conn, known ? cm_meanings[event->type].event : VBD_CONN_EV_UNEXPECTED_CM, &cause);
 }
@@ -120,6 +114,8 @@ void vbd_conn_on_call_done(struct vbd_call *done)
 
 	conn->calling = VBD_CONN_CALLS_NOTHING;
 	conn->call = NULL;
+	if (what == VBD_CONN_CALLS_CONNECT && call->status)
+		vbd_cm_error_of_connect(&call->error);
 	call_returned(conn, what, call);
 	free(call);
 }
@@ -276,9 +272,13 @@ static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t 
 	vbd_conn_step(conn_of(qp), VBD_CONN_EV_CALL_FAILED, &cause);
 }
 
-static void close_conn(struct vbd_qp *qp)
+static void close_conn(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
-	vbd_conn_close(conn_of(qp), VBD_REASON_LOCAL_CLOSE);
+	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
+
+	vbd_conn_notef(conn_of(qp), VBD_TIMELINE_COMMAND, "cancel", "transfer %llu",
+		(unsigned long long)transfer);
+	vbd_conn_step(conn_of(qp), VBD_CONN_EV_CMD_CLOSE, &cause);
 }
 
 const struct vbd_qp_ops vbd_conn_qp_ops = {

@@ -6,7 +6,8 @@
  *   conn_events.c  events of the CM, the QP and the layer above
  *   conn_step.c    a step through the table, and the actions; conn_move.c  actions of a manual
  *                  bring-up
- *   conn_qp.c      the QP; conn_cm.c  the CM id; conn_call.c  the call that may block
+ *   conn_qp.c      the QP; conn_cm.c  the CM id; conn_cm_error.c  its failures; conn_call.c  the
+ *                  call that may block
  *   conn_record.c  the record: timeline, deadline, the reason of the end
  *
  * Each file calls only files below it in this list.

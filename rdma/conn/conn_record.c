@@ -49,6 +49,13 @@ void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
 		conn->ops->set_deadline(conn, timeout_ms, conn->ops_arg);
 }
 
+/* Such an event has several reasons: this host may have failed, not the peer or its address. */
+static bool is_told_by_its_error(enum vbd_conn_event event)
+{
+	return event == VBD_CONN_EV_CALL_FAILED || event == VBD_CONN_EV_NAME_FAILED ||
+	       event == VBD_CONN_EV_ADDR_ERROR || event == VBD_CONN_EV_CMD_CLOSE;
+}
+
 static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	static const enum vbd_reason reasons[VBD_CONN_EVENT_COUNT] = {
@@ -70,7 +77,7 @@ static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cau
 
 	if (event == VBD_CONN_EV_WC_ERROR)
 		return vbd_reason_of_status(cause->error->status);
-	if (event == VBD_CONN_EV_CALL_FAILED) {
+	if (cause->error && is_told_by_its_error(event)) {
 		enum vbd_reason reason = vbd_reason_of_status(cause->error->status);
 
 		return reason == VBD_REASON_LOCAL_ERROR ? VBD_REASON_RESOURCE_ERROR : reason;

@@ -66,9 +66,10 @@ static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct so
 	const struct vbd_cm_params *cm, int backlog, struct vbd_error *err)
 {
 	enum vbd_status status = set_options(listener->cm_id, cm, err);
+	struct vbd_error error = {0};
 
-	if (!status)
-		status = vbd_pv_bind_addr(listener->cm_id, addr, err);
+	if (!status && vbd_pv_bind_addr(listener->cm_id, addr, &error) != VBD_OK)
+		status = vbd_source_judge_bind(addr, "port", &error, err);
 	if (!status)
 		status = check_device(listener->cm_id, cm, err);
 	if (!status)

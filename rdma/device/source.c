@@ -298,3 +298,41 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 		: vbd_sockaddr_is_link_local(towards) ? "link-local IPv6"
 						      : "global IPv6");
 }
+
+/* Does this host have @addr? True if that can't be told. */
+static bool is_own(const struct sockaddr *addr)
+{
+	struct ifaddrs *interfaces = NULL;
+	bool own = false;
+
+	if (vbd_sockaddr_is_any(addr) || getifaddrs(&interfaces) != 0)
+		return true;
+	for (const struct ifaddrs *each = interfaces; each && !own; each = each->ifa_next)
+		own = each->ifa_addr && each->ifa_addr->sa_family == addr->sa_family &&
+		      vbd_sockaddr_is_same(each->ifa_addr, addr);
+	freeifaddrs(interfaces);
+	return own;
+}
+
+enum vbd_status vbd_source_judge_bind(const struct sockaddr *addr, const char *param,
+	const struct vbd_error *error, struct vbd_error *err)
+{
+	bool taken = error->source == VBD_SOURCE_ERRNO &&
+		     (error->raw == EADDRINUSE ||
+			     (error->raw == EADDRNOTAVAIL && addr->sa_family && is_own(addr)));
+	unsigned int port = ntohs(((const struct sockaddr_in *)(const void *)addr)->sin_port);
+
+	if (!taken || !port) {
+		if (err && !err->status)
+			*err = *error;
+		return error->status;
+	}
+	if (err && !err->status) {
+		err->call = error->call;
+		err->raw = error->raw;
+		(void)vbd_error_param(err, VBD_E_ADDRESS_IN_USE, param,
+			"port %u is taken by another program or listener: %s", port, error->text);
+		err->source = VBD_SOURCE_ERRNO;
+	}
+	return VBD_E_ADDRESS_IN_USE;
+}

@@ -46,6 +46,18 @@ bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_a
 bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
 	const struct ifaddrs *interfaces, const char *netdev);
 
+/**
+ * vbd_source_judge_bind - tell a port that is taken from an address that this host does not have
+ * @addr:  that could not be bound
+ * @param: name of the parameter of the port, a static string
+ * @error: of the call; rdma_cm has EADDRNOTAVAIL for both
+ *
+ * Returns address_in_use with @param for a port that is taken, else the status of @error; @err is
+ * set.
+ */
+enum vbd_status vbd_source_judge_bind(const struct sockaddr *addr, const char *param,
+	const struct vbd_error *error, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_sockaddr_bytes - the size of an IPv4 or IPv6 socket address, 0 for any other family */
 size_t vbd_sockaddr_bytes(const struct sockaddr *addr);
 

@@ -332,6 +332,9 @@
 	X(PROBLEM, LOCAL_CLOSE, \
 		"a client asked this verbsd to close the connection", \
 		"Nothing; the event log has the time.") \
+	X(PROBLEM, CANCELLED, \
+		"a client cancelled the operation; what the device holds of it ends only with its queue pair", \
+		"Connect again. A transfer whose peer takes what it sends is over within a second, and ends no connection.") \
 	X(PROBLEM, STOPPING, \
 		"this verbsd was stopped", \
 		"Connect again when verbsd runs again.") \

@@ -19,6 +19,7 @@
 #define VBD_REASON_MAP(X)           \
 	X(PEER_DISCONNECT, true)    \
 	X(LOCAL_CLOSE, true)        \
+	X(CANCELLED, true)          \
 	X(STOPPING, true)           \
 	X(REJECTED, false)          \
 	X(REJECTED_LOCALLY, true)   \

@@ -6,9 +6,11 @@
 #include "rdma/provider/provider_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 enum vbd_status vbd_pv_create_event_channel(
 	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err)
@@ -82,6 +84,26 @@ static void copy_param(const struct rdma_cm_event *event, struct vbd_pv_cm_event
 		copy_ud_param(ud, ret_event);
 }
 
+static bool descriptors_left(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int other = dup(fd);
+	bool left = other >= 0;
+
+	if (left)
+		(void)close(other);
+	if (fd >= 0)
+		(void)close(fd);
+	return left;
+}
+
+/* librdmacm opens a device when the first id resolves to it. If that fails it reports -1 and has
+ * lost the errno (ucma_init_device(), librdmacm 44). A device takes two descriptors. */
+static int addr_error_status(int status)
+{
+	return status == -1 && !descriptors_left() ? -EMFILE : status;
+}
+
 bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_cm_event *ret_event)
 {
 	struct rdma_cm_event *event;
@@ -118,6 +140,8 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_c
 		vbd_cm_context_bound(event->id->verbs);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
+		ret_event->status = addr_error_status(event->status);
+		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:

@@ -260,7 +260,7 @@ void vbd_qp_end_error(const struct vbd_qp *qp, struct vbd_error *ret_err)
 		(void)vbd_error_set(ret_err, vbd_reason_status(qp->reason), "%s ended: %s",
 			vbd_qp_owner_text(qp, owner), vbd_reason_text(qp->reason));
 	/* The hint of the status that the failed call has says more than that of resource_error. */
-	if (qp->reason == VBD_REASON_RESOURCE_ERROR)
+	if (qp->reason == VBD_REASON_RESOURCE_ERROR && !ret_err->hint)
 		ret_err->hint = vbd_status_hint(ret_err->status);
 	ret_err->status = vbd_reason_status(qp->reason);
 }

@@ -39,8 +39,9 @@ struct vbd_qp_ops {
 	enum vbd_status (*check_usable)(const struct vbd_qp *qp, struct vbd_error *err);
 	/* End the owner: work requests of @transfer (0: of none) do not complete. */
 	void (*end_failed)(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer);
-	/* End the owner because a client asked for it. */
-	void (*close)(struct vbd_qp *qp);
+	/* Close the owner, since only that takes back the work requests of @transfer, which a
+	 * client cancelled: @why. */
+	void (*close)(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer);
 
 	/* Notifications. */
 

@@ -195,9 +195,11 @@ static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t 
 	step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(why->status), &cause);
 }
 
-static void close_endpoint(struct vbd_qp *qp)
+static void close_endpoint(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
-	vbd_endpoint_close(endpoint_of(qp), VBD_REASON_LOCAL_CLOSE);
+	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
+
+	step(endpoint_of(qp), VBD_ENDPOINT_EV_CMD_CLOSE, VBD_REASON_CANCELLED, &cause);
 }
 
 static const struct vbd_qp_ops qp_ops = {

@@ -335,6 +335,9 @@ static int bind_addr(struct fake_id *id, const struct sockaddr *addr)
 		return EINVAL;
 	if (!is_any(addr) && !device)
 		return ENODEV;
+	/* As rdma_cm has it, whether the port is taken or the address not there (seen on 6.1). */
+	if (fake_listener_on(addr))
+		return EADDRNOTAVAIL;
 	copy_addr(&id->ibv.route.addr.src_storage, addr);
 	if (!is_any(addr))
 		fake_id_bind(id, device);

@@ -340,8 +340,25 @@ static void test_conn__a_refused_iwarp_connect_ends_it(void **test_state)
 	rc = to_silent_host(rig);
 	fake_fail_next("rdma_connect", ECONNREFUSED);
 	fake_unblock();
-	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_CONNECT_ERROR);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REJECTED);
 	assert_int_equal(rc->conn->qp.first_error.error.raw, ECONNREFUSED);
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "nobody listens on that port"));
+}
+
+static void test_conn__an_iwarp_host_that_does_not_answer_is_unreachable(void **test_state)
+{
+	static const int errnums[] = {ETIMEDOUT, EHOSTUNREACH, ENETUNREACH};
+	struct rig *rig = *test_state;
+
+	rig_make_iwarp(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(errnums); i++) {
+		struct rig_conn *rc = to_silent_host(rig);
+
+		fake_fail_next("rdma_connect", errnums[i]);
+		fake_unblock();
+		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_UNREACHABLE);
+		assert_int_equal(rc->conn->qp.first_error.error.raw, errnums[i]);
+	}
 }
 
 /* Connects that wait for a thread end without having been made. */
@@ -530,6 +547,36 @@ static void test_conn__a_cm_error_becomes_the_reason(void **test_state)
 		assert_int_equal(rc->conn->qp.first_error.error.status, rows[i].status);
 		if (rows[i].status)
 			assert_int_equal(rc->conn->qp.first_error.error.raw, -110);
+	}
+}
+
+/* The statuses of an address that this host, not the peer, makes useless. */
+static void test_conn__an_address_error_says_whose_fault_it_is(void **test_state)
+{
+	static const struct {
+		int status;
+		enum vbd_reason reason;
+		enum vbd_status code;
+		const char *text;
+	} rows[] = {
+		{-EMFILE, VBD_REASON_RESOURCE_ERROR, VBD_E_FD_LIMIT, "no file descriptor is left"},
+		{-ENODEV, VBD_REASON_ADDR_ERROR, VBD_E_ADDR_ERROR, "has no RDMA device"},
+		{-1, VBD_REASON_ADDR_ERROR, VBD_E_ADDR_ERROR, "can't open the device"},
+		{-ETIMEDOUT, VBD_REASON_ADDR_ERROR, VBD_E_ADDR_ERROR, "could not be resolved"},
+	};
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_RESOLVING_ADDR);
+		struct vbd_error error;
+
+		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_ERROR, rows[i].status);
+		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
+		assert_int_equal(rc->conn->qp.first_error.error.status, rows[i].code);
+		assert_non_null(strstr(rc->conn->qp.first_error.error.text, rows[i].text));
+		vbd_qp_end_error(&rc->conn->qp, &error);
+		if (rows[i].code == VBD_E_FD_LIMIT)
+			assert_string_equal(error.hint, vbd_status_hint(VBD_E_FD_LIMIT));
 	}
 }
 
@@ -1251,6 +1298,7 @@ int main(void)
 		TEST(a_mute_iwarp_peer_does_not_delay_the_end),
 		TEST(the_cm_may_be_faster_than_the_return_of_connect),
 		TEST(a_refused_iwarp_connect_ends_it),
+		TEST(an_iwarp_host_that_does_not_answer_is_unreachable),
 		TEST(more_silent_hosts_than_threads_are_queued),
 		TEST(a_passive_connection_comes_up),
 		TEST(on_iwarp_the_kernel_moves_the_accepted_qp),
@@ -1259,6 +1307,7 @@ int main(void)
 		TEST(ids_without_a_device_fail_cleanly),
 		TEST(a_rejection_keeps_its_reason),
 		TEST(a_cm_error_becomes_the_reason),
+		TEST(an_address_error_says_whose_fault_it_is),
 		TEST(unreachable_ends_every_state),
 		TEST(a_deadline_ends_every_waiting_state),
 		TEST(a_late_deadline_leaves_an_established_one_alone),

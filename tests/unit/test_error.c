@@ -60,6 +60,15 @@ static void test_error__a_status_given_beats_the_one_of_the_errno(void **state)
 	assert_int_equal(err.status, VBD_E_MEMLOCK);
 }
 
+static void test_error__a_lack_of_descriptors_is_that_whatever_the_call_was_for(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		vbd_error_errno(NULL, VBD_E_NOT_SUPPORTED, "socket", EMFILE, "x"), VBD_E_FD_LIMIT);
+	assert_int_equal(vbd_error_errno(NULL, VBD_E_ADDR_ERROR, "rdma_resolve_addr", ENFILE, "x"),
+		VBD_E_FD_LIMIT);
+}
+
 static void test_error__each_errno_with_a_meaning_of_its_own_has_its_status(void **state)
 {
 	static const struct {
@@ -141,6 +150,8 @@ int main(void)
 		cmocka_unit_test(test_error__a_failure_is_never_ok),
 		cmocka_unit_test(test_error__an_errno_names_call_number_and_meaning),
 		cmocka_unit_test(test_error__a_status_given_beats_the_one_of_the_errno),
+		cmocka_unit_test(
+			test_error__a_lack_of_descriptors_is_that_whatever_the_call_was_for),
 		cmocka_unit_test(test_error__each_errno_with_a_meaning_of_its_own_has_its_status),
 		cmocka_unit_test(test_error__bad_input_names_its_pointer),
 		cmocka_unit_test(test_error__a_bad_parameter_is_named),

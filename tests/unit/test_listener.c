@@ -71,11 +71,27 @@ static void test_listener__a_taken_port_is_an_error_of_its_own(void **state)
 
 	assert_int_equal(open_at(rig, &one, &any, &rig->err), VBD_OK);
 	assert_int_equal(open_at(rig, &two, &any, &err), VBD_E_ADDRESS_IN_USE);
+	assert_string_equal(err.param, "port");
+	assert_int_equal(err.raw, EADDRNOTAVAIL);
 	assert_null(two.cm_id);
 	vbd_cm_listener_close(&one);
 	assert_int_equal(open_at(rig, &two, &any, &rig->err), VBD_OK);
 	vbd_cm_listener_close(&two);
 	vbd_cm_listener_close(&two);
+}
+
+/* rdma_cm has one errno for both. */
+static void test_listener__an_address_of_another_host_is_no_taken_port(void **state)
+{
+	struct rig *rig = *state;
+	const struct sockaddr_in other = address("10.0.0.1", 7471);
+	struct vbd_cm_listener listener = {0};
+	struct vbd_error err = {0};
+
+	fake_fail_next("rdma_bind_addr", EADDRNOTAVAIL);
+	assert_int_equal(open_at(rig, &listener, &other, &err), VBD_E_ADDRESS_NOT_AVAILABLE);
+	assert_null(err.param);
+	assert_null(listener.cm_id);
 }
 
 static void test_listener__each_call_failing_leaves_nothing(void **state)
@@ -266,6 +282,7 @@ int main(void)
 		TEST(a_port_of_0_is_picked),
 		TEST(an_address_belongs_to_its_device),
 		TEST(a_taken_port_is_an_error_of_its_own),
+		TEST(an_address_of_another_host_is_no_taken_port),
 		TEST(each_call_failing_leaves_nothing),
 		TEST(requests_come_one_by_one),
 		TEST(slow_requests_leave_the_loop_its_turn),

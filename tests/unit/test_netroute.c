@@ -5,8 +5,10 @@
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static struct sockaddr_storage four(const char *text)
 {
@@ -53,6 +55,23 @@ static void test_netroute__loopback_is_this_host(void **state)
 	assert_int_equal(netroute.hwaddr_bytes, 0);
 }
 
+static void test_netroute__without_a_descriptor_it_says_so(void **state)
+{
+	const struct sockaddr_storage dst = four("127.0.0.1");
+	struct vbd_pv_netroute netroute;
+	struct vbd_error err = {0};
+	struct rlimit before, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(vbd_pv_find_netroute((const struct sockaddr *)&dst, NULL, &netroute, &err),
+		VBD_E_FD_LIMIT);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(err.raw, EMFILE);
+}
+
 /* A kernel without IPv6 finds no route, and reports nothing else. */
 static void test_netroute__the_ipv6_loopback_is_too(void **state)
 {
@@ -96,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_netroute__loopback_is_this_host),
+		cmocka_unit_test(test_netroute__without_a_descriptor_it_says_so),
 		cmocka_unit_test(test_netroute__the_ipv6_loopback_is_too),
 		cmocka_unit_test(test_netroute__a_source_that_is_not_ours_has_no_route),
 		cmocka_unit_test(test_netroute__a_source_of_any_is_none),

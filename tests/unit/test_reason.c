@@ -46,7 +46,8 @@ static void test_reason__only_what_somebody_wanted_is_clean(void **state)
 	(void)state;
 	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		bool clean = i == VBD_REASON_PEER_DISCONNECT || i == VBD_REASON_LOCAL_CLOSE ||
-			     i == VBD_REASON_STOPPING || i == VBD_REASON_REJECTED_LOCALLY;
+			     i == VBD_REASON_CANCELLED || i == VBD_REASON_STOPPING ||
+			     i == VBD_REASON_REJECTED_LOCALLY;
 
 		assert_int_equal(vbd_reason_clean((enum vbd_reason)i), clean);
 	}

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
+
 struct watcher {
 	struct vbd_watch watch;
 	unsigned int calls, gone;
@@ -169,6 +171,75 @@ static void test_services_connections__what_an_address_lacks_is_seen_at_once(voi
 		assert_string_equal(err.pointer, wrong[i].pointer);
 	}
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
+}
+
+/* No device of the fake serves the loopback interface, unless a GID of its names it. */
+static void test_services_connections__the_loopback_without_a_device_is_refused(void **state)
+{
+	static const struct {
+		const char *dst, *src, *param;
+	} rows[] = {
+		{"127.0.0.1", "", "dst_addr"},
+		{"127.9.9.9", "", "dst_addr"},
+		{"::1", "", "dst_addr"},
+		{"10.0.0.1", "127.0.0.1", "src_addr"},
+	};
+	struct svc *svc = *state;
+	struct vbd_connection *connection = NULL;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_connection_spec spec = svc_spec_to(NULL);
+		struct vbd_error err = {0};
+
+		strcpy(spec.dst_addr, rows[i].dst);
+		strcpy(spec.src_addr, rows[i].src);
+		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &err),
+			VBD_E_ADDRESS_NOT_AVAILABLE);
+		assert_string_equal(err.param, rows[i].param);
+	}
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
+	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_connection_spec spec = svc_spec_to(NULL);
+
+		strcpy(spec.dst_addr, rows[i].dst);
+		strcpy(spec.src_addr, rows[i].src);
+		assert_non_null(svc_connect(svc, &spec));
+	}
+}
+
+static void test_services_connections__a_name_of_the_loopback_fails_before_the_cm(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+	struct vbd_error problem;
+
+	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "localhost");
+	connection = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, connection->object.ended);
+	vbd_object_problem(&connection->object, &problem);
+	assert_int_equal(problem.status, VBD_E_RESOURCE_ERROR);
+	assert_non_null(strstr(problem.text, "the loopback"));
+	assert_string_equal(problem.hint, vbd_status_hint(VBD_E_ADDRESS_NOT_AVAILABLE));
+	assert_int_equal(fake_count("rdma_create_id"), 0);
+}
+
+static void test_services_connections__a_source_port_that_is_taken_says_so(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+	struct vbd_error problem;
+
+	spec.cm.src_port = 7999;
+	fake_fail_next("rdma_resolve_addr", EADDRNOTAVAIL);
+	connection = svc_connect(svc, &spec);
+	assert_true(connection->object.ended);
+	vbd_object_problem(&connection->object, &problem);
+	assert_int_equal(problem.status, VBD_E_RESOURCE_ERROR);
+	assert_non_null(strstr(problem.text, "port 7999 is taken"));
+	assert_string_equal(problem.hint, vbd_status_hint(VBD_E_ADDRESS_IN_USE));
 }
 
 static void test_services_connections__what_no_message_carries_is_refused_at_once(void **state)
@@ -362,6 +433,7 @@ static void test_services_connections__a_name_is_looked_up(void **state)
 	struct vbd_connection_spec spec = svc_spec_to(svc_listen(svc, NULL));
 	struct vbd_connection *connection;
 
+	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
 	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "localhost");
 	(void)snprintf(spec.src_addr, sizeof(spec.src_addr), "10.0.0.1");
 	connection = svc_connect(svc, &spec);
@@ -806,6 +878,9 @@ int main(void)
 		TEST(a_taken_name_names_its_holder),
 		TEST(bad_specs_are_refused_at_once),
 		TEST(what_an_address_lacks_is_seen_at_once),
+		TEST(the_loopback_without_a_device_is_refused),
+		TEST(a_name_of_the_loopback_fails_before_the_cm),
+		TEST(a_source_port_that_is_taken_says_so),
 		TEST(what_no_message_carries_is_refused_at_once),
 		TEST(a_named_device_says_what_fits),
 		TEST(open_ones_are_limited),

@@ -77,7 +77,7 @@ static void test_services_listeners__what_can_not_listen_leaves_nothing(void **s
 		vbd_listener_create(svc->daemon, &spec, &other, &err), VBD_E_ADDRESS_IN_USE);
 	(void)snprintf(port, sizeof(port), "port %u", spec.port);
 	assert_non_null(strstr(err.text, port));
-	assert_string_equal(err.call, "rdma_listen");
+	assert_string_equal(err.call, "rdma_bind_addr");
 
 	memset(&err, 0, sizeof(err));
 	spec.port = 0;

@@ -447,6 +447,24 @@ static void test_services_transfers__what_can_not_be_called_back_costs_the_conne
 	assert_int_equal(scene.pair.active->conn->qp.first_error.transfer, record->object.id);
 }
 
+static void test_services_transfers__what_has_no_place_in_flight_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_READ);
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+
+	scene.pair.active->conn->qp.info.initiator_depth = 0;
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &err), VBD_E_WRONG_STATE);
+	assert_string_equal(err.pointer, "/op");
+	assert_non_null(strstr(err.hint, "responder_resources"));
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+}
+
 static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **state)
 {
 	struct svc *svc = *state;
@@ -461,7 +479,9 @@ static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **st
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_CANCELLED);
 	SVC_UNTIL(svc, scene.pair.active->object.ended);
-	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_CANCELLED);
+	assert_int_equal(scene.pair.active->conn->qp.first_error.transfer, record->object.id);
+	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_CLOSED);
 }
 
 /* Failing. */
@@ -544,6 +564,7 @@ int main(void)
 		TEST(a_cancel_ends_it),
 		TEST(a_deadline_stops_what_waits),
 		TEST(what_can_not_be_called_back_costs_the_connection),
+		TEST(what_has_no_place_in_flight_is_refused),
 		TEST(a_cancel_that_is_not_heard_closes),
 		TEST(a_wrong_key_fails_it_and_its_connection_only),
 		TEST(the_newest_records_are_kept),

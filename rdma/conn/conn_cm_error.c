@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn_cm_error.h"
+
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* librdmacm has an event of its own for a device that it can't open (ucma_init_device()). */
+#define CANT_OPEN_DEVICE (-1)
+
+static const struct vbd_device *failed_device(const struct vbd_fabric *fabric)
+{
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state == VBD_DEVICE_FAILED)
+			return device;
+	}
+	return NULL;
+}
+
+static void cant_open(const struct vbd_fabric *fabric, struct vbd_error *error)
+{
+	const struct vbd_device *failed = failed_device(fabric);
+
+	if (failed)
+		(void)vbd_error_set(error, failed->error.status, "%s", failed->error.text);
+	else
+		(void)vbd_error_set(
+			error, VBD_E_ADDR_ERROR, "librdmacm can't open the device of the address");
+}
+
+static void of_address(const struct vbd_fabric *fabric, struct vbd_error *error)
+{
+	switch (error->raw) {
+	case -EMFILE:
+		(void)vbd_error_set(error, VBD_E_FD_LIMIT,
+			"librdmacm can't open the device of the address: no file descriptor is "
+			"left");
+		break;
+	case CANT_OPEN_DEVICE:
+		cant_open(fabric, error);
+		break;
+	case -ENODEV:
+		error->hint = "Connect to an address that an interface with an RDMA device "
+			      "(`rdma link`) leads to, or name that device or its address.";
+		(void)vbd_error_set(error, VBD_E_ADDR_ERROR,
+			"the interface that leads to the address has no RDMA device (ENODEV)");
+		break;
+	default:
+		break;
+	}
+}
+
+void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event,
+	enum vbd_status status, struct vbd_error *ret_error)
+{
+	const char *text = event->type == RDMA_CM_EVENT_REJECTED
+				   ? vbd_cm_reject_name(event->status)
+				   : vbd_cm_event_text((int)event->type);
+
+	*ret_error = (struct vbd_error){
+		.source = VBD_SOURCE_CM_EVENT,
+		.kind = (int)event->type,
+		.raw = event->status,
+	};
+	if (event->type == RDMA_CM_EVENT_ADDR_ERROR)
+		of_address(fabric, ret_error);
+	(void)vbd_error_set(ret_error, status, "%s (CM status %d)", text, event->status);
+}
+
+void vbd_cm_error_of_connect(struct vbd_error *error)
+{
+	struct vbd_error judged = *error;
+
+	if (error->source != VBD_SOURCE_ERRNO)
+		return;
+	judged.status = VBD_OK;
+	if (error->raw == ECONNREFUSED)
+		(void)vbd_error_set(&judged, VBD_E_REJECTED,
+			"nobody listens on that port: rdma_connect: %s (ECONNREFUSED)",
+			strerror(ECONNREFUSED));
+	else if (error->raw == ETIMEDOUT || error->raw == EHOSTUNREACH || error->raw == ENETUNREACH)
+		(void)vbd_error_set(&judged, VBD_E_UNREACHABLE,
+			"the peer's host does not answer: rdma_connect: %s (%s)",
+			strerror((int)error->raw), vbd_errno_name((int)error->raw));
+	else
+		return;
+	*error = judged;
+}

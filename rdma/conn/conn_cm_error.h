@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a failure of the CM means: its statuses and errnos say who failed, which the name of the
+ * event or of the call does not.
+ *
+ * Control thread. Nothing blocks.
+ */
+#ifndef VBD_RDMA_CONN_CONN_CM_ERROR_H
+#define VBD_RDMA_CONN_CONN_CM_ERROR_H
+
+#include "base/error.h"
+
+struct vbd_fabric;
+struct vbd_pv_cm_event;
+
+/**
+ * vbd_cm_error_of_event - the error that @event reports
+ * @status:    of the event's type
+ * @ret_error: filled; its status is another one if the CM failed on this host
+ */
+void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event,
+	enum vbd_status status, struct vbd_error *ret_error);
+
+/** vbd_cm_error_of_connect - give @error, of rdma_connect(3) over iWARP, the status that its errno
+ * stands for: there that call is the TCP handshake with the peer */
+void vbd_cm_error_of_connect(struct vbd_error *error);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/reach.h"
+
+#include "rdma/device/device.h"
+#include "rdma/device/source.h"
+#include "rdma/fabric/fabric.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Addresses that a refusal lists; a host with more devices is shown the first ones. */
+#define LIST_BYTES 120
+
+static bool is_loopback(const struct sockaddr *addr)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)addr;
+	const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)addr;
+
+	if (addr->sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+	return addr->sa_family == AF_INET &&
+	       ntohl(four->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+}
+
+/* The loopback interface has the whole of 127.0.0.0/8. */
+static const char *interface_of(const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	const char *loopback = NULL;
+
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (!each->ifa_addr || each->ifa_addr->sa_family != addr->sa_family)
+			continue;
+		if (vbd_sockaddr_is_same(each->ifa_addr, addr))
+			return each->ifa_name;
+		if (each->ifa_flags & IFF_LOOPBACK)
+			loopback = each->ifa_name;
+	}
+	return is_loopback(addr) ? loopback : NULL;
+}
+
+/* The GID of an iWARP device on an interface without a hardware address is random
+ * (siw_device_create(), siw_main.c, 6.1): nothing tells which interface it serves. */
+static bool has_unknown_interface(const struct vbd_device *device, const struct vbd_gid *gids,
+	size_t gid_count, const struct ifaddrs *interfaces)
+{
+	if (!vbd_device_is_iwarp(device))
+		return false;
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (vbd_source_has_interface(gids, gid_count, interfaces, each->ifa_name))
+			return false;
+	}
+	return true;
+}
+
+static bool serves(const struct vbd_device *device, const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	const char *netdev = interface_of(interfaces, addr);
+
+	if (vbd_source_find(gids, gid_count, interfaces, addr))
+		return true;
+	return netdev && (vbd_source_has_interface(gids, gid_count, interfaces, netdev) ||
+				 has_unknown_interface(device, gids, gid_count, interfaces));
+}
+
+static void format(const struct sockaddr *addr, char text[INET6_ADDRSTRLEN + IF_NAMESIZE])
+{
+	if (getnameinfo(addr, (socklen_t)vbd_sockaddr_bytes(addr), text,
+		    INET6_ADDRSTRLEN + IF_NAMESIZE, NULL, 0, NI_NUMERICHOST) != 0)
+		text[0] = '\0';
+}
+
+/* Add the address that a peer would use for @device to @list. */
+static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
+	const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
+	const struct sockaddr *towards)
+{
+	char text[INET6_ADDRSTRLEN + IF_NAMESIZE];
+	size_t used = strlen(list);
+	struct sockaddr_storage own;
+
+	if (!vbd_source_pick(gids, gid_count, interfaces, towards, &own))
+		return;
+	format((const struct sockaddr *)&own, text);
+	if (used + strlen(text) + strlen(device->name) + sizeof(",  ()") <= LIST_BYTES)
+		(void)snprintf(list + used, LIST_BYTES - used, "%s%s (%s)", used ? ", " : "", text,
+			device->name);
+}
+
+/* Is @addr served by a device? If not, @list names addresses that are. */
+static bool find(const struct vbd_fabric *fabric, const struct ifaddrs *interfaces,
+	const struct sockaddr *addr, char list[LIST_BYTES])
+{
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	bool any = false;
+
+	list[0] = '\0';
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		size_t count;
+
+		if (device->state != VBD_DEVICE_PRESENT)
+			continue;
+		if (vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK ||
+			serves(device, gids, count, interfaces, addr))
+			return true;
+		any = true;
+		list_device(list, device, gids, count, interfaces, addr);
+	}
+	/* Without a device there is another problem to tell. */
+	return !any;
+}
+
+enum vbd_status vbd_reach_check_own(const struct vbd_fabric *fabric, const struct sockaddr *addr,
+	const char *param, struct vbd_error *err)
+{
+	char text[INET6_ADDRSTRLEN + IF_NAMESIZE];
+	struct ifaddrs *interfaces = NULL;
+	char list[LIST_BYTES];
+	bool found, own;
+
+	if (vbd_sockaddr_is_any(addr) || getifaddrs(&interfaces) != 0)
+		return VBD_OK;
+	found = find(fabric, interfaces, addr, list);
+	own = interface_of(interfaces, addr) != NULL;
+	freeifaddrs(interfaces);
+	if (found)
+		return VBD_OK;
+	format(addr, text);
+	return vbd_error_param(err, VBD_E_ADDRESS_NOT_AVAILABLE, param,
+		"%s %s%s; addresses of this host with RDMA: %s",
+		own ? "no RDMA device serves" : "no interface of this host has", text,
+		is_loopback(addr) ? ", the loopback" : "", *list ? list : "none of this family");
+}
+
+enum vbd_status vbd_reach_check_dst(const struct vbd_fabric *fabric, const struct sockaddr *dst,
+	const char *param, struct vbd_error *err)
+{
+	return is_loopback(dst) ? vbd_reach_check_own(fabric, dst, param, err) : VBD_OK;
+}
