@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a failure of the CM means: its statuses and errnos say who failed, which the name of the
+ * The meaning of a failure of the CM: its statuses and errnos say who failed, which the name of the
  * event or of the call does not.
  *
  * Control thread. Nothing blocks.
