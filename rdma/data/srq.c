@@ -59,6 +59,7 @@ enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *par
 	vbd_list_init(&srq->link);
 	vbd_list_init(&srq->worker_link);
 	vbd_list_init(&srq->channels);
+	vbd_list_init(&srq->more_cqs);
 	srq->depth = params->depth;
 	srq->recv_size_bytes = params->recv_size_bytes;
 	vbd_counter_set(&srq->limit, params->limit);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A shared receive queue: its receives take the messages of all connections that use it. It belongs
- * to one CQ, where its depth is reserved once, and so to one worker; its users use that CQ too.
+ * to one CQ, where its depth is reserved once, and so to one worker; its users use that CQ too, or
+ * another of that worker when it is full (rdma/fabric/srq_cqs.h).
  *
  * A free receive is posted again at once, or, with a limit, is kept until the device reports that
  * fewer than `limit` are left (IBV_EVENT_SRQ_LIMIT_REACHED): then all kept ones are posted
@@ -44,6 +45,7 @@ struct vbd_srq {
 	struct vbd_counter limit_events;
 	/* fixed */
 	struct vbd_cq *cq;	   /* NULL before vbd_srq_open(), as is `worker` */
+	struct vbd_link more_cqs;  /* control; of struct vbd_srq_cq: further CQs of its users */
 	struct vbd_worker *worker; /* the CQ's; NULL after the end of the workers */
 	struct vbd_account account;
 	struct ibv_srq *srq;

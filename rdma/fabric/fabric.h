@@ -170,4 +170,9 @@ void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_devi
 enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
 	struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_fabric_admit_in - reserve room in @cq; limit_reached if there is none, wrong_state if the
+ * device has given the CQ up */
+enum vbd_status vbd_fabric_admit_in(
+	struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err) VBD_MUST_CHECK;
+
 #endif

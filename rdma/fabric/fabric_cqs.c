@@ -126,10 +126,9 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 	return VBD_OK;
 }
 
-enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
-	struct vbd_cq **ret_cq, struct vbd_error *err)
+enum vbd_status vbd_fabric_admit_on(struct vbd_fabric *fabric, struct vbd_device *device,
+	struct vbd_worker *worker, uint32_t cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
-	struct vbd_worker *worker = vbd_fabric_least_used_worker(fabric);
 	enum vbd_status status;
 	struct vbd_cq *cq = NULL;
 
@@ -149,6 +148,28 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
 admitted:
 	*ret_cq = cq;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
+	struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	return vbd_fabric_admit_on(
+		fabric, device, vbd_fabric_least_used_worker(fabric), cqe, ret_cq, err);
+}
+
+enum vbd_status vbd_fabric_admit_in(struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err)
+{
+	if (vbd_cq_admit(cq, cqe))
+		return VBD_OK;
+	if (cq->failed)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"the device has given up cq %llu; create another one",
+			(unsigned long long)cq->id);
+	if (err && err->status == VBD_OK)
+		err->limit = cq->capacity_cqe;
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+		"cq %llu holds %u completions and has %u reserved: no room for %u more",
+		(unsigned long long)cq->id, cq->capacity_cqe, cq->reserved_cqe, cqe);
 }
 
 void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_device *device,

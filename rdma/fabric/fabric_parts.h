@@ -26,6 +26,11 @@ void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_devi
 /** vbd_fabric_remove_spare_cqs - the same, but leave one CQ of @device on each worker */
 void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_device *device);
 
+/** vbd_fabric_admit_on - as vbd_fabric_admit(), in a CQ of @worker */
+enum vbd_status vbd_fabric_admit_on(struct vbd_fabric *fabric, struct vbd_device *device,
+	struct vbd_worker *worker, uint32_t cqe, struct vbd_cq **ret_cq,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_fabric_least_used_worker - the worker with the fewest queue pairs; of equals the one with
  * the fewest CQs */
 struct vbd_worker *vbd_fabric_least_used_worker(const struct vbd_fabric *fabric);

@@ -5,6 +5,7 @@
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric_parts.h"
+#include "rdma/fabric/srq_cqs.h"
 #include "rdma/provider/provider.h"
 
 enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device *device,
@@ -120,21 +121,6 @@ enum vbd_status vbd_fabric_moderate_cq(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_fabric_admit_in(struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err)
-{
-	if (vbd_cq_admit(cq, cqe))
-		return VBD_OK;
-	if (cq->failed)
-		return vbd_error_set(err, VBD_E_WRONG_STATE,
-			"the device has given up cq %llu; create another one",
-			(unsigned long long)cq->id);
-	if (err && err->status == VBD_OK)
-		err->limit = cq->capacity_cqe;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED,
-		"cq %llu holds %u completions and has %u reserved: no room for %u more",
-		(unsigned long long)cq->id, cq->capacity_cqe, cq->reserved_cqe, cqe);
-}
-
 void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	cq->deleted = true;
@@ -207,6 +193,7 @@ static void remove_srq_if_idle(struct vbd_srq *srq)
 void vbd_fabric_qp_gone(struct vbd_fabric *fabric, struct vbd_cq *cq, struct vbd_srq *srq)
 {
 	if (srq) {
+		vbd_srq_cqs_left(srq, cq);
 		srq->users--;
 		remove_srq_if_idle(srq);
 	}
@@ -285,6 +272,7 @@ void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *d
 		if (srq->pd->device != device)
 			continue;
 		srq->worker = NULL;
+		vbd_srq_cqs_forget(srq);
 		vbd_srq_destroy(srq);
 	}
 	vbd_list_for_each (link, &fabric->pds) {

@@ -51,11 +51,6 @@ enum vbd_status vbd_fabric_moderate_cq(struct vbd_cq *cq, const struct vbd_cq_mo
 enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t depth_cqe,
 	const struct vbd_cq_moderation *how, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_admit_in - reserve room in @cq; limit_reached if there is none, wrong_state if the
- * device has given the CQ up */
-enum vbd_status vbd_fabric_admit_in(
-	struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_fabric_delete_cq - no lookup finds the CQ any more; freed when its worker has released it */
 void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq);
 

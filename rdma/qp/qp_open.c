@@ -6,6 +6,7 @@
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
+#include "rdma/fabric/srq_cqs.h"
 #include "rdma/provider/provider.h"
 #include "rdma/qp/qp_remains.h"
 
@@ -68,14 +69,16 @@ static enum vbd_status ref_resources(struct vbd_qp *qp, struct vbd_device *devic
 static enum vbd_status admit(struct vbd_qp *qp, const struct vbd_qp_params *params,
 	struct vbd_cq **ret_cq, struct vbd_error *err)
 {
-	struct vbd_cq *cq = qp->srq ? qp->srq->cq : NULL;
+	struct vbd_cq *cq;
 
 	/* The SRQ has reserved the CQ entries of its receives. */
 	qp->reserved_cqe = params->sq_depth + (qp->srq ? 0 : params->rq_depth);
-	if (!cq && !params->cq_id)
-		return vbd_fabric_admit(qp->fabric, qp->device, qp->reserved_cqe, ret_cq, err);
-	if (!cq)
-		cq = vbd_fabric_cq(qp->fabric, params->cq_id);
+	if (!params->cq_id)
+		return qp->srq ? vbd_srq_cqs_admit(
+					 qp->fabric, qp->srq, qp->reserved_cqe, ret_cq, err)
+			       : vbd_fabric_admit(
+					 qp->fabric, qp->device, qp->reserved_cqe, ret_cq, err);
+	cq = qp->srq ? qp->srq->cq : vbd_fabric_cq(qp->fabric, params->cq_id);
 	if (!cq)
 		return missing("cq", "completion queue", params->cq_id, err);
 	if (cq->device != qp->device)
@@ -153,6 +156,8 @@ static enum vbd_status make_channel(
 		vbd_channel_create(&vbd_qp_channel_ops, qp, qp->pd, cq, &limits, &qp->channel, err);
 	if (status) {
 		vbd_cq_release(cq, qp->reserved_cqe);
+		if (qp->srq)
+			vbd_srq_cqs_left(qp->srq, cq);
 		return status;
 	}
 	qp->cq_id = cq->id;

@@ -504,6 +504,70 @@ static void test_resources__each_gets_its_own_messages_in_order(void **state)
 	assert_int_not_equal(vbd_counter_get(&srq->refills), 0);
 }
 
+static uint32_t reserved_cqe(const struct svc *svc)
+{
+	uint32_t sum = 0;
+
+	vbd_list_for_each (link, &svc->daemon->fabric->cqs)
+		sum += VBD_CONTAINER_OF(link, struct vbd_cq, link)->reserved_cqe;
+	return sum;
+}
+
+static void test_resources__users_that_have_no_room_in_the_queue_get_another(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener;
+	struct svc_pair pairs[8];
+	struct vbd_srq *srq;
+	unsigned int elsewhere = 0;
+
+	svc->config.default_cqe = 32;
+	svc_restart(svc);
+	srq = make_srq(svc, 8, 0);
+	listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(pairs); i++)
+		pairs[i] = svc_pair(svc, listener);
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(pairs); i++) {
+		const struct vbd_cq *cq = pairs[i].passive->conn->qp.channel->cq;
+
+		elsewhere += cq != srq->cq;
+		assert_ptr_equal(cq->worker, srq->worker);
+		assert_true(cq->reserved_cqe <= cq->capacity_cqe);
+		send_text(svc, pairs[i].active, "hello");
+		SVC_UNTIL(svc, pairs[i].passive->inbox.last_seq == 1);
+	}
+	assert_true(elsewhere > 0);
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(pairs); i++)
+		svc_close(svc, pairs[i].active);
+	/* Only the receives of the SRQ are left, once. */
+	SVC_UNTIL(svc, reserved_cqe(svc) == 8);
+	assert_true(vbd_list_empty(&srq->more_cqs));
+	SVC_UNTIL(svc, vbd_counter_get(&srq->posted) == 8);
+}
+
+static void test_resources__no_room_for_another_queue_fails_the_user_only(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener;
+	struct vbd_connection_spec to;
+	struct vbd_connection *active;
+	struct svc_pair first;
+
+	svc->config.default_cqe = 16;
+	svc_restart(svc);
+	listener = listen_shared(svc, make_srq(svc, 8, 0), VBD_SERVICE_INBOX);
+	first = svc_pair(svc, listener);
+	to = svc_spec_to(listener);
+	to.params.qp.sq_depth = 1; /* has room in a queue that is there */
+	to.params.qp.rq_depth = 1;
+	fake_fail_next("ibv_create_cq", ENOMEM);
+	active = svc_connect(svc, &to);
+	SVC_UNTIL(svc, active->object.ended);
+	send_text(svc, first.active, "hello");
+	SVC_UNTIL(svc, first.passive->inbox.last_seq == 1);
+	(void)svc_pair(svc, listener);
+}
+
 static void test_resources__who_reads_slowly_holds_all_back_and_loses_nothing(void **state)
 {
 	struct svc *svc = *state;
@@ -788,6 +852,8 @@ int main(void)
 		TEST(two_domains_do_not_meet),
 		TEST(what_is_used_is_not_deleted),
 		TEST(each_gets_its_own_messages_in_order),
+		TEST(users_that_have_no_room_in_the_queue_get_another),
+		TEST(no_room_for_another_queue_fails_the_user_only),
 		TEST(who_reads_slowly_holds_all_back_and_loses_nothing),
 		TEST(echoes_give_their_receives_back),
 		TEST(a_new_limit_is_armed),
