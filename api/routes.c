@@ -102,7 +102,7 @@ static const struct vbd_route routes[] = {
 		"/v1/listeners/{ref}", NULL)},
 	{ROUTE(DELETE, delete_listener, OPERATE, NONE, vbd_delete_listener,
 		"/v1/listeners/{ref}", NULL)},
-	{ROUTE(GET, list_connections, READ, NONE, vbd_list_connections,
+	{ROUTE(GET, list_connections, READ, NONE, vbd_task_list,
 		"/v1/connections", LABELLED, "state", "name", "device", "listener", "end_code"),
 		.task = &vbd_connection_task},
 	{ROUTE(POST, create_connection, OPERATE, JSON, vbd_create_labelled, "/v1/connections", NULL), .create = vbd_create_connection, .prefer = true},

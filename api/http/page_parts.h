@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a page that page.c, page_query.c, page_cursor.c and page_write.c share.
+ * The parts of a page that page.c, page_query.c, page_cursor.c, page_walk.c and page_write.c share.
  *
  * Control thread.
  */
@@ -9,6 +9,7 @@
 
 #include "api/http/page.h"
 #include "daemon/core/labels.h"
+#include "daemon/core/turns.h"
 
 #define VBD_PAGE_FILTERS_MAX 8
 
@@ -23,12 +24,22 @@ struct vbd_page_place {
 struct vbd_page_wish {
 	const struct vbd_page_filter *filter;
 	uint64_t id;	  /* of the object, if the filter compares ids; 0 for an unknown name */
-	const char *text; /* if the filter compares texts; valid as long as the request */
+	const char *text; /* if the filter compares texts; of the request, or `device` */
+	char device[64];  /* its name */
+};
+
+/* An item behind the cursor. */
+struct vbd_page_item {
+	struct vbd_page_place place;
+	const void *item; /* of a source with a `walk`, which takes no second turn */
 };
 
 struct vbd_page {
+	struct vbd_steps steps;
+	struct vbd_request *req;
 	const struct vbd_page_source *source;
 	const struct vbd_caller *caller; /* the list is for this caller */
+	void *listed;
 	/* the parameters */
 	uint64_t limit;
 	const char *sort;		/* as in the request: "-name" */
@@ -40,29 +51,44 @@ struct vbd_page {
 	struct vbd_page_wish wishes[VBD_PAGE_FILTERS_MAX];
 	size_t n_wishes;
 	struct vbd_label_selector labels;
-	/* the matching items */
-	const void **items;
-	size_t count;
-	size_t room;
-	bool failed;
+	/* page_walk.c: the matching items */
+	bool counted;	/* `total` was known without a walk */
+	bool walked;	/* all that is needed */
+	bool ranked;	/* the first limit + 1 of `items` are in their order */
+	uint64_t at_id; /* of the object that was walked over last */
+	uint64_t total;
+	struct vbd_page_item *items; /* the first ones behind the cursor; later those of the page */
+	size_t count, room;
+	bool failed;		    /* there is no memory for the items */
 	struct vbd_page_place next; /* the last item of the page; id 0: nothing follows it */
+	/* page_write.c */
+	bool begun;
+	size_t written; /* of `items` */
+	struct vbd_encoder out;
+	struct vbd_sieve sieve_room;
+	struct vbd_sieve *sieve;
 };
 
 /** vbd_page_parse - take the parameters of a list from its request */
 enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolve,
 	struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* Items of a page that are written in one turn of the loop: a connection takes about 4 us. */
-#define VBD_PAGE_SLICE_ITEMS 100
+/* Objects of a list that a step walks over, and items of a page that a step writes: a connection is
+ * written in about 4 us. */
+#define VBD_PAGE_STEP_OBJECTS 1000
+#define VBD_PAGE_STEP_ITEMS   100
 
-/**
- * vbd_page_write - answer with the items @start up to @end, and page->next
- * @listed: the registry of the items, unless the source has a `walk`
- *
- * Keeps the request if the page is long, and nothing of @page.
+/** vbd_page_walk_begin - begin the walk: at the cursor if `total` is known, else at the first
+ * object
  */
-void vbd_page_write(struct vbd_request *req, const struct vbd_page *page, size_t start, size_t end,
-	const void *listed);
+void vbd_page_walk_begin(struct vbd_page *page);
+
+/** vbd_page_walk - walk over some objects; sets `walked` when the items of the page are known */
+void vbd_page_walk(struct vbd_page *page);
+
+/** vbd_page_write - write some items; true when all are written. An object that is gone when its
+ * turn comes is left out. */
+bool vbd_page_write(struct vbd_page *page);
 
 /* Longest `next` and its NUL: a sort key, two numbers and a text in base64url. */
 #define VBD_PAGE_CURSOR_BYTES 320

@@ -95,6 +95,18 @@ static enum vbd_status parse_state(
 
 /* --- filters --------------------------------------------------------------------------------- */
 
+/* A device may be gone in the next turn, and its name with it. */
+static void add_wish(struct vbd_page *page, const struct vbd_page_wish *wish)
+{
+	struct vbd_page_wish *added = &page->wishes[page->n_wishes++];
+
+	*added = *wish;
+	if (!wish->text || wish->filter->kind != VBD_KIND_DEVICE)
+		return;
+	(void)snprintf(added->device, sizeof(added->device), "%s", wish->text);
+	added->text = added->device;
+}
+
 static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn resolve,
 	struct vbd_request *req, struct vbd_error *err)
 {
@@ -115,7 +127,7 @@ static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn 
 		wish.text = value;
 		if (filter->kind)
 			resolve(req, filter->kind, value, &wish.id, &wish.text);
-		page->wishes[page->n_wishes++] = wish;
+		add_wish(page, &wish);
 	}
 	return VBD_OK;
 }

@@ -49,7 +49,11 @@ static const struct vbd_connection *connection_of(const void *item)
 }
 
 VBD_PAGE_NUMBER(by_listener, connection_of, listener_id)
-VBD_PAGE_NUMBER(by_bytes, connection_of, moved_bytes)
+
+static uint64_t by_bytes(const void *item)
+{
+	return vbd_connection_moved_bytes(item);
+}
 
 static const struct vbd_page_state connection_states[] = {
 	VBD_CONN_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
@@ -96,12 +100,3 @@ const struct vbd_task_kind vbd_connection_task = {
 	.encode = encode_item,
 	.page = &connection_page,
 };
-
-void vbd_list_connections(struct vbd_request *req)
-{
-	const char *sort = vbd_uri_param(&req->uri, "sort");
-
-	if (sort && strcmp(sort + (*sort == '-'), "bytes") == 0)
-		vbd_connections_count_bytes(vbd_request_daemon(req));
-	vbd_task_list(req);
-}

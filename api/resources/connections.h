@@ -68,7 +68,6 @@ void vbd_create_connections(struct vbd_request *req, const struct vbd_connection
 /** vbd_create_connection_list - POST /v1/connections with a ConnectionListCreate */
 void vbd_create_connection_list(struct vbd_request *req);
 
-void vbd_list_connections(struct vbd_request *req);
 void vbd_create_connection(struct vbd_request *req);
 void vbd_delete_connection(struct vbd_request *req);
 void vbd_list_timeline(struct vbd_request *req);

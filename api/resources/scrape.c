@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* The server sends an answer in the turn after its request has got it: that takes time as well. */
+#define STEP_BYTES ((size_t)131072)
+
 /* A parked request that gets the document. */
 struct reader {
 	struct vbd_link link;
@@ -123,15 +126,24 @@ static enum vbd_status begin(struct vbd_scrape *scrape)
 	return VBD_OK;
 }
 
-static void answer_all(struct vbd_scrape *scrape)
+/* Returns whether all have an answer. */
+static bool answer_some(struct vbd_scrape *scrape)
 {
+	size_t left_bytes = STEP_BYTES;
 	struct reader *reader;
 
 	while ((reader = VBD_LIST_FIRST(&scrape->requests, struct reader, link))) {
+		size_t bytes = scrape->body ? scrape->body->len_bytes : 0;
+
 		vbd_list_remove(&reader->link);
+		scrape->n_requests--;
 		reply(reader->req, scrape);
 		free(reader);
+		if (bytes > left_bytes)
+			break;
+		left_bytes -= bytes;
 	}
+	return vbd_list_empty(&scrape->requests);
 }
 
 /* A request that comes from now on may know of something that the document has not. */
@@ -140,9 +152,10 @@ static bool take_step(struct vbd_steps *steps)
 	struct vbd_scrape *scrape = VBD_CONTAINER_OF(steps, struct vbd_scrape, steps);
 
 	vbd_list_remove(&scrape->link);
-	if (!scrape->kind->step(scrape))
+	if (!scrape->written)
+		scrape->written = scrape->kind->step(scrape);
+	if (!scrape->written || !answer_some(scrape))
 		return false;
-	answer_all(scrape);
 	drop(scrape);
 	return true;
 }

@@ -38,6 +38,7 @@ struct vbd_scrape {
 	struct vbd_steps steps;
 	struct vbd_watch watch; /* of the snapshots */
 	struct vbd_timer *timeout;
+	bool written; /* the requests are being answered */
 	uint64_t snapshot;
 };
 

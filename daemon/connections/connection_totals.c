@@ -39,14 +39,12 @@ void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_
 	connection->phase_ns = now_ns;
 }
 
-void vbd_connections_count_bytes(struct vbd_daemon *daemon)
+uint64_t vbd_connection_moved_bytes(const struct vbd_connection *connection)
 {
-	vbd_registry_for_each (object, daemon->connections) {
-		struct vbd_connection *connection = vbd_connection_of(object);
+	uint64_t moved_bytes = 0;
 
-		connection->moved_bytes = 0;
-		for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
-			connection->moved_bytes += vbd_counter_get(
-				&vbd_qp_op_counters(&connection->conn->qp, op)->bytes);
-	}
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		moved_bytes +=
+			vbd_counter_get(&vbd_qp_op_counters(&connection->conn->qp, op)->bytes);
+	return moved_bytes;
 }

@@ -31,7 +31,6 @@ struct vbd_connection {
 	struct vbd_link windows;	/* of struct vbd_window_record: bound on this connection */
 	uint64_t phase_ns;		/* when the current state began; 0: before the first */
 	uint64_t receive_bytes;	    /* included in qp_receives_bytes while the connection is open */
-	uint64_t moved_bytes;	    /* as of the last vbd_connections_count_bytes() */
 	struct vbd_link queue_link; /* in the queue, while it waits for its turn to connect */
 	bool in_flight;		    /* came out of the queue, and is counted as one that connects */
 };
@@ -125,8 +124,7 @@ void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *devi
 /** vbd_connections_listener_gone - reject the listener's requests that still wait */
 void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_id);
 
-/** vbd_connections_count_bytes - set `moved_bytes` of each connection, to sort by: the live
- * counters change during a sort */
-void vbd_connections_count_bytes(struct vbd_daemon *daemon);
+/** vbd_connection_moved_bytes - bytes that the connection has sent and received so far */
+uint64_t vbd_connection_moved_bytes(const struct vbd_connection *connection);
 
 #endif

@@ -90,14 +90,17 @@ uint64_t vbd_loop_now_ns(const struct vbd_loop *loop)
 	return loop->now_ns ? loop->now_ns : vbd_clock_mono_ns();
 }
 
-static void on_before_sleep(uv_prepare_t *handle)
+static void end_awake(struct vbd_loop *loop)
 {
-	struct vbd_loop *loop = VBD_CONTAINER_OF(handle, struct vbd_loop, before_sleep);
-
 	if (loop->woken_ns)
 		vbd_histogram_add(&loop->awake, vbd_clock_mono_ns() - loop->woken_ns);
 	loop->woken_ns = 0;
 	loop->now_ns = 0;
+}
+
+static void on_before_sleep(uv_prepare_t *handle)
+{
+	end_awake(VBD_CONTAINER_OF(handle, struct vbd_loop, before_sleep));
 }
 
 uint64_t vbd_loop_awake_ns(const struct vbd_loop *loop)
@@ -256,7 +259,7 @@ void vbd_loop_turn(struct vbd_loop *loop, bool wait)
 	(void)uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 	/* UV_RUN_ONCE runs timers once more after the end of the turn. */
 	run_deferred(loop);
-	loop->now_ns = 0;
+	end_awake(loop);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events)

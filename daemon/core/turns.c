@@ -17,17 +17,22 @@ static void take_step(struct vbd_turns *turns)
 {
 	struct vbd_steps *steps = VBD_LIST_FIRST(&turns->waiting, struct vbd_steps, link);
 
+	if (!steps)
+		return;
 	vbd_list_remove(&steps->link);
 	if (!steps->step(steps))
 		vbd_list_append(&turns->waiting, &steps->link);
 }
 
+/* A work that is added meanwhile waits for the next turn. */
 static void on_turn(void *arg)
 {
 	struct vbd_turns *turns = arg;
-	bool first = true;
+	size_t waiting = 0;
 
-	for (; !vbd_list_empty(&turns->waiting) && (first || vbd_turns_go_on(turns)); first = false)
+	vbd_list_for_each (link, &turns->waiting)
+		waiting++;
+	for (size_t taken = 0; taken < waiting && (!taken || vbd_turns_go_on(turns)); taken++)
 		take_step(turns);
 	if (!vbd_list_empty(&turns->waiting))
 		vbd_timer_set(turns->timer, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Work that is done in steps over several turns of the loop, so that events are handled in between,
- * however much there is to do. The works take their steps one after the other, until the turn has
- * taken long enough; each turn takes a step at least.
+ * however much there is to do. In each turn each work that waits takes a step, one after the other,
+ * until the turn has taken long enough; those that are left out are the first in the next turn.
  *
  * Control thread; never blocks.
  */
@@ -31,8 +31,7 @@ struct vbd_turns {
 	struct vbd_loop *loop;
 	struct vbd_timer *timer;
 	struct vbd_link waiting; /* of struct vbd_steps */
-	/* No step begins in a turn that has taken so long, but for the first one; 0: a step in each
-	 * turn. */
+	/* Only the first step begins in a turn that has taken so long; 0: a step in each turn. */
 	uint64_t budget_ns;
 };
 

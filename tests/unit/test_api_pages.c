@@ -16,7 +16,7 @@
 /* The request under test. */
 static struct {
 	struct vbd_request req;
-	char target[80];
+	char target[400];
 	bool refuse_park;
 	vbd_request_cb on_gone;
 	void *park_arg;
@@ -53,15 +53,45 @@ static const struct vbd_member members[] = {{"id", true, VBD_ROLE_READ},
 	{NULL, false, VBD_ROLE_NONE}};
 static const struct vbd_page_source source = {.members = members, .encode = encode};
 
-static void list(struct svc *svc, const char *target, enum vbd_role role)
+/* --- a list that counts the objects over which it walks ----------------------------------------
+ */
+
+static unsigned int walked_over;
+
+static uint64_t state_of(const void *item)
 {
+	(void)item;
+	walked_over++;
+	return 0;
+}
+
+static const struct vbd_page_state states[] = {{"ready", false}, {NULL, false}};
+static const struct vbd_page_key keys[] = {VBD_PAGE_KEY_NAME, {.name = NULL}};
+static const struct vbd_page_filter filters[] = {VBD_PAGE_FILTER_NAME, {.name = NULL}};
+static const struct vbd_page_source counting = {.members = members,
+	.encode = encode,
+	.states = states,
+	.state_of = state_of,
+	.keys = keys,
+	.filters = filters};
+
+static void list_of(struct svc *svc, const struct vbd_page_source *of, const char *target,
+	struct vbd_caller *caller, enum vbd_role role)
+{
+	walked_over = 0;
 	memset(&test.req, 0, sizeof(test.req));
 	test.req.transport = &transport;
 	test.req.method = VBD_METHOD_GET;
 	test.req.role = role;
+	test.req.caller = caller;
 	(void)snprintf(test.target, sizeof(test.target), "%s", target);
 	assert_int_equal(vbd_uri_parse(test.target, &test.req.uri, &svc->err), VBD_OK);
-	vbd_page_reply(&test.req, &source, NULL, svc->daemon->buffers);
+	vbd_page_reply(&test.req, of, NULL, svc->daemon->buffers);
+}
+
+static void list(struct svc *svc, const char *target, enum vbd_role role)
+{
+	list_of(svc, &source, target, NULL, role);
 }
 
 static int setup(void **state)
@@ -70,6 +100,8 @@ static int setup(void **state)
 	struct svc *svc = *state;
 
 	memset(&test, 0, sizeof(test));
+	if (rc == 0)
+		svc->daemon->turns.budget_ns = 0;
 	for (int i = 0; i < BUFFERS && rc == 0; i++)
 		(void)svc_buffer(svc, "", 1, 0);
 	return rc;
@@ -113,9 +145,12 @@ static void test_api_pages__a_long_one_is_the_same_as_in_one_piece(void **state)
 	}
 }
 
-static void test_api_pages__a_short_one_needs_no_turn(void **state)
+static void test_api_pages__a_turn_with_time_writes_one_at_once(void **state)
 {
-	list(*state, "/v1/buffers?limit=100", VBD_ROLE_READ);
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = UINT64_MAX;
+	list(svc, "/v1/buffers?limit=100", VBD_ROLE_READ);
 	json_decref(body());
 }
 
@@ -145,15 +180,121 @@ static void test_api_pages__a_client_that_leaves_ends_it(void **state)
 	assert_int_equal(test.req.reply.status, 0);
 }
 
+/* Returns `total`. The ids of the items are from @first on, each @step above the one before. */
+static json_int_t assert_items(size_t count, json_int_t first, json_int_t step)
+{
+	json_t *json = body(), *items = json_object_get(json, "items");
+	json_int_t total = json_integer_value(json_object_get(json, "total"));
+
+	assert_int_equal(json_array_size(items), count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(
+			json_integer_value(json_object_get(json_array_get(items, i), "id")),
+			first + (json_int_t)i * step);
+	json_decref(json);
+	return total;
+}
+
+static void follow(struct svc *svc, const char *target)
+{
+	json_t *json = body();
+	char text[400];
+
+	(void)snprintf(text, sizeof(text), "%s&after=%s", target,
+		json_string_value(json_object_get(json, "next")));
+	json_decref(json);
+	list_of(svc, &counting, text, NULL, VBD_ROLE_READ);
+}
+
+static void test_api_pages__a_page_walks_over_its_own_items_only(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = UINT64_MAX;
+	list_of(svc, &counting, "/v1/buffers?limit=10", NULL, VBD_ROLE_READ);
+	assert_in_range(walked_over, 10, 11);
+	follow(svc, "/v1/buffers?limit=10");
+	assert_in_range(walked_over, 10, 11);
+	assert_int_equal(assert_items(10, 11, 1), BUFFERS);
+	list_of(svc, &counting, "/v1/buffers?limit=10&sort=-id", NULL, VBD_ROLE_READ);
+	follow(svc, "/v1/buffers?limit=10&sort=-id");
+	assert_in_range(walked_over, 10, 11);
+	assert_int_equal(assert_items(10, BUFFERS - 10, -1), BUFFERS);
+}
+
+static void test_api_pages__the_total_is_of_what_the_caller_sees(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
+
+	svc->daemon->turns.budget_ns = UINT64_MAX;
+	alice->role = bob->role = VBD_ROLE_OPERATE;
+	svc->daemon->callers.current = alice;
+	(void)svc_buffer(svc, "hers", 1, 0);
+	svc->daemon->callers.current = NULL;
+	list_of(svc, &counting, "/v1/buffers?limit=1", alice, VBD_ROLE_OPERATE);
+	assert_int_equal(assert_items(1, 1, 1), BUFFERS + 1);
+	list_of(svc, &counting, "/v1/buffers?limit=1", bob, VBD_ROLE_OPERATE);
+	assert_int_equal(assert_items(1, 1, 1), BUFFERS);
+	assert_int_equal(vbd_buffer_delete((struct vbd_buffer *)vbd_registry_find_id(
+						   svc->daemon->buffers, BUFFERS + 1),
+				 &svc->err),
+		VBD_OK);
+	list_of(svc, &counting, "/v1/buffers?limit=1", alice, VBD_ROLE_OPERATE);
+	assert_int_equal(assert_items(1, 1, 1), BUFFERS);
+	test.req.caller = NULL;
+	vbd_caller_unref(alice);
+	vbd_caller_unref(bob);
+}
+
+static void test_api_pages__a_filter_walks_over_a_thousand_in_a_turn(void **state)
+{
+	struct svc *svc = *state;
+
+	for (int i = BUFFERS; i < 2500; i++)
+		(void)svc_buffer(svc, i == 2400 ? "last" : "", 1, 0);
+	list_of(svc, &counting, "/v1/buffers?name=last", NULL, VBD_ROLE_READ);
+	while (!test.req.reply.status) {
+		unsigned int before = walked_over;
+
+		vbd_loop_turn(svc->daemon->loop, false);
+		assert_in_range(walked_over - before, 0, 1000);
+	}
+	assert_int_equal(walked_over, 2500);
+	assert_int_equal(assert_items(1, 2401, 1), 1);
+}
+
+static void test_api_pages__sorting_keeps_the_first_of_many(void **state)
+{
+	struct svc *svc = *state;
+	char name[16];
+
+	svc->daemon->turns.budget_ns = UINT64_MAX;
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(name, sizeof(name), "b%03d", 299 - i);
+		(void)svc_buffer(svc, name, 1, 0);
+	}
+	list_of(svc, &counting, "/v1/buffers?limit=7&sort=-name", NULL, VBD_ROLE_READ);
+	assert_int_equal(assert_items(7, BUFFERS + 1, 1), BUFFERS + 300);
+	list_of(svc, &counting, "/v1/buffers?limit=260&sort=name", NULL, VBD_ROLE_READ);
+	follow(svc, "/v1/buffers?limit=5&sort=name");
+	assert_int_equal(assert_items(5, BUFFERS + 300 - 10, -1), BUFFERS + 300);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_api_pages__##name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_long_one_is_the_same_as_in_one_piece),
-		TEST(a_short_one_needs_no_turn),
+		TEST(a_turn_with_time_writes_one_at_once),
 		TEST(what_is_gone_meanwhile_is_left_out),
 		TEST(a_client_that_leaves_ends_it),
+		TEST(a_page_walks_over_its_own_items_only),
+		TEST(the_total_is_of_what_the_caller_sees),
+		TEST(a_filter_walks_over_a_thousand_in_a_turn),
+		TEST(sorting_keeps_the_first_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

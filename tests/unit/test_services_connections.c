@@ -845,12 +845,51 @@ static void test_services_connections__bytes_are_counted_either_way(void **state
 
 	send_text(svc, pair.active, "seven..");
 	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
-	vbd_connections_count_bytes(svc->daemon);
-	assert_int_equal(pair.active->moved_bytes, 7);
-	assert_int_equal(pair.passive->moved_bytes, 7);
+	assert_int_equal(vbd_connection_moved_bytes(pair.active), 7);
+	assert_int_equal(vbd_connection_moved_bytes(pair.passive), 7);
 	svc_close(svc, pair.active);
-	vbd_connections_count_bytes(svc->daemon);
-	assert_int_equal(pair.active->moved_bytes, 7);
+	assert_int_equal(vbd_connection_moved_bytes(pair.active), 7);
+}
+
+static unsigned int count_open(const struct svc *svc)
+{
+	unsigned int count = 0;
+
+	vbd_registry_for_each (object, svc->daemon->connections) {
+		const struct vbd_connection *connection =
+			VBD_CONTAINER_OF(object, struct vbd_connection, object);
+
+		count += !vbd_conn_state_terminal(connection->conn->state);
+		assert_int_equal(object->ended, vbd_conn_state_terminal(connection->conn->state));
+	}
+	return count;
+}
+
+static void test_services_connections__the_open_ones_are_counted_for_their_owner(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
+	struct vbd_connection_spec nowhere = svc_spec_to(NULL);
+	struct vbd_connection *failed;
+	struct svc_pair pair;
+
+	alice->role = VBD_ROLE_OPERATE;
+	svc->daemon->callers.current = alice;
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	svc->daemon->callers.current = NULL;
+	failed = svc_connect(svc, &nowhere);
+	assert_int_equal(vbd_tally_seen(svc->daemon->connections, alice).open, 3);
+	SVC_UNTIL(svc, failed->object.ended);
+	assert_int_equal(vbd_tally_seen(svc->daemon->connections, alice).open, 2);
+	assert_int_equal(vbd_tally_seen(svc->daemon->connections, alice).objects, 3);
+	assert_int_equal(count_open(svc), 2);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	assert_int_equal(vbd_tally_seen(svc->daemon->connections, alice).open, 0);
+	assert_int_equal(vbd_tally_seen(svc->daemon->connections, alice).objects, 3);
+	assert_int_equal(vbd_tally_seen(svc->daemon->connections, NULL).objects, 3);
+	assert_int_equal(count_open(svc), 0);
+	vbd_caller_unref(alice);
 }
 
 #define TEST(name) \
@@ -905,6 +944,7 @@ int main(void)
 		TEST(what_it_moved_stays_in_the_totals),
 		TEST(are_counted_in_their_states),
 		TEST(bytes_are_counted_either_way),
+		TEST(the_open_ones_are_counted_for_their_owner),
 		TEST(a_forced_end_waits_for_no_traffic_of_others),
 		TEST(a_peer_that_the_device_refused_is_told_of),
 		TEST(a_removed_device_ends_them),

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which items are on a page, and how many there are in all. In the order of ids the walk begins at
+ * the cursor and ends with the page, if the objects that match are counted anyway; else it passes
+ * over all objects, and keeps the first items behind the cursor.
+ */
+#include "api/http/page_parts.h"
+#include "daemon/core/caller.h"
+#include "daemon/core/context.h"
+#include "daemon/core/object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t id_of(const struct vbd_page_source *source, const void *item)
+{
+	return source->id ? source->id(item) : ((const struct vbd_object *)item)->id;
+}
+
+/* --- which items ------------------------------------------------------------------------------ */
+
+static bool fulfils(const struct vbd_page_wish *wish, const void *item)
+{
+	const struct vbd_page_filter *filter = wish->filter;
+
+	if (filter->has)
+		return wish->id && filter->has(item, wish->id);
+	if (filter->id)
+		return wish->id && filter->id(item) == wish->id;
+	return wish->text && strcmp(filter->text(item), wish->text) == 0;
+}
+
+static bool matches(const struct vbd_page *page, const void *item)
+{
+	const struct vbd_page_source *source = page->source;
+
+	if (!source->walk &&
+		!vbd_caller_sees(page->caller, ((const struct vbd_object *)item)->owner))
+		return false;
+	if (source->states && !(page->states >> source->state_of(item) & 1))
+		return false;
+	for (size_t i = 0; i < page->n_wishes; i++) {
+		if (!fulfils(&page->wishes[i], item))
+			return false;
+	}
+	/* A list that takes labels is one of objects. */
+	return !page->labels.count ||
+	       vbd_labels_match(((const struct vbd_object *)item)->labels, &page->labels);
+}
+
+/* --- the order ------------------------------------------------------------------------------- */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_places(
+	const struct vbd_page *page, const struct vbd_page_place *a, const struct vbd_page_place *b)
+{
+	int order = 0;
+
+	if (page->key)
+		order = page->key->text ? strcmp(a->text, b->text)
+					: compare_u64(a->number, b->number);
+	if (!order)
+		order = compare_u64(a->id, b->id);
+	return page->descending ? -order : order;
+}
+
+static int compare(const void *left, const void *right, void *arg)
+{
+	const struct vbd_page_item *a = left, *b = right;
+
+	return compare_places(arg, &a->place, &b->place);
+}
+
+static struct vbd_page_place place_of(const struct vbd_page *page, const void *item)
+{
+	const struct vbd_page_key *key = page->key;
+	struct vbd_page_place place = {.id = id_of(page->source, item)};
+
+	if (key && key->number)
+		place.number = key->number(item);
+	if (key && key->text)
+		(void)snprintf(place.text, sizeof(place.text), "%s", key->text(item));
+	return place;
+}
+
+/* The walk of an unsorted list is in the order of the page. */
+static bool is_sorted(const struct vbd_page *page)
+{
+	return page->key || (page->source->walk && page->descending);
+}
+
+/* --- items ----------------------------------------------------------------------------------- */
+
+/* Items that are kept: those of the page, and one that tells that others follow. */
+static size_t kept(const struct vbd_page *page)
+{
+	return (size_t)page->limit + 1;
+}
+
+static void rank(struct vbd_page *page)
+{
+	if (is_sorted(page) && page->count > 1)
+		qsort_r(page->items, page->count, sizeof(*page->items), compare, page);
+	if (page->count > kept(page))
+		page->count = kept(page);
+	page->ranked = page->count == kept(page);
+}
+
+/* There is room for twice the items that are kept, so that few of many are ranked at a time. */
+static bool make_room(struct vbd_page *page)
+{
+	size_t room = page->room ? page->room * 2 : 64;
+	struct vbd_page_item *items;
+
+	if (page->count == 2 * kept(page))
+		rank(page);
+	if (page->count < page->room)
+		return true;
+	items = reallocarray(page->items, room, sizeof(*items));
+	if (!items)
+		return false;
+	page->items = items;
+	page->room = room;
+	return true;
+}
+
+static void keep(struct vbd_page *page, const void *item)
+{
+	struct vbd_page_place place = place_of(page, item);
+
+	if (page->after.id && compare_places(page, &place, &page->after) <= 0)
+		return;
+	if (page->ranked && compare_places(page, &place, &page->items[page->limit].place) >= 0)
+		return;
+	if (!make_room(page)) {
+		page->failed = true;
+		return;
+	}
+	page->items[page->count++] = (struct vbd_page_item){.place = place, .item = item};
+	if (!is_sorted(page) && page->count == kept(page))
+		page->ranked = true;
+}
+
+static void visit(const void *item, void *visitor)
+{
+	struct vbd_page *page = visitor;
+
+	if (page->failed || !matches(page, item))
+		return;
+	if (!page->counted)
+		page->total++;
+	keep(page, item);
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+
+/* Sets `total` if the request selects all objects of the list, or all that have not ended. */
+static bool know_total(struct vbd_page *page)
+{
+	const struct vbd_page_source *source = page->source;
+	const struct vbd_registry *registry = page->listed;
+	uint64_t all = 0, open = 0;
+	struct vbd_tally seen;
+
+	if (source->walk || page->n_wishes || page->labels.count)
+		return false;
+	for (size_t i = 0; source->states && source->states[i].name; i++) {
+		all |= UINT64_C(1) << i;
+		open |= source->states[i].ended ? 0 : UINT64_C(1) << i;
+	}
+	seen = vbd_tally_seen(registry, vbd_caller_scope((struct vbd_caller *)page->caller));
+	page->total = page->states == all ? seen.objects : seen.open;
+	return page->states == all || (page->states == open && registry->kind->keeps_history);
+}
+
+static bool is_backward(const struct vbd_page *page)
+{
+	return page->descending && !is_sorted(page);
+}
+
+void vbd_page_walk_begin(struct vbd_page *page)
+{
+	page->counted = know_total(page);
+	page->at_id = is_backward(page) ? UINT64_MAX : 0;
+	if (!page->counted)
+		page->total = 0;
+	else if (page->after.id && !is_sorted(page))
+		page->at_id = page->after.id;
+}
+
+static const struct vbd_object *next_of(const struct vbd_page *page)
+{
+	return is_backward(page) ? vbd_registry_before(page->listed, page->at_id)
+				 : vbd_registry_after(page->listed, page->at_id);
+}
+
+/* No later item is on the page, or need be counted. */
+static bool is_full(const struct vbd_page *page)
+{
+	return page->counted && !is_sorted(page) && page->ranked;
+}
+
+static void walk_some(struct vbd_page *page)
+{
+	for (int i = 0; i < VBD_PAGE_STEP_OBJECTS && !is_full(page); i++) {
+		const struct vbd_object *object = next_of(page);
+
+		if (!object) {
+			page->walked = true;
+			return;
+		}
+		page->at_id = object->id;
+		visit(object, page);
+	}
+	page->walked = is_full(page);
+}
+
+void vbd_page_walk(struct vbd_page *page)
+{
+	if (page->source->walk) {
+		page->source->walk(page->listed, visit, page);
+		page->walked = true;
+	} else {
+		walk_some(page);
+	}
+	if (!page->walked)
+		return;
+	rank(page);
+	if (page->count > page->limit) {
+		page->count = (size_t)page->limit;
+		page->next = page->items[page->count - 1].place;
+	}
+}
