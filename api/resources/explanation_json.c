@@ -10,8 +10,10 @@
 #include "api/resources/explain.h"
 #include "api/resources/glossary.h"
 #include "daemon/observe/explain.h"
+#include "rdma/diagnose/words.h"
 #include "rdma/names/names.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -184,9 +186,64 @@ static void put_causes(
 	vbd_end(out);
 }
 
+/* A clause as a sentence. */
+static void put_sentence(struct vbd_encoder *out, const char *name, const char *clause)
+{
+	char text[sizeof(((struct vbd_diagnosis *)NULL)->text) + 1];
+
+	(void)snprintf(text, sizeof(text), "%c%s.", toupper((unsigned char)*clause), clause + 1);
+	vbd_put_text(out, name, text);
+}
+
+static void put_evidence(struct vbd_encoder *out, const char *name,
+	const struct vbd_diagnosis *diagnosis, const struct vbd_facts *facts)
+{
+	char text[sizeof(diagnosis->text)];
+
+	vbd_begin_array(out, name);
+	for (unsigned int i = 0; diagnosis && i < VBD_CLUE_COUNT; i++) {
+		if (diagnosis->evidence & UINT64_C(1) << i)
+			put_sentence(out, NULL,
+				vbd_words_fill(vbd_clue_text((enum vbd_clue)i), facts, text,
+					sizeof(text)));
+	}
+	vbd_end(out);
+}
+
+static void put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *diagnosis)
+{
+	vbd_put_text(out, "code", vbd_cause_name(diagnosis->code));
+	put_sentence(out, "text", diagnosis->text);
+	vbd_put_text(out, "advice", diagnosis->advice);
+}
+
+/* The best supported cause with its evidence, then those that are possible besides. */
+static void put_diagnoses(struct vbd_encoder *out, const struct vbd_explanation *explanation)
+{
+	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
+	const struct vbd_diagnosis *first = diagnoses->count ? diagnoses->items : NULL;
+
+	if (first) {
+		vbd_begin_object(out, "cause");
+		put_cause(out, first);
+		vbd_end(out);
+	} else {
+		vbd_put_null(out, "cause");
+	}
+	put_evidence(out, "evidence", first, &explanation->facts);
+	vbd_begin_array(out, "possible_causes");
+	for (size_t i = 1; i < diagnoses->count; i++) {
+		vbd_begin_object(out, NULL);
+		put_cause(out, &diagnoses->items[i]);
+		put_evidence(out, "evidence", &diagnoses->items[i], &explanation->facts);
+		vbd_end(out);
+	}
+	vbd_end(out);
+}
+
 /* The hints of an explanation, each once. */
 struct hints {
-	const char *items[1 + VBD_CAUSES_MAX + VBD_FINDING_COUNT];
+	const char *items[VBD_DIAGNOSES_MAX + VBD_FINDING_COUNT];
 	size_t count;
 };
 
@@ -202,17 +259,15 @@ static void add_hint(struct hints *hints, const char *hint)
 	hints->items[hints->count++] = hint;
 }
 
-/* Hints for the error and its causes, then for findings. @first: may be NULL or have no time. */
-static void put_hints(struct vbd_encoder *out, const char *name,
-	const struct vbd_explanation *explanation, const struct vbd_first_error *first)
+/* Advice for the causes, the best supported first, then hints for findings. */
+static void put_hints(
+	struct vbd_encoder *out, const char *name, const struct vbd_explanation *explanation)
 {
 	const struct vbd_findings *findings = &explanation->findings;
 	struct hints hints = {.count = 0};
 
-	if (first && first->at_ns)
-		add_hint(&hints, vbd_why_hint(&first->error));
-	for (size_t i = 0; i < explanation->cause_count; i++)
-		add_hint(&hints, explanation->causes[i].hint);
+	for (size_t i = 0; i < explanation->diagnoses.count; i++)
+		add_hint(&hints, explanation->diagnoses.items[i].advice);
 	for (size_t i = 0; i < findings->count; i++) {
 		enum vbd_finding_code code = findings->items[i].code;
 
@@ -244,8 +299,9 @@ void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *c
 	vbd_put_ref(out, "connection", connection->object.registry, connection->object.id);
 	vbd_put_text(out, "state", vbd_conn_state_name(conn->state));
 	vbd_put_text(out, "summary", explanation->summary);
+	put_diagnoses(out, explanation);
 	put_causes(out, "causes", explanation);
-	put_hints(out, "hints", explanation, &conn->qp.first_error);
+	put_hints(out, "hints", explanation);
 	put_findings(out, "findings", &explanation->findings);
 	put_facts(out, "facts", &explanation->facts, conn->established_ns != 0);
 	vbd_put_end(out, &conn->qp, connection->object.ended);
@@ -267,7 +323,7 @@ void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_
 	vbd_put_address(out, "addr", &destination->addr);
 	vbd_put_bool(out, "ready", !vbd_findings_bad(&explanation->findings));
 	vbd_put_text(out, "summary", explanation->summary);
-	put_hints(out, "hints", explanation, NULL);
+	put_hints(out, "hints", explanation);
 	put_findings(out, "findings", &explanation->findings);
 	put_facts(out, "facts", &explanation->facts, false);
 }

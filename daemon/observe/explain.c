@@ -10,28 +10,9 @@
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
-	struct sockaddr_storage *ret_peer)
-{
-	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_qp_info *info = &conn->qp.info;
-	struct vbd_gid peer = info->sgid;
-
-	*ret_local = conn->local;
-	*ret_peer = conn->peer;
-	if (conn->peer.ss_family)
-		return true;
-	if (!info->sgid_known || !info->gid_known || !vbd_source_of_gid(&info->sgid, ret_local))
-		return false;
-	memcpy(peer.raw, info->dgid, sizeof(peer.raw));
-	return vbd_source_of_gid(&peer, ret_peer);
-}
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
@@ -184,6 +165,7 @@ static void gather(const struct vbd_connection *connection, const struct vbd_pv_
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	if (netroute)
 		vbd_explain_netroute(connection->object.registry->daemon, netroute, facts);
+	vbd_explain_incident(connection, facts);
 }
 
 /* --- causes ---------------------------------------------------------------------------------- */
@@ -258,35 +240,29 @@ static void add_peer(struct sentence *sentence, const struct vbd_connection *con
 		add(sentence, " on %s", conn->device_name);
 }
 
-/* The texts of the tables are whole sentences; here one continues a sentence. */
-static void add_lower(struct sentence *sentence, const char *text)
-{
-	add(sentence, "%c%s", tolower((unsigned char)*text), text + 1);
-}
-
+/* The cause often names the peer itself. */
 static void add_end(struct sentence *sentence, const struct vbd_connection *connection,
-	const struct vbd_facts *facts)
+	const struct vbd_explanation *explanation)
 {
 	const struct vbd_conn *conn = connection->conn;
-	uint64_t flushed = facts->flushed_sends + facts->flushed_receives;
+	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
+	const char *peer = explanation->facts.incident.peer;
 
 	add(sentence, "%s",
-		facts->open			 ? "It is ending"
+		explanation->facts.open		 ? "It is ending"
 		: conn->state == VBD_CONN_FAILED ? "It failed"
 						 : "It was closed");
-	add_peer(sentence, connection);
-	add(sentence, " (%s): ", vbd_reason_name(conn->qp.reason));
-	add_lower(sentence, vbd_reason_text(conn->qp.reason));
-	if (conn->qp.first_error.at_ns && *conn->qp.first_error.error.text)
-		add(sentence, " [%s]", conn->qp.first_error.error.text);
-	if (flushed)
-		add(sentence, "; %" PRIu64 " work requests were flushed after that", flushed);
+	if (!diagnoses->count || !*peer || !strstr(diagnoses->items[0].text, peer))
+		add_peer(sentence, connection);
+	add(sentence, ": %s",
+		diagnoses->count ? diagnoses->items[0].text : vbd_reason_text(conn->qp.reason));
 }
 
 static void add_alive(struct sentence *sentence, const struct vbd_connection *connection,
-	const struct vbd_findings *findings)
+	const struct vbd_explanation *explanation)
 {
 	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_findings *findings = &explanation->findings;
 	size_t grave = 0;
 
 	while (grave < findings->count &&
@@ -294,11 +270,13 @@ static void add_alive(struct sentence *sentence, const struct vbd_connection *co
 		grave++;
 	add(sentence, "It is %s", vbd_conn_state_name(conn->state));
 	add_peer(sentence, connection);
-	if (conn->state == VBD_CONN_ESTABLISHED)
+	if (explanation->diagnoses.count)
+		add(sentence, ", but %s", explanation->diagnoses.items[0].text);
+	else if (conn->state == VBD_CONN_ESTABLISHED)
 		add(sentence, ", and nothing has failed");
 	else
 		add(sentence, " and waits for %s", vbd_conn_state_waits_for(conn->state));
-	if (grave)
+	if (grave && !explanation->diagnoses.count)
 		add(sentence, "; %zu finding%s attention", grave, grave == 1 ? " needs" : "s need");
 }
 
@@ -309,9 +287,9 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 		.text = explanation->summary, .room = sizeof(explanation->summary) - 1};
 
 	if (connection->conn->qp.reason != VBD_REASON_NONE)
-		add_end(&sentence, connection, &explanation->facts);
+		add_end(&sentence, connection, explanation);
 	else
-		add_alive(&sentence, connection, &explanation->findings);
+		add_alive(&sentence, connection, explanation);
 	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
 }
 
@@ -321,6 +299,7 @@ void vbd_explain_connection(const struct vbd_connection *connection,
 	ret_explanation->cause_count = 0;
 	gather(connection, netroute, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
+	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
 	find_causes(connection->conn, ret_explanation);
 	ret_explanation->preceding = find_preceding(connection->conn);
 	summarise(connection, ret_explanation);

@@ -9,14 +9,16 @@
 #define VBD_DAEMON_OBSERVE_EXPLAIN_H
 
 #include "daemon/connections/connections.h"
+#include "rdma/diagnose/cause.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
 
 #define VBD_CAUSES_MAX 3
 
 struct vbd_explanation {
-	char summary[480]; /* one sentence with its full stop */
+	char summary[640]; /* one sentence with its full stop */
 	struct vbd_facts facts;
+	struct vbd_diagnoses diagnoses;
 	struct vbd_findings findings;
 	struct vbd_why causes[VBD_CAUSES_MAX]; /* the closest to the first error first */
 	size_t cause_count;		       /* 0: no error */
@@ -35,6 +37,10 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
  */
 void vbd_explain_connection(const struct vbd_connection *connection,
 	const struct vbd_pv_netroute *netroute, struct vbd_explanation *ret_explanation);
+
+/** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits. Reads
+ * `backlog` and `waiting` of @facts. */
+void vbd_explain_incident(const struct vbd_connection *connection, struct vbd_facts *facts);
 
 /* The destination of a connection to come. */
 struct vbd_destination {

@@ -166,6 +166,7 @@ void vbd_explain_destination(const struct vbd_daemon *daemon,
 	struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->cause_count = 0;
+	ret_explanation->diagnoses.count = 0;
 	ret_explanation->preceding = NULL;
 	gather(daemon, destination, netroute, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);

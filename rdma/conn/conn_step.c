@@ -27,6 +27,8 @@ static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_
 	vbd_log(VBD_LOG_DEBUG, "conn", "%llu %s -> %s (%s)", (unsigned long long)conn->id,
 		vbd_conn_state_name(conn->state), vbd_conn_state_name(next),
 		vbd_conn_event_name(event));
+	if (conn->state != VBD_CONN_DRAINING)
+		conn->ended_in = conn->state;
 	conn->state = next;
 	if (vbd_conn_state_terminal(next))
 		conn->ended_ns = vbd_clock_mono_ns();

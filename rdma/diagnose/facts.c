@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "rdma/diagnose/words.h"
 #include "rdma/names/names.h"
 
 #include <infiniband/verbs.h>
@@ -15,24 +16,6 @@
 
 #define SLOW_MS	    10000
 #define RNR_LONG_NS (100 * VBD_NS_PER_MS)
-
-/* A time in its usual unit. */
-#define TIME_TEXT_BYTES 24
-static const char *time_text(uint64_t ns, char text[TIME_TEXT_BYTES])
-{
-	if (ns >= 10 * VBD_NS_PER_S)
-		(void)snprintf(
-			text, TIME_TEXT_BYTES, "%" PRIu64 " s", (uint64_t)(ns / VBD_NS_PER_S));
-	else if (ns >= VBD_NS_PER_S)
-		(void)snprintf(text, TIME_TEXT_BYTES, "%.1f s", (double)ns / (double)VBD_NS_PER_S);
-	else if (ns >= 10 * VBD_NS_PER_MS)
-		(void)snprintf(
-			text, TIME_TEXT_BYTES, "%" PRIu64 " ms", (uint64_t)(ns / VBD_NS_PER_MS));
-	else
-		(void)snprintf(
-			text, TIME_TEXT_BYTES, "%.2f ms", (double)ns / (double)VBD_NS_PER_MS);
-	return text;
-}
 
 static void VBD_PRINTF(3, 4)
 	found(struct vbd_findings *findings, enum vbd_finding_code code, const char *fmt, ...)
@@ -61,7 +44,7 @@ static bool is_roce(const struct vbd_facts *facts)
 static void judge_device(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
 	const struct vbd_port *port = &facts->port;
-	char text[TIME_TEXT_BYTES];
+	char text[VBD_SPAN_TEXT_BYTES];
 
 	if (facts->device_removed)
 		found(findings, VBD_FINDING_DEVICE_REMOVED, "Device %s was removed.",
@@ -72,7 +55,8 @@ static void judge_device(const struct vbd_facts *facts, struct vbd_findings *fin
 			vbd_phys_state_name(port->phys_state));
 	if (facts->port_fell)
 		found(findings, VBD_FINDING_PORT_WENT_DOWN, "A port of %s went down %s %s.",
-			facts->device, time_text(facts->port_fell_before_ms * VBD_NS_PER_MS, text),
+			facts->device,
+			vbd_span_text(facts->port_fell_before_ms * VBD_NS_PER_MS, text),
 			facts->open ? "ago" : "before the end");
 }
 
@@ -133,8 +117,8 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 
 static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	char each[TIME_TEXT_BYTES];
-	char all[TIME_TEXT_BYTES];
+	char each[VBD_SPAN_TEXT_BYTES];
+	char all[VBD_SPAN_TEXT_BYTES];
 	uint64_t ms;
 
 	if (!vbd_facts_dead_peer_detect_ms(facts, &ms)) {
@@ -148,15 +132,15 @@ static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *
 		"While data is sent, a dead peer is noticed after %s at the latest: %s "
 		"(ack_timeout "
 		"%u) x %u tries (retry_count %u).",
-		time_text(ms * VBD_NS_PER_MS, all),
-		time_text(vbd_ack_timeout_ns(facts->ack_timeout), each), facts->ack_timeout,
+		vbd_span_text(ms * VBD_NS_PER_MS, all),
+		vbd_span_text(vbd_ack_timeout_ns(facts->ack_timeout), each), facts->ack_timeout,
 		facts->retry_count + 1u, facts->retry_count);
 }
 
 static void judge_timers(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
 	uint64_t rnr_ns = vbd_min_rnr_timer_ns(facts->min_rnr_timer);
-	char text[TIME_TEXT_BYTES];
+	char text[VBD_SPAN_TEXT_BYTES];
 
 	if (!facts->open || !facts->reliable)
 		return;
@@ -171,7 +155,7 @@ static void judge_timers(const struct vbd_facts *facts, struct vbd_findings *fin
 	found(findings, rnr_ns > RNR_LONG_NS ? VBD_FINDING_RNR_TIMER_LONG : VBD_FINDING_RNR_TIMER,
 		"While no receive is posted here, the peer waits %s before each retry "
 		"(min_rnr_timer %u).",
-		time_text(rnr_ns, text), facts->min_rnr_timer);
+		vbd_span_text(rnr_ns, text), facts->min_rnr_timer);
 	if (facts->rnr_retry == 7)
 		found(findings, VBD_FINDING_RNR_FOR_EVER,
 			"A send waits without limit while the peer has no receive posted "
@@ -264,14 +248,14 @@ static void judge_limits(const struct vbd_facts *facts, struct vbd_findings *fin
 
 static void judge_progress(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	char waited[TIME_TEXT_BYTES];
-	char allowed[TIME_TEXT_BYTES];
+	char waited[VBD_SPAN_TEXT_BYTES];
+	char allowed[VBD_SPAN_TEXT_BYTES];
 
 	if (facts->deadline_ms && facts->waited_ms > facts->deadline_ms / 2)
 		found(findings, VBD_FINDING_DEADLINE_NEAR,
 			"The connection has waited %s of the %s until its deadline.",
-			time_text(facts->waited_ms * VBD_NS_PER_MS, waited),
-			time_text(facts->deadline_ms * VBD_NS_PER_MS, allowed));
+			vbd_span_text(facts->waited_ms * VBD_NS_PER_MS, waited),
+			vbd_span_text(facts->deadline_ms * VBD_NS_PER_MS, allowed));
 	if (facts->lost_packets)
 		found(findings, VBD_FINDING_PACKETS_LOST,
 			"%" PRIu64 " packets of the peer were lost.", facts->lost_packets);
@@ -282,7 +266,8 @@ static void judge_progress(const struct vbd_facts *facts, struct vbd_findings *f
 		found(findings, VBD_FINDING_POLLED_BUSY,
 			"poll is busy: the worker, which %" PRIu64
 			" such queue pairs keep awake, has polled empty queues for %s so far.",
-			facts->busy_on_worker, time_text(facts->spun_ms * VBD_NS_PER_MS, waited));
+			facts->busy_on_worker,
+			vbd_span_text(facts->spun_ms * VBD_NS_PER_MS, waited));
 	if (facts->hung_up && facts->flushed_sends)
 		found(findings, VBD_FINDING_PEER_BUSY_HANG_UP,
 			"The peer disconnected while %" PRIu64 " work requests were outstanding.",

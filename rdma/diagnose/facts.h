@@ -10,6 +10,7 @@
 
 #include "rdma/device/device.h"
 #include "rdma/diagnose/finding.h"
+#include "rdma/diagnose/incident.h"
 #include "rdma/provider/netroute.h"
 
 #include <stdbool.h>
@@ -17,6 +18,8 @@
 #include <stdint.h>
 
 struct vbd_facts {
+	struct vbd_incident incident;
+
 	/* The connection; all false and 0 for a destination. */
 	bool open;			 /* not ended */
 	bool established;		 /* established now */

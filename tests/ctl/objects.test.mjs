@@ -348,7 +348,10 @@ test('glossary: says what a name means, why, and what to do', async (t) => {
 });
 
 const explanation = {
-  connection: { id: 7, name: null }, state: 'failed', summary: 'It failed.',
+  connection: { id: 7, name: null }, state: 'failed', summary: 'It failed: the peer is dead.',
+  cause: { code: 'host_gone', text: 'The peer is dead.', advice: 'Ping the peer.' },
+  evidence: ['Nobody answers.', 'It was\u001b[31m there.'],
+  possible_causes: [{ code: 'packets_lost', text: 'The path loses packets.', advice: 'Look for drops.', evidence: [] }],
   causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', detail: 'No answer', causes: ['the peer is dead', 'the cable'] }],
   hints: ['Ping the peer.', 'Look at\u001b[31m it.'],
   findings: [{ severity: 'info', code: 'flushed', detail: '3 were flushed.' }],
@@ -367,8 +370,9 @@ test('explain: says what became of a connection', async (t) => {
   const { stdout } = await succeeds(server, ['explain', '7']);
   assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/connections/7/explain']);
   assert.equal(stdout, [
-    'It failed.', '  why           IBV_WC_RETRY_EXC_ERR: No answer', '                the peer is dead',
-    '                the cable', '  what to do    Ping the peer.', '                Look at\\x1b[31m it.',
+    'It failed: the peer is dead.', '  what to do    Ping the peer.', '                Look at\\x1b[31m it.',
+    '  because       Nobody answers.', '                It was\\x1b[31m there.', '  or maybe      The path loses packets.',
+    '  status        IBV_WC_RETRY_EXC_ERR: No answer',
     '  error         write: No answer',
     '  preceded by   RTR -> RTS', '  followed by   3 flushes and 1 errors, which are noise',
     '  findings      info flushed: 3 were flushed.', '  device        rxe0', '  port state    active',

@@ -2,6 +2,7 @@
 /* Prints docs/why.md from the tables in rdma/diagnose and daemon/core/event_types.h. */
 #include "base/status.h"
 #include "daemon/core/event_types.h"
+#include "rdma/diagnose/cause.h"
 #include "rdma/diagnose/finding.h"
 #include "rdma/diagnose/why.h"
 
@@ -49,6 +50,27 @@ static void put_kind(enum vbd_why_kind kind)
 		(void)printf(" | ");
 		put_text(why.hint, strlen(why.hint));
 		(void)printf(" |\n");
+	}
+}
+
+static void put_diagnoses(void)
+{
+	(void)printf("\n## Causes of a failure or a long wait\n\n"
+		     "`cause` and `possible_causes` in `GET /v1/connections/{ref}/explain`. The "
+		     "best supported one is the\nfirst line of `verbsctl explain`, with the values "
+		     "of the connection in place of the names in braces.\nThe codes are stable. "
+		     "Each row is staged by a test.\n\n"
+		     "| code | the first line says | what to do first | staged by |\n"
+		     "|---|---|---|---|\n");
+	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
+		enum vbd_cause_code code = (enum vbd_cause_code)i;
+
+		(void)printf("| `%s` | ", vbd_cause_name(code));
+		put_text(vbd_cause_text(code), strlen(vbd_cause_text(code)));
+		(void)printf(" | ");
+		put_text(vbd_cause_advice(code), strlen(vbd_cause_advice(code)));
+		(void)printf(" | `%s` |\n",
+			vbd_cause_is_staged(code) ? "rdma.explain" : "unit.test_cause");
 	}
 }
 
@@ -115,6 +137,7 @@ int main(void)
 		"Every event, status, state and problem code: what it means, its likely "
 		"causes, and what to do. The\nsame text is in `GET /v1/glossary` and `verbsctl "
 		"glossary show NAME`.\n");
+	put_diagnoses();
 	for (unsigned int kind = 0; kind < VBD_WHY_KIND_COUNT; kind++)
 		put_kind((enum vbd_why_kind)kind);
 	put_findings();

@@ -62,16 +62,18 @@ enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl)
 
 /* --- connections and destinations ------------------------------------------------------------ */
 
-/* Prints the possible causes in the server's order: the best match for the observed values is
- * first. */
-static void put_causes(const json_t *causes)
+/* Prints each status of the end with its meaning. */
+static void put_statuses(const json_t *causes)
 {
-	for (size_t i = 0; i < json_array_size(causes); i++) {
-		const json_t *why = json_array_get(causes, i);
+	for (size_t i = 0; i < json_array_size(causes); i++)
+		vbd_ctl_line_put(i ? "" : "status", json_array_get(causes, i), "{name}: {detail}");
+}
 
-		vbd_ctl_line_put(i ? "" : "why", why, "{name}: {detail}");
-		put_texts("", vbd_ctl_json_at(why, "causes"));
-	}
+/* Prints the causes that the facts allow besides the first one. */
+static void put_possible(const json_t *possible)
+{
+	for (size_t i = 0; i < json_array_size(possible); i++)
+		vbd_ctl_line_put(i ? "" : "or maybe", json_array_get(possible, i), "{text:said}");
 }
 
 static void put_findings(const json_t *findings)
@@ -121,8 +123,10 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 	char *summary = vbd_ctl_cell_text(vbd_ctl_json_at(explanation, "summary"));
 
 	vbd_ctl_text_put(summary);
-	put_causes(vbd_ctl_json_at(explanation, "causes"));
 	put_texts("what to do", vbd_ctl_json_at(explanation, "hints"));
+	put_texts("because", vbd_ctl_json_at(explanation, "evidence"));
+	put_possible(vbd_ctl_json_at(explanation, "possible_causes"));
+	put_statuses(vbd_ctl_json_at(explanation, "causes"));
 	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("error", "error.detail"),
 		VBD_CTL_TEXT("preceded by", "preceded_by.what"));
 	put_followed_by(explanation);

@@ -14,8 +14,35 @@ function Cause({ cause }) {
 			<p>
 				<strong>{cause.detail}</strong> <span class="tag mono">{cause.name}</span>
 			</p>
-			{cause.causes?.length > 0 && <p class="muted">Common causes: {cause.causes.join("; ")}.</p>}
 		</li>
+	);
+}
+
+/* What speaks for the cause in the summary, and what else it may be. */
+function Evidence({ evidence, possible }) {
+	return (
+		<>
+			{evidence.length > 0 && (
+				<div class="hints">
+					<p class="label">Because</p>
+					<ul>
+						{evidence.map((text) => (
+							<li key={text}>{text}</li>
+						))}
+					</ul>
+				</div>
+			)}
+			{possible.length > 0 && (
+				<div class="hints">
+					<p class="label">Or maybe</p>
+					<ul>
+						{possible.map(({ code, text }) => (
+							<li key={code}>{text}</li>
+						))}
+					</ul>
+				</div>
+			)}
+		</>
 	);
 }
 
@@ -118,14 +145,6 @@ export function Why({ connection, reference }) {
 		<Panel title={isOpen(connection) ? "Status" : "What happened"} className={`why why-${toneOf(connection, why)}`}>
 			<div class="panel-body why-body">
 				<p class="why-summary">{why.summary}</p>
-				{why.error && <ErrorText error={why.error} />}
-				{why.causes.length > 0 && (
-					<ul class="causes">
-						{why.causes.map((cause) => (
-							<Cause key={`${cause.kind} ${cause.name}`} cause={cause} />
-						))}
-					</ul>
-				)}
 				{why.hints.length > 0 && (
 					<div class="hints">
 						<p class="label">What to do</p>
@@ -135,6 +154,15 @@ export function Why({ connection, reference }) {
 							))}
 						</ul>
 					</div>
+				)}
+				<Evidence evidence={why.evidence ?? []} possible={why.possible_causes ?? []} />
+				{why.error && <ErrorText error={why.error} />}
+				{why.causes.length > 0 && (
+					<ul class="causes">
+						{why.causes.map((cause) => (
+							<Cause key={`${cause.kind} ${cause.name}`} cause={cause} />
+						))}
+					</ul>
 				)}
 				<Findings findings={why.findings} folded={isOpen(connection)} />
 				{!why.findings.some(({ code }) => code === "flushed") && <Noise by={why.followed_by} />}

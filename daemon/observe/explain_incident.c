@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/explain.h"
+
+#include "base/attr.h"
+#include "base/clock.h"
+#include "daemon/connections/listeners.h"
+#include "daemon/core/addr.h"
+#include "daemon/work/transfers.h"
+#include "rdma/device/source.h"
+#include "rdma/diagnose/outcome.h"
+#include "rdma/fabric/fabric.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A wait of less is no incident. */
+#define LONG_MS 1000
+
+bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
+	struct sockaddr_storage *ret_peer)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_qp_info *info = &conn->qp.info;
+	struct vbd_gid peer = info->sgid;
+
+	*ret_local = conn->local;
+	*ret_peer = conn->peer;
+	if (conn->peer.ss_family)
+		return true;
+	if (!info->sgid_known || !info->gid_known || !vbd_source_of_gid(&info->sgid, ret_local))
+		return false;
+	memcpy(peer.raw, info->dgid, sizeof(peer.raw));
+	return vbd_source_of_gid(&peer, ret_peer);
+}
+
+/* --- the request ----------------------------------------------------------------------------- */
+
+static const struct vbd_transfer_record *find_transfer(
+	const struct vbd_connection *connection, uint64_t id)
+{
+	struct vbd_object *object =
+		vbd_registry_find_id(connection->object.registry->daemon->transfers, id);
+
+	return object ? VBD_CONTAINER_OF(object, struct vbd_transfer_record, object) : NULL;
+}
+
+/* The transfer that has waited longest for the peer; NULL if none does. */
+static const struct vbd_transfer_record *oldest_transfer(const struct vbd_conn *conn)
+{
+	vbd_list_for_each (link, &conn->qp.transfers) {
+		const struct vbd_transfer_record *record =
+			VBD_CONTAINER_OF(link, struct vbd_transfer_record, link);
+
+		if (record->transfer.op != VBD_OP_RECV)
+			return record;
+	}
+	return NULL;
+}
+
+static void gather_transfer(const struct vbd_transfer_record *record, struct vbd_incident *incident)
+{
+	const struct vbd_transfer *transfer = &record->transfer;
+	uint64_t until_ns = vbd_counter_get(&transfer->ended_ns);
+
+	incident->transfer = transfer->id;
+	incident->op = (int)transfer->op;
+	incident->remote_addr = transfer->wr.remote_addr;
+	incident->rkey = transfer->wr.rkey;
+	incident->length_bytes = transfer->repeats ? transfer->chunk_bytes : transfer->length_bytes;
+	incident->done_bytes = vbd_counter_get(&transfer->bytes_done);
+	if (!until_ns)
+		until_ns = vbd_clock_mono_ns();
+	incident->waited_ms = (until_ns - transfer->created_ns) / VBD_NS_PER_MS;
+}
+
+static void gather_request(const struct vbd_connection *connection, struct vbd_incident *incident)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_first_error *first = &conn->qp.first_error;
+	const struct vbd_transfer_record *record = NULL;
+
+	incident->op = -1;
+	if (conn->qp.reason == VBD_REASON_NONE)
+		record = conn->state == VBD_CONN_ESTABLISHED ? oldest_transfer(conn) : NULL;
+	else if (first->at_ns)
+		record = first->transfer ? find_transfer(connection, first->transfer) : NULL;
+	if (record)
+		gather_transfer(record, incident);
+	if (first->at_ns && first->op >= 0)
+		incident->op = first->op;
+}
+
+static void gather_history(const struct vbd_conn *conn, struct vbd_incident *incident)
+{
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+		const struct vbd_op_counters *counters = vbd_qp_op_counters(&conn->qp, op);
+
+		if (op == VBD_OP_RECV)
+			continue;
+		incident->acked = incident->acked || vbd_counter_get(&counters->completed);
+		incident->outstanding =
+			incident->outstanding || vbd_counter_get(&counters->flushed);
+	}
+	incident->recv_size_bytes = conn->params.qp.recv_size_bytes;
+	incident->held_back = conn->qp.channel && vbd_counter_get(&conn->qp.channel->paused);
+}
+
+/* --- the peer -------------------------------------------------------------------------------- */
+
+static bool is_loopback(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 == 127;
+	return addr->ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
+static void gather_peer(const struct vbd_connection *connection, struct vbd_incident *incident)
+{
+	const struct vbd_conn *conn = connection->conn;
+	struct sockaddr_storage local, peer;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	incident->passive = conn->passive;
+	incident->by_hand = conn->manual != NULL;
+	(void)snprintf(incident->asked, sizeof(incident->asked), "%.63s", connection->dst_addr);
+	incident->port = connection->dst_port;
+	if (!vbd_explain_ends(connection, &local, &peer))
+		return;
+	(void)snprintf(
+		incident->peer, sizeof(incident->peer), "%.47s", vbd_addr_format(&peer, text));
+	incident->port = vbd_addr_port(&peer);
+	incident->loopback = is_loopback(&peer);
+}
+
+/* Private data is text if all of it is printable; the CM pads it with zeros. */
+static void gather_words(const struct vbd_conn *conn, struct vbd_incident *incident)
+{
+	const struct vbd_private_data *data = &conn->peer_private_data;
+	size_t len = data->length_bytes;
+
+	if (conn->qp.reason != VBD_REASON_REJECTED || data->message != VBD_CM_MESSAGE_REJECT)
+		return;
+	while (len && data->bytes[len - 1] == 0)
+		len--;
+	for (size_t i = 0; i < len; i++) {
+		if (data->bytes[i] < 0x20 || data->bytes[i] > 0x7e || data->bytes[i] == '"')
+			return;
+	}
+	(void)snprintf(incident->words, sizeof(incident->words), "%.*s", (int)len,
+		(const char *)data->bytes);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static void gather_wait(
+	const struct vbd_conn *conn, const struct vbd_facts *facts, struct vbd_incident *incident)
+{
+	bool full = facts->backlog && facts->waiting >= facts->backlog;
+
+	if (conn->state != VBD_CONN_ESTABLISHED)
+		incident->waited_ms =
+			(vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
+	if ((incident->waited_ms >= LONG_MS && !incident->done_bytes) ||
+		(conn->state == VBD_CONN_REQUESTED && full))
+		incident->outcome = vbd_outcome_of_wait(conn->state);
+}
+
+static void gather_end(const struct vbd_conn *conn, struct vbd_incident *incident)
+{
+	const struct vbd_first_error *first = &conn->qp.first_error;
+	const struct vbd_outcome_end end = {
+		.state = conn->ended_in,
+		.reason = conn->qp.reason,
+		.first = first,
+		.refusal = conn->refusal,
+		.passive = conn->passive,
+	};
+
+	incident->outcome = vbd_outcome_of_end(&end);
+	incident->error = first->error;
+	if (first->error.source == VBD_SOURCE_DEADLINE)
+		incident->waited_ms = (uint64_t)first->error.raw;
+	else if (first->at_ns && !conn->established_ns)
+		incident->waited_ms = (first->at_ns - conn->created_ns) / VBD_NS_PER_MS;
+}
+
+void vbd_explain_incident(const struct vbd_connection *connection, struct vbd_facts *facts)
+{
+	const struct vbd_conn *conn = connection->conn;
+	struct vbd_incident *incident = &facts->incident;
+
+	*incident = (struct vbd_incident){.outcome = VBD_OUTCOME_WELL};
+	gather_request(connection, incident);
+	gather_history(conn, incident);
+	gather_peer(connection, incident);
+	gather_words(conn, incident);
+	if (conn->qp.reason != VBD_REASON_NONE)
+		gather_end(conn, incident);
+	else
+		gather_wait(conn, facts, incident);
+}

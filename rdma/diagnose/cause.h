@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The diagnosis: from the facts of a connection to the causes of its incident, the best supported
+ * first. One table (rdma/diagnose/cause_rows.h) says which clues speak for a cause and against it.
+ *
+ * Any thread; pure.
+ */
+#ifndef VBD_RDMA_DIAGNOSE_CAUSE_H
+#define VBD_RDMA_DIAGNOSE_CAUSE_H
+
+#include "rdma/diagnose/cause_rows.h"
+#include "rdma/diagnose/clue.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vbd_facts;
+
+enum vbd_cause_code {
+#define VBD_CAUSE_ENUM(sym, ...) VBD_CAUSE_##sym,
+	VBD_CAUSE_MAP(VBD_CAUSE_ENUM)
+#undef VBD_CAUSE_ENUM
+		VBD_CAUSE_COUNT
+};
+
+/* The first one, and as many that are possible besides. */
+#define VBD_DIAGNOSES_MAX 4
+
+/* A cause that the facts allow. */
+struct vbd_diagnosis {
+	enum vbd_cause_code code;
+	uint64_t evidence; /* the clues that speak for it */
+	char text[320];	   /* a clause without a full stop, with this connection's numbers */
+	char advice[320];  /* a sentence */
+};
+
+struct vbd_diagnoses {
+	struct vbd_diagnosis items[VBD_DIAGNOSES_MAX]; /* the best supported first */
+	size_t count; /* 0: nothing is wrong that a cause is known for */
+};
+
+/** vbd_causes_judge - the causes that @facts allow */
+void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_diagnoses);
+
+/**
+ * vbd_causes_weigh - the codes of the causes that an outcome with these clues can have
+ * @outcome: enum vbd_outcome
+ * @codes:   room for VBD_CAUSE_COUNT; the best supported first
+ *
+ * Returns their number.
+ */
+size_t vbd_causes_weigh(unsigned int outcome, uint64_t clues, enum vbd_cause_code *codes);
+
+/** vbd_cause_name - "nobody_listens" */
+const char *vbd_cause_name(enum vbd_cause_code code);
+
+/** vbd_cause_text - the clause, with placeholders */
+const char *vbd_cause_text(enum vbd_cause_code code);
+
+/** vbd_cause_advice - the advice, with placeholders */
+const char *vbd_cause_advice(enum vbd_cause_code code);
+
+/** vbd_cause_is_staged - does a scenario with a real device stage it? */
+bool vbd_cause_is_staged(enum vbd_cause_code code);
+
+#endif

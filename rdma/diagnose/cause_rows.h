@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of rdma/diagnose/cause.c: the possible causes of an incident. docs/why.md is generated
+ * from them.
+ *
+ * X(SYMBOL, code, OUTCOMES, NEEDS, AGAINST, SUPPORTS, WEIGHT, STAGED, text, advice)
+ *
+ *   OUTCOMES  the cause can have led to these outcomes
+ *   NEEDS     clues: the cause is excluded without all of them
+ *   AGAINST   clues: the cause is excluded by any of them
+ *   SUPPORTS  clues: each raises the weight by VBD_CAUSE_SUPPORT
+ *   STAGED    GUEST: a scenario of rdma.explain has its code as name; UNIT: only unit.test_cause
+ *             has the case, since no device of the lab can fail like that
+ *   text      a clause without a full stop, with placeholders of rdma/diagnose/words.h
+ *   advice    to be done first: a sentence
+ */
+#ifndef VBD_RDMA_DIAGNOSE_CAUSE_ROWS_H
+#define VBD_RDMA_DIAGNOSE_CAUSE_ROWS_H
+
+#define VBD_CAUSE_SUPPORT 10
+
+/* A cause of less is told only if there is no other. */
+#define VBD_CAUSE_LAST_RESORT 30
+
+/* Outcomes that a failure of the network between the two can have. */
+#define VBD_CAUSE_SILENCE                                                                    \
+	(OUT(RESOLVING) | OUT(CONNECTING) | OUT(STUCK) | OUT(UNRESOLVED) | OUT(UNANSWERED) | \
+		OUT(UNCONFIRMED) | OUT(HANDSHAKE) | OUT(UNACKED) | OUT(LATE))
+/* And those that a failure of the interface here can have besides. */
+#define VBD_CAUSE_BREAKDOWN                                                             \
+	(VBD_CAUSE_SILENCE | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(REFUSED) | \
+		OUT(QP_FAILED))
+#define VBD_CAUSE_NO_PROGRESS (OUT(UNACKED) | OUT(LATE) | OUT(STUCK))
+#define VBD_CAUSE_KNOWN_PATH                                                         \
+	(CLUE(DEVICE_GONE) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE) | CLUE(NO_ROUTE) | \
+		CLUE(ROUTE_WITHOUT_RDMA) | CLUE(NEIGHBOUR_SILENT))
+
+/* clang-format off */
+#define VBD_CAUSE_MAP(X) \
+	X(DEVICE_REMOVED, "device_removed", OUT(DEVICE_LOST) | VBD_CAUSE_BREAKDOWN, CLUE(DEVICE_GONE), 0, 0, 100, GUEST, \
+		"device {device} was removed", \
+		"Add the device again (`rdma link add`, or load its driver), and connect again.") \
+	X(INTERFACE_DOWN, "interface_down", OUT(WELL) | VBD_CAUSE_BREAKDOWN, CLUE(PORT_DOWN), CLUE(DEVICE_GONE), 0, 95, GUEST, \
+		"the interface here is down: port {port_num} of {device} is {port_state}", \
+		"`ip link set {netdev} up`, check the cable, and connect again; on InfiniBand check that a subnet manager runs.") \
+	X(LOOPBACK, "loopback", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(LOOPBACK), 0, 0, 94, GUEST, \
+		"{host} is the loopback, which has no RDMA device", \
+		"Connect to an address of an RDMA interface of this host: `rdma link` lists the interfaces.") \
+	X(ADDRESS_GONE, "address_gone", OUT(WELL) | VBD_CAUSE_BREAKDOWN, CLUE(ADDRESS_GONE), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE), 0, 92, GUEST, \
+		"the address of this side was taken from {netdev}, and packets with it go nowhere", \
+		"Give {netdev} its old address again, or connect again from its present one.") \
+	X(NO_ROUTE, "no_route", VBD_CAUSE_SILENCE, CLUE(NO_ROUTE), CLUE(PORT_DOWN), 0, 90, GUEST, \
+		"this host has no route to {host}", \
+		"`ip route get {host}` must name an interface: add an address or a route.") \
+	X(ROUTE_WITHOUT_RDMA, "route_without_rdma", VBD_CAUSE_SILENCE, CLUE(ROUTE_WITHOUT_RDMA), CLUE(PORT_DOWN), 0, 88, GUEST, \
+		"packets to {host} leave by {netdev}, to which no RDMA device belongs", \
+		"Add a route to {host} over an interface that `rdma link` lists, or give {netdev} a device.") \
+	X(ROUTER_SILENT, "router_silent", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_SILENT) | CLUE(GATEWAY), CLUE(PORT_DOWN), 0, 86, UNIT, \
+		"the router {next_hop} to {host} does not answer on {netdev}", \
+		"Check the router, its cable and the VLAN: `ip neigh show {next_hop}`.") \
+	X(NO_SUCH_HOST, "no_such_host", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN), 0, 85, GUEST, \
+		"no host on {netdev} answers for {host}", \
+		"Check the address, that the host is up, and cable and VLAN on both sides: `ip neigh show {host}`.") \
+	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN), 0, 85, GUEST, \
+		"the peer's host {host} no longer answers on {netdev}", \
+		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
+	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, GUEST, \
+		"the port of {device} went down, and is up again", \
+		"Connect again; if it happens again, check cable and switch.") \
+	X(ROUTE_MOVED, "route_moved", VBD_CAUSE_SILENCE, CLUE(ROUTE_MOVED), VBD_CAUSE_KNOWN_PATH, 0, 75, GUEST, \
+		"the route to {host} has moved to {netdev}, and the connection has the address of another interface", \
+		"Connect again; see `ip route get {host}`.") \
+	X(NO_SUBNET_MANAGER, "no_subnet_manager", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(IB) | CLUE(ROUTE_ERROR), CLUE(PORT_DOWN), 0, 60, UNIT, \
+		"the subnet manager gives no path to {host}", \
+		"Check that a subnet manager runs (`sminfo`), and that the ports of both sides are active.") \
+	X(NO_PATH, "no_path", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(ROUTE_ERROR), CLUE(IB) | CLUE(LOOPBACK) | VBD_CAUSE_KNOWN_PATH, 0, 40, UNIT, \
+		"no RDMA device here has a GID for the source address of packets to {host}", \
+		"Compare the GIDs of /v1/devices with the addresses of the interface: `ip route get {host}` names it.") \
+	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, CLUE(ROUTE_ERROR) | CLUE(LOOPBACK) | VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT, \
+		"{host} was not found on the network in {waited}: no host has that address, or a cable or VLAN is missing", \
+		"`ping {host}` tells whether the host answers at all; `ip route get {host}` names the interface, which `rdma link` must list.") \
+	X(NAME_UNKNOWN, "name_unknown", OUT(NAMELESS), 0, 0, 0, 50, GUEST, \
+		"the name {asked} has no address", \
+		"Check the spelling: `getent ahosts {asked}`; or give an address.") \
+	X(NOBODY_LISTENS, "nobody_listens", OUT(REJECTED), CLUE(REJ_NO_SERVICE), 0, 0, 50, GUEST, \
+		"nobody listens at {peer}", \
+		"Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs.") \
+	X(REFUSED_WITH_WORDS, "refused_with_words", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(WORDS), 0, 0, 60, GUEST, \
+		"the program at {peer} refused and said \"{words}\"", \
+		"Do what it says; its log has more.") \
+	X(REFUSED_BY_PROGRAM, "refused_by_program", OUT(REJECTED), CLUE(REJ_PROGRAM), CLUE(WORDS), 0, 50, GUEST, \
+		"the program at {peer} refused and did not say why", \
+		"See the log or the verbsd of the peer: its policy, a limit, a decision that came too late, or its program has ended.") \
+	X(PEER_EXHAUSTED, "peer_exhausted", OUT(REJECTED), CLUE(REJ_RESOURCES), 0, 0, 50, UNIT, \
+		"the peer has no room for another connection: {reject}", \
+		"Close connections there, or raise its limits: `rdma resource`, the rdma cgroup, its kernel log.") \
+	X(GID_REFUSED, "gid_refused", OUT(REJECTED), CLUE(REJ_GID), 0, 0, 50, UNIT, \
+		"the peer can't use the GID of this side: {reject}", \
+		"Compare type (RoCE v1 or v2) and scope of the GIDs of both sides in /v1/devices.") \
+	X(OLD_CONNECTION, "old_connection", OUT(REJECTED), CLUE(REJ_STALE), 0, 0, 50, UNIT, \
+		"the peer still had the connection of before a crash or restart of this side", \
+		"Connect again: with this answer the peer's CM has dropped the old one.") \
+	X(READS_REFUSED, "reads_refused", OUT(REJECTED), CLUE(REJ_READS), 0, 0, 50, UNIT, \
+		"the peer serves fewer outstanding reads than this side asks for", \
+		"Lower qp.initiator_depth here, or raise qp.responder_resources there.") \
+	X(PARAMETERS_REFUSED, "parameters_refused", OUT(REJECTED), 0, CLUE(REJ_NO_SERVICE) | CLUE(REJ_PROGRAM) | CLUE(REJ_RESOURCES) | CLUE(REJ_GID) | CLUE(REJ_STALE) | CLUE(REJ_READS), 0, 20, UNIT, \
+		"the CM of {host} rejected the request: {reject}", \
+		"{reject_advice}") \
+	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED), 78, GUEST, \
+		"the program at {peer} has the request and did not decide in {waited}", \
+		"Accept or reject there (`verbsctl accept`); if the program should do it by itself, it is stopped or busy: see its state and log.") \
+	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
+		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
+		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
+	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED) | CLUE(SILENT), 30, GUEST, \
+		"no answer to the connect request came from {peer} in {waited}: a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
+		"On the peer: `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
+	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, UNIT, \
+		"{host} asked for the connection, was accepted, and did not confirm: its program has ended, or its packets no longer come", \
+		"See the peer's end of the connection; if it still waits for the answer, UDP 4791 must pass both ways.") \
+	X(HANDSHAKE_FAILED, "handshake_failed", OUT(HANDSHAKE), 0, VBD_CAUSE_KNOWN_PATH, 0, 30, UNIT, \
+		"the handshake with {peer} broke off: {error}", \
+		"See the timeline, and the kernel log of both hosts.") \
+	X(REJECTED_HERE, "rejected_here", OUT(REJECTED_HERE), 0, 0, 0, 50, GUEST, \
+		"a client of this verbsd rejected the request of {host}", \
+		"Nothing, if that was meant; the event log has the time.") \
+	X(NOT_DECIDED_HERE, "not_decided_here", OUT(NOT_DECIDED), 0, 0, 0, 50, GUEST, \
+		"nobody here accepted or rejected the request of {host} in {waited}", \
+		"Decide sooner (`verbsctl accept`), raise accept_timeout_ms, or let the listener accept by itself: policy auto.") \
+	X(BACKLOG_FULL, "backlog_full", OUT(UNDECIDED), CLUE(BACKLOG_FULL), 0, 0, 60, GUEST, \
+		"as many requests wait for a decision here as the listener's backlog holds ({waiting}): the kernel drops the next ones in silence", \
+		"Accept or reject the requests that wait, or create the listener with a larger backlog.") \
+	X(UNDECIDED_HERE, "undecided_here", OUT(UNDECIDED), 0, CLUE(BACKLOG_FULL), 0, 50, GUEST, \
+		"the request of {host} has waited {waited} for a decision here", \
+		"Accept or reject it: `verbsctl accept` or `verbsctl reject`.") \
+	X(NO_REMOTE, "no_remote", OUT(AWAITING) | OUT(NO_REMOTE), 0, 0, 0, 50, GUEST, \
+		"nobody gave the attributes of the peer's queue pair in {waited}", \
+		"Set them: `verbsctl connections remote`, or POST …/remote with manual.local of the peer.") \
+	X(ATOMIC_MISALIGNED, "atomic_misaligned", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION), CLUE(MISALIGNED), 0, 0, 76, UNIT, \
+		"the address of a {op} was not a multiple of 8", \
+		"Use an address that is a multiple of 8.") \
+	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT, \
+		"a {op} is not possible on this connection: initiator_depth is 0", \
+		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
+	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
+		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
+		"Get address, rkey and length from the peer again, and compare them with error.first; its buffer needs the access for a {op}.") \
+	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), 0, CLUE(LONGER_THAN_HERE), 50, GUEST, \
+		"a {what} was longer than the peer's receive (receives here have {receive} bytes)", \
+		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
+	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 40, UNIT, \
+		"the peer's queue pair does not allow a {what}, or has too many reads outstanding", \
+		"Compare qp.remote_access and qp.responder_resources of the peer with the request.") \
+	X(PEER_DEVICE_FAILED, "peer_device_failed", OUT(OPERATION) | OUT(INVALID), 0, CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 30, UNIT, \
+		"the peer's device failed a {what}", \
+		"See the first error of the peer's connection, and the kernel log there.") \
+	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(RNR_CAME) | CLUE(OP_SENDS), 0, 0, 80, GUEST, \
+		"the peer had no receive posted for a {what}", \
+		"Let the peer read and delete its messages, give it more receives (qp.rq_depth), or a service that answers; rnr_retry 7 here waits without limit.") \
+	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUEST, \
+		"packets with the path MTU of {path_mtu} bytes do not fit through {netdev}, which carries {route_mtu}", \
+		"Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.") \
+	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 60, GUEST, \
+		"the peer never acknowledged anything: QP number, GID or PSN that this side was given are not the peer's, or its queue pair is not up", \
+		"Compare manual.local of each side with manual.remote of the other, and bring the peer's queue pair up.") \
+	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUEST, \
+		"the path to {host} loses packets, and a {what} was not acknowledged in {waited}", \
+		"Look for drops: `ip -s link show {netdev}`, switches and flow control; larger qp.retry_count and qp.ack_timeout bridge short losses.") \
+	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
+		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
+		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.") \
+	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, UNIT, \
+		"sends wait here, since the queue pair can't send in its state", \
+		"Move the queue pair to RTS.") \
+	X(INBOX_FULL, "inbox_full", OUT(WELL) | OUT(STUCK), CLUE(INBOX_FULL), 0, 0, 40, GUEST, \
+		"all {inbox} receives here hold messages that nobody has deleted, so the peer waits", \
+		"Read and delete messages, or connect with a larger qp.rq_depth.") \
+	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN), 0, 50, GUEST, \
+		"the peer sent a message longer than a receive here, which has {receive} bytes", \
+		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
+	X(OLD_KEY_REFUSED, "old_key_refused", OUT(REFUSED), CLUE(OLD_KEY), CLUE(PORT_DOWN), 0, 60, GUEST, \
+		"the peer reached for memory that it may not use, most likely with an old key: {old}", \
+		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
+	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN), 0, 50, GUEST, \
+		"the peer reached for memory that it may not use: a wrong key, a range past the end, or an access that is not granted", \
+		"Compare what {host} asked for (its first error has address, key and length) with the buffers and windows here and their access.") \
+	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT, \
+		"the device here could not do a {what}: its memory is not registered any more, is in another protection domain, or does not allow it", \
+		"Check state, protection domain and access of the buffer of the request.") \
+	X(WINDOW_REFUSED, "window_refused", OUT(BIND), 0, 0, 0, 50, UNIT, \
+		"the device here refused to bind the window: its range or access goes beyond its buffer", \
+		"Create the buffer with access mw_bind, and with the access that the window shall grant.") \
+	X(REQUEST_REFUSED, "request_refused", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), 0, 0, 0, 20, UNIT, \
+		"the device here failed a {what}: {error}", \
+		"See the kernel log, and the state of the port.") \
+	X(DEVICE_FAILED, "device_failed", OUT(QP_FAILED), 0, CLUE(PORT_DOWN) | CLUE(DEVICE_GONE), 0, 30, UNIT, \
+		"device {device} gave the queue pair up: {error}", \
+		"See the kernel log of this host; reset the device if it happens again.") \
+	X(SPEAKS_OTHERWISE, "speaks_otherwise", OUT(SERVICE), 0, 0, 0, 50, GUEST, \
+		"the peer does not speak the protocol of the service here: {error}", \
+		"Use the same service on both sides; a plain peer needs service inbox.") \
+	X(FULL_MEMLOCK, "full_memlock", OUT(RESOURCE), CLUE(FULL_MEMLOCK), 0, 0, 50, UNIT, \
+		"this verbsd may lock no more memory", \
+		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.") \
+	X(FULL_FDS, "full_fds", OUT(RESOURCE), CLUE(FULL_FDS), 0, 0, 50, UNIT, \
+		"this verbsd has no file descriptor left", \
+		"Raise RLIMIT_NOFILE: LimitNOFILE= in the unit.") \
+	X(FULL_DEVICE, "full_device", OUT(RESOURCE), CLUE(FULL_DEVICE), 0, 0, 50, UNIT, \
+		"device {device} has no room for another object: {error}", \
+		"Delete what is not needed (`rdma resource`), or raise the limits of the rdma cgroup.") \
+	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT, \
+		"a call failed here: {error}", \
+		"The call and its error number are in error.first; see the kernel log.") \
+	X(PEER_SAID, "peer_said", OUT(PEER_LEFT), CLUE(WORDS), 0, 0, 60, UNIT, \
+		"the peer disconnected and said \"{words}\"", \
+		"See the log or the verbsd of the peer for more.") \
+	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), CLUE(WORDS), 0, 50, GUEST, \
+		"the peer disconnected while requests of this side were outstanding: its program ended or was killed", \
+		"See the log on the peer, and connect again when its program runs.") \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(WORDS) | CLUE(OUTSTANDING), 0, 30, GUEST, \
+		"the peer disconnected: its program closed the connection or ended", \
+		"Nothing, if that was meant; else see the log or the verbsd of the peer.") \
+	X(CLOSED_HERE, "closed_here", OUT(CLOSED), 0, 0, 0, 30, GUEST, \
+		"a client of this verbsd closed it", \
+		"Nothing; the event log has the time.") \
+	X(STOPPED_HERE, "stopped_here", OUT(STOPPED), 0, 0, 0, 30, UNIT, \
+		"this verbsd was stopped", \
+		"Connect again when verbsd runs again.") \
+	X(UNEXPECTED_EVENT, "unexpected_event", OUT(PROTOCOL), 0, 0, 0, 30, UNIT, \
+		"the kernel's CM reported an event that the state does not allow: a defect of the kernel, of a driver, or of verbsd", \
+		"Please report it with the connection's timeline.")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/diagnose/clue.h"
+
+#include "base/attr.h"
+#include "rdma/device/op.h"
+#include "rdma/diagnose/facts.h"
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <errno.h>
+#include <string.h>
+
+/* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
+#define HEADER_BYTES 58
+
+/* Reject reasons of the kernel's rdma/ib_cm.h. */
+enum {
+	REJ_NO_QP = 1,
+	REJ_NO_RESOURCES = 3,
+	REJ_INVALID_SERVICE_ID = 8,
+	REJ_STALE_CONN = 10,
+	REJ_INVALID_GID = 12,
+	REJ_INSUFFICIENT_RESP_RESOURCES = 27,
+	REJ_CONSUMER_DEFINED = 28,
+};
+
+struct clues {
+	uint64_t bits;
+};
+
+static void note(struct clues *clues, enum vbd_clue clue, bool seen)
+{
+	if (seen)
+		clues->bits |= UINT64_C(1) << clue;
+}
+
+static bool resolves(const struct vbd_incident *incident)
+{
+	return incident->outcome == VBD_OUTCOME_RESOLVING ||
+	       incident->outcome == VBD_OUTCOME_UNRESOLVED;
+}
+
+static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
+{
+	note(clues, VBD_CLUE_DEVICE_GONE,
+		facts->device_removed || facts->incident.outcome == VBD_OUTCOME_DEVICE_LOST);
+	note(clues, VBD_CLUE_PORT_DOWN, facts->port_known && facts->port.state != IBV_PORT_ACTIVE);
+	note(clues, VBD_CLUE_PORT_FELL, facts->port_fell);
+	note(clues, VBD_CLUE_ADDRESS_GONE, facts->sgid_known && facts->sgid_gone);
+	note(clues, VBD_CLUE_IB,
+		facts->port_known && facts->port.link_layer &&
+			strcmp(facts->port.link_layer, "infiniband") == 0);
+	note(clues, VBD_CLUE_IWARP, facts->iwarp);
+	note(clues, VBD_CLUE_BACKLOG_FULL, facts->backlog && facts->waiting >= facts->backlog);
+	note(clues, VBD_CLUE_INBOX_FULL,
+		facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity);
+}
+
+static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
+{
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
+	bool routed = facts->netroute_known && !netroute->route_errnum && !netroute->local;
+	const char *neighbour = routed ? netroute->neighbour : NULL;
+
+	note(clues, VBD_CLUE_LOOPBACK, facts->incident.loopback && resolves(&facts->incident));
+	note(clues, VBD_CLUE_NO_ROUTE, facts->netroute_known && netroute->route_errnum);
+	note(clues, VBD_CLUE_ROUTE_WITHOUT_RDMA, routed && !facts->netroute_has_rdma);
+	note(clues, VBD_CLUE_ROUTE_MOVED,
+		routed && facts->netroute_has_rdma && facts->sgid_known && *facts->sgid.netdev &&
+			strcmp(facts->sgid.netdev, netroute->netdev) != 0);
+	note(clues, VBD_CLUE_GATEWAY, routed && netroute->gateway);
+	note(clues, VBD_CLUE_NEIGHBOUR_SILENT,
+		neighbour &&
+			(strcmp(neighbour, "failed") == 0 || strcmp(neighbour, "incomplete") == 0));
+	note(clues, VBD_CLUE_NEIGHBOUR_KNOWN, neighbour && netroute->hwaddr_bytes);
+	note(clues, VBD_CLUE_MTU_TOO_LARGE,
+		routed && !facts->iwarp && netroute->mtu_bytes &&
+			facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes);
+}
+
+static void look_at_traces(const struct vbd_incident *incident, struct clues *clues)
+{
+	const uint64_t *traces = incident->traces;
+
+	note(clues, VBD_CLUE_RNR_CAME,
+		traces[VBD_TRACE_RNR_CAME] || incident->outcome == VBD_OUTCOME_RNR);
+	note(clues, VBD_CLUE_GAPS, traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_GAPS_TOLD]);
+	note(clues, VBD_CLUE_SILENT,
+		incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] &&
+			!traces[VBD_TRACE_PACKETS_CAME]);
+	note(clues, VBD_CLUE_REQ_REPEATED, traces[VBD_TRACE_REQ_REPEATED]);
+	note(clues, VBD_CLUE_MRA_CAME, traces[VBD_TRACE_MRA_CAME]);
+}
+
+static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
+{
+	const struct vbd_incident *incident = &facts->incident;
+	const struct vbd_op_traits *op = incident->op >= 0 ? &vbd_ops[incident->op] : NULL;
+	bool reads = op && (incident->op == VBD_OP_READ || op->is_atomic);
+
+	note(clues, VBD_CLUE_OP_SENDS,
+		(op && (op->sends || incident->op == VBD_OP_WRITE_IMM)) ||
+			incident->outcome == VBD_OUTCOME_RNR);
+	note(clues, VBD_CLUE_OP_REMOTE, op && op->needs_remote);
+	note(clues, VBD_CLUE_NO_READS, reads && facts->depth_known && !facts->initiator_depth);
+	note(clues, VBD_CLUE_MISALIGNED,
+		op && op->is_atomic && incident->remote_addr % VBD_ATOMIC_BYTES);
+	note(clues, VBD_CLUE_LONGER_THAN_HERE,
+		op && op->sends && incident->recv_size_bytes &&
+			incident->length_bytes > incident->recv_size_bytes);
+	note(clues, VBD_CLUE_OVER_ONE_PACKET,
+		facts->path_mtu_bytes && incident->length_bytes > facts->path_mtu_bytes);
+	note(clues, VBD_CLUE_NEVER_ACKED, !incident->acked);
+	note(clues, VBD_CLUE_BY_HAND, incident->by_hand);
+	note(clues, VBD_CLUE_HELD_BACK, incident->held_back);
+	note(clues, VBD_CLUE_OUTSTANDING, incident->outstanding);
+	note(clues, VBD_CLUE_OLD_KEY, incident->buffer_deleted || incident->window_revoked);
+	note(clues, VBD_CLUE_WORDS, *incident->words);
+}
+
+static void look_at_completion(const struct vbd_facts *facts, struct clues *clues)
+{
+	const struct vbd_error *error = &facts->incident.error;
+	bool recv = facts->incident.op == VBD_OP_RECV;
+
+	if (error->source != VBD_SOURCE_WC)
+		return;
+	/* rxe says LOC_QP_OP_ERR of a wrong local key, and of a message longer than the receive. */
+	note(clues, VBD_CLUE_RECEIVE_TOO_SHORT,
+		recv && (error->kind == IBV_WC_LOC_LEN_ERR ||
+				(facts->soft_roce && error->kind == IBV_WC_LOC_QP_OP_ERR)));
+	note(clues, VBD_CLUE_PROTECTION,
+		error->kind == IBV_WC_LOC_PROT_ERR || error->kind == IBV_WC_LOC_QP_OP_ERR ||
+			error->kind == IBV_WC_LOC_ACCESS_ERR);
+}
+
+static void look_at_rejection(const struct vbd_error *error, struct clues *clues)
+{
+	if (error->source != VBD_SOURCE_CM_EVENT)
+		return;
+	note(clues, VBD_CLUE_ROUTE_ERROR, error->kind == RDMA_CM_EVENT_ROUTE_ERROR);
+	if (error->kind != RDMA_CM_EVENT_REJECTED)
+		return;
+	note(clues, VBD_CLUE_REJ_NO_SERVICE,
+		error->raw == REJ_INVALID_SERVICE_ID || error->raw == -ECONNREFUSED);
+	note(clues, VBD_CLUE_REJ_PROGRAM,
+		error->raw == REJ_CONSUMER_DEFINED || error->raw == -ECONNRESET);
+	note(clues, VBD_CLUE_REJ_RESOURCES,
+		error->raw >= REJ_NO_QP && error->raw <= REJ_NO_RESOURCES);
+	note(clues, VBD_CLUE_REJ_GID, error->raw == REJ_INVALID_GID);
+	note(clues, VBD_CLUE_REJ_STALE, error->raw == REJ_STALE_CONN);
+	note(clues, VBD_CLUE_REJ_READS, error->raw == REJ_INSUFFICIENT_RESP_RESOURCES);
+}
+
+static void look_at_limits(const struct vbd_error *error, struct clues *clues)
+{
+	note(clues, VBD_CLUE_FULL_MEMLOCK, error->status == VBD_E_MEMLOCK);
+	note(clues, VBD_CLUE_FULL_FDS, error->status == VBD_E_FD_LIMIT);
+	note(clues, VBD_CLUE_FULL_DEVICE, error->status == VBD_E_DEVICE_LIMIT);
+	/* rdma_resolve_route(3) fails at once without a GID for the source address. */
+	note(clues, VBD_CLUE_ROUTE_ERROR, error->status == VBD_E_ROUTE_ERROR);
+}
+
+uint64_t vbd_clues_find(const struct vbd_facts *facts)
+{
+	struct clues clues = {0};
+
+	look_at_device(facts, &clues);
+	look_at_route(facts, &clues);
+	look_at_traces(&facts->incident, &clues);
+	look_at_request(facts, &clues);
+	look_at_completion(facts, &clues);
+	look_at_rejection(&facts->incident.error, &clues);
+	look_at_limits(&facts->incident.error, &clues);
+	return clues.bits;
+}
+
+const char *vbd_clue_text(enum vbd_clue clue)
+{
+	static const char *const texts[VBD_CLUE_COUNT] = {
+#define CLUE_TEXT(sym, text) [VBD_CLUE_##sym] = text,
+		VBD_CLUE_MAP(CLUE_TEXT)
+#undef CLUE_TEXT
+	};
+
+	return texts[clue];
+}

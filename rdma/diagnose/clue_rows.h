@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of rdma/diagnose/clue.c. X(SYMBOL, text): what the fact says, a clause without a full
+ * stop. Placeholders: rdma/diagnose/words.h.
+ */
+#ifndef VBD_RDMA_DIAGNOSE_CLUE_ROWS_H
+#define VBD_RDMA_DIAGNOSE_CLUE_ROWS_H
+
+/* clang-format off */
+#define VBD_CLUE_MAP(X) \
+	X(DEVICE_GONE, "device {device} was removed") \
+	X(PORT_DOWN, "port {port_num} of {device} is {port_state}") \
+	X(PORT_FELL, "a port of {device} went down meanwhile") \
+	X(ADDRESS_GONE, "the GID table of {device} no longer has the connection's address") \
+	X(NO_ROUTE, "the kernel has no route to {host}") \
+	X(LOOPBACK, "{host} is an address of the loopback") \
+	X(ROUTE_WITHOUT_RDMA, "the route to {host} leaves by {netdev}, to which no RDMA device belongs") \
+	X(ROUTE_MOVED, "the route to {host} leaves by {netdev} now") \
+	X(GATEWAY, "{host} is behind a router") \
+	X(NEIGHBOUR_SILENT, "nobody answers on {netdev} for {next_hop}") \
+	X(NEIGHBOUR_KNOWN, "on {netdev} the hardware address of {next_hop} is known") \
+	X(MTU_TOO_LARGE, "the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
+	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
+	X(GAPS, "packets were missing ({gaps} times)") \
+	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
+	X(REQ_REPEATED, "the connect request was repeated ({req_repeated} times)") \
+	X(MRA_CAME, "the peer's kernel answered that its program has the request and has not decided") \
+	X(BACKLOG_FULL, "{waiting} requests wait for a decision, as many as the listener's backlog holds") \
+	X(INBOX_FULL, "all {inbox} receives here hold messages") \
+	X(NO_READS, "reads and atomics are not possible: initiator_depth is 0") \
+	X(MISALIGNED, "the remote address is not a multiple of 8") \
+	X(OP_SENDS, "a {op} takes a receive of the peer") \
+	X(OP_REMOTE, "a {op} works on memory of the peer") \
+	X(LONGER_THAN_HERE, "the message had {length} bytes, and receives here have {receive}") \
+	X(OVER_ONE_PACKET, "the request was longer than one packet") \
+	X(RECEIVE_TOO_SHORT, "a receive here failed because of its length") \
+	X(NEVER_ACKED, "nothing was ever acknowledged on this connection") \
+	X(BY_HAND, "the queue pair was brought up by hand") \
+	X(HELD_BACK, "the queue pair here can't send in its state") \
+	X(OLD_KEY, "{old}") \
+	X(OUTSTANDING, "requests of this side were outstanding") \
+	X(WORDS, "the peer said \"{words}\"") \
+	X(REJ_NO_SERVICE, "the peer's kernel knows no listener on that port") \
+	X(REJ_PROGRAM, "the peer's program decided") \
+	X(REJ_RESOURCES, "the peer's kernel or device has no room") \
+	X(REJ_GID, "the peer can't use the GID of this side") \
+	X(REJ_STALE, "the peer still knows the queue pair from before") \
+	X(REJ_READS, "the peer serves fewer reads than asked for") \
+	X(ROUTE_ERROR, "the address has a neighbour but no path") \
+	X(IB, "the link is InfiniBand") \
+	X(IWARP, "{device} is iWARP") \
+	X(PROTECTION, "the device says that a key does not cover the memory, or does not say what is wrong") \
+	X(FULL_MEMLOCK, "the limit of locked memory is reached") \
+	X(FULL_FDS, "no file descriptor is left") \
+	X(FULL_DEVICE, "the device or its cgroup has no room")
+/* clang-format on */
+
+#endif

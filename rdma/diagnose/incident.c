@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/diagnose/incident.h"
+
+#include <string.h>
+
+static const struct {
+	enum vbd_counter_set set;
+	const char *name;
+	const char *other;
+	const char *text;
+} traces[] = {
+#define TRACE(sym, set, name, other, text) [sym] = {set, name, other, text},
+	VBD_TRACE_MAP(TRACE)
+#undef TRACE
+};
+
+const char *vbd_trace_text(enum vbd_trace trace)
+{
+	return traces[trace].text;
+}
+
+enum vbd_trace vbd_trace_of(enum vbd_counter_set set, const char *name)
+{
+	for (unsigned int i = 0; i < VBD_TRACE_COUNT; i++) {
+		if (traces[i].set == set &&
+			(strcmp(traces[i].name, name) == 0 || strcmp(traces[i].other, name) == 0))
+			return (enum vbd_trace)i;
+	}
+	return VBD_TRACE_COUNT;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/diagnose/words.h"
+
+#include "base/attr.h"
+#include "base/clock.h"
+#include "rdma/device/op.h"
+#include "rdma/diagnose/facts.h"
+#include "rdma/diagnose/why.h"
+#include "rdma/names/names.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The longest text that takes the place of a placeholder. */
+#define WORD_BYTES 240
+
+const char *vbd_span_text(uint64_t ns, char text[VBD_SPAN_TEXT_BYTES])
+{
+	if (ns >= 10 * VBD_NS_PER_S)
+		(void)snprintf(
+			text, VBD_SPAN_TEXT_BYTES, "%" PRIu64 " s", (uint64_t)(ns / VBD_NS_PER_S));
+	else if (ns >= VBD_NS_PER_S)
+		(void)snprintf(
+			text, VBD_SPAN_TEXT_BYTES, "%.1f s", (double)ns / (double)VBD_NS_PER_S);
+	else if (ns >= 10 * VBD_NS_PER_MS)
+		(void)snprintf(text, VBD_SPAN_TEXT_BYTES, "%" PRIu64 " ms",
+			(uint64_t)(ns / VBD_NS_PER_MS));
+	else
+		(void)snprintf(
+			text, VBD_SPAN_TEXT_BYTES, "%.2f ms", (double)ns / (double)VBD_NS_PER_MS);
+	return text;
+}
+
+static void put_text(char *out, const char *text)
+{
+	(void)snprintf(out, WORD_BYTES, "%s", text ? text : "");
+}
+
+static void put_number(char *out, uint64_t number)
+{
+	if (number)
+		(void)snprintf(out, WORD_BYTES, "%" PRIu64, number);
+}
+
+static void put_host(char *out, const struct vbd_facts *facts)
+{
+	const struct vbd_incident *incident = &facts->incident;
+
+	put_text(out, *incident->peer ? incident->peer : incident->asked);
+}
+
+static void put_peer(char *out, const struct vbd_facts *facts)
+{
+	size_t len;
+
+	put_host(out, facts);
+	len = strlen(out);
+	if (len && facts->incident.port)
+		(void)snprintf(out + len, WORD_BYTES - len, " port %u", facts->incident.port);
+}
+
+static void put_asked(char *out, const struct vbd_facts *facts)
+{
+	put_text(out, facts->incident.asked);
+}
+
+static void put_device(char *out, const struct vbd_facts *facts)
+{
+	put_text(out, facts->device);
+}
+
+static void put_port_num(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->port_known ? facts->port.port_num : 0);
+}
+
+static void put_port_state(char *out, const struct vbd_facts *facts)
+{
+	put_text(out, facts->port_known ? vbd_port_state_name((int)facts->port.state) : NULL);
+}
+
+static void put_netdev(char *out, const struct vbd_facts *facts)
+{
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
+
+	if (facts->netroute_known && !netroute->route_errnum && !netroute->local)
+		put_text(out, netroute->netdev);
+	else if (facts->sgid_known)
+		put_text(out, facts->sgid.netdev);
+}
+
+static void put_next_hop(char *out, const struct vbd_facts *facts)
+{
+	const struct sockaddr_storage *addr = &facts->netroute.next;
+
+	if (addr->ss_family == AF_INET)
+		(void)inet_ntop(
+			AF_INET, &((const struct sockaddr_in *)addr)->sin_addr, out, WORD_BYTES);
+	else if (addr->ss_family == AF_INET6)
+		(void)inet_ntop(
+			AF_INET6, &((const struct sockaddr_in6 *)addr)->sin6_addr, out, WORD_BYTES);
+}
+
+static void put_path_mtu(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->path_mtu_bytes);
+}
+
+static void put_route_mtu(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->netroute.mtu_bytes);
+}
+
+static void put_op(char *out, const struct vbd_facts *facts)
+{
+	if (facts->incident.op >= 0)
+		put_text(out, vbd_op_name((enum vbd_op)facts->incident.op));
+}
+
+/* "write of 64 bytes": address and key are not for everybody who may read an explanation. */
+static void put_what(char *out, const struct vbd_facts *facts)
+{
+	const struct vbd_incident *incident = &facts->incident;
+	size_t len;
+
+	put_op(out, facts);
+	len = strlen(out);
+	if (len && incident->length_bytes)
+		(void)snprintf(out + len, WORD_BYTES - len, " of %" PRIu64 " bytes",
+			incident->length_bytes);
+}
+
+static void put_length(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.length_bytes);
+}
+
+static void put_receive(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.recv_size_bytes);
+}
+
+static void put_waited(char *out, const struct vbd_facts *facts)
+{
+	char time[VBD_SPAN_TEXT_BYTES];
+
+	if (facts->incident.waited_ms)
+		put_text(out, vbd_span_text(facts->incident.waited_ms * VBD_NS_PER_MS, time));
+}
+
+static void put_words(char *out, const struct vbd_facts *facts)
+{
+	put_text(out, facts->incident.words);
+}
+
+static void put_reject(char *out, const struct vbd_facts *facts)
+{
+	struct vbd_why why;
+
+	if (vbd_why_find_reject((int)facts->incident.error.raw, &why))
+		put_text(out, why.detail);
+}
+
+static void put_reject_advice(char *out, const struct vbd_facts *facts)
+{
+	struct vbd_why why;
+
+	if (vbd_why_find_reject((int)facts->incident.error.raw, &why))
+		put_text(out, why.hint);
+}
+
+static void put_error(char *out, const struct vbd_facts *facts)
+{
+	put_text(out, facts->incident.error.text);
+}
+
+static void put_old(char *out, const struct vbd_facts *facts)
+{
+	const struct vbd_incident *incident = &facts->incident;
+	bool window = incident->window_revoked &&
+		      (!incident->buffer_deleted ||
+			      incident->window_revoked_ms <= incident->buffer_deleted_ms);
+	uint64_t ms = window ? incident->window_revoked_ms : incident->buffer_deleted_ms;
+	char time[VBD_SPAN_TEXT_BYTES];
+
+	if (window || incident->buffer_deleted)
+		(void)snprintf(out, WORD_BYTES, "a %s here %s before",
+			window ? "window was revoked" : "buffer was deleted",
+			vbd_span_text(ms * VBD_NS_PER_MS, time));
+}
+
+static void put_waiting(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->waiting);
+}
+
+static void put_inbox(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->inbox_capacity);
+}
+
+static void put_rnr_came(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.traces[VBD_TRACE_RNR_CAME]);
+}
+
+static void put_gaps(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.traces[VBD_TRACE_GAPS_SEEN] +
+				facts->incident.traces[VBD_TRACE_GAPS_TOLD]);
+}
+
+static void put_packets_sent(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_SENT]);
+}
+
+static void put_req_repeated(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.traces[VBD_TRACE_REQ_REPEATED]);
+}
+
+static const struct word {
+	const char *name;
+	const char *unknown;
+	void (*put)(char *out, const struct vbd_facts *facts);
+} words[] = {
+#define WORD(name, unknown) {#name, unknown, put_##name},
+	VBD_WORD_MAP(WORD)
+#undef WORD
+};
+
+/* The placeholder that begins at @text; NULL if none does. */
+static const struct word *word_at(const char *text)
+{
+	for (size_t i = 0; *text == '{' && i < VBD_ARRAY_LEN(words); i++) {
+		size_t len = strlen(words[i].name);
+
+		if (strncmp(text + 1, words[i].name, len) == 0 && text[len + 1] == '}')
+			return &words[i];
+	}
+	return NULL;
+}
+
+char *vbd_words_fill(const char *text, const struct vbd_facts *facts, char *buffer, size_t size)
+{
+	size_t at = 0;
+
+	while (*text && at + 1 < size) {
+		const struct word *word = word_at(text);
+		char filled[WORD_BYTES] = "";
+
+		if (!word) {
+			buffer[at++] = *text++;
+			continue;
+		}
+		word->put(filled, facts);
+		(void)snprintf(buffer + at, size - at, "%s", *filled ? filled : word->unknown);
+		at += strlen(buffer + at);
+		text += strlen(word->name) + 2;
+	}
+	buffer[at] = '\0';
+	return buffer;
+}

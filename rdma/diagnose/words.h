@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Texts with placeholders, "{peer}", and what a connection's facts put in their place.
+ *
+ * Any thread; pure.
+ */
+#ifndef VBD_RDMA_DIAGNOSE_WORDS_H
+#define VBD_RDMA_DIAGNOSE_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct vbd_facts;
+
+/* clang-format off */
+/*
+ * The placeholders, and what stands there if the fact is not known. Each has a function put_NAME() in
+ * words.c. X(name, unknown)
+ */
+#define VBD_WORD_MAP(X) \
+	X(peer, "the peer") \
+	X(host, "the peer") \
+	X(asked, "of the peer") \
+	X(device, "the RDMA device") \
+	X(port_num, "1") \
+	X(port_state, "down") \
+	X(netdev, "the interface") \
+	X(next_hop, "the peer") \
+	X(path_mtu, "?") \
+	X(route_mtu, "?") \
+	X(op, "request") \
+	X(what, "request") \
+	X(length, "?") \
+	X(receive, "too few") \
+	X(waited, "time") \
+	X(words, "") \
+	X(reject, "it gives no reason") \
+	X(reject_advice, "See the log of the peer.") \
+	X(error, "the reason is not known") \
+	X(old, "a buffer here was deleted") \
+	X(waiting, "?") \
+	X(inbox, "?") \
+	X(rnr_came, "some") \
+	X(gaps, "some") \
+	X(packets_sent, "some") \
+	X(req_repeated, "some")
+/* clang-format on */
+
+/** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */
+char *vbd_words_fill(const char *text, const struct vbd_facts *facts, char *buffer, size_t size);
+
+#define VBD_SPAN_TEXT_BYTES 24
+
+/** vbd_span_text - a time in its usual unit: "336 ms"; returns @text */
+const char *vbd_span_text(uint64_t ns, char text[VBD_SPAN_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/diagnose/cause.h"
+
+#include "rdma/device/op.h"
+#include "rdma/diagnose/facts.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/unit.h"
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct vbd_facts facts;
+static struct vbd_diagnoses diagnoses;
+static bool first_of[VBD_CAUSE_COUNT]; /* a test has led to this cause */
+
+/* A connection over RoCE v2 to 192.0.2.2, whose facts are all well, with this incident. */
+static void begin(enum vbd_outcome outcome)
+{
+	facts = (struct vbd_facts){
+		.device = "rxe0",
+		.reliable = true,
+		.soft_roce = true,
+		.port_known = true,
+		.port = {.port_num = 1,
+			.state = IBV_PORT_ACTIVE,
+			.link_layer = "ethernet",
+			.active_mtu_bytes = 1024},
+		.sgid_known = true,
+		.sgid = {.gid_index = 1, .type = "roce_v2", .netdev = "eth0"},
+		.path_mtu_bytes = 1024,
+		.depth_known = true,
+		.initiator_depth = 16,
+		.netroute_known = true,
+		.netroute = {.netdev = "eth0",
+			.mtu_bytes = 1500,
+			.neighbour = "reachable",
+			.hwaddr_bytes = 6},
+		.netroute_has_rdma = true,
+		.incident = {.outcome = outcome,
+			.peer = "192.0.2.2",
+			.asked = "b.example",
+			.port = 7471,
+			.op = -1,
+			.acked = true,
+			.recv_size_bytes = 4096,
+			.waited_ms = 3200},
+	};
+	facts.netroute.next.ss_family = AF_INET;
+	(void)inet_pton(
+		AF_INET, "192.0.2.2", &((struct sockaddr_in *)&facts.netroute.next)->sin_addr);
+}
+
+static void completion(int status, int op)
+{
+	facts.incident.error = (struct vbd_error){
+		.status = VBD_E_LOCAL_ERROR, .source = VBD_SOURCE_WC, .kind = status};
+	facts.incident.op = op;
+	facts.incident.length_bytes = 8000;
+	facts.incident.remote_addr = 0x7f0000001000;
+	facts.incident.rkey = 0x1f2e;
+}
+
+static void cm_event(int event, int64_t raw)
+{
+	facts.incident.error = (struct vbd_error){
+		.status = VBD_E_REJECTED, .source = VBD_SOURCE_CM_EVENT, .kind = event, .raw = raw};
+}
+
+static void leads_to(enum vbd_cause_code code)
+{
+	vbd_causes_judge(&facts, &diagnoses);
+	if (!diagnoses.count || diagnoses.items[0].code != code)
+		fail_msg("the first cause is %s, not %s",
+			diagnoses.count ? vbd_cause_name(diagnoses.items[0].code) : "none",
+			vbd_cause_name(code));
+	first_of[code] = true;
+	if (strchr(diagnoses.items[0].text, '{') || strchr(diagnoses.items[0].advice, '{'))
+		fail_msg("a placeholder is left: %s; %s", diagnoses.items[0].text,
+			diagnoses.items[0].advice);
+}
+
+static void says(const char *part)
+{
+	if (!strstr(diagnoses.items[0].text, part))
+		fail_msg("'%s' is not in: %s", part, diagnoses.items[0].text);
+}
+
+/* --- the network ----------------------------------------------------------------------------- */
+
+static void test_cause__a_broken_interface_goes_before_the_status_of_the_completion(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.port.state = IBV_PORT_DOWN;
+	facts.sgid_gone = true;
+	facts.netroute.neighbour = "failed";
+	leads_to(VBD_CAUSE_INTERFACE_DOWN);
+	says("port 1 of rxe0 is down");
+	facts.incident.outcome = VBD_OUTCOME_REQUEST_FAILED;
+	completion(IBV_WC_LOC_QP_OP_ERR, VBD_OP_SEND);
+	leads_to(VBD_CAUSE_INTERFACE_DOWN);
+	facts.incident.outcome = VBD_OUTCOME_REFUSED;
+	leads_to(VBD_CAUSE_INTERFACE_DOWN);
+	facts.device_removed = true;
+	leads_to(VBD_CAUSE_DEVICE_REMOVED);
+}
+
+static void test_cause__an_address_that_went_is_named(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.sgid_gone = true;
+	leads_to(VBD_CAUSE_ADDRESS_GONE);
+	says("eth0");
+	facts.sgid_gone = false;
+	facts.port_fell = true;
+	leads_to(VBD_CAUSE_PORT_FELL);
+	facts.port_fell = false;
+	(void)snprintf(facts.netroute.netdev, sizeof(facts.netroute.netdev), "eth9");
+	leads_to(VBD_CAUSE_ROUTE_MOVED);
+	facts.netroute_has_rdma = false;
+	leads_to(VBD_CAUSE_ROUTE_WITHOUT_RDMA);
+	facts.netroute.route_errnum = 101;
+	leads_to(VBD_CAUSE_NO_ROUTE);
+}
+
+static void test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_host_that_went(
+	void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNRESOLVED);
+	facts.netroute.neighbour = "failed";
+	leads_to(VBD_CAUSE_NO_SUCH_HOST);
+	says("no host on eth0 answers for 192.0.2.2");
+	facts.incident.outcome = VBD_OUTCOME_UNACKED;
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	leads_to(VBD_CAUSE_HOST_GONE);
+	facts.netroute.gateway = true;
+	leads_to(VBD_CAUSE_ROUTER_SILENT);
+}
+
+static void test_cause__an_address_that_is_not_resolved(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNRESOLVED);
+	facts.netroute_known = false;
+	leads_to(VBD_CAUSE_NOT_RESOLVED);
+	cm_event(RDMA_CM_EVENT_ROUTE_ERROR, -19);
+	leads_to(VBD_CAUSE_NO_PATH);
+	facts.port.link_layer = "infiniband";
+	leads_to(VBD_CAUSE_NO_SUBNET_MANAGER);
+	facts.incident.loopback = true;
+	leads_to(VBD_CAUSE_LOOPBACK);
+	begin(VBD_OUTCOME_NAMELESS);
+	leads_to(VBD_CAUSE_NAME_UNKNOWN);
+	says("b.example");
+}
+
+/* --- the handshake --------------------------------------------------------------------------- */
+
+static void test_cause__a_rejection_names_who_rejected(void **state)
+{
+	static const struct {
+		int64_t reason;
+		enum vbd_cause_code code;
+	} rejections[] = {
+		{8, VBD_CAUSE_NOBODY_LISTENS},
+		{-ECONNREFUSED, VBD_CAUSE_NOBODY_LISTENS},
+		{28, VBD_CAUSE_REFUSED_BY_PROGRAM},
+		{1, VBD_CAUSE_PEER_EXHAUSTED},
+		{3, VBD_CAUSE_PEER_EXHAUSTED},
+		{12, VBD_CAUSE_GID_REFUSED},
+		{10, VBD_CAUSE_OLD_CONNECTION},
+		{27, VBD_CAUSE_READS_REFUSED},
+		{26, VBD_CAUSE_PARAMETERS_REFUSED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rejections); i++) {
+		begin(VBD_OUTCOME_REJECTED);
+		cm_event(RDMA_CM_EVENT_REJECTED, rejections[i].reason);
+		leads_to(rejections[i].code);
+	}
+	says("invalid path MTU");
+}
+
+static void test_cause__the_words_of_the_peer_are_in_the_first_line(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_REJECTED);
+	cm_event(RDMA_CM_EVENT_REJECTED, 28);
+	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "go away: tenant 7");
+	leads_to(VBD_CAUSE_REFUSED_WITH_WORDS);
+	says("\"go away: tenant 7\"");
+	begin(VBD_OUTCOME_PEER_LEFT);
+	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "bye");
+	leads_to(VBD_CAUSE_PEER_SAID);
+}
+
+static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		begin(i ? VBD_OUTCOME_CONNECTING : VBD_OUTCOME_UNANSWERED);
+		leads_to(VBD_CAUSE_NO_ANSWER);
+		says("in 3.2 s");
+		says("firewall");
+		says("backlog");
+		facts.incident.traces[VBD_TRACE_MRA_CAME] = 1;
+		leads_to(VBD_CAUSE_PEER_UNDECIDED);
+		facts.incident.traces[VBD_TRACE_MRA_CAME] = 0;
+		facts.iwarp = true;
+		leads_to(VBD_CAUSE_SILENT_TCP);
+	}
+}
+
+static void test_cause__a_handshake_that_breaks_off(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNCONFIRMED);
+	leads_to(VBD_CAUSE_NOT_CONFIRMED);
+	begin(VBD_OUTCOME_HANDSHAKE);
+	leads_to(VBD_CAUSE_HANDSHAKE_FAILED);
+	begin(VBD_OUTCOME_NO_REMOTE);
+	leads_to(VBD_CAUSE_NO_REMOTE);
+}
+
+static void test_cause__a_request_that_waits_for_a_decision_here(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNDECIDED);
+	leads_to(VBD_CAUSE_UNDECIDED_HERE);
+	facts.backlog = facts.waiting = 2;
+	leads_to(VBD_CAUSE_BACKLOG_FULL);
+	says("(2)");
+	begin(VBD_OUTCOME_NOT_DECIDED);
+	leads_to(VBD_CAUSE_NOT_DECIDED_HERE);
+	begin(VBD_OUTCOME_REJECTED_HERE);
+	leads_to(VBD_CAUSE_REJECTED_HERE);
+}
+
+/* --- data ------------------------------------------------------------------------------------ */
+
+static void test_cause__an_access_error_is_of_the_side_that_asked(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_ACCESS);
+	completion(IBV_WC_REM_ACCESS_ERR, VBD_OP_READ);
+	leads_to(VBD_CAUSE_ACCESS_REFUSED);
+	says("a read of 8000 bytes");
+	begin(VBD_OUTCOME_REFUSED);
+	leads_to(VBD_CAUSE_REFUSED_HERE);
+	says("the peer reached for memory that it may not use");
+	facts.incident.buffer_deleted = true;
+	facts.incident.buffer_deleted_ms = 1500;
+	leads_to(VBD_CAUSE_OLD_KEY_REFUSED);
+	says("a buffer was deleted here 1.5 s before");
+	facts.incident.window_revoked = true;
+	facts.incident.window_revoked_ms = 20;
+	leads_to(VBD_CAUSE_OLD_KEY_REFUSED);
+	says("a window was revoked here 20 ms before");
+}
+
+static void test_cause__a_long_message_says_so_on_both_sides(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_OPERATION);
+	completion(IBV_WC_REM_OP_ERR, VBD_OP_SEND);
+	leads_to(VBD_CAUSE_MESSAGE_TOO_LONG);
+	says("send of 8000 bytes");
+	says("4096 bytes");
+	facts.incident.outcome = VBD_OUTCOME_INVALID;
+	completion(IBV_WC_REM_INV_REQ_ERR, VBD_OP_SEND_IMM);
+	leads_to(VBD_CAUSE_MESSAGE_TOO_LONG);
+	begin(VBD_OUTCOME_RECEIVE_FAILED);
+	completion(IBV_WC_LOC_LEN_ERR, VBD_OP_RECV);
+	leads_to(VBD_CAUSE_RECEIVE_TOO_SHORT);
+	says("4096 bytes");
+	completion(IBV_WC_LOC_QP_OP_ERR, VBD_OP_RECV);
+	leads_to(VBD_CAUSE_RECEIVE_TOO_SHORT);
+	facts.soft_roce = false;
+	leads_to(VBD_CAUSE_LOCAL_MEMORY);
+}
+
+static void test_cause__an_operation_that_cannot_work(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_INVALID);
+	completion(IBV_WC_REM_INV_REQ_ERR, VBD_OP_FETCH_ADD);
+	leads_to(VBD_CAUSE_PEER_QP_FORBIDS);
+	facts.initiator_depth = 0;
+	leads_to(VBD_CAUSE_READS_IMPOSSIBLE);
+	facts.incident.remote_addr += 4;
+	leads_to(VBD_CAUSE_ATOMIC_MISALIGNED);
+	begin(VBD_OUTCOME_OPERATION);
+	completion(IBV_WC_REM_OP_ERR, VBD_OP_WRITE);
+	leads_to(VBD_CAUSE_PEER_DEVICE_FAILED);
+}
+
+static void test_cause__a_request_that_is_not_acknowledged(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_SEND);
+	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
+	says("in 3.2 s");
+	facts.incident.traces[VBD_TRACE_GAPS_SEEN] = 4;
+	leads_to(VBD_CAUSE_PACKETS_LOST);
+	facts.netroute.mtu_bytes = 1024;
+	leads_to(VBD_CAUSE_MTU_TOO_LARGE);
+	facts.incident.traces[VBD_TRACE_RNR_CAME] = 2;
+	leads_to(VBD_CAUSE_NO_RECEIVE);
+	/* A write needs no receive of the peer: others on the device were refused. */
+	facts.incident.op = VBD_OP_WRITE;
+	leads_to(VBD_CAUSE_MTU_TOO_LARGE);
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.incident.by_hand = true;
+	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
+	facts.incident.acked = false;
+	leads_to(VBD_CAUSE_WRONG_REMOTE);
+}
+
+static void test_cause__while_it_is_stuck_too(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_STUCK);
+	facts.incident.op = VBD_OP_SEND;
+	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
+	facts.incident.held_back = true;
+	leads_to(VBD_CAUSE_HELD_BACK);
+	facts.incident.held_back = false;
+	facts.incident.traces[VBD_TRACE_RNR_CAME] = 9;
+	leads_to(VBD_CAUSE_NO_RECEIVE);
+	begin(VBD_OUTCOME_RNR);
+	completion(IBV_WC_RNR_RETRY_EXC_ERR, VBD_OP_SEND);
+	leads_to(VBD_CAUSE_NO_RECEIVE);
+	begin(VBD_OUTCOME_WELL);
+	vbd_causes_judge(&facts, &diagnoses);
+	assert_int_equal(diagnoses.count, 0);
+	facts.inbox_capacity = facts.inbox_messages = 16;
+	leads_to(VBD_CAUSE_INBOX_FULL);
+	says("all 16 receives");
+}
+
+/* --- this side ------------------------------------------------------------------------------- */
+
+static void test_cause__what_failed_here(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_REQUEST_FAILED);
+	completion(IBV_WC_LOC_PROT_ERR, VBD_OP_WRITE);
+	leads_to(VBD_CAUSE_LOCAL_MEMORY);
+	completion(IBV_WC_GENERAL_ERR, VBD_OP_WRITE);
+	leads_to(VBD_CAUSE_REQUEST_REFUSED);
+	begin(VBD_OUTCOME_BIND);
+	leads_to(VBD_CAUSE_WINDOW_REFUSED);
+	begin(VBD_OUTCOME_QP_FAILED);
+	leads_to(VBD_CAUSE_DEVICE_FAILED);
+	begin(VBD_OUTCOME_SERVICE);
+	leads_to(VBD_CAUSE_SPEAKS_OTHERWISE);
+	begin(VBD_OUTCOME_PROTOCOL);
+	leads_to(VBD_CAUSE_UNEXPECTED_EVENT);
+}
+
+static void test_cause__a_limit_here_is_named(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_RESOURCE);
+	leads_to(VBD_CAUSE_CALL_FAILED);
+	facts.incident.error.status = VBD_E_MEMLOCK;
+	leads_to(VBD_CAUSE_FULL_MEMLOCK);
+	facts.incident.error.status = VBD_E_FD_LIMIT;
+	leads_to(VBD_CAUSE_FULL_FDS);
+	facts.incident.error.status = VBD_E_DEVICE_LIMIT;
+	leads_to(VBD_CAUSE_FULL_DEVICE);
+}
+
+static void test_cause__an_end_that_somebody_wanted(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_PEER_LEFT);
+	leads_to(VBD_CAUSE_PEER_LEFT);
+	facts.incident.outstanding = true;
+	leads_to(VBD_CAUSE_PEER_LEFT_BUSY);
+	begin(VBD_OUTCOME_CLOSED);
+	leads_to(VBD_CAUSE_CLOSED_HERE);
+	begin(VBD_OUTCOME_STOPPED);
+	leads_to(VBD_CAUSE_STOPPED_HERE);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+/* The tests before this one have led to each cause. */
+static void test_cause__each_row_was_the_first_in_a_case(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
+		if (!first_of[i])
+			fail_msg("no case leads to %s", vbd_cause_name((enum vbd_cause_code)i));
+	}
+}
+
+static void has_a_cause(enum vbd_outcome outcome, uint64_t implied, unsigned int a, unsigned int b)
+{
+	enum vbd_cause_code codes[VBD_CAUSE_COUNT];
+
+	if (!vbd_causes_weigh(outcome, implied | UINT64_C(1) << a | UINT64_C(1) << b, codes))
+		fail_msg("outcome %u has no cause with: %s; %s", outcome,
+			vbd_clue_text((enum vbd_clue)a), vbd_clue_text((enum vbd_clue)b));
+}
+
+static void test_cause__every_incident_has_a_cause_whatever_two_clues_say(void **state)
+{
+	(void)state;
+	for (unsigned int i = VBD_OUTCOME_WELL + 1; i < VBD_OUTCOME_COUNT; i++) {
+		enum vbd_outcome outcome = (enum vbd_outcome)i;
+		uint64_t implied;
+
+		begin(outcome);
+		implied = vbd_clues_find(&facts);
+		for (unsigned int a = 0; a < VBD_CLUE_COUNT; a++)
+			for (unsigned int b = 0; b < VBD_CLUE_COUNT; b++)
+				has_a_cause(outcome, implied, a, b);
+	}
+}
+
+static void test_cause__texts_are_clauses_and_advice_is_sentences(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
+		const char *text = vbd_cause_text((enum vbd_cause_code)i);
+		const char *advice = vbd_cause_advice((enum vbd_cause_code)i);
+
+		assert_int_not_equal(text[strlen(text) - 1], '.');
+		if (*advice != '{')
+			assert_int_equal(advice[strlen(advice) - 1], '.');
+	}
+}
+
+static void test_cause__the_codes_are_those_of_the_contract(void **state)
+{
+	struct openapi_enum contract;
+
+	(void)state;
+	openapi_read_enum("CauseCode", &contract);
+	assert_int_equal(contract.count, VBD_CAUSE_COUNT);
+	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++)
+		assert_string_equal(contract.values[i], vbd_cause_name((enum vbd_cause_code)i));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_cause__a_broken_interface_goes_before_the_status_of_the_completion),
+		cmocka_unit_test(test_cause__an_address_that_went_is_named),
+		cmocka_unit_test(
+			test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_host_that_went),
+		cmocka_unit_test(test_cause__an_address_that_is_not_resolved),
+		cmocka_unit_test(test_cause__a_rejection_names_who_rejected),
+		cmocka_unit_test(test_cause__the_words_of_the_peer_are_in_the_first_line),
+		cmocka_unit_test(
+			test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates),
+		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
+		cmocka_unit_test(test_cause__a_request_that_waits_for_a_decision_here),
+		cmocka_unit_test(test_cause__an_access_error_is_of_the_side_that_asked),
+		cmocka_unit_test(test_cause__a_long_message_says_so_on_both_sides),
+		cmocka_unit_test(test_cause__an_operation_that_cannot_work),
+		cmocka_unit_test(test_cause__a_request_that_is_not_acknowledged),
+		cmocka_unit_test(test_cause__while_it_is_stuck_too),
+		cmocka_unit_test(test_cause__what_failed_here),
+		cmocka_unit_test(test_cause__a_limit_here_is_named),
+		cmocka_unit_test(test_cause__an_end_that_somebody_wanted),
+		cmocka_unit_test(test_cause__each_row_was_the_first_in_a_case),
+		cmocka_unit_test(test_cause__every_incident_has_a_cause_whatever_two_clues_say),
+		cmocka_unit_test(test_cause__texts_are_clauses_and_advice_is_sentences),
+		cmocka_unit_test(test_cause__the_codes_are_those_of_the_contract),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
