@@ -115,7 +115,18 @@ static void put_local(struct vbd_encoder *out, const char *name, const struct vb
 	vbd_put_u64(out, "qpn", conn->qp.info.lqpn);
 	vbd_put_u64(out, "psn", local->psn);
 	vbd_put_u64(out, "port_mtu_bytes", local->port_mtu_bytes);
+	vbd_put_u64_or_null(
+		out, "path_mtu_bytes", conn->qp.info.path_known, conn->qp.info.path_mtu_bytes);
+	vbd_put_text(out, "qp_type", vbd_transport_name(conn->params.qp.transport));
+	vbd_put_text(out, "gid_type", local->gid_type);
+	vbd_put_u64(out, "responder_resources", local->responder_resources);
+	vbd_put_u64(out, "initiator_depth", local->initiator_depth);
 	vbd_end(out);
+}
+
+static void put_depth(struct vbd_encoder *out, const char *name, uint8_t depth)
+{
+	vbd_put_u64_or_null(out, name, depth != VBD_DEPTH_UNKNOWN, depth);
 }
 
 static void put_remote(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
@@ -134,6 +145,12 @@ static void put_remote(struct vbd_encoder *out, const char *name, const struct v
 	vbd_put_u64(out, "psn", remote->psn);
 	vbd_put_u64_or_null(
 		out, "port_mtu_bytes", remote->port_mtu_bytes != 0, remote->port_mtu_bytes);
+	vbd_put_u64_or_null(
+		out, "path_mtu_bytes", remote->path_mtu_bytes != 0, remote->path_mtu_bytes);
+	vbd_put_text(out, "qp_type", remote->qp_type);
+	vbd_put_text(out, "gid_type", *remote->gid_type ? remote->gid_type : NULL);
+	put_depth(out, "responder_resources", remote->responder_resources);
+	put_depth(out, "initiator_depth", remote->initiator_depth);
 	vbd_put_u64(out, "sl", remote->sl);
 	vbd_put_u64(out, "hop_limit", remote->hop_limit);
 	vbd_put_u64(out, "traffic_class", remote->traffic_class);

@@ -137,6 +137,9 @@ struct remote_input {
 	const char *gid;
 	unsigned int gid_index; /* of the peer; part of its `manual.local`, and not needed here */
 	bool sl_seen;
+	enum vbd_qp_transport qp_type;
+	bool qp_type_seen;
+	const char *gid_type;
 	unsigned int bring_to;
 	struct vbd_manual_remote remote;
 };
@@ -157,6 +160,12 @@ static bool mtu_valid(uint32_t bytes)
 	return vbd_mtu_of_bytes(bytes) != 0;
 }
 
+static enum vbd_status refuse_mtu(const char *pointer, struct vbd_error *err)
+{
+	return vbd_error_input(
+		err, VBD_E_BAD_VALUE, pointer, "must be 256, 512, 1024, 2048 or 4096");
+}
+
 static const struct vbd_field remote_fields[] = {
 	{VBD_FIELD(UINT, "lid", struct remote_input, remote.lid), .max = 65535},
 	{VBD_FIELD(STRING, "gid", struct remote_input, gid), .min = 2, .max = 45,
@@ -173,6 +182,15 @@ static const struct vbd_field remote_fields[] = {
 	{VBD_FIELD(UINT, "hop_limit", struct remote_input, remote.hop_limit), .max = 255},
 	{VBD_FIELD(UINT, "traffic_class", struct remote_input, remote.traffic_class), .max = 255},
 	{VBD_FIELD(UINT, "flow_label", struct remote_input, remote.flow_label), .max = 0xfffff},
+	{VBD_FIELD(ENUM, "qp_type", struct remote_input, qp_type), .names = vbd_qp_type_names,
+		.n_names = VBD_QP_TYPE_COUNT, VBD_FIELD_SEEN(struct remote_input, qp_type_seen)},
+	{VBD_FIELD(STRING, "gid_type", struct remote_input, gid_type), .min = 1, .max = 15},
+	{VBD_FIELD(UINT, "path_mtu_bytes", struct remote_input, remote.path_mtu_bytes), .min = 256,
+		.max = 4096, .nullable = true},
+	{VBD_FIELD(UINT, "responder_resources", struct remote_input, remote.responder_resources),
+		.max = VBD_DEPTH_UNKNOWN - 1},
+	{VBD_FIELD(UINT, "initiator_depth", struct remote_input, remote.initiator_depth),
+		.max = VBD_DEPTH_UNKNOWN - 1},
 	{VBD_FIELD(ENUM, "bring_to", struct remote_input, bring_to), .names = goals,
 		.n_names = VBD_ARRAY_LEN(goals)},
 };
@@ -186,8 +204,12 @@ static enum vbd_status decode_remote(
 	if (status)
 		return status;
 	if (input->remote.port_mtu_bytes && !mtu_valid(input->remote.port_mtu_bytes))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/port_mtu_bytes",
-			"must be 256, 512, 1024, 2048 or 4096");
+		return refuse_mtu("/port_mtu_bytes", err);
+	if (input->remote.path_mtu_bytes && !mtu_valid(input->remote.path_mtu_bytes))
+		return refuse_mtu("/path_mtu_bytes", err);
+	if (input->qp_type_seen)
+		input->remote.qp_type = vbd_qp_type_names[input->qp_type];
+	vbd_copy_text(input->remote.gid_type, sizeof(input->remote.gid_type), input->gid_type);
 	if (input->gid)
 		(void)inet_pton(AF_INET6, input->gid, input->remote.gid);
 	return VBD_OK;
@@ -195,7 +217,12 @@ static enum vbd_status decode_remote(
 
 void vbd_set_remote(struct vbd_request *req)
 {
-	struct remote_input input = {.bring_to = GOAL_RTS, .remote.hop_limit = 64};
+	struct remote_input input = {
+		.bring_to = GOAL_RTS,
+		.remote = {.hop_limit = 64,
+			.responder_resources = VBD_DEPTH_UNKNOWN,
+			.initiator_depth = VBD_DEPTH_UNKNOWN},
+	};
 	struct vbd_connection *connection = vbd_request_connection(req);
 	struct vbd_error err = {0};
 	enum vbd_status status;

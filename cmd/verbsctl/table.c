@@ -155,13 +155,15 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		"Give a queue pair its peer's values, and move it to RTR and RTS", OF(connection),
 		.run = vbd_ctl_remote,
 		.text = "Needs --from URL#CONNECTION, which asks the peer's verbsd, or the peer's "
-			"values.",
+			"values. Waits\nuntil the queue pair is in the state, or can't get there.",
 		OPTIONS(O(FROM), O(PEER_TOKEN_FILE), O(GID), O(LID), O(QPN), O(PSN), O(MTU), O(SL),
-			O(BRING_TO))),
+			O(BRING_TO), O(NO_WAIT))),
 	COMMAND("connections", "qp-state", "CONNECTION STATE",
 		"Move a queue pair that is brought up by hand to another state",
 		.members = "- state", OF(connection), .run = vbd_ctl_qp_state,
-		.text = "The states are RESET, INIT, RTR, RTS, SQD and ERR."),
+		.text = "The states are RESET, INIT, RTR, RTS, SQD and ERR. Waits until the queue "
+			"pair is in the\nstate, or can't get there.",
+		OPTIONS(O(NO_WAIT))),
 	COMMAND("connections", "accept", "CONNECTION", "Accept a waiting connect request",
 		OF(connection), .run = vbd_ctl_connection_accept,
 		OPTIONS(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT))),

@@ -211,8 +211,12 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 static void on_stepped(struct vbd_conn *conn, void *arg)
 {
 	struct vbd_connection *connection = arg;
+	const struct vbd_conn_manual *manual = conn->manual;
 
-	(void)conn;
+	if (manual && manual->failure.status)
+		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_STEP_FAILED,
+			VBD_SEVERITY_WARNING, manual->failure.status, "to %s: %s",
+			vbd_qp_state_name(manual->to), manual->failure.text);
 	vbd_object_changed(&connection->object);
 }
 

@@ -140,6 +140,8 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"The connection manager reported an event of a connection") \
 	X(VBD_EVENT_CONNECTION_ASYNC_EVENT, "connection_async_event", VBD_EVENT_DATA_ASYNC_OF_QP, \
 		"The device reported an event of a connection's queue pair") \
+	X(VBD_EVENT_CONNECTION_STEP_FAILED, "connection_step_failed", VBD_EVENT_DATA_STATE_CODE, \
+		"A step of a queue pair that is brought up by hand failed after its request was answered, or while it waited") \
 	X(VBD_EVENT_CONNECTION_MESSAGE_DROPPED, "connection_message_dropped", VBD_EVENT_DATA_STATE, \
 		"Received messages were lost, for lack of memory or of room under records.messages_bytes") \
 	X(VBD_EVENT_CONNECTION_ESTABLISHED, "connection_established", VBD_EVENT_DATA_STATE, \

@@ -92,6 +92,10 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	/* Part of the attributes for the peer, so that both sides use it. */
 	if (params->path_mtu_bytes && params->path_mtu_bytes < local->port_mtu_bytes)
 		conn->manual->local.port_mtu_bytes = params->path_mtu_bytes;
+	conn->manual->local.responder_resources = vbd_conn_lowered(
+		params->responder_resources, device->attr.max_qp_rd_atom, UINT8_MAX);
+	conn->manual->local.initiator_depth = vbd_conn_lowered(
+		params->initiator_depth, device->attr.max_qp_init_rd_atom, UINT8_MAX);
 	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);
 	conn->port_num = local->port_num;
 	conn->state = VBD_CONN_AWAITING_REMOTE;

@@ -3,6 +3,7 @@
 
 #include "rdma/conn/conn_move.h"
 #include "rdma/conn/conn_parts.h"
+#include "rdma/conn/manual_remote.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/gid_choice.h"
@@ -16,22 +17,7 @@
 
 #define PSN_MASK 0xffffffU
 
-/* LIDs from here on are multicast (IBTA 4.1.3). */
-#define LID_MULTICAST 0xc000
-
 /* Choice of port, GID and PSN. */
-
-static bool is_zero(const uint8_t gid[16])
-{
-	static const uint8_t none[16];
-
-	return memcmp(gid, none, sizeof(none)) == 0;
-}
-
-static bool is_ipv4(const uint8_t gid[16])
-{
-	return strcmp(vbd_gid_scope(gid), "ipv4_mapped") == 0;
-}
 
 static enum vbd_status choose_gid(const struct vbd_device *device,
 	const struct vbd_manual_params *params, struct vbd_manual_local *local,
@@ -45,9 +31,11 @@ static enum vbd_status choose_gid(const struct vbd_device *device,
 	struct vbd_gid gid;
 	enum vbd_status status = vbd_gid_choose(device, &criteria, &gid, &local->gid_known, err);
 
+	local->gid_type = "ib";
 	if (status || !local->gid_known)
 		return status;
 	local->gid_index = gid.gid_index;
+	local->gid_type = gid.type;
 	memcpy(local->gid, gid.raw, sizeof(local->gid));
 	return VBD_OK;
 }
@@ -197,38 +185,24 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 		(unsigned long long)conn->id);
 }
 
-static enum vbd_status check_remote(const struct vbd_manual_local *local,
-	const struct vbd_manual_remote *remote, struct vbd_error *err)
-{
-	bool global = !is_zero(remote->gid);
-
-	if (local->infiniband && (remote->lid == 0 || remote->lid >= LID_MULTICAST))
-		return vbd_error_param(err, VBD_E_BAD_VALUE, "lid",
-			"on InfiniBand the peer's LID is a number from 1 to %u", LID_MULTICAST - 1);
-	if (!local->infiniband && !global)
-		return vbd_error_param(
-			err, VBD_E_BAD_VALUE, "gid", "on RoCE the peer's GID is needed");
-	if (global && (remote->gid[0] == 0xff || (local->infiniband && !local->gid_known)))
-		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
-			remote->gid[0] == 0xff
-				? "the GID is that of a multicast group"
-				: "the local port has no GID to which the peer could answer");
-	if (!local->infiniband && is_ipv4(remote->gid) != is_ipv4(local->gid))
-		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
-			"both GIDs of a RoCE path must be of one family, and the local GID at "
-			"index %u is of an IPv%d address",
-			local->gid_index, is_ipv4(local->gid) ? 4 : 6);
-	return VBD_OK;
-}
-
 bool vbd_conn_is_parking(const struct vbd_conn *conn)
 {
 	return conn->manual && conn->manual->parking;
 }
 
+static void note_failure(struct vbd_conn *conn)
+{
+	const struct vbd_error *failure = &conn->manual->failure;
+
+	if (failure->status)
+		vbd_conn_notef(conn, VBD_TIMELINE_COMMAND, "move failed", "to %s: %s",
+			vbd_qp_state_name(conn->manual->to), failure->text);
+}
+
 void vbd_conn_moved(struct vbd_conn *conn, const struct vbd_conn_call *call)
 {
 	vbd_conn_raise(conn, vbd_conn_move_finish(conn, call));
+	note_failure(conn);
 	if (conn->state == VBD_CONN_DRAINING)
 		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
 	else if (conn->ops->stepped)
@@ -244,6 +218,7 @@ static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_e
 	conn->manual->then = then;
 	conn->manual->failure = (struct vbd_error){0};
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_MOVE);
+	note_failure(conn);
 	failure = conn->manual->failure;
 	conn->manual->failure = (struct vbd_error){0};
 	if (failure.status && err)
@@ -263,11 +238,15 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 			"INIT only",
 			(unsigned long long)conn->id, vbd_qp_state_name(conn->qp.info.state));
 	if (!status)
-		status = check_remote(&conn->manual->local, remote, err);
+		status = vbd_manual_check_remote(
+			&conn->manual->local, conn->params.qp.transport, remote, err);
 	if (status)
 		return status;
 	conn->manual->remote = *remote;
 	conn->manual->has_remote = true;
+	/* The names are from the peer's side, as those of an event of the CM are from this one. */
+	conn->peer_responder_resources = remote->initiator_depth;
+	conn->peer_initiator_depth = remote->responder_resources;
 	vbd_conn_notef(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, lid %u, to %s",
 		remote->qpn, remote->lid, vbd_qp_state_name(then));
 	return run(conn, IBV_QPS_RTR, then, err);

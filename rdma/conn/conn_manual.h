@@ -46,6 +46,9 @@ struct vbd_manual_params {
 	bool stay_in_reset;   /* else vbd_conn_open_manual() moves the QP to INIT */
 };
 
+/* A depth of which the peer told nothing; as a limit it is none. */
+#define VBD_DEPTH_UNKNOWN UINT8_MAX
+
 /* Local attributes for the peer, and attributes of the port. */
 struct vbd_manual_local {
 	uint8_t port_num;
@@ -54,10 +57,12 @@ struct vbd_manual_local {
 	bool gid_known;
 	uint32_t gid_index;
 	uint8_t gid[16];
+	const char *gid_type; /* static string: "roce_v2", "ib" on InfiniBand */
 	uint16_t pkey_index;
 	uint8_t sl;
 	uint32_t psn;
 	uint32_t port_mtu_bytes; /* or path_mtu_bytes of the parameters, if that is less */
+	uint8_t responder_resources, initiator_depth; /* at most those of the device */
 };
 
 /* The peer's attributes and those of the path. */
@@ -71,6 +76,13 @@ struct vbd_manual_remote {
 	uint8_t hop_limit;
 	uint8_t traffic_class;
 	uint32_t flow_label; /* 20 bit */
+
+	/* Told by a peer that knows them, to be held against the local ones. */
+	const char *qp_type;	     /* static string: "rc", "uc"; NULL: not told */
+	char gid_type[16];	     /* "": not told */
+	uint32_t path_mtu_bytes;     /* of the peer's QP in RTR; 0: not told, or not in RTR yet */
+	uint8_t responder_resources; /* or VBD_DEPTH_UNKNOWN */
+	uint8_t initiator_depth;     /* or VBD_DEPTH_UNKNOWN */
 };
 
 /* The members of a connection that only a manual bring-up uses. */

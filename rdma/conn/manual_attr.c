@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/manual_attr.h"
 
+#include "rdma/conn/manual_remote.h"
 #include "rdma/names/names.h"
 
 #include <string.h>
@@ -35,14 +36,6 @@ static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *a
 	memcpy(ah->grh.dgid.raw, remote->gid, sizeof(remote->gid));
 }
 
-static uint32_t path_mtu_bytes(const struct vbd_conn_manual *manual)
-{
-	uint32_t ours = manual->local.port_mtu_bytes;
-	uint32_t theirs = manual->remote.port_mtu_bytes;
-
-	return theirs && theirs < ours ? theirs : ours;
-}
-
 static int to_init(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
 	struct ibv_qp_attr *attr)
 {
@@ -61,7 +54,8 @@ static int to_rtr(const struct vbd_conn_manual *manual, enum vbd_qp_transport tr
 	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 
 	set_path(manual, &attr->ah_attr);
-	attr->path_mtu = (enum ibv_mtu)vbd_mtu_of_bytes(path_mtu_bytes(manual));
+	attr->path_mtu = (enum ibv_mtu)vbd_mtu_of_bytes(
+		vbd_manual_path_mtu_bytes(&manual->local, &manual->remote));
 	attr->dest_qp_num = manual->remote.qpn;
 	attr->rq_psn = manual->remote.psn;
 	if (transport == VBD_TRANSPORT_RC)

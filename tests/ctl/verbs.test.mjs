@@ -9,7 +9,8 @@ import { FakeServer } from './lib/server.mjs';
 const POST = 'POST /v1/transfers';
 const REMOTE = ['--remote-addr', '0x7f0000001000', '--remote-rkey', '0x1a71'];
 const remote = { addr: '0x7f0000001000', rkey: '0x1a71' };
-const local = { lid: 0, gid: '::ffff:192.0.2.2', gid_index: 1, qpn: 18, psn: 99, port_mtu_bytes: 1024 };
+const local = { lid: 0, gid: '::ffff:192.0.2.2', gid_index: 1, qpn: 18, psn: 99, port_mtu_bytes: 1024,
+  path_mtu_bytes: null, qp_type: 'rc', gid_type: 'roce_v2', responder_resources: 16, initiator_depth: 16 };
 const prepared = connection({ id: 9, name: 'byhand', state: 'awaiting_remote', bringup: 'manual', manual: { local, remote: null },
   peer: { addr: null, port: 0 }, dst_addr: null, dst_port: null, established_at: null });
 
@@ -44,6 +45,19 @@ test('verbs: a number may be hexadecimal, as show prints it', async (t) => {
   const { code, stderr } = await ctl(server, ['connections', 'remote', 'byhand', '--qpn', '12h', '--psn', '1']);
   assert.equal(code, 2);
   assert.match(stderr, /--qpn must be a number, not "12h"/);
+});
+
+test('verbs: remote and qp-state wait for the outcome, and fail with it', async (t) => {
+  const problem = { type: '/v1/glossary/addr_error', title: 'The address could not be resolved', status: 424, code: 'addr_error',
+    detail: 'ibv_modify_qp: Connection timed out (ETIMEDOUT)', hint: 'No neighbour has that address.', instance: '/v1/connections/9' };
+  const server = await FakeServer.start(t, { 'POST /v1/connections/byhand/remote': { status: 424, json: problem },
+    'POST /v1/connections/byhand/qp_state': { json: prepared } });
+  const { code, stderr } = await ctl(server, ['connections', 'remote', 'byhand', '--gid', '::ffff:192.0.2.9', '--qpn', '18', '--psn', '99']);
+  assert.equal(code, 1);
+  assert.match(stderr, /addr_error: .*Connection timed out/);
+  await succeeds(server, ['connections', 'qp-state', 'byhand', 'RTR']);
+  await succeeds(server, ['connections', 'qp-state', 'byhand', 'RTR', '--no-wait']);
+  assert.deepEqual(server.requests.map(({ headers }) => headers.prefer), ['wait=60', 'wait=60', undefined]);
 });
 
 test('verbs: remote --from asks the peer\'s verbsd, and options go before what it says', async (t) => {

@@ -23,6 +23,8 @@ static struct vbd_manual_remote roce_peer(void)
 		.qpn = PEER_QPN,
 		.psn = PEER_PSN,
 		.hop_limit = 64,
+		.responder_resources = VBD_DEPTH_UNKNOWN,
+		.initiator_depth = VBD_DEPTH_UNKNOWN,
 	};
 }
 
@@ -35,6 +37,8 @@ static struct vbd_manual_remote peer_of(const struct rig_conn *rc)
 		.psn = local->psn,
 		.port_mtu_bytes = local->port_mtu_bytes,
 		.hop_limit = 64,
+		.responder_resources = local->responder_resources,
+		.initiator_depth = local->initiator_depth,
 	};
 
 	memcpy(remote.gid, local->gid, sizeof(remote.gid));
@@ -57,6 +61,18 @@ static void step(struct rig_conn *rc, enum vbd_qp_step to)
 	if (vbd_conn_set_qp_state(rc->conn, to, &err) != VBD_OK)
 		fail_msg("%s", err.text);
 	rig_settle(rc->rig);
+}
+
+static void assert_refused(
+	struct rig_conn *rc, const struct vbd_manual_remote *remote, const char *param)
+{
+	struct vbd_error err = {0};
+
+	assert_int_equal(
+		vbd_conn_remote(rc->conn, remote, VBD_QP_TO_RTS, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.param, param);
+	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_INIT);
+	assert_false(rc->conn->manual->has_remote);
 }
 
 static void assert_is(const struct rig_conn *rc, enum vbd_conn_state state, enum ibv_qp_state qp)
@@ -105,6 +121,44 @@ static struct rig_conn *in_state(struct rig *rig, enum ibv_qp_state state)
 
 static const enum ibv_qp_state qp_states[] = {
 	IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR};
+
+static void test_conn_manual__a_peer_that_contradicts_is_refused(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	struct vbd_manual_remote remote = roce_peer();
+	struct rig_conn *rc;
+
+	params.path_mtu_bytes = 512;
+	rc = rig_manual(rig, &params, NULL);
+	remote.qp_type = "uc";
+	assert_refused(rc, &remote, "qp_type");
+	remote = roce_peer();
+	strcpy(remote.gid_type, "roce_v1");
+	assert_refused(rc, &remote, "gid_type");
+	remote = roce_peer();
+	remote.path_mtu_bytes = 1024;
+	assert_refused(rc, &remote, "path_mtu_bytes");
+
+	remote.path_mtu_bytes = 256;
+	remote.qp_type = "rc";
+	strcpy(remote.gid_type, rc->conn->manual->local.gid_type);
+	bring(rc, &remote, VBD_QP_TO_RTS);
+	assert_int_equal(attr_of(rc).path_mtu, IBV_MTU_256);
+}
+
+static void test_conn_manual__depths_are_lowered_to_those_of_the_peer(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_manual_remote remote = roce_peer();
+	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
+
+	remote.responder_resources = 0;
+	remote.initiator_depth = 2;
+	bring(rc, &remote, VBD_QP_TO_RTS);
+	assert_int_equal(attr_of(rc).max_rd_atomic, 0);
+	assert_int_equal(attr_of(rc).max_dest_rd_atomic, 2);
+}
 
 /* Two connections that are brought up with each other's parameters. */
 struct pair {
@@ -964,6 +1018,7 @@ static void test_conn_manual__a_slow_move_that_fails_says_why(void **state)
 	assert_int_equal(rc->stepped, 1);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
 	assert_int_equal(rc->conn->manual->failure.status, VBD_E_ADDR_ERROR);
+	assert_true(rig_has_entry(rc, VBD_TIMELINE_COMMAND, "move failed"));
 	assert_int_equal(rc->conn->manual->failure.raw, ETIMEDOUT);
 	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_RTR, NULL), VBD_OK);
 	assert_int_equal(rc->conn->manual->failure.status, VBD_OK);
@@ -1046,6 +1101,8 @@ int main(void)
 		TEST(test_conn_manual__it_may_stay_in_reset),
 		TEST(test_conn_manual__the_peers_attributes_take_it_up),
 		TEST(test_conn_manual__the_path_has_the_lower_mtu),
+		TEST(test_conn_manual__a_peer_that_contradicts_is_refused),
+		TEST(test_conn_manual__depths_are_lowered_to_those_of_the_peer),
 		TEST(test_conn_manual__each_step_shows_its_result),
 		TEST(test_conn_manual__uc_knows_no_timers_and_carries_messages),
 		TEST(test_conn_manual__the_peer_may_do_what_remote_access_says),

@@ -13,6 +13,7 @@
 #define CONNECTIONS	   "/v1/connections"
 #define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */
 #define ACCEPT_WAIT_S	   30
+#define STEP_WAIT_S	   60 /* the kernel asks the network for a hardware address for 48 s */
 
 /* Payload bytes of this side's completed sends and writes. */
 static char *cell_sent(const json_t *counters)
@@ -214,6 +215,16 @@ static enum vbd_ctl_exit take_local(struct vbd_ctl *ctl, const char *from, json_
 	return exit_status;
 }
 
+/* Asks for a step of the queue pair, and waits for its outcome unless --no-wait was given. Takes
+ * ownership of @body. */
+static enum vbd_ctl_exit move_one(struct vbd_ctl *ctl, const char *verb, json_t *body)
+{
+	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
+
+	return command_one(
+		ctl, ctl->args.operands[0], verb, body, wait ? STEP_WAIT_S : VBD_CTL_NO_WAIT);
+}
+
 enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl)
 {
 	const char *from = ctl->args.text[VBD_CTL_OPT_FROM];
@@ -221,7 +232,7 @@ enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl)
 	enum vbd_ctl_exit exit_status = from ? take_local(ctl, from, body) : VBD_CTL_OK;
 
 	if (exit_status == VBD_CTL_OK)
-		return command_one(ctl, ctl->args.operands[0], "/remote", body, VBD_CTL_NO_WAIT);
+		return move_one(ctl, "/remote", body);
 	json_decref(body);
 	return exit_status;
 }
@@ -232,7 +243,7 @@ enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl)
 
 	if (!body)
 		return VBD_CTL_USAGE;
-	return command_one(ctl, ctl->args.operands[0], "/qp_state", body, VBD_CTL_NO_WAIT);
+	return move_one(ctl, "/qp_state", body);
 }
 
 /* Prints the GIDs of the path, and the local one's index, type and network interface; the retry
