@@ -68,8 +68,7 @@ static void assert_refused(
 {
 	struct vbd_error err = {0};
 
-	assert_int_equal(
-		vbd_conn_remote(rc->conn, remote, VBD_QP_TO_RTS, &err), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_conn_remote(rc->conn, remote, VBD_QP_TO_RTS, &err), VBD_E_BAD_VALUE);
 	assert_string_equal(err.param, param);
 	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_INIT);
 	assert_false(rc->conn->manual->has_remote);
