@@ -66,6 +66,8 @@ void vbd_daemon_use_limits(struct vbd_daemon *daemon)
 	daemon->plural->limit = (kept) == VBD_KEPT_WITHIN ? (open) : (open) + (kept) + REAP_SLACK;
 	VBD_KIND_MAP(USE_LIMIT)
 #undef USE_LIMIT
+	if (daemon->fabric && !daemon->stopping)
+		vbd_fabric_set_qp_pool(daemon->fabric, (unsigned int)config->qp_pool);
 }
 
 static void on_stop_checked(struct vbd_deferred *deferred);
@@ -180,6 +182,7 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	vbd_connections_close_all(daemon);
 	vbd_windows_close_all(daemon);
 	vbd_endpoints_close_all(daemon);
+	vbd_fabric_set_qp_pool(daemon->fabric, 0);
 	vbd_daemon_check_stop(daemon);
 }
 

@@ -328,6 +328,7 @@ static void on_qp_timer(void *arg)
 
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
+	vbd_fabric_turn_qp_pools(hotplug->daemon->fabric);
 }
 
 static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_error *err)
@@ -357,6 +358,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 		&fabric_ops, daemon, &daemon->fabric, err);
 	if (status)
 		return status;
+	vbd_fabric_set_qp_pool(daemon->fabric, (unsigned int)daemon->config->qp_pool);
 	vbd_fabric_pin(daemon->fabric, &daemon->config->cpu_affinity);
 	if (daemon->fabric->cm_channel)
 		on_cm_opened(daemon);

@@ -62,17 +62,31 @@ enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err
 
 enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_qp_open(&conn->qp, err);
+	enum vbd_status status;
 
+	/* A queue pair that is brought up by hand may stay in RESET. */
+	conn->qp.may_be_pooled = !conn->manual;
+	status = vbd_qp_open(&conn->qp, err);
 	if (!status)
-		vbd_conn_notef(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu",
-			conn->qp.info.lqpn, (unsigned long long)conn->qp.cq_id);
+		vbd_conn_notef(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu%s",
+			conn->qp.info.lqpn, (unsigned long long)conn->qp.cq_id,
+			conn->qp.pooled ? ", made before: it was in the pool" : "");
 	return status;
+}
+
+/* The side that connects moves to INIT once more, before RTR. Until then INIT is only needed to
+ * post receives, whatever its attributes are. */
+static enum vbd_status to_init(struct vbd_conn *conn, struct vbd_error *err)
+{
+	if (!conn->qp.pooled || !conn->qp.in_init.mask || conn->passive)
+		return vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+	vbd_qp_moved(&conn->qp, IBV_QPS_INIT);
+	return VBD_OK;
 }
 
 enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+	enum vbd_status status = to_init(conn, err);
 
 	if (status)
 		return status;

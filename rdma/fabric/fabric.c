@@ -24,6 +24,15 @@ static void open_channel(struct vbd_fabric *fabric)
 	}
 }
 
+static void on_given_back(
+	struct vbd_device *device, struct vbd_cq *cq, struct vbd_srq *srq, void *arg)
+{
+	struct vbd_fabric *fabric = arg;
+
+	vbd_resources_given_back(fabric, cq, srq);
+	vbd_fabric_release_device(fabric, device);
+}
+
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cqe,
 	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
 	struct vbd_fabric **ret_fabric, struct vbd_error *err)
@@ -61,6 +70,8 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 	status = vbd_calls_create(&fabric->control, &fabric->calls, err);
 	if (status)
 		goto destroy;
+	fabric->qp_pools = (struct vbd_qp_pools){
+		.calls = fabric->calls, .given_back = on_given_back, .arg = fabric};
 	open_channel(fabric);
 	*ret_fabric = fabric;
 	return VBD_OK;
@@ -76,6 +87,24 @@ void vbd_fabric_pin(struct vbd_fabric *fabric, const struct vbd_cpus *cpus)
 		fabric->workers[i]->cpu = (int)cpus->numbers[i % cpus->count];
 }
 
+void vbd_fabric_set_qp_pool(struct vbd_fabric *fabric, unsigned int size)
+{
+	bool shrinks = size < fabric->qp_pools.size;
+
+	fabric->qp_pools.size = size;
+	/* The kernel destroys what is left in a process that ends. */
+	if (!shrinks || fabric->exits)
+		return;
+	vbd_list_for_each (link, &fabric->devices)
+		vbd_qp_pool_drop(VBD_CONTAINER_OF(link, struct vbd_device, link), NULL);
+}
+
+void vbd_fabric_turn_qp_pools(struct vbd_fabric *fabric)
+{
+	vbd_list_for_each (link, &fabric->devices)
+		vbd_qp_pool_turn(VBD_CONTAINER_OF(link, struct vbd_device, link));
+}
+
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
@@ -88,6 +117,7 @@ enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *er
 /* Free what is left of a device when the workers are gone: nothing polls any more. */
 static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
+	vbd_qp_pool_destroy(device);
 	vbd_resources_abandon(fabric, device);
 	vbd_list_for_each (link, &fabric->cqs) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
@@ -174,6 +204,7 @@ static void on_cq_failed(struct vbd_device *device, const struct ibv_cq *ibv_cq,
 	if (!cq)
 		return;
 	on_async_event(device, IBV_EVENT_CQ_ERR, 0, fabric);
+	vbd_qp_pool_drop(device, cq);
 	vbd_list_for_each (link, &fabric->qps) {
 		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
 
@@ -195,6 +226,7 @@ static void on_closed(struct vbd_device *device, void *arg)
 {
 	struct vbd_fabric *fabric = arg;
 
+	vbd_qp_pool_destroy(device);
 	vbd_resources_device_removed(fabric, device);
 	if (fabric->ops->device_removed)
 		fabric->ops->device_removed(device, fabric->ops_arg);
@@ -302,6 +334,7 @@ void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *devi
 		return;
 	if (fabric->ops->device_removing)
 		fabric->ops->device_removing(device, fabric->ops_arg);
+	vbd_qp_pool_drop(device, NULL);
 	vbd_fabric_release_device(fabric, device);
 	/* Release the device's own reference: the device is not PRESENT any more. */
 	vbd_device_unref(device);

@@ -11,6 +11,9 @@ void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	if (cq->removing || cq->connections > 0)
 		return;
+	vbd_qp_pool_drop(cq->device, cq);
+	if (cq->pooled > 0)
+		return;
 	cq->removing = true;
 	if (fabric->ops->cq_gone)
 		fabric->ops->cq_gone(cq, fabric->ops_arg);
@@ -103,6 +106,22 @@ struct vbd_worker *vbd_fabric_least_used_worker(const struct vbd_fabric *fabric)
 	return fabric->workers[least];
 }
 
+enum vbd_status vbd_fabric_new_cq(struct vbd_fabric *fabric, struct vbd_device *device,
+	struct vbd_worker *worker, uint32_t depth_cqe, struct vbd_cq **ret_cq,
+	struct vbd_error *err)
+{
+	uint64_t id = ++fabric->last_cq_id;
+	struct vbd_error error = {0};
+	enum vbd_status status =
+		vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, &error);
+
+	if (status && vbd_qp_pool_yield(device, status))
+		return vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
+	if (status && err && err->status == VBD_OK)
+		*err = error;
+	return status;
+}
+
 static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *device,
 	struct vbd_worker *worker, uint32_t cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
@@ -114,8 +133,7 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "qp",
 			"sq_depth + rq_depth is %u; a completion queue of device %s holds %u", cqe,
 			device->name, device->attr.max_cqe);
-	status = vbd_cq_create(
-		++fabric->last_cq_id, device, worker, depth_cqe, worker->number, &cq, err);
+	status = vbd_fabric_new_cq(fabric, device, worker, depth_cqe, &cq, err);
 	if (status)
 		return status;
 	vbd_list_append(&fabric->cqs, &cq->link);

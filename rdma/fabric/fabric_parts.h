@@ -16,6 +16,11 @@
 /** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);
 
+/** vbd_fabric_new_cq - vbd_cq_create(); a pool of queue pairs makes room if the device has none */
+enum vbd_status vbd_fabric_new_cq(struct vbd_fabric *fabric, struct vbd_device *device,
+	struct vbd_worker *worker, uint32_t depth_cqe, struct vbd_cq **ret_cq,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_fabric_fail_cq - admit no queue pair to the CQ any more; NULL if there is none, or if it has
  * failed before */
 struct vbd_cq *vbd_fabric_fail_cq(struct vbd_fabric *fabric, const struct ibv_cq *ibv_cq);

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "rdma/data/channel.h"
+#include "rdma/data/qp_shape.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/reason.h"
@@ -97,17 +98,20 @@ struct vbd_qp {
 	struct vbd_fabric *fabric;
 	struct vbd_account *account; /* the owner's */
 	uint64_t owner_id;
+	bool may_be_pooled; /* vbd_qp_open() may take a queue pair that is in INIT already */
 	const struct vbd_qp_reader_ops *reader_ops; /* NULL without a reader */
 	void *reader;
 
 	/* From vbd_qp_reserve() to vbd_qp_release(). */
 	struct vbd_qp_remains *remains; /* takes the members below when it is over */
 	struct vbd_device *device;
-	struct vbd_pd *pd;		/* with a reference, also to the device */
-	struct vbd_srq *srq;		/* counted in srq->users; NULL: the channel has receives */
-	struct vbd_channel *channel;	/* the data path */
-	uint32_t reserved_cqe;		/* in the channel's CQ */
-	struct ibv_qp *ibv_qp;		/* NULL once a drain was forced */
+	struct vbd_pd *pd;	     /* with a reference, also to the device */
+	struct vbd_srq *srq;	     /* counted in srq->users; NULL: the channel has receives */
+	struct vbd_channel *channel; /* the data path */
+	uint32_t reserved_cqe;	     /* in the channel's CQ */
+	struct ibv_qp *ibv_qp;	     /* NULL once a drain was forced */
+	struct vbd_qp_init in_init;  /* while ibv_qp is in INIT, by a pool or by vbd_qp_modify() */
+	bool pooled;		     /* ibv_qp was made before the owner asked for it */
 	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is not NULL */
 
 	/* Kept after vbd_qp_release(). */
@@ -146,14 +150,15 @@ bool vbd_qp_try_prepare(struct vbd_qp *qp);
  * registered if need be */
 enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_qp_open - the third step: create the QP, in RESET; out_of_range, and the errors of the
- * device */
+/** vbd_qp_open - the third step: create the QP, in RESET, or take one of the device's pool, which
+ * for the owner is in RESET as well; out_of_range, and the errors of the device */
 enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_attach - attach the channel, whose receives are posted, to its worker */
 void vbd_qp_attach(struct vbd_qp *qp);
 
-/** vbd_qp_modify - ibv_modify_qp(3), then vbd_qp_moved(); @attr has the state */
+/** vbd_qp_modify - ibv_modify_qp(3), unless the QP is in INIT and @attr changes nothing, then
+ * vbd_qp_moved(); @attr has the state */
 enum vbd_status vbd_qp_modify(struct vbd_qp *qp, struct ibv_qp_attr *attr, int mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -212,6 +217,9 @@ bool vbd_qp_fails_by(int type);
 
 /** vbd_qp_owner_text - "endpoint 7"; returns @text */
 char *vbd_qp_owner_text(const struct vbd_qp *qp, char text[VBD_QP_OWNER_BYTES]);
+
+/** vbd_qp_shape - by which a pool knows queue pairs like this one; the channel is there */
+struct vbd_qp_shape vbd_qp_shape(const struct vbd_qp *qp);
 
 /* The notifications of a channel to its QP; for qp_open.c. */
 extern const struct vbd_channel_owner_ops vbd_qp_channel_ops;

@@ -224,6 +224,9 @@ static void test_config__a_size_and_a_time_may_have_a_unit(void **state)
 	assert_int_equal(f->config.limits.receives_bytes, 65536);
 	set(f, "drain_timeout_ms", "1.5s");
 	assert_int_equal(f->config.drain_timeout_ms, 1500);
+	set(f, "qp_pool", "0");
+	assert_int_equal(f->config.qp_pool, 0);
+	assert_refused(f, "qp_pool", "1025", VBD_E_OUT_OF_RANGE);
 	set(f, "shutdown_timeout_ms", "2m");
 	assert_int_equal(f->config.shutdown_timeout_ms, 120000);
 	set(f, "shutdown_timeout_ms", "900");
