@@ -5,11 +5,13 @@
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/core/traces.h"
 #include "daemon/core/object.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/hotplug.h"
 #include "daemon/memory/windows.h"
 #include "daemon/observe/audit.h"
+#include "daemon/observe/evidence.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "rdma/data/calls.h"
@@ -85,6 +87,7 @@ enum vbd_status vbd_daemon_create(
 	daemon->started_ns = vbd_clock_mono_ns();
 	vbd_callers_init(&daemon->callers);
 	daemon->connection_left = vbd_windows_connection_left;
+	daemon->connection_failed = vbd_evidence_keep;
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	vbd_list_init(&daemon->device_watches);
 	vbd_list_init(&daemon->kept_inboxes);
@@ -101,6 +104,8 @@ enum vbd_status vbd_daemon_create(
 		status = vbd_eventlog_create(config->records.events, &daemon->eventlog, err);
 	if (!status)
 		status = vbd_kernel_create(daemon, err);
+	if (!status)
+		status = vbd_traces_create(daemon, err);
 	if (!status)
 		status = vbd_timer_create(
 			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
@@ -216,6 +221,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_turns_fini(&daemon->turns);
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);
+	vbd_traces_destroy(daemon);
 	vbd_health_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
 	vbd_audit_destroy(daemon->audit);

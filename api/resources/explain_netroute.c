@@ -3,6 +3,7 @@
  * Explanations of a connection, and of a destination before one connects. Both look up the kernel's
  * route to an address first, and the request waits for that.
  */
+#include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/json/writer.h"
 #include "api/resources/connection_wait.h"
@@ -10,11 +11,16 @@
 #include "api/resources/explain.h"
 #include "daemon/core/addr.h"
 #include "daemon/observe/explain.h"
+#include "daemon/observe/look.h"
 #include "daemon/observe/netroute.h"
 #include "rdma/device/source.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The kernel is asked for a route and counters within this time, unless it is configured just then.
+ */
+#define KEEPING_MS 2000
 
 /* A request that waits for a name lookup or a route lookup. */
 struct asking {
@@ -48,26 +54,23 @@ static void refuse(struct asking *asking, const struct vbd_error *err)
 /* --- a connection ---------------------------------------------------------------------------- */
 
 static void explain(struct vbd_request *req, const struct vbd_connection *connection,
-	const struct vbd_pv_netroute *netroute)
+	const struct vbd_look *look)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_explanation explanation;
 
 	vbd_conn_refresh_qp(connection->conn);
-	vbd_explain_connection(connection, netroute, &explanation);
+	vbd_explain_connection(connection, look, &explanation);
 	vbd_put_explanation(&out, connection, &explanation);
 	vbd_reply_json(req, 200, &out);
 }
 
-/* If the lookup failed, explain the other facts. */
-static void on_netroute_of_connection(
-	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
+static void on_look(const struct vbd_look *look, void *arg)
 {
 	struct asking *asking = arg;
 	struct vbd_error gone = {0};
 	const struct vbd_object *object;
 
-	(void)err;
 	if (!asking->req) {
 		free(asking);
 		return;
@@ -75,7 +78,7 @@ static void on_netroute_of_connection(
 	object = vbd_registry_find_id(
 		vbd_request_daemon(asking->req)->connections, asking->connection);
 	if (object) {
-		explain(asking->req, (const struct vbd_connection *)(const void *)object, netroute);
+		explain(asking->req, (const struct vbd_connection *)(const void *)object, look);
 		free(asking);
 		return;
 	}
@@ -83,32 +86,55 @@ static void on_netroute_of_connection(
 	refuse(asking, &gone);
 }
 
-void vbd_explain_one(struct vbd_request *req)
+static void look(struct vbd_request *req, const struct vbd_connection *connection)
 {
-	const struct vbd_connection *connection = vbd_request_connection(req);
-	struct sockaddr_storage local, peer;
+	struct asking *asking = calloc(1, sizeof(*asking));
 	struct vbd_error err = {0};
-	struct asking *asking;
 
-	if (!connection)
-		return;
-	/* The peer is unknown if its name has no address, or, by hand, before its `remote`. */
-	if (!vbd_explain_ends(connection, &local, &peer)) {
-		explain(req, connection, NULL);
-		return;
-	}
-	asking = calloc(1, sizeof(*asking));
 	if (!asking)
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the explanation");
 	if (asking && vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK) {
 		asking->req = req;
 		asking->connection = connection->object.id;
-		if (vbd_netroute_find(vbd_request_daemon(req), &peer, &local,
-			    on_netroute_of_connection, asking, &err) == VBD_OK)
+		if (vbd_look_begin(connection, on_look, asking, &err) == VBD_OK)
 			return;
 	}
 	free(asking);
 	vbd_reply_problem(req, &err);
+}
+
+/* An explanation that waits for the facts that are being kept of the first error. */
+struct explaining {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_connection *connection;
+};
+
+static void answer(struct vbd_waiter *waiter, enum vbd_wake why)
+{
+	const struct vbd_connection *connection = ((struct explaining *)waiter)->connection;
+	struct vbd_error gone = {0};
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&gone, VBD_E_NOT_FOUND, "the connection was deleted");
+		vbd_reply_problem(waiter->req, &gone);
+	} else if (why == VBD_WAKE_TIMEOUT || !connection->keeping) {
+		waiter->handed_on = true;
+		look(waiter->req, connection);
+	}
+}
+
+void vbd_explain_one(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_request_connection(req);
+	struct explaining explaining = {.waiter.answer = answer, .connection = connection};
+
+	if (!connection)
+		return;
+	if (connection->keeping)
+		vbd_waiter_run(&explaining.waiter, sizeof(explaining), req,
+			&connection->object.watches, KEEPING_MS);
+	else
+		look(req, connection);
 }
 
 /* --- a destination --------------------------------------------------------------------------- */

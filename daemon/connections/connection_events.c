@@ -5,6 +5,8 @@
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
+#include "daemon/core/traces.h"
+#include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 
 #include <stdio.h>
@@ -187,6 +189,19 @@ static void left(struct vbd_connection *connection)
 		vbd_gate_leave(&listener->gate, (const struct sockaddr *)&connection->conn->peer);
 }
 
+/* Failures are explained by the counters of the device that rise from now on. */
+static void mark(const struct vbd_connection *connection)
+{
+	struct vbd_daemon *daemon = connection->object.registry->daemon;
+	struct vbd_device *device =
+		*connection->conn->device_name
+			? vbd_fabric_device(daemon->fabric, connection->conn->device_name)
+			: NULL;
+
+	if (device)
+		vbd_traces_mark(daemon, device);
+}
+
 static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
 {
 	struct vbd_connection *connection = arg;
@@ -200,6 +215,10 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 		established(connection);
 	else
 		connection->object.registry->daemon->connection_left(connection);
+	if (conn->state == VBD_CONN_CONNECTING)
+		mark(connection);
+	if (!vbd_reason_clean(conn->qp.reason) && !connection->kept)
+		connection->object.registry->daemon->connection_failed(connection);
 	if (vbd_conn_state_terminal(conn->state)) {
 		if (connection->listener_id)
 			left(connection);

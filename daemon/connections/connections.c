@@ -105,6 +105,7 @@ static void free_connection(struct vbd_object *object)
 	vbd_resolve_cancel(connection->resolution);
 	vbd_inbox_clear(&connection->inbox);
 	vbd_conn_destroy(connection->conn);
+	free(connection->kept);
 }
 
 static void on_deadline(void *object)

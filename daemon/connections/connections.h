@@ -11,6 +11,7 @@
 #include "daemon/core/object.h"
 #include "rdma/conn/conn.h"
 
+struct vbd_facts;
 struct vbd_listener;
 struct vbd_probe_record;
 
@@ -32,6 +33,8 @@ struct vbd_connection {
 	uint64_t phase_ns;		/* when the current state began; 0: before the first */
 	uint64_t receive_bytes;	    /* included in qp_receives_bytes while the connection is open */
 	struct vbd_link queue_link; /* in the queue, while it waits for its turn to connect */
+	struct vbd_facts *kept;	    /* of the moment of its first error; NULL: none are kept */
+	bool keeping;		    /* more facts for `kept` are being gathered */
 	bool in_flight;		    /* came out of the queue, and is counted as one that connects */
 };
 

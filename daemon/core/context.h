@@ -33,6 +33,7 @@ struct vbd_fabric;
 struct vbd_health;
 struct vbd_hotplug;
 struct vbd_kernel;
+struct vbd_traces;
 
 /* X(SYMBOL, name, STATE): a phase of connecting, and the connection state that it lasts for */
 #define VBD_PHASE_MAP(X)                             \
@@ -65,6 +66,7 @@ struct vbd_daemon {
 	struct vbd_hotplug *hotplug; /* device events, link events and CM polls */
 	struct vbd_health *health;   /* beats of the other threads */
 	struct vbd_kernel *kernel;   /* counters and resource counts that the kernel reports */
+	struct vbd_traces *traces;   /* counters as they were before something began */
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */
 #undef VBD_KIND_REGISTRY
@@ -78,6 +80,7 @@ struct vbd_daemon {
 	struct vbd_labels *new_labels;
 	uint64_t buffers_bytes; /* memory of all buffers */
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
+	uint32_t looks_running; /* on the thread pool, for connections that have failed */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */
@@ -96,6 +99,9 @@ struct vbd_daemon {
 	/* Called when a connection enters a state but ESTABLISHED: ends its windows. Set by
 	 * daemon.c. */
 	void (*connection_left)(struct vbd_connection *connection);
+	/* Called when the end of a connection has begun with a failure: keeps the facts of this
+	 * moment. Set by daemon.c. */
+	void (*connection_failed)(struct vbd_connection *connection);
 	void (*stopped)(void *arg); /* see vbd_daemon_stop() */
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;

@@ -316,6 +316,16 @@ static void revoked(void *arg)
 	job_done(daemon);
 }
 
+/* Explains why a peer that has the old key is refused. */
+static void note_closed(const struct vbd_buffer *buffer)
+{
+	struct vbd_device *device =
+		vbd_fabric_device(buffer->object.registry->daemon->fabric, buffer->device_name);
+
+	if (device && buffer->mem.access & ~(unsigned int)VBD_ACCESS_MW_BIND)
+		device->buffer_closed_ns = vbd_clock_mono_ns();
+}
+
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)
 {
 	uint64_t id = buffer->object.id;
@@ -332,6 +342,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 			"buffer %llu has %u user%s (running transfers or windows)",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->object.deleted = true;
+	note_closed(buffer);
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
 		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
 	vbd_object_leave(&buffer->object);

@@ -5,6 +5,7 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
+#include "daemon/observe/look.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/source.h"
@@ -149,23 +150,54 @@ static void gather_state(const struct vbd_connection *connection, struct vbd_fac
 	}
 }
 
-static void gather(const struct vbd_connection *connection, const struct vbd_pv_netroute *netroute,
-	struct vbd_facts *facts)
+void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_facts *ret_facts)
 {
 	const struct vbd_conn *conn = connection->conn;
 
-	*facts = (struct vbd_facts){0};
-	gather_state(connection, facts);
-	gather_device(connection->object.registry->daemon, conn, facts);
-	gather_gids(connection->object.registry->daemon, conn, facts);
-	gather_qp(conn, facts);
-	gather_counts(conn, facts);
-	gather_listener(connection, facts);
+	*ret_facts = (struct vbd_facts){0};
+	gather_state(connection, ret_facts);
+	gather_device(connection->object.registry->daemon, conn, ret_facts);
+	gather_gids(connection->object.registry->daemon, conn, ret_facts);
+	gather_qp(conn, ret_facts);
+	gather_counts(conn, ret_facts);
+	gather_listener(connection, ret_facts);
+	vbd_explain_incident(connection, ret_facts);
+}
+
+/* A later error can show what the first one was about, and the flushes come last. */
+static void recall(const struct vbd_connection *connection, struct vbd_facts *facts)
+{
+	const struct vbd_incident before = connection->kept->incident;
+	struct vbd_incident *incident = &facts->incident;
+
+	*facts = *connection->kept;
+	facts->open = !vbd_conn_state_terminal(connection->conn->state);
+	facts->established = false;
+	facts->flushed_sends = facts->flushed_receives = 0;
+	gather_counts(connection->conn, facts);
+	vbd_explain_incident(connection, facts);
+	incident->traces_known = before.traces_known;
+	incident->traces_over_ms = before.traces_over_ms;
+	memcpy(incident->traces, before.traces, sizeof(incident->traces));
+	if (!incident->transfer) {
+		incident->transfer = before.transfer;
+		incident->length_bytes = before.length_bytes;
+		incident->waited_ms = incident->waited_ms ? incident->waited_ms : before.waited_ms;
+		incident->op = incident->op >= 0 ? incident->op : before.op;
+	}
+}
+
+static void gather(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts)
+{
+	if (connection->kept)
+		recall(connection, facts);
+	else
+		vbd_explain_gather(connection, facts);
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
-	if (netroute)
-		vbd_explain_netroute(connection->object.registry->daemon, netroute, facts);
-	vbd_explain_incident(connection, facts);
+	if (look && (!connection->kept || !facts->netroute_known))
+		vbd_look_take(connection, look, facts);
 }
 
 /* --- causes ---------------------------------------------------------------------------------- */
@@ -293,11 +325,11 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
 }
 
-void vbd_explain_connection(const struct vbd_connection *connection,
-	const struct vbd_pv_netroute *netroute, struct vbd_explanation *ret_explanation)
+void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->cause_count = 0;
-	gather(connection, netroute, &ret_explanation->facts);
+	gather(connection, look, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
 	find_causes(connection->conn, ret_explanation);

@@ -33,10 +33,16 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 
 /**
  * vbd_explain_connection - explain a connection in any state, also of the history
- * @netroute: the present route to the peer; NULL if the kernel was not queried
+ * @look: at what surrounds it now; NULL if nobody has looked. The facts that are kept of the moment
+ *        of the first error go before.
  */
-void vbd_explain_connection(const struct vbd_connection *connection,
-	const struct vbd_pv_netroute *netroute, struct vbd_explanation *ret_explanation);
+struct vbd_look;
+void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_explanation *ret_explanation);
+
+/** vbd_explain_gather - the facts of a connection as they are now, without its route and counters
+ */
+void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_facts *ret_facts);
 
 /** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits. Reads
  * `backlog` and `waiting` of @facts. */

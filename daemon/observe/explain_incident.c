@@ -63,6 +63,7 @@ static void gather_transfer(const struct vbd_transfer_record *record, struct vbd
 	const struct vbd_transfer *transfer = &record->transfer;
 	uint64_t until_ns = vbd_counter_get(&transfer->ended_ns);
 
+	incident->since_ns = transfer->created_ns;
 	incident->transfer = transfer->id;
 	incident->op = (int)transfer->op;
 	incident->remote_addr = transfer->wr.remote_addr;
@@ -89,6 +90,28 @@ static void gather_request(const struct vbd_connection *connection, struct vbd_i
 		gather_transfer(record, incident);
 	if (first->at_ns && first->op >= 0)
 		incident->op = first->op;
+}
+
+/* Peers may still use the key of memory that was closed to them during the connection. */
+static void gather_closed_memory(
+	const struct vbd_connection *connection, struct vbd_incident *incident)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_device *device =
+		vbd_fabric_device(connection->object.registry->daemon->fabric, conn->device_name);
+	uint64_t until_ns =
+		conn->qp.first_error.at_ns ? conn->qp.first_error.at_ns : vbd_clock_mono_ns();
+
+	if (!device)
+		return;
+	incident->buffer_deleted =
+		device->buffer_closed_ns > conn->created_ns && device->buffer_closed_ns < until_ns;
+	incident->window_revoked =
+		device->window_closed_ns > conn->created_ns && device->window_closed_ns < until_ns;
+	if (incident->buffer_deleted)
+		incident->buffer_deleted_ms = (until_ns - device->buffer_closed_ns) / VBD_NS_PER_MS;
+	if (incident->window_revoked)
+		incident->window_revoked_ms = (until_ns - device->window_closed_ns) / VBD_NS_PER_MS;
 }
 
 static void gather_history(const struct vbd_conn *conn, struct vbd_incident *incident)
@@ -194,6 +217,7 @@ void vbd_explain_incident(const struct vbd_connection *connection, struct vbd_fa
 	*incident = (struct vbd_incident){.outcome = VBD_OUTCOME_WELL};
 	gather_request(connection, incident);
 	gather_history(conn, incident);
+	gather_closed_memory(connection, incident);
 	gather_peer(connection, incident);
 	gather_words(conn, incident);
 	if (conn->qp.reason != VBD_REASON_NONE)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/traces.h"
 #include "daemon/work/transfers.h"
 
 #include "base/clock.h"
@@ -243,6 +244,8 @@ static void announce(struct vbd_transfer_record *record)
 	char owner[VBD_QP_OWNER_BYTES];
 
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
+	if (record->qp->device)
+		vbd_traces_mark(record->object.registry->daemon, record->qp->device);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
 		"%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
 		(unsigned long long)vbd_transfer_length(&record->transfer),

@@ -127,6 +127,9 @@ struct vbd_device {
 	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
 	uint64_t ended_cq_completions, ended_cq_error_completions; /* of destroyed CQs */
 	uint64_t port_err_ns; /* when one of its ports last went down; 0: never */
+	/* For the layer above; 0: never. */
+	uint64_t traced_ns; /* when its counters were last read for a comparison */
+	uint64_t buffer_closed_ns, window_closed_ns; /* when one was last closed to peers */
 	const struct vbd_device_ops *ops;
 	void *ops_arg;
 };

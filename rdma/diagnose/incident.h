@@ -92,6 +92,7 @@ enum vbd_trace vbd_trace_of(enum vbd_counter_set set, const char *name);
 
 struct vbd_incident {
 	enum vbd_outcome outcome;
+	uint64_t since_ns;	/* the request that failed or waits began; 0: with the connection */
 	bool passive;		/* the peer asked for the connection */
 	bool by_hand;		/* without a CM */
 	char peer[48];		/* its address; "" if unknown */

@@ -36,7 +36,7 @@ prepare=()
 case $suite in
 two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
-refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
+explain | refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
 flood | load) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;

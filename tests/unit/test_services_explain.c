@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "daemon/core/traces.h"
 #include "daemon/observe/explain.h"
+#include "daemon/observe/look.h"
 #include "daemon/observe/netroute.h"
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric.h"
@@ -11,7 +14,10 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
 
@@ -217,6 +223,123 @@ static void test_explain__a_port_that_went_down_is_remembered(void **state)
 	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
 }
 
+/* --- evidence -------------------------------------------------------------------------------- */
+
+static void fail_receive(struct svc *svc, struct vbd_connection *connection)
+{
+	fake_recv_failed(connection->conn->qp.ibv_qp, IBV_WC_LOC_PROT_ERR, 0);
+	SVC_UNTIL(svc, connection->object.ended && !connection->keeping);
+}
+
+static void test_explain__the_facts_of_the_first_error_are_kept(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_pv_netroute netroute = {.netdev = "eth7", .neighbour = "failed"};
+
+	assert_null(pair.active->kept);
+	fake_netroute(&netroute);
+	svc->device->port.state = IBV_PORT_DOWN;
+	fail_receive(svc, pair.active);
+	svc->device->port.state = IBV_PORT_ACTIVE;
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_true(has(VBD_FINDING_PORT_NOT_ACTIVE));
+	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_INTERFACE_DOWN);
+	assert_string_equal(explained.facts.netroute.netdev, "eth7");
+}
+
+static void test_explain__an_end_without_a_failure_keeps_no_facts(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	assert_null(pair.active->kept);
+	assert_null(pair.passive->kept);
+}
+
+static void test_explain__memory_that_was_closed_to_peers_explains_a_refusal(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *early = svc_buffer(svc, "", 4096, VBD_ACCESS_REMOTE_READ);
+	struct vbd_buffer *buffer = svc_buffer(svc, "", 4096, VBD_ACCESS_REMOTE_READ);
+	struct vbd_buffer *own = svc_buffer(svc, "", 4096, 0);
+	struct svc_pair pair;
+
+	assert_int_equal(vbd_buffer_delete(early, &svc->err), VBD_OK);
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	assert_int_equal(vbd_buffer_delete(own, &svc->err), VBD_OK);
+	vbd_explain_connection(pair.passive, NULL, &explained);
+	assert_false(explained.facts.incident.buffer_deleted);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	vbd_explain_connection(pair.passive, NULL, &explained);
+	assert_true(explained.facts.incident.buffer_deleted);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+}
+
+/* The counters of the fake device are those of a folder. */
+struct counters {
+	char folder[64];
+	char file[160];
+};
+
+static void count(const struct counters *counters, unsigned int value)
+{
+	FILE *file = fopen(counters->file, "we");
+
+	assert_non_null(file);
+	(void)fprintf(file, "%u\n", value);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void make_folders(struct counters *counters)
+{
+	static const char *const below[] = {"/ports", "/1", "/hw_counters", NULL};
+
+	(void)snprintf(counters->folder, sizeof(counters->folder), "%.40s/explain-XXXXXX",
+		getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	assert_non_null(mkdtemp(counters->folder));
+	(void)snprintf(counters->file, sizeof(counters->file), "%s", counters->folder);
+	for (size_t i = 0; below[i]; i++) {
+		(void)strcat(counters->file, below[i]); /* NOLINT: there is room */
+		assert_int_equal(mkdir(counters->file, 0700), 0);
+	}
+	(void)strcat(counters->file, "/rcvd_rnr_err"); /* NOLINT: there is room */
+}
+
+static void remove_folders(struct counters *counters)
+{
+	assert_int_equal(unlink(counters->file), 0);
+	for (char *end; strlen(counters->file) > strlen(counters->folder);) {
+		end = strrchr(counters->file, '/');
+		*end = '\0';
+		assert_int_equal(rmdir(counters->file), 0);
+	}
+}
+
+static void test_explain__a_counter_that_rose_is_evidence(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	struct counters counters;
+	struct svc_pair pair;
+
+	make_folders(&counters);
+	count(&counters, 7);
+	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", counters.folder);
+	pair = svc_pair(svc, listener);
+	SVC_UNTIL(svc, vbd_traces_before(svc->daemon, "fake0", vbd_clock_mono_ns()));
+	count(&counters, 12);
+	fail_receive(svc, pair.active);
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_true(explained.facts.incident.traces_known);
+	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_RNR_CAME], 5);
+	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_MRA_CAME], 0);
+	remove_folders(&counters);
+}
+
 static void test_explain__an_address_that_was_taken_away_is_found(void **state)
 {
 	struct svc *svc = *state;
@@ -238,17 +361,20 @@ static void test_explain__the_way_to_the_peer_counts(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
-	struct vbd_pv_netroute netroute = {.netdev = "lo", .neighbour = "failed"};
+	struct vbd_look look = {
+		.netroute_known = true,
+		.netroute = {.netdev = "lo", .neighbour = "failed"},
+	};
 
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
-	vbd_explain_connection(pair.active, &netroute, &explained);
+	vbd_explain_connection(pair.active, &look, &explained);
 	assert_true(has(VBD_FINDING_NEIGHBOUR_FAILED));
 	assert_false(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
-	(void)snprintf(netroute.netdev, sizeof(netroute.netdev), "eth9");
-	vbd_explain_connection(pair.active, &netroute, &explained);
+	(void)snprintf(look.netroute.netdev, sizeof(look.netroute.netdev), "eth9");
+	vbd_explain_connection(pair.active, &look, &explained);
 	assert_true(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
-	netroute.route_errnum = EHOSTUNREACH;
-	vbd_explain_connection(pair.active, &netroute, &explained);
+	look.netroute.route_errnum = EHOSTUNREACH;
+	vbd_explain_connection(pair.active, &look, &explained);
 	assert_true(has(VBD_FINDING_NO_ROUTE));
 	assert_true(vbd_findings_bad(&explained.findings));
 }
@@ -429,6 +555,10 @@ int main(void)
 		TEST(test_explain__a_connection_in_progress_says_what_it_waits_for),
 		TEST(test_explain__a_device_that_went_is_found_gone),
 		TEST(test_explain__a_port_that_went_down_is_remembered),
+		TEST(test_explain__the_facts_of_the_first_error_are_kept),
+		TEST(test_explain__an_end_without_a_failure_keeps_no_facts),
+		TEST(test_explain__memory_that_was_closed_to_peers_explains_a_refusal),
+		TEST(test_explain__a_counter_that_rose_is_evidence),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),
 		TEST(test_explain__the_way_to_the_peer_counts),
 		TEST(test_explain__what_is_brought_up_by_hand_is_where_its_gids_are),

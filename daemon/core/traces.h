@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's counters of each device before something began, so that a failure can be explained
+ * by those that have risen since. The thread pool reads them when something begins, at most once a
+ * second for each device; the last samples are kept.
+ *
+ * Control thread, unless a function says otherwise.
+ */
+#ifndef VBD_DAEMON_CORE_TRACES_H
+#define VBD_DAEMON_CORE_TRACES_H
+
+#include "daemon/core/context.h"
+#include "rdma/diagnose/incident.h"
+
+struct vbd_device;
+struct vbd_traces;
+
+/* The counters of all ports of a device at one moment. */
+struct vbd_trace_sample {
+	char device[64];
+	uint64_t at_ns; /* 0: there is none */
+	uint64_t counters[VBD_TRACE_COUNT];
+};
+
+/** vbd_traces_create - create the daemon's `traces`, without a sample */
+enum vbd_status vbd_traces_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_traces_destroy - free it, after the loop, so that no sample is being taken */
+void vbd_traces_destroy(struct vbd_daemon *daemon);
+
+/** vbd_traces_mark - something begins on @device: take a sample, unless one is a second old at most
+ * or cannot be taken now */
+void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device);
+
+/** vbd_traces_before - the last sample of the device from before @since_ns, or soon after it; NULL
+ * if there is none. Valid until the next turn of the loop. */
+const struct vbd_trace_sample *vbd_traces_before(
+	const struct vbd_daemon *daemon, const char *device, uint64_t since_ns);
+
+/** vbd_traces_read - any thread; read the counters of @ports ports now. Blocks while the driver
+ * fetches them. @ibdev_path: the device's folder in sysfs */
+void vbd_traces_read(
+	const char *ibdev_path, unsigned int ports, uint64_t ret_counters[VBD_TRACE_COUNT]);
+
+#endif

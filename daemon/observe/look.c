@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/look.h"
+
+#include "base/clock.h"
+#include "daemon/core/traces.h"
+#include "daemon/observe/explain.h"
+#include "rdma/fabric/fabric.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct job {
+	struct sockaddr_storage dst; /* ss_family 0: unknown */
+	struct sockaddr_storage src;
+	char ibdev_path[256]; /* "": no device */
+	unsigned int ports;
+	struct vbd_look look;
+	vbd_look_cb cb;
+	void *arg;
+};
+
+/* Pool thread. */
+static void work(void *arg)
+{
+	struct job *job = arg;
+	struct vbd_look *look = &job->look;
+
+	if (job->dst.ss_family)
+		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&job->dst,
+					       (const struct sockaddr *)&job->src, &look->netroute,
+					       NULL) == VBD_OK;
+	if (!*job->ibdev_path)
+		return;
+	vbd_traces_read(job->ibdev_path, job->ports, look->counters);
+	look->counted_ns = vbd_clock_mono_ns();
+	look->counted = true;
+}
+
+static void done(void *arg)
+{
+	struct job *job = arg;
+
+	job->cb(&job->look, job->arg);
+	free(job);
+}
+
+enum vbd_status vbd_look_begin(
+	const struct vbd_connection *connection, vbd_look_cb cb, void *arg, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = connection->object.registry->daemon;
+	const struct vbd_device *device =
+		vbd_fabric_device(daemon->fabric, connection->conn->device_name);
+	struct job *job = calloc(1, sizeof(*job));
+	enum vbd_status status;
+
+	if (!job)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
+	if (!vbd_explain_ends(connection, &job->src, &job->dst))
+		job->dst.ss_family = AF_UNSPEC;
+	if (device) {
+		(void)snprintf(job->ibdev_path, sizeof(job->ibdev_path), "%s", device->ibdev_path);
+		job->ports = device->attr.phys_port_cnt;
+	}
+	job->cb = cb;
+	job->arg = arg;
+	status = vbd_loop_work(daemon->loop, work, done, job, err);
+	if (status)
+		free(job);
+	return status;
+}
+
+static void take_counters(const struct vbd_look *look, const struct vbd_trace_sample *before,
+	struct vbd_incident *incident)
+{
+	incident->traces_known = true;
+	incident->traces_over_ms = (look->counted_ns - before->at_ns) / VBD_NS_PER_MS;
+	for (size_t i = 0; i < VBD_TRACE_COUNT; i++)
+		incident->traces[i] = look->counters[i] > before->counters[i]
+					      ? look->counters[i] - before->counters[i]
+					      : 0;
+}
+
+void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_trace_sample *before = NULL;
+	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
+
+	if (look->netroute_known)
+		vbd_explain_netroute(daemon, &look->netroute, facts);
+	if (look->counted)
+		before = vbd_traces_before(daemon, conn->device_name, since_ns);
+	if (before && before->at_ns < look->counted_ns)
+		take_counters(look, before, &facts->incident);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A look at what surrounds a connection: the route and the neighbour of its peer, and the counters
+ * of its device. The thread pool looks, since both may block.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_OBSERVE_LOOK_H
+#define VBD_DAEMON_OBSERVE_LOOK_H
+
+#include "daemon/connections/connections.h"
+#include "rdma/diagnose/facts.h"
+#include "rdma/provider/netroute.h"
+
+struct vbd_look {
+	bool netroute_known;
+	struct vbd_pv_netroute netroute;
+	bool counted; /* the two members below are set */
+	uint64_t counted_ns;
+	uint64_t counters[VBD_TRACE_COUNT];
+};
+
+typedef void (*vbd_look_cb)(const struct vbd_look *look, void *arg);
+
+/**
+ * vbd_look_begin - begin to look at what surrounds @connection
+ * @cb: called exactly once, unless this function returns an error; also while the daemon is being
+ *      destroyed, when it must not access the daemon
+ */
+enum vbd_status vbd_look_begin(const struct vbd_connection *connection, vbd_look_cb cb, void *arg,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_look_take - set the facts that follow from @look for @connection: its route, and by how much
+ * the counters rose since its incident began */
+void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts);
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first line of an explanation: each cause that docs/why.md says this suite stages is staged, on both sides where
+// both see something of it, and held by its code.
+
+import { readFileSync } from "node:fs";
+
+import { explain } from "./explained.mjs";
+import { Daemon, addr, build, dev, equal, finish, ok, run, scenario, sleep } from "./lib.mjs";
+import { manual_pair } from "./operations.mjs";
+
+const CONNECTION = "/v1/connections";
+const { LAB_SIW_ADDR } = process.env;
+const NETWORK = addr.slice(0, addr.lastIndexOf("."));
+const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
+const PAGE = 4096;
+const PATIENCE = { timeout_ms: 3000 };
+
+// The time that something has waited grows from one explanation to the next.
+const timeless = (text) => text.replaceAll(/[\d.]+ m?s\b/g, "TIME");
+
+const staged = new Set();
+let near, far;
+let port = 7600;
+
+// Holds the first line and the first advice of an explanation by the code of the cause, in the API and in verbsctl.
+async function says(daemon, connection, code) {
+	const told = await explain(daemon, connection);
+	const { summary, cause, hints } = told;
+
+	equal(cause?.code, code, `${daemon.name}: the cause (${summary} ${JSON.stringify(told.evidence)}) ${JSON.stringify(told.possible_causes)}`);
+	ok(summary.toLowerCase().endsWith(cause.text.toLowerCase()), `the first line does not have its cause: ${summary}`);
+	ok(!/IBV_WC|CM status|errno|\{/.test(summary), `the first line has a status or a placeholder: ${summary}`);
+	if (!/^Nothing/.test(cause.advice))
+		equal(hints[0], cause.advice, "the first advice");
+	const said = await run(`${build}/cmd/verbsctl`, "-s", `http://127.0.0.1:${daemon.port}`, "explain", String(connection.id));
+	equal(timeless(said.split("\n")[0]), timeless(summary), "the first line of verbsctl");
+	console.log(`     ${daemon.name}: ${summary}`);
+	staged.add(code);
+	return told;
+}
+
+// Waits until a connection that is open is explained by a cause of this code.
+const says_at_last = async (daemon, connection, code) => {
+	await daemon.until(`${CONNECTION}/${connection.id}/explain`, code, ({ cause }) => cause?.code === code);
+	return says(daemon, connection, code);
+};
+
+async function failed(daemon, body, more = {}) {
+	const { status, body: answer } = await daemon.try("POST", CONNECTION, { dst_addr: addr, ...PATIENCE, ...body }, { wait_s: 0, ...more });
+
+	ok(status < 300, `${daemon.name}: ${status} ${JSON.stringify(answer)}`);
+	return daemon.end_of(answer.id);
+}
+
+const begin = (daemon, body) => daemon.post(CONNECTION, { dst_addr: addr, ...PATIENCE, ...body });
+
+// A listener of its own for each pair.
+async function pair(here = {}, there = {}, at = addr) {
+	const listener = await far.listen({ addr: at, port: port++, ...there });
+	const active = await near.connect({ dst_addr: at, dst_port: listener.port, ...here });
+	const { items } = await far.until(`${CONNECTION}?view=full&state=established`, "its side", ({ items }) =>
+		items.some(({ listener: of }) => of?.id === listener.id));
+
+	return [active, items.find(({ listener: of }) => of?.id === listener.id), listener];
+}
+
+const requested = async (listener) => (await far.until(`${CONNECTION}?view=full&state=requested`, "a request", ({ items }) =>
+	items.some(({ listener: of }) => of?.id === listener.id))).items.find(({ listener: of }) => of?.id === listener.id);
+
+// Returns the problem with which a transfer ends, or null.
+async function move(op, connection, { daemon = near, remote, size_bytes = 64, timeout_ms = 20_000 } = {}) {
+	const buffer = await daemon.buffer(Math.max(size_bytes, PAGE), { device: connection.device });
+	const { status, body } = await daemon.try("POST", "/v1/transfers", { op, connection: connection.id, buffer: buffer.id,
+		length_bytes: size_bytes, timeout_ms, ...(remote && { remote }) }, { wait_s: 60 });
+
+	return status === 201 ? null : body;
+}
+
+const open_memory = () => far.buffer(PAGE, { device: dev, access: ["remote_read", "remote_write"] });
+const other_key = (rkey) => `0x${((parseInt(rkey, 16) ^ 0xff) >>> 0).toString(16).padStart(8, "0")}`;
+
+async function with_two(play) {
+	[near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+	await Promise.all([near.ready(), far.ready()]);
+	await play();
+	for (const daemon of [near, far])
+		if (!daemon.gone)
+			await daemon.stop();
+}
+
+const stage = (what, play) => scenario(what, () => with_two(play));
+
+// --- before it is connected --------------------------------------------------------------------------------------
+
+await stage("nobody is there: no listener, no host, no route, no name", async () => {
+	await says(near, await failed(near, { dst_port: 7999 }), "nobody_listens");
+	await says(near, await failed(near, { dst_addr: "localhost", dst_port: 7999 }), "loopback");
+	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999 }), "name_unknown");
+	await run("ip", "route", "add", "unreachable", "198.51.100.0/24");
+	await says(near, await failed(near, { dst_addr: "198.51.100.9", dst_port: 7999 }), "no_route");
+	await run("ip", "link", "add", "plain0", "type", "dummy");
+	await run("ip", "addr", "add", "203.0.113.1/24", "dev", "plain0");
+	await run("ip", "link", "set", "plain0", "up");
+	await says(near, await failed(near, { dst_addr: "203.0.113.9", dst_port: 7999 }), "route_without_rdma");
+	await run("ip", "link", "del", "plain0");
+	await run("ip", "link", "set", "dev", NETDEV, "arp", "on");
+	await says(near, await failed(near, { dst_addr: `${NETWORK}.254`, dst_port: 7999, timeout_ms: 8000 }), "no_such_host");
+});
+
+await stage("a host that does not answer, and one that went", async () => {
+	const silent = `${NETWORK}.253`;
+
+	await run("ip", "link", "set", "dev", NETDEV, "arp", "on");
+	await run("ip", "neigh", "replace", silent, "lladdr", "02:00:00:00:00:99", "dev", NETDEV, "nud", "permanent");
+	const ended = await begin(near, { dst_addr: silent, dst_port: 7999 });
+	const open = await begin(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 60_000 });
+
+	await says_at_last(near, open, "no_answer");
+	await near.end_of(ended.id);
+	await says(near, ended, "no_answer");
+	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999 }), "silent_tcp");
+	const gone = await begin(near, { dst_addr: silent, dst_port: 7999 });
+
+	await near.connection_in(gone.id, "connecting");
+	await run("ip", "neigh", "replace", silent, "dev", NETDEV, "nud", "failed");
+	await near.end_of(gone.id);
+	await says(near, gone, "host_gone");
+	await near.call("DELETE", `${CONNECTION}/${open.id}`);
+});
+
+await stage("a program that refuses, with words and without", async () => {
+	const hand = await far.listen({ addr, port: port++, accept: "manual" });
+	const wordy = await begin(near, { dst_port: hand.port });
+	const there = await requested(hand);
+
+	await far.post(`${CONNECTION}/${there.id}/reject`, { private_data: { data: "go away: tenant 7 suspended" } });
+	await near.end_of(wordy.id);
+	const { summary } = await says(near, wordy, "refused_with_words");
+	ok(summary.includes("go away: tenant 7 suspended"), `the words are not in: ${summary}`);
+	await says(far, await far.end_of(there.id), "rejected_here");
+	const silent = await begin(near, { dst_port: hand.port });
+
+	await far.post(`${CONNECTION}/${(await requested(hand)).id}/reject`, {});
+	await near.end_of(silent.id);
+	await says(near, silent, "refused_by_program");
+	const closed = await far.listen({ addr, port: port++, accept: "reject" });
+
+	await says(near, await failed(near, { dst_port: closed.port }), "refused_with_words");
+});
+
+await stage("a request that nobody decides", async () => {
+	const hand = await far.listen({ addr, port: port++, accept: "manual", accept_timeout_ms: 60_000 });
+	const here = await begin(near, { dst_port: hand.port });
+	const there = await requested(hand);
+
+	await says_at_last(far, there, "undecided_here");
+	await says_at_last(near, here, "peer_undecided");
+	await near.end_of(here.id);
+	await says(near, here, "peer_undecided");
+	const hasty = await far.listen({ addr, port: port++, accept: "manual", accept_timeout_ms: 300 });
+	const other = await begin(near, { dst_port: hasty.port });
+
+	await says(far, await far.end_of((await requested(hasty)).id), "not_decided_here");
+	await says(near, await near.end_of(other.id), "refused_by_program");
+});
+
+await stage("a listener whose backlog is full", async () => {
+	const hand = await far.listen({ addr, port: port++, accept: "manual", accept_timeout_ms: 60_000, backlog: 1 });
+
+	await begin(near, { dst_port: hand.port, timeout_ms: 60_000 });
+	await says(far, await requested(hand), "backlog_full");
+});
+
+await stage("attributes that nobody gives", async () => {
+	const waits = await near.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, timeout_ms: 2000 });
+
+	await says_at_last(near, waits, "no_remote");
+	await says(near, await near.end_of(waits.id), "no_remote");
+});
+
+// --- memory and messages -----------------------------------------------------------------------------------------
+
+await stage("an access that is refused, on both sides", async () => {
+	for (const service of ["inbox", "none"]) {
+		const [here, there] = await pair({}, { service });
+		const { addr: at, rkey } = await open_memory();
+
+		equal((await move("read", here, { remote: { addr: at, rkey: other_key(rkey) } })).code, "remote_access", "code");
+		await near.end_of(here.id);
+		await says(near, here, "access_refused");
+		await says(far, await far.end_of(there.id), "refused_here");
+	}
+	const [here, there] = await pair();
+	const { id, addr: at, rkey } = await open_memory();
+
+	await far.call("DELETE", `/v1/buffers/${id}`);
+	await move("read", here, { remote: { addr: at, rkey } });
+	await says(near, await near.end_of(here.id), "access_refused");
+	await says(far, await far.end_of(there.id), "old_key_refused");
+});
+
+await stage("a message longer than the receive, on both sides", async () => {
+	const [here, there] = await pair({ service: "none" }, { service: "inbox" });
+
+	await move("send", here, { size_bytes: 65536 });
+	await says(near, await near.end_of(here.id), "message_too_long");
+	await says(far, await far.end_of(there.id), "receive_too_short");
+});
+
+await stage("a peer without a receive, while it waits and when it has failed", async () => {
+	const [here] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
+	const waits = move("send", here, { timeout_ms: 5000 });
+
+	await says_at_last(near, here, "no_receive");
+	await waits;
+	await near.end_of(here.id);
+	await says(near, here, "no_receive");
+	const [other] = await pair({ service: "none", qp: { rnr_retry: 1 } }, { service: "none" });
+
+	await move("send", other);
+	await says(near, await near.end_of(other.id), "no_receive");
+});
+
+await stage("an inbox that nobody reads", async () => {
+	const [here, there] = await pair({}, { service: "inbox", qp: { rq_depth: 2 } });
+
+	for (let i = 0; i < 2; i++)
+		await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+	await says_at_last(far, there, "inbox_full");
+});
+
+await stage("a peer that speaks another protocol", async () => {
+	const [here, there] = await pair({ service: "none" }, { service: "rping" });
+
+	await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+	await says(far, await far.end_of(there.id), "speaks_otherwise");
+});
+
+// --- queue pairs by hand -----------------------------------------------------------------------------------------
+
+await stage("a queue pair that is not the peer's, and one that went", async () => {
+	const qp = { ack_timeout: 14, retry_count: 1 };
+	const [here, there] = [near, far].map((daemon) => daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, qp }, 60));
+	const { local } = (await there).manual;
+
+	await near.post(`${CONNECTION}/${(await here).id}/remote`, { ...local, qpn: local.qpn ^ 0xff00 }, 60);
+	await move("send", await here);
+	await says(near, await near.end_of((await here).id), "wrong_remote");
+
+	const { from, to } = await manual_pair(near, far, { qp_type: "rc", device: dev, qp });
+	await move("send", from);
+	await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
+	await move("send", from);
+	await says(near, await near.end_of(from.id), "not_acknowledged");
+});
+
+// --- ends that somebody wanted, and those that nobody did ----------------------------------------------------------
+
+await stage("a peer that closes, and a peer that is killed", async () => {
+	const [here, there] = await pair();
+
+	await far.post(`${CONNECTION}/${there.id}/close`, {}, 60);
+	await says(far, there, "closed_here");
+	await says(near, await near.end_of(here.id), "peer_left");
+	const [other] = await pair({ service: "none" }, { service: "none" });
+	const waits = move("send", other);
+
+	await sleep(500);
+	far.kill("SIGKILL");
+	await far.end();
+	await waits;
+	await says(near, await near.end_of(other.id), "peer_left_busy");
+});
+
+await stage("the address is taken from under a connection", async () => {
+	await run("ip", "addr", "add", `${NETWORK.replace(/\d+$/, "9")}.1/24`, "dev", NETDEV);
+	const [here] = await pair({ qp: { ack_timeout: 14, retry_count: 1 } }, {}, `${NETWORK.replace(/\d+$/, "9")}.1`);
+	const memory = await open_memory();
+
+	await run("ip", "addr", "del", `${NETWORK.replace(/\d+$/, "9")}.1/24`, "dev", NETDEV);
+	await says_at_last(near, here, "address_gone");
+	await move("write", here, { remote: { addr: memory.addr, rkey: memory.rkey } });
+	await says(near, await near.end_of(here.id), "address_gone");
+});
+
+await stage("the interface goes down under a connection", async () => {
+	const [here] = await pair();
+	const memory = await open_memory();
+
+	await run("ip", "link", "set", "dev", NETDEV, "down");
+	await says_at_last(near, here, "interface_down");
+	await move("write", here, { remote: { addr: memory.addr, rkey: memory.rkey } });
+	await near.end_of(here.id);
+	await run("ip", "link", "set", "dev", NETDEV, "up");
+	await says(near, here, "interface_down");
+	// The CM of Soft-RoCE 6.1 stays deaf after a message that it sent while the interface was down.
+	await run("rdma", "link", "delete", dev);
+	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
+});
+
+await stage("the device is removed", async () => {
+	const [here] = await pair();
+
+	await run("rdma", "link", "delete", dev);
+	await near.end_of(here.id);
+	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
+	await says(near, here, "device_removed");
+});
+
+// --- the table -----------------------------------------------------------------------------------------------------
+
+await scenario("each cause that docs/why.md says is staged here was staged", async () => {
+	const rows = readFileSync(new URL("../../docs/why.md", import.meta.url), "utf8").split("\n");
+	const missing = rows.filter((row) => row.endsWith("| `rdma.explain` |")).map((row) => row.split("`")[1])
+		.filter((code) => !staged.has(code));
+
+	equal(missing.join(" "), "", "causes that were not staged");
+});
+
+finish();
