@@ -92,6 +92,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_list_init(&daemon->device_watches);
 	vbd_list_init(&daemon->kept_inboxes);
 	vbd_list_init(&daemon->queued_connections);
+	vbd_list_init(&daemon->unannounced_connections);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
 	if (!status)

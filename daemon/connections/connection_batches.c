@@ -110,7 +110,6 @@ static void add_connections(
 		item->batch = batch;
 		item->connection = connections[i];
 		item->connection_id = connections[i]->object.id;
-		vbd_connection_announce(connections[i]);
 		vbd_connection_queue_add(connections[i]);
 	}
 }

@@ -4,6 +4,13 @@
 #include "base/clock.h"
 #include "daemon/core/addr.h"
 
+void vbd_connection_announce(struct vbd_connection *connection)
+{
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+		"to %.100s port %u, %llu ms", connection->dst_addr, connection->dst_port,
+		(unsigned long long)connection->conn->timeout_ms);
+}
+
 static void resolve(struct vbd_connection *connection, const struct sockaddr *addr)
 {
 	connection->phase_ns = vbd_clock_mono_ns();

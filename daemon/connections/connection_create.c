@@ -63,6 +63,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller 
 	vbd_inbox_init(&connection->inbox, object, VBD_EVENT_CONNECTION_MESSAGE_DROPPED);
 	vbd_list_init(&connection->windows);
 	vbd_list_init(&connection->queue_link);
+	vbd_list_init(&connection->unannounced_link);
 	*ret_connection = connection;
 	return VBD_OK;
 }
@@ -150,13 +151,6 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connecti
 	return VBD_OK;
 }
 
-static void log_creation(struct vbd_connection *connection)
-{
-	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
-		"to %.100s port %u, %llu ms", connection->dst_addr, connection->dst_port,
-		(unsigned long long)connection->conn->timeout_ms);
-}
-
 enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connection,
 	struct vbd_error *err)
@@ -169,7 +163,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 		status = make(daemon, spec, spec->name, &cm, &connection, err);
 	if (status)
 		return status;
-	log_creation(connection);
+	vbd_connection_announce(connection);
 	*ret_connection = connection;
 	vbd_connection_resolve(connection);
 	return VBD_OK;
@@ -230,11 +224,6 @@ void vbd_connections_discard(struct vbd_connection *const *connections, uint32_t
 		daemon->qp_receives_bytes -= connection->receive_bytes;
 		vbd_object_free(&connection->object);
 	}
-}
-
-void vbd_connection_announce(struct vbd_connection *connection)
-{
-	log_creation(connection);
 }
 
 enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,

@@ -3,9 +3,12 @@
 
 #include "daemon/connections/connection_parts.h"
 
-/* To begin to connect takes calls of the kernel: so many take less than a millisecond. */
-#define STARTS_PER_TURN 16
-#define CLOSES_PER_TURN 16
+/* The most in a turn, which ends sooner if it has taken long enough. To begin to connect takes
+ * calls of the kernel: so many take less than a millisecond. */
+#define STARTS_PER_TURN	   16
+#define ANNOUNCES_PER_TURN 100
+#define CLOSES_PER_TURN	   16
+#define VISITS_PER_TURN	   1000
 
 static bool has_next(const struct vbd_daemon *daemon)
 {
@@ -13,39 +16,87 @@ static bool has_next(const struct vbd_daemon *daemon)
 	       daemon->connects_in_flight < daemon->config->connects_in_flight;
 }
 
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void announce(struct vbd_connection *connection)
+{
+	if (vbd_list_empty(&connection->unannounced_link))
+		return;
+	vbd_list_remove(&connection->unannounced_link);
+	vbd_connection_announce(connection);
+}
+
+static bool has_unannounced(const struct vbd_daemon *daemon)
+{
+	return !vbd_list_empty(&daemon->unannounced_connections);
+}
+
+static void announce_some(struct vbd_daemon *daemon)
+{
+	for (int i = 0; i < ANNOUNCES_PER_TURN && has_unannounced(daemon); i++)
+		announce(VBD_LIST_FIRST(
+			&daemon->unannounced_connections, struct vbd_connection, unannounced_link));
+}
+
+/* --- starts ---------------------------------------------------------------------------------- */
+
 static void start_next(struct vbd_daemon *daemon)
 {
 	struct vbd_connection *connection =
 		VBD_LIST_FIRST(&daemon->queued_connections, struct vbd_connection, queue_link);
 
+	announce(connection);
 	vbd_list_remove(&connection->queue_link);
 	connection->in_flight = true;
 	daemon->connects_in_flight++;
 	vbd_connection_begin(connection);
 }
 
+static void start_some(struct vbd_daemon *daemon)
+{
+	for (int i = 0; i < STARTS_PER_TURN && has_next(daemon); i++) {
+		if (i > 0 && !vbd_turns_go_on(&daemon->turns))
+			return;
+		start_next(daemon);
+	}
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
 static bool is_open(const struct vbd_connection *connection)
 {
 	return connection->conn->state != VBD_CONN_DRAINING && !connection->object.ended;
 }
 
-/* A closed one may take its time in DRAINING, so that the next turn passes over it. */
+/* Close a connection, unless it is closed. Returns whether the turn has room for another one. */
+static bool close_next(struct vbd_daemon *daemon, struct vbd_object *object, int *closed)
+{
+	struct vbd_connection *connection = vbd_connection_of(object);
+
+	daemon->closed_id = object->id;
+	if (!is_open(connection))
+		return true;
+	vbd_conn_close(connection->conn, VBD_REASON_STOPPING);
+	return ++*closed < CLOSES_PER_TURN && vbd_turns_go_on(&daemon->turns);
+}
+
 void vbd_connections_close_all(struct vbd_daemon *daemon)
 {
 	int closed = 0;
 
-	vbd_registry_for_each (object, daemon->connections) {
-		struct vbd_connection *connection = vbd_connection_of(object);
+	for (int i = 0; i < VISITS_PER_TURN; i++) {
+		struct vbd_object *object =
+			vbd_registry_after(daemon->connections, daemon->closed_id);
 
-		if (!is_open(connection))
-			continue;
-		if (closed++ == CLOSES_PER_TURN) {
-			vbd_timer_set(daemon->queue_timer, 0);
+		if (!object)
 			return;
-		}
-		vbd_conn_close(connection->conn, VBD_REASON_STOPPING);
+		if (!close_next(daemon, object, &closed))
+			break;
 	}
+	vbd_timer_set(daemon->queue_timer, 0);
 }
+
+/* --- the queue ------------------------------------------------------------------------------- */
 
 static void on_turn(void *arg)
 {
@@ -55,9 +106,9 @@ static void on_turn(void *arg)
 		vbd_connections_close_all(daemon);
 		return;
 	}
-	for (int i = 0; i < STARTS_PER_TURN && has_next(daemon); i++)
-		start_next(daemon);
-	if (has_next(daemon))
+	announce_some(daemon);
+	start_some(daemon);
+	if (has_unannounced(daemon) || has_next(daemon))
 		vbd_timer_set(daemon->queue_timer, 0);
 }
 
@@ -71,6 +122,7 @@ void vbd_connection_queue_add(struct vbd_connection *connection)
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 
 	vbd_list_append(&daemon->queued_connections, &connection->queue_link);
+	vbd_list_append(&daemon->unannounced_connections, &connection->unannounced_link);
 	vbd_timer_set(daemon->queue_timer, 0);
 }
 
@@ -84,8 +136,10 @@ void vbd_connection_queue_moved(struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 
-	if (connection->conn->state != VBD_CONN_QUEUED)
+	if (connection->conn->state != VBD_CONN_QUEUED) {
+		announce(connection);
 		vbd_list_remove(&connection->queue_link);
+	}
 	if (!connection->in_flight || is_connecting(connection->conn->state))
 		return;
 	connection->in_flight = false;

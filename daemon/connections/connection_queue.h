@@ -16,7 +16,8 @@
 enum vbd_status vbd_connection_queue_create(
 	struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_connection_queue_add - a connection in QUEUED waits behind the others */
+/** vbd_connection_queue_add - a connection in QUEUED waits behind the others. Its event of creation
+ * follows in a turn to come, and before any other event about it. */
 void vbd_connection_queue_add(struct vbd_connection *connection);
 
 /** vbd_connection_queue_moved - the connection is in another state: it may leave the queue, or make

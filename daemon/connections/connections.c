@@ -102,6 +102,7 @@ static void free_connection(struct vbd_object *object)
 	struct vbd_connection *connection = vbd_connection_of(object);
 
 	vbd_list_remove(&connection->queue_link);
+	vbd_list_remove(&connection->unannounced_link);
 	vbd_resolve_cancel(connection->resolution);
 	vbd_inbox_clear(&connection->inbox);
 	vbd_conn_destroy(connection->conn);

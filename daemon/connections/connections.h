@@ -31,7 +31,9 @@ struct vbd_connection {
 	uint64_t last_probe_id;		/* 0 before the first */
 	struct vbd_link windows;	/* of struct vbd_window_record: bound on this connection */
 	uint64_t phase_ns;		/* when the current state began; 0: before the first */
-	uint64_t receive_bytes;	    /* included in qp_receives_bytes while the connection is open */
+	uint64_t receive_bytes; /* included in qp_receives_bytes while the connection is open */
+	struct vbd_link
+		unannounced_link;   /* in the queue, until there is an event of its creation */
 	struct vbd_link queue_link; /* in the queue, while it waits for its turn to connect */
 	struct vbd_facts *kept;	    /* of the moment of its first error; NULL: none are kept */
 	bool keeping;		    /* more facts for `kept` are being gathered */
@@ -59,7 +61,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 /**
  * vbd_connections_prepare - make spec->count connections in QUEUED, or none
  *
- * No event tells of them until vbd_connection_announce(). The caller hands them to a batch, or
+ * No event tells of them yet. The caller hands them to a batch, or
  * discards them in the same turn. Errors as of vbd_connection_create(), and VBD_E_TOO_LONG.
  */
 enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
@@ -68,9 +70,6 @@ enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
 
 /** vbd_connections_discard - free prepared connections, as if they had never been */
 void vbd_connections_discard(struct vbd_connection *const *connections, uint32_t count);
-
-/** vbd_connection_announce - append the event of its creation */
-void vbd_connection_announce(struct vbd_connection *connection);
 
 /** vbd_connection_begin - a connection in QUEUED begins to connect; a failure is the connection's
  * own `reason` */

@@ -84,7 +84,9 @@ struct vbd_daemon {
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */
-	struct vbd_link queued_connections; /* struct vbd_connection, the first is the next */
+	struct vbd_link queued_connections;	 /* struct vbd_connection, the first is the next */
+	struct vbd_link unannounced_connections; /* without an event of their creation */
+	uint64_t closed_id; /* of the connection that was closed last, as the daemon stops */
 	struct vbd_timer *queue_timer;
 	uint64_t connects_in_flight;   /* of connections that came out of the queue */
 	uint64_t connections_accepted; /* by listeners, or not decided; and not ended */

@@ -2,16 +2,11 @@
 #include "daemon/core/receives.h"
 
 #include "daemon/core/quota.h"
-#include "rdma/data/srq.h"
 #include "rdma/fabric/fabric.h"
 
 uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
 {
-	uint64_t bytes = daemon->qp_receives_bytes;
-
-	vbd_list_for_each (link, &daemon->fabric->srqs)
-		bytes += VBD_CONTAINER_OF(link, struct vbd_srq, link)->mem.size_bytes;
-	return bytes;
+	return daemon->qp_receives_bytes + daemon->fabric->srqs_bytes;
 }
 
 enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, const struct vbd_caller *owner,

@@ -77,6 +77,7 @@ struct vbd_fabric {
 	struct vbd_link cqs;	   /* of struct vbd_cq */
 	struct vbd_link pds;	   /* of struct vbd_pd */
 	struct vbd_link srqs;	   /* of struct vbd_srq */
+	uint64_t srqs_bytes;	   /* memory of the receives of `srqs` */
 	bool rescan_owed; /* a device waits until the removed device of the same name is REMOVED */
 	uint64_t last_device_id, last_cq_id, last_pd_id, last_srq_id;
 	bool exits; /* the process ends soon: the kernel frees what then remains of queue pairs */

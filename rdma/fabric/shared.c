@@ -165,6 +165,7 @@ enum vbd_status vbd_fabric_add_srq(
 		return status;
 	}
 	vbd_list_append(&fabric->srqs, &srq->link);
+	fabric->srqs_bytes += srq->mem.size_bytes;
 	vbd_worker_send(srq->worker, &srq->add_command, VBD_WORKER_ADD_SRQ);
 	return VBD_OK;
 }
@@ -225,6 +226,7 @@ void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 	uint32_t depth = srq->depth;
 	struct vbd_cq *cq = srq->cq;
 
+	fabric->srqs_bytes -= srq->mem.size_bytes;
 	vbd_srq_destroy(srq);
 	vbd_cq_release(cq, depth);
 	if (cq->deleted)
@@ -280,6 +282,7 @@ void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *d
 			continue;
 		srq->worker = NULL;
 		vbd_srq_cqs_forget(srq);
+		fabric->srqs_bytes -= srq->mem.size_bytes;
 		vbd_srq_destroy(srq);
 	}
 	vbd_list_for_each (link, &fabric->pds) {

@@ -86,6 +86,14 @@ static void check_mirrored(const struct mirror *mirror, enum vbd_object_kind kin
 		assert_string_equal(object->name, name);
 }
 
+/* Whether the event of its creation follows in a turn to come. */
+static bool is_unannounced(const struct svc *svc, const struct vbd_object *object)
+{
+	return object->registry == svc->daemon->connections &&
+	       !vbd_list_empty(
+		       &VBD_CONTAINER_OF(object, struct vbd_connection, object)->unannounced_link);
+}
+
 /* Compare what the events told with the lists. */
 static void check_events(const struct svc *svc)
 {
@@ -104,6 +112,8 @@ static void check_events(const struct svc *svc)
 		const struct vbd_registry *registry = &daemon->registries[i];
 
 		vbd_registry_for_each (object, registry) {
+			if (is_unannounced(svc, object))
+				continue;
 			check_mirrored(&mirror, (enum vbd_object_kind)i, object->id, object->name,
 				registry->kind->state ? registry->kind->state(object) : NULL);
 			count++;

@@ -23,7 +23,7 @@ static struct vbd_connection_spec spec_of(struct svc *svc, uint32_t count)
 static enum vbd_status try_begin(struct svc *svc, const struct vbd_connection_spec *spec,
 	struct vbd_connection_batch **ret_batch, struct vbd_error *err)
 {
-	struct vbd_connection *connections[COUNT];
+	struct vbd_connection *connections[VBD_CONNECTION_BATCH_MAX];
 	enum vbd_status status = vbd_connections_prepare(svc->daemon, spec, connections, err);
 
 	if (status)
@@ -260,6 +260,72 @@ static void test_services_connection_batches__what_waits_ends_with_the_daemon(vo
 	assert_nothing_made(svc);
 }
 
+static void test_services_connection_batches__a_turn_announces_and_starts_a_few(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec;
+	unsigned int announced = 0;
+
+	svc->config.connects_in_flight = 1000;
+	svc_restart(svc);
+	spec = spec_of(svc, 500);
+	(void)begin(svc, &spec);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED), 0);
+	while (announced < 500) {
+		uint64_t queued = svc->daemon->connections_in_state[VBD_CONN_QUEUED];
+		unsigned int before = announced;
+
+		vbd_loop_turn(svc->daemon->loop, false);
+		announced = svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED);
+		assert_in_range(announced - before, 0, 100 + 16);
+		assert_in_range(queued - svc->daemon->connections_in_state[VBD_CONN_QUEUED], 0, 16);
+	}
+	close_all(svc);
+}
+
+static void test_services_connection_batches__without_time_a_turn_starts_one(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = spec_of(svc, COUNT);
+
+	svc->daemon->turns.budget_ns = 0;
+	(void)begin(svc, &spec);
+	while (svc->daemon->connections_in_state[VBD_CONN_QUEUED] > 0) {
+		uint64_t queued = svc->daemon->connections_in_state[VBD_CONN_QUEUED];
+
+		vbd_loop_turn(svc->daemon->loop, false);
+		assert_in_range(queued - svc->daemon->connections_in_state[VBD_CONN_QUEUED], 0, 1);
+	}
+	close_all(svc);
+}
+
+static void on_stopped(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static void test_services_connection_batches__a_stop_closes_a_few_in_a_turn(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec;
+	bool stopped = false;
+
+	svc->config.connects_in_flight = 1;
+	svc_restart(svc);
+	spec = spec_of(svc, 200);
+	(void)begin(svc, &spec);
+	vbd_daemon_stop(svc->daemon, on_stopped, &stopped);
+	assert_in_range(svc->daemon->connections->open, 200 - 16, 200);
+	while (svc->daemon->connections->open > 0) {
+		uint32_t open = svc->daemon->connections->open;
+
+		vbd_loop_turn(svc->daemon->loop, false);
+		assert_in_range(open - svc->daemon->connections->open, 0, 16);
+	}
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED), 200);
+	SVC_UNTIL(svc, stopped);
+}
+
 #define T(name)                          \
 	cmocka_unit_test_setup_teardown( \
 		test_services_connection_batches__##name, svc_setup, svc_teardown)
@@ -275,6 +341,9 @@ int main(void)
 		T(a_failing_call_ends_one_connection),
 		T(a_cancel_closes_those_that_wait),
 		T(what_waits_ends_with_the_daemon),
+		T(a_turn_announces_and_starts_a_few),
+		T(without_time_a_turn_starts_one),
+		T(a_stop_closes_a_few_in_a_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
