@@ -51,6 +51,14 @@ static enum vbd_status call_prepare(struct vbd_conn *conn, struct vbd_error *err
 	return status;
 }
 
+bool vbd_conn_qp_prepare_again(struct vbd_conn *conn, enum vbd_status failure)
+{
+	struct vbd_qp *qp = &conn->qp;
+
+	return !qp->channel->mem.slab && vbd_qp_pool_yield(qp->device, failure) &&
+	       call_prepare(conn, NULL) == VBD_OK;
+}
+
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = reserve(conn, err);

@@ -144,9 +144,20 @@ static void keep(struct vbd_qp_pool *pool, struct vbd_pooled_qp *pooled)
 	count(pool, before);
 }
 
-static void rest(struct vbd_qp_pool *pool)
+static void give_up(struct vbd_qp_pool *pool, struct vbd_qp_kind *kind, unsigned int qp_count)
+{
+	unsigned int before = pool->kinds.count;
+
+	vbd_qp_kinds_give_up(&pool->kinds, kind, qp_count);
+	count(pool, before);
+}
+
+/* The device has little left, which is for others. */
+static void give_up_all(struct vbd_qp_pool *pool)
 {
 	pool->rest_until_ns = vbd_clock_mono_ns() + REST_NS;
+	for (unsigned int i = 0; i < VBD_QP_POOL_RECENT; i++)
+		give_up(pool, &pool->kinds.rows[i], pool->kinds.count);
 }
 
 static void start_next(struct vbd_qp_pool *pool);
@@ -170,7 +181,7 @@ static void on_worked(struct vbd_call *call)
 	if (pool->error.status) {
 		vbd_log(VBD_LOG_DEBUG, "qp_pool", "%s: %s", device->name, pool->error.text);
 		pool->pools->failures++;
-		rest(pool);
+		give_up_all(pool);
 	}
 	start_next(pool);
 	vbd_device_unref(device);
@@ -219,14 +230,6 @@ static bool is_quiet(const struct vbd_qp_pool *pool)
 	uint64_t now_ns = vbd_clock_mono_ns();
 
 	return now_ns - pool->pools->last_open_ns >= QUIET_NS && now_ns >= pool->rest_until_ns;
-}
-
-static void give_up(struct vbd_qp_pool *pool, struct vbd_qp_kind *kind, unsigned int qp_count)
-{
-	unsigned int before = pool->kinds.count;
-
-	vbd_qp_kinds_give_up(&pool->kinds, kind, qp_count);
-	count(pool, before);
 }
 
 static void fill(struct vbd_qp_pool *pool)
@@ -327,9 +330,7 @@ bool vbd_qp_pool_yield(struct vbd_device *device, enum vbd_status status)
 
 	if (!pool || (status != VBD_E_NO_MEMORY && status != VBD_E_DEVICE_LIMIT))
 		return false;
-	rest(pool);
-	for (unsigned int i = 0; i < VBD_QP_POOL_RECENT; i++)
-		give_up(pool, &pool->kinds.rows[i], pool->kinds.count);
+	give_up_all(pool);
 	first = VBD_LIST_FIRST(&pool->kinds.unwanted, struct vbd_pooled_qp, link);
 	if (!first)
 		return false;

@@ -259,7 +259,7 @@ static void test_qp_pool__a_device_that_can_make_no_more_is_left_alone(void **st
 	assert_false(open_one(rig, NULL)->conn->qp.pooled);
 }
 
-static void test_qp_pool__what_could_be_made_before_a_failure_is_kept(void **state)
+static void test_qp_pool__a_failure_gives_up_what_could_be_made(void **state)
 {
 	struct rig *rig = *state;
 
@@ -270,8 +270,8 @@ static void test_qp_pool__what_could_be_made_before_a_failure_is_kept(void **sta
 		(void)open_one(rig, NULL);
 		fake_fail_nth(nth, ENOMEM);
 		fill(rig);
-		assert_int_equal(pools(rig)->queue_pairs, (nth - 1) / 2);
-		assert_int_equal(others(rig), (nth - 1) / 2);
+		assert_int_equal(pools(rig)->queue_pairs, 0);
+		assert_int_equal(others(rig), 0);
 		fake_device_unplug(rig->device);
 		vbd_fabric_rescan(rig->fabric);
 		rig_settle(rig);
@@ -315,6 +315,25 @@ static void test_qp_pool__gives_way_to_a_cq_that_the_device_refuses(void **state
 	assert_int_equal(others(rig), 0);
 	vbd_fabric_delete_cq(rig->fabric, cq);
 	rig_settle(rig);
+}
+
+static void test_qp_pool__gives_way_to_receives_that_the_device_refuses(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+
+	open_and_fill(rig);
+	/* Longer than what the slab of the first connection has left. */
+	params.qp.recv_size_bytes = 1 << 20;
+	fake_fail_next("ibv_reg_mr", EAGAIN);
+	rc = open_one(rig, &params);
+	assert_false(rc->conn->qp.pooled);
+	assert_int_equal(others(rig), 0);
+	/* A pool that has nothing left changes nothing. */
+	fake_fail_next("ibv_reg_mr", EAGAIN);
+	rc = rig_conn_connect(rig, &params);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 }
 
 static void test_qp_pool__has_no_part_in_other_failures(void **state)
@@ -486,9 +505,10 @@ int main(void)
 		TEST(none_is_made_over_iwarp_or_in_the_pd_of_a_client),
 		TEST(takes_no_room_in_a_cq),
 		TEST(a_device_that_can_make_no_more_is_left_alone),
-		TEST(what_could_be_made_before_a_failure_is_kept),
+		TEST(a_failure_gives_up_what_could_be_made),
 		TEST(gives_way_to_an_open_that_the_device_refuses),
 		TEST(gives_way_to_a_cq_that_the_device_refuses),
+		TEST(gives_way_to_receives_that_the_device_refuses),
 		TEST(has_no_part_in_other_failures),
 		TEST(goes_with_its_device),
 		TEST(a_device_that_goes_while_it_is_filled_goes_all_the_same),
