@@ -51,6 +51,11 @@ uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns)
 	return mono_ns + held;
 }
 
+uint64_t vbd_clock_mono_of_wall_ns(uint64_t wall_ns)
+{
+	return wall_ns - vbd_clock_wall_of_ns(0);
+}
+
 /* Write a number of @digits digits, and @mark behind it. Returns what follows. */
 static char *write_digits(char *at, unsigned int number, unsigned int digits, char mark)
 {

@@ -36,6 +36,15 @@ uint64_t vbd_clock_mono_ns(void);
 uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns);
 
 /**
+ * vbd_clock_mono_of_wall_ns - convert wall-clock time to a moment of the monotonic clock
+ * @wall_ns: nanoseconds since 1970-01-01T00:00:00Z
+ *
+ * Returns the moment that vbd_clock_wall_of_ns() converts to @wall_ns now. One before the boot of
+ * the host is a number above those of all others, and no distance can be computed from it.
+ */
+uint64_t vbd_clock_mono_of_wall_ns(uint64_t wall_ns);
+
+/**
  * vbd_clock_format - format a moment of the monotonic clock as RFC 3339 text in UTC
  * @mono_ns: a value of vbd_clock_mono_ns(), in ns
  * @text:    filled with the time to the nanosecond, NUL-terminated

@@ -17,6 +17,7 @@
 #include "daemon/observe/audit.h"
 #include "daemon/observe/health.h"
 #include "daemon/sdnotify.h"
+#include "daemon/store/keeper.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -435,6 +436,7 @@ static bool serve(struct program *program)
 	if (program->daemon && !may_destroy(program->daemon)) {
 		vbd_sockets_remove(&program->sockets);
 		vbd_audit_destroy(program->daemon->audit);
+		vbd_keeper_destroy(program->daemon);
 		leave_at_once(program->failed ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	vbd_api_destroy(program->api);
@@ -455,6 +457,8 @@ int main(int argc, char **argv)
 
 	/* A client, or a reader of the log, that leaves during a write must not end the daemon. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* Nor must a file that has reached its limit. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	rc = configure(argc, argv, &program, &options);
 	if (rc)
 		return rc;

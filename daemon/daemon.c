@@ -14,6 +14,7 @@
 #include "daemon/observe/evidence.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
+#include "daemon/store/keeper.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
 
@@ -102,7 +103,11 @@ enum vbd_status vbd_daemon_create(
 	if (!status)
 		status = vbd_turns_init(&daemon->turns, daemon->loop, err);
 	if (!status)
+		status = vbd_keeper_create(daemon, err);
+	if (!status)
 		status = vbd_eventlog_create(config->records.events, &daemon->eventlog, err);
+	if (!status)
+		status = vbd_keeper_begin(daemon, err);
 	if (!status)
 		status = vbd_kernel_create(daemon, err);
 	if (!status)
@@ -126,10 +131,13 @@ enum vbd_status vbd_daemon_create(
 
 void vbd_daemon_announce(struct vbd_daemon *daemon)
 {
+	const char *died = vbd_keeper_died(daemon);
+
 	(void)vbd_eventlog_append(daemon->eventlog,
 		&(const struct vbd_event){
 			.type = VBD_EVENT_DAEMON_STARTED, .severity = VBD_SEVERITY_NOTICE},
-		"server %s", daemon->server_id);
+		"server %s%s%s%s", daemon->server_id, died ? "; the run before, " : "",
+		died ? died : "", died ? ", was killed" : "");
 }
 
 static bool nothing_left(const struct vbd_daemon *daemon)
@@ -217,6 +225,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 			vbd_objects_free(&daemon->registries[i]);
 		vbd_hotplug_destroy(daemon);
 	}
+	vbd_keeper_destroy(daemon);
 	vbd_timer_destroy(daemon->stop_timer);
 	vbd_timer_destroy(daemon->queue_timer);
 	vbd_turns_fini(&daemon->turns);

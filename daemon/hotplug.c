@@ -359,6 +359,9 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 	if (status)
 		return status;
 	vbd_fabric_set_qp_pool(daemon->fabric, (unsigned int)daemon->config->qp_pool);
+	daemon->fabric->last_device_id = daemon->last_device_id;
+	daemon->fabric->last_pd_id = daemon->pds->last_id;
+	daemon->fabric->last_cq_id = daemon->cqs->last_id;
 	vbd_fabric_pin(daemon->fabric, &daemon->config->cpu_affinity);
 	if (daemon->fabric->cm_channel)
 		on_cm_opened(daemon);
@@ -416,6 +419,8 @@ void vbd_hotplug_destroy(struct vbd_daemon *daemon)
 	vbd_uevent_destroy(hotplug->uevent);
 	vbd_timer_destroy(hotplug->rescan_timer);
 	vbd_timer_destroy(hotplug->qp_timer);
+	if (daemon->fabric)
+		daemon->last_device_id = daemon->fabric->last_device_id;
 	vbd_fabric_destroy(daemon->fabric);
 	daemon->fabric = NULL;
 	daemon->hotplug = NULL;

@@ -26,6 +26,19 @@ static bool is_number(const char *text)
 	return digits > 0 && digits <= DIGITS_MAX && !text[digits];
 }
 
+/* The run that was killed may have shown events which the log does not have: their place is behind
+ * the last one that it has. */
+static struct vbd_event_place place_of_run(const struct vbd_event_run *run, uint64_t seq)
+{
+	return (struct vbd_event_place){
+		.seq = run && seq > run->last ? run->last
+		       : run		      ? seq
+					      : 0,
+		.restarted = true,
+		.resumed = run,
+	};
+}
+
 enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const char *name,
 	const char *text, struct vbd_event_place *ret_place, struct vbd_error *err)
 {
@@ -34,7 +47,7 @@ enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const cha
 	const bool has_run =
 		strspn(text, "0123456789abcdef") == run_bytes && text[run_bytes] == '-';
 	const char *number = has_run ? text + run_bytes + 1 : text;
-	bool other_run;
+	char run[sizeof(daemon->server_id)] = "";
 	uint64_t seq;
 
 	if (strcmp(text, "now") == 0) {
@@ -47,10 +60,14 @@ enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const cha
 			"number of this run, or now",
 			name);
 	seq = strtoull(number, NULL, 10);
-	other_run = has_run && strncmp(text, daemon->server_id, run_bytes) != 0;
-	*ret_place = (struct vbd_event_place){.seq = seq};
-	if (other_run || seq > last)
-		*ret_place = (struct vbd_event_place){.restarted = true};
+	if (has_run)
+		memcpy(run, text, run_bytes);
+	if (has_run && strcmp(run, daemon->server_id) != 0)
+		*ret_place = place_of_run(vbd_eventlog_find_run(daemon->eventlog, run), seq);
+	else if (seq > last)
+		*ret_place = place_of_run(NULL, 0);
+	else
+		*ret_place = (struct vbd_event_place){.seq = seq};
 	return VBD_OK;
 }
 

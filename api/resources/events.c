@@ -53,7 +53,7 @@ void vbd_put_event(
 	struct vbd_encoder *out, const struct vbd_daemon *daemon, const struct vbd_event *event)
 {
 	vbd_put_u64(out, "seq", event->seq);
-	vbd_put_text(out, "server_id", daemon->server_id);
+	vbd_put_text(out, "server_id", event->run ? event->run->server_id : daemon->server_id);
 	vbd_put_time(out, "at", event->at_ns);
 	vbd_put_text(out, "type", vbd_event_type_name(event->type));
 	vbd_put_text(out, "severity", vbd_severity_name(event->severity));
@@ -97,6 +97,7 @@ static void reply_page(struct vbd_request *req, const struct event_waiter *waite
 	vbd_put_u64(&out, "last", vbd_eventlog_last(daemon->eventlog));
 	vbd_put_text(&out, "next", vbd_event_id(daemon, next, id));
 	vbd_put_bool(&out, "restarted", waiter->after.restarted);
+	vbd_put_bool(&out, "resumed", waiter->after.resumed);
 	vbd_put_bool(&out, "compacted", waiter->after.seq + 1 < first);
 	vbd_begin_array(&out, "items");
 	for (size_t i = 0; i < count; i++) {

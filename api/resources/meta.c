@@ -16,6 +16,7 @@
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
+#include "daemon/store/keeper.h"
 #include "rdma/fabric/fabric.h"
 
 #include <inttypes.h>
@@ -28,26 +29,42 @@ extern const char vbd_openapi_end[];
 
 /* --- health ---------------------------------------------------------------------------------- */
 
-#define CHECKS_MAX 5
+#define CHECKS_MAX 6
+
+enum health_status {
+	HEALTH_OK,
+	HEALTH_DEGRADED, /* something is amiss, and all requests are served all the same */
+	HEALTH_FAILING,
+};
+
+static const char *const health_names[] = {
+	[HEALTH_OK] = "ok", [HEALTH_DEGRADED] = "degraded", [HEALTH_FAILING] = "failing"};
 
 struct health {
 	struct check {
 		const char *name;
-		bool well;
+		enum health_status status;
 		char detail[160];
 	} checks[CHECKS_MAX];
 	size_t n_checks;
-	bool failing;
+	enum health_status status; /* of the worst check */
 };
 
-static void check(struct health *health, const char *name, bool well, const char *detail)
+static void add_check(
+	struct health *health, const char *name, enum health_status status, const char *detail)
 {
 	struct check *check = &health->checks[health->n_checks++];
 
 	check->name = name;
-	check->well = well;
+	check->status = status;
 	vbd_copy_text(check->detail, sizeof(check->detail), detail);
-	health->failing |= !well;
+	if (status > health->status)
+		health->status = status;
+}
+
+static void check(struct health *health, const char *name, bool well, const char *detail)
+{
+	add_check(health, name, well ? HEALTH_OK : HEALTH_FAILING, detail);
 }
 
 static void put_checks(struct vbd_encoder *out, const char *name, const struct health *health)
@@ -58,7 +75,7 @@ static void put_checks(struct vbd_encoder *out, const char *name, const struct h
 
 		vbd_begin_object(out, NULL);
 		vbd_put_text(out, "name", check->name);
-		vbd_put_text(out, "status", check->well ? "ok" : "failing");
+		vbd_put_text(out, "status", health_names[check->status]);
 		vbd_put_text(out, "detail", check->detail);
 		vbd_end(out);
 	}
@@ -78,12 +95,12 @@ static void reply_health(struct vbd_request *req, const struct health *health)
 		return;
 	}
 	out = vbd_encode_begin();
-	vbd_put_text(&out, "status", health->failing ? "failing" : "ok");
+	vbd_put_text(&out, "status", health_names[health->status]);
 	if (verbose < VBD_ARRAY_LEN(values))
 		put_checks(&out, "checks", health);
-	if (health->failing)
+	if (health->status == HEALTH_FAILING)
 		vbd_request_add_retry_after(req, vbd_status_retry_after_s(VBD_E_NO_DEVICE));
-	vbd_reply_json(req, health->failing ? 503 : 200, &out);
+	vbd_reply_json(req, health->status == HEALTH_FAILING ? 503 : 200, &out);
 }
 
 void vbd_get_livez(struct vbd_request *req)
@@ -113,6 +130,8 @@ void vbd_get_readyz(struct vbd_request *req)
 	check(&health, "rdma_cm", well, detail);
 	well = vbd_health_pool(daemon, detail, sizeof(detail));
 	check(&health, "thread_pool", well, detail);
+	well = vbd_keeper_check(daemon, detail, sizeof(detail)) != VBD_KEEPING_FAILING;
+	add_check(&health, "store", well ? HEALTH_OK : HEALTH_DEGRADED, detail);
 	check(&health, "stopping", !daemon->stopping,
 		daemon->stopping ? "the daemon is stopping" : "the daemon is not stopping");
 	reply_health(req, &health);
@@ -141,6 +160,20 @@ static void put_links(struct vbd_encoder *out, const char *name)
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(links); i++)
 		vbd_put_text(out, links[i].name, links[i].path);
+	vbd_end(out);
+}
+
+static void put_store(struct vbd_encoder *out, const char *name, const struct vbd_daemon *daemon)
+{
+	static const char *const statuses[] = {[VBD_KEEPING_NOTHING] = "none",
+		[VBD_KEEPING_OK] = "ok",
+		[VBD_KEEPING_FAILING] = "degraded"};
+	char detail[240];
+	enum vbd_keeping keeping = vbd_keeper_check(daemon, detail, sizeof(detail));
+
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "status", statuses[keeping]);
+	vbd_put_text(out, "detail", detail);
 	vbd_end(out);
 }
 
@@ -174,6 +207,7 @@ void vbd_get_index(struct vbd_request *req)
 	vbd_put_time(&out, "started_at", daemon->started_ns);
 	vbd_put_time(&out, "now", now_ns);
 	vbd_put_u64(&out, "uptime_ms", (now_ns - daemon->started_ns) / VBD_NS_PER_MS);
+	put_store(&out, "store", daemon);
 	put_links(&out, "links");
 	put_routes(&out, "routes", &api->router);
 	vbd_reply_json(req, 200, &out);

@@ -44,8 +44,10 @@ static struct vbd_event_text *restarted_text(const struct stream *stream)
 	const char *server_id = stream->daemon->server_id;
 	char id[VBD_EVENT_ID_BYTES];
 
-	return vbd_event_text_print("id: %s\nevent: restarted\ndata: {\"server_id\":\"%s\"}\n\n",
-		vbd_event_id(stream->daemon, 0, id), server_id);
+	return vbd_event_text_print("id: %s\nevent: restarted\n"
+				    "data: {\"server_id\":\"%s\",\"resumed\":%s}\n\n",
+		vbd_event_id(stream->daemon, stream->at.seq, id), server_id,
+		stream->at.resumed ? "true" : "false");
 }
 
 static struct vbd_event_text *compacted_text(const struct stream *stream, uint64_t first)

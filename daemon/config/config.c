@@ -48,6 +48,7 @@ const struct vbd_config_key vbd_config_keys[] = {
 	{"log_level", VBD_CONFIG_LOG_LEVEL, OFFSET(log_level), "info", 0, 0},
 	{"log_format", VBD_CONFIG_LOG_FORMAT, OFFSET(log_format), "text", 0, 0},
 	TEXT(VBD_CONFIG_TEXT, audit_file, ""),
+	TEXT(VBD_CONFIG_TEXT, state_dir, ""),
 	NUMBER(drain_timeout_ms, "2000", 1, 60000),
 	NUMBER(shutdown_timeout_ms, "8000", 1, 600000),
 	TEXT(VBD_CONFIG_TEXT, tls.certificate, ""),

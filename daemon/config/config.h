@@ -131,6 +131,7 @@ struct vbd_config {
 	enum vbd_log_level log_level;
 	enum vbd_log_format log_format;
 	char audit_file[VBD_PATH_MAX_BYTES]; /* "" for none */
+	char state_dir[VBD_PATH_MAX_BYTES];  /* "" for none */
 	uint64_t drain_timeout_ms;	     /* until a QP is flushed */
 	uint64_t shutdown_timeout_ms;	     /* from SIGTERM until all objects have ended */
 	struct vbd_config_records records;
@@ -174,9 +175,11 @@ enum vbd_status vbd_config_load(
 /**
  * vbd_config_check - check that the settings are safe and complete, and read the token files
  *
- * Refuses, naming the key, a group that there is not, a TCP address that vbd_config_check_addr()
- * refuses; tokens that vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters
- * without spaces, or are the same for both roles.
+ * Without state_dir it is the directory that systemd gives to the service, if there is one.
+ *
+ * Refuses, naming the key, a group that there is not, a state_dir that is no absolute path, a TCP
+ * address that vbd_config_check_addr() refuses; tokens that vbd_secret_file_read() refuses, are not
+ * 16 to 512 printable ASCII characters without spaces, or are the same for both roles.
  */
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -5,6 +5,8 @@
 
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool vbd_config_is_loopback(const struct sockaddr *addr)
@@ -150,10 +152,26 @@ static enum vbd_status find_socket_group(struct vbd_config *config, struct vbd_e
 		err, cause.status, "unix_socket_group", "unix_socket_group: %s", cause.text);
 }
 
+/* systemd names the directories of StateDirectory=, by colons (systemd.exec(5)). */
+static enum vbd_status find_state_dir(struct vbd_config *config, struct vbd_error *err)
+{
+	const char *given = getenv("STATE_DIRECTORY");
+
+	if (!config->state_dir[0] && given && strcspn(given, ":") < sizeof(config->state_dir))
+		(void)snprintf(config->state_dir, sizeof(config->state_dir), "%.*s",
+			(int)strcspn(given, ":"), given);
+	if (config->state_dir[0] && config->state_dir[0] != '/')
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "state_dir",
+			"state_dir: %.80s does not begin with a slash", config->state_dir);
+	return VBD_OK;
+}
+
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err)
 {
 	enum vbd_status status = find_socket_group(config, err);
 
+	if (status == VBD_OK)
+		status = find_state_dir(config, err);
 	if (status == VBD_OK)
 		status = read_token("control_token_file", config->control_token_file,
 			config->control_token, err);

@@ -32,6 +32,7 @@ struct vbd_connection;
 struct vbd_fabric;
 struct vbd_health;
 struct vbd_hotplug;
+struct vbd_keeper;
 struct vbd_kernel;
 struct vbd_traces;
 
@@ -63,6 +64,7 @@ struct vbd_daemon {
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
 	struct vbd_audit *audit;     /* NULL without audit_file */
+	struct vbd_keeper *keeper;   /* NULL without state_dir */
 	struct vbd_hotplug *hotplug; /* device events, link events and CM polls */
 	struct vbd_health *health;   /* beats of the other threads */
 	struct vbd_kernel *kernel;   /* counters and resource counts that the kernel reports */
@@ -74,6 +76,7 @@ struct vbd_daemon {
 	char server_id[VBD_SERVER_ID_BYTES]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
+	uint64_t last_device_id;	/* while there is no fabric, which counts them */
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */
 	/* Labels of the objects that the present request makes; NULL for none. Only the API sets
 	 * this, for the time of one call. */

@@ -60,6 +60,12 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"The configuration was read again and is in force") \
 	X(VBD_EVENT_RELOAD_FAILED, "reload_failed", VBD_EVENT_DATA_CODE, \
 		"The configuration was read again and not taken up") \
+	X(VBD_EVENT_STORE_FAILED, "store_failed", VBD_EVENT_DATA_NONE, \
+		"State can't be kept in state_dir; the daemon serves on without") \
+	X(VBD_EVENT_STORE_RECOVERED, "store_recovered", VBD_EVENT_DATA_NONE, \
+		"State is kept in state_dir again, with what waited") \
+	X(VBD_EVENT_STORE_DAMAGED, "store_damaged", VBD_EVENT_DATA_NONE, \
+		"The database in state_dir was damaged; it was set aside, and a new one begun") \
 	X(VBD_EVENT_REQUEST_REFUSED, "request_refused", VBD_EVENT_DATA_REFUSAL, \
 		"An API request was refused for its token or origin") \
 	X(VBD_EVENT_AUDIT, "audit", VBD_EVENT_DATA_CODE, \

@@ -16,9 +16,14 @@
 
 struct vbd_eventlog {
 	uint64_t capacity;
-	uint64_t last;
+	uint64_t last;	      /* number of the newest event, or of the last one left out */
+	uint64_t before;      /* the numbers up to this one are gone */
+	uint64_t count;	      /* of events so far, with those of earlier runs */
+	uint64_t own;	      /* of events of this run, whose numbers have no gap */
+	uint64_t evicted;     /* since the first event of this run */
+	struct vbd_link runs; /* of struct vbd_event_run, the oldest first */
 	struct vbd_link watches;
-	struct vbd_event ring[]; /* number N lies at N % capacity */
+	struct vbd_event ring[]; /* the Nth event lies at N % capacity */
 };
 
 static const struct {
@@ -79,6 +84,7 @@ enum vbd_status vbd_eventlog_create(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for %llu events",
 			(unsigned long long)capacity);
 	eventlog->capacity = capacity;
+	vbd_list_init(&eventlog->runs);
 	vbd_list_init(&eventlog->watches);
 	*ret_eventlog = eventlog;
 	return VBD_OK;
@@ -97,20 +103,89 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 	vbd_watch_notify(&eventlog->watches, true);
 	for (uint64_t i = 0; i < eventlog->capacity; i++)
 		release(&eventlog->ring[i]);
+	vbd_list_for_each (link, &eventlog->runs)
+		free(VBD_CONTAINER_OF(link, struct vbd_event_run, link));
 	free(eventlog);
 }
 
-/* The place of the next event, with all of @event but for its detail. */
+/* The place of the next event; its former event is gone. */
+static struct vbd_event *next_place(struct vbd_eventlog *eventlog)
+{
+	struct vbd_event *place = &eventlog->ring[++eventlog->count % eventlog->capacity];
+
+	if (place->seq)
+		eventlog->before = place->seq;
+	release(place);
+	return place;
+}
+
+/* All of @event but its detail. */
+static void place_event(struct vbd_event *place, const struct vbd_event *event, uint64_t seq)
+{
+	memcpy(place, event, offsetof(struct vbd_event, detail));
+	place->seq = seq;
+	(void)vbd_labels_ref(place->labels);
+	(void)vbd_caller_ref(place->owner);
+}
+
+struct vbd_event_run *vbd_eventlog_add_run(struct vbd_eventlog *eventlog, const char *server_id)
+{
+	struct vbd_event_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return NULL;
+	(void)snprintf(run->server_id, sizeof(run->server_id), "%s", server_id);
+	run->last = eventlog->last;
+	vbd_list_append(&eventlog->runs, &run->link);
+	return run;
+}
+
+void vbd_eventlog_restore(
+	struct vbd_eventlog *eventlog, struct vbd_event_run *run, const struct vbd_event *event)
+{
+	struct vbd_event *place = next_place(eventlog);
+
+	/* Older events may have been there. */
+	if (eventlog->count == 1)
+		eventlog->before = event->seq - 1;
+	place_event(place, event, event->seq);
+	(void)vbd_text_copy(place->detail, sizeof(place->detail), event->detail);
+	place->run = run;
+	run->last = event->seq;
+	eventlog->last = event->seq;
+}
+
+void vbd_eventlog_skip(struct vbd_eventlog *eventlog, uint64_t seq)
+{
+	if (seq > eventlog->last)
+		eventlog->last = seq;
+	if (!eventlog->count)
+		eventlog->before = eventlog->last;
+}
+
+const struct vbd_event_run *vbd_eventlog_find_run(
+	const struct vbd_eventlog *eventlog, const char *server_id)
+{
+	vbd_list_for_each (link, &eventlog->runs) {
+		const struct vbd_event_run *run =
+			VBD_CONTAINER_OF(link, struct vbd_event_run, link);
+
+		if (strcmp(run->server_id, server_id) == 0 && run->last >= eventlog->before)
+			return run;
+	}
+	return NULL;
+}
+
+/* The place of the next event of this run, with all of @event but for its detail. */
 static struct vbd_event *take_place(struct vbd_eventlog *eventlog, const struct vbd_event *event)
 {
-	uint64_t seq = ++eventlog->last;
-	struct vbd_event *own = &eventlog->ring[seq % eventlog->capacity];
+	bool full = eventlog->count >= eventlog->capacity;
+	struct vbd_event *own = next_place(eventlog);
 
-	release(own);
-	memcpy(own, event, offsetof(struct vbd_event, detail));
-	(void)vbd_labels_ref(own->labels);
-	(void)vbd_caller_ref(own->owner);
-	own->seq = seq;
+	eventlog->own++;
+	eventlog->evicted += full;
+	place_event(own, event, ++eventlog->last);
+	own->run = NULL;
 	own->at_ns = vbd_clock_mono_ns();
 	return own;
 }
@@ -160,7 +235,7 @@ uint64_t vbd_eventlog_append(
 
 uint64_t vbd_eventlog_first(const struct vbd_eventlog *eventlog)
 {
-	return vbd_eventlog_dropped(eventlog) + 1;
+	return eventlog->before + 1;
 }
 
 uint64_t vbd_eventlog_last(const struct vbd_eventlog *eventlog)
@@ -168,16 +243,61 @@ uint64_t vbd_eventlog_last(const struct vbd_eventlog *eventlog)
 	return eventlog->last;
 }
 
+uint64_t vbd_eventlog_appended(const struct vbd_eventlog *eventlog)
+{
+	return eventlog->own;
+}
+
+uint64_t vbd_eventlog_held(const struct vbd_eventlog *eventlog)
+{
+	return eventlog->count < eventlog->capacity ? eventlog->count : eventlog->capacity;
+}
+
 uint64_t vbd_eventlog_dropped(const struct vbd_eventlog *eventlog)
 {
-	return eventlog->last > eventlog->capacity ? eventlog->last - eventlog->capacity : 0;
+	return eventlog->evicted;
+}
+
+static const struct vbd_event *event_at(const struct vbd_eventlog *eventlog, uint64_t place)
+{
+	return &eventlog->ring[place % eventlog->capacity];
+}
+
+/* The place of the oldest event held whose number is above @seq; behind the newest one if there is
+ * none. Only numbers of earlier runs, which may have gaps, are searched for. */
+static uint64_t place_after(const struct vbd_eventlog *eventlog, uint64_t seq)
+{
+	uint64_t low = eventlog->count - vbd_eventlog_held(eventlog) + 1;
+	uint64_t high = eventlog->count - eventlog->own + 1;
+	uint64_t own_first = eventlog->last - eventlog->own + 1;
+
+	if (seq >= eventlog->last)
+		return eventlog->count + 1;
+	if (high < low)
+		high = low;
+	if (eventlog->own && seq + 1 >= own_first) {
+		uint64_t place = eventlog->count - (eventlog->last - seq) + 1;
+
+		return place > low ? place : low;
+	}
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (event_at(eventlog, middle)->seq > seq)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
 }
 
 const struct vbd_event *vbd_eventlog_get(const struct vbd_eventlog *eventlog, uint64_t seq)
 {
-	if (seq < vbd_eventlog_first(eventlog) || seq > eventlog->last)
+	uint64_t place = seq ? place_after(eventlog, seq - 1) : eventlog->count + 1;
+
+	if (place > eventlog->count || event_at(eventlog, place)->seq != seq)
 		return NULL;
-	return &eventlog->ring[seq % eventlog->capacity];
+	return event_at(eventlog, place);
 }
 
 static bool matches_object(const struct vbd_event *event, const struct vbd_event_filter *filter)
@@ -214,15 +334,9 @@ bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_fil
 const struct vbd_event *vbd_eventlog_next(
 	const struct vbd_eventlog *eventlog, uint64_t after, const struct vbd_event_filter *filter)
 {
-	uint64_t dropped = vbd_eventlog_dropped(eventlog);
-
-	if (after < dropped)
-		after = dropped;
-	while (after < eventlog->last) {
-		const struct vbd_event *event = vbd_eventlog_get(eventlog, ++after);
-
-		if (vbd_event_matches(event, filter))
-			return event;
+	for (uint64_t place = place_after(eventlog, after); place <= eventlog->count; place++) {
+		if (vbd_event_matches(event_at(eventlog, place), filter))
+			return event_at(eventlog, place);
 	}
 	return NULL;
 }

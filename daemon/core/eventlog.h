@@ -33,9 +33,17 @@ enum vbd_severity { VBD_SEVERITY_MAP(VBD_ENUM_ROW) VBD_SEVERITY_COUNT };
 /* Room for "connection/18446744073709551615" and its NUL. */
 #define VBD_OBJECT_TEXT_BYTES 40
 
+/* An earlier run of the daemon, of which the log has events. */
+struct vbd_event_run {
+	char server_id[17];
+	uint64_t last; /* number of its newest event in the log */
+	struct vbd_link link;
+};
+
 struct vbd_event {
-	uint64_t seq;	/* 1, 2, 3 … */
-	uint64_t at_ns; /* monotonic */
+	uint64_t seq;			 /* 1, 2, 3 …; between runs numbers may be left out */
+	uint64_t at_ns;			 /* monotonic */
+	const struct vbd_event_run *run; /* NULL: this run */
 	enum vbd_event_type type;
 	enum vbd_severity severity;
 	enum vbd_object_kind kind;
@@ -86,6 +94,29 @@ enum vbd_status vbd_eventlog_create(uint64_t capacity, struct vbd_eventlog **ret
 /** vbd_eventlog_destroy - call the watches with @gone and free the log; NULL is fine */
 void vbd_eventlog_destroy(struct vbd_eventlog *eventlog);
 
+/** vbd_eventlog_add_run - make known an earlier run, the newest so far, of which
+ * vbd_eventlog_restore() will add events; the log owns it; NULL without memory */
+struct vbd_event_run *vbd_eventlog_add_run(struct vbd_eventlog *eventlog, const char *server_id);
+
+/**
+ * vbd_eventlog_restore - add an event of an earlier run, before any of this run
+ * @run:   of the event
+ * @event: copied, with its seq, which is above all numbers so far, and without its run
+ *
+ * Nothing is written to the daemon's log, and no watch is called.
+ */
+void vbd_eventlog_restore(
+	struct vbd_eventlog *eventlog, struct vbd_event_run *run, const struct vbd_event *event);
+
+/** vbd_eventlog_skip - leave out numbers up to @seq, which an earlier run may have given to events
+ * that are not in the log; before any event of this run */
+void vbd_eventlog_skip(struct vbd_eventlog *eventlog, uint64_t seq);
+
+/** vbd_eventlog_find_run - the earlier run with this server_id; NULL if the log has no event of it
+ */
+const struct vbd_event_run *vbd_eventlog_find_run(
+	const struct vbd_eventlog *eventlog, const char *server_id);
+
 /**
  * vbd_eventlog_append - add an event, log it, and call the watches; returns the event's number
  * @event: copied; without seq, at_ns and detail
@@ -103,13 +134,20 @@ uint64_t vbd_eventlog_add(struct vbd_eventlog *eventlog, const struct vbd_event 
 uint64_t vbd_eventlog_vappend(struct vbd_eventlog *eventlog, const struct vbd_event *event,
 	const char *fmt, va_list ap) VBD_PRINTF(3, 0);
 
-/** vbd_eventlog_first - number of the oldest event kept; of the next event if the log is empty */
+/** vbd_eventlog_first - the number behind those of all events that the log no longer holds: no
+ * event from there on is missing */
 uint64_t vbd_eventlog_first(const struct vbd_eventlog *eventlog);
 
-/** vbd_eventlog_last - number of the newest event, and so the count of all events; 0 before any */
+/** vbd_eventlog_last - number of the newest event; 0 before any */
 uint64_t vbd_eventlog_last(const struct vbd_eventlog *eventlog);
 
-/** vbd_eventlog_dropped - number of events that the ring no longer keeps */
+/** vbd_eventlog_appended - count of all events of this run */
+uint64_t vbd_eventlog_appended(const struct vbd_eventlog *eventlog);
+
+/** vbd_eventlog_held - number of events that the log holds */
+uint64_t vbd_eventlog_held(const struct vbd_eventlog *eventlog);
+
+/** vbd_eventlog_dropped - number of events that made room for newer ones in this run */
 uint64_t vbd_eventlog_dropped(const struct vbd_eventlog *eventlog);
 
 /** vbd_eventlog_get - the event with number @seq, valid until the next append; NULL if not kept */

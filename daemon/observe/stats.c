@@ -6,6 +6,7 @@
 #include "daemon/core/receives.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/stats_parts.h"
+#include "daemon/store/keeper.h"
 #include "rdma/device/pd.h"
 #include "rdma/device/slab.h"
 #include "rdma/fabric/fabric.h"
@@ -18,7 +19,7 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_w
 			"the loop.",
 			.times = vbd_loop_lag(daemon->loop)),
 		VBD_STAT("verbsd_events_total", COUNTER, "Events appended to the event log.",
-			.value = vbd_eventlog_last(daemon->eventlog)),
+			.value = vbd_eventlog_appended(daemon->eventlog)),
 		VBD_STAT("verbsd_events_evicted_total", COUNTER,
 			"Events that made room for newer ones in the event log.",
 			.value = vbd_eventlog_dropped(daemon->eventlog)),
@@ -39,11 +40,33 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_w
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
+static void walk_store(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	const struct vbd_store_state state = vbd_keeper_state(daemon);
+	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_store_degraded", GAUGE,
+			"1 while there is a state_dir and nothing can be written to it.",
+			.value = state.failing),
+		VBD_STAT("verbsd_store_waiting", GAUGE,
+			"Rows that wait to be written to state_dir.", .value = state.waiting),
+		VBD_STAT("verbsd_store_written_total", COUNTER, "Rows written to state_dir.",
+			.value = state.written),
+		VBD_STAT("verbsd_store_dropped_total", COUNTER,
+			"Rows that are missing in state_dir, since too many waited or it could "
+			"not be used.",
+			.value = state.dropped),
+		VBD_STAT("verbsd_store_failures_total", COUNTER,
+			"Attempts to open or write the database in state_dir that failed.",
+			.value = state.failures),
+	};
+
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+}
+
 static void put_of_records(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk,
 	const struct vbd_stat *row, bool is_limit)
 {
-	const struct vbd_eventlog *eventlog = daemon->eventlog;
-	uint64_t events = vbd_eventlog_last(eventlog) - vbd_eventlog_dropped(eventlog);
+	uint64_t events = vbd_eventlog_held(daemon->eventlog);
 
 	for (size_t i = 0; i < VBD_KIND_COUNT; i++) {
 		const struct vbd_registry *registry = &daemon->registries[i];
@@ -155,6 +178,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 	struct vbd_stat_walk walk = {cb, arg};
 
 	walk_daemon(daemon, &walk);
+	walk_store(daemon, &walk);
 	walk_records(daemon, &walk);
 	vbd_stats_walk_connections(daemon, &walk);
 	vbd_stats_walk_cm_events(daemon->fabric, &walk);

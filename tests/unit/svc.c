@@ -106,8 +106,10 @@ static void check_events(const struct svc *svc)
 	if (vbd_eventlog_dropped(daemon->eventlog))
 		return;
 	for (uint64_t at = 0; (event = vbd_eventlog_next(daemon->eventlog, at, &all));
-		at = event->seq)
-		mirror_event(&mirror, event);
+		at = event->seq) {
+		if (!event->run)
+			mirror_event(&mirror, event);
+	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++) {
 		const struct vbd_registry *registry = &daemon->registries[i];
 

@@ -362,9 +362,67 @@ static void test_eventlog__an_object_is_written_as_kind_and_id(void **state)
 
 #define EVENTLOG_TEST(name) cmocka_unit_test_setup_teardown(test_eventlog__##name, setup, teardown)
 
+static void restore(struct fixture *f, struct vbd_event_run *run, uint64_t seq)
+{
+	const struct vbd_event event = {.seq = seq, .at_ns = 1, .type = VBD_EVENT_AUDIT};
+
+	vbd_eventlog_restore(f->eventlog, run, &event);
+}
+
+static void test_eventlog__events_of_earlier_runs_come_before_those_of_this_one(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event_filter all = {0};
+	struct vbd_event_run *run = vbd_eventlog_add_run(f->eventlog, "0123456789abcdef");
+
+	assert_non_null(run);
+	restore(f, run, 5);
+	restore(f, run, 6);
+	vbd_eventlog_skip(f->eventlog, 100);
+	append_one(f);
+	assert_int_equal(vbd_eventlog_last(f->eventlog), 101);
+	assert_int_equal(vbd_eventlog_first(f->eventlog), 5);
+	assert_int_equal(vbd_eventlog_appended(f->eventlog), 1);
+	assert_int_equal(vbd_eventlog_held(f->eventlog), 3);
+	assert_ptr_equal(vbd_eventlog_get(f->eventlog, 6)->run, run);
+	assert_null(vbd_eventlog_get(f->eventlog, 101)->run);
+	assert_null(vbd_eventlog_get(f->eventlog, 4));
+	assert_null(vbd_eventlog_get(f->eventlog, 7));
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &all)->seq, 5);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 5, &all)->seq, 6);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 6, &all)->seq, 101);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 50, &all)->seq, 101);
+	assert_null(vbd_eventlog_next(f->eventlog, 101, &all));
+	assert_ptr_equal(vbd_eventlog_find_run(f->eventlog, "0123456789abcdef"), run);
+	assert_null(vbd_eventlog_find_run(f->eventlog, "0123456789abcdee"));
+}
+
+static void test_eventlog__events_of_earlier_runs_make_room(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_event_run *run = vbd_eventlog_add_run(f->eventlog, "0123456789abcdef");
+
+	assert_non_null(run);
+	for (uint64_t seq = 5; seq <= 7; seq++)
+		restore(f, run, seq);
+	for (int i = 0; i < 3; i++)
+		append_one(f);
+	assert_int_equal(vbd_eventlog_first(f->eventlog), 7);
+	assert_int_equal(vbd_eventlog_dropped(f->eventlog), 2);
+	assert_non_null(vbd_eventlog_find_run(f->eventlog, "0123456789abcdef"));
+	for (int i = 0; i < 6; i++)
+		append_one(f);
+	assert_int_equal(vbd_eventlog_first(f->eventlog), 13);
+	assert_int_equal(vbd_eventlog_last(f->eventlog), 16);
+	assert_int_equal(vbd_eventlog_get(f->eventlog, 13)->seq, 13);
+	assert_null(vbd_eventlog_find_run(f->eventlog, "0123456789abcdef"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		EVENTLOG_TEST(events_of_earlier_runs_come_before_those_of_this_one),
+		EVENTLOG_TEST(events_of_earlier_runs_make_room),
 		EVENTLOG_TEST(an_empty_log_starts_at_1),
 		EVENTLOG_TEST(an_event_keeps_its_values),
 		EVENTLOG_TEST(an_event_is_a_log_line_of_its_severity),

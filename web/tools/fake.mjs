@@ -577,6 +577,7 @@ export class Fake {
 				started_at: at(this.startedMs),
 				now: at(Date.now()),
 				uptime_ms: Date.now() - this.startedMs,
+				store: { status: "none", detail: "there is no state_dir: events and records end with this run" },
 				links: {},
 				routes: [],
 			});
@@ -591,6 +592,7 @@ export class Fake {
 				last: this.events.length,
 				next: `${this.serverId}-${this.events.length}`,
 				restarted: false,
+				resumed: false,
 				compacted: false,
 				items,
 			});

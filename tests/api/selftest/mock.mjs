@@ -153,6 +153,7 @@ class State {
       last: this.events,
       next: `${SERVER_ID}-${items.at(-1)?.seq ?? this.events}`,
       restarted: false,
+      resumed: false,
       compacted: false,
       items,
     });
@@ -176,6 +177,7 @@ class State {
           started_at: NOW,
           now: NOW,
           uptime_ms: 1,
+          store: { status: 'none', detail: 'no state_dir' },
           links: {},
           routes: routes(),
         }),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table `events`: the newest events, those of earlier runs among them.
+ */
+#ifndef VBD_DAEMON_STORE_EVENT_TABLE_H
+#define VBD_DAEMON_STORE_EVENT_TABLE_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "daemon/core/eventlog.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct vbd_database;
+struct vbd_store;
+struct vbd_words;
+
+/* An event of an earlier run; the texts are of the pool. */
+struct vbd_event_row {
+	struct vbd_event event; /* without its run, labels, owner and at_ns */
+	uint64_t run;		/* id in the table `runs` */
+	uint64_t at_wall_ns;
+	const char *labels; /* "job=x,team=y"; "" for none */
+	const char *owner;  /* "" for the daemon */
+};
+
+/**
+ * vbd_event_table_load - the newest events, the oldest of them first
+ * @max: of rows; the caller frees them
+ *
+ * An event of a type that this version does not know is left out. The store's thread.
+ */
+enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max,
+	struct vbd_words *words, struct vbd_event_row **ret_rows, size_t *ret_count,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_event_table_trim - delete all but the newest @max events; the store's thread */
+enum vbd_status vbd_event_table_trim(
+	struct vbd_database *database, uint64_t max, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_event_put - keep an event of this run; the control thread */
+void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
+
+/** vbd_event_row_labels - the labels of the row, a new set; NULL for none, and without memory */
+struct vbd_labels *vbd_event_row_labels(const struct vbd_event_row *row);
+
+#endif

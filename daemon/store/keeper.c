@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/store/keeper.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/core/watch.h"
+#include "daemon/store/database.h"
+#include "daemon/store/event_table.h"
+#include "daemon/store/id_table.h"
+#include "daemon/store/past.h"
+#include "daemon/store/run_table.h"
+#include "rdma/fabric/fabric.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The ids of a kind are noted so far ahead of their use. A run that follows a killed one leaves
+ * them out, since it does not know which of them were given. */
+#define IDS_AHEAD 1000
+
+/* Rows of events that may stand above the limit, so that not every batch looks for the oldest. */
+#define EVENTS_SLACK 256
+
+struct vbd_keeper {
+	struct vbd_daemon *daemon;
+	struct vbd_store *store;
+	struct vbd_fd_watch *news;
+	struct vbd_watch events;
+	uint64_t kept_seq;		    /* events up to this one are with the store */
+	uint64_t ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
+	bool was_failing, said_damage;
+	/* The store's thread uses these, and may outlive the daemon: */
+	char server_id[17];
+	uint64_t started_wall_ns;
+	uint64_t events_max;
+	uint64_t trimmed_seq;
+	struct vbd_past past; /* of the control thread, once the store has loaded */
+};
+
+/* --- the store's thread ---------------------------------------------------------------------- */
+
+static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	struct vbd_keeper *keeper = arg;
+
+	return vbd_past_load(database, keeper->events_max, &keeper->past, err);
+}
+
+static enum vbd_status begin(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	const struct vbd_keeper *keeper = arg;
+
+	return vbd_run_table_begin(database, keeper->server_id, keeper->started_wall_ns, err);
+}
+
+static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	struct vbd_keeper *keeper = arg;
+	uint64_t last = 0;
+	enum vbd_status status =
+		vbd_database_number(database, "SELECT max(seq) FROM events", &last, err);
+
+	if (status != VBD_OK || last < keeper->trimmed_seq + EVENTS_SLACK)
+		return status;
+	keeper->trimmed_seq = last;
+	status = vbd_event_table_trim(database, keeper->events_max, err);
+	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
+}
+
+static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .trim = trim};
+
+/* --- news of the store ----------------------------------------------------------------------- */
+
+static void report(struct vbd_keeper *keeper, enum vbd_event_type type, const char *text)
+{
+	const struct vbd_event event = {.type = type,
+		.severity = type == VBD_EVENT_STORE_RECOVERED ? VBD_SEVERITY_NOTICE
+							      : VBD_SEVERITY_ERROR};
+
+	(void)vbd_eventlog_append(keeper->daemon->eventlog, &event, "%s", text);
+}
+
+static void look_at_store(struct vbd_keeper *keeper)
+{
+	struct vbd_store_state state = vbd_store_state(keeper->store);
+
+	if (state.set_aside && !keeper->said_damage) {
+		keeper->said_damage = true;
+		report(keeper, VBD_EVENT_STORE_DAMAGED, state.damage);
+	}
+	if (state.failing == keeper->was_failing)
+		return;
+	keeper->was_failing = state.failing;
+	if (state.failing)
+		report(keeper, VBD_EVENT_STORE_FAILED, state.text);
+	else
+		report(keeper, VBD_EVENT_STORE_RECOVERED, "state is kept again");
+}
+
+static void on_news(unsigned int events, void *arg)
+{
+	struct vbd_keeper *keeper = arg;
+
+	(void)events;
+	vbd_store_rearm(keeper->store);
+	look_at_store(keeper);
+}
+
+/* --- what is kept ---------------------------------------------------------------------------- */
+
+static void note_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
+{
+	if (id + IDS_AHEAD / 2 <= keeper->ids_noted[kind])
+		return;
+	if (vbd_id_put(keeper->store, kind, id + IDS_AHEAD))
+		keeper->ids_noted[kind] = id + IDS_AHEAD;
+}
+
+/* The ids are noted before what names them, so that no event is known without them. */
+static void on_event(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_keeper *keeper = VBD_CONTAINER_OF(watch, struct vbd_keeper, events);
+	static const struct vbd_event_filter all = {0};
+	const struct vbd_event *event;
+
+	if (gone)
+		return;
+	while ((event = vbd_eventlog_next(keeper->daemon->eventlog, keeper->kept_seq, &all))) {
+		note_id(keeper, VBD_KIND_NONE, event->seq);
+		if (event->kind != VBD_KIND_NONE)
+			note_id(keeper, event->kind, event->object_id);
+		vbd_event_put(keeper->store, event);
+		keeper->kept_seq = event->seq;
+	}
+}
+
+/* No object comes any more, so the next run needs to leave out nothing. */
+static void note_last_ids(struct vbd_keeper *keeper)
+{
+	const struct vbd_daemon *daemon = keeper->daemon;
+
+	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
+		const struct vbd_registry *registry = &daemon->registries[i];
+
+		if (registry->kind)
+			(void)vbd_id_put(keeper->store, (enum vbd_object_kind)i, registry->last_id);
+	}
+	(void)vbd_id_put(keeper->store, VBD_KIND_NONE, vbd_eventlog_last(daemon->eventlog));
+	(void)vbd_id_put(keeper->store, VBD_KIND_DEVICE,
+		daemon->fabric ? daemon->fabric->last_device_id : daemon->last_device_id);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	const struct vbd_config *config = daemon->config;
+	struct vbd_keeper *keeper;
+	enum vbd_status status;
+
+	if (!config->state_dir[0]) {
+		vbd_log(VBD_LOG_NOTICE, NULL,
+			"no state_dir: events and records end with this run of the daemon");
+		return VBD_OK;
+	}
+	keeper = calloc(1, sizeof(*keeper));
+	if (!keeper)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep state");
+	keeper->daemon = daemon;
+	keeper->events_max = config->records.events;
+	keeper->started_wall_ns = vbd_clock_wall_of_ns(daemon->started_ns);
+	memcpy(keeper->server_id, daemon->server_id, sizeof(keeper->server_id));
+	vbd_list_init(&keeper->events.link);
+	keeper->events.cb = on_event;
+	status = vbd_store_create(config->state_dir, &store_ops, keeper, &keeper->store, err);
+	if (status != VBD_OK) {
+		free(keeper);
+		return status;
+	}
+	daemon->keeper = keeper;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	struct vbd_keeper *keeper = daemon->keeper;
+	enum vbd_status status;
+
+	if (!keeper)
+		return VBD_OK;
+	if (vbd_store_state(keeper->store).loaded)
+		vbd_past_restore(&keeper->past, daemon, keeper->ids_noted);
+	keeper->kept_seq = vbd_eventlog_last(daemon->eventlog);
+	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
+	status = vbd_fd_watch_start(daemon->loop, vbd_store_fd(keeper->store), VBD_FD_READ, on_news,
+		keeper, &keeper->news, err);
+	if (status != VBD_OK)
+		return status;
+	look_at_store(keeper);
+	if (!keeper->was_failing)
+		vbd_log(VBD_LOG_NOTICE, NULL, "state is kept in %s", daemon->config->state_dir);
+	return VBD_OK;
+}
+
+const char *vbd_keeper_died(const struct vbd_daemon *daemon)
+{
+	const struct vbd_keeper *keeper = daemon->keeper;
+
+	return keeper && keeper->past.died[0] ? keeper->past.died : NULL;
+}
+
+enum vbd_keeping vbd_keeper_check(
+	const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)
+{
+	struct vbd_store_state state;
+
+	if (!daemon->keeper) {
+		(void)snprintf(detail, detail_bytes,
+			"there is no state_dir: events and records end with this run");
+		return VBD_KEEPING_NOTHING;
+	}
+	state = vbd_store_state(daemon->keeper->store);
+	(void)snprintf(detail, detail_bytes, "%s",
+		state.failing ? state.text : "events and records outlive this run");
+	return state.failing ? VBD_KEEPING_FAILING : VBD_KEEPING_OK;
+}
+
+struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon)
+{
+	return daemon->keeper ? vbd_store_state(daemon->keeper->store)
+			      : (struct vbd_store_state){0};
+}
+
+void vbd_keeper_destroy(struct vbd_daemon *daemon)
+{
+	struct vbd_keeper *keeper = daemon->keeper;
+
+	if (!keeper)
+		return;
+	daemon->keeper = NULL;
+	vbd_watch_remove(&keeper->events);
+	vbd_fd_watch_stop(keeper->news);
+	if (daemon->eventlog) {
+		note_last_ids(keeper);
+		vbd_run_put_stop(keeper->store);
+	}
+	if (!vbd_store_destroy(keeper->store, VBD_KEEPER_GRACE_MS)) {
+		vbd_log(VBD_LOG_ERROR, NULL, "state_dir does not answer: the last state is lost");
+		return;
+	}
+	vbd_past_fini(&keeper->past);
+	free(keeper);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keeper: hands what is to outlive this run to the store, and takes over what earlier runs have
+ * left. Without state_dir, and with one that can't be used, the daemon serves all the same, and
+ * everything stays in memory.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_STORE_KEEPER_H
+#define VBD_DAEMON_STORE_KEEPER_H
+
+#include "daemon/core/context.h"
+#include "daemon/store/store.h"
+
+#include <stddef.h>
+
+enum vbd_keeping {
+	VBD_KEEPING_NOTHING, /* there is no state_dir */
+	VBD_KEEPING_OK,
+	VBD_KEEPING_FAILING,
+};
+
+/**
+ * vbd_keeper_create - open the store of state_dir, and load what earlier runs have left
+ *
+ * Sets the daemon's `keeper`; NULL without state_dir. Blocks for VBD_STORE_OPEN_MS at most, before
+ * anything is served. A store that can't be used is no error.
+ */
+enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_keeper_begin - take over events and ids of earlier runs, and keep those of this run; once,
+ * when the event log is there and still empty, and before any object is */
+enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL */
+const char *vbd_keeper_died(const struct vbd_daemon *daemon);
+
+/** vbd_keeper_check - whether state is kept; @detail gets a line */
+enum vbd_keeping vbd_keeper_check(
+	const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
+
+/** vbd_keeper_state - counts of the store; zeros without one */
+struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon);
+
+/** vbd_keeper_destroy - note that this run ends on its own accord, write what waits for
+ * VBD_KEEPER_GRACE_MS at most, and free the keeper; before the loop is destroyed */
+void vbd_keeper_destroy(struct vbd_daemon *daemon);
+#define VBD_KEEPER_GRACE_MS 3000
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The past: what earlier runs of the daemon have left, read by the store's thread, taken over by
+ * the control thread.
+ */
+#ifndef VBD_DAEMON_STORE_PAST_H
+#define VBD_DAEMON_STORE_PAST_H
+
+#include "base/attr.h"
+#include "daemon/core/context.h"
+
+#include <stddef.h>
+
+struct vbd_database;
+struct vbd_event_row;
+struct vbd_run_row;
+struct vbd_words;
+
+struct vbd_past {
+	struct vbd_run_row *runs;
+	size_t run_count;
+	struct vbd_event_row *events;
+	size_t event_count;
+	uint64_t ids[VBD_KIND_COUNT];
+	struct vbd_words *words; /* texts of events, which stay as long as the event log */
+	char died[17];		 /* server_id of the newest run if it was killed; else "" */
+};
+
+/** vbd_past_load - read all; on failure @past is empty; the store's thread; blocks on the disk */
+enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
+	struct vbd_past *past, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_past_restore - put the events into the daemon's log, and let all numbers go on behind those
+ * of earlier runs; sets @ret_ids to the ids that were noted; the control thread */
+void vbd_past_restore(
+	struct vbd_past *past, struct vbd_daemon *daemon, uint64_t ret_ids[VBD_KIND_COUNT]);
+
+/** vbd_past_fini - free all, when nobody reads the event log any more */
+void vbd_past_fini(struct vbd_past *past);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/store/store.h"
+
+#include "daemon/store/database.h"
+#include "daemon/store/files.h"
+#include "daemon/store/schema.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Interval between attempts to write a batch that failed. */
+#define RETRY_MS 1000
+
+#define BATCH_ITEMS_MAX 1024
+
+struct vbd_store {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	int event_fd;
+	struct vbd_store_ops ops;
+	void *arg;
+	char state_dir[1024];
+	/* Only the store's thread uses these: */
+	struct vbd_store_files files;
+	struct vbd_database *database;
+	bool begun; /* the database knows of this run */
+	/* The lock guards these: */
+	struct vbd_link waiting;
+	size_t waiting_bytes;
+	struct vbd_store_state state;
+	uint64_t attempts;
+	bool opened, stopping, ended;
+	bool abandoned; /* the control thread no longer waits for the load */
+};
+
+/* --- the state ------------------------------------------------------------------------------- */
+
+static void poke(const struct vbd_store *store)
+{
+	const uint64_t one = 1;
+
+	/* The write can fail only if the descriptor is readable already. */
+	(void)!write(store->event_fd, &one, sizeof(one));
+}
+
+static void set_failing(struct vbd_store *store, const struct vbd_error *err)
+{
+	bool was = store->state.failing;
+
+	store->state.failing = err != NULL;
+	(void)snprintf(store->state.text, sizeof(store->state.text), "%s", err ? err->text : "");
+	if (was != store->state.failing)
+		poke(store);
+}
+
+struct vbd_store_state vbd_store_state(struct vbd_store *store)
+{
+	struct vbd_store_state state;
+
+	(void)pthread_mutex_lock(&store->lock);
+	state = store->state;
+	(void)pthread_mutex_unlock(&store->lock);
+	return state;
+}
+
+int vbd_store_fd(const struct vbd_store *store)
+{
+	return store->event_fd;
+}
+
+void vbd_store_rearm(struct vbd_store *store)
+{
+	uint64_t count;
+
+	(void)!read(store->event_fd, &count, sizeof(count));
+}
+
+/* --- opening; the store's thread ------------------------------------------------------------- */
+
+static enum vbd_status try_database(struct vbd_store *store, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_database_open(store->files.database, &store->database, err);
+
+	return status == VBD_OK ? vbd_schema_prepare(store->database, err) : status;
+}
+
+static enum vbd_status replace_damaged(
+	struct vbd_store *store, const struct vbd_error *damage, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	vbd_database_close(store->database);
+	store->database = NULL;
+	store->begun = false;
+	status = vbd_store_files_set_aside(&store->files, err);
+	if (status != VBD_OK)
+		return status;
+	(void)pthread_mutex_lock(&store->lock);
+	store->state.set_aside = true;
+	(void)snprintf(store->state.damage, sizeof(store->state.damage), "%s", damage->text);
+	poke(store);
+	(void)pthread_mutex_unlock(&store->lock);
+	status = try_database(store, err);
+	if (status != VBD_OK) {
+		vbd_database_close(store->database);
+		store->database = NULL;
+	}
+	return status;
+}
+
+static bool is_damaged(const struct vbd_store *store)
+{
+	return store->database && vbd_database_is_damaged(store->database);
+}
+
+static enum vbd_status open_database(struct vbd_store *store, struct vbd_error *err)
+{
+	struct vbd_error damage = {0};
+	enum vbd_status status = try_database(store, &damage);
+
+	if (status != VBD_OK && is_damaged(store))
+		return replace_damaged(store, &damage, err);
+	*err = damage;
+	return status;
+}
+
+/* The check of the structure does not see all damage: rows that can't be read are some too. */
+static enum vbd_status load(struct vbd_store *store, struct vbd_error *err)
+{
+	struct vbd_error damage = {0};
+	enum vbd_status status = store->ops.load(store->database, store->arg, &damage);
+
+	if (status == VBD_OK || !is_damaged(store)) {
+		*err = damage;
+		return status;
+	}
+	return replace_damaged(store, &damage, err);
+}
+
+static bool open_store(struct vbd_store *store)
+{
+	struct vbd_error err = {0};
+	enum vbd_status status = vbd_store_files_open(&store->files, store->state_dir, &err);
+
+	if (status == VBD_OK)
+		status = open_database(store, &err);
+	if (status == VBD_OK)
+		status = load(store, &err);
+	(void)pthread_mutex_lock(&store->lock);
+	store->opened = true;
+	store->state.loaded = status == VBD_OK && !store->abandoned;
+	store->state.is_open = status == VBD_OK && !store->abandoned;
+	store->state.failures += status != VBD_OK;
+	if (status != VBD_OK)
+		set_failing(store, &err);
+	(void)pthread_cond_broadcast(&store->changed);
+	(void)pthread_mutex_unlock(&store->lock);
+	return status == VBD_OK && !store->abandoned;
+}
+
+/* --- writing; the store's thread ------------------------------------------------------------- */
+
+struct batch {
+	struct vbd_link items;
+	size_t bytes;
+	uint64_t count;
+};
+
+/* Under the lock. */
+static void take(struct vbd_store *store, struct batch *batch)
+{
+	while (!vbd_list_empty(&store->waiting) && batch->count < BATCH_ITEMS_MAX) {
+		struct vbd_link *link = store->waiting.next;
+
+		vbd_list_remove(link);
+		vbd_list_append(&batch->items, link);
+		batch->bytes += VBD_CONTAINER_OF(link, struct vbd_store_item, link)->bytes;
+		batch->count++;
+	}
+}
+
+static enum vbd_status write_items(
+	struct vbd_store *store, const struct batch *batch, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_database_begin(store->database, err);
+
+	if (status == VBD_OK && !store->begun)
+		status = store->ops.begin(store->database, store->arg, err);
+	vbd_list_for_each (link, &batch->items) {
+		const struct vbd_store_item *item =
+			VBD_CONTAINER_OF(link, struct vbd_store_item, link);
+
+		if (status == VBD_OK)
+			status = item->write(item, store->database, err);
+	}
+	if (status == VBD_OK)
+		status = store->ops.trim(store->database, store->arg, err);
+	if (status == VBD_OK) {
+		status = vbd_database_commit(store->database, err);
+		store->begun |= status == VBD_OK;
+		return status;
+	}
+	vbd_database_rollback(store->database);
+	return status;
+}
+
+static enum vbd_status write_batch(
+	struct vbd_store *store, const struct batch *batch, struct vbd_error *err)
+{
+	struct vbd_error damage = {0};
+	enum vbd_status status = write_items(store, batch, &damage);
+
+	if (status == VBD_OK)
+		return VBD_OK;
+	if (!is_damaged(store)) {
+		*err = damage;
+		return status;
+	}
+	status = replace_damaged(store, &damage, err);
+	return status == VBD_OK ? write_items(store, batch, err) : status;
+}
+
+static void free_items(struct vbd_link *items)
+{
+	vbd_list_for_each (link, items) {
+		struct vbd_store_item *item = VBD_CONTAINER_OF(link, struct vbd_store_item, link);
+
+		vbd_list_remove(link);
+		free(item);
+	}
+}
+
+/* Under the lock. */
+static void put_back(struct vbd_store *store, struct batch *batch)
+{
+	while (!vbd_list_empty(&batch->items)) {
+		struct vbd_link *link = batch->items.prev;
+
+		vbd_list_remove(link);
+		vbd_list_prepend(&store->waiting, link);
+	}
+}
+
+/* Takes the lock, and leaves it during the write. */
+static bool write_some(struct vbd_store *store)
+{
+	struct batch batch = {.count = 0};
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	vbd_list_init(&batch.items);
+	take(store, &batch);
+	(void)pthread_mutex_unlock(&store->lock);
+	status = write_batch(store, &batch, &err);
+	if (status == VBD_OK)
+		free_items(&batch.items);
+	(void)pthread_mutex_lock(&store->lock);
+	store->attempts++;
+	set_failing(store, status == VBD_OK ? NULL : &err);
+	if (status == VBD_OK) {
+		store->state.written += batch.count;
+		store->state.waiting -= batch.count;
+		store->waiting_bytes -= batch.bytes;
+	} else {
+		store->state.failures++;
+		put_back(store, &batch);
+	}
+	(void)pthread_cond_broadcast(&store->changed);
+	return status == VBD_OK;
+}
+
+static struct timespec time_after(unsigned int timeout_ms)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	until.tv_sec += (time_t)(timeout_ms / 1000) + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return until;
+}
+
+static void wait_to_retry(struct vbd_store *store)
+{
+	struct timespec until = time_after(RETRY_MS);
+	int rc = 0;
+
+	while (!store->stopping && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&store->changed, &store->lock, &until);
+}
+
+static void drop_all(struct vbd_store *store)
+{
+	store->state.dropped += store->state.waiting;
+	store->state.waiting = 0;
+	store->waiting_bytes = 0;
+	free_items(&store->waiting);
+}
+
+/* Under the lock. Once the database is gone for good, nothing more is taken. */
+static void serve(struct vbd_store *store)
+{
+	for (;;) {
+		bool written;
+
+		if (vbd_list_empty(&store->waiting)) {
+			if (store->stopping)
+				return;
+			(void)pthread_cond_wait(&store->changed, &store->lock);
+			continue;
+		}
+		written = write_some(store);
+		if (!written && (store->stopping || !store->database))
+			return;
+		if (!written)
+			wait_to_retry(store);
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	struct vbd_store *store = arg;
+
+	(void)pthread_setname_np(pthread_self(), "verbsd-store");
+	if (open_store(store)) {
+		(void)pthread_mutex_lock(&store->lock);
+		serve(store);
+		store->state.is_open = false;
+		drop_all(store);
+		(void)pthread_mutex_unlock(&store->lock);
+	}
+	vbd_database_close(store->database);
+	vbd_store_files_close(&store->files);
+	(void)pthread_mutex_lock(&store->lock);
+	store->ended = true;
+	(void)pthread_cond_broadcast(&store->changed);
+	(void)pthread_mutex_unlock(&store->lock);
+	return NULL;
+}
+
+/* --- the control thread ---------------------------------------------------------------------- */
+
+void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
+{
+	bool taken;
+
+	(void)pthread_mutex_lock(&store->lock);
+	taken = store->state.is_open && store->state.waiting < VBD_STORE_ITEMS_MAX &&
+		store->waiting_bytes + item->bytes <= VBD_STORE_BYTES_MAX;
+	if (taken) {
+		vbd_list_append(&store->waiting, &item->link);
+		store->waiting_bytes += item->bytes;
+		store->state.waiting++;
+		(void)pthread_cond_broadcast(&store->changed);
+	} else {
+		store->state.dropped++;
+	}
+	(void)pthread_mutex_unlock(&store->lock);
+	if (!taken)
+		free(item);
+}
+
+void vbd_store_settle(struct vbd_store *store)
+{
+	uint64_t before;
+
+	(void)pthread_mutex_lock(&store->lock);
+	before = store->attempts;
+	while (store->state.is_open && store->state.waiting &&
+		!(store->state.failing && store->attempts > before))
+		(void)pthread_cond_wait(&store->changed, &store->lock);
+	(void)pthread_mutex_unlock(&store->lock);
+}
+
+/* Waits until the thread has loaded, or has ended. Returns false if it takes too long. */
+static bool wait_for(struct vbd_store *store, const bool *done, unsigned int timeout_ms)
+{
+	struct timespec until = time_after(timeout_ms);
+	bool came;
+	int rc = 0;
+
+	(void)pthread_mutex_lock(&store->lock);
+	while (!*done && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&store->changed, &store->lock, &until);
+	came = *done;
+	(void)pthread_mutex_unlock(&store->lock);
+	return came;
+}
+
+static enum vbd_status start_thread(struct vbd_store *store, struct vbd_error *err)
+{
+	pthread_condattr_t monotonic;
+	sigset_t all, before;
+	int rc;
+
+	(void)pthread_mutex_init(&store->lock, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&store->changed, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&store->thread, NULL, thread_main, store);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc ? vbd_error_errno(err, VBD_OK, "pthread_create", rc, "no thread for the store")
+		  : VBD_OK;
+}
+
+static void give_up(struct vbd_store *store)
+{
+	struct vbd_error late = {0};
+
+	(void)vbd_error_set(&late, VBD_E_TIMED_OUT, "%.120s did not answer for %d ms",
+		store->state_dir, VBD_STORE_OPEN_MS);
+	(void)pthread_mutex_lock(&store->lock);
+	store->abandoned = !store->opened;
+	if (store->abandoned)
+		set_failing(store, &late);
+	(void)pthread_mutex_unlock(&store->lock);
+}
+
+enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_ops *ops, void *arg,
+	struct vbd_store **ret_store, struct vbd_error *err)
+{
+	struct vbd_store *store = calloc(1, sizeof(*store));
+	enum vbd_status status;
+
+	if (!store)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the store");
+	store->ops = *ops;
+	store->arg = arg;
+	store->files.lock_fd = -1;
+	(void)snprintf(store->state_dir, sizeof(store->state_dir), "%s", state_dir);
+	vbd_list_init(&store->waiting);
+	store->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (store->event_fd < 0) {
+		status = vbd_error_errno(err, VBD_OK, "eventfd", errno, "the store");
+		goto free_store;
+	}
+	status = start_thread(store, err);
+	if (status != VBD_OK)
+		goto close_fd;
+	if (!wait_for(store, &store->opened, VBD_STORE_OPEN_MS))
+		give_up(store);
+	*ret_store = store;
+	return VBD_OK;
+
+close_fd:
+	(void)close(store->event_fd);
+free_store:
+	free(store);
+	return status;
+}
+
+bool vbd_store_destroy(struct vbd_store *store, unsigned int timeout_ms)
+{
+	if (!store)
+		return true;
+	(void)pthread_mutex_lock(&store->lock);
+	store->stopping = true;
+	(void)pthread_cond_broadcast(&store->changed);
+	(void)pthread_mutex_unlock(&store->lock);
+	if (!wait_for(store, &store->ended, timeout_ms)) {
+		(void)pthread_detach(store->thread);
+		return false;
+	}
+	(void)pthread_join(store->thread, NULL);
+	(void)close(store->event_fd);
+	free(store);
+	return true;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The store: a thread that writes what the control thread hands to it into the database in
+ * state_dir, in batches of one transaction. The control thread never waits for it: the queue is
+ * bounded, and what finds it full is dropped and counted.
+ *
+ * A batch that fails (no room on the disk) waits and is tried again, together with what comes
+ * meanwhile. A database that is found damaged is set aside, and a new one begun.
+ */
+#ifndef VBD_DAEMON_STORE_STORE_H
+#define VBD_DAEMON_STORE_STORE_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vbd_database;
+struct vbd_store;
+
+/* Limits on the queue: items, and their bytes. */
+#define VBD_STORE_ITEMS_MAX 65536
+#define VBD_STORE_BYTES_MAX ((size_t)16777216)
+
+/* The first member of what is to be written: one allocation, which the store frees. */
+struct vbd_store_item {
+	struct vbd_link link;
+	size_t bytes; /* of the allocation */
+	/* The store's thread, in a transaction. Called again if the transaction fails. */
+	enum vbd_status (*write)(const struct vbd_store_item *item, struct vbd_database *database,
+		struct vbd_error *err);
+};
+
+/* Functions of the store's thread; each may block on the disk. */
+struct vbd_store_ops {
+	/* Read what earlier runs have left; once, before vbd_store_create() returns. */
+	enum vbd_status (*load)(struct vbd_database *database, void *arg, struct vbd_error *err);
+	/* In a transaction, in each database before anything else is written. */
+	enum vbd_status (*begin)(struct vbd_database *database, void *arg, struct vbd_error *err);
+	/* At the end of each transaction that writes items. */
+	enum vbd_status (*trim)(struct vbd_database *database, void *arg, struct vbd_error *err);
+};
+
+struct vbd_store_state {
+	bool failing;			     /* nothing can be written now, or at all */
+	bool loaded;			     /* `load` has succeeded */
+	bool is_open;			     /* false: nothing will be written in this run */
+	bool set_aside;			     /* a damaged database was set aside in this run */
+	char text[240];			     /* why it fails; "" otherwise */
+	char damage[240];		     /* with @set_aside: what was wrong with it */
+	uint64_t written, dropped, failures; /* items, items, attempts */
+	uint64_t waiting;		     /* items */
+};
+
+/**
+ * vbd_store_create - start the thread, and wait until it has loaded or can't open the database
+ * @state_dir:  made if it is not there
+ * @ops, @arg:  used until vbd_store_destroy() returns true
+ *
+ * Control thread; blocks for VBD_STORE_OPEN_MS at most. A database that can't be opened is no error
+ * of this function: see vbd_store_state(). Returns VBD_E_NO_MEMORY, or the status of a failed
+ * pthread_create(3).
+ */
+enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_ops *ops, void *arg,
+	struct vbd_store **ret_store, struct vbd_error *err) VBD_MUST_CHECK;
+#define VBD_STORE_OPEN_MS 20000
+
+/** vbd_store_put - hand over an item; does not block; the item is dropped if the queue is full */
+void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item);
+
+/** vbd_store_state - a copy; any thread; does not block */
+struct vbd_store_state vbd_store_state(struct vbd_store *store);
+
+/** vbd_store_fd - readable after `failing` has changed, until vbd_store_rearm() */
+int vbd_store_fd(const struct vbd_store *store);
+void vbd_store_rearm(struct vbd_store *store);
+
+/** vbd_store_settle - wait until all items so far are written, or the next attempt to do so has
+ * failed; for tests */
+void vbd_store_settle(struct vbd_store *store);
+
+/**
+ * vbd_store_destroy - write what waits, close the database and end the thread
+ *
+ * Blocks for @timeout_ms at most; false if the thread hangs in a call by then: it keeps its memory,
+ * @ops and @arg, until the end of the process. NULL is fine.
+ */
+bool vbd_store_destroy(struct vbd_store *store, unsigned int timeout_ms);
+
+#endif

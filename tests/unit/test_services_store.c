@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of a daemon one after the other, with one state_dir. */
+#include "daemon/core/labels.h"
+#include "daemon/store/keeper.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char folder[SCRATCH_PATH_BYTES];
+
+static int setup(void **state)
+{
+	struct svc *svc;
+
+	scratch_make(folder);
+	if (svc_setup(state) != 0)
+		return -1;
+	svc = *state;
+	svc_stop(svc);
+	(void)snprintf(
+		svc->config.state_dir, sizeof(svc->config.state_dir), "%.200s/state", folder);
+	return svc_start(svc) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	int rc = svc_teardown(state);
+
+	scratch_remove(folder);
+	return rc;
+}
+
+/* The next run gets the files as they are now, as if this one had been killed. */
+static void kill_and_restart(struct svc *svc)
+{
+	static unsigned int copies;
+	char copy[SCRATCH_PATH_BYTES + 32];
+
+	while (vbd_keeper_state(svc->daemon).waiting)
+		svc_turn(svc);
+	(void)snprintf(copy, sizeof(copy), "%s/copy%u", folder, copies++);
+	scratch_copy(svc->config.state_dir, copy);
+	svc_stop(svc);
+	(void)snprintf(svc->config.state_dir, sizeof(svc->config.state_dir), "%s", copy);
+	assert_true(svc_start(svc));
+}
+
+static const struct vbd_event *find_event(
+	const struct svc *svc, enum vbd_event_type type, enum vbd_object_kind kind, uint64_t id)
+{
+	struct vbd_event_filter filter = {.kind = kind, .object_id = id, .by_type = true};
+
+	filter.types[type] = true;
+	return vbd_eventlog_next(svc->daemon->eventlog, 0, &filter);
+}
+
+static void test_services_store__events_of_a_stopped_run_are_there(void **state)
+{
+	struct svc *svc = *state;
+	uint64_t id = svc_buffer(svc, "front", 4096, 0)->object.id;
+	char server_id[17];
+	const struct vbd_event *event;
+	uint64_t last;
+
+	memcpy(server_id, svc->daemon->server_id, sizeof(server_id));
+	svc_restart(svc);
+	event = find_event(svc, VBD_EVENT_BUFFER_REGISTERED, VBD_KIND_BUFFER, id);
+	assert_non_null(event);
+	assert_string_equal(event->run->server_id, server_id);
+	assert_string_equal(event->name, "front");
+	assert_string_equal(event->words[VBD_EVENT_STATE], "ready");
+	assert_null(vbd_keeper_died(svc->daemon));
+	last = vbd_eventlog_find_run(svc->daemon->eventlog, server_id)->last;
+	assert_int_equal(
+		vbd_eventlog_get(svc->daemon->eventlog, last)->type, VBD_EVENT_DAEMON_STOPPING);
+	assert_null(vbd_eventlog_get(svc->daemon->eventlog, last + 1)->run);
+}
+
+static void test_services_store__ids_grow_over_a_stop(void **state)
+{
+	struct svc *svc = *state;
+	uint64_t id = svc_buffer(svc, "", 4096, 0)->object.id;
+	uint64_t pd = svc->daemon->pds->last_id;
+
+	svc_restart(svc);
+	assert_int_equal(svc_buffer(svc, "", 4096, 0)->object.id, id + 1);
+	assert_true(svc->daemon->pds->last_id > pd);
+}
+
+static void test_services_store__ids_and_numbers_grow_over_a_kill(void **state)
+{
+	struct svc *svc = *state;
+	uint64_t id = svc_buffer(svc, "", 4096, 0)->object.id;
+	uint64_t seq = vbd_eventlog_last(svc->daemon->eventlog);
+	char server_id[17];
+
+	memcpy(server_id, svc->daemon->server_id, sizeof(server_id));
+	kill_and_restart(svc);
+	assert_string_equal(vbd_keeper_died(svc->daemon), server_id);
+	assert_non_null(find_event(svc, VBD_EVENT_BUFFER_REGISTERED, VBD_KIND_BUFFER, id));
+	assert_true(svc_buffer(svc, "", 4096, 0)->object.id > id);
+	assert_true(vbd_eventlog_last(svc->daemon->eventlog) > seq);
+	assert_int_equal(vbd_eventlog_first(svc->daemon->eventlog), 1);
+	assert_int_equal(vbd_eventlog_find_run(svc->daemon->eventlog, server_id)->last, seq);
+}
+
+static void test_services_store__an_event_keeps_its_labels_and_owner(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_label_selector selector = {0};
+	struct vbd_labels *labels = vbd_labels_create(2);
+	struct vbd_event event = {.type = VBD_EVENT_AUDIT};
+	const struct vbd_event *found;
+
+	assert_non_null(labels);
+	vbd_labels_add(labels, "job", "x=1");
+	vbd_labels_add(labels, "team/a", "");
+	event.labels = labels;
+	event.owner = vbd_callers_get(&svc->daemon->callers, "backup");
+	(void)vbd_eventlog_append(svc->daemon->eventlog, &event, "x");
+	vbd_labels_unref(labels);
+	vbd_caller_unref(event.owner);
+	svc_restart(svc);
+	found = find_event(svc, VBD_EVENT_AUDIT, VBD_KIND_NONE, 0);
+	assert_non_null(found);
+	assert_string_equal(found->owner->name, "backup");
+	assert_int_equal(
+		vbd_label_selector_parse(&selector, "job=x=1,team/a=", "label", NULL), VBD_OK);
+	assert_true(vbd_labels_match(found->labels, &selector));
+}
+
+static void test_services_store__the_log_holds_as_many_as_it_may(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_event event = {.type = VBD_EVENT_AUDIT};
+	uint64_t last;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		(void)vbd_eventlog_append(svc->daemon->eventlog, &event, "%u", i);
+	last = vbd_eventlog_last(svc->daemon->eventlog);
+	svc->config.records.events = 100;
+	svc_restart(svc);
+	assert_int_equal(vbd_eventlog_held(svc->daemon->eventlog), 100);
+	assert_true(vbd_eventlog_first(svc->daemon->eventlog) > last - 100);
+	assert_non_null(vbd_eventlog_get(svc->daemon->eventlog, last));
+	assert_null(vbd_eventlog_get(
+		svc->daemon->eventlog, vbd_eventlog_first(svc->daemon->eventlog) - 1));
+}
+
+static void test_services_store__a_store_that_fails_is_an_event(void **state)
+{
+	struct svc *svc = *state;
+	char detail[240];
+	FILE *file;
+
+	assert_int_equal(vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_OK);
+	svc_stop(svc);
+	(void)snprintf(svc->config.state_dir, sizeof(svc->config.state_dir), "%.200s/file", folder);
+	file = fopen(svc->config.state_dir, "w");
+	assert_non_null(file);
+	(void)fclose(file);
+	assert_true(svc_start(svc));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_STORE_FAILED), 1);
+	assert_int_equal(
+		vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_FAILING);
+	assert_non_null(strstr(detail, "is not a directory"));
+	assert_true(vbd_keeper_state(svc->daemon).dropped > 0);
+	assert_int_equal(svc_buffer(svc, "", 4096, 0)->object.id, 1);
+}
+
+static void test_services_store__without_state_dir_nothing_is_kept(void **state)
+{
+	struct svc *svc = *state;
+	char detail[240];
+
+	svc->config.state_dir[0] = '\0';
+	svc_restart(svc);
+	assert_null(svc->daemon->keeper);
+	assert_int_equal(
+		vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_NOTHING);
+	assert_non_null(strstr(detail, "no state_dir"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_services_store__events_of_a_stopped_run_are_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__ids_grow_over_a_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__ids_and_numbers_grow_over_a_kill, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__an_event_keeps_its_labels_and_owner, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__the_log_holds_as_many_as_it_may, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__a_store_that_fails_is_an_event, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__without_state_dir_nothing_is_kept, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("services_store", tests, NULL, NULL);
+}

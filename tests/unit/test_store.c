@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The store over real files. Calls of SQLite go through a shim, which lets the n-th of them fail.
+ */
+#include "daemon/store/store.h"
+
+#include "daemon/store/database.h"
+#include "daemon/store/event_table.h"
+#include "daemon/store/id_table.h"
+#include "daemon/store/run_table.h"
+#include "daemon/store/schema.h"
+#include "daemon/store/words.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/unit.h"
+
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EVENTS_KEPT 8
+
+/* --- the shim -------------------------------------------------------------------------------- */
+
+static atomic_int fail_at;   /* the number of the call that fails; 0: none */
+static atomic_int fail_more; /* the calls behind it that fail too */
+static atomic_int fail_with; /* result of the calls that fail */
+static atomic_int calls;
+
+static bool fails(void)
+{
+	int call = atomic_fetch_add(&calls, 1) + 1;
+	int first = atomic_load(&fail_at);
+
+	return first && call >= first && call <= first + atomic_load(&fail_more);
+}
+
+static void let_fail(int call, int more, int result)
+{
+	atomic_store(&calls, 0);
+	atomic_store(&fail_with, result);
+	atomic_store(&fail_more, more);
+	atomic_store(&fail_at, call);
+}
+
+int __real_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const char *vfs);
+int __wrap_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const char *vfs);
+int __wrap_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const char *vfs)
+{
+	*handle = NULL;
+	return fails() ? fail_with : __real_sqlite3_open_v2(path, handle, flags, vfs);
+}
+
+int __real_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int len, unsigned int flags,
+	sqlite3_stmt **stmt, const char **tail);
+int __wrap_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int len, unsigned int flags,
+	sqlite3_stmt **stmt, const char **tail);
+int __wrap_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int len, unsigned int flags,
+	sqlite3_stmt **stmt, const char **tail)
+{
+	if (fails())
+		return fail_with;
+	return __real_sqlite3_prepare_v3(handle, sql, len, flags, stmt, tail);
+}
+
+int __real_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt)
+{
+	return fails() ? fail_with : __real_sqlite3_step(stmt);
+}
+
+typedef int (*exec_cb)(void *arg, int columns, char **values, char **names);
+int __real_sqlite3_exec(sqlite3 *handle, const char *sql, exec_cb cb, void *arg, char **text);
+int __wrap_sqlite3_exec(sqlite3 *handle, const char *sql, exec_cb cb, void *arg, char **text);
+int __wrap_sqlite3_exec(sqlite3 *handle, const char *sql, exec_cb cb, void *arg, char **text)
+{
+	return fails() ? fail_with : __real_sqlite3_exec(handle, sql, cb, arg, text);
+}
+
+int __real_sqlite3_bind_int64(sqlite3_stmt *stmt, int param, sqlite3_int64 value);
+int __wrap_sqlite3_bind_int64(sqlite3_stmt *stmt, int param, sqlite3_int64 value);
+int __wrap_sqlite3_bind_int64(sqlite3_stmt *stmt, int param, sqlite3_int64 value)
+{
+	return fails() ? fail_with : __real_sqlite3_bind_int64(stmt, param, value);
+}
+
+int __real_sqlite3_bind_text(
+	sqlite3_stmt *stmt, int param, const char *text, int len, void (*release)(void *));
+int __wrap_sqlite3_bind_text(
+	sqlite3_stmt *stmt, int param, const char *text, int len, void (*release)(void *));
+int __wrap_sqlite3_bind_text(
+	sqlite3_stmt *stmt, int param, const char *text, int len, void (*release)(void *))
+{
+	return fails() ? fail_with : __real_sqlite3_bind_text(stmt, param, text, len, release);
+}
+
+/* --- the fixture ----------------------------------------------------------------------------- */
+
+struct fixture {
+	char folder[SCRATCH_PATH_BYTES];
+	char dir[SCRATCH_PATH_BYTES + 32];
+	char file[SCRATCH_PATH_BYTES + 64];
+	struct vbd_store *store;
+	struct vbd_words *words;
+	/* Loaded by the last store: */
+	struct vbd_event_row *events;
+	size_t event_count;
+	uint64_t ids[VBD_KIND_COUNT];
+	struct vbd_run_row *runs;
+	size_t run_count;
+};
+
+static void forget(struct fixture *f)
+{
+	free(f->events);
+	free(f->runs);
+	f->events = NULL;
+	f->runs = NULL;
+	f->event_count = f->run_count = 0;
+}
+
+static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	struct fixture *f = arg;
+	enum vbd_status status = vbd_run_table_load(database, &f->runs, &f->run_count, err);
+
+	if (status == VBD_OK)
+		status = vbd_id_table_load(database, f->ids, err);
+	if (status == VBD_OK)
+		status = vbd_event_table_load(
+			database, EVENTS_KEPT, f->words, &f->events, &f->event_count, err);
+	return status;
+}
+
+static enum vbd_status begin(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	(void)arg;
+	return vbd_run_table_begin(database, "0123456789abcdef", 1, err);
+}
+
+static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_event_table_trim(database, EVENTS_KEPT, err);
+
+	(void)arg;
+	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	let_fail(0, 0, 0);
+	scratch_make(f->folder);
+	(void)snprintf(f->dir, sizeof(f->dir), "%s/state", f->folder);
+	(void)snprintf(f->file, sizeof(f->file), "%s/state.db", f->dir);
+	f->words = vbd_words_create();
+	assert_non_null(f->words);
+	*state = f;
+	return 0;
+}
+
+static void close_store(struct fixture *f)
+{
+	assert_true(vbd_store_destroy(f->store, 10000));
+	f->store = NULL;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	close_store(f);
+	forget(f);
+	vbd_words_free(f->words);
+	scratch_remove(f->folder);
+	free(f);
+	return 0;
+}
+
+static struct vbd_store_state open_store(struct fixture *f)
+{
+	static const struct vbd_store_ops ops = {.load = load, .begin = begin, .trim = trim};
+
+	close_store(f);
+	forget(f);
+	assert_int_equal(vbd_store_create(f->dir, &ops, f, &f->store, NULL), VBD_OK);
+	return vbd_store_state(f->store);
+}
+
+static void put(struct fixture *f, uint64_t first, uint64_t last)
+{
+	for (uint64_t seq = first; seq <= last; seq++) {
+		struct vbd_event event = {
+			.seq = seq,
+			.at_ns = 1,
+			.type = VBD_EVENT_CONNECTION_ENDED,
+			.severity = VBD_SEVERITY_WARNING,
+			.kind = VBD_KIND_CONNECTION,
+			.object_id = 7,
+			.name = "to-b",
+			.words[VBD_EVENT_STATE] = "failed",
+			.words[VBD_EVENT_CODE] = "timed_out",
+			.detail = "it's over",
+		};
+
+		vbd_event_put(f->store, &event);
+	}
+}
+
+/* Reads the number that a query of another connection gives, as a person would. */
+static int64_t ask(const struct fixture *f, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *handle = NULL;
+	int64_t number;
+
+	assert_int_equal(sqlite3_open(f->file, &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(__real_sqlite3_step(stmt), SQLITE_ROW);
+	number = sqlite3_column_int64(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	(void)sqlite3_close(handle);
+	return number;
+}
+
+static void change(const struct fixture *f, const char *sql)
+{
+	sqlite3 *handle = NULL;
+
+	assert_int_equal(sqlite3_open(f->file, &handle), SQLITE_OK);
+	assert_int_equal(__real_sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+	(void)sqlite3_close(handle);
+}
+
+static void assert_whole(const struct fixture *f)
+{
+	assert_int_equal(ask(f, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+}
+
+/* --- what is kept ---------------------------------------------------------------------------- */
+
+static void test_store__what_was_written_is_there_after_a_restart(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event *event;
+
+	assert_true(open_store(f).is_open);
+	assert_int_equal(f->event_count, 0);
+	put(f, 1, 3);
+	assert_true(vbd_id_put(f->store, VBD_KIND_CONNECTION, 12));
+	assert_true(vbd_id_put(f->store, VBD_KIND_NONE, 3));
+	vbd_run_put_stop(f->store);
+	assert_true(open_store(f).loaded);
+	assert_int_equal(f->event_count, 3);
+	event = &f->events[2].event;
+	assert_int_equal(event->seq, 3);
+	assert_int_equal(event->type, VBD_EVENT_CONNECTION_ENDED);
+	assert_int_equal(event->severity, VBD_SEVERITY_WARNING);
+	assert_int_equal(event->kind, VBD_KIND_CONNECTION);
+	assert_int_equal(event->object_id, 7);
+	assert_string_equal(event->name, "to-b");
+	assert_string_equal(event->words[VBD_EVENT_STATE], "failed");
+	assert_string_equal(event->words[VBD_EVENT_CODE], "timed_out");
+	assert_null(event->words[VBD_EVENT_PREVIOUS_STATE]);
+	assert_string_equal(event->detail, "it's over");
+	assert_int_equal(f->ids[VBD_KIND_CONNECTION], 12);
+	assert_int_equal(f->ids[VBD_KIND_NONE], 3);
+	assert_int_equal(f->ids[VBD_KIND_BUFFER], 0);
+	assert_int_equal(f->run_count, 1);
+	assert_true(f->runs[0].stopped);
+}
+
+static void test_store__only_the_owner_can_read_the_files(void **state)
+{
+	struct fixture *f = *state;
+	struct stat about;
+	char path[SCRATCH_PATH_BYTES + 96];
+	mode_t before = umask(0);
+
+	(void)open_store(f);
+	put(f, 1, 1);
+	vbd_store_settle(f->store);
+	(void)umask(before);
+	assert_int_equal(stat(f->dir, &about), 0);
+	assert_int_equal(about.st_mode & 0777, 0700);
+	assert_int_equal(stat(f->file, &about), 0);
+	assert_int_equal(about.st_mode & 0777, 0600);
+	(void)snprintf(path, sizeof(path), "%s-wal", f->file);
+	assert_int_equal(stat(path, &about), 0);
+	assert_int_equal(about.st_mode & 0777, 0600);
+}
+
+static void test_store__a_person_reads_it_while_it_is_written(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)open_store(f);
+	put(f, 1, 3);
+	vbd_store_settle(f->store);
+	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 3);
+	assert_int_equal(vbd_store_state(f->store).written, 3);
+	assert_int_equal(vbd_store_state(f->store).waiting, 0);
+}
+
+static void test_store__the_oldest_rows_go_first(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)open_store(f);
+	put(f, 1, 100);
+	vbd_store_settle(f->store);
+	assert_int_equal(ask(f, "SELECT count(*) FROM events"), EVENTS_KEPT);
+	assert_int_equal(ask(f, "SELECT min(seq) FROM events"), 100 - EVENTS_KEPT + 1);
+}
+
+static void test_store__an_event_of_an_unknown_type_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)open_store(f);
+	put(f, 1, 3);
+	close_store(f);
+	change(f, "UPDATE events SET type = 'moon_rose' WHERE seq = 2");
+	(void)open_store(f);
+	assert_int_equal(f->event_count, 2);
+	assert_int_equal(f->events[1].event.seq, 3);
+}
+
+/* --- the schema ------------------------------------------------------------------------------ */
+
+static void test_store__a_new_file_gets_the_newest_schema(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)open_store(f);
+	assert_int_equal(ask(f, "PRAGMA user_version"), vbd_schema_newest());
+	assert_whole(f);
+}
+
+static void test_store__a_newer_schema_is_refused_and_stays(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_store_state now;
+
+	(void)open_store(f);
+	put(f, 1, 3);
+	close_store(f);
+	change(f, "PRAGMA user_version = 99");
+	now = open_store(f);
+	assert_true(now.failing);
+	assert_false(now.is_open);
+	assert_false(now.set_aside);
+	assert_non_null(strstr(now.text, "a newer verbsd wrote the file (schema 99"));
+	put(f, 4, 4);
+	assert_int_equal(vbd_store_state(f->store).dropped, 1);
+	close_store(f);
+	assert_int_equal(ask(f, "PRAGMA user_version"), 99);
+	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 3);
+}
+
+static void test_store__a_database_of_another_program_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_store_state now;
+
+	assert_int_equal(mkdir(f->dir, 0700), 0);
+	change(f, "CREATE TABLE songs (name TEXT)");
+	now = open_store(f);
+	assert_true(now.failing);
+	assert_non_null(strstr(now.text, "belongs to another program"));
+	close_store(f);
+	assert_int_equal(ask(f, "SELECT count(*) FROM songs"), 0);
+}
+
+/* --- files that can't be used ---------------------------------------------------------------- */
+
+static void overwrite(const struct fixture *f, long at)
+{
+	char bytes[512];
+	FILE *file = fopen(f->file, "r+");
+
+	memset(bytes, 0x5a, sizeof(bytes));
+	assert_non_null(file);
+	assert_int_equal(fseek(file, at, SEEK_SET), 0);
+	assert_int_equal(fwrite(bytes, 1, sizeof(bytes), file), sizeof(bytes));
+	assert_int_equal(fclose(file), 0);
+}
+
+static void test_store__a_damaged_file_is_set_aside(void **state)
+{
+	static const long places[] = {0, 4096, 8192, 12288};
+	struct fixture *f = *state;
+	char aside[SCRATCH_PATH_BYTES + 96];
+
+	(void)snprintf(aside, sizeof(aside), "%s.damaged", f->file);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(places); i++) {
+		struct vbd_store_state now;
+
+		(void)open_store(f);
+		put(f, 1, 3);
+		close_store(f);
+		overwrite(f, places[i]);
+		now = open_store(f);
+		assert_true(now.set_aside);
+		assert_true(now.is_open);
+		assert_false(now.failing);
+		assert_string_not_equal(now.damage, "");
+		assert_int_equal(f->event_count, 0);
+		assert_int_equal(access(aside, F_OK), 0);
+		put(f, 4, 4);
+		vbd_store_settle(f->store);
+		assert_int_equal(ask(f, "SELECT count(*) FROM events"), 1);
+		close_store(f);
+		assert_int_equal(unlink(f->file), 0);
+	}
+}
+
+static void test_store__damage_that_is_found_later_is_set_aside_too(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_store_state now;
+
+	(void)open_store(f);
+	put(f, 1, 3);
+	vbd_store_settle(f->store);
+	let_fail(3, 0, SQLITE_CORRUPT);
+	put(f, 4, 5);
+	vbd_store_settle(f->store);
+	now = vbd_store_state(f->store);
+	assert_true(now.set_aside);
+	assert_false(now.failing);
+	assert_true(ask(f, "SELECT count(*) FROM events") > 0);
+	assert_int_equal(ask(f, "SELECT max(seq) FROM events"), 5);
+	assert_int_equal(ask(f, "SELECT count(*) FROM runs"), 1);
+}
+
+static void test_store__a_directory_in_use_is_not_used_twice(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_store *first;
+	struct vbd_store_state now;
+
+	(void)open_store(f);
+	first = f->store;
+	f->store = NULL;
+	now = open_store(f);
+	assert_true(now.failing);
+	assert_false(now.is_open);
+	assert_non_null(strstr(now.text, "another daemon uses"));
+	close_store(f);
+	f->store = first;
+	put(f, 1, 1);
+	vbd_store_settle(first);
+	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 1);
+}
+
+static void test_store__what_is_no_directory_or_open_to_others_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	FILE *file = fopen(f->dir, "w");
+
+	assert_non_null(file);
+	(void)fclose(file);
+	assert_non_null(strstr(open_store(f).text, "is not a directory"));
+	close_store(f);
+	assert_int_equal(unlink(f->dir), 0);
+	assert_int_equal(mkdir(f->dir, 0700), 0);
+	assert_int_equal(chmod(f->dir, 0770), 0);
+	assert_non_null(strstr(open_store(f).text, "can be written to by others"));
+}
+
+static void test_store__what_is_no_file_or_a_link_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(mkdir(f->dir, 0700), 0);
+	assert_int_equal(symlink("/dev/null", f->file), 0);
+	assert_true(open_store(f).failing);
+	close_store(f);
+	assert_int_equal(unlink(f->file), 0);
+	assert_int_equal(mkdir(f->file, 0700), 0);
+	assert_true(open_store(f).failing);
+}
+
+/* --- a disk that fails ----------------------------------------------------------------------- */
+
+static void test_store__a_full_disk_delays_what_waits(void **state)
+{
+	static const int results[] = {
+		SQLITE_FULL, SQLITE_READONLY, SQLITE_IOERR_WRITE, SQLITE_BUSY};
+	struct fixture *f = *state;
+	uint64_t last = 0;
+
+	(void)open_store(f);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(results); i++) {
+		struct vbd_store_state now;
+
+		let_fail(1, 2, results[i]);
+		put(f, last + 1, last + 2);
+		vbd_store_settle(f->store);
+		now = vbd_store_state(f->store);
+		assert_true(now.failing);
+		assert_string_not_equal(now.text, "");
+		assert_true(now.failures > 0);
+		let_fail(0, 0, 0);
+		put(f, last + 3, last + 3);
+		while (vbd_store_state(f->store).failing)
+			vbd_store_settle(f->store);
+		vbd_store_settle(f->store);
+		last += 3;
+		assert_int_equal(ask(f, "SELECT max(seq) FROM events"), last);
+		assert_int_equal(vbd_store_state(f->store).dropped, 0);
+		assert_int_equal(vbd_store_state(f->store).written, last);
+	}
+	assert_whole(f);
+}
+
+static void test_store__the_queue_is_bounded(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_store_state now;
+	uint64_t put_in = 0;
+
+	(void)open_store(f);
+	let_fail(1, INT32_MAX - 1, SQLITE_FULL);
+	do {
+		put(f, put_in + 1, put_in + 1);
+		put_in++;
+		now = vbd_store_state(f->store);
+	} while (!now.dropped);
+	assert_true(now.waiting <= VBD_STORE_ITEMS_MAX);
+	assert_int_equal(now.waiting + now.dropped, put_in);
+	assert_true(vbd_store_destroy(f->store, 10000));
+	f->store = NULL;
+	let_fail(0, 0, 0);
+	assert_whole(f);
+}
+
+/* Nothing crashes or leaks, whatever call fails; what is in the file is whole, and the next start
+ * finds it. */
+static void test_store__any_call_of_sqlite_may_fail(void **state)
+{
+	static const int results[] = {SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL, SQLITE_CORRUPT};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(results); i++) {
+		int needed = INT32_MAX;
+
+		for (int call = 1; call <= needed; call++) {
+			let_fail(call, 0, results[i]);
+			(void)open_store(f);
+			put(f, 1, 2);
+			vbd_run_put_stop(f->store);
+			close_store(f);
+			if (atomic_load(&calls) < call)
+				needed = call;
+			let_fail(0, 0, 0);
+			assert_true(open_store(f).is_open);
+			assert_true(f->event_count <= 2);
+			close_store(f);
+			assert_whole(f);
+		}
+		assert_true(needed > 20);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_store__what_was_written_is_there_after_a_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__only_the_owner_can_read_the_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_person_reads_it_while_it_is_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__the_oldest_rows_go_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__an_event_of_an_unknown_type_is_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_new_file_gets_the_newest_schema, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_newer_schema_is_refused_and_stays, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_database_of_another_program_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_damaged_file_is_set_aside, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__damage_that_is_found_later_is_set_aside_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_directory_in_use_is_not_used_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__what_is_no_directory_or_open_to_others_is_refused, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__what_is_no_file_or_a_link_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_full_disk_delays_what_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_store__the_queue_is_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__any_call_of_sqlite_may_fail, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
