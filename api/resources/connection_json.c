@@ -266,7 +266,7 @@ static void put_asked(struct vbd_encoder *out, const struct vbd_connection *conn
 	const struct vbd_conn *conn = connection->conn;
 	const struct vbd_cm_params *cm = &conn->cm;
 
-	vbd_put_text_or_null(out, "dst_addr", connection->dst_addr);
+	vbd_put_text(out, "dst_addr", connection->dst_addr);
 	vbd_put_u64_or_null(out, "dst_port", connection->dst_port != 0, connection->dst_port);
 	vbd_put_address(out, "src_addr", &cm->src);
 	vbd_put_u64_or_null(out, "src_port", cm->src_port != 0, cm->src_port);

@@ -137,8 +137,12 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connecti
 
 	if (status)
 		return status;
-	memcpy(connection->dst_addr, spec->dst_addr, sizeof(connection->dst_addr));
+	connection->dst_addr = strdup(spec->dst_addr);
 	connection->dst_port = spec->dst_port;
+	if (!connection->dst_addr) {
+		vbd_object_free(&connection->object);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	}
 	status = (spec->count ? vbd_conn_create_queued : vbd_conn_create)(daemon->fabric,
 		connection->object.id, &spec->params, cm, spec->timeout_ms,
 		&vbd_connection_conn_ops, connection, &connection->conn, err);

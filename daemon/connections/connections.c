@@ -107,6 +107,7 @@ static void free_connection(struct vbd_object *object)
 	vbd_inbox_clear(&connection->inbox);
 	vbd_conn_destroy(connection->conn);
 	free(connection->kept);
+	free(connection->dst_addr);
 }
 
 static void on_deadline(void *object)

@@ -18,7 +18,7 @@ struct vbd_probe_record;
 struct vbd_connection {
 	struct vbd_object object; /* first */
 	struct vbd_conn *conn;	  /* the RDMA side; never NULL */
-	char dst_addr[256];	  /* of the request; "" on the passive side */
+	char *dst_addr;		  /* of the request; NULL on the passive side */
 	uint16_t dst_port;
 	uint64_t listener_id; /* 0 on the active side */
 	bool undecided;	      /* the listener counted the request, but not its outcome yet */

@@ -266,7 +266,7 @@ static void add_peer(struct sentence *sentence, const struct vbd_connection *con
 	if (conn->peer.ss_family)
 		add(sentence, " with %s port %u", vbd_addr_format(&conn->peer, addr),
 			vbd_addr_port(&conn->peer));
-	else if (*connection->dst_addr)
+	else if (connection->dst_addr)
 		add(sentence, " with %s port %u", connection->dst_addr, connection->dst_port);
 	if (*conn->device_name)
 		add(sentence, " on %s", conn->device_name);

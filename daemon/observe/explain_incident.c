@@ -147,7 +147,8 @@ static void gather_peer(const struct vbd_connection *connection, struct vbd_inci
 
 	incident->passive = conn->passive;
 	incident->by_hand = conn->manual != NULL;
-	(void)snprintf(incident->asked, sizeof(incident->asked), "%.63s", connection->dst_addr);
+	(void)snprintf(incident->asked, sizeof(incident->asked), "%.63s",
+		connection->dst_addr ? connection->dst_addr : "");
 	incident->port = connection->dst_port;
 	if (!vbd_explain_ends(connection, &local, &peer))
 		return;

@@ -80,7 +80,7 @@ static void test_services_connections__two_of_one_daemon_connect(void **state)
 	assert_int_equal(svc->err.status, VBD_E_NOT_FOUND);
 	assert_string_equal(active->dst_addr, "10.0.0.1");
 	assert_int_equal(passive->listener_id, listener->object.id);
-	assert_string_equal(passive->dst_addr, "");
+	assert_null(passive->dst_addr);
 	assert_int_equal(listener->requests, 1);
 	assert_int_equal(listener->accepted, 1);
 	assert_int_equal(listener->waiting, 0);
