@@ -90,22 +90,26 @@ static void walk_records(const struct vbd_daemon *daemon, const struct vbd_stat_
 }
 
 /* There are few protection domains: clients create them, and each device has one. */
-static uint64_t slabs_bytes(const struct vbd_fabric *fabric)
+static struct vbd_slab_use slabs_of(const struct vbd_fabric *fabric)
 {
-	uint64_t bytes = 0;
+	struct vbd_slab_use sum = {0};
 
 	vbd_list_for_each (link, &fabric->pds) {
 		const struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
+		struct vbd_slab_use use = {0};
 
 		if (pd->slabs)
-			bytes += vbd_slabs_use(pd->slabs).registered_bytes;
+			use = vbd_slabs_use(pd->slabs);
+		sum.registered_bytes += use.registered_bytes;
+		sum.taken_bytes += use.taken_bytes;
 	}
-	return bytes;
+	return sum;
 }
 
 static void walk_memory(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
+	const struct vbd_slab_use slabs = slabs_of(daemon->fabric);
 	const struct vbd_stat rows[] = {
 		VBD_STAT("verbsd_buffers", GAUGE, "Buffers.",
 			.value = vbd_registry_count(daemon->buffers)),
@@ -119,7 +123,10 @@ static void walk_memory(const struct vbd_daemon *daemon, const struct vbd_stat_w
 		VBD_STAT_LIMIT("verbsd_receives_limit_bytes", limits, receives_bytes),
 		VBD_STAT("verbsd_receive_slabs_bytes", GAUGE,
 			"Memory that is registered for the receives of connections and endpoints.",
-			.value = slabs_bytes(daemon->fabric)),
+			.value = slabs.registered_bytes),
+		VBD_STAT("verbsd_receive_slabs_taken_bytes", GAUGE,
+			"The part of receive_slabs_bytes that connections and endpoints have.",
+			.value = slabs.taken_bytes),
 		VBD_STAT("verbsd_kept_messages_bytes", GAUGE,
 			"Memory of the unread messages of ended connections and endpoints.",
 			.value = daemon->kept_messages_bytes),
