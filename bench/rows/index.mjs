@@ -14,8 +14,9 @@ import * as open from "./open.mjs";
 import * as openMany from "./open_many.mjs";
 import { scaleTopic } from "./scale.mjs";
 import * as start from "./start.mjs";
+import * as workers from "./workers.mjs";
 
 const scale = scaleTopic("", ({ scale }) => scale, false);
 const large = scaleTopic("_large", ({ scale_large }) => scale_large, true);
 
-export const topics = [openMany, open, start, latency, bandwidth, get.connection, get.native, memory, scale, large];
+export const topics = [openMany, open, start, latency, bandwidth, workers, get.connection, get.native, memory, scale, large];
