@@ -56,6 +56,14 @@ export const collections = {
 		pollOnly: { state: "running" },
 		moves: ({ state }) => state === "running",
 	},
+	connectionBatches: {
+		path: "/v1/connection_batches",
+		query: ALL,
+		kinds: ["connection_batch"],
+		pollMs: 1000,
+		pollOnly: { state: "running" },
+		moves: ({ state }) => state === "running",
+	},
 	benchmarks: {
 		path: "/v1/benchmarks",
 		query: WHOLE,

@@ -160,11 +160,32 @@ async function a_batch_is_seen_with_its_transfers_and_cancelled(world) {
 	await sees(page.getByText("2 cancelled"));
 }
 
+async function connections_made_together_are_seen_with_their_batch(world) {
+	await world.fresh();
+	await world.connection({ name: "alone" });
+	const { port } = await world.make("b", "/v1/listeners", { addr: "0.0.0.0", port: 0 });
+
+	await world.call("a", "POST", "/v1/connections", { name: "w", count: 3, dst_addr: world.addr, dst_port: port }, 60);
+	const page = await world.page("a", "#/connections");
+
+	await sees(row_of(page, "alone"));
+	await page.getByRole("link", { name: "batch 1: 3 established" }).click();
+	const batch = page.getByRole("region", { name: "Batch 1: 3 connections" });
+	await sees(batch.getByTitle("3 of 3 connections established"));
+	await sees(row_of(page, "w-3"));
+	await row_of(page, "alone").waitFor({ state: "hidden" });
+	await batch.getByRole("button", { name: "Delete the record" }).click();
+	await submit(page.getByRole("dialog"), "Delete it");
+	await sees(row_of(page, "alone"));
+	await sees(row_of(page, "w-1"));
+}
+
 export const scenarios = [
 	["the curl command of a form does what the form does", commands_do_the_same],
 	["an error in a form is shown at its field", errors_are_shown_at_the_field],
 	["objects can be closed, deleted and stopped", objects_can_be_ended],
 	["a memory window is bound and revoked", windows_are_bound_and_revoked],
+	["connections made together are seen with their batch", connections_made_together_are_seen_with_their_batch],
 	["a batch is seen with its transfers and cancelled", a_batch_is_seen_with_its_transfers_and_cancelled],
 	["a running transfer is shown, and can be cancelled", a_running_transfer_is_seen_and_cancelled],
 ];

@@ -717,6 +717,18 @@ export const actions = {
 		text: "The record of the batch is deleted. The records of its transfers stay.",
 		request: onObject("DELETE", "batches", batch),
 	}),
+	cancelConnectionBatch: (batch) => ({
+		title: `Cancel batch ${label(batch)}`,
+		action: "Cancel it",
+		text: "Those of its connections that are not established yet are closed. The batch ends as failed.",
+		request: onObject("POST", "connection_batches", batch, "/cancel"),
+	}),
+	deleteConnectionBatch: (batch) => ({
+		title: `Delete the record of batch ${label(batch)}`,
+		action: "Delete it",
+		text: "The record of the batch is deleted. Its connections stay.",
+		request: onObject("DELETE", "connection_batches", batch),
+	}),
 	cancelTransfer: (transfer) => ({
 		title: `Cancel transfer ${label(transfer)}`,
 		action: "Cancel it",

@@ -3,10 +3,11 @@
 // All connections, including those that have ended.
 import { isOpen } from "../collections.js";
 import { FormButton } from "../forms/form.jsx";
-import { useList, useNow, useStore } from "../hooks.js";
+import { useItem, useList, useNow, useStore } from "../hooks.js";
 import { hashOf } from "../router.js";
 import { Empty } from "../ui/bits.jsx";
-import { List } from "../ui/list.jsx";
+import { List, useQuery } from "../ui/list.jsx";
+import { ConnectionBatch, ConnectionBatchLinks } from "./connections/batch.jsx";
 import { textOf } from "./connections/cells.jsx";
 import { columnsFor } from "./connections/columns.jsx";
 
@@ -30,8 +31,7 @@ function Nothing() {
 	);
 }
 
-export function ConnectionsView({ route }) {
-	const list = useList("connections");
+function Connections({ route, list, children }) {
 	const cqs = useList("cqs").byId;
 	const store = useStore();
 	const now = useNow(5000);
@@ -50,7 +50,40 @@ export function ConnectionsView({ route }) {
 				href={(row) => hashOf({ view: "connections", ref: String(row.id) })}
 				action={<FormButton name="connect" primary />}
 				empty={<Nothing />}
-			/>
+			>
+				{children}
+			</List>
 		</div>
 	);
+}
+
+/* The list without the connections that are not of the batch. */
+function InBatch({ route, batch }) {
+	const list = useList("connections");
+	const [, set] = useQuery(route);
+	const { item } = useItem("connectionBatches", batch);
+	const members = new Set(item?.connections?.map(({ id }) => id));
+	const items = list.items.filter(({ id }) => members.has(id));
+	return (
+		<Connections route={route} list={{ ...list, items, total: items.length }}>
+			<ConnectionBatch
+				id={batch}
+				back={hashOf({ view: "connections", query: { ...route.query, batch: "" } })}
+				deleted={() => set({ batch: "" })}
+			/>
+		</Connections>
+	);
+}
+
+function All({ route }) {
+	return (
+		<Connections route={route} list={useList("connections")}>
+			<ConnectionBatchLinks />
+		</Connections>
+	);
+}
+
+export function ConnectionsView({ route }) {
+	const { batch } = route.query;
+	return batch ? <InBatch key={batch} route={route} batch={batch} /> : <All route={route} />;
 }
