@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAPACITY 24
+/* An open connection that is idle has 17 entries. */
+#define FIRST_CAPACITY 18
 
 VBD_ENUM_NAMES(vbd_timeline_kind_name, enum vbd_timeline_kind, VBD_TIMELINE_KIND_MAP)
 
@@ -20,9 +21,11 @@ static bool make_room(struct vbd_timeline *timeline)
 
 	if (timeline->count < timeline->capacity)
 		return true;
+	if (timeline->count == VBD_TIMELINE_MAX)
+		return false;
 	capacity = timeline->capacity ? timeline->capacity * 2 : FIRST_CAPACITY;
 	if (capacity > VBD_TIMELINE_MAX)
-		return false;
+		capacity = VBD_TIMELINE_MAX;
 	entries = reallocarray(timeline->entries, capacity, sizeof(entries[0]));
 	if (!entries)
 		return false;
