@@ -42,7 +42,7 @@
 /* X(name, default, min, max): upper limits; a request that would exceed one is refused. In
  * a file the names are keys below `limits:`. */
 #define VBD_LIMIT_MAP(X)                                                             \
-	X(connections, "10000", 1, 1000000)	  /* not ended */                    \
+	X(connections, "16384", 1, 1000000)	  /* not ended */                    \
 	X(connections_reserved, "64", 0, 1000000) /* not for listeners */            \
 	X(listeners, "256", 1, 65536)                                                \
 	X(buffers, "4096", 1, 1000000)                                               \

@@ -123,7 +123,7 @@ await scenario("promtool has nothing to say about a busy daemon, and nothing is 
 	ok(metrics.get(`verbsd_kernel_cm_tx_msgs_total{device="${dev}",port="1",message="req"}`) > CHURNED, "CM requests");
 	ok(metrics.get(`verbsd_port_hw_counters{device="${dev}",port="1",counter="sent_pkts"}`) > 0, "a counter of the driver");
 	ok((await near.get(`/v1/devices/${dev}`)).ports[0].hw_counters.sent_pkts > 0, "a counter of the driver at its port");
-	equal(metrics.get("verbsd_connections_limit"), 10_000, "the limit of connections");
+	equal(metrics.get("verbsd_connections_limit"), 16_384, "the limit of connections");
 	equal(metrics.get(`verbsd_connection_state{connection="${connection.id}",state="established"}`), 1, "its state");
 	ok(metrics.get(`verbsd_cq_completions_total{device="${dev}"}`) > 0, "completions");
 	ok(metrics.get('verbsd_http_request_duration_seconds_count{operation="metrics",code="200"}') >= CHURNED, "requests for the metrics");

@@ -132,7 +132,7 @@ static void test_config__the_defaults_are_safe_and_pass_the_check(void **state)
 	assert_int_equal(f->config.log_level, VBD_LOG_INFO);
 	assert_int_equal(f->config.log_format, VBD_LOG_TEXT);
 	assert_int_equal(f->config.records.events, 16384);
-	assert_int_equal(f->config.limits.connections, 10000);
+	assert_int_equal(f->config.limits.connections, 16384);
 	assert_int_equal(f->config.limits.buffers_bytes, 68719476736);
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
 	assert_int_equal(f->warnings, 0);
