@@ -20,6 +20,14 @@ enum vbd_status(vbd_error_set)(struct vbd_error *err, enum vbd_status status, co
 	return status;
 }
 
+/* The kernel's own "not supported", which libc has no name for. Drivers return it by mistake. */
+#define KERNEL_ENOTSUPP 524
+
+static const char *text_of_errno(int errnum)
+{
+	return strerror(errnum == KERNEL_ENOTSUPP ? EOPNOTSUPP : errnum);
+}
+
 static enum vbd_status status_of_errno(int errnum)
 {
 	switch (errnum) {
@@ -39,6 +47,7 @@ static enum vbd_status status_of_errno(int errnum)
 		return VBD_E_NO_DEVICE;
 	case EOPNOTSUPP:
 	case ENOSYS:
+	case KERNEL_ENOTSUPP:
 		return VBD_E_NOT_SUPPORTED;
 	case EAGAIN: /* the rdma cgroup fails a call with this errno at its limit; seen on rxe */
 		return VBD_E_DEVICE_LIMIT;
@@ -63,7 +72,7 @@ enum vbd_status(vbd_error_errno)(struct vbd_error *err, enum vbd_status status, 
 	err->source = VBD_SOURCE_ERRNO;
 	err->raw = errnum;
 	err->call = call;
-	return vbd_error_set(err, status, "%s: %s: %s (%s)", what, call, strerror(errnum),
+	return vbd_error_set(err, status, "%s: %s: %s (%s)", what, call, text_of_errno(errnum),
 		vbd_errno_name(errnum));
 }
 
@@ -109,7 +118,7 @@ enum vbd_status(vbd_error_param)(
 
 const char *vbd_errno_name(int errnum)
 {
-	const char *name = strerrorname_np(errnum);
+	const char *name = errnum == KERNEL_ENOTSUPP ? "ENOTSUPP" : strerrorname_np(errnum);
 
 	return name ? name : "E?";
 }

@@ -2,6 +2,7 @@
 #include "daemon/hotplug.h"
 
 #include "base/attr.h"
+#include "daemon/core/traces.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/watch.h"
@@ -144,6 +145,8 @@ static void on_device_added(struct vbd_device *device, void *arg)
 		.severity = failed ? VBD_SEVERITY_ERROR : VBD_SEVERITY_NOTICE,
 	};
 
+	if (!failed)
+		vbd_traces_mark(daemon, device);
 	if (failed)
 		event.words[VBD_EVENT_CODE] = vbd_status_code(device->error.status);
 	log_device(daemon, device, &event, "%s: %s", device->name,

@@ -7,6 +7,8 @@
 #ifndef VBD_API_RESOURCES_EXPLAIN_H
 #define VBD_API_RESOURCES_EXPLAIN_H
 
+#include "daemon/config/role.h"
+
 #include <stdint.h>
 
 struct vbd_connection;
@@ -15,9 +17,9 @@ struct vbd_encoder;
 struct vbd_explanation;
 struct vbd_request;
 
-/** vbd_put_explanation - put the members of schema ConnectionExplanation */
+/** vbd_put_explanation - put the members of schema ConnectionExplanation that @role may see */
 void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *connection,
-	const struct vbd_explanation *explanation);
+	const struct vbd_explanation *explanation, enum vbd_role role);
 
 /** vbd_put_reachability - put the members of schema Reachability; @dst_addr, @dst_port (0: none) as
  * requested */

@@ -61,7 +61,7 @@ static void explain(struct vbd_request *req, const struct vbd_connection *connec
 
 	vbd_conn_refresh_qp(connection->conn);
 	vbd_explain_connection(connection, look, &explanation);
-	vbd_put_explanation(&out, connection, &explanation);
+	vbd_put_explanation(&out, connection, &explanation, req->role);
 	vbd_reply_json(req, 200, &out);
 }
 

@@ -241,6 +241,31 @@ static void put_diagnoses(struct vbd_encoder *out, const struct vbd_explanation 
 	vbd_end(out);
 }
 
+/* Address and key are for callers who may see those of buffers. */
+static void put_request(struct vbd_encoder *out, const char *name,
+	const struct vbd_incident *incident, enum vbd_role role)
+{
+	bool seen = role >= VBD_ROLE_OPERATE && incident->remote_addr;
+
+	if (incident->outcome == VBD_OUTCOME_WELL || !incident->transfer || incident->op < 0) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "op", vbd_op_name((enum vbd_op)incident->op));
+	vbd_put_u64(out, "transfer", incident->transfer);
+	vbd_put_u64(out, "length_bytes", incident->length_bytes);
+	vbd_put_u64(out, "done_bytes", incident->done_bytes);
+	if (seen) {
+		vbd_put_hex(out, "remote_addr", incident->remote_addr, 1);
+		vbd_put_hex(out, "rkey", incident->rkey, 8);
+	} else {
+		vbd_put_null(out, "remote_addr");
+		vbd_put_null(out, "rkey");
+	}
+	vbd_end(out);
+}
+
 /* The hints of an explanation, each once. */
 struct hints {
 	const char *items[VBD_DIAGNOSES_MAX + VBD_FINDING_COUNT];
@@ -292,7 +317,7 @@ static void put_followed_by(struct vbd_encoder *out, const char *name, const str
 }
 
 void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *connection,
-	const struct vbd_explanation *explanation)
+	const struct vbd_explanation *explanation, enum vbd_role role)
 {
 	const struct vbd_conn *conn = connection->conn;
 
@@ -300,6 +325,7 @@ void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *c
 	vbd_put_text(out, "state", vbd_conn_state_name(conn->state));
 	vbd_put_text(out, "summary", explanation->summary);
 	put_diagnoses(out, explanation);
+	put_request(out, "request", &explanation->facts.incident, role);
 	put_causes(out, "causes", explanation);
 	put_hints(out, "hints", explanation);
 	put_findings(out, "findings", &explanation->findings);

@@ -4,20 +4,19 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLES	    16
-#define INTERVAL_NS VBD_NS_PER_S
-
-/* A sample that is taken this long after a beginning still is of the beginning. */
-#define SOON_NS (200 * VBD_NS_PER_MS)
+#define SAMPLES		    64
+#define SAMPLES_OF_A_DEVICE 8
+#define INTERVAL_NS	    VBD_NS_PER_S
 
 struct vbd_traces {
-	struct vbd_trace_sample samples[SAMPLES]; /* a ring */
-	unsigned int next;
+	struct vbd_daemon *daemon;
+	struct vbd_trace_sample samples[SAMPLES];
 	/* The sample being taken; the pool thread has it while `reading`. */
 	bool reading;
 	char ibdev_path[256];
@@ -65,12 +64,50 @@ static void take(void *arg)
 	traces->taken.at_ns = vbd_clock_mono_ns();
 }
 
+/* The place of the next sample of a device: its oldest one if it has many, else a free place, else
+ * the oldest of all. */
+static struct vbd_trace_sample *place_for(struct vbd_traces *traces, const char *device)
+{
+	struct vbd_trace_sample *oldest = &traces->samples[0];
+	struct vbd_trace_sample *own = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < SAMPLES; i++) {
+		struct vbd_trace_sample *sample = &traces->samples[i];
+
+		if (sample->at_ns < oldest->at_ns)
+			oldest = sample;
+		if (!sample->at_ns || strcmp(sample->device, device) != 0)
+			continue;
+		count++;
+		if (!own || sample->at_ns < own->at_ns)
+			own = sample;
+	}
+	return count < SAMPLES_OF_A_DEVICE ? oldest : own;
+}
+
+void vbd_traces_add(struct vbd_daemon *daemon, const struct vbd_trace_sample *sample)
+{
+	*place_for(daemon->traces, sample->device) = *sample;
+}
+
+/* Devices that came meanwhile have no sample yet. */
 static void taken(void *arg)
 {
 	struct vbd_traces *traces = arg;
+	struct vbd_daemon *daemon = traces->daemon;
 
 	traces->reading = false;
-	traces->samples[traces->next++ % SAMPLES] = traces->taken;
+	vbd_traces_add(daemon, &traces->taken);
+	/* Without `hotplug` the daemon is being destroyed. */
+	if (!daemon->hotplug)
+		return;
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (!device->traced_ns && device->state == VBD_DEVICE_PRESENT)
+			vbd_traces_mark(daemon, device);
+	}
 }
 
 void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device)
@@ -78,7 +115,7 @@ void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device)
 	struct vbd_traces *traces = daemon->traces;
 	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (traces->reading || now_ns - device->traced_ns < INTERVAL_NS)
+	if (traces->reading || (device->traced_ns && now_ns - device->traced_ns < INTERVAL_NS))
 		return;
 	device->traced_ns = now_ns;
 	(void)snprintf(traces->ibdev_path, sizeof(traces->ibdev_path), "%s", device->ibdev_path);
@@ -92,22 +129,16 @@ const struct vbd_trace_sample *vbd_traces_before(
 	const struct vbd_daemon *daemon, const char *device, uint64_t since_ns)
 {
 	const struct vbd_trace_sample *before = NULL;
-	const struct vbd_trace_sample *after = NULL;
 
 	for (size_t i = 0; i < SAMPLES; i++) {
 		const struct vbd_trace_sample *sample = &daemon->traces->samples[i];
-		bool early = sample->at_ns <= since_ns;
 
-		if (!sample->at_ns || strcmp(sample->device, device) != 0)
-			continue;
-		if (early && (!before || sample->at_ns > before->at_ns))
+		if (sample->at_ns && sample->at_ns <= since_ns &&
+			strcmp(sample->device, device) == 0 &&
+			(!before || sample->at_ns > before->at_ns))
 			before = sample;
-		else if (!early && (!after || sample->at_ns < after->at_ns))
-			after = sample;
 	}
-	if (before && since_ns - before->at_ns <= INTERVAL_NS)
-		return before;
-	return after && after->at_ns - since_ns <= SOON_NS ? after : before;
+	return before;
 }
 
 enum vbd_status vbd_traces_create(struct vbd_daemon *daemon, struct vbd_error *err)
@@ -115,6 +146,7 @@ enum vbd_status vbd_traces_create(struct vbd_daemon *daemon, struct vbd_error *e
 	daemon->traces = calloc(1, sizeof(*daemon->traces));
 	if (!daemon->traces)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for samples of counters");
+	daemon->traces->daemon = daemon;
 	return VBD_OK;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel's counters of each device before something began, so that a failure can be explained
- * by those that have risen since. The thread pool reads them when something begins, at most once a
- * second for each device; the last samples are kept.
+ * by those that have risen since. The thread pool reads them when a device comes, and when
+ * something begins on it, at most once a second; the last samples of each device are kept. What
+ * begins is compared with the sample before it, since one that is taken meanwhile may have its
+ * traces.
  *
  * Control thread, unless a function says otherwise.
  */
@@ -32,8 +34,11 @@ void vbd_traces_destroy(struct vbd_daemon *daemon);
  * or cannot be taken now */
 void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device);
 
-/** vbd_traces_before - the last sample of the device from before @since_ns, or soon after it; NULL
- * if there is none. Valid until the next turn of the loop. */
+/** vbd_traces_add - keep a sample that was taken elsewhere */
+void vbd_traces_add(struct vbd_daemon *daemon, const struct vbd_trace_sample *sample);
+
+/** vbd_traces_before - the last sample of the device that was complete at @since_ns; NULL if there
+ * is none. Valid until the next turn of the loop. */
 const struct vbd_trace_sample *vbd_traces_before(
 	const struct vbd_daemon *daemon, const char *device, uint64_t since_ns);
 

@@ -182,6 +182,9 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	if (!incident->transfer) {
 		incident->transfer = before.transfer;
 		incident->length_bytes = before.length_bytes;
+		incident->done_bytes = before.done_bytes;
+		incident->remote_addr = before.remote_addr;
+		incident->rkey = before.rkey;
 		incident->waited_ms = incident->waited_ms ? incident->waited_ms : before.waited_ms;
 		incident->op = incident->op >= 0 ? incident->op : before.op;
 	}
@@ -217,6 +220,12 @@ static void find_causes(const struct vbd_conn *conn, struct vbd_explanation *exp
 		add_cause(explanation, VBD_WHY_PROBLEM, (int)vbd_reason_status(conn->qp.reason));
 }
 
+static bool is_drain(const struct vbd_timeline_entry *entry)
+{
+	return entry->kind == VBD_TIMELINE_STATE && entry->to &&
+	       strcmp(entry->to, vbd_conn_state_name(VBD_CONN_DRAINING)) == 0;
+}
+
 /* Skip the error's own timeline entry, which is the last one if an event reported the error. */
 static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *conn)
 {
@@ -234,6 +243,10 @@ static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *co
 	while (count && timeline->entries[count - 1]->at_ns > first->at_ns)
 		count--;
 	if (count && timeline->entries[count - 1]->kind == own)
+		count--;
+	/* A failed completion that replaces the peer's disconnect comes after the drain has begun.
+	 */
+	if (count && is_drain(timeline->entries[count - 1]))
 		count--;
 	return count ? timeline->entries[count - 1] : NULL;
 }

@@ -10,7 +10,6 @@
 #include "rdma/diagnose/outcome.h"
 #include "rdma/fabric/fabric.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,14 +130,6 @@ static void gather_history(const struct vbd_conn *conn, struct vbd_incident *inc
 
 /* --- the peer -------------------------------------------------------------------------------- */
 
-static bool is_loopback(const struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 == 127;
-	return addr->ss_family == AF_INET6 &&
-	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
-}
-
 static void gather_peer(const struct vbd_connection *connection, struct vbd_incident *incident)
 {
 	const struct vbd_conn *conn = connection->conn;
@@ -155,7 +146,6 @@ static void gather_peer(const struct vbd_connection *connection, struct vbd_inci
 	(void)snprintf(
 		incident->peer, sizeof(incident->peer), "%.47s", vbd_addr_format(&peer, text));
 	incident->port = vbd_addr_port(&peer);
-	incident->loopback = is_loopback(&peer);
 }
 
 /* Private data is text if all of it is printable; the CM pads it with zeros. */

@@ -8,8 +8,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct job {
+	struct vbd_daemon *daemon;
+	char device[64];
 	struct sockaddr_storage dst; /* ss_family 0: unknown */
 	struct sockaddr_storage src;
 	char ibdev_path[256]; /* "": no device */
@@ -39,7 +42,15 @@ static void work(void *arg)
 static void done(void *arg)
 {
 	struct job *job = arg;
+	struct vbd_trace_sample sample = {.at_ns = job->look.counted_ns};
 
+	/* The next incident on the device is compared with these. Without `hotplug` the daemon is
+	 * being destroyed. */
+	if (job->look.counted && job->daemon->hotplug) {
+		memcpy(sample.device, job->device, sizeof(sample.device));
+		memcpy(sample.counters, job->look.counters, sizeof(sample.counters));
+		vbd_traces_add(job->daemon, &sample);
+	}
 	job->cb(&job->look, job->arg);
 	free(job);
 }
@@ -57,7 +68,9 @@ enum vbd_status vbd_look_begin(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
 	if (!vbd_explain_ends(connection, &job->src, &job->dst))
 		job->dst.ss_family = AF_UNSPEC;
+	job->daemon = daemon;
 	if (device) {
+		memcpy(job->device, device->name, sizeof(job->device));
 		(void)snprintf(job->ibdev_path, sizeof(job->ibdev_path), "%s", device->ibdev_path);
 		job->ports = device->attr.phys_port_cnt;
 	}

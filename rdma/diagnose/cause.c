@@ -6,8 +6,9 @@
 
 #define OUT(sym)  (UINT64_C(1) << VBD_OUTCOME_##sym)
 #define CLUE(sym) (UINT64_C(1) << VBD_CLUE_##sym)
-#define GUEST	  true
-#define UNIT	  false
+#define GUEST	  "rdma.explain"
+#define GUESTS	  "rdma.two_guests"
+#define UNIT	  "unit.test_cause"
 
 _Static_assert(VBD_OUTCOME_COUNT <= 64, "outcomes are the bits of a uint64_t");
 
@@ -15,7 +16,7 @@ struct row {
 	const char *name;
 	uint64_t outcomes, needs, against, supports;
 	unsigned int weight;
-	bool staged;
+	const char *staged;
 	const char *text;
 	const char *advice;
 };
@@ -98,7 +99,7 @@ const char *vbd_cause_advice(enum vbd_cause_code code)
 	return rows[code].advice;
 }
 
-bool vbd_cause_is_staged(enum vbd_cause_code code)
+const char *vbd_cause_staged(enum vbd_cause_code code)
 {
 	return rows[code].staged;
 }

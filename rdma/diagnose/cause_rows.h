@@ -9,8 +9,8 @@
  *   NEEDS     clues: the cause is excluded without all of them
  *   AGAINST   clues: the cause is excluded by any of them
  *   SUPPORTS  clues: each raises the weight by VBD_CAUSE_SUPPORT
- *   STAGED    GUEST: a scenario of rdma.explain has its code as name; UNIT: only unit.test_cause
- *             has the case, since no device of the lab can fail like that
+ *   STAGED    the test that stages it: GUEST and GUESTS with a device of the lab, in one guest or
+ *             between two; UNIT: no device of the lab can fail like that
  *   text      a clause without a full stop, with placeholders of rdma/diagnose/words.h
  *   advice    to be done first: a sentence
  */
@@ -43,9 +43,6 @@
 	X(INTERFACE_DOWN, "interface_down", OUT(WELL) | VBD_CAUSE_BREAKDOWN, CLUE(PORT_DOWN), CLUE(DEVICE_GONE), 0, 95, GUEST, \
 		"the interface here is down: port {port_num} of {device} is {port_state}", \
 		"`ip link set {netdev} up`, check the cable, and connect again; on InfiniBand check that a subnet manager runs.") \
-	X(LOOPBACK, "loopback", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(LOOPBACK), 0, 0, 94, GUEST, \
-		"{host} is the loopback, which has no RDMA device", \
-		"Connect to an address of an RDMA interface of this host: `rdma link` lists the interfaces.") \
 	X(ADDRESS_GONE, "address_gone", OUT(WELL) | VBD_CAUSE_BREAKDOWN, CLUE(ADDRESS_GONE), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE), 0, 92, GUEST, \
 		"the address of this side was taken from {netdev}, and packets with it go nowhere", \
 		"Give {netdev} its old address again, or connect again from its present one.") \
@@ -64,19 +61,19 @@
 	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN), 0, 85, GUEST, \
 		"the peer's host {host} no longer answers on {netdev}", \
 		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
-	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, GUEST, \
+	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, UNIT, \
 		"the port of {device} went down, and is up again", \
 		"Connect again; if it happens again, check cable and switch.") \
-	X(ROUTE_MOVED, "route_moved", VBD_CAUSE_SILENCE, CLUE(ROUTE_MOVED), VBD_CAUSE_KNOWN_PATH, 0, 75, GUEST, \
+	X(ROUTE_MOVED, "route_moved", VBD_CAUSE_SILENCE, CLUE(ROUTE_MOVED), VBD_CAUSE_KNOWN_PATH, 0, 75, UNIT, \
 		"the route to {host} has moved to {netdev}, and the connection has the address of another interface", \
 		"Connect again; see `ip route get {host}`.") \
 	X(NO_SUBNET_MANAGER, "no_subnet_manager", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(IB) | CLUE(ROUTE_ERROR), CLUE(PORT_DOWN), 0, 60, UNIT, \
 		"the subnet manager gives no path to {host}", \
 		"Check that a subnet manager runs (`sminfo`), and that the ports of both sides are active.") \
-	X(NO_PATH, "no_path", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(ROUTE_ERROR), CLUE(IB) | CLUE(LOOPBACK) | VBD_CAUSE_KNOWN_PATH, 0, 40, UNIT, \
+	X(NO_PATH, "no_path", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(ROUTE_ERROR), CLUE(IB) | VBD_CAUSE_KNOWN_PATH, 0, 40, UNIT, \
 		"no RDMA device here has a GID for the source address of packets to {host}", \
 		"Compare the GIDs of /v1/devices with the addresses of the interface: `ip route get {host}` names it.") \
-	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, CLUE(ROUTE_ERROR) | CLUE(LOOPBACK) | VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT, \
+	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, CLUE(ROUTE_ERROR) | VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT, \
 		"{host} was not found on the network in {waited}: no host has that address, or a cable or VLAN is missing", \
 		"`ping {host}` tells whether the host answers at all; `ip route get {host}` names the interface, which `rdma link` must list.") \
 	X(NAME_UNKNOWN, "name_unknown", OUT(NAMELESS), 0, 0, 0, 50, GUEST, \
@@ -106,14 +103,17 @@
 	X(PARAMETERS_REFUSED, "parameters_refused", OUT(REJECTED), 0, CLUE(REJ_NO_SERVICE) | CLUE(REJ_PROGRAM) | CLUE(REJ_RESOURCES) | CLUE(REJ_GID) | CLUE(REJ_STALE) | CLUE(REJ_READS), 0, 20, UNIT, \
 		"the CM of {host} rejected the request: {reject}", \
 		"{reject_advice}") \
-	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED), 78, GUEST, \
+	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, 0, 78, GUEST, \
 		"the program at {peer} has the request and did not decide in {waited}", \
 		"Accept or reject there (`verbsctl accept`); if the program should do it by itself, it is stopped or busy: see its state and log.") \
 	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
-	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED) | CLUE(SILENT), 30, GUEST, \
-		"no answer to the connect request came from {peer} in {waited}: a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
+	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
+		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (firewall on UDP 4791, no RDMA device, full backlog)", \
+		"See on the peer whether the request waits there (`verbsctl ls`), and whether it has a device (`rdma link`); a timeout_ms of 15000 or more lets its CM say which.") \
+	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
+		"no answer to a repeated connect request came from {peer} in {waited}: a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
 		"On the peer: `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, UNIT, \
 		"{host} asked for the connection, was accepted, and did not confirm: its program has ended, or its packets no longer come", \
@@ -144,7 +144,7 @@
 		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
 	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
-		"Get address, rkey and length from the peer again, and compare them with error.first; its buffer needs the access for a {op}.") \
+		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}.") \
 	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), 0, CLUE(LONGER_THAN_HERE), 50, GUEST, \
 		"a {what} was longer than the peer's receive (receives here have {receive} bytes)", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
@@ -157,13 +157,13 @@
 	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(RNR_CAME) | CLUE(OP_SENDS), 0, 0, 80, GUEST, \
 		"the peer had no receive posted for a {what}", \
 		"Let the peer read and delete its messages, give it more receives (qp.rq_depth), or a service that answers; rnr_retry 7 here waits without limit.") \
-	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUEST, \
+	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUESTS, \
 		"packets with the path MTU of {path_mtu} bytes do not fit through {netdev}, which carries {route_mtu}", \
 		"Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.") \
 	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 60, GUEST, \
 		"the peer never acknowledged anything: QP number, GID or PSN that this side was given are not the peer's, or its queue pair is not up", \
 		"Compare manual.local of each side with manual.remote of the other, and bring the peer's queue pair up.") \
-	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUEST, \
+	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
 		"the path to {host} loses packets, and a {what} was not acknowledged in {waited}", \
 		"Look for drops: `ip -s link show {netdev}`, switches and flow control; larger qp.retry_count and qp.ack_timeout bridge short losses.") \
 	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
@@ -183,7 +183,7 @@
 		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
 	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN), 0, 50, GUEST, \
 		"the peer reached for memory that it may not use: a wrong key, a range past the end, or an access that is not granted", \
-		"Compare what {host} asked for (its first error has address, key and length) with the buffers and windows here and their access.") \
+		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
 	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT, \
 		"the device here could not do a {what}: its memory is not registered any more, is in another protection domain, or does not allow it", \
 		"Check state, protection domain and access of the buffer of the request.") \
@@ -208,7 +208,10 @@
 	X(FULL_DEVICE, "full_device", OUT(RESOURCE), CLUE(FULL_DEVICE), 0, 0, 50, UNIT, \
 		"device {device} has no room for another object: {error}", \
 		"Delete what is not needed (`rdma resource`), or raise the limits of the rdma cgroup.") \
-	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT, \
+	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOURCE), CLUE(NOT_SERVED), 0, 0, 50, GUEST, \
+		"{error}", \
+		"Use an address of an interface that `rdma link` lists; the loopback has no RDMA device.") \
+	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT, \
 		"a call failed here: {error}", \
 		"The call and its error number are in error.first; see the kernel log.") \
 	X(PEER_SAID, "peer_said", OUT(PEER_LEFT), CLUE(WORDS), 0, 0, 60, UNIT, \

@@ -35,12 +35,6 @@ static void note(struct clues *clues, enum vbd_clue clue, bool seen)
 		clues->bits |= UINT64_C(1) << clue;
 }
 
-static bool resolves(const struct vbd_incident *incident)
-{
-	return incident->outcome == VBD_OUTCOME_RESOLVING ||
-	       incident->outcome == VBD_OUTCOME_UNRESOLVED;
-}
-
 static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
 {
 	note(clues, VBD_CLUE_DEVICE_GONE,
@@ -63,7 +57,6 @@ static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
 	bool routed = facts->netroute_known && !netroute->route_errnum && !netroute->local;
 	const char *neighbour = routed ? netroute->neighbour : NULL;
 
-	note(clues, VBD_CLUE_LOOPBACK, facts->incident.loopback && resolves(&facts->incident));
 	note(clues, VBD_CLUE_NO_ROUTE, facts->netroute_known && netroute->route_errnum);
 	note(clues, VBD_CLUE_ROUTE_WITHOUT_RDMA, routed && !facts->netroute_has_rdma);
 	note(clues, VBD_CLUE_ROUTE_MOVED,
@@ -155,6 +148,7 @@ static void look_at_rejection(const struct vbd_error *error, struct clues *clues
 
 static void look_at_limits(const struct vbd_error *error, struct clues *clues)
 {
+	note(clues, VBD_CLUE_NOT_SERVED, error->status == VBD_E_ADDRESS_NOT_AVAILABLE);
 	note(clues, VBD_CLUE_FULL_MEMLOCK, error->status == VBD_E_MEMLOCK);
 	note(clues, VBD_CLUE_FULL_FDS, error->status == VBD_E_FD_LIMIT);
 	note(clues, VBD_CLUE_FULL_DEVICE, error->status == VBD_E_DEVICE_LIMIT);

@@ -13,7 +13,6 @@
 	X(PORT_FELL, "a port of {device} went down meanwhile") \
 	X(ADDRESS_GONE, "the GID table of {device} no longer has the connection's address") \
 	X(NO_ROUTE, "the kernel has no route to {host}") \
-	X(LOOPBACK, "{host} is an address of the loopback") \
 	X(ROUTE_WITHOUT_RDMA, "the route to {host} leaves by {netdev}, to which no RDMA device belongs") \
 	X(ROUTE_MOVED, "the route to {host} leaves by {netdev} now") \
 	X(GATEWAY, "{host} is behind a router") \
@@ -50,6 +49,7 @@
 	X(IB, "the link is InfiniBand") \
 	X(IWARP, "{device} is iWARP") \
 	X(PROTECTION, "the device says that a key does not cover the memory, or does not say what is wrong") \
+	X(NOT_SERVED, "no RDMA device here has the address") \
 	X(FULL_MEMLOCK, "the limit of locked memory is reached") \
 	X(FULL_FDS, "no file descriptor is left") \
 	X(FULL_DEVICE, "the device or its cgroup has no room")

@@ -98,7 +98,6 @@ struct vbd_incident {
 	char peer[48];		/* its address; "" if unknown */
 	uint16_t port;		/* of the peer's listener, or here of the peer */
 	char asked[64];		/* the host of the request, cut; "" on the passive side */
-	bool loopback;		/* the peer's address is one of the loopback */
 	struct vbd_error error; /* the first one; VBD_OK: none */
 
 	/* the request that failed, or waits */

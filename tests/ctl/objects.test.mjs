@@ -352,6 +352,7 @@ const explanation = {
   cause: { code: 'host_gone', text: 'The peer is dead.', advice: 'Ping the peer.' },
   evidence: ['Nobody answers.', 'It was\u001b[31m there.'],
   possible_causes: [{ code: 'packets_lost', text: 'The path loses packets.', advice: 'Look for drops.', evidence: [] }],
+  request: { op: 'write', transfer: 3, length_bytes: 64, done_bytes: 0, remote_addr: '0x7f00', rkey: '0x00001f2e' },
   causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', detail: 'No answer', causes: ['the peer is dead', 'the cable'] }],
   hints: ['Ping the peer.', 'Look at\u001b[31m it.'],
   findings: [{ severity: 'info', code: 'flushed', detail: '3 were flushed.' }],
@@ -372,6 +373,7 @@ test('explain: says what became of a connection', async (t) => {
   assert.equal(stdout, [
     'It failed: the peer is dead.', '  what to do    Ping the peer.', '                Look at\\x1b[31m it.',
     '  because       Nobody answers.', '                It was\\x1b[31m there.', '  or maybe      The path loses packets.',
+    '  request       write of 64 bytes at 0x7f00 with key 0x00001f2e',
     '  status        IBV_WC_RETRY_EXC_ERR: No answer',
     '  error         write: No answer',
     '  preceded by   RTR -> RTS', '  followed by   3 flushes and 1 errors, which are noise',

@@ -69,8 +69,7 @@ static void put_diagnoses(void)
 		put_text(vbd_cause_text(code), strlen(vbd_cause_text(code)));
 		(void)printf(" | ");
 		put_text(vbd_cause_advice(code), strlen(vbd_cause_advice(code)));
-		(void)printf(" | `%s` |\n",
-			vbd_cause_is_staged(code) ? "rdma.explain" : "unit.test_cause");
+		(void)printf(" | `%s` |\n", vbd_cause_staged(code));
 	}
 }
 

@@ -157,8 +157,6 @@ static void test_cause__an_address_that_is_not_resolved(void **state)
 	leads_to(VBD_CAUSE_NO_PATH);
 	facts.port.link_layer = "infiniband";
 	leads_to(VBD_CAUSE_NO_SUBNET_MANAGER);
-	facts.incident.loopback = true;
-	leads_to(VBD_CAUSE_LOOPBACK);
 	begin(VBD_OUTCOME_NAMELESS);
 	leads_to(VBD_CAUSE_NAME_UNKNOWN);
 	says("b.example");
@@ -210,6 +208,9 @@ static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesit
 	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
 		begin(i ? VBD_OUTCOME_CONNECTING : VBD_OUTCOME_UNANSWERED);
+		leads_to(VBD_CAUSE_NO_ANSWER_YET);
+		says("has not decided");
+		facts.incident.traces[VBD_TRACE_REQ_REPEATED] = 1;
 		leads_to(VBD_CAUSE_NO_ANSWER);
 		says("in 3.2 s");
 		says("firewall");
@@ -376,6 +377,8 @@ static void test_cause__a_limit_here_is_named(void **state)
 	(void)state;
 	begin(VBD_OUTCOME_RESOURCE);
 	leads_to(VBD_CAUSE_CALL_FAILED);
+	facts.incident.error.status = VBD_E_ADDRESS_NOT_AVAILABLE;
+	leads_to(VBD_CAUSE_ADDRESS_WITHOUT_RDMA);
 	facts.incident.error.status = VBD_E_MEMLOCK;
 	leads_to(VBD_CAUSE_FULL_MEMLOCK);
 	facts.incident.error.status = VBD_E_FD_LIMIT;

@@ -140,6 +140,7 @@ static void test_error__an_unknown_errno_has_a_name_too(void **state)
 	(void)state;
 	assert_string_equal(vbd_errno_name(ENOMEM), "ENOMEM");
 	assert_string_equal(vbd_errno_name(4242), "E?");
+	assert_string_equal(vbd_errno_name(524), "ENOTSUPP");
 }
 
 int main(void)

@@ -318,6 +318,20 @@ static void remove_folders(struct counters *counters)
 	}
 }
 
+/* Has the counters read until a sample has some of them. */
+static uint64_t rnr_before(struct svc *svc)
+{
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	const struct vbd_trace_sample *sample =
+		vbd_traces_before(svc->daemon, "fake0", vbd_clock_mono_ns());
+
+	if (sample && sample->counters[VBD_TRACE_RNR_CAME])
+		return sample->counters[VBD_TRACE_RNR_CAME];
+	device->traced_ns = 0;
+	vbd_traces_mark(svc->daemon, device);
+	return 0;
+}
+
 static void test_explain__a_counter_that_rose_is_evidence(void **state)
 {
 	struct svc *svc = *state;
@@ -329,8 +343,9 @@ static void test_explain__a_counter_that_rose_is_evidence(void **state)
 	make_folders(&counters);
 	count(&counters, 7);
 	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", counters.folder);
+	device->traced_ns = 0;
+	SVC_UNTIL(svc, rnr_before(svc) == 7);
 	pair = svc_pair(svc, listener);
-	SVC_UNTIL(svc, vbd_traces_before(svc->daemon, "fake0", vbd_clock_mono_ns()));
 	count(&counters, 12);
 	fail_receive(svc, pair.active);
 	vbd_explain_connection(pair.active, NULL, &explained);

@@ -257,8 +257,8 @@ static void put_qp(const json_t *qp)
 		vbd_ctl_json_has_uint(qp, "dead_peer_detect_ms")
 			? "{retry_count} after {ack_timeout_ns:ns} each: a dead peer is noticed "
 			  "within {dead_peer_detect_ms} ms"
-			: "{retry_count} after {ack_timeout_ns:ns} each: a dead peer is noticed "
-			  "never");
+			: "{retry_count} after {ack_timeout_ns:ns} each: a dead peer may never "
+			  "be noticed");
 	vbd_ctl_line_put("rnr retries", qp,
 		vbd_ctl_json_uint(qp, "rnr_retry") == 7
 			? "{rnr_retry} (for ever); its own receiver-not-ready timer is "

@@ -126,6 +126,11 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 	put_texts("what to do", vbd_ctl_json_at(explanation, "hints"));
 	put_texts("because", vbd_ctl_json_at(explanation, "evidence"));
 	put_possible(vbd_ctl_json_at(explanation, "possible_causes"));
+	if (vbd_ctl_json_at(explanation, "request.remote_addr"))
+		vbd_ctl_line_put("request", explanation,
+			"{request.op} of {request.length_bytes} bytes at {request.remote_addr} "
+			"with "
+			"key {request.rkey}");
 	put_statuses(vbd_ctl_json_at(explanation, "causes"));
 	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("error", "error.detail"),
 		VBD_CTL_TEXT("preceded by", "preceded_by.what"));
