@@ -113,6 +113,7 @@ static struct vbd_server_config configure(
 	server.dispatch.router = api->router;
 	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
 	server.dispatch.idem_max = config->limits.idempotency_keys;
+	server.dispatch.keeper = api->daemon->keeper;
 	server.dispatch.server_id = api->daemon->server_id;
 	server.dispatch.context = api;
 	server.dispatch.on_refused = on_refused;

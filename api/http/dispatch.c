@@ -24,7 +24,7 @@ struct vbd_dispatch *vbd_dispatch_create(const struct vbd_dispatch_config *confi
 	if (!dispatch)
 		return NULL;
 	dispatch->config = *config;
-	dispatch->idem = vbd_idem_create(config->idem_max);
+	dispatch->idem = vbd_idem_create(config->idem_max, config->keeper);
 	if (!dispatch->idem) {
 		free(dispatch);
 		return NULL;

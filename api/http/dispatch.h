@@ -16,14 +16,16 @@
 #include <stddef.h>
 
 struct vbd_dispatch;
+struct vbd_keeper;
 
 struct vbd_dispatch_config {
 	struct vbd_router router;
 	struct vbd_auth_rules auth;
-	size_t json_max_bytes; /* largest JSON body */
-	size_t idem_max;       /* Idempotency-Keys kept */
-	const char *server_id; /* of this run of verbsd; NULL: no answer names it */
-	void *context;	       /* for the handlers, as req->context */
+	size_t json_max_bytes;	   /* largest JSON body */
+	size_t idem_max;	   /* Idempotency-Keys kept */
+	struct vbd_keeper *keeper; /* of their answers over a restart; NULL: nothing keeps them */
+	const char *server_id;	   /* of this run of verbsd; NULL: no answer names it */
+	void *context;		   /* for the handlers, as req->context */
 	/* Called when a client is refused for its role, Host or Origin. @caller is NULL if nobody
 	 * knows who it is. May be NULL. */
 	void (*on_refused)(void *context, const char *client, const struct vbd_caller *caller,

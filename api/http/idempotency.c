@@ -2,8 +2,11 @@
 #include "api/http/idempotency.h"
 
 #include "api/http/problem.h"
+#include "base/clock.h"
 #include "base/list.h"
 #include "daemon/core/registry.h" /* uthash, set up for the project */
+#include "daemon/store/keeper.h"
+#include "daemon/store/words.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
@@ -28,19 +31,10 @@ struct vbd_idem {
 	struct vbd_link entries;
 	size_t max;
 	size_t count;
-	size_t bytes; /* of all kept bodies */
+	size_t bytes;		   /* of all kept bodies */
+	struct vbd_keeper *keeper; /* NULL: no answer outlives the daemon */
+	struct vbd_words *words; /* texts in answers of earlier runs, which are static in others */
 };
-
-struct vbd_idem *vbd_idem_create(size_t max)
-{
-	struct vbd_idem *idem = calloc(1, sizeof(*idem));
-
-	if (!idem)
-		return NULL;
-	vbd_list_init(&idem->entries);
-	idem->max = max;
-	return idem;
-}
 
 static void delete_entry(struct vbd_idem *idem, struct vbd_idem_entry *entry)
 {
@@ -63,6 +57,7 @@ void vbd_idem_destroy(struct vbd_idem *idem)
 		return;
 	vbd_list_for_each (link, &idem->entries)
 		delete_entry(idem, VBD_CONTAINER_OF(link, struct vbd_idem_entry, link));
+	vbd_words_free(idem->words);
 	free(idem);
 }
 
@@ -141,6 +136,7 @@ static bool copy_reply(struct vbd_reply *copy, const struct vbd_reply *reply)
 	*copy = *reply;
 	copy->body = body;
 	copy->static_body = NULL;
+	copy->public_body = NULL;
 	return true;
 }
 
@@ -149,6 +145,8 @@ static void copy_no_memory(struct vbd_reply *copy, const struct vbd_reply *reply
 {
 	*copy = *reply;
 	copy->body = NULL;
+	copy->public_body = NULL;
+	copy->has_secrets = false;
 	copy->status = 507;
 	copy->code = vbd_status_code(VBD_E_NO_MEMORY);
 	copy->content_type = "application/problem+json";
@@ -231,6 +229,130 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 	return VBD_OK;
 }
 
+/* --- over a restart -------------------------------------------------------------------------- */
+
+#define HEADERS_BYTES \
+	(VBD_REPLY_HEADERS_MAX * (sizeof(((struct vbd_reply_header *)NULL)->value) + 64))
+
+bool vbd_idem_keeps(const struct vbd_idem_entry *entry)
+{
+	return entry->idem->keeper;
+}
+
+static void format_headers(const struct vbd_reply *reply, char text[HEADERS_BYTES])
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < reply->n_headers; i++)
+		len += (size_t)snprintf(text + len, HEADERS_BYTES - len, "%.60s: %s\n",
+			reply->headers[i].name, reply->headers[i].value);
+}
+
+/* @reply is what the first client gets, the entry has a copy for repeats in this run. */
+static void keep(const struct vbd_idem_entry *entry, const struct vbd_reply *reply)
+{
+	const struct vbd_reply *copy = &entry->reply;
+	const char *body = copy->body ? copy->body : copy->static_body;
+	char headers[HEADERS_BYTES];
+	struct vbd_answer answer = {
+		.key = entry->key,
+		.begun_wall_ns = vbd_clock_wall_of_ns(entry->begun_ns),
+		.status = copy->status,
+		.code = copy->code ? copy->code : "",
+		.content_type = copy->content_type ? copy->content_type : "",
+		.headers = headers,
+		.body = copy->has_secrets ? reply->public_body : body,
+		.body_bytes = copy->has_secrets ? reply->public_bytes : copy->body_bytes,
+	};
+
+	if (copy->has_secrets && !reply->public_body)
+		return;
+	memcpy(answer.print, entry->print, sizeof(answer.print));
+	format_headers(copy, headers);
+	vbd_keeper_put_answer(entry->idem->keeper, &answer);
+}
+
+/* False without memory. */
+static bool restore_headers(struct vbd_reply *reply, struct vbd_words *words, const char *headers)
+{
+	while (*headers) {
+		size_t len = strcspn(headers, "\n");
+		size_t name_len = strcspn(headers, ":");
+		char name[64], value[sizeof(reply->headers[0].value)];
+		const char *kept;
+
+		if (name_len + 2 > len)
+			return false;
+		(void)snprintf(name, sizeof(name), "%.*s", (int)name_len, headers);
+		(void)snprintf(value, sizeof(value), "%.*s", (int)(len - name_len - 2),
+			headers + name_len + 2);
+		kept = vbd_words_get(words, name);
+		if (!kept)
+			return false;
+		vbd_reply_add_header(reply, kept, value);
+		headers += len + (headers[len] == '\n');
+	}
+	return true;
+}
+
+static bool restore_reply(
+	struct vbd_reply *reply, struct vbd_words *words, const struct vbd_answer *answer)
+{
+	reply->status = answer->status;
+	reply->code = answer->code[0] ? vbd_words_get(words, answer->code) : NULL;
+	reply->content_type =
+		answer->content_type[0] ? vbd_words_get(words, answer->content_type) : NULL;
+	if (answer->body_bytes) {
+		reply->body = malloc(answer->body_bytes);
+		if (!reply->body)
+			return false;
+		memcpy(reply->body, answer->body, answer->body_bytes);
+	}
+	reply->body_bytes = answer->body_bytes;
+	return (!answer->body_bytes || reply->content_type) &&
+	       restore_headers(reply, words, answer->headers);
+}
+
+/* An answer that there is no memory for is left out. */
+static void restore(const struct vbd_answer *answer, void *arg)
+{
+	struct vbd_idem *idem = arg;
+	struct vbd_reply reply = {0};
+	struct vbd_idem_entry *entry = NULL;
+
+	if (!idem->words || !restore_reply(&reply, idem->words, answer)) {
+		vbd_reply_fini(&reply);
+		return;
+	}
+	make_room(idem);
+	entry = claim(
+		idem, answer->key, answer->print, vbd_clock_mono_of_wall_ns(answer->begun_wall_ns));
+	if (!entry) {
+		vbd_reply_fini(&reply);
+		return;
+	}
+	entry->reply = reply;
+	entry->running = false;
+	idem->bytes += reply.body_bytes;
+}
+
+struct vbd_idem *vbd_idem_create(size_t max, struct vbd_keeper *keeper)
+{
+	struct vbd_idem *idem = calloc(1, sizeof(*idem));
+
+	if (!idem)
+		return NULL;
+	vbd_list_init(&idem->entries);
+	idem->max = max;
+	idem->keeper = keeper;
+	if (keeper) {
+		idem->words = vbd_words_create();
+		vbd_keeper_take_answers(keeper, restore, idem);
+	}
+	return idem;
+}
+
 void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
 {
 	struct vbd_idem *idem = entry->idem;
@@ -239,6 +361,8 @@ void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
 		copy_no_memory(&entry->reply, reply);
 	entry->running = false;
 	idem->bytes += entry->reply.body_bytes;
+	if (idem->keeper)
+		keep(entry, reply);
 }
 
 void vbd_idem_delete(struct vbd_idem_entry *entry)

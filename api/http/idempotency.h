@@ -12,18 +12,20 @@
 #include "api/http/reply.h"
 #include "base/attr.h"
 #include "base/error.h"
+#include "daemon/store/answer_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define VBD_IDEM_BYTES_MAX   ((size_t)16777216)
-#define VBD_IDEM_AGE_MAX_NS  (600 * UINT64_C(1000000000))
+#define VBD_IDEM_BYTES_MAX   VBD_ANSWERS_BYTES_MAX
+#define VBD_IDEM_AGE_MAX_NS  VBD_ANSWER_AGE_MAX_NS
 #define VBD_IDEM_KEY_MAX     255
-#define VBD_IDEM_PRINT_BYTES 32
+#define VBD_IDEM_PRINT_BYTES VBD_ANSWER_PRINT_BYTES
 
 struct vbd_idem;
 struct vbd_idem_entry;
+struct vbd_keeper;
 
 /* Two requests are the same if these members have the same SHA-256. */
 struct vbd_idem_request {
@@ -35,8 +37,15 @@ struct vbd_idem_request {
 	size_t body_bytes;
 };
 
-/** vbd_idem_create - make a store of up to @max entries, the caller's; NULL without memory */
-struct vbd_idem *vbd_idem_create(size_t max);
+/**
+ * vbd_idem_create - make a store of up to @max entries, the caller's; NULL without memory
+ * @keeper: keeps the answers over a restart, and has those of earlier runs; NULL: nothing does
+ */
+struct vbd_idem *vbd_idem_create(size_t max, struct vbd_keeper *keeper);
+
+/** vbd_idem_keeps - whether the answer will be kept over a restart, and so has to be without
+ * secrets: see struct vbd_reply */
+bool vbd_idem_keeps(const struct vbd_idem_entry *entry);
 
 /** vbd_idem_set_max - keep up to @max entries from the next one on */
 void vbd_idem_set_max(struct vbd_idem *idem, size_t max);

@@ -54,6 +54,7 @@ void vbd_document_unref(struct vbd_document *body)
 void vbd_reply_fini(struct vbd_reply *reply)
 {
 	free(reply->body);
+	free(reply->public_body);
 	vbd_document_unref(reply->shared);
 	if (reply->reader.free)
 		reply->reader.free(reply->reader.arg);

@@ -66,6 +66,11 @@ struct vbd_reply {
 	const char *static_body;
 	struct vbd_document *shared; /* has a reference */
 	size_t body_bytes;
+	/* The body has members that a reader must not see. `public_body` (from malloc) is the body
+	 * without them, NULL without memory: only that may be kept on a disk. */
+	bool has_secrets;
+	char *public_body;
+	size_t public_bytes;
 	struct vbd_reader reader; /* the body, if its `read` is set */
 	struct vbd_feed feed;	  /* likewise */
 	size_t n_headers;

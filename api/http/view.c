@@ -108,6 +108,14 @@ enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_m
 
 /* --- objects --------------------------------------------------------------------------------- */
 
+static void hide_from(struct vbd_sieve *room, const struct vbd_member *members, enum vbd_role role)
+{
+	for (; members->path; members++) {
+		if (role < members->role)
+			vbd_sieve_hide(room, members->path, strlen(members->path));
+	}
+}
+
 struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd_member *members,
 	const struct vbd_view *view, struct vbd_sieve *room)
 {
@@ -116,9 +124,13 @@ struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd
 	vbd_sieve_begin(room);
 	for (size_t i = 0; !whole && i < view->n_paths; i++)
 		vbd_sieve_keep(room, view->paths[i].text, view->paths[i].len);
-	for (; members->path; members++) {
-		if (req->role < members->role)
-			vbd_sieve_hide(room, members->path, strlen(members->path));
-	}
+	hide_from(room, members, req->role);
 	return whole && !room->n_hide ? NULL : room;
+}
+
+struct vbd_sieve *vbd_view_public_sieve(const struct vbd_member *members, struct vbd_sieve *room)
+{
+	vbd_sieve_begin(room);
+	hide_from(room, members, VBD_ROLE_READ);
+	return room->n_hide ? room : NULL;
 }

@@ -57,4 +57,8 @@ enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_m
 struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd_member *members,
 	const struct vbd_view *view, struct vbd_sieve *room);
 
+/** vbd_view_public_sieve - make the sieve that holds back what a reader must not see; NULL if the
+ * objects have no such member */
+struct vbd_sieve *vbd_view_public_sieve(const struct vbd_member *members, struct vbd_sieve *room);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/tag.h"
 
+#include "api/http/idempotency.h"
 #include "api/http/page.h"
 #include "api/resources/context.h"
 #include "daemon/core/object.h"
@@ -62,6 +63,26 @@ enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_tas
 		kind_name(kind, task), tag, known);
 }
 
+/* An answer that outlives the daemon is kept as a reader sees it. */
+static void add_public_body(
+	struct vbd_request *req, const struct vbd_task_kind *kind, const void *task)
+{
+	struct vbd_encoder out;
+	struct vbd_sieve room;
+	struct vbd_sieve *sieve;
+
+	if (!req->idem || !vbd_idem_keeps(req->idem))
+		return;
+	sieve = vbd_view_public_sieve(kind->page->members, &room);
+	if (!sieve)
+		return;
+	out = vbd_encode_begin();
+	vbd_encode_through(&out, sieve);
+	kind->encode(&out, task);
+	req->reply.has_secrets = true;
+	req->reply.public_body = vbd_encode_end_line(&out, &req->reply.public_bytes);
+}
+
 void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct vbd_task_kind *kind,
 	const void *task)
 {
@@ -72,6 +93,7 @@ void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct v
 	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, task, tag));
 	vbd_encode_through(&out, vbd_view_sieve(req, kind->page->members, NULL, &sieve));
 	kind->encode(&out, task);
+	add_public_body(req, kind, task);
 	vbd_reply_json(req, status, &out);
 }
 

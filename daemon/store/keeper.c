@@ -19,8 +19,9 @@
  * them out, since it does not know which of them were given. */
 #define IDS_AHEAD 1000
 
-/* Rows of events that may stand above the limit, so that not every batch looks for the oldest. */
-#define EVENTS_SLACK 256
+/* Rows of a table that may stand above its limit, so that not every batch looks for the oldest. */
+#define EVENTS_SLACK  256
+#define ANSWERS_SLACK 64
 
 struct vbd_keeper {
 	struct vbd_daemon *daemon;
@@ -30,11 +31,14 @@ struct vbd_keeper {
 	uint64_t kept_seq;		    /* events up to this one are with the store */
 	uint64_t ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
 	bool was_failing, said_damage;
+	bool restored; /* `past` is the control thread's */
 	/* The store's thread uses these, and may outlive the daemon: */
 	char server_id[17];
 	uint64_t started_wall_ns;
 	uint64_t events_max;
 	uint64_t trimmed_seq;
+	uint64_t answers_max;
+	uint64_t trimmed_answer;
 	struct vbd_past past; /* of the control thread, once the store has loaded */
 };
 
@@ -44,7 +48,8 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 {
 	struct vbd_keeper *keeper = arg;
 
-	return vbd_past_load(database, keeper->events_max, &keeper->past, err);
+	return vbd_past_load(
+		database, keeper->events_max, keeper->started_wall_ns, &keeper->past, err);
 }
 
 static enum vbd_status begin(struct vbd_database *database, void *arg, struct vbd_error *err)
@@ -54,9 +59,22 @@ static enum vbd_status begin(struct vbd_database *database, void *arg, struct vb
 	return vbd_run_table_begin(database, keeper->server_id, keeper->started_wall_ns, err);
 }
 
-static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
+static enum vbd_status trim_answers(
+	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
 {
-	struct vbd_keeper *keeper = arg;
+	uint64_t last = 0;
+	enum vbd_status status =
+		vbd_database_number(database, "SELECT max(id) FROM answers", &last, err);
+
+	if (status != VBD_OK || last < keeper->trimmed_answer + ANSWERS_SLACK)
+		return status;
+	keeper->trimmed_answer = last;
+	return vbd_answer_table_trim(database, keeper->answers_max, VBD_ANSWERS_BYTES_MAX, err);
+}
+
+static enum vbd_status trim_events(
+	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
+{
 	uint64_t last = 0;
 	enum vbd_status status =
 		vbd_database_number(database, "SELECT max(seq) FROM events", &last, err);
@@ -66,6 +84,13 @@ static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd
 	keeper->trimmed_seq = last;
 	status = vbd_event_table_trim(database, keeper->events_max, err);
 	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
+}
+
+static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	enum vbd_status status = trim_events(arg, database, err);
+
+	return status == VBD_OK ? trim_answers(arg, database, err) : status;
 }
 
 static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .trim = trim};
@@ -169,6 +194,7 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep state");
 	keeper->daemon = daemon;
 	keeper->events_max = config->records.events;
+	keeper->answers_max = config->limits.idempotency_keys;
 	keeper->started_wall_ns = vbd_clock_wall_of_ns(daemon->started_ns);
 	memcpy(keeper->server_id, daemon->server_id, sizeof(keeper->server_id));
 	vbd_list_init(&keeper->events.link);
@@ -189,7 +215,8 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 
 	if (!keeper)
 		return VBD_OK;
-	if (vbd_store_state(keeper->store).loaded)
+	keeper->restored = vbd_store_state(keeper->store).loaded;
+	if (keeper->restored)
 		vbd_past_restore(&keeper->past, daemon, keeper->ids_noted);
 	keeper->kept_seq = vbd_eventlog_last(daemon->eventlog);
 	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
@@ -203,11 +230,26 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 	return VBD_OK;
 }
 
+void vbd_keeper_take_answers(struct vbd_keeper *keeper,
+	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg)
+{
+	if (!keeper->restored)
+		return;
+	vbd_answers_walk(keeper->past.answers, cb, arg);
+	vbd_answers_free(keeper->past.answers);
+	keeper->past.answers = NULL;
+}
+
+void vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer)
+{
+	vbd_answer_put(keeper->store, answer);
+}
+
 const char *vbd_keeper_died(const struct vbd_daemon *daemon)
 {
 	const struct vbd_keeper *keeper = daemon->keeper;
 
-	return keeper && keeper->past.died[0] ? keeper->past.died : NULL;
+	return keeper && keeper->restored && keeper->past.died[0] ? keeper->past.died : NULL;
 }
 
 enum vbd_keeping vbd_keeper_check(

@@ -10,6 +10,7 @@
 #define VBD_DAEMON_STORE_KEEPER_H
 
 #include "daemon/core/context.h"
+#include "daemon/store/answer_table.h"
 #include "daemon/store/store.h"
 
 #include <stddef.h>
@@ -31,6 +32,14 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 /** vbd_keeper_begin - take over events and ids of earlier runs, and keep those of this run; once,
  * when the event log is there and still empty, and before any object is */
 enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_keeper_take_answers - call @cb for each answer of an earlier run that repeats may still get,
+ * the oldest first, with texts that are valid in the call only; once */
+void vbd_keeper_take_answers(struct vbd_keeper *keeper,
+	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg);
+
+/** vbd_keeper_put_answer - keep an answer for repeats, which is copied; it has no secrets in it */
+void vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer);
 
 /** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL */
 const char *vbd_keeper_died(const struct vbd_daemon *daemon);

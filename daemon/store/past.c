@@ -2,6 +2,7 @@
 #include "daemon/store/past.h"
 
 #include "base/clock.h"
+#include "daemon/store/answer_table.h"
 #include "daemon/store/event_table.h"
 #include "daemon/store/id_table.h"
 #include "daemon/store/run_table.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
-	struct vbd_past *past, struct vbd_error *err)
+	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err)
 {
 	enum vbd_status status;
 
@@ -24,6 +25,9 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 	if (status == VBD_OK)
 		status = vbd_event_table_load(
 			database, events_max, past->words, &past->events, &past->event_count, err);
+	if (status == VBD_OK)
+		status = vbd_answer_table_load(
+			database, now_wall_ns - VBD_ANSWER_AGE_MAX_NS, &past->answers, err);
 	if (status != VBD_OK) {
 		vbd_past_fini(past);
 		return status;
@@ -96,6 +100,7 @@ void vbd_past_fini(struct vbd_past *past)
 {
 	free(past->runs);
 	free(past->events);
+	vbd_answers_free(past->answers);
 	vbd_words_free(past->words);
 	*past = (struct vbd_past){0};
 }

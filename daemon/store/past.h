@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+struct vbd_answers;
 struct vbd_database;
 struct vbd_event_row;
 struct vbd_run_row;
@@ -22,13 +23,15 @@ struct vbd_past {
 	struct vbd_event_row *events;
 	size_t event_count;
 	uint64_t ids[VBD_KIND_COUNT];
+	struct vbd_answers *answers;
 	struct vbd_words *words; /* texts of events, which stay as long as the event log */
 	char died[17];		 /* server_id of the newest run if it was killed; else "" */
 };
 
-/** vbd_past_load - read all; on failure @past is empty; the store's thread; blocks on the disk */
+/** vbd_past_load - read all, at most @events_max events, and answers that are still given at
+ * @now_wall_ns; on failure @past is empty; the store's thread; blocks on the disk */
 enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
-	struct vbd_past *past, struct vbd_error *err) VBD_MUST_CHECK;
+	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_past_restore - put the events into the daemon's log, and let all numbers go on behind those
  * of earlier runs; sets @ret_ids to the ids that were noted; the control thread */

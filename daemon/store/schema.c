@@ -35,6 +35,16 @@ static const char *const steps[] = {
 	" data TEXT,"
 	" port_num INTEGER,"
 	" detail TEXT NOT NULL);",
+	"CREATE TABLE answers ("
+	" id INTEGER PRIMARY KEY,"
+	" key TEXT NOT NULL UNIQUE,"
+	" digest BLOB NOT NULL,"
+	" begun_ns INTEGER NOT NULL,"
+	" status INTEGER NOT NULL,"
+	" code TEXT NOT NULL,"
+	" content_type TEXT NOT NULL,"
+	" headers TEXT NOT NULL,"
+	" body BLOB);",
 };
 
 unsigned int vbd_schema_newest(void)

@@ -142,6 +142,28 @@ test("state: kill -9 at any moment leaves a whole file, and numbers that grow", 
 	assert.equal(await daemon.stop(), 0);
 });
 
+test("state: a repeated Idempotency-Key gets the first answer after kill -9 and after a stop", LIMIT, async (t) => {
+	const dir = new_dir();
+	const reload = (daemon, key) => daemon.request("POST", "/v1/reload", { headers: { "Idempotency-Key": key } });
+	const reloads = async (daemon) => (await events(daemon, "type=daemon_reloaded")).items.length;
+	let daemon = await start(t, dir);
+	const first = await reload(daemon, "once");
+
+	assert.equal(first.status, 200);
+	for (const signal of ["SIGKILL", "SIGTERM", "SIGKILL"]) {
+		await settled(daemon);
+		await daemon.stop(signal);
+		daemon = await start(t, dir);
+		const again = await reload(daemon, "once");
+		assert.deepEqual([again.status, again.text], [first.status, first.text]);
+		assert.equal(await reloads(daemon), 1);
+	}
+	assert.equal((await daemon.request("POST", "/v1/pds", { headers: { "Idempotency-Key": "once", "Content-Type": "application/json" }, body: "{}" })).status, 422);
+	assert.equal((await reload(daemon, "twice")).status, 200);
+	assert.equal(await reloads(daemon), 2);
+	assert.equal(await daemon.stop(), 0);
+});
+
 test("state: a second daemon in the same directory serves without it", LIMIT, async (t) => {
 	const dir = new_dir();
 	const first = await start(t, dir);

@@ -12,7 +12,7 @@ static struct vbd_idem *idem;
 static int set_up(void **state)
 {
 	(void)state;
-	idem = vbd_idem_create(4);
+	idem = vbd_idem_create(4, NULL);
 	return idem ? 0 : -1;
 }
 

@@ -343,6 +343,20 @@ static void test_store__a_new_file_gets_the_newest_schema(void **state)
 	assert_whole(f);
 }
 
+static void test_store__an_older_schema_is_brought_up_to_the_newest(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)open_store(f);
+	put(f, 1, 3);
+	close_store(f);
+	change(f, "DROP TABLE answers; PRAGMA user_version = 1");
+	assert_true(open_store(f).is_open);
+	assert_int_equal(f->event_count, 3);
+	assert_int_equal(ask(f, "PRAGMA user_version"), vbd_schema_newest());
+	assert_int_equal(ask(f, "SELECT count(*) FROM answers"), 0);
+}
+
 static void test_store__a_newer_schema_is_refused_and_stays(void **state)
 {
 	struct fixture *f = *state;
@@ -585,6 +599,8 @@ int main(void)
 			test_store__an_event_of_an_unknown_type_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__a_new_file_gets_the_newest_schema, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__an_older_schema_is_brought_up_to_the_newest, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__a_newer_schema_is_refused_and_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(

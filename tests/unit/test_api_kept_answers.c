@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers to requests with an Idempotency-Key, over a restart of the daemon. */
+#include "api/http/dispatch.h"
+#include "api/resources/context.h"
+#include "api/routes.h"
+#include "daemon/store/keeper.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+struct fixture {
+	struct svc *svc;
+	char folder[SCRATCH_PATH_BYTES];
+	struct vbd_api api;
+	struct vbd_credentials *credentials;
+	struct vbd_dispatch *dispatch;
+	struct vbd_request req;
+	char target[64], path[64], authorization[64];
+	const char *key; /* Idempotency-Key */
+};
+
+static struct fixture *current;
+
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	if (strcasecmp(name, "Authorization") == 0)
+		return current->authorization;
+	if (strcasecmp(name, "Host") == 0)
+		return "localhost";
+	if (strcasecmp(name, "Content-Type") == 0)
+		return "application/json";
+	return strcasecmp(name, "Idempotency-Key") == 0 ? current->key : NULL;
+}
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)on_gone;
+	(void)arg;
+	(void)err;
+	return VBD_OK;
+}
+
+static enum vbd_status follow(struct vbd_request *req, struct vbd_error *err)
+{
+	(void)req;
+	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test has no feeds");
+}
+
+static void nothing(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .park = park, .answered = nothing, .follow = follow, .wake = nothing};
+
+static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
+{
+	struct vbd_credential *credential;
+
+	assert_non_null(vbd_caller_list_add(list, name, role));
+	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
+	assert_non_null(credential);
+	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
+}
+
+static void start_api(struct fixture *f)
+{
+	struct vbd_dispatch_config config = {
+		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+	struct vbd_caller_list list = {0};
+
+	f->api.daemon = f->svc->daemon;
+	add_caller(&list, "alice", VBD_ROLE_CONTROL);
+	add_caller(&list, "bob", VBD_ROLE_CONTROL);
+	assert_int_equal(
+		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
+		VBD_OK);
+	vbd_credentials_use(f->credentials, NULL);
+	config.auth.callers = &f->svc->daemon->callers;
+	config.auth.credentials = f->credentials;
+	config.context = &f->api;
+	config.keeper = f->svc->daemon->keeper;
+	f->dispatch = vbd_dispatch_create(&config);
+	assert_non_null(f->dispatch);
+}
+
+static void stop_api(struct fixture *f)
+{
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	vbd_dispatch_destroy(f->dispatch);
+	vbd_credentials_destroy(f->credentials);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	void *svc = NULL;
+
+	if (!f || svc_setup(&svc) != 0)
+		return -1;
+	f->svc = svc;
+	scratch_make(f->folder);
+	svc_stop(f->svc);
+	(void)snprintf(f->svc->config.state_dir, sizeof(f->svc->config.state_dir), "%.200s/state",
+		f->folder);
+	if (!svc_start(f->svc))
+		return -1;
+	current = f;
+	start_api(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *svc = f->svc;
+	int rc;
+
+	stop_api(f);
+	rc = svc_teardown(&svc);
+	scratch_remove(f->folder);
+	free(f);
+	return rc;
+}
+
+static void restart(struct fixture *f)
+{
+	stop_api(f);
+	svc_restart(f->svc);
+	start_api(f);
+}
+
+static unsigned int post(struct fixture *f, const char *caller, const char *key, const char *target,
+	const char *body)
+{
+	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
+
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	f->key = key;
+	(void)snprintf(f->target, sizeof(f->target), "%s", target);
+	(void)snprintf(f->path, sizeof(f->path), "%s", target);
+	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
+	f->req.transport = &transport;
+	f->req.path = f->path;
+	f->req.content_bytes = strlen(body);
+	vbd_dispatch_head(f->dispatch, &f->req, "POST", f->target, &peer);
+	if (!f->req.reply.status)
+		vbd_dispatch_body(f->dispatch, &f->req, body, strlen(body));
+	vbd_dispatch_run(f->dispatch, &f->req);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	return f->req.reply.status;
+}
+
+static const char pd[] = "{\"name\":\"spare\"}";
+
+static void test_kept_answers__a_repeat_gets_the_answer_of_the_run_before(void **state)
+{
+	struct fixture *f = *state;
+	char *first;
+
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	first = strndup(f->req.reply.body, f->req.reply.body_bytes);
+	restart(f);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	assert_int_equal(f->req.reply.body_bytes, strlen(first));
+	assert_memory_equal(f->req.reply.body, first, strlen(first));
+	assert_string_equal(f->req.reply.content_type, "application/json");
+	assert_string_equal(vbd_reply_find_header(&f->req.reply, "Location"), "/v1/pds/2");
+	assert_non_null(vbd_reply_find_header(&f->req.reply, "ETag"));
+	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+	free(first);
+	restart(f);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+}
+
+static void test_kept_answers__another_request_or_caller_is_told_apart(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	restart(f);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"name\":\"other\"}"), 422);
+	assert_int_equal(post(f, "bob", "k", "/v1/pds", pd), 201);
+	assert_non_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+}
+
+static void test_kept_answers__a_refused_request_runs_again(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"nome\":\"spare\"}"), 400);
+	restart(f);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+}
+
+static void test_kept_answers__the_oldest_make_room(void **state)
+{
+	struct fixture *f = *state;
+	char key[16], body[64];
+
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(key, sizeof(key), "k%d", i);
+		(void)snprintf(body, sizeof(body), "{\"name\":\"p%d\"}", i);
+		assert_int_equal(post(f, "alice", key, "/v1/pds", body), 201);
+	}
+	restart(f);
+	assert_int_equal(vbd_dispatch_idempotency_keys(f->dispatch), 16);
+	assert_int_equal(post(f, "alice", "k19", "/v1/pds", "{\"name\":\"p19\"}"), 201);
+	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "p19"));
+}
+
+/* Counts the rows of answers whose body has a text. */
+static int count_bodies(const struct fixture *f, const char *text)
+{
+	char path[SCRATCH_PATH_BYTES + 64];
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *handle = NULL;
+	int count;
+
+	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
+	while (vbd_keeper_state(f->svc->daemon).waiting)
+		svc_turn(f->svc);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(handle,
+				 "SELECT count(*) FROM answers WHERE instr(CAST(body AS TEXT), ?1)",
+				 -1, &stmt, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_bind_text(stmt, 1, text, -1, SQLITE_STATIC), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	count = sqlite3_column_int(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	(void)sqlite3_close(handle);
+	return count;
+}
+
+static void test_kept_answers__keys_never_reach_the_disk(void **state)
+{
+	static const char body[] =
+		"{\"name\":\"front\",\"size_bytes\":4096,\"access\":[\"remote_write\"]}";
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "alice", "k", "/v1/buffers", body), 201);
+	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"rkey\"", 6));
+	assert_int_equal(post(f, "alice", "k", "/v1/buffers", body), 201);
+	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"rkey\"", 6));
+	assert_int_equal(count_bodies(f, "\"front\""), 1);
+	assert_int_equal(count_bodies(f, "key\""), 0);
+	restart(f);
+	assert_int_equal(post(f, "alice", "k", "/v1/buffers", body), 201);
+	assert_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"rkey\"", 6));
+	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"front\"", 7));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__a_repeat_gets_the_answer_of_the_run_before, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__another_request_or_caller_is_told_apart, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__a_refused_request_runs_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__the_oldest_make_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__keys_never_reach_the_disk, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("kept_answers", tests, NULL, NULL);
+}
