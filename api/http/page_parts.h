@@ -76,7 +76,7 @@ enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolv
 /* Objects of a list that a step walks over, and items of a page that a step writes: a connection is
  * written in about 4 us. */
 #define VBD_PAGE_STEP_OBJECTS 1000
-#define VBD_PAGE_STEP_ITEMS   100
+#define VBD_PAGE_STEP_ITEMS   25
 
 /** vbd_page_walk_begin - begin the walk: at the cursor if `total` is known, else at the first
  * object

@@ -42,8 +42,11 @@ static void answered(struct vbd_request *req)
 
 static const struct vbd_transport transport = {.park = park, .answered = answered};
 
+static unsigned int encoded;
+
 static void encode(struct vbd_encoder *out, const void *item)
 {
+	encoded++;
 	vbd_put_object(out, item);
 }
 
@@ -143,6 +146,21 @@ static void test_api_pages__a_long_one_is_the_same_as_in_one_piece(void **state)
 		json_decref(whole);
 		json_decref(sliced);
 	}
+}
+
+static void test_api_pages__without_time_a_turn_writes_a_few_items(void **state)
+{
+	struct svc *svc = *state;
+
+	encoded = 0;
+	list(svc, "/v1/buffers?limit=100", VBD_ROLE_READ);
+	while (!test.req.reply.status) {
+		unsigned int before = encoded;
+
+		vbd_loop_turn(svc->daemon->loop, false);
+		assert_in_range(encoded - before, 0, 25);
+	}
+	assert_int_equal(encoded, 100);
 }
 
 static void test_api_pages__a_turn_with_time_writes_one_at_once(void **state)
@@ -288,6 +306,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_long_one_is_the_same_as_in_one_piece),
+		TEST(without_time_a_turn_writes_a_few_items),
 		TEST(a_turn_with_time_writes_one_at_once),
 		TEST(what_is_gone_meanwhile_is_left_out),
 		TEST(a_client_that_leaves_ends_it),
