@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the figures of a result into a document, between two markers.
+// Writes the figures of a result into a document, between two markers. Rows of --large have a section of their own, so that a
+// run without them leaves their figures.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cells, head, loadText, machineText, markdownTable } from "./table.mjs";
 
-const BEGIN = "<!-- figures: written by bench/run --doc -->";
-const END = "<!-- end of figures -->";
+const SECTIONS = [
+  { begin: "<!-- figures: written by bench/run --doc -->", end: "<!-- end of figures -->", has: ({ id }) => !id.endsWith("_large") },
+  { begin: "<!-- large figures: written by bench/run --large --doc -->", end: "<!-- end of large figures -->", has: ({ id }) => id.endsWith("_large") },
+];
 
 function figures(result) {
   const { date, command, versions, rdma, native, rows } = result;
@@ -17,9 +20,17 @@ function figures(result) {
   return lines.join("\n");
 }
 
+function replaced(file, text, { begin, end }, result) {
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${file} has no place for figures: ${begin} … ${end}`);
+  return `${text.slice(0, from + begin.length)}\n${figures(result)}\n${text.slice(to)}`;
+}
+
 export function writeFigures(file, result) {
-  const text = readFileSync(file, "utf8");
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`${file} has no place for figures: ${BEGIN} … ${END}`);
-  writeFileSync(file, `${text.slice(0, begin + BEGIN.length)}\n${figures(result)}\n${text.slice(end)}`);
+  let text = readFileSync(file, "utf8");
+  for (const section of SECTIONS) {
+    const rows = result.rows.filter(section.has);
+    if (rows.length > 0) text = replaced(file, text, section, { ...result, rows });
+  }
+  writeFileSync(file, text);
 }

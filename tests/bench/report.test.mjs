@@ -118,6 +118,19 @@ test("figures replace those in the document and nothing else", () => {
   assert.doesNotMatch(text, /older/);
 });
 
+test("figures of large rows have a place of their own", () => {
+  const places = ["<!-- figures: written by bench/run --doc -->", "older", "<!-- end of figures -->"];
+  const large = ["<!-- large figures: written by bench/run --large --doc -->", "older", "<!-- end of large figures -->"];
+  const document = scratch_file("performance.md", [...places, ...large, ""].join("\n"));
+  const report = path.join(ROOT, "bench/report/report.mjs");
+  const row = { ...complete({}), id: "some_large" };
+  const { status } = spawnSync(process.execPath, [report, stored("large.json", result(row)), "", document]);
+  const text = readFileSync(document, "utf8");
+  assert.equal(status, 0);
+  assert.ok(text.startsWith(places.join("\n")));
+  assert.match(text, /^\| some_large \| something \| 2\.00 \|/m);
+});
+
 test("wrong usage has its status", () => {
   assert.equal(run("--only", "no_such_row").status, 2);
   assert.equal(run("--pairs", "0").status, 2);
