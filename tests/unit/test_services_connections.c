@@ -2,6 +2,7 @@
 #include "daemon/core/totals.h"
 #include "daemon/connections/connections.h"
 
+#include "daemon/work/transfers.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/slabs.h"
@@ -503,6 +504,43 @@ static void test_services_connections__rping_needs_reads_and_room_for_its_messag
 	svc_close(svc, connection);
 }
 
+static void send_hello(struct svc *svc, const struct svc_pair *pair)
+{
+	uint64_t before = pair->passive->inbox.last_seq;
+	struct vbd_transfer_record *record;
+
+	assert_int_equal(vbd_transfer_send_message(pair->active, (const uint8_t *)"hello", 5, NULL,
+				 10000, &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, pair->passive->inbox.last_seq == before + 1);
+}
+
+/* As beyond a limit of locked memory, or of the rdma cgroup. */
+static void test_services_connections__a_slab_that_fails_ends_only_who_needs_it(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_connection_spec to;
+	struct vbd_listener *listener;
+	struct vbd_connection *active;
+	struct svc_pair pairs[3]; /* a slab has room for three */
+
+	spec.params.qp.recv_size_bytes = 128 << 10;
+	listener = svc_listen(svc, &spec);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(pairs); i++)
+		pairs[i] = svc_pair(svc, listener);
+	assert_int_equal(slabs_use(svc->daemon->fabric).slabs, 1);
+	fake_fail_next("ibv_reg_mr", ENOMEM);
+	to = svc_spec_to(listener);
+	active = svc_connect(svc, &to);
+	SVC_UNTIL(svc, active->object.ended);
+	assert_int_equal(slabs_use(svc->daemon->fabric).slabs, 1);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(pairs); i++)
+		send_hello(svc, &pairs[i]);
+	(void)svc_pair(svc, listener);
+	assert_int_equal(slabs_use(svc->daemon->fabric).slabs, 2);
+}
+
 /* Creates one connection to the daemon itself while the nth allocation fails, and waits for its
  * end. */
 static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned int nth)
@@ -932,6 +970,7 @@ int main(void)
 		TEST(a_call_that_fails_is_named_with_what_helps),
 		TEST(a_name_is_looked_up),
 		TEST(a_clean_end_is_a_problem_for_who_waited),
+		TEST(a_slab_that_fails_ends_only_who_needs_it),
 		TEST(each_allocation_failing_leaves_nothing),
 		TEST(deleting_an_open_one_closes_it),
 		TEST(deleting_an_ended_one_frees_the_record),
