@@ -16,7 +16,8 @@ struct vbd_slab {
 	struct vbd_link link; /* the PD's list: those with room before the full ones */
 	struct vbd_mem mem;   /* without a reference to the PD: its users have them */
 	size_t grain_count, free_count;
-	bool taken[]; /* of each grain */
+	size_t all_taken; /* so many at the beginning are taken */
+	bool taken[];	  /* of each grain */
 };
 
 struct vbd_slabs {
@@ -96,7 +97,7 @@ static size_t find_room(const struct vbd_slab *slab, size_t grains)
 
 	if (slab->free_count < grains)
 		return slab->grain_count;
-	for (size_t i = 0; i < slab->grain_count; i++) {
+	for (size_t i = slab->all_taken; i < slab->grain_count; i++) {
 		row = slab->taken[i] ? 0 : row + 1;
 		if (row == grains)
 			return i + 1 - grains;
@@ -113,6 +114,8 @@ static bool take_from(struct vbd_slabs *slabs, struct vbd_slab *slab, size_t siz
 	if (first == slab->grain_count)
 		return false;
 	memset(&slab->taken[first], true, grains);
+	if (first == slab->all_taken)
+		slab->all_taken += grains;
 	slab->free_count -= grains;
 	change(&slabs->taken_bytes, 0, grains * VBD_SLAB_GRAIN_BYTES);
 	if (slab->free_count == 0) {
@@ -214,14 +217,17 @@ void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
 	struct vbd_slab *slab = range->slab;
 	size_t grains = grains_of(range->size_bytes);
 	bool is_spare;
+	size_t first;
 
 	if (!slab)
 		return;
 	/* The next owner must not find the messages of this one. */
 	memset(range->addr, 0, range->size_bytes);
 	(void)pthread_mutex_lock(&slabs->lock);
-	memset(&slab->taken[(size_t)(range->addr - slab->mem.addr) / VBD_SLAB_GRAIN_BYTES], false,
-		grains);
+	first = (size_t)(range->addr - slab->mem.addr) / VBD_SLAB_GRAIN_BYTES;
+	memset(&slab->taken[first], false, grains);
+	if (first < slab->all_taken)
+		slab->all_taken = first;
 	slab->free_count += grains;
 	change(&slabs->taken_bytes, grains * VBD_SLAB_GRAIN_BYTES, 0);
 	vbd_list_remove(&slab->link);
