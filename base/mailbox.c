@@ -42,6 +42,11 @@ void vbd_mailbox_poke(struct vbd_mailbox *box)
 		(void)!write(box->event_fd, &one, sizeof(one)); /* fails only at 2^64-1 unread */
 }
 
+void vbd_mailbox_leave(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
+{
+	link_in(box, item);
+}
+
 void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
 {
 	link_in(box, item);

@@ -52,6 +52,16 @@ void vbd_mailbox_fini(struct vbd_mailbox *box);
 void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mailbox_item *item);
 
 /**
+ * vbd_mailbox_leave - append an item that can wait: the receiver finds it when it wakes next
+ * @item: belongs to the receiver from now on
+ *
+ * Any thread; does not block. While an item of one sender is being linked in, the receiver can't
+ * reach the items behind it, and this sender does not wake it after that. So a mailbox with other
+ * senders needs vbd_mailbox_poke() later.
+ */
+void vbd_mailbox_leave(struct vbd_mailbox *box, struct vbd_mailbox_item *item);
+
+/**
  * vbd_mailbox_take - remove the oldest item
  *
  * Only the receiver; does not block. Returns NULL if the mailbox is empty, or if a sender is

@@ -72,7 +72,7 @@ static void send_back(struct vbd_calls *calls, struct vbd_call *call)
 {
 	call->running = false;
 	call->item.kind = VBD_CONTROL_CALL_DONE;
-	vbd_mailbox_send(calls->control, &call->item);
+	vbd_mailbox_leave(calls->control, &call->item);
 }
 
 static void *thread_main(void *arg)
@@ -96,6 +96,10 @@ static void *thread_main(void *arg)
 		/* Inside the lock: a call is never missing from the load and from the mailbox. */
 		send_back(calls, call);
 		lane->running--;
+		(void)pthread_mutex_unlock(&calls->lock);
+		/* After the lock, which the control thread may want at once. */
+		vbd_mailbox_poke(calls->control);
+		(void)pthread_mutex_lock(&calls->lock);
 	}
 	(void)pthread_mutex_unlock(&calls->lock);
 	return NULL;
@@ -175,8 +179,9 @@ void vbd_call_start(struct vbd_calls *calls, struct vbd_call *call, enum vbd_lan
 	lane->queued++;
 	if (lane->queued > lane->idle && lane->thread_count < lanes[lane_id].threads)
 		errnum = add_thread(lane);
-	(void)pthread_cond_signal(&lane->wake);
 	(void)pthread_mutex_unlock(&calls->lock);
+	/* After the lock: the thread that wakes takes it first. */
+	(void)pthread_cond_signal(&lane->wake);
 	/* The threads that there are take the call later. */
 	if (errnum)
 		vbd_log(VBD_LOG_DEBUG, "calls", "pthread_create: errno %d", errnum);
@@ -192,6 +197,7 @@ void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call)
 		calls->lanes[call->lane].queued--;
 		call->cancelled = true;
 		send_back(calls, call);
+		vbd_mailbox_poke(calls->control);
 	}
 	(void)pthread_mutex_unlock(&calls->lock);
 }

@@ -236,10 +236,12 @@ void vbd_channel_resume(struct vbd_channel *channel)
 	uint64_t sent = vbd_counter_get(&channel->resumes_sent);
 
 	vbd_counter_set(&channel->paused, 0);
-	/* There is one resume command, which is not sent again while the worker has it. The fence
-	 * ensures that either we see that it was taken, or the worker sees `paused` as 0. */
+	/* A channel that had nothing to send meanwhile needs no command. There is one resume
+	 * command, which is not sent again while the worker has it. The fence ensures that either
+	 * we see that it was taken and that the channel stands still, or the worker sees `paused`
+	 * as 0. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (sent != vbd_counter_get(&channel->resumes_taken))
+	if (!vbd_counter_get(&channel->still) || sent != vbd_counter_get(&channel->resumes_taken))
 		return;
 	vbd_counter_set(&channel->resumes_sent, sent + 1);
 	vbd_worker_send(channel->worker, &channel->resume_command, VBD_WORKER_RESUME);
@@ -284,6 +286,7 @@ void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n)
 
 void vbd_channel_resumed(struct vbd_channel *channel)
 {
+	vbd_counter_set(&channel->still, 0);
 	vbd_counter_add(&channel->resumes_taken, 1);
 	atomic_thread_fence(memory_order_seq_cst);
 	vbd_channel_pump(channel);
@@ -388,8 +391,16 @@ void vbd_channel_drain(struct vbd_channel *channel)
 	check_drained(channel);
 }
 
+/* Would an error tell anything new? Most flushes of a drain don't. */
+static bool is_known(
+	const struct vbd_channel *channel, bool flushed, const struct vbd_transfer *transfer)
+{
+	return (!transfer || transfer->broken) && channel->broken &&
+	       (channel->notified || (flushed && channel->draining));
+}
+
 /* Only wr_id, status, qp_num and vendor_err are valid after an error: ibv_poll_cq(3). */
-void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
+static void report_error(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
 	struct vbd_transfer *transfer)
 {
 	struct vbd_error error = {
@@ -397,16 +408,10 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 		.kind = (int)wc->status,
 		.raw = wc->vendor_err,
 	};
-	bool flushed = wc->status == IBV_WC_WR_FLUSH_ERR;
 
 	(void)vbd_error_set(&error, vbd_wc_status_class((int)wc->status),
 		"%s: %s (%s, vendor_err %u)", vbd_op_name(op), vbd_wc_status_text((int)wc->status),
 		vbd_wc_status_name((int)wc->status), wc->vendor_err);
-	if (flushed)
-		vbd_channel_count_flushed(channel, op, 1);
-	else
-		vbd_channel_count_failed(channel, op);
-	vbd_counter_add(&channel->cq->error_completions, 1);
 	if (transfer && !transfer->broken) {
 		transfer->broken = true;
 		transfer->wc_status = (int)wc->status;
@@ -414,6 +419,20 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 		transfer->error = error;
 	}
 	vbd_channel_break(channel, &error, op, transfer ? transfer->id : 0);
+}
+
+void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
+	struct vbd_transfer *transfer)
+{
+	bool flushed = wc->status == IBV_WC_WR_FLUSH_ERR;
+
+	if (flushed)
+		vbd_channel_count_flushed(channel, op, 1);
+	else
+		vbd_channel_count_failed(channel, op);
+	vbd_counter_add(&channel->cq->error_completions, 1);
+	if (!is_known(channel, flushed, transfer))
+		report_error(channel, op, wc, transfer);
 }
 
 /* Count the packets of received messages, for comparison with the packet numbers of a UC QP. */

@@ -199,6 +199,7 @@ struct vbd_channel {
 	struct vbd_counter mtu_bytes;
 
 	/* the worker writes, any thread reads */
+	struct vbd_counter still; /* 1: it has met `paused`, so it needs a resume command */
 	struct vbd_counter resumes_taken;
 	struct vbd_counter packets;  /* UC: packets of the received messages */
 	struct vbd_op_counters *ops; /* of each enum vbd_op; outlive it with its QP */
@@ -298,7 +299,7 @@ struct vbd_send_request {
 };
 
 /** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */
-bool vbd_channel_can_send(const struct vbd_channel *channel);
+bool vbd_channel_can_send(struct vbd_channel *channel);
 
 /** vbd_channel_post_send - post @request; a failure breaks the channel. False if not posted. The
  * first send of a channel allocates its send slots. */

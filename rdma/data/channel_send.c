@@ -15,10 +15,21 @@
 #include <endian.h>
 #include <string.h>
 
-bool vbd_channel_can_send(const struct vbd_channel *channel)
+/* The fence ensures that either vbd_channel_resume() sees that the channel stands still, or
+ * `paused` is seen as 0 here. */
+static bool stands_still(struct vbd_channel *channel)
+{
+	if (!vbd_counter_get(&channel->paused))
+		return false;
+	vbd_counter_set(&channel->still, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+	return vbd_counter_get(&channel->paused) != 0;
+}
+
+bool vbd_channel_can_send(struct vbd_channel *channel)
 {
 	return channel->sq_outstanding < channel->limits.sq_depth && !channel->broken &&
-	       !channel->draining && !vbd_counter_get(&channel->paused);
+	       !channel->draining && !stands_still(channel);
 }
 
 static uint32_t slot_behind(const struct vbd_channel *channel, uint32_t outstanding)

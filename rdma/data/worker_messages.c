@@ -11,6 +11,14 @@ void vbd_worker_send(
 	vbd_mailbox_send(&worker->inbox, item);
 }
 
+/* The control thread is the only sender of a worker's inbox, as vbd_mailbox_leave() demands. */
+void vbd_worker_leave(
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command)
+{
+	item->kind = command;
+	vbd_mailbox_leave(&worker->inbox, item);
+}
+
 void vbd_worker_notify(struct vbd_worker *worker, struct vbd_mailbox_item *item,
 	enum vbd_notification notification)
 {

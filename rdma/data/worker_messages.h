@@ -51,6 +51,11 @@ enum vbd_notification {
 void vbd_worker_send(
 	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command);
 
+/** vbd_worker_leave - control; as vbd_worker_send(), but a worker that sleeps takes the command
+ * only when something else wakes it */
+void vbd_worker_leave(
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command);
+
 /** vbd_worker_notify - @worker's thread; send the control thread a notification. Does not block. */
 void vbd_worker_notify(struct vbd_worker *worker, struct vbd_mailbox_item *item,
 	enum vbd_notification notification);

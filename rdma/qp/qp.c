@@ -28,8 +28,15 @@ void vbd_qp_fini(struct vbd_qp *qp)
 
 void vbd_qp_attach(struct vbd_qp *qp)
 {
-	qp->channel->attached = true;
-	vbd_worker_send(qp->channel->worker, &qp->channel->attach_command, VBD_WORKER_ATTACH);
+	struct vbd_channel *channel = qp->channel;
+
+	channel->attached = true;
+	/* A completion and any other command wake the worker, which takes this command first: to
+	 * wake it for each new queue pair would cost more than the command does. */
+	if (channel->limits.poll == VBD_POLL_BUSY)
+		vbd_worker_send(channel->worker, &channel->attach_command, VBD_WORKER_ATTACH);
+	else
+		vbd_worker_leave(channel->worker, &channel->attach_command, VBD_WORKER_ATTACH);
 }
 
 void vbd_qp_moved(struct vbd_qp *qp, int state)

@@ -83,6 +83,24 @@ static void test_mailbox__items_come_out_in_the_order_they_were_sent(void **stat
 	}
 }
 
+static void test_mailbox__what_is_left_waits_until_the_receiver_wakes(void **state)
+{
+	struct vbd_mailbox *box = *state;
+	struct vbd_mailbox_item left, sent;
+
+	vbd_mailbox_leave(box, &left);
+	assert_false(readable(box));
+	vbd_mailbox_send(box, &sent);
+	assert_true(readable(box));
+	vbd_mailbox_rearm(box);
+	assert_ptr_equal(vbd_mailbox_take(box), &left);
+	assert_ptr_equal(vbd_mailbox_take(box), &sent);
+	vbd_mailbox_leave(box, &left);
+	assert_ptr_equal(vbd_mailbox_take(box), &left);
+	assert_null(vbd_mailbox_take(box));
+	assert_false(readable(box));
+}
+
 static void test_mailbox__an_item_may_be_sent_again_once_it_is_taken(void **state)
 {
 	struct vbd_mailbox *box = *state;
@@ -185,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MAILBOX_TEST(an_empty_box_gives_nothing_and_is_silent),
 		MAILBOX_TEST(items_come_out_in_the_order_they_were_sent),
+		MAILBOX_TEST(what_is_left_waits_until_the_receiver_wakes),
 		MAILBOX_TEST(an_item_may_be_sent_again_once_it_is_taken),
 		MAILBOX_TEST(the_receiver_is_woken_once_until_it_rearms),
 		MAILBOX_TEST(every_item_of_every_thread_arrives_once_and_in_order),
