@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,13 +106,10 @@ static int addr_error_status(int status)
 bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_cm_event *ret_event)
 {
 	struct rdma_cm_event *event;
-	struct pollfd readable = {.fd = cm_channel->fd, .events = POLLIN};
 
-	/*
-	 * Poll first: librdmacm may fail for an internal event although more events wait, so only
-	 * the descriptor shows whether there is an event.
-	 */
-	if (poll(&readable, 1, 0) <= 0 || rdma_get_cm_event(cm_channel, &event) != 0)
+	/* librdmacm may fail for an internal event although more events wait. The descriptor stays
+	 * readable then, so the caller comes back. */
+	if (rdma_get_cm_event(cm_channel, &event) != 0)
 		return false;
 	memset(ret_event, 0, offsetof(struct vbd_pv_cm_event, private_data));
 	ret_event->type = event->event;
