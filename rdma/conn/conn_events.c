@@ -94,7 +94,7 @@ static void call_returned(
 	struct vbd_conn *conn, enum vbd_conn_calling what, const struct vbd_conn_call *call)
 {
 	if (what == VBD_CONN_CALLS_RTR && !call->call.cancelled && !call->status)
-		vbd_qp_moved(&conn->qp, IBV_QPS_RTR);
+		vbd_conn_qp_moved(conn, &call->attr, call->mask);
 	if (what == VBD_CONN_CALLS_RTR && conn->manual)
 		vbd_conn_moved(conn, call);
 	/* The failure of a call that the end has interrupted is no error. */
@@ -242,11 +242,6 @@ static void on_moved(struct vbd_qp *qp, int old_state)
 	const char *name = vbd_qp_state_name(qp->info.state);
 	char lqpn[24];
 
-	if (old_state == qp->info.state) {
-		vbd_conn_notef(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
-			"%s again, to set the access flags", name);
-		return;
-	}
 	(void)snprintf(lqpn, sizeof(lqpn), "lqpn 0x%06x", qp->info.lqpn);
 	vbd_conn_note_change(conn, VBD_TIMELINE_QP, vbd_qp_state_name(old_state), name, lqpn);
 }

@@ -82,19 +82,9 @@ enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
 	return status;
 }
 
-/* The side that connects moves to INIT once more, before RTR. Until then INIT is only needed to
- * post receives, whatever its attributes are. */
-static enum vbd_status to_init(struct vbd_conn *conn, struct vbd_error *err)
-{
-	if (!conn->qp.pooled || !conn->qp.in_init.mask || conn->passive)
-		return vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
-	vbd_qp_moved(&conn->qp, IBV_QPS_INIT);
-	return VBD_OK;
-}
-
 enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status = to_init(conn, err);
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
 
 	if (status)
 		return status;
@@ -155,6 +145,23 @@ static void begin_counting(struct vbd_conn *conn, const struct ibv_qp_attr *attr
 	vbd_counter_set(&conn->qp.channel->mtu_bytes, (uint64_t)vbd_mtu_bytes((int)attr->path_mtu));
 }
 
+/*
+ * The peer gets with RTR what cm_init_qp_init_attr() grants (cm.c, 6.1): before that no packet is
+ * received. rdma_init_qp_attr(3) gives it with INIT, and on the side that connects not before the
+ * peer has answered. So librdmacm moves there twice, and a queue pair of a pool would fit one side
+ * only.
+ */
+static void grant_access(struct ibv_qp_attr *attr, int *mask)
+{
+	attr->qp_access_flags = 0;
+	if (attr->qp_state != IBV_QPS_RTR)
+		return;
+	attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	if (*mask & IBV_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic)
+		attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	*mask |= IBV_QP_ACCESS_FLAGS;
+}
+
 enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err)
 {
@@ -171,25 +178,13 @@ enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct 
 			attr, ret_mask);
 	else
 		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
+	if (!status && !conn->manual && !vbd_device_is_iwarp(conn->qp.device))
+		grant_access(attr, ret_mask);
 	if (!status)
 		apply_params(conn, attr, *ret_mask);
 	if (!status && state == IBV_QPS_RTR && conn->params.qp.transport == VBD_TRANSPORT_UC)
 		begin_counting(conn, attr);
 	return status;
-}
-
-enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_error *err)
-{
-	struct ibv_qp_attr attr;
-	enum vbd_status status;
-	int mask;
-
-	status = vbd_conn_qp_attributes(conn, state, &attr, &mask, err);
-	if (status)
-		return status;
-	if (!(mask & IBV_QP_STATE))
-		return VBD_OK;
-	return vbd_qp_modify(&conn->qp, &attr, mask, err);
 }
 
 /* Call thread. */
@@ -250,8 +245,8 @@ static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
 	memcpy(info->dgid, ah->grh.dgid.raw, sizeof(info->dgid));
 	if (!moved)
 		return;
-	info->sgid_known = vbd_device_query_gid(conn->qp.device, conn->port_num, info->gid_index,
-				   &info->sgid, NULL) == VBD_OK;
+	info->sgid_known = vbd_device_recent_gid(conn->qp.device, conn->port_num, info->gid_index,
+				   &info->sgid) == VBD_OK;
 	if (info->sgid_known)
 		vbd_conn_cm_take_scope(conn, info->sgid.netdev);
 }
@@ -276,41 +271,102 @@ bool vbd_conn_qp_failed(const struct vbd_conn *conn)
 	       attr.qp_state == IBV_QPS_ERR;
 }
 
+/* Attributes that @mask says are set. */
+static void take_attributes(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
+{
+	struct vbd_qp_info *info = &conn->qp.info;
+
+	if (mask & IBV_QP_DEST_QPN)
+		info->rqpn = attr->dest_qp_num;
+	if (mask & IBV_QP_SQ_PSN)
+		info->sq_psn = attr->sq_psn;
+	if (mask & IBV_QP_RQ_PSN)
+		info->rq_psn = attr->rq_psn;
+	if (mask & IBV_QP_PATH_MTU)
+		info->path_mtu_bytes = vbd_mtu_bytes((int)attr->path_mtu);
+	if (mask & IBV_QP_TIMEOUT)
+		info->ack_timeout = attr->timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		info->retry_count = attr->retry_cnt;
+	if (mask & IBV_QP_RNR_RETRY)
+		info->rnr_retry = attr->rnr_retry;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		info->min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		info->responder_resources = attr->max_dest_rd_atomic;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		info->initiator_depth = attr->max_rd_atomic;
+	if (mask & IBV_QP_AV)
+		take_grh(conn, &attr->ah_attr);
+}
+
+static void learn_device(struct vbd_conn *conn)
+{
+	conn->qp.info.iwarp = vbd_device_is_iwarp(conn->qp.device);
+	conn->qp.info.soft_roce = vbd_device_is_soft_roce(conn->qp.device);
+	judge(conn, &conn->qp.info);
+}
+
+void vbd_conn_qp_up(struct vbd_conn *conn)
+{
+	if (conn->manual || vbd_device_is_iwarp(conn->qp.device))
+		vbd_conn_refresh_qp(conn);
+	else
+		learn_device(conn);
+}
+
+/* A manual bring-up asks the device for its attributes when somebody wants them. */
+static void learn_attributes(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
+{
+	if (!conn->manual)
+		take_attributes(conn, attr, mask);
+}
+
+void vbd_conn_qp_moved(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
+{
+	learn_attributes(conn, attr, mask);
+	vbd_qp_moved(&conn->qp, (int)attr->qp_state);
+}
+
+enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr;
+	enum vbd_status status;
+	int mask;
+
+	status = vbd_conn_qp_attributes(conn, state, &attr, &mask, err);
+	if (status)
+		return status;
+	if (!(mask & IBV_QP_STATE))
+		return VBD_OK;
+	status = vbd_qp_modify(&conn->qp, &attr, mask, err);
+	if (!status)
+		learn_attributes(conn, &attr, mask);
+	return status;
+}
+
 void vbd_conn_refresh_qp(struct vbd_conn *conn)
 {
+	const int mask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN | IBV_QP_PATH_MTU |
+			 IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			 IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC |
+			 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_DEST_QPN | IBV_QP_AV;
 	struct vbd_qp_info *info = &conn->qp.info;
 	struct ibv_qp_attr attr;
 
 	if (!conn->qp.ibv_qp)
 		return;
 	memset(&attr, 0, sizeof(attr));
-	if (vbd_pv_query_qp(conn->qp.ibv_qp, &attr,
-		    IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN | IBV_QP_PATH_MTU |
-			    IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			    IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC |
-			    IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_DEST_QPN | IBV_QP_AV,
-		    NULL) != VBD_OK)
+	if (vbd_pv_query_qp(conn->qp.ibv_qp, &attr, mask, NULL) != VBD_OK)
 		return;
-	info->iwarp = vbd_device_is_iwarp(conn->qp.device);
-	info->soft_roce = vbd_device_is_soft_roce(conn->qp.device);
 	/* siw does not report the state (siw_verbs.c, 6.1): the value is RESET, which no iWARP
 	 * connection is in. */
-	if (!info->iwarp || attr.qp_state != IBV_QPS_RESET)
+	if (!vbd_device_is_iwarp(conn->qp.device) || attr.qp_state != IBV_QPS_RESET)
 		info->state = (int)attr.qp_state;
-	judge(conn, info);
+	learn_device(conn);
 	if (!info->path_known)
 		return;
-	info->rqpn = attr.dest_qp_num;
-	info->sq_psn = attr.sq_psn;
-	info->rq_psn = attr.rq_psn;
 	if (conn->params.qp.transport == VBD_TRANSPORT_UC && attr.qp_state != IBV_QPS_ERR)
 		count_lost(conn, attr.rq_psn);
-	info->path_mtu_bytes = vbd_mtu_bytes((int)attr.path_mtu);
-	info->ack_timeout = attr.timeout;
-	info->retry_count = attr.retry_cnt;
-	info->rnr_retry = attr.rnr_retry;
-	info->min_rnr_timer = attr.min_rnr_timer;
-	info->responder_resources = attr.max_dest_rd_atomic;
-	info->initiator_depth = attr.max_rd_atomic;
-	take_grh(conn, &attr.ah_attr);
+	take_attributes(conn, &attr, mask);
 }

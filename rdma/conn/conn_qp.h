@@ -47,9 +47,16 @@ enum vbd_status vbd_conn_qp_move(
 	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_qp_attributes - the attributes of vbd_conn_qp_move(), for a thread that calls
- * ibv_modify_qp(3); vbd_qp_moved() must follow */
+ * ibv_modify_qp(3); vbd_conn_qp_moved() must follow */
 enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_moved - record that the QP was moved with the attributes @attr that @mask names */
+void vbd_conn_qp_moved(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask);
+
+/** vbd_conn_qp_up - the QP is in RTS: its attributes are known. The device is asked only for those
+ * that the kernel or a client has set. */
+void vbd_conn_qp_up(struct vbd_conn *conn);
 
 /** vbd_conn_qp_failed - whether the device reports that the QP is in ERR; false over iWARP */
 bool vbd_conn_qp_failed(const struct vbd_conn *conn);

@@ -96,7 +96,7 @@ static void confirm(struct vbd_conn *conn)
 	if (!conn->established_ns)
 		conn->established_ns = vbd_clock_mono_ns();
 	vbd_conn_set_deadline(conn, 0);
-	vbd_conn_refresh_qp(conn);
+	vbd_conn_qp_up(conn);
 }
 
 /* In RTR a message may come, but the answer of a service must wait for RTS. */
@@ -117,16 +117,11 @@ static enum vbd_status finish_rts(struct vbd_conn *conn, struct vbd_error *err)
 
 static enum vbd_status go_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status;
-
 	/* The peer repeated its reply. */
 	if (conn->calling)
 		return VBD_OK;
 	conn->cm_connected = true;
-	/* To INIT again, as librdmacm does: only now does rdma_init_qp_attr(3) give the access
-	 * flags. */
-	status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
-	return status ? status : begin_rtr(conn, err);
+	return begin_rtr(conn, err);
 }
 
 static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)

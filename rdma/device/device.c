@@ -210,6 +210,8 @@ void vbd_device_drain_async(struct vbd_device *device)
 			vbd_counter_add(&device->async_events[event.type], 1);
 		if (event.type == IBV_EVENT_PORT_ERR)
 			device->port_err_ns = vbd_clock_mono_ns();
+		if (names_port(event.type))
+			device->recent = (struct vbd_device_recent){0};
 		if (names_qp(event.type)) {
 			if (device->ops->qp_event)
 				device->ops->qp_event(
@@ -294,4 +296,16 @@ bool vbd_device_port_active(const struct vbd_device *device)
 			return true;
 	}
 	return false;
+}
+
+bool vbd_device_recently_active(struct vbd_device *device)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	if (!device->recent.port_at_ns ||
+		now_ns >= device->recent.port_at_ns + VBD_DEVICE_RECENT_NS) {
+		device->recent.port_active = vbd_device_port_active(device);
+		device->recent.port_at_ns = now_ns;
+	}
+	return device->recent.port_active;
 }

@@ -104,6 +104,17 @@ struct vbd_device_ops {
 	void (*closed)(struct vbd_device *device, void *arg);
 };
 
+/* How long an answer of the device serves those who need no newer one. Events about a port end it
+ * sooner; a network interface that gets another name has no event. */
+#define VBD_DEVICE_RECENT_NS (100 * VBD_NS_PER_MS)
+
+struct vbd_device_recent {
+	struct vbd_gid gid;
+	uint64_t gid_at_ns; /* 0: gid is not known */
+	bool port_active;
+	uint64_t port_at_ns; /* 0: port_active is not known */
+};
+
 struct vbd_device {
 	struct vbd_link link; /* the fabric's list */
 	uint64_t id;	      /* never reused; a device that comes back has a new one */
@@ -126,6 +137,7 @@ struct vbd_device {
 	uint64_t removed_ns; /* 0 while it exists */
 	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
 	uint64_t ended_cq_completions, ended_cq_error_completions; /* of destroyed CQs */
+	struct vbd_device_recent recent;
 	uint64_t port_err_ns; /* when one of its ports last went down; 0: never */
 	/* For the layer above; 0: never. */
 	uint64_t traced_ns; /* when its counters were last read for a comparison */
@@ -176,6 +188,10 @@ enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t p
 /** vbd_device_port_active - is any port of @device active? */
 bool vbd_device_port_active(const struct vbd_device *device);
 
+/** vbd_device_recently_active - vbd_device_port_active(), or its last answer if that is no older
+ * than VBD_DEVICE_RECENT_NS */
+bool vbd_device_recently_active(struct vbd_device *device);
+
 /**
  * vbd_device_query_gids - the filled entries of the GID tables
  * @gids: room for VBD_DEVICE_GIDS_MAX
@@ -186,6 +202,12 @@ enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vb
 /** vbd_device_query_gid - one entry of a port's GID table */
 enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t port_num,
 	uint32_t gid_index, struct vbd_gid *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_device_recent_gid - vbd_device_query_gid(), or its last answer for the same entry if that is
+ * no older than VBD_DEVICE_RECENT_NS. To ask takes seven system calls, and thousands of connections
+ * have the same GID. */
+enum vbd_status vbd_device_recent_gid(struct vbd_device *device, uint8_t port_num,
+	uint32_t gid_index, struct vbd_gid *ret_gid) VBD_MUST_CHECK;
 
 /** vbd_gid_scope - "link_local", "global", "ipv4_mapped" */
 const char *vbd_gid_scope(const uint8_t raw[16]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
 #include "base/error.h"
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
@@ -91,6 +92,32 @@ enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vb
 		gids[i] = gid_of_entry(&entries[i], fd);
 	close_socket(fd);
 	*ret_count = count;
+	return VBD_OK;
+}
+
+static bool is_recent(const struct vbd_device *device, uint8_t port_num, uint32_t gid_index)
+{
+	const struct vbd_gid *gid = &device->recent.gid;
+
+	return device->recent.gid_at_ns && gid->port_num == port_num &&
+	       gid->gid_index == gid_index &&
+	       vbd_clock_mono_ns() < device->recent.gid_at_ns + VBD_DEVICE_RECENT_NS;
+}
+
+enum vbd_status vbd_device_recent_gid(
+	struct vbd_device *device, uint8_t port_num, uint32_t gid_index, struct vbd_gid *ret_gid)
+{
+	uint64_t at_ns = vbd_clock_mono_ns();
+	enum vbd_status status;
+
+	if (!is_recent(device, port_num, gid_index)) {
+		status = vbd_device_query_gid(
+			device, port_num, gid_index, &device->recent.gid, NULL);
+		device->recent.gid_at_ns = status ? 0 : at_ns;
+		if (status)
+			return status;
+	}
+	*ret_gid = device->recent.gid;
 	return VBD_OK;
 }
 

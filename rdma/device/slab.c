@@ -16,7 +16,7 @@ struct vbd_slab {
 	struct vbd_link link; /* the PD's list: those with room before the full ones */
 	struct vbd_mem mem;   /* without a reference to the PD: its users have them */
 	size_t grain_count, free_count;
-	size_t all_taken; /* so many at the beginning are taken */
+	size_t all_taken; /* every grain before this one is taken */
 	bool taken[];	  /* of each grain */
 };
 

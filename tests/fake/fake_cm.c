@@ -504,6 +504,7 @@ static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int 
 		attr->path_mtu = IBV_MTU_1024;
 		attr->dest_qp_num = id->peer_qpn;
 		attr->rq_psn = 0x1234;
+		attr->max_dest_rd_atomic = id->peer_responder_resources;
 		attr->ah_attr.is_global = 1;
 		memcpy(attr->ah_attr.grh.dgid.raw, id->device->gids[0].gid.raw, 16);
 		*ret_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"
@@ -87,6 +88,51 @@ static void test_conn__an_active_connection_comes_up(void **test_state)
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_NONE);
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__an_open_asks_the_device_for_nothing_that_is_known(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_device *device;
+	struct rig_conn *rc;
+
+	rc = rig_conn_connect(rig, NULL);
+	assert_int_equal(fake_count("rdma_init_qp_attr"), 3);
+	assert_int_equal(fake_count("ibv_modify_qp"), 3);
+	assert_int_equal(fake_count("ibv_query_qp"), 0);
+	assert_int_equal(fake_count("ibv_query_gid_ex"), 1);
+	assert_true(rc->conn->qp.info.sgid_known);
+	device = rc->conn->qp.device;
+	device->recent.gid_at_ns += 3600 * VBD_NS_PER_S;
+	rc = rig_conn_connect(rig, NULL);
+	assert_int_equal(fake_count("ibv_query_gid_ex"), 1);
+	assert_true(rc->conn->qp.info.sgid_known);
+	fake_device_async(rig->device, IBV_EVENT_GID_CHANGE, 1);
+	vbd_device_drain_async(device);
+	rc = rig_conn_connect(rig, NULL);
+	assert_int_equal(fake_count("ibv_query_gid_ex"), 2);
+}
+
+static void test_conn__only_a_channel_that_stood_still_is_resumed_by_a_command(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_channel *channel = rc->conn->qp.channel;
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, 10, 64);
+
+	assert_int_equal(vbd_counter_get(&channel->resumes_sent), 0);
+	vbd_channel_pause(channel);
+	vbd_transfer_submit(&rt->transfer);
+	rig_settle(rig);
+	assert_int_equal(fake_count("ibv_post_send"), 0);
+	vbd_channel_resume(channel);
+	rig_settle(rig);
+	assert_int_equal(fake_count("ibv_post_send"), 1);
+	assert_int_equal(vbd_counter_get(&channel->resumes_sent), 1);
+	vbd_channel_pause(channel);
+	vbd_channel_resume(channel);
+	assert_int_equal(vbd_counter_get(&channel->resumes_sent), 1);
 }
 
 static void test_conn__receives_are_posted_before_the_peer_hears_of_us(void **test_state)
@@ -1286,6 +1332,8 @@ static void test_conn__a_qp_that_can_not_be_queried_keeps_its_facts(void **test_
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(an_open_asks_the_device_for_nothing_that_is_known),
+		TEST(only_a_channel_that_stood_still_is_resumed_by_a_command),
 		TEST(an_active_connection_comes_up),
 		TEST(receives_are_posted_before_the_peer_hears_of_us),
 		TEST(the_qp_gets_what_was_asked_for),

@@ -115,6 +115,13 @@ static void test_fabric__a_list_that_can_not_be_had_removes_nothing(void **state
 	assert_non_null(vbd_fabric_device(rig->fabric, "fake0"));
 }
 
+static void port_goes_down(struct rig *rig, struct fake_device *fake, const char *name)
+{
+	fake->port.state = IBV_PORT_DOWN;
+	fake_device_async(fake, IBV_EVENT_PORT_ERR, 1);
+	vbd_device_drain_async(vbd_fabric_device(rig->fabric, name));
+}
+
 static void test_fabric__the_default_device_has_an_active_port(void **state)
 {
 	struct rig *rig = *state;
@@ -122,9 +129,9 @@ static void test_fabric__the_default_device_has_an_active_port(void **state)
 
 	vbd_fabric_rescan(rig->fabric);
 	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake0");
-	rig->device->port.state = IBV_PORT_DOWN;
+	port_goes_down(rig, rig->device, "fake0");
 	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake1");
-	second->port.state = IBV_PORT_DOWN;
+	port_goes_down(rig, second, "fake1");
 	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake0");
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
