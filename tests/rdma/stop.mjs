@@ -11,6 +11,9 @@ import { Daemon, addr, busy, dev, equal, finish, ok, open_fds, resources, resour
 
 const PORT = 7471;
 
+// Queue pairs made beforehand, where the objects in the kernel are counted while the daemons run.
+const POOL = 4;
+
 async function pair(args = []) {
 	const a = await Daemon.start("a", args);
 	const b = await Daemon.start("b", args);
@@ -129,7 +132,7 @@ await scenario("a daemon that is killed is a peer that disconnected, and everyth
 
 await scenario("two hundred connections come and go", async () => {
 	const before = await resources();
-	const [a, b] = await pair();
+	const [a, b] = await pair(["--set", `qp_pool=${POOL}`]);
 	const cycle = async () => {
 		const { id } = await a.connect({ dst_port: PORT });
 
@@ -138,6 +141,8 @@ await scenario("two hundred connections come and go", async () => {
 	};
 	const open_now = async () => {
 		await b.until("/v1/connections?view=full&state=open", "no open connection", ({ total }) => total === 0);
+		for (const daemon of [a, b])
+			await daemon.until("/v1/stats", "a full pool", ({ qp_pool_queue_pairs }) => qp_pool_queue_pairs === POOL);
 		return [await resources(), open_fds(a.pid), open_fds(b.pid)];
 	};
 
