@@ -18,6 +18,9 @@
 /* Interval between attempts to write a batch that failed. */
 #define RETRY_MS 1000
 
+/* A pause behind each batch collects the next one, or many events would be a transaction each. */
+#define PAUSE_NS 2000000
+
 #define BATCH_ITEMS_MAX 1024
 
 struct vbd_store {
@@ -297,6 +300,15 @@ static void wait_to_retry(struct vbd_store *store)
 		rc = pthread_cond_timedwait(&store->changed, &store->lock, &until);
 }
 
+static void pause_after_batch(struct vbd_store *store)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	(void)pthread_mutex_unlock(&store->lock);
+	(void)nanosleep(&pause, NULL);
+	(void)pthread_mutex_lock(&store->lock);
+}
+
 static void drop_all(struct vbd_store *store)
 {
 	store->state.dropped += store->state.waiting;
@@ -322,6 +334,8 @@ static void serve(struct vbd_store *store)
 			return;
 		if (!written)
 			wait_to_retry(store);
+		else if (!store->stopping)
+			pause_after_batch(store);
 	}
 }
 

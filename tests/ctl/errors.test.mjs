@@ -285,6 +285,15 @@ test('errors: 401 says how to give a token', async (t) => {
   assert.match(stderr, /--token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE/);
 });
 
+test('errors: a daemon that is degraded serves, so status exits with 0 and shows the check', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index() },
+    'GET /readyz': { json: { status: 'degraded', checks: [{ name: 'store', status: 'degraded', detail: 'no room' }] } } });
+  const { code, stdout, stderr } = await ctl(server, ['status']);
+  assert.equal(code, 0);
+  assert.match(stdout, /store +degraded +no room/);
+  assert.equal(stderr, '');
+});
+
 test('errors: status exits with 1 and names the failing check when verbsd is not ready', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1': { json: index() },
     'GET /readyz': { status: 503, json: { status: 'failing', checks: [{ name: 'loop', status: 'ok', detail: 'turns' },

@@ -57,7 +57,7 @@ enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 		vbd_ctl_table_put(check_columns, VBD_ARRAY_LEN(check_columns),
 			vbd_ctl_json_at(health.json, "checks"), ctl->color);
 	}
-	if (exit_status == VBD_CTL_OK && !vbd_ctl_json_is(health.json, "status", "ok")) {
+	if (exit_status == VBD_CTL_OK && vbd_ctl_json_is(health.json, "status", "failing")) {
 		exit_status = VBD_CTL_FAILED;
 		if (!ctl->json)
 			vbd_ctl_note("verbsd at %s is not ready", ctl->http.shown);

@@ -164,7 +164,7 @@ static const char *color_of(const char *state)
 	static const char *const good[] = {
 		"established", "listening", "ready", "present", "active", "done", "ok"};
 	static const char *const bad[] = {
-		"failed", "failing", "lost", "removed", "timed_out", "down"};
+		"failed", "failing", "degraded", "lost", "removed", "timed_out", "down"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
 		if (strcmp(state, good[i]) == 0)
