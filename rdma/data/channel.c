@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/channel.h"
 
-#include "base/clock.h"
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
@@ -453,7 +452,6 @@ static void take_message(
 	bool written = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
 	bool has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
 
-	slot->received_ns = vbd_clock_mono_ns();
 	slot->received = (struct vbd_received){
 		.op = written ? VBD_OP_WRITE_IMM : VBD_OP_SEND,
 		.length_bytes = written ? 0 : wc->byte_len - header_bytes,

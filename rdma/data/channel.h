@@ -47,7 +47,7 @@ struct vbd_recv_slot {
 	struct vbd_srq *srq;	     /* NULL: a receive of the channel */
 	uint32_t index;
 	struct vbd_transfer *transfer; /* the one that posted it; NULL: the service */
-	uint64_t received_ns;
+	uint64_t received_ns; /* service INBOX */
 	bool held;	 /* control: has a message, not released yet */
 	bool in_service; /* worker, SRQ: neither posted nor spare */
 	struct vbd_received received;

@@ -3,11 +3,11 @@
  * The send queue: a ring of slots in the order of posting. The device works in this order, so a
  * completion also retires all requests before it; these need no completion of their own.
  */
-#include "base/clock.h"
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/spin.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
+#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
@@ -151,7 +151,7 @@ static enum vbd_status post_in_slot(
 		.ping = request->ping,
 	};
 	if (signalled && request->transfer && request->transfer->latency_ns)
-		slot->posted_ns = vbd_clock_mono_ns();
+		slot->posted_ns = vbd_worker_now_ns(channel->worker);
 	if (vbd_ops[request->op].is_atomic)
 		wr.num_sge = fill_old_value(channel, index, request, list);
 	else
@@ -180,11 +180,12 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 }
 
 /* Time only the signalled request; the unsignalled ones it retires may have completed earlier. */
-static void time_wr(const struct vbd_send_slot *sent, const struct ibv_wc *wc)
+static void time_wr(
+	struct vbd_channel *channel, const struct vbd_send_slot *sent, const struct ibv_wc *wc)
 {
 	if (wc && sent->posted_ns)
-		vbd_histogram_add(
-			sent->transfer->latency_ns, vbd_clock_mono_ns() - sent->posted_ns);
+		vbd_histogram_add(sent->transfer->latency_ns,
+			vbd_worker_now_ns(channel->worker) - sent->posted_ns);
 }
 
 static void take_result(struct vbd_transfer *transfer, const struct vbd_send_slot *sent)
@@ -217,7 +218,7 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 		vbd_channel_fail(channel, sent.op, wc, transfer);
 	} else {
 		vbd_channel_count_completed(channel, sent.op, sent.length_bytes);
-		time_wr(&sent, wc);
+		time_wr(channel, &sent, wc);
 		if (transfer)
 			take_result(transfer, &sent);
 		else

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/transfer.h"
+#include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
 
 static void end_transfer(struct vbd_transfer *transfer)
@@ -57,7 +58,8 @@ void vbd_channel_fail_wr(struct vbd_transfer *transfer)
 static void note_started(struct vbd_transfer *transfer)
 {
 	if (!vbd_counter_get(&transfer->started_ns))
-		vbd_counter_set(&transfer->started_ns, vbd_clock_mono_ns());
+		vbd_counter_set(
+			&transfer->started_ns, vbd_worker_now_ns(transfer->channel->worker));
 }
 
 /* Only the last work request of a write consumes a receive of the peer. */
@@ -87,7 +89,7 @@ static bool time_is_up(const struct vbd_transfer *transfer)
 	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
 
 	return transfer->run_ns && started_ns &&
-	       vbd_clock_mono_ns() - started_ns >= transfer->run_ns;
+	       vbd_worker_now_ns(transfer->channel->worker) - started_ns >= transfer->run_ns;
 }
 
 static bool next_is_last(const struct vbd_transfer *transfer)

@@ -149,7 +149,7 @@ static void post_ping(struct vbd_probe *probe)
 	struct vbd_channel *channel = probe->channel;
 	uint64_t number = channel->last_ping + 1;
 
-	probe->posted_ns = vbd_clock_mono_ns();
+	probe->posted_ns = vbd_worker_now_ns(channel->worker);
 	if (!(probe->kind == VBD_PROBE_ECHO ? post_echo(channel, probe->size_bytes, number)
 					    : post_ack(channel, number)))
 		return;
@@ -171,7 +171,7 @@ static void begin_ping(struct vbd_probe *probe)
 	probe->counted_late = false;
 	if (probe->kind == VBD_PROBE_RPING) {
 		posted(probe);
-		probe->posted_ns = vbd_clock_mono_ns();
+		probe->posted_ns = vbd_worker_now_ns(probe->channel->worker);
 		vbd_rping_ping(probe->channel, probe->size_bytes,
 			vbd_counter_get(&probe->counters.sent) - 1, on_rping_back);
 		return;
@@ -253,7 +253,8 @@ void vbd_probes_run_due(struct vbd_worker *worker)
 
 	if (vbd_list_empty(probes))
 		return;
-	now_ns = vbd_clock_mono_ns();
+	worker->now_ns = 0;
+	now_ns = vbd_worker_now_ns(worker);
 	while (!vbd_list_empty(probes) && probe_of(probes->next)->due_ns <= now_ns)
 		come_due(probe_of(probes->next), now_ns);
 }
@@ -308,7 +309,7 @@ static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
 static void came_back(struct vbd_probe *probe)
 {
 	probe->under_way = false;
-	note_rtt(probe, vbd_clock_mono_ns() - probe->posted_ns);
+	note_rtt(probe, vbd_worker_now_ns(probe->channel->worker) - probe->posted_ns);
 	if (all_over(probe))
 		end(probe);
 	else if (probe->stopping)

@@ -3,6 +3,7 @@
 
 #include "rdma/data/probe.h"
 #include "rdma/data/rping.h"
+#include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
 
 static bool speaks_rping(enum vbd_service service)
@@ -71,6 +72,7 @@ static void echo_sent(struct vbd_channel *channel, const struct vbd_send_slot *s
 /* The receive is not posted again until a client deletes the message: RNR makes the sender wait. */
 static void inbox_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
+	slot->received_ns = vbd_worker_now_ns(channel->worker);
 	vbd_worker_notify(channel->worker, &slot->item, VBD_CONTROL_MESSAGE);
 }
 

@@ -30,14 +30,16 @@ void vbd_spin_left(struct vbd_channel *channel);
 void vbd_spin_used(struct vbd_channel *channel);
 
 /** vbd_spin_wanted - is @cq to be polled on though it is empty, instead of being armed? */
-bool vbd_spin_wanted(const struct vbd_cq *cq);
+bool vbd_spin_wanted(struct vbd_cq *cq);
 
-/** vbd_spin_turn - the worker's turn has found nothing to do, and a CQ is polled on. Counts the
- * time since the last such turn, if no work was between, in worker->spun_ns. Returns whether to
- * look for commands and events of other CQs, too, which costs a system call. */
+/** vbd_spin_turn - the worker's turn has found nothing to do, and a CQ is polled on. The time from
+ * here to the next turn that finds something counts in worker->spun_ns. Returns whether to look
+ * for events of other CQs, too, which costs a system call. */
 bool vbd_spin_turn(struct vbd_worker *worker);
 
-/** vbd_spin_worked - the turn has found something to do: the time until the next is no waste */
+/** vbd_spin_worked - the turn has found something to do, and done it: the time from the beginning
+ * of the work to the next vbd_spin_turn() is no waste. Counted here and not before the work, so
+ * that no peer waits for a reading of the clock. */
 void vbd_spin_worked(struct vbd_worker *worker);
 
 #endif

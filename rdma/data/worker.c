@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/worker.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/probe.h"
@@ -142,10 +143,18 @@ static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_spin_poll_on(worker, cq);
 }
 
+static void set_armed(struct vbd_worker *worker, struct vbd_cq *cq, bool armed)
+{
+	worker->armed_cqs -= cq->armed;
+	cq->armed = armed;
+	worker->armed_cqs += cq->armed;
+}
+
 static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, cq->comp_channel->fd, NULL);
 	vbd_list_remove(&cq->active_link);
+	set_armed(worker, cq, false);
 	while (vbd_pv_take_cq_event(cq->comp_channel))
 		vbd_counter_add(&cq->events_taken, 1);
 	vbd_worker_notify(worker, &cq->remove_command, VBD_CONTROL_CQ_REMOVED);
@@ -246,6 +255,13 @@ static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item
 	}
 }
 
+uint64_t vbd_worker_now_ns(struct vbd_worker *worker)
+{
+	if (!worker->now_ns)
+		worker->now_ns = vbd_clock_mono_ns();
+	return worker->now_ns;
+}
+
 static bool handle_items(struct vbd_worker *worker)
 {
 	struct vbd_mailbox_item *item;
@@ -253,6 +269,7 @@ static bool handle_items(struct vbd_worker *worker)
 
 	while ((item = vbd_mailbox_take(&worker->inbox))) {
 		any = true;
+		worker->now_ns = 0;
 		handle_item(worker, item);
 	}
 	return any;
@@ -331,6 +348,7 @@ static bool poll_once(struct vbd_worker *worker, struct vbd_cq *cq)
 		return false;
 	}
 	vbd_counter_add(&cq->completions, count);
+	worker->now_ns = 0;
 	for (unsigned int i = 0; i < count; i++)
 		dispatch(worker, &wcs[i]);
 	return true;
@@ -350,10 +368,21 @@ static void end_purges(struct vbd_cq *cq, bool dry)
 	}
 }
 
+/* Each arming raises one event at most. A second one would be reported by epoll once more. */
+static void take_cq_event(struct vbd_cq *cq)
+{
+	if (!cq->event_due)
+		return;
+	cq->event_due = false;
+	if (vbd_pv_take_cq_event(cq->comp_channel))
+		vbd_counter_add(&cq->events_taken, 1);
+}
+
 /*
  * Poll @cq; when it is empty and nobody wants it polled on, arm it and poll again, since a
  * completion in between raises no event (ibv_req_notify_cq(3)). Returns true if there was a
- * completion.
+ * completion. The event that woke the worker is taken only then, by a system call for which the
+ * peer need not wait.
  */
 static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 {
@@ -362,6 +391,7 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	end_purges(cq, !any);
 	if (any)
 		return true;
+	take_cq_event(cq);
 	if (vbd_spin_wanted(cq)) {
 		worker->spins = true;
 		return false;
@@ -370,6 +400,7 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	if (vbd_pv_arm_cq(cq->cq, NULL) != VBD_OK)
 		return true;
 	vbd_list_remove(&cq->active_link);
+	set_armed(worker, cq, true);
 	vbd_counter_add(&cq->events_armed, 1);
 	if (!poll_once(worker, cq))
 		return false;
@@ -399,10 +430,10 @@ static bool poll_all(struct vbd_worker *worker)
 	return any;
 }
 
-static void take_cq_events(struct vbd_worker *worker, struct vbd_cq *cq)
+static void on_cq_event(struct vbd_worker *worker, struct vbd_cq *cq)
 {
-	while (vbd_pv_take_cq_event(cq->comp_channel))
-		vbd_counter_add(&cq->events_taken, 1);
+	set_armed(worker, cq, false);
+	cq->event_due = true;
 	vbd_spin_poll_on(worker, cq);
 }
 
@@ -415,7 +446,7 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 	/* The CQs first: a command may remove the CQ of a later event. */
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.ptr)
-			take_cq_events(worker, events[i].data.ptr);
+			on_cq_event(worker, events[i].data.ptr);
 	}
 	for (int i = 0; i < count; i++) {
 		if (!events[i].data.ptr)
@@ -429,6 +460,7 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 
 	vbd_counter_add(&worker->turns, 1);
 	worker->spins = false;
+	worker->now_ns = 0;
 	busy = handle_items(worker);
 	busy |= poll_all(worker);
 	vbd_probes_run_due(worker);

@@ -43,10 +43,12 @@ struct vbd_worker {
 	bool stopping;
 	int epoll_fd;
 	struct vbd_link active_cqs;
+	unsigned int armed_cqs; /* CQs that wake the worker by an event */
+	uint64_t now_ns;	/* vbd_worker_now_ns(); 0: not read for this batch */
 	struct vbd_link probes; /* of struct vbd_probe with a due time, the next first */
 	struct vbd_link srqs;	/* of struct vbd_srq; their indexes have no channel */
 	bool spins;		/* this turn found a CQ empty that is polled on */
-	uint64_t spun_at_ns;	/* of the last turn, if it had nothing to do; else 0 */
+	uint64_t spun_at_ns;	/* counted in spun_ns until then; 0: the last turn had work */
 	uint32_t spin_turns;
 };
 
@@ -60,6 +62,11 @@ enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *er
 /** vbd_worker_destroy - stop the thread, wait for it, free; after all its CQs and channels are
  * freed. NULL is fine. */
 void vbd_worker_destroy(struct vbd_worker *worker);
+
+/** vbd_worker_now_ns - CLOCK_MONOTONIC, read once for each batch of completions, and for each
+ * command: on a machine with a slow clock a reading takes longer than a completion. Only the
+ * worker calls this. Never blocks. */
+uint64_t vbd_worker_now_ns(struct vbd_worker *worker);
 
 /** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by
  * tests without a thread. */

@@ -48,7 +48,9 @@ struct vbd_cq {
 	struct vbd_link active_link; /* on the worker's list while it is polled; else it is armed */
 	struct vbd_link purges;	     /* of struct vbd_channel: QPs that are destroyed */
 	uint32_t busy_channels;	     /* attached channels for which it is polled without a pause */
-	uint64_t spin_until_ns;	     /* polled without a pause until then; 0: never was */
+	uint64_t spin_until_ns;	     /* polled without a pause until then; 0: not */
+	bool armed;		     /* the next completion raises an event */
+	bool event_due;		     /* an event has woken the worker and is not taken yet */
 	/* the worker writes, any thread reads */
 	struct vbd_counter outstanding;
 	struct vbd_counter high_water;

@@ -251,6 +251,50 @@ static void test_worker__an_idle_one_is_not_woken(void **state)
 	assert_true(vbd_list_empty(&rig->fabric->workers[0]->active_cqs));
 }
 
+static void test_worker__it_answers_before_it_takes_the_event(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+	const struct vbd_cq *cq;
+	uint64_t taken;
+
+	params.qp.service = VBD_SERVICE_ECHO;
+	rc = rig_conn_connect(rig, &params);
+	cq = rc->conn->qp.channel->cq;
+	rig_settle(rig);
+	taken = vbd_counter_get(&cq->events_taken);
+	fake_recv_done(rc->conn->qp.ibv_qp, "ping", 4);
+	for (int i = 0; fake_sends(rc->conn->qp.ibv_qp) == 0 && i < 10; i++)
+		vbd_worker_turn(worker, false);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	assert_int_equal(vbd_counter_get(&cq->events_taken), taken);
+	assert_false(cq->armed);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&cq->events_taken), taken + 1);
+	assert_true(cq->armed);
+	fake_send_done(rc->conn->qp.ibv_qp);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&cq->events_taken), taken + 2);
+}
+
+static void test_worker__messages_of_one_poll_came_at_one_time(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	rig_settle(rig);
+	fake_recv_done(rc->conn->qp.ibv_qp, "a", 1);
+	fake_recv_done(rc->conn->qp.ibv_qp, "b", 1);
+	rig_settle(rig);
+	assert_int_equal(rc->message_count, 2);
+	assert_int_equal(rc->messages[0]->received_ns, rc->messages[1]->received_ns);
+	fake_recv_done(rc->conn->qp.ibv_qp, "c", 1);
+	rig_settle(rig);
+	assert_true(rc->messages[2]->received_ns > rc->messages[1]->received_ns);
+}
+
 static void test_worker__a_busy_one_polls_on_until_its_channel_ends(void **state)
 {
 	struct rig *rig = *state;
@@ -366,6 +410,8 @@ int main(void)
 		TEST(a_worker_without_work_stops),
 		TEST(an_idle_one_is_not_woken),
 		TEST_OF_TWO(each_runs_on_its_processor),
+		TEST(it_answers_before_it_takes_the_event),
+		TEST(messages_of_one_poll_came_at_one_time),
 		TEST(a_busy_one_polls_on_until_its_channel_ends),
 		TEST(an_adaptive_one_polls_on_for_a_while),
 		TEST(indexes_are_used_again_with_a_new_generation),
