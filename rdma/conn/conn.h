@@ -195,6 +195,14 @@ void vbd_conn_device_removed(struct vbd_conn *conn);
 /** vbd_conn_refresh_qp - query the QP; attributes that the device doesn't report are kept */
 void vbd_conn_refresh_qp(struct vbd_conn *conn);
 
+/* The attributes of a QP in an answer may be so old. */
+#define VBD_QP_FRESH_NS UINT64_C(1000000)
+
+/** vbd_conn_refresh_qp_at - the same, unless the last query was less than VBD_QP_FRESH_NS before
+ * @now_ns and the QP was not moved since: a query is a system call, and many clients may look at
+ * one connection */
+void vbd_conn_refresh_qp_at(struct vbd_conn *conn, uint64_t now_ns);
+
 /**
  * vbd_conn_check_qp - end an established connection whose QP the device has moved to ERR
  *

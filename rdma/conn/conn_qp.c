@@ -345,6 +345,16 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 	return status;
 }
 
+void vbd_conn_refresh_qp_at(struct vbd_conn *conn, uint64_t now_ns)
+{
+	uint64_t read_ns = conn->qp.info.read_ns;
+
+	if (read_ns && now_ns - read_ns < VBD_QP_FRESH_NS)
+		return;
+	vbd_conn_refresh_qp(conn);
+	conn->qp.info.read_ns = now_ns;
+}
+
 void vbd_conn_refresh_qp(struct vbd_conn *conn)
 {
 	const int mask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN | IBV_QP_PATH_MTU |

@@ -14,21 +14,13 @@
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Room for a message, with the header that the device writes in front of it. */
-static size_t recv_bytes(const struct vbd_channel_limits *limits)
-{
-	return limits->recv_size_bytes +
-	       (limits->transport == VBD_TRANSPORT_UD ? VBD_GRH_BYTES : 0U);
-}
 
 /* Room for the receives, and after them for the old values of atomics. */
 static size_t receives_bytes(const struct vbd_channel_limits *limits)
 {
-	size_t bytes = vbd_channel_own_receives(limits) * recv_bytes(limits);
+	size_t bytes = vbd_channel_own_receives(limits) * vbd_channel_recv_bytes(limits);
 
 	return (bytes + VBD_ATOMIC_BYTES - 1) / VBD_ATOMIC_BYTES * VBD_ATOMIC_BYTES;
 }
@@ -85,6 +77,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	channel->cq = cq;
 	vbd_list_init(&channel->srq_link);
 	vbd_list_init(&channel->purge_link);
+	vbd_list_init(&channel->repost_link);
 	vbd_list_init(&channel->transfers);
 	vbd_list_init(&channel->receives);
 	plan_memory(channel, pd);
@@ -154,77 +147,6 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 	free(channel);
 }
 
-/* The address of the receive: the header, if there is one, and the message. */
-static uint8_t *recv_addr(const struct vbd_channel *channel, uint32_t index)
-{
-	return channel->mem.addr + index * recv_bytes(&channel->limits);
-}
-
-const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot)
-{
-	const struct vbd_channel_limits *limits = &slot->channel->limits;
-
-	if (slot->srq)
-		return vbd_srq_recv_data(slot);
-	return recv_addr(slot->channel, slot->index) +
-	       (recv_bytes(limits) - limits->recv_size_bytes);
-}
-
-const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot)
-{
-	return recv_addr(slot->channel, slot->index);
-}
-
-enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t index,
-	const struct vbd_sge *sges, uint32_t count, struct vbd_error *err)
-{
-	struct ibv_sge list[VBD_SGES_MAX];
-	struct ibv_recv_wr wr = {
-		.wr_id = vbd_wr_id(channel->generation, channel->index, true, index),
-		.sg_list = list,
-	};
-	uint32_t length_bytes;
-	enum vbd_status status;
-
-	wr.num_sge = vbd_channel_fill_sges(list, sges, count, &length_bytes);
-	if (!wr.num_sge && channel->receive_has_range) {
-		list[0] = (struct ibv_sge){
-			.addr = (uintptr_t)channel->mem.addr, .lkey = channel->mem.lkey};
-		wr.num_sge = 1;
-	}
-	status = vbd_pv_post_recv(channel->qp, &wr, err);
-	if (status)
-		return status;
-	channel->rq_outstanding++;
-	vbd_channel_count_posted(channel, VBD_OP_RECV, true);
-	return VBD_OK;
-}
-
-static enum vbd_status post_recv(struct vbd_channel *channel, uint32_t index, struct vbd_error *err)
-{
-	const struct vbd_sge sge = {
-		.addr = recv_addr(channel, index),
-		.length_bytes = (uint32_t)recv_bytes(&channel->limits),
-		.lkey = channel->mem.lkey,
-	};
-
-	return vbd_channel_post_sges(channel, index, &sge, 1, err);
-}
-
-enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vbd_error *err)
-{
-	enum vbd_status status = VBD_OK;
-
-	/* Without a service the client posts the receives. */
-	if (channel->limits.service == VBD_SERVICE_NONE)
-		return VBD_OK;
-	for (uint32_t i = 0; i < vbd_channel_own_receives(&channel->limits) && !status; i++) {
-		if (!channel->recv_slots || !channel->recv_slots[i].held)
-			status = post_recv(channel, i, err);
-	}
-	return status;
-}
-
 void vbd_channel_pause(struct vbd_channel *channel)
 {
 	vbd_counter_set(&channel->paused, 1);
@@ -255,7 +177,7 @@ void vbd_channel_renew(struct vbd_channel *channel)
 	channel->drain_sent = channel->drained = false;
 	channel->purge_sent = channel->purged = false;
 	channel->sq_outstanding = channel->sq_first = channel->sq_unsignalled = 0;
-	channel->rq_outstanding = 0;
+	channel->rq_outstanding = channel->repost_count = 0;
 	channel->echo_head = channel->echo_count = 0;
 	if (channel->limits.service_ops->renew)
 		channel->limits.service_ops->renew(channel);
@@ -335,39 +257,6 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	vbd_channel_check_transfers(channel);
 }
 
-struct vbd_recv_slot *vbd_channel_recv_slot(const struct vbd_channel *channel, uint32_t index)
-{
-	return channel->limits.srq ? &channel->limits.srq->slots[index]
-				   : &channel->recv_slots[index];
-}
-
-uint32_t vbd_channel_recv_lkey(const struct vbd_channel *channel)
-{
-	return channel->limits.srq ? channel->limits.srq->mem.lkey : channel->mem.lkey;
-}
-
-void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index)
-{
-	struct vbd_error error = {0};
-
-	if (channel->limits.srq) {
-		vbd_srq_release(channel->limits.srq, vbd_channel_recv_slot(channel, index));
-		return;
-	}
-	if (channel->broken || channel->draining)
-		return;
-	if (post_recv(channel, index, &error) != VBD_OK) {
-		vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
-		return;
-	}
-	vbd_channel_count_outstanding(channel, 1);
-}
-
-void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot *slot)
-{
-	vbd_channel_post_recv(channel, slot->index);
-}
-
 static void check_drained(struct vbd_channel *channel)
 {
 	if (!channel->draining || channel->gone)
@@ -379,6 +268,7 @@ static void check_drained(struct vbd_channel *channel)
 		channel->probe_ops->drained(channel->probe);
 	channel->gone = true;
 	vbd_spin_left(channel);
+	vbd_list_remove(&channel->repost_link);
 	vbd_channel_table_clear(&channel->worker->channels, channel->index);
 	vbd_worker_notify(channel->worker, &channel->drain_command, VBD_CONTROL_DRAINED);
 }
@@ -434,92 +324,6 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 		report_error(channel, op, wc, transfer);
 }
 
-/* Count the packets of received messages, for comparison with the packet numbers of a UC QP. */
-static void count_packets(struct vbd_channel *channel, const struct vbd_received *received)
-{
-	uint64_t mtu_bytes = vbd_counter_get(&channel->mtu_bytes);
-	uint64_t bytes = (uint64_t)received->length_bytes + received->written_bytes;
-
-	if (mtu_bytes)
-		vbd_counter_add(&channel->packets, bytes ? (bytes + mtu_bytes - 1) / mtu_bytes : 1);
-}
-
-static void take_message(
-	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc)
-{
-	const struct vbd_channel_limits *limits = &channel->limits;
-	uint32_t header_bytes = (uint32_t)recv_bytes(limits) - limits->recv_size_bytes;
-	bool written = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
-	bool has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
-
-	slot->received = (struct vbd_received){
-		.op = written ? VBD_OP_WRITE_IMM : VBD_OP_SEND,
-		.length_bytes = written ? 0 : wc->byte_len - header_bytes,
-		.written_bytes = written ? wc->byte_len : 0,
-		.has_imm = has_imm,
-		.imm = has_imm ? be32toh(wc->imm_data) : 0,
-	};
-	slot->wc_flags = wc->wc_flags;
-	slot->src_qp = wc->src_qp;
-	slot->slid = wc->slid;
-	slot->sl = wc->sl;
-	slot->pkey_index = wc->pkey_index;
-	count_packets(channel, &slot->received);
-}
-
-static void pass_to_service(struct vbd_channel *channel, struct vbd_recv_slot *slot)
-{
-	if (channel->limits.service_ops->received)
-		channel->limits.service_ops->received(channel, slot);
-}
-
-/* The transfer that the receive was posted for; frees the slot. */
-static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vbd_recv_slot *slot)
-{
-	struct vbd_transfer *transfer = slot->transfer;
-
-	slot->transfer = NULL;
-	if (transfer)
-		channel->rq_first = (slot->index + 1) % channel->limits.rq_depth;
-	return transfer;
-}
-
-static void message_came(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc,
-	struct vbd_transfer *transfer)
-{
-	struct vbd_error error = {0};
-	struct vbd_recv_slot *slot;
-
-	if (vbd_channel_need_recv_slots(channel, &error) != VBD_OK) {
-		vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
-		return;
-	}
-	slot = &channel->recv_slots[index];
-	take_message(channel, slot, wc);
-	vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
-	if (transfer)
-		vbd_channel_receive_done(transfer, &slot->received);
-	else
-		pass_to_service(channel, slot);
-}
-
-static void recv_completed(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc)
-{
-	struct vbd_transfer *transfer =
-		channel->recv_slots ? take_receiver(channel, &channel->recv_slots[index]) : NULL;
-
-	channel->rq_outstanding--;
-	vbd_channel_uncount_outstanding(channel, 1);
-	if (wc->status == IBV_WC_SUCCESS)
-		message_came(channel, index, wc, transfer);
-	else
-		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
-	if (!transfer)
-		return;
-	transfer->outstanding_wrs--;
-	vbd_channel_check_transfer(transfer);
-}
-
 void vbd_channel_shared_received(
 	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc)
 {
@@ -528,9 +332,8 @@ void vbd_channel_shared_received(
 		vbd_srq_release(slot->srq, slot);
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, NULL);
 	} else {
-		take_message(channel, slot, wc);
-		vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
-		pass_to_service(channel, slot);
+		vbd_channel_take_message(channel, slot, wc);
+		vbd_channel_pass_message(channel, slot);
 	}
 	vbd_spin_used(channel);
 	vbd_channel_pump(channel);
@@ -542,7 +345,7 @@ void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
 	uint32_t slot = vbd_wr_id_slot(wc->wr_id);
 
 	if (vbd_wr_id_is_recv(wc->wr_id))
-		recv_completed(channel, slot, wc);
+		vbd_channel_recv_completed(channel, slot, wc);
 	else
 		vbd_channel_send_completed(channel, slot, wc);
 	vbd_spin_used(channel);
@@ -560,7 +363,7 @@ static void abandon_receives(struct vbd_channel *channel)
 		struct vbd_recv_slot *slot = &channel->recv_slots[i];
 
 		if (slot->transfer)
-			vbd_channel_fail_wr(take_receiver(channel, slot));
+			vbd_channel_fail_wr(vbd_channel_take_receiver(channel, slot));
 	}
 }
 

@@ -34,6 +34,9 @@ struct vbd_worker;
 /* Bytes that fit into a send work request itself, if not configured. */
 #define VBD_INLINE_BYTES 64
 
+/* Receives that are posted by one call, at most. */
+#define VBD_RECV_CHAIN_WRS 16
+
 /* A datagram's receive begins with room for its global route header. */
 #define VBD_GRH_BYTES 40
 
@@ -47,9 +50,9 @@ struct vbd_recv_slot {
 	struct vbd_srq *srq;	     /* NULL: a receive of the channel */
 	uint32_t index;
 	struct vbd_transfer *transfer; /* the one that posted it; NULL: the service */
-	uint64_t received_ns; /* service INBOX */
-	bool held;	 /* control: has a message, not released yet */
-	bool in_service; /* worker, SRQ: neither posted nor spare */
+	uint64_t received_ns;	       /* service INBOX */
+	bool held;		       /* control: has a message, not released yet */
+	bool in_service;	       /* worker, SRQ: neither posted nor spare */
 	struct vbd_received received;
 	/* UD: the sender, and the flag of a global route header in front of the message */
 	unsigned int wc_flags;
@@ -179,6 +182,9 @@ struct vbd_channel {
 	struct vbd_link receives;  /* transfers that receive, the oldest first; service NONE */
 	uint32_t *echo_ring;	   /* service ECHO: receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
+	uint32_t reposts[VBD_RECV_CHAIN_WRS]; /* receives to be posted again, by one call */
+	uint32_t repost_count;
+	struct vbd_link repost_link;	       /* the worker's list, if there are any */
 	struct vbd_probe *probe;	       /* the running one; NULL if none */
 	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
 	uint64_t last_ping;
@@ -291,7 +297,10 @@ struct vbd_send_request {
 	enum vbd_op op;
 	const struct vbd_sge *sges; /* copied; may be empty for an atomic */
 	uint32_t sge_count;	    /* at most the channel's max_send_sge; 0: no bytes */
-	bool more; /* the caller posts another at once if it can: no completion is needed */
+	/* The caller posts another at once, or vbd_channel_pump() ends: the request needs no
+	 * completion, and goes to the device with the next one. Inline bytes must stay until then.
+	 */
+	bool more;
 	struct vbd_wr_params wr; /* inlined: at most the channel's inline_bytes */
 	struct vbd_transfer *transfer;
 	uint32_t recv_index;
@@ -301,8 +310,10 @@ struct vbd_send_request {
 /** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */
 bool vbd_channel_can_send(struct vbd_channel *channel);
 
-/** vbd_channel_post_send - post @request; a failure breaks the channel. False if not posted. The
- * first send of a channel allocates its send slots. */
+/** vbd_channel_post_send - post @request, for which vbd_channel_can_send() was true; a failure
+ * breaks the channel. False if not posted: then an outstanding_wrs that the caller counted for it
+ * is counted back. The first send of a channel
+ * allocates its send slots. */
 bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request);
 
 /** vbd_channel_recv_slot - receive @index, of the channel or of its SRQ */
@@ -311,9 +322,13 @@ struct vbd_recv_slot *vbd_channel_recv_slot(const struct vbd_channel *channel, u
 /** vbd_channel_recv_lkey - the lkey of the memory of its receives */
 uint32_t vbd_channel_recv_lkey(const struct vbd_channel *channel);
 
-/** vbd_channel_post_recv - post receive @index again; a failure breaks the channel. A receive of an
- * SRQ is released to the SRQ. */
+/** vbd_channel_post_recv - post receive @index again, at the latest at the end of the worker's
+ * turn: an answer goes first. A failure breaks the channel. A receive of an SRQ is released to the
+ * SRQ. */
 void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index);
+
+/** vbd_channel_repost - post the receives of vbd_channel_post_recv() now */
+void vbd_channel_repost(struct vbd_channel *channel);
 
 /** vbd_channel_break - after an error: notify control, post nothing more */
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,

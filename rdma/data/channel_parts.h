@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the channel: channel.c (its life, receives), channel_slots.c (the slots),
- * channel_send.c (the send queue), channel_transfers.c (the transfers' queue), channel_counts.c
- * (the counters).
+ * Shared by the files of the channel: channel.c (its life), channel_slots.c (the slots),
+ * channel_receives.c (the receives), channel_send.c (the send queue), channel_transfers.c (the
+ * transfers' queue), channel_counts.c (the counters).
  *
  * The channel's worker.
  */
@@ -67,6 +67,25 @@ int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint
 enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_sge *sges, uint32_t count, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_channel_recv_bytes - room for a message, with the header that the device writes in front of
+ * it */
+size_t vbd_channel_recv_bytes(const struct vbd_channel_limits *limits);
+
+/** vbd_channel_take_message - fill @slot with what @wc says of its message, and count it */
+void vbd_channel_take_message(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc);
+
+/** vbd_channel_pass_message - the service has @slot now */
+void vbd_channel_pass_message(struct vbd_channel *channel, struct vbd_recv_slot *slot);
+
+/** vbd_channel_take_receiver - the transfer that @slot was posted for, or NULL; frees the slot */
+struct vbd_transfer *vbd_channel_take_receiver(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot);
+
+/** vbd_channel_recv_completed - the channel's own receive in slot @index has completed */
+void vbd_channel_recv_completed(
+	struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc);
+
 /** vbd_channel_receive_done - a message came for @transfer */
 void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received);
 
@@ -82,6 +101,11 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
  * posted before it. A slot that is not outstanding is ignored. */
 void vbd_channel_send_completed(
 	struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc);
+
+/** vbd_channel_ring - hand the requests of the worker's chain, which are of @channel, to the
+ * device. False if not all of them are posted: then the channel is broken, and the others are
+ * forgotten. */
+bool vbd_channel_ring(struct vbd_channel *channel);
 
 /** vbd_channel_abandon_sends - outstanding sends never complete: retire them */
 void vbd_channel_abandon_sends(struct vbd_channel *channel);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The send queue: a ring of slots in the order of posting. The device works in this order, so a
- * completion also retires all requests before it; these need no completion of their own.
+ * completion also retires all requests before it; these need no completion of their own. Requests
+ * that follow one another at once go to the device as one chain.
  */
+#include "base/attr.h"
 #include "rdma/data/channel_parts.h"
+#include "rdma/data/send_chain.h"
 #include "rdma/data/spin.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
@@ -105,78 +108,162 @@ static int fill_old_value(struct vbd_channel *channel, uint32_t index,
 	return vbd_channel_fill_sges(list, sge, 1, &slot->length_bytes);
 }
 
-static void posted(struct vbd_channel *channel, enum vbd_op op, bool signalled)
+static void fill_slot(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_send_request *request, bool signalled)
 {
-	channel->sq_outstanding++;
-	channel->sq_unsignalled = signalled ? 0 : channel->sq_unsignalled + 1;
-	vbd_channel_count_outstanding(channel, 1);
-	vbd_channel_count_posted(channel, op, signalled);
-}
+	bool timed = signalled && request->transfer && request->transfer->latency_ns;
 
-static enum vbd_status post(const struct vbd_channel *channel,
-	const struct vbd_send_request *request, struct ibv_send_wr *wr, struct vbd_error *err)
-{
-	if (request->wr.mw)
-		return vbd_window_post(
-			request->wr.mw, channel->qp, request->op, wr->wr_id, wr->send_flags, err);
-	return vbd_pv_post_send(channel->qp, wr, err);
-}
-
-static void break_by(struct vbd_channel *channel, const struct vbd_send_request *request,
-	const struct vbd_error *why)
-{
-	vbd_channel_break(channel, why, request->op, request->transfer ? request->transfer->id : 0);
-}
-
-static enum vbd_status post_in_slot(
-	struct vbd_channel *channel, const struct vbd_send_request *request, struct vbd_error *err)
-{
-	uint32_t index = slot_behind(channel, channel->sq_outstanding);
-	struct vbd_send_slot *slot = &channel->send_slots[index];
-	bool signalled = wants_completion(channel, request);
-	struct ibv_sge list[VBD_SGES_MAX];
-	struct ibv_send_wr wr = {
-		.wr_id = vbd_wr_id(channel->generation, channel->index, false, index),
-		.sg_list = list,
-		.opcode = (enum ibv_wr_opcode)vbd_ops[request->op].opcode,
-		.send_flags = (signalled ? IBV_SEND_SIGNALED : 0U) |
-			      (request->wr.inlined ? IBV_SEND_INLINE : 0U),
-	};
-	enum vbd_status status;
-
-	*slot = (struct vbd_send_slot){
+	channel->send_slots[index] = (struct vbd_send_slot){
 		.op = request->op,
 		.transfer = request->transfer,
 		.recv_index = request->recv_index,
 		.ping = request->ping,
+		.posted_ns = timed ? vbd_worker_now_ns(channel->worker) : 0,
 	};
-	if (signalled && request->transfer && request->transfer->latency_ns)
-		slot->posted_ns = vbd_worker_now_ns(channel->worker);
+	channel->sq_outstanding++;
+	channel->sq_unsignalled = signalled ? 0 : channel->sq_unsignalled + 1;
+}
+
+static unsigned int flags_of(const struct vbd_send_request *request, bool signalled)
+{
+	return (signalled ? IBV_SEND_SIGNALED : 0U) | (request->wr.inlined ? IBV_SEND_INLINE : 0U);
+}
+
+static uint64_t wr_id_of(const struct vbd_channel *channel, uint32_t index)
+{
+	return vbd_wr_id(channel->generation, channel->index, false, index);
+}
+
+static void chain_wr(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_send_request *request, bool signalled)
+{
+	struct vbd_send_chain *chain = channel->worker->sends;
+	struct ibv_sge *list = &chain->sges[chain->sge_count];
+	struct ibv_send_wr *wr = &chain->wrs[chain->count++];
+
+	wr->wr_id = wr_id_of(channel, index);
+	wr->next = wr + 1;
+	wr->sg_list = list;
+	wr->opcode = (enum ibv_wr_opcode)vbd_ops[request->op].opcode;
+	wr->send_flags = flags_of(request, signalled);
 	if (vbd_ops[request->op].is_atomic)
-		wr.num_sge = fill_old_value(channel, index, request, list);
+		wr->num_sge = fill_old_value(channel, index, request, list);
 	else
-		wr.num_sge = vbd_channel_fill_sges(
-			list, request->sges, request->sge_count, &slot->length_bytes);
-	fill_remote(channel, request, &wr);
-	status = post(channel, request, &wr, err);
-	if (!status)
-		posted(channel, request->op, signalled);
-	return status;
+		wr->num_sge = vbd_channel_fill_sges(list, request->sges, request->sge_count,
+			&channel->send_slots[index].length_bytes);
+	fill_remote(channel, request, wr);
+	chain->sge_count += (uint32_t)wr->num_sge;
+}
+
+static bool is_full(const struct vbd_send_chain *chain)
+{
+	return chain->count == VBD_CHAIN_WRS ||
+	       chain->sge_count + VBD_SGES_MAX > VBD_ARRAY_LEN(chain->sges);
+}
+
+static void count_posted(struct vbd_channel *channel, const struct ibv_send_wr *wrs, uint32_t count)
+{
+	vbd_channel_count_outstanding(channel, count);
+	for (uint32_t i = 0; i < count; i++)
+		vbd_channel_count_posted(channel,
+			channel->send_slots[vbd_wr_id_slot(wrs[i].wr_id)].op,
+			wrs[i].send_flags & IBV_SEND_SIGNALED);
+}
+
+/* The newest @count requests were not posted, the first of them because of @error. */
+static void not_posted(struct vbd_channel *channel, uint32_t count, const struct vbd_error *error)
+{
+	uint32_t first = slot_behind(channel, channel->sq_outstanding - count);
+	const struct vbd_send_slot *bad = &channel->send_slots[first];
+
+	/* Before the requests are taken back: a transfer without outstanding ones could end now,
+	 * and be freed while vbd_channel_pump() still uses it. */
+	vbd_channel_break(channel, error, bad->op, bad->transfer ? bad->transfer->id : 0);
+	for (; count > 0; count--) {
+		struct vbd_transfer *transfer =
+			channel->send_slots[slot_behind(channel, --channel->sq_outstanding)]
+				.transfer;
+
+		if (!transfer)
+			continue;
+		transfer->outstanding_wrs--;
+		transfer->all_posted = false;
+	}
+}
+
+bool vbd_channel_ring(struct vbd_channel *channel)
+{
+	struct vbd_send_chain *chain = channel->worker->sends;
+	uint32_t count = chain->count;
+	uint32_t posted = count;
+	struct ibv_send_wr *bad;
+
+	if (!count)
+		return true;
+	chain->wrs[count - 1].next = NULL;
+	chain->count = chain->sge_count = 0;
+	if (vbd_pv_post_send(channel->qp, chain->wrs, &bad, &chain->error) != VBD_OK)
+		posted = (uint32_t)(bad - chain->wrs);
+	count_posted(channel, chain->wrs, posted);
+	if (posted == count)
+		return true;
+	not_posted(channel, count - posted, &chain->error);
+	chain->error = (struct vbd_error){0};
+	return false;
+}
+
+/* A window of type 1 has a call of its own, so none of them goes into a chain. */
+static bool post_window(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_send_request *request, bool signalled)
+{
+	struct vbd_error error = {0};
+
+	if (vbd_window_post(request->wr.mw, channel->qp, request->op, wr_id_of(channel, index),
+		    flags_of(request, signalled), &error) != VBD_OK) {
+		not_posted(channel, 1, &error);
+		return false;
+	}
+	vbd_channel_count_outstanding(channel, 1);
+	vbd_channel_count_posted(channel, request->op, signalled);
+	return true;
+}
+
+static bool has_slots(struct vbd_channel *channel, const struct vbd_send_request *request)
+{
+	struct vbd_error *error = &channel->worker->sends->error;
+
+	if (vbd_channel_need_send_slots(channel, error) == VBD_OK)
+		return true;
+	vbd_channel_break(
+		channel, error, request->op, request->transfer ? request->transfer->id : 0);
+	*error = (struct vbd_error){0};
+	return false;
+}
+
+/* The request has no slot: count back here what not_posted() does for others. */
+static bool not_taken(const struct vbd_send_request *request)
+{
+	if (request->transfer) {
+		request->transfer->outstanding_wrs--;
+		request->transfer->all_posted = false;
+	}
+	return false;
 }
 
 bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request)
 {
-	struct vbd_error error = {0};
+	bool signalled = wants_completion(channel, request);
+	uint32_t index;
 
-	if (!vbd_channel_can_send(channel))
-		return false;
-	if (vbd_channel_need_send_slots(channel, &error) != VBD_OK ||
-		post_in_slot(channel, request, &error) != VBD_OK) {
-		break_by(channel, request, &error);
-		return false;
-	}
+	if (!has_slots(channel, request) || (request->wr.mw && !vbd_channel_ring(channel)))
+		return not_taken(request);
+	index = slot_behind(channel, channel->sq_outstanding);
+	fill_slot(channel, index, request, signalled);
 	vbd_spin_used(channel);
-	return true;
+	if (request->wr.mw)
+		return post_window(channel, index, request, signalled);
+	chain_wr(channel, index, request, signalled);
+	return (request->more && !is_full(channel->worker->sends)) || vbd_channel_ring(channel);
 }
 
 /* Time only the signalled request; the unsignalled ones it retires may have completed earlier. */

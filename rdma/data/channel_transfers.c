@@ -133,16 +133,15 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 	};
 	const struct vbd_send_request request = request_of(transfer, &chunk, last);
 
-	/* Count first: a failing post ends transfers without outstanding work requests. */
+	/* Count first: a failing post takes this back, and ends transfers without outstanding work
+	 * requests. */
 	transfer->outstanding_wrs++;
-	if (!vbd_channel_post_send(channel, &request)) {
-		transfer->outstanding_wrs--;
-		return false;
-	}
-	note_started(transfer);
 	transfer->posted_bytes += bytes;
 	transfer->posted_wrs++;
 	transfer->all_posted = last;
+	if (!vbd_channel_post_send(channel, &request))
+		return false;
+	note_started(transfer);
 	return true;
 }
 
@@ -207,6 +206,7 @@ void vbd_channel_pump(struct vbd_channel *channel)
 		}
 	}
 out:
+	(void)vbd_channel_ring(channel);
 	/* A failed post has broken the channel while its transfer still counted as outstanding. */
 	if (channel->broken)
 		vbd_channel_check_transfers(channel);

@@ -128,7 +128,7 @@ static bool say(struct vbd_channel *channel, unsigned int which)
 	};
 	const struct vbd_send_request request = {.op = VBD_OP_SEND, .sges = &sge, .sge_count = 1};
 
-	return vbd_channel_post_send(channel, &request);
+	return vbd_channel_can_send(channel) && vbd_channel_post_send(channel, &request);
 }
 
 static bool move(struct vbd_channel *channel, enum vbd_op op)
@@ -146,7 +146,7 @@ static bool move(struct vbd_channel *channel, enum vbd_op op)
 		.wr = {.remote_addr = rping->addr, .rkey = rping->rkey},
 	};
 
-	return vbd_channel_post_send(channel, &request);
+	return vbd_channel_can_send(channel) && vbd_channel_post_send(channel, &request);
 }
 
 static void refuse(struct vbd_channel *channel, const char *what)

@@ -30,6 +30,9 @@ enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transpor
 	return VBD_OK;
 }
 
+/* Instead of the receive whose bytes an echo sends: they were copied into the work request. */
+#define COPIED UINT32_MAX
+
 static void echo_pump(struct vbd_channel *channel)
 {
 	while (channel->echo_count > 0 && vbd_channel_can_send(channel)) {
@@ -40,18 +43,22 @@ static void echo_pump(struct vbd_channel *channel)
 			.length_bytes = slot->received.length_bytes,
 			.lkey = vbd_channel_recv_lkey(channel),
 		};
+		bool copied = sge.length_bytes <= channel->limits.inline_bytes;
 		const struct vbd_send_request request = {
 			.op = slot->received.has_imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
 			.sges = &sge,
 			.sge_count = slot->received.length_bytes ? 1 : 0,
-			.wr.imm = slot->received.imm,
-			.recv_index = index,
+			.more = channel->echo_count > 1,
+			.wr = {.imm = slot->received.imm, .inlined = copied && sge.length_bytes},
+			.recv_index = copied ? COPIED : index,
 		};
 
 		if (!vbd_channel_post_send(channel, &request))
 			return;
 		channel->echo_head = (channel->echo_head + 1) % channel->limits.rq_depth;
 		channel->echo_count--;
+		if (copied)
+			vbd_channel_post_recv(channel, index);
 	}
 }
 
@@ -66,7 +73,8 @@ static void echo_received(struct vbd_channel *channel, struct vbd_recv_slot *slo
 
 static void echo_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
 {
-	vbd_channel_post_recv(channel, sent->recv_index);
+	if (sent->recv_index != COPIED)
+		vbd_channel_post_recv(channel, sent->recv_index);
 }
 
 /* The receive is not posted again until a client deletes the message: RNR makes the sender wait. */

@@ -193,6 +193,7 @@ enum vbd_status vbd_window_post(const struct vbd_window *window, struct ibv_qp *
 		.bind_info = bind_info(window, binds),
 	};
 	struct ibv_send_wr wr = {.wr_id = wr_id, .send_flags = send_flags};
+	struct ibv_send_wr *bad;
 
 	if (window->range.type == 1)
 		return vbd_pv_bind_mw(qp, window->mw, &bind, err);
@@ -205,5 +206,5 @@ enum vbd_status vbd_window_post(const struct vbd_window *window, struct ibv_qp *
 		wr.opcode = IBV_WR_LOCAL_INV;
 		wr.invalidate_rkey = window->rkey;
 	}
-	return vbd_pv_post_send(qp, &wr, err);
+	return vbd_pv_post_send(qp, &wr, &bad, err);
 }

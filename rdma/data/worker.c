@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/worker.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/probe.h"
+#include "rdma/data/send_chain.h"
 #include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
@@ -38,13 +38,15 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 	worker->cpu = -1;
 	worker->control = control;
 	worker->probe_totals = calloc(VBD_PROBE_KIND_COUNT, sizeof(*worker->probe_totals));
-	if (!worker->probe_totals) {
-		free(worker);
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
+	worker->sends = calloc(1, sizeof(*worker->sends));
+	if (!worker->probe_totals || !worker->sends) {
+		status = vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
+		goto free_worker;
 	}
 	vbd_list_init(&worker->active_cqs);
 	vbd_list_init(&worker->probes);
 	vbd_list_init(&worker->srqs);
+	vbd_list_init(&worker->reposting);
 	status = vbd_mailbox_init(&worker->inbox, err);
 	if (status)
 		goto free_worker;
@@ -68,6 +70,7 @@ fini_inbox:
 	vbd_mailbox_fini(&worker->inbox);
 free_worker:
 	free(worker->probe_totals);
+	free(worker->sends);
 	free(worker);
 	return status;
 }
@@ -131,6 +134,7 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	vbd_mailbox_fini(&worker->inbox);
 	vbd_channel_table_fini(&worker->channels);
 	free(worker->probe_totals);
+	free(worker->sends);
 	free(worker);
 }
 
@@ -253,13 +257,6 @@ static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item
 		worker->stopping = true;
 		break;
 	}
-}
-
-uint64_t vbd_worker_now_ns(struct vbd_worker *worker)
-{
-	if (!worker->now_ns)
-		worker->now_ns = vbd_clock_mono_ns();
-	return worker->now_ns;
 }
 
 static bool handle_items(struct vbd_worker *worker)
@@ -454,6 +451,13 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 	}
 }
 
+static void repost_all(struct vbd_worker *worker)
+{
+	while (!vbd_list_empty(&worker->reposting))
+		vbd_channel_repost(
+			VBD_LIST_FIRST(&worker->reposting, struct vbd_channel, repost_link));
+}
+
 void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 {
 	bool busy;
@@ -463,6 +467,7 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 	worker->now_ns = 0;
 	busy = handle_items(worker);
 	busy |= poll_all(worker);
+	repost_all(worker);
 	vbd_probes_run_due(worker);
 	if (busy || !worker->spins)
 		vbd_spin_worked(worker);

@@ -7,6 +7,7 @@
 #ifndef VBD_RDMA_DATA_WORKER_H
 #define VBD_RDMA_DATA_WORKER_H
 
+#include "base/clock.h"
 #include "base/counter.h"
 #include "base/error.h"
 #include "base/list.h"
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 struct vbd_probe_counters;
+struct vbd_send_chain;
 
 struct vbd_worker {
 	unsigned int number;
@@ -42,13 +44,15 @@ struct vbd_worker {
 	bool running;
 	bool stopping;
 	int epoll_fd;
+	struct vbd_send_chain *sends; /* empty between two channels */
 	struct vbd_link active_cqs;
-	unsigned int armed_cqs; /* CQs that wake the worker by an event */
-	uint64_t now_ns;	/* vbd_worker_now_ns(); 0: not read for this batch */
-	struct vbd_link probes; /* of struct vbd_probe with a due time, the next first */
-	struct vbd_link srqs;	/* of struct vbd_srq; their indexes have no channel */
-	bool spins;		/* this turn found a CQ empty that is polled on */
-	uint64_t spun_at_ns;	/* counted in spun_ns until then; 0: the last turn had work */
+	unsigned int armed_cqs;	   /* CQs that wake the worker by an event */
+	uint64_t now_ns;	   /* vbd_worker_now_ns(); 0: not read for this batch */
+	struct vbd_link probes;	   /* of struct vbd_probe with a due time, the next first */
+	struct vbd_link reposting; /* of struct vbd_channel with receives to be posted again */
+	struct vbd_link srqs;	   /* of struct vbd_srq; their indexes have no channel */
+	bool spins;		   /* this turn found a CQ empty that is polled on */
+	uint64_t spun_at_ns;	   /* counted in spun_ns until then; 0: the last turn had work */
 	uint32_t spin_turns;
 };
 
@@ -66,7 +70,12 @@ void vbd_worker_destroy(struct vbd_worker *worker);
 /** vbd_worker_now_ns - CLOCK_MONOTONIC, read once for each batch of completions, and for each
  * command: on a machine with a slow clock a reading takes longer than a completion. Only the
  * worker calls this. Never blocks. */
-uint64_t vbd_worker_now_ns(struct vbd_worker *worker);
+static inline uint64_t vbd_worker_now_ns(struct vbd_worker *worker)
+{
+	if (!worker->now_ns)
+		worker->now_ns = vbd_clock_mono_ns();
+	return worker->now_ns;
+}
 
 /** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by
  * tests without a thread. */

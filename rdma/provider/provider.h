@@ -155,15 +155,17 @@ enum vbd_status vbd_pv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *ret_attr,
  * go of the QP, 10 s on siw. NULL is fine. */
 void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp);
 
-/** vbd_pv_post_send - worker (or control before the QP is handed over); one work request */
-enum vbd_status vbd_pv_post_send(
-	struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_post_send - worker (or control before the QP is handed over); a chain of work requests
+ * @ret_bad: set on failure: the first that is not posted. Those before it are. */
+enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+	struct ibv_send_wr **ret_bad, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_bind_mw - worker; a window of type 1. The new rkey is valid at once. */
 enum vbd_status vbd_pv_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind,
 	struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_post_recv - worker (or control before the QP is handed over); one work request */
-enum vbd_status vbd_pv_post_recv(
-	struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_post_recv - worker (or control before the QP is handed over); a chain of work requests
+ * @ret_bad: set on failure: the first that is not posted. Those before it are. */
+enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+	struct ibv_recv_wr **ret_bad, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* Datagrams. */
 

@@ -441,11 +441,14 @@ void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp)
 	vbd_account_destroyed(account, VBD_PV_QP);
 }
 
-enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err)
+enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+	struct ibv_send_wr **ret_bad, struct vbd_error *err)
 {
-	struct ibv_send_wr *bad;
+	struct ibv_send_wr *bad = NULL;
 	int rc = ibv_post_send(qp, wr, &bad);
 
+	if (rc)
+		*ret_bad = bad ? bad : wr;
 	/* siw's library returns a negative errno. */
 	if (rc)
 		return vbd_error_errno(
@@ -464,11 +467,14 @@ enum vbd_status vbd_pv_bind_mw(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err)
+enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+	struct ibv_recv_wr **ret_bad, struct vbd_error *err)
 {
-	struct ibv_recv_wr *bad;
+	struct ibv_recv_wr *bad = NULL;
 	int rc = ibv_post_recv(qp, wr, &bad);
 
+	if (rc)
+		*ret_bad = bad ? bad : wr;
 	if (rc)
 		return vbd_error_errno(
 			err, VBD_E_VERBS_ERROR, "ibv_post_recv", abs(rc), "qp 0x%06x", qp->qp_num);

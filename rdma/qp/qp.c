@@ -46,6 +46,7 @@ void vbd_qp_moved(struct vbd_qp *qp, int state)
 	qp->info.state = state;
 	if (state != IBV_QPS_INIT)
 		qp->in_init = (struct vbd_qp_init){0};
+	qp->info.read_ns = 0;
 	qp->ops->moved(qp, old_state);
 }
 

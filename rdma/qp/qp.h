@@ -78,6 +78,7 @@ struct vbd_qp_info {
 	bool soft_roce;	  /* a retry_count of 7 retries for ever */
 	bool path_known;  /* the members below are set; false before RTR */
 	bool sends_known; /* the attributes set with RTS are: sq_psn, timers, retries */
+	uint64_t read_ns; /* of the last look by vbd_conn_refresh_qp_at(); 0: none since a move */
 	uint32_t sq_psn, rq_psn;
 	uint32_t path_mtu_bytes;
 	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;

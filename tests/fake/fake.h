@@ -135,6 +135,7 @@ struct fake {
 	int fail_nth_errno;
 	const char *fail_call;
 	int fail_call_errno;
+	unsigned int fail_post;
 	const char *failed_call;
 	char misuse[200];
 	unsigned int devices_made;

@@ -819,14 +819,33 @@ static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 	return queue_wr(qp, wr);
 }
 
-enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err)
+/* Whether this work request is the one that fake_fail_post() asked for. */
+static int post_fails(void)
+{
+	return g_fake.fail_post && --g_fake.fail_post == 0 ? EIO : 0;
+}
+
+void fake_fail_post(unsigned int nth)
+{
+	fake_lock();
+	g_fake.fail_post = nth;
+	fake_unlock();
+}
+
+enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+	struct ibv_send_wr **ret_bad, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
 	errnum = fake_enter("ibv_post_send");
-	if (!errnum)
-		errnum = post_send(qp_of(qp), wr);
+	for (; wr && !errnum; wr = errnum ? wr : wr->next) {
+		errnum = post_fails();
+		if (!errnum)
+			errnum = post_send(qp_of(qp), wr);
+	}
+	if (errnum)
+		*ret_bad = wr;
 	fake_unlock();
 	return fake_result("ibv_post_send", errnum, err);
 }
@@ -854,14 +873,20 @@ static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
 	return queue_wr(qp, wr);
 }
 
-enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err)
+enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+	struct ibv_recv_wr **ret_bad, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
 	errnum = fake_enter("ibv_post_recv");
-	if (!errnum)
-		errnum = post_recv(qp_of(qp), wr);
+	for (; wr && !errnum; wr = errnum ? wr : wr->next) {
+		errnum = post_fails();
+		if (!errnum)
+			errnum = post_recv(qp_of(qp), wr);
+	}
+	if (errnum)
+		*ret_bad = wr;
 	fake_unlock();
 	return fake_result("ibv_post_recv", errnum, err);
 }

@@ -148,7 +148,8 @@ enum vbd_status vbd_pv_bind_mw(
 			.rkey = ibv_inc_rkey(mw->rkey),
 			.bind_info = bind_mw->bind_info},
 	};
-	enum vbd_status status = vbd_pv_post_send(qp, &wr, err);
+	struct ibv_send_wr *bad;
+	enum vbd_status status = vbd_pv_post_send(qp, &wr, &bad, err);
 
 	if (!status)
 		mw->rkey = wr.bind_mw.rkey;

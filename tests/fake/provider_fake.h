@@ -57,6 +57,10 @@ void fake_fail_nth(unsigned int nth, int errnum);
 /** fake_fail_next - make the next call of this name fail once; errnum 0 to cancel */
 void fake_fail_next(const char *call, int errnum);
 
+/** fake_fail_post - the @nth (from 1) work request posted from now on is refused with EIO, and
+ * those behind it in its chain are not posted; 0: none is */
+void fake_fail_post(unsigned int nth);
+
 /** fake_failed_call - name of the call that fake_fail_nth() made fail; NULL if none */
 const char *fake_failed_call(void);
 

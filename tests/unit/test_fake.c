@@ -94,16 +94,18 @@ static void go_rts(struct fixture *f)
 static enum vbd_status post_recv(struct fixture *f, uint64_t wr_id)
 {
 	struct ibv_recv_wr wr = {.wr_id = wr_id};
+	struct ibv_recv_wr *bad;
 
-	return vbd_pv_post_recv(f->qp, &wr, NULL);
+	return vbd_pv_post_recv(f->qp, &wr, &bad, NULL);
 }
 
 static enum vbd_status post_send(struct fixture *f, uint64_t wr_id)
 {
 	struct ibv_send_wr wr = {
 		.wr_id = wr_id, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
 
-	return vbd_pv_post_send(f->qp, &wr, NULL);
+	return vbd_pv_post_send(f->qp, &wr, &bad, NULL);
 }
 
 static void assert_noticed(const char *what)
@@ -171,6 +173,7 @@ static void test_fake__memory_needs_its_key(void **state)
 	uint8_t bytes[16];
 	struct ibv_mr *mr = NULL;
 	struct ibv_sge sge = {.addr = (uintptr_t)bytes, .length = 17};
+	struct ibv_recv_wr *bad;
 	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1};
 
 	assert_int_equal(move(f, IBV_QPS_INIT, INIT_MASK), VBD_OK);
@@ -178,10 +181,10 @@ static void test_fake__memory_needs_its_key(void **state)
 		vbd_pv_reg_mr(&f->account, f->pd, bytes, 16, IBV_ACCESS_LOCAL_WRITE, &mr, &f->err),
 		VBD_OK);
 	sge.lkey = mr->lkey;
-	assert_int_equal(vbd_pv_post_recv(f->qp, &wr, NULL), VBD_E_VERBS_ERROR);
+	assert_int_equal(vbd_pv_post_recv(f->qp, &wr, &bad, NULL), VBD_E_VERBS_ERROR);
 	assert_noticed("does not cover");
 	sge.length = 16;
-	assert_int_equal(vbd_pv_post_recv(f->qp, &wr, NULL), VBD_OK);
+	assert_int_equal(vbd_pv_post_recv(f->qp, &wr, &bad, NULL), VBD_OK);
 }
 
 static void test_fake__what_is_in_use_is_not_destroyed(void **state)

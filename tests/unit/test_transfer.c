@@ -156,6 +156,80 @@ static void test_transfer__a_full_window_gets_a_completion(void **test_state)
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 }
 
+static void test_transfer__chunks_go_to_the_device_as_one_chain(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 600, 100);
+	unsigned int doorbells = fake_count("ibv_post_send");
+
+	rig_start_transfer(rt);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 4);
+	assert_int_equal(fake_count("ibv_post_send"), doorbells + 1);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(
+			fake_send_at(rc->conn->qp.ibv_qp, i).addr - mem->addr, 100 * (int)i);
+	fake_sends_done(rc->conn->qp.ibv_qp, 4);
+	rig_settle(rig);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
+	fake_sends_done(rc->conn->qp.ibv_qp, 2);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+}
+
+static void test_transfer__a_chain_that_fails_half_way_ends_its_transfer(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_READ, mem, 300, 100);
+
+	rig_start_transfer(first);
+	fake_fail_post(2);
+	rig_start_transfer(rt);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->qp.first_error.op, VBD_OP_READ);
+	assert_int_equal(rc->conn->qp.first_error.transfer, rt->transfer.id);
+	assert_string_equal(rc->conn->qp.first_error.error.call, "ibv_post_send");
+	assert_int_equal(rc->conn->qp.first_error.error.raw, EIO);
+	assert_int_equal(rt->ended, 1);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
+	assert_int_equal(rt->transfer.outstanding_wrs, 0);
+	/* Its first request was posted, and flushed; the two behind were not. */
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_READ)->posted), 1);
+	assert_int_equal(first->ended, 1);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+}
+
+static void test_transfer__a_failure_behind_unsignalled_requests_is_of_its_own(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *first, *second;
+	struct rig_conn *rc;
+
+	params.qp.signal_every = params.qp.sq_depth;
+	rc = rig_conn_connect(rig, &params);
+	first = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
+	second = rig_transfer(rc, VBD_OP_READ, mem, 200, 100);
+	rig_start_transfer(first);
+	rig_start_transfer(second);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 4);
+	fake_sends_done(rc->conn->qp.ibv_qp, 3);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 7);
+	rig_settle(rig);
+	assert_ended_as(first, VBD_TRANSFER_DONE);
+	assert_int_equal(bytes_done(first), 200);
+	assert_ended_as(second, VBD_TRANSFER_FAILED);
+	assert_int_equal(bytes_done(second), 100);
+	assert_int_equal(second->transfer.wc_status, IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(rc->conn->qp.first_error.transfer, second->transfer.id);
+}
+
 static void test_transfer__they_go_in_order(void **test_state)
 {
 	struct rig *rig = *test_state;
@@ -711,6 +785,9 @@ int main(void)
 		TEST(no_more_is_posted_than_the_queue_holds),
 		TEST(no_more_is_outstanding_than_its_window),
 		TEST(a_full_window_gets_a_completion),
+		TEST(chunks_go_to_the_device_as_one_chain),
+		TEST(a_chain_that_fails_half_way_ends_its_transfer),
+		TEST(a_failure_behind_unsignalled_requests_is_of_its_own),
 		TEST(they_go_in_order),
 		TEST(one_of_nothing_is_one_work_request),
 		TEST(inline_bytes_are_copied),
