@@ -154,7 +154,7 @@ forward_card() {
 # stop an emulated processor for many seconds, which the guest would report as a soft lockup.
 qemu_machine() {
 	local append="console=ttyS0 loglevel=5 panic=-1 nowatchdog mitigations=off"
-	append+=" no_timer_check cryptomgr.notests lab.role=$1"
+	append+=" no_timer_check tsc=reliable cryptomgr.notests lab.role=$1"
 	qemu_args=(-nodefaults -no-user-config -display none -no-reboot
 		-m "$opt_memory" "${accel_args[@]}"
 		-kernel "$LAB_CACHE/kernel/vmlinux" -initrd "$LAB_CACHE/initramfs" -append "$append"
