@@ -44,13 +44,22 @@ static const char *behind_segment(const char *pattern, const char *segment)
 	return !*segment && (*pattern == '/' || !*pattern) ? pattern : NULL;
 }
 
+/* True if the path is below /v1, and the first letter behind that tells that the pattern differs.
+ * Every request looks at every pattern, and nearly all of them differ so. */
+static bool differs_early(const char *pattern, const struct vbd_uri *uri)
+{
+	if (uri->n_segments < 2 || pattern[1] != 'v' || pattern[2] != '1' || pattern[3] != '/')
+		return false;
+	return pattern[4] != *uri->segments[1] && pattern[4] != '{';
+}
+
 /* True if the path matches. */
 static bool match(const char *pattern, const struct vbd_uri *uri, const char **ret_ref)
 {
 	const char *ref = NULL;
 	size_t i;
 
-	if (uri->n_segments > VBD_URI_SEGMENTS_MAX)
+	if (uri->n_segments > VBD_URI_SEGMENTS_MAX || differs_early(pattern, uri))
 		return false;
 	for (i = 0; *pattern == '/' && i < uri->n_segments; i++) {
 		if (*++pattern == '{')

@@ -49,24 +49,38 @@ static void append(struct vbd_encoder *out, const char *bytes, size_t len)
 
 /* --- strings --------------------------------------------------------------------------------- */
 
+#define WORD_BYTES	 sizeof(uint64_t)
 #define EACH_BYTE(byte_) (UINT64_C(0x0101010101010101) * (byte_))
 
-/* Marks the highest bit of each byte of @word that is less than @limit, which is at most 0x80.
- * Bytes behind such a one may be marked wrongly. */
-static uint64_t below(uint64_t word, unsigned int limit)
-{
-	return (word - EACH_BYTE(limit)) & ~word & EACH_BYTE(0x80u);
-}
-
-/* Returns whether one of eight bytes needs an escape or is not ASCII. */
+/*
+ * Returns whether one of eight bytes needs an escape or is not ASCII: whether a subtraction leaves
+ * the highest bit of a byte set. One that borrows from the next byte has found something itself.
+ */
 static bool has_special(uint64_t word)
 {
-	uint64_t marks = word & EACH_BYTE(0x80u);
+	uint64_t control = word - EACH_BYTE((unsigned int)' ');
+	uint64_t quote = (word ^ EACH_BYTE((unsigned int)'"')) - EACH_BYTE(1u);
+	uint64_t backslash = (word ^ EACH_BYTE((unsigned int)'\\')) - EACH_BYTE(1u);
 
-	marks |= below(word, ' ');
-	marks |= below(word ^ EACH_BYTE((unsigned int)'"'), 1);
-	marks |= below(word ^ EACH_BYTE((unsigned int)'\\'), 1);
-	return marks != 0;
+	return (control | quote | backslash | word) & EACH_BYTE(0x80u);
+}
+
+static uint64_t word_at(const unsigned char *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/* All of 4 to 7 bytes; those in the middle come twice. */
+static uint64_t word_of(const unsigned char *bytes, size_t len)
+{
+	uint32_t first, last;
+
+	memcpy(&first, bytes, sizeof(first));
+	memcpy(&last, bytes + len - sizeof(last), sizeof(last));
+	return (uint64_t)first << 32 | last;
 }
 
 /* The number of bytes before the first one that needs an escape or is above @max. */
@@ -75,11 +89,15 @@ static size_t plain_bytes(const char *text, size_t len, unsigned char max)
 	const unsigned char *bytes = (const unsigned char *)text;
 	size_t i = 0;
 
-	for (uint64_t word; i + sizeof(word) <= len; i += sizeof(word)) {
-		memcpy(&word, bytes + i, sizeof(word));
-		if (has_special(word))
-			break;
-	}
+	while (i + WORD_BYTES < len && !has_special(word_at(bytes + i)))
+		i += WORD_BYTES;
+	/* The last word overlaps the one before it. Most texts are names of members, and end here.
+	 */
+	if (len >= WORD_BYTES && i + WORD_BYTES >= len &&
+		!has_special(word_at(bytes + len - WORD_BYTES)))
+		return len;
+	if (len >= WORD_BYTES / 2 && len < WORD_BYTES && !has_special(word_of(bytes, len)))
+		return len;
 	while (i < len && bytes[i] >= ' ' && bytes[i] <= max && bytes[i] != '"' && bytes[i] != '\\')
 		i++;
 	return i;
@@ -133,13 +151,15 @@ static void append_unclean(struct vbd_encoder *out, const char *text)
 	free(clean);
 }
 
-/* Append text between quotes, and one byte or none behind it. */
-static void append_text(struct vbd_encoder *out, const char *text, const char *behind)
+/* Append text between quotes, and one byte or none before it and behind it. */
+static void append_text(
+	struct vbd_encoder *out, const char *before, const char *text, const char *behind)
 {
 	size_t len = strlen(text);
 	char *at;
 
 	if (plain_bytes(text, len, 0x7f) < len) {
+		append(out, before, strlen(before));
 		if (vbd_utf8_valid(text, len))
 			append_utf8(out, text, len);
 		else
@@ -147,14 +167,18 @@ static void append_text(struct vbd_encoder *out, const char *text, const char *b
 		append(out, behind, strlen(behind));
 		return;
 	}
-	at = room_for(out, len + 3);
+	at = room_for(out, len + 4);
 	if (!at)
 		return;
-	at[0] = '"';
-	memcpy(at + 1, text, len);
-	at[len + 1] = '"';
-	at[len + 2] = *behind;
-	out->len += len + 2 + (*behind != '\0');
+	*at = *before;
+	at += *before != '\0';
+	*at++ = '"';
+	memcpy(at, text, len);
+	at += len;
+	*at++ = '"';
+	*at = *behind;
+	at += *behind != '\0';
+	out->len = (size_t)(at - out->bytes);
 }
 
 /* --- members and elements -------------------------------------------------------------------- */
@@ -171,11 +195,11 @@ static bool begin(struct vbd_encoder *out, const char *name)
 {
 	if (!vbd_encode_wants(out, name))
 		return false;
-	if (out->comma)
+	if (name)
+		append_text(out, out->comma ? "," : "", name, ":");
+	else if (out->comma)
 		append(out, ",", 1);
 	out->comma = true;
-	if (name)
-		append_text(out, name, ":");
 	return true;
 }
 
@@ -287,7 +311,7 @@ void vbd_put_text(struct vbd_encoder *out, const char *name, const char *text)
 	if (!text)
 		vbd_put_null(out, name);
 	else if (begin(out, name))
-		append_text(out, text, "");
+		append_text(out, "", text, "");
 }
 
 void vbd_put_text_or_null(struct vbd_encoder *out, const char *name, const char *text)

@@ -133,6 +133,22 @@ static void test_writer__every_byte_is_escaped_as_by_jansson(void **state)
 	same_as_jansson("\\\"\\", 3);
 }
 
+static void test_writer__an_escape_is_found_at_every_place(void **state)
+{
+	static const char specials[] = {'"', '\\', '\n', 0x1f};
+	char text[32];
+
+	(void)state;
+	for (size_t len = 1; len < 26; len++) {
+		for (size_t at = 0; at < len * sizeof(specials); at++) {
+			memset(text, 'x', sizeof(text));
+			text[len] = '\0';
+			text[at / sizeof(specials)] = specials[at % sizeof(specials)];
+			same_as_jansson(text, len);
+		}
+	}
+}
+
 static void test_writer__characters_of_every_length_stay(void **state)
 {
 	static const char *const texts[] = {"\xc2\x80", "caf\xc3\xa9", "\xe2\x82\xac",
@@ -383,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_writer__hex_has_the_digits_asked_for),
 		cmocka_unit_test(test_writer__a_time_is_that_of_the_wall_clock),
 		cmocka_unit_test(test_writer__every_byte_is_escaped_as_by_jansson),
+		cmocka_unit_test(test_writer__an_escape_is_found_at_every_place),
 		cmocka_unit_test(test_writer__characters_of_every_length_stay),
 		cmocka_unit_test(test_writer__any_text_can_go_into_json),
 		cmocka_unit_test(test_writer__a_long_document_grows),
