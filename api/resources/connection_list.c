@@ -90,7 +90,10 @@ static const struct vbd_page_source connection_page = {
 
 static void refresh(void *item)
 {
-	vbd_conn_refresh_qp(((struct vbd_connection *)item)->conn);
+	const struct vbd_connection *connection = item;
+
+	vbd_conn_refresh_qp_at(
+		connection->conn, vbd_loop_now_ns(connection->object.registry->daemon->loop));
 }
 
 const struct vbd_task_kind vbd_connection_task = {

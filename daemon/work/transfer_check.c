@@ -277,6 +277,15 @@ static bool uses_shared_memory(const struct vbd_transfer_spec *spec)
 	return false;
 }
 
+bool vbd_transfer_goes_inline(const struct vbd_transfer_spec *spec)
+{
+	if (spec->wr.inlined)
+		return true;
+	return vbd_ops[spec->op].may_inline && wr_bytes(spec) > 0 &&
+	       wr_bytes(spec) <= spec->qp->channel->limits.inline_bytes &&
+	       !uses_shared_memory(spec);
+}
+
 static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	uint32_t inline_bytes = spec->qp->channel->limits.inline_bytes;

@@ -9,6 +9,11 @@
 
 #include "daemon/work/transfers.h"
 
+/** vbd_transfer_goes_inline - are the bytes of the buffers copied into the work requests? That
+ * saves the device a look at their memory. So it is for up to inline_bytes, and where a client
+ * insists. */
+bool vbd_transfer_goes_inline(const struct vbd_transfer_spec *spec);
+
 /** vbd_transfer_check - VBD_OK, or the errors of vbd_transfer_prepare() */
 enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_error *err) VBD_MUST_CHECK;

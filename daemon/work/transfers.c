@@ -294,6 +294,7 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 		return status;
 	record->range_count = count;
 	record->listed = !spec->buffer;
+	transfer->wr.inlined = vbd_transfer_goes_inline(spec);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct vbd_transfer_range *range = spec->buffer ? &whole : &spec->ranges[i];
 

@@ -33,7 +33,8 @@ struct vbd_device;
 	ANY(UINT, max_send_sge, qp.max_send_sge, 1, VBD_SGES_MAX, 4) \
 	ANY(UINT, max_recv_sge, qp.max_recv_sge, 1, VBD_SGES_MAX, 1) \
 	ANY(UINT, inline_bytes, qp.inline_bytes, 0, 1024, VBD_INLINE_BYTES) \
-	ANY(UINT, signal_every, qp.signal_every, 1, 16384, 1) \
+	/* If absent, lowered to a quarter of a short send queue: vbd_qp_input_merge(). */ \
+	ANY(UINT, signal_every, qp.signal_every, 1, 16384, 16) \
 	ANY(POLL, poll, qp.poll, 0, 0, VBD_POLL_EVENTS) \
 	ANY(SPIN, spin_us, qp.spin_us, 1, 1000000, VBD_SPIN_US) \
 	/* 7 never ends on rxe (rxe_comp.c, 6.1). */ \

@@ -125,7 +125,7 @@ async function sends(world, column) {
 
 	for (const length_bytes of [4096, 1, 64, 65, 0]) {
 		is_done(await transfer(a, here, "send", { buffer: source.id, offset_bytes: 0, length_bytes }),
-			{ bytes_done: length_bytes, wrs_done: 1, imm: null, inline: false });
+			{ bytes_done: length_bytes, wrs_done: 1, imm: null, inline: length_bytes > 0 && length_bytes <= 64 });
 		const seen = await message(b, there, ++seq);
 		equal(seen.op, "send", "op");
 		equal(seen.imm, null, "imm");

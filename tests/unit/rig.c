@@ -251,6 +251,7 @@ struct vbd_conn_params rig_params(void)
 	struct vbd_conn_params params = vbd_conn_params_default();
 
 	params.qp.sq_depth = 4;
+	params.qp.signal_every = 1;
 	params.qp.rq_depth = 4;
 	params.qp.recv_size_bytes = 64;
 	return params;

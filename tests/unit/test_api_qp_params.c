@@ -140,6 +140,32 @@ static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struc
 	return status ? status : vbd_qp_input_merge(input, err);
 }
 
+static void test_qp_params__signals_are_as_rare_as_the_send_queue_allows(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t signal_every;
+	} cases[] = {
+		{"{}", 16},
+		{"{\"sq_depth\": 1000}", 16},
+		{"{\"sq_depth\": 20}", 5},
+		{"{\"sq_depth\": 1}", 1},
+		{"{\"sq_depth\": 20, \"signal_every\": 20}", 20},
+		{"{\"signal_every\": 1}", 1},
+	};
+	struct vbd_qp_input input;
+	struct vbd_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		assert_int_equal(merge(cases[i].text, &input, &err), VBD_OK);
+		assert_int_equal(input.params.qp.signal_every, cases[i].signal_every);
+	}
+	assert_int_equal(merge("{\"sq_depth\": 20, \"signal_every\": 21}", &input, &err),
+		VBD_E_OUT_OF_RANGE);
+	assert_string_equal(err.pointer, "/qp/signal_every");
+}
+
 static void test_qp_params__only_adaptive_polling_has_a_time(void **state)
 {
 	struct vbd_qp_input input;
@@ -252,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_qp_params__the_contract_has_the_limits_of_the_rows),
 		cmocka_unit_test(test_qp_params__the_contract_has_the_members_of_the_rows),
 		cmocka_unit_test(test_qp_params__a_value_outside_its_limits_is_refused),
+		cmocka_unit_test(test_qp_params__signals_are_as_rare_as_the_send_queue_allows),
 		cmocka_unit_test(test_qp_params__only_adaptive_polling_has_a_time),
 		cmocka_unit_test(test_qp_params__a_time_is_rounded_up_to_a_code),
 		cmocka_unit_test(test_qp_params__a_time_beside_its_code_is_refused),

@@ -136,6 +136,42 @@ static void test_services_transfers__a_chunk_is_no_longer_than_the_port_carries(
 		VBD_E_OUT_OF_RANGE);
 }
 
+static void test_services_transfers__what_fits_goes_inline_by_itself(void **state)
+{
+	static const struct {
+		enum vbd_op op;
+		uint64_t length_bytes;
+		bool inlined;
+	} cases[] = {
+		{VBD_OP_WRITE, 1, true},
+		{VBD_OP_SEND, VBD_INLINE_BYTES, true},
+		{VBD_OP_WRITE, VBD_INLINE_BYTES + 1, false},
+		{VBD_OP_WRITE, 0, false},
+		{VBD_OP_READ, 1, false},
+	};
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_transfer_record *record;
+	struct vbd_transfer_spec spec;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		spec = spec_of(&scene, cases[i].op);
+		spec.length_bytes = cases[i].length_bytes;
+		record = begin(&scene, &spec);
+		assert_int_equal(record->transfer.wr.inlined, cases[i].inlined);
+		wait_for_end(svc, record);
+		assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	}
+	/* Another program may cut the memory short while the bytes are copied. */
+	scene.here->mem.kind = VBD_MEM_SHARED;
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	spec.length_bytes = 1;
+	record = begin(&scene, &spec);
+	assert_false(record->transfer.wr.inlined);
+	wait_for_end(svc, record);
+	scene.here->mem.kind = VBD_MEM_ANONYMOUS;
+}
+
 static void test_services_transfers__messages_of_every_size(void **state)
 {
 	static const uint32_t sizes[] = {
@@ -554,6 +590,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_write_and_a_read),
 		TEST(a_chunk_is_no_longer_than_the_port_carries),
+		TEST(what_fits_goes_inline_by_itself),
 		TEST(messages_of_every_size),
 		TEST(long_messages_have_so_many_slots),
 		TEST(what_can_not_work_is_refused),
