@@ -235,7 +235,7 @@ const probes_work = async (column, daemons, connect) => {
 // UC loses a message without a receive, so the peer posts as many as are sent.
 const benchmarks_work = async (column, daemons, connect) => {
 	const [near, far] = daemons;
-	const count = 32, size_bytes = 2048;
+	const count = 32, size_bytes = 1024;
 	const [{ id: connection, device }] =
 		await connect(daemons, { service: "sink", rq_depth: count }, { service: "inbox", rq_depth: 32 });
 	const { addr, rkey } = await far.buffer(size_bytes, { device, access: ["remote_write", "remote_read"] });
