@@ -12,6 +12,7 @@ import {
 
 const PORT = 18515;
 const MESSAGE_BYTES = 4096;
+const RECEIVES = { recv_size_bytes: MESSAGE_BYTES };
 const CONNECTION = "/v1/connections";
 const columns = { rc: "rc_manual", uc: "uc" };
 
@@ -208,7 +209,7 @@ for (const qp_type of ["rc", "uc"]) {
 		const server = net.createServer();
 
 		await daemon.ready();
-		const connection = await manual(daemon, qp_type, { service: "echo" });
+		const connection = await manual(daemon, qp_type, { service: "echo", qp: RECEIVES });
 		await new Promise((done) => server.listen(PORT, "127.0.0.1", done));
 		const asked = new Promise((done) => server.once("connection", done));
 		const client = pingpong(qp_type, connection, iterations, "127.0.0.1");
@@ -236,7 +237,7 @@ for (const qp_type of ["rc", "uc"]) {
 		const daemon = await Daemon.start("d");
 
 		await daemon.ready();
-		const connection = await manual(daemon, qp_type);
+		const connection = await manual(daemon, qp_type, { qp: RECEIVES });
 		const server = pingpong(qp_type, connection, iterations);
 		const socket = await until("the pingpong to listen", () => connected(PORT).catch(() => null));
 

@@ -237,7 +237,7 @@ const benchmarks_work = async (column, daemons, connect) => {
 	const [near, far] = daemons;
 	const count = 32, size_bytes = 1024;
 	const [{ id: connection, device }] =
-		await connect(daemons, { service: "sink", rq_depth: count }, { service: "inbox", rq_depth: 32 });
+		await connect(daemons, { service: "sink", rq_depth: count, recv_size_bytes: size_bytes }, { service: "inbox", rq_depth: 32 });
 	const { addr, rkey } = await far.buffer(size_bytes, { device, access: ["remote_write", "remote_read"] });
 
 	for (const op of ["send", "write", "read"]) {

@@ -44,7 +44,8 @@ async function with_daemons(way, play) {
 	const world = { ...way, a, b };
 
 	await Promise.all([a.ready(), b.ready()]);
-	world.join = (qp = {}, theirs = {}) => way.connect(world, qp, theirs);
+	// The default receives take 1024 bytes.
+	world.join = (qp = {}, theirs = {}) => way.connect(world, qp, { recv_size_bytes: 4096, ...theirs });
 	world.buffer = (daemon, size_bytes, more = {}) => daemon.buffer(size_bytes, { device: way.device, ...more });
 	// A buffer filled with random bytes.
 	world.filled = async (daemon, size_bytes, more = {}) => {
