@@ -22,11 +22,15 @@
  */
 #define KEEPING_MS 2000
 
+/* A transfer that has done no byte more after this time makes no progress. */
+#define PROGRESS_MS 300
+
 /* A request that waits for a name lookup or a route lookup. */
 struct asking {
 	struct vbd_request *req; /* NULL: the client has left */
 	struct vbd_resolution *resolution;
 	uint64_t connection;
+	uint64_t transfer, done_bytes; /* that are watched; 0: none */
 	char host[256];
 	uint64_t port; /* 0: none */
 	struct vbd_destination destination;
@@ -78,7 +82,11 @@ static void on_look(const struct vbd_look *look, void *arg)
 	object = vbd_registry_find_id(
 		vbd_request_daemon(asking->req)->connections, asking->connection);
 	if (object) {
-		explain(asking->req, (const struct vbd_connection *)(const void *)object, look);
+		struct vbd_look watched = *look;
+
+		watched.transfer = asking->transfer;
+		watched.transfer_done = asking->done_bytes;
+		explain(asking->req, (const struct vbd_connection *)(const void *)object, &watched);
 		free(asking);
 		return;
 	}
@@ -86,21 +94,53 @@ static void on_look(const struct vbd_look *look, void *arg)
 	refuse(asking, &gone);
 }
 
+static void look_for(struct asking *asking)
+{
+	struct vbd_request *req = asking->req;
+	struct vbd_error err = {0};
+	struct vbd_object *object =
+		vbd_registry_find_id(vbd_request_daemon(req)->connections, asking->connection);
+
+	if (!object)
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted");
+	else if (vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK &&
+		 vbd_look_begin((const struct vbd_connection *)(const void *)object, on_look,
+			 asking, &err) == VBD_OK)
+		return;
+	refuse(asking, &err);
+}
+
+static void on_watched(struct vbd_request *req, void *arg)
+{
+	(void)req;
+	look_for(arg);
+}
+
+static void on_watcher_gone(struct vbd_request *req, void *arg)
+{
+	(void)req;
+	free(arg);
+}
+
 static void look(struct vbd_request *req, const struct vbd_connection *connection)
 {
 	struct asking *asking = calloc(1, sizeof(*asking));
 	struct vbd_error err = {0};
 
-	if (!asking)
+	if (!asking) {
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the explanation");
-	if (asking && vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK) {
-		asking->req = req;
-		asking->connection = connection->object.id;
-		if (vbd_look_begin(connection, on_look, asking, &err) == VBD_OK)
-			return;
+		vbd_reply_problem(req, &err);
+		return;
 	}
-	free(asking);
-	vbd_reply_problem(req, &err);
+	asking->req = req;
+	asking->connection = connection->object.id;
+	if (!vbd_explain_running(connection, &asking->transfer, &asking->done_bytes)) {
+		asking->transfer = 0;
+		look_for(asking);
+	} else if (vbd_request_park(req, PROGRESS_MS, on_watched, on_watcher_gone, asking, &err) !=
+		   VBD_OK) {
+		refuse(asking, &err);
+	}
 }
 
 /* An explanation that waits for the facts that are being kept of the first error. */

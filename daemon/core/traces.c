@@ -6,12 +6,13 @@
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SAMPLES		    64
-#define SAMPLES_OF_A_DEVICE 8
+#define SAMPLES_OF_A_DEVICE 12
 #define INTERVAL_NS	    VBD_NS_PER_S
 
 struct vbd_traces {
@@ -42,8 +43,7 @@ static void on_counter(const char *name, uint64_t value, void *arg)
 void vbd_traces_read(
 	const char *ibdev_path, unsigned int ports, uint64_t ret_counters[VBD_TRACE_COUNT])
 {
-	static const enum vbd_counter_set sets[] = {
-		VBD_COUNTER_SET_HW, VBD_COUNTER_SET_CM_TX_RETRIES, VBD_COUNTER_SET_CM_RX_MSGS};
+	static const enum vbd_counter_set sets[] = {VBD_COUNTER_SET_HW, VBD_COUNTER_SET_CM_RX_MSGS};
 
 	memset(ret_counters, 0, sizeof(uint64_t[VBD_TRACE_COUNT]));
 	for (unsigned int port = 1; port <= ports; port++) {
@@ -64,31 +64,73 @@ static void take(void *arg)
 	traces->taken.at_ns = vbd_clock_mono_ns();
 }
 
-/* The place of the next sample of a device: its oldest one if it has many, else a free place, else
- * the oldest of all. */
-static struct vbd_trace_sample *place_for(struct vbd_traces *traces, const char *device)
+static bool is_of(const struct vbd_trace_sample *sample, const char *device)
 {
-	struct vbd_trace_sample *oldest = &traces->samples[0];
-	struct vbd_trace_sample *own = NULL;
-	size_t count = 0;
+	return sample->at_ns && strcmp(sample->device, device) == 0;
+}
+
+/* The time between the samples before and after one of the same device, as a part of its age: how
+ * much it would be missed. The first and the newest are always kept. */
+static double worth_of(
+	const struct vbd_traces *traces, const struct vbd_trace_sample *sample, uint64_t now_ns)
+{
+	uint64_t before_ns = 0;
+	uint64_t after_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < SAMPLES; i++) {
+		uint64_t at_ns = traces->samples[i].at_ns;
+
+		if (!is_of(&traces->samples[i], sample->device))
+			continue;
+		if (at_ns < sample->at_ns && at_ns > before_ns)
+			before_ns = at_ns;
+		else if (at_ns > sample->at_ns && at_ns < after_ns)
+			after_ns = at_ns;
+	}
+	if (!before_ns || after_ns == UINT64_MAX)
+		return HUGE_VAL;
+	return (double)(after_ns - before_ns) / (double)(now_ns - sample->at_ns);
+}
+
+/* The place of the next sample of a device that has many: the older its samples are, the wider
+ * apart those are that stay. */
+static struct vbd_trace_sample *least_worth(
+	struct vbd_traces *traces, const char *device, uint64_t now_ns)
+{
+	struct vbd_trace_sample *least = NULL;
+	double least_worth = 0;
 
 	for (size_t i = 0; i < SAMPLES; i++) {
 		struct vbd_trace_sample *sample = &traces->samples[i];
+		double worth = is_of(sample, device) ? worth_of(traces, sample, now_ns) : 0;
 
-		if (sample->at_ns < oldest->at_ns)
-			oldest = sample;
-		if (!sample->at_ns || strcmp(sample->device, device) != 0)
-			continue;
-		count++;
-		if (!own || sample->at_ns < own->at_ns)
-			own = sample;
+		if (is_of(sample, device) && (!least || worth < least_worth)) {
+			least = sample;
+			least_worth = worth;
+		}
 	}
-	return count < SAMPLES_OF_A_DEVICE ? oldest : own;
+	return least;
+}
+
+/* For a device with few samples a free place, or the oldest sample of any. */
+static struct vbd_trace_sample *place_for(
+	struct vbd_traces *traces, const struct vbd_trace_sample *next)
+{
+	struct vbd_trace_sample *oldest = &traces->samples[0];
+	size_t count = 0;
+
+	for (size_t i = 0; i < SAMPLES; i++) {
+		if (traces->samples[i].at_ns < oldest->at_ns)
+			oldest = &traces->samples[i];
+		count += is_of(&traces->samples[i], next->device);
+	}
+	return count < SAMPLES_OF_A_DEVICE ? oldest
+					   : least_worth(traces, next->device, next->at_ns);
 }
 
 void vbd_traces_add(struct vbd_daemon *daemon, const struct vbd_trace_sample *sample)
 {
-	*place_for(daemon->traces, sample->device) = *sample;
+	*place_for(daemon->traces, sample) = *sample;
 }
 
 /* Devices that came meanwhile have no sample yet. */
@@ -133,8 +175,7 @@ const struct vbd_trace_sample *vbd_traces_before(
 	for (size_t i = 0; i < SAMPLES; i++) {
 		const struct vbd_trace_sample *sample = &daemon->traces->samples[i];
 
-		if (sample->at_ns && sample->at_ns <= since_ns &&
-			strcmp(sample->device, device) == 0 &&
+		if (is_of(sample, device) && sample->at_ns <= since_ns &&
 			(!before || sample->at_ns > before->at_ns))
 			before = sample;
 	}

@@ -2,8 +2,8 @@
 /*
  * The kernel's counters of each device before something began, so that a failure can be explained
  * by those that have risen since. The thread pool reads them when a device comes, and when
- * something begins on it, at most once a second; the last samples of each device are kept. What
- * begins is compared with the sample before it, since one that is taken meanwhile may have its
+ * something begins on it, at most once a second. The newer samples are, the more of them are kept.
+ * An incident is compared with a sample from before its beginning, since a later one may have its
  * traces.
  *
  * Control thread, unless a function says otherwise.

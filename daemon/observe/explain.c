@@ -161,7 +161,7 @@ void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_fact
 	gather_qp(conn, ret_facts);
 	gather_counts(conn, ret_facts);
 	gather_listener(connection, ret_facts);
-	vbd_explain_incident(connection, ret_facts);
+	vbd_explain_incident(connection, NULL, ret_facts);
 }
 
 /* A later error can show what the first one was about, and the flushes come last. */
@@ -175,7 +175,7 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	facts->established = false;
 	facts->flushed_sends = facts->flushed_receives = 0;
 	gather_counts(connection->conn, facts);
-	vbd_explain_incident(connection, facts);
+	vbd_explain_incident(connection, NULL, facts);
 	incident->traces_known = before.traces_known;
 	incident->traces_over_ms = before.traces_over_ms;
 	memcpy(incident->traces, before.traces, sizeof(incident->traces));
@@ -197,6 +197,8 @@ static void gather(const struct vbd_connection *connection, const struct vbd_loo
 		recall(connection, facts);
 	else
 		vbd_explain_gather(connection, facts);
+	if (look && look->transfer && !connection->kept)
+		vbd_explain_incident(connection, look, facts);
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	if (look && (!connection->kept || !facts->netroute_known))
@@ -286,18 +288,25 @@ static void add_peer(struct sentence *sentence, const struct vbd_connection *con
 }
 
 /* The cause often names the peer itself. */
+static bool cause_names_peer(const struct vbd_explanation *explanation)
+{
+	const char *peer = explanation->facts.incident.peer;
+
+	return explanation->diagnoses.count && *peer &&
+	       strstr(explanation->diagnoses.items[0].text, peer);
+}
+
 static void add_end(struct sentence *sentence, const struct vbd_connection *connection,
 	const struct vbd_explanation *explanation)
 {
 	const struct vbd_conn *conn = connection->conn;
 	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
-	const char *peer = explanation->facts.incident.peer;
 
 	add(sentence, "%s",
 		explanation->facts.open		 ? "It is ending"
 		: conn->state == VBD_CONN_FAILED ? "It failed"
 						 : "It was closed");
-	if (!diagnoses->count || !*peer || !strstr(diagnoses->items[0].text, peer))
+	if (!cause_names_peer(explanation))
 		add_peer(sentence, connection);
 	add(sentence, ": %s",
 		diagnoses->count ? diagnoses->items[0].text : vbd_reason_text(conn->qp.reason));
@@ -314,7 +323,8 @@ static void add_alive(struct sentence *sentence, const struct vbd_connection *co
 		vbd_finding_severity(findings->items[grave].code) != VBD_FINDING_IS_INFO)
 		grave++;
 	add(sentence, "It is %s", vbd_conn_state_name(conn->state));
-	add_peer(sentence, connection);
+	if (!cause_names_peer(explanation))
+		add_peer(sentence, connection);
 	if (explanation->diagnoses.count)
 		add(sentence, ", but %s", explanation->diagnoses.items[0].text);
 	else if (conn->state == VBD_CONN_ESTABLISHED)

@@ -15,6 +15,8 @@
 
 #define VBD_CAUSES_MAX 3
 
+struct vbd_look;
+
 struct vbd_explanation {
 	char summary[640]; /* one sentence with its full stop */
 	struct vbd_facts facts;
@@ -36,7 +38,6 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
  * @look: at what surrounds it now; NULL if nobody has looked. The facts that are kept of the moment
  *        of the first error go before.
  */
-struct vbd_look;
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_explanation *ret_explanation);
 
@@ -44,9 +45,15 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
  */
 void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_facts *ret_facts);
 
-/** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits. Reads
- * `backlog` and `waiting` of @facts. */
-void vbd_explain_incident(const struct vbd_connection *connection, struct vbd_facts *facts);
+/** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits.
+ * @look: as for vbd_explain_connection() */
+void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts);
+
+/** vbd_explain_running - a transfer that has waited so long for the peer that one may ask whether
+ * it makes progress: its id and the bytes done so far; false if there is none */
+bool vbd_explain_running(
+	const struct vbd_connection *connection, uint64_t *ret_transfer, uint64_t *ret_done_bytes);
 
 /* The destination of a connection to come. */
 struct vbd_destination {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
+#include "daemon/observe/look.h"
 #include "daemon/work/transfers.h"
 #include "rdma/device/source.h"
 #include "rdma/diagnose/outcome.h"
@@ -168,16 +169,34 @@ static void gather_words(const struct vbd_conn *conn, struct vbd_incident *incid
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void gather_wait(
-	const struct vbd_conn *conn, const struct vbd_facts *facts, struct vbd_incident *incident)
+bool vbd_explain_running(
+	const struct vbd_connection *connection, uint64_t *ret_transfer, uint64_t *ret_done_bytes)
 {
-	bool full = facts->backlog && facts->waiting >= facts->backlog;
+	struct vbd_incident incident = {0};
 
+	if (connection->conn->state != VBD_CONN_ESTABLISHED)
+		return false;
+	gather_request(connection, &incident);
+	*ret_transfer = incident.transfer;
+	*ret_done_bytes = incident.done_bytes;
+	return incident.transfer && incident.waited_ms >= LONG_MS;
+}
+
+/* Bytes that were done since the last look are progress. */
+static bool stands_still(const struct vbd_incident *incident, const struct vbd_look *look)
+{
+	if (look && look->transfer == incident->transfer)
+		return look->transfer_done == incident->done_bytes;
+	return !incident->done_bytes;
+}
+
+static void gather_wait(
+	const struct vbd_conn *conn, const struct vbd_look *look, struct vbd_incident *incident)
+{
 	if (conn->state != VBD_CONN_ESTABLISHED)
 		incident->waited_ms =
 			(vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
-	if ((incident->waited_ms >= LONG_MS && !incident->done_bytes) ||
-		(conn->state == VBD_CONN_REQUESTED && full))
+	if (incident->waited_ms >= LONG_MS && stands_still(incident, look))
 		incident->outcome = vbd_outcome_of_wait(conn->state);
 }
 
@@ -200,7 +219,8 @@ static void gather_end(const struct vbd_conn *conn, struct vbd_incident *inciden
 		incident->waited_ms = (first->at_ns - conn->created_ns) / VBD_NS_PER_MS;
 }
 
-void vbd_explain_incident(const struct vbd_connection *connection, struct vbd_facts *facts)
+void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts)
 {
 	const struct vbd_conn *conn = connection->conn;
 	struct vbd_incident *incident = &facts->incident;
@@ -214,5 +234,5 @@ void vbd_explain_incident(const struct vbd_connection *connection, struct vbd_fa
 	if (conn->qp.reason != VBD_REASON_NONE)
 		gather_end(conn, incident);
 	else
-		gather_wait(conn, facts, incident);
+		gather_wait(conn, look, incident);
 }

@@ -15,7 +15,9 @@
 struct vbd_look {
 	bool netroute_known;
 	struct vbd_pv_netroute netroute;
-	bool counted; /* the two members below are set */
+	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
+	uint64_t transfer_done; /* its bytes then */
+	bool counted;		/* the two members below are set */
 	uint64_t counted_ns;
 	uint64_t counters[VBD_TRACE_COUNT];
 };

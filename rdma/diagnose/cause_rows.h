@@ -127,10 +127,7 @@
 	X(NOT_DECIDED_HERE, "not_decided_here", OUT(NOT_DECIDED), 0, 0, 0, 50, GUEST, \
 		"nobody here accepted or rejected the request of {host} in {waited}", \
 		"Decide sooner (`verbsctl accept`), raise accept_timeout_ms, or let the listener accept by itself: policy auto.") \
-	X(BACKLOG_FULL, "backlog_full", OUT(UNDECIDED), CLUE(BACKLOG_FULL), 0, 0, 60, GUEST, \
-		"as many requests wait for a decision here as the listener's backlog holds ({waiting}): the kernel drops the next ones in silence", \
-		"Accept or reject the requests that wait, or create the listener with a larger backlog.") \
-	X(UNDECIDED_HERE, "undecided_here", OUT(UNDECIDED), 0, CLUE(BACKLOG_FULL), 0, 50, GUEST, \
+	X(UNDECIDED_HERE, "undecided_here", OUT(UNDECIDED), 0, 0, 0, 50, GUEST, \
 		"the request of {host} has waited {waited} for a decision here", \
 		"Accept or reject it: `verbsctl accept` or `verbsctl reject`.") \
 	X(NO_REMOTE, "no_remote", OUT(AWAITING) | OUT(NO_REMOTE), 0, 0, 0, 50, GUEST, \

@@ -14,6 +14,10 @@
 /* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
 #define HEADER_BYTES 58
 
+/* The CM repeats a connect request after about 6 s (cm_send_req(), kernel 6.1). It counts that only
+ * when the request is over. */
+#define REPEATED_MS 10000
+
 /* Reject reasons of the kernel's rdma/ib_cm.h. */
 enum {
 	REJ_NO_QP = 1,
@@ -46,7 +50,6 @@ static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
 		facts->port_known && facts->port.link_layer &&
 			strcmp(facts->port.link_layer, "infiniband") == 0);
 	note(clues, VBD_CLUE_IWARP, facts->iwarp);
-	note(clues, VBD_CLUE_BACKLOG_FULL, facts->backlog && facts->waiting >= facts->backlog);
 	note(clues, VBD_CLUE_INBOX_FULL,
 		facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity);
 }
@@ -82,7 +85,8 @@ static void look_at_traces(const struct vbd_incident *incident, struct clues *cl
 	note(clues, VBD_CLUE_SILENT,
 		incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] &&
 			!traces[VBD_TRACE_PACKETS_CAME]);
-	note(clues, VBD_CLUE_REQ_REPEATED, traces[VBD_TRACE_REQ_REPEATED]);
+	note(clues, VBD_CLUE_REQ_REPEATED,
+		incident->traces_known && incident->waited_ms >= REPEATED_MS);
 	note(clues, VBD_CLUE_MRA_CAME, traces[VBD_TRACE_MRA_CAME]);
 }
 

@@ -22,9 +22,8 @@
 	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(GAPS, "packets were missing ({gaps} times)") \
 	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
-	X(REQ_REPEATED, "the connect request was repeated ({req_repeated} times)") \
+	X(REQ_REPEATED, "the CM has repeated the connect request, and no answer was counted") \
 	X(MRA_CAME, "the peer's kernel answered that its program has the request and has not decided") \
-	X(BACKLOG_FULL, "{waiting} requests wait for a decision, as many as the listener's backlog holds") \
 	X(INBOX_FULL, "all {inbox} receives here hold messages") \
 	X(NO_READS, "reads and atomics are not possible: initiator_depth is 0") \
 	X(MISALIGNED, "the remote address is not a multiple of 8") \

@@ -69,8 +69,8 @@
 		"nine tenths of the locked-memory limit are in use", \
 		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.") \
 	X(BACKLOG_FULL, "backlog_full", WARNING, \
-		"as many requests wait for a decision as the listener's backlog holds: the kernel rejects the next ones", \
-		"Accept or reject the waiting requests, or create the listener with a larger backlog.") \
+		"as many requests wait for a decision as the listener has backlog: nobody seems to decide", \
+		"Accept or reject the waiting requests, or let the listener accept by itself: policy auto.") \
 	X(INBOX_FULL, "inbox_full", WARNING, \
 		"the inbox holds as many messages as the connection has receives: the peer has to wait (RNR)", \
 		"Read and delete messages, or create the connection with a larger qp.rq_depth.") \

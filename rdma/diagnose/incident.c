@@ -7,17 +7,11 @@ static const struct {
 	enum vbd_counter_set set;
 	const char *name;
 	const char *other;
-	const char *text;
 } traces[] = {
-#define TRACE(sym, set, name, other, text) [sym] = {set, name, other, text},
+#define TRACE(sym, set, name, other) [sym] = {set, name, other},
 	VBD_TRACE_MAP(TRACE)
 #undef TRACE
 };
-
-const char *vbd_trace_text(enum vbd_trace trace)
-{
-	return traces[trace].text;
-}
 
 enum vbd_trace vbd_trace_of(enum vbd_counter_set set, const char *name)
 {

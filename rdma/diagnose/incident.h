@@ -60,32 +60,23 @@ enum vbd_outcome { VBD_OUTCOME_MAP(VBD_ENUM_ROW) VBD_OUTCOME_COUNT };
 
 /*
  * The counters of the kernel that are compared before and after.
- * X(SYMBOL, set, name of Soft-RoCE or the CM, name of mlx5 or "", what it counts)
+ * X(SYMBOL, set, name of Soft-RoCE or the CM, name of mlx5 or "")
  */
-#define VBD_TRACE_MAP(X)                                                                        \
-	X(VBD_TRACE_RNR_CAME, VBD_COUNTER_SET_HW, "rcvd_rnr_err", "rnr_nak_retry_err",          \
-		"answers of peers that they have no receive posted")                            \
-	X(VBD_TRACE_RNR_SENT, VBD_COUNTER_SET_HW, "send_rnr_err", "out_of_buffer",              \
-		"messages of peers for which no receive was posted here")                       \
-	X(VBD_TRACE_RESENT, VBD_COUNTER_SET_HW, "completer_retry_err", "local_ack_timeout_err", \
-		"requests that were sent again")                                                \
-	X(VBD_TRACE_GAPS_SEEN, VBD_COUNTER_SET_HW, "out_of_seq_request", "out_of_sequence",     \
-		"gaps in what peers sent")                                                      \
-	X(VBD_TRACE_GAPS_TOLD, VBD_COUNTER_SET_HW, "rcvd_seq_err", "packet_seq_err",            \
-		"gaps that peers saw")                                                          \
-	X(VBD_TRACE_PACKETS_SENT, VBD_COUNTER_SET_HW, "sent_pkts", "", "RDMA packets sent")     \
-	X(VBD_TRACE_PACKETS_CAME, VBD_COUNTER_SET_HW, "rcvd_pkts", "", "RDMA packets received") \
-	X(VBD_TRACE_REQ_REPEATED, VBD_COUNTER_SET_CM_TX_RETRIES, "req", "",                     \
-		"connect requests that were repeated")                                          \
-	X(VBD_TRACE_MRA_CAME, VBD_COUNTER_SET_CM_RX_MSGS, "mra", "",                            \
-		"answers that the peer's program has the request and has not decided")
+#define VBD_TRACE_MAP(X)                                                                    \
+	/* answers of peers that they have no receive posted */                             \
+	X(VBD_TRACE_RNR_CAME, VBD_COUNTER_SET_HW, "rcvd_rnr_err", "rnr_nak_retry_err")      \
+	/* gaps in what peers sent */                                                       \
+	X(VBD_TRACE_GAPS_SEEN, VBD_COUNTER_SET_HW, "out_of_seq_request", "out_of_sequence") \
+	/* gaps that peers saw */                                                           \
+	X(VBD_TRACE_GAPS_TOLD, VBD_COUNTER_SET_HW, "rcvd_seq_err", "packet_seq_err")        \
+	X(VBD_TRACE_PACKETS_SENT, VBD_COUNTER_SET_HW, "sent_pkts", "")                      \
+	X(VBD_TRACE_PACKETS_CAME, VBD_COUNTER_SET_HW, "rcvd_pkts", "")                      \
+	/* answers that the peer's program has the request and has not decided */           \
+	X(VBD_TRACE_MRA_CAME, VBD_COUNTER_SET_CM_RX_MSGS, "mra", "")
 
-#define VBD_TRACE_ENUM(sym, set, name, other, text) sym,
+#define VBD_TRACE_ENUM(sym, set, name, other) sym,
 enum vbd_trace { VBD_TRACE_MAP(VBD_TRACE_ENUM) VBD_TRACE_COUNT };
 #undef VBD_TRACE_ENUM
-
-/** vbd_trace_text - the things that the counter counts: "requests that were sent again" */
-const char *vbd_trace_text(enum vbd_trace trace);
 
 /** vbd_trace_of - the trace of a counter of the kernel; VBD_TRACE_COUNT if it is none */
 enum vbd_trace vbd_trace_of(enum vbd_counter_set set, const char *name);

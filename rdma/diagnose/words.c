@@ -191,11 +191,6 @@ static void put_old(char *out, const struct vbd_facts *facts)
 			vbd_span_text(ms * VBD_NS_PER_MS, time));
 }
 
-static void put_waiting(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->waiting);
-}
-
 static void put_inbox(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->inbox_capacity);
@@ -215,11 +210,6 @@ static void put_gaps(char *out, const struct vbd_facts *facts)
 static void put_packets_sent(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_SENT]);
-}
-
-static void put_req_repeated(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.traces[VBD_TRACE_REQ_REPEATED]);
 }
 
 static const struct word {

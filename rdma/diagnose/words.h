@@ -38,12 +38,10 @@ struct vbd_facts;
 	X(reject_advice, "See the log of the peer.") \
 	X(error, "the reason is not known") \
 	X(old, "a buffer here was deleted") \
-	X(waiting, "?") \
 	X(inbox, "?") \
 	X(rnr_came, "some") \
 	X(gaps, "some") \
-	X(packets_sent, "some") \
-	X(req_repeated, "some")
+	X(packets_sent, "some")
 /* clang-format on */
 
 /** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */

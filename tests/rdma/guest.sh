@@ -34,7 +34,7 @@ fi
 options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/$suite")
 prepare=()
 case $suite in
-two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
+explain_two | two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
 explain | refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
 flood | load) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two

@@ -70,52 +70,6 @@ await scenario("a probe tells how long the way to another machine is", async () 
 	await daemon.stop();
 });
 
-// Does something to what leaves by the interface to the peer, and undoes it.
-async function spoiled(how, undo, play) {
-	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
-
-	await run(...how(netdev));
-	await play();
-	await run(...undo(netdev));
-}
-
-const lossy = (percent) => (netdev) => ["tc", "qdisc", "add", "dev", netdev, "root", "netem", "loss", `${percent}%`];
-const lossless = (netdev) => ["tc", "qdisc", "del", "dev", netdev, "root"];
-const mtu = (bytes) => (netdev) => ["ip", "link", "set", "dev", netdev, "mtu", String(bytes)];
-
-await scenario("the first line names what is wrong with the network", async () => {
-	const daemon = await Daemon.start("d");
-	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
-	const connect = (retry_count) => daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count } });
-	const write = ({ id }) => daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: source.id,
-		remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 });
-	const says = async (connection, code) => {
-		await daemon.end_of(connection.id);
-		const { summary, cause, evidence, hints } = await explain(daemon, connection);
-
-		console.log(`     ${summary}`);
-		equal(cause.code, code, `the cause (${summary} ${evidence.join(" ")})`);
-		equal(hints[0], cause.advice, "the first advice");
-	};
-
-	for (const [how, undo, retry_count, code] of [
-		[lossy(50), lossless, 2, "packets_lost"],
-		[lossy(100), lossless, 2, "not_acknowledged"],
-		[mtu(700), mtu(1500), 2, "mtu_too_large"],
-	]) {
-		const connection = await connect(retry_count);
-
-		await spoiled(how, undo, () => write(connection));
-		await says(connection, code);
-	}
-	await spoiled(lossy(100), lossless, async () => {
-		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
-
-		await says({ id }, "no_answer_yet");
-	});
-	await daemon.stop();
-});
-
 await scenario("bytes cross to another machine, and a power cut ends what is busy", async () => {
 	const before = await resources();
 	const daemon = await Daemon.start("d");

@@ -178,7 +178,7 @@ static void test_explain__a_connection_in_progress_says_what_it_waits_for(void *
 	vbd_explain_connection(svc_newest_of(svc, listener), NULL, &explained);
 	assert_said("It is requested with");
 	assert_true(has(VBD_FINDING_BACKLOG_FULL));
-	assert_said("as the listener's backlog holds (1)");
+	assert_said("needs attention");
 }
 
 static void test_explain__a_device_that_went_is_found_gone(void **state)
@@ -353,6 +353,24 @@ static void test_explain__a_counter_that_rose_is_evidence(void **state)
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_RNR_CAME], 5);
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_MRA_CAME], 0);
 	remove_folders(&counters);
+}
+
+/* The sample before a moment long ago is kept while thousands are taken. */
+static void test_explain__samples_are_the_wider_apart_the_older_they_are(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_trace_sample sample = {.device = "rxe7"};
+	const uint64_t end_ns = 4000;
+
+	for (sample.at_ns = 1; sample.at_ns <= end_ns; sample.at_ns++)
+		vbd_traces_add(svc->daemon, &sample);
+	for (uint64_t ago_ns = 4; ago_ns < 1500; ago_ns *= 3) {
+		const struct vbd_trace_sample *before =
+			vbd_traces_before(svc->daemon, "rxe7", end_ns - ago_ns);
+
+		assert_non_null(before);
+		assert_in_range(end_ns - before->at_ns, ago_ns, 4 * ago_ns);
+	}
 }
 
 static void test_explain__an_address_that_was_taken_away_is_found(void **state)
@@ -574,6 +592,7 @@ int main(void)
 		TEST(test_explain__an_end_without_a_failure_keeps_no_facts),
 		TEST(test_explain__memory_that_was_closed_to_peers_explains_a_refusal),
 		TEST(test_explain__a_counter_that_rose_is_evidence),
+		TEST(test_explain__samples_are_the_wider_apart_the_older_they_are),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),
 		TEST(test_explain__the_way_to_the_peer_counts),
 		TEST(test_explain__what_is_brought_up_by_hand_is_where_its_gids_are),
