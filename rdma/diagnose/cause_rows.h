@@ -219,7 +219,7 @@
 		"See the log on the peer, and connect again when its program runs.") \
 	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(WORDS) | CLUE(OUTSTANDING), 0, 30, GUEST, \
 		"the peer disconnected: its program closed the connection or ended", \
-		"Nothing, if that was meant; else see the log or the verbsd of the peer.") \
+		"If that was not meant, see the log or the verbsd of the peer.") \
 	X(CLOSED_HERE, "closed_here", OUT(CLOSED), 0, 0, 0, 30, GUEST, \
 		"a client of this verbsd closed it", \
 		"Nothing; the event log has the time.") \
