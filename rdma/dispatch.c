@@ -10,6 +10,7 @@
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
+#include "rdma/fabric/goodbye.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 #include "rdma/ud/endpoint.h"
@@ -51,6 +52,9 @@ static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
 		break;
 	case VBD_CM_GROUP:
 		vbd_group_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_group, tag), event);
+		break;
+	case VBD_CM_GOODBYE:
+		vbd_goodbye_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_goodbye, tag), event);
 		break;
 	case VBD_CM_REMAINS:
 		break;

@@ -81,8 +81,10 @@ struct vbd_conn {
 	uint8_t port_num;		/* 0 until known */
 	struct sockaddr_storage local;	/* ss_family 0 until known */
 	struct sockaddr_storage peer;
-	bool cm_asked;	   /* rdma_connect(3) or rdma_accept(3) was called */
-	bool cm_connected; /* rdma_disconnect(3) is owed */
+	bool cm_asked;		/* rdma_connect(3) or rdma_accept(3) was called */
+	bool cm_connected;	/* rdma_disconnect(3) is owed */
+	bool goodbye_owed;	/* rdma_disconnect(3) was called, and DISCONNECTED must answer it */
+	bool peer_disconnected; /* DISCONNECTED came */
 	enum vbd_conn_calling calling;
 	struct vbd_conn_call *call; /* NULL while `calling` is NOTHING */
 	void (*call_done)(struct vbd_call *call);

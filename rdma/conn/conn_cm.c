@@ -4,9 +4,11 @@
 #include "base/attr.h"
 #include "base/log.h"
 #include "rdma/conn/conn_qp.h"
+#include "rdma/device/cm_silence.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/fabric/goodbye.h"
 #include "rdma/fabric/reach.h"
 #include "rdma/provider/provider.h"
 
@@ -189,6 +191,23 @@ struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn)
 	};
 }
 
+/* The peer learns why it is rejected, in the form that a listener gives its reasons; but a client
+ * that rejects chooses the private data itself. */
+static void take_reject_reason(const struct vbd_conn *conn, struct vbd_private_data *data)
+{
+	const struct vbd_first_error *first = &conn->qp.first_error;
+	char text[64];
+
+	*data = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT};
+	if (conn->qp.reason == VBD_REASON_REJECTED_LOCALLY ||
+		conn->qp.reason == VBD_REASON_LOCAL_CLOSE)
+		return;
+	data->length_bytes = (uint8_t)snprintf(text, sizeof(text), "verbsd: %s",
+		first->at_ns && first->error.status ? vbd_status_code(first->error.status)
+						    : vbd_reason_name(conn->qp.reason));
+	memcpy(data->bytes, text, data->length_bytes);
+}
+
 void vbd_conn_cm_reject(struct vbd_conn *conn)
 {
 	struct vbd_private_data *data = &conn->cm.private_data;
@@ -197,10 +216,43 @@ void vbd_conn_cm_reject(struct vbd_conn *conn)
 
 	/* The private data of the reply is not for the reject message. */
 	if (data->message != VBD_CM_MESSAGE_REJECT)
-		*data = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT};
+		take_reject_reason(conn, data);
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, call, "");
 	/* The call fails if the peer is gone, which needs no action. */
 	if (vbd_pv_reject(conn->cm_id, conn->reject_vendor_option,
 		    data->length_bytes ? data->bytes : NULL, data->length_bytes, &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
+}
+
+void vbd_conn_cm_disconnect(struct vbd_conn *conn)
+{
+	struct vbd_error error = {0};
+
+	if (!conn->cm_connected || !conn->cm_id || vbd_cm_must_not_send(conn->qp.device))
+		return;
+	conn->cm_connected = false;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_disconnect", "");
+	if (vbd_pv_disconnect(conn->cm_id, &error) != VBD_OK)
+		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
+	else
+		conn->goodbye_owed = conn->established_ns && !conn->peer_disconnected &&
+				     !vbd_device_is_iwarp(conn->qp.device);
+}
+
+/* An id that keeps a port that a client asked for does not wait for the peer: the next connection
+ * may want the port. */
+bool vbd_conn_cm_outlives(struct vbd_conn *conn)
+{
+	const struct vbd_device *device = conn->qp.device;
+	enum vbd_goodbye_kind kind = VBD_GOODBYE_SAID;
+
+	/* The kernel waits for the id of a device that goes. */
+	if (!conn->cm_id || !device || device->state != VBD_DEVICE_PRESENT)
+		return false;
+	vbd_conn_cm_disconnect(conn);
+	if (vbd_cm_must_not_send(device))
+		kind = conn->cm_connected ? VBD_GOODBYE_HELD : VBD_GOODBYE_UNWANTED;
+	else if (!conn->goodbye_owed || conn->peer_disconnected || conn->cm.src_port)
+		return false;
+	return vbd_goodbye_begin(conn->fabric, kind, conn->cm_id, &conn->account);
 }

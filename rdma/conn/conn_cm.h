@@ -39,4 +39,12 @@ void vbd_conn_cm_take_scope(struct vbd_conn *conn, const char *netdev);
 /** vbd_conn_cm_take_peer_data - copy the peer's limits and private data from @event */
 void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
 
+/** vbd_conn_cm_disconnect - disconnect if the CM thinks that it is connected, unless the device
+ * must not send now */
+void vbd_conn_cm_disconnect(struct vbd_conn *conn);
+
+/** vbd_conn_cm_outlives - hand the CM id over if the peer must still be told of the end; false:
+ * there is none, or the caller destroys it */
+bool vbd_conn_cm_outlives(struct vbd_conn *conn);
+
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_cm_error.h"
 
+#include "rdma/device/cm_silence.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* librdmacm has an event of its own for a device that it can't open (ucma_init_device()). */
@@ -71,6 +73,19 @@ void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_
 	if (event->type == RDMA_CM_EVENT_ADDR_ERROR)
 		of_address(fabric, ret_error);
 	(void)vbd_error_set(ret_error, status, "%s (CM status %d)", text, event->status);
+}
+
+void vbd_cm_error_of_silence(const struct vbd_device *device, struct vbd_error *error)
+{
+	size_t used = strlen(error->text);
+
+	if (!device || !vbd_cm_is_silent(device))
+		return;
+	error->hint = VBD_CM_SILENCE_HINT;
+	(void)snprintf(error->text + used, sizeof(error->text) - used,
+		"; no CM message has come in on %s since its interface was down: Soft-RoCE may "
+		"have gone deaf",
+		device->name);
 }
 
 void vbd_cm_error_of_connect(struct vbd_error *error)

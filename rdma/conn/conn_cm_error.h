@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+struct vbd_device;
 struct vbd_fabric;
 struct vbd_pv_cm_event;
 
@@ -20,6 +21,10 @@ struct vbd_pv_cm_event;
  */
 void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event,
 	enum vbd_status status, struct vbd_error *ret_error);
+
+/** vbd_cm_error_of_silence - add to @error, of a peer that has not answered, that the CM of @device
+ * (NULL: not known yet) may be deaf */
+void vbd_cm_error_of_silence(const struct vbd_device *device, struct vbd_error *error);
 
 /** vbd_cm_error_of_connect - give @error, of rdma_connect(3) over iWARP, the status that its errno
  * stands for: there that call is the TCP handshake with the peer */

@@ -64,12 +64,16 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	const struct vbd_cause cause = {.error = status ? &error : NULL, .op = -1};
 
 	/* The peer's disconnect hides why its request failed. */
-	if (event->type == RDMA_CM_EVENT_DISCONNECTED)
+	if (event->type == RDMA_CM_EVENT_DISCONNECTED) {
+		conn->peer_disconnected = true;
 		vbd_conn_check_qp(conn);
+	}
 	vbd_conn_cm_take_peer_data(conn, event);
 	note_cm_event(conn, event);
 	if (status)
 		vbd_cm_error_of_event(conn->fabric, event, status, &error);
+	if (event->type == RDMA_CM_EVENT_UNREACHABLE)
+		vbd_cm_error_of_silence(conn->qp.device, &error);
 	vbd_conn_step(
 		conn, known ? cm_meanings[event->type].event : VBD_CONN_EV_UNEXPECTED_CM, &cause);
 }
@@ -142,6 +146,8 @@ void vbd_conn_deadline(struct vbd_conn *conn)
 		"the deadline of %llu ms passed in state %s, waiting for %s",
 		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
 		vbd_conn_state_waits_for(conn->state));
+	if (conn->state == VBD_CONN_CONNECTING)
+		vbd_cm_error_of_silence(conn->qp.device, &error);
 	vbd_conn_step_error(conn, VBD_CONN_EV_DEADLINE, &error);
 }
 

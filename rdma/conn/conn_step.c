@@ -192,25 +192,13 @@ static enum vbd_conn_event drained(const struct vbd_conn *conn)
 						 : VBD_CONN_EV_DRAINED_FAILED;
 }
 
-static void disconnect(struct vbd_conn *conn)
-{
-	struct vbd_error error = {0};
-
-	if (!conn->cm_connected || !conn->cm_id)
-		return;
-	conn->cm_connected = false;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_disconnect", "");
-	if (vbd_pv_disconnect(conn->cm_id, &error) != VBD_OK)
-		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
-}
-
 /* The wait for the CM event that names the reason of the flush is over. */
 static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 {
 	if (!conn->reason_pending)
 		return VBD_CONN_NO_EVENT;
 	conn->reason_pending = false;
-	disconnect(conn);
+	vbd_conn_cm_disconnect(conn);
 	if (vbd_qp_is_drained(&conn->qp))
 		return drained(conn);
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
@@ -244,11 +232,19 @@ static enum vbd_conn_event flush(struct vbd_conn *conn)
 	return VBD_CONN_NO_EVENT;
 }
 
+/* Without a reject the CM would give the peer no reason, and only when the id is destroyed. */
+static bool failed_to_accept(const struct vbd_conn *conn)
+{
+	return conn->passive && conn->cm_id && !conn->cm_asked && !conn->peer_disconnected;
+}
+
 static enum vbd_conn_event drain(struct vbd_conn *conn)
 {
 	if (conn->calling)
 		return wait_for_call(conn);
-	disconnect(conn);
+	if (failed_to_accept(conn))
+		vbd_conn_cm_reject(conn);
+	vbd_conn_cm_disconnect(conn);
 	return flush(conn);
 }
 
@@ -273,6 +269,8 @@ static void finish(struct vbd_conn *conn)
 	struct rdma_cm_id *cm_id = conn->cm_id;
 
 	vbd_conn_set_deadline(conn, 0);
+	if (vbd_conn_cm_outlives(conn))
+		cm_id = NULL;
 	conn->cm_id = NULL;
 	vbd_qp_release(&conn->qp, cm_id);
 	if (cm_id)

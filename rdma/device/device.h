@@ -138,7 +138,9 @@ struct vbd_device {
 	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
 	uint64_t ended_cq_completions, ended_cq_error_completions; /* of destroyed CQs */
 	struct vbd_device_recent recent;
-	uint64_t port_err_ns; /* when one of its ports last went down; 0: never */
+	uint64_t port_err_ns;	     /* when one of its ports last went down; 0: never */
+	uint8_t cm_port_num;	     /* Soft-RoCE: the port that came up last; 0: none */
+	uint64_t cm_messages_before; /* CM messages that had come in when that port came up */
 	/* For the layer above; 0: never. */
 	uint64_t traced_ns; /* when its counters were last read for a comparison */
 	uint64_t buffer_closed_ns, window_closed_ns; /* when one was last closed to peers */

@@ -81,7 +81,7 @@
 		"the two sides disagree about the connection's state, for example after a restart", \
 		"Connect again.") \
 	X(IB_REJECT, IB_CM_REJ_INVALID_SERVICE_ID, \
-		"no program listens on that port; the listener is bound to another address or device; the listener's backlog was full", \
+		"no program listens on that port; the listener is bound to another address or device", \
 		"Start the listener on the peer, and check the port number. `rdma resource show cm_id` there lists the listeners of all programs.") \
 	X(IB_REJECT, IB_CM_REJ_INVALID_TRANSPORT_TYPE, \
 		"the peer expects another transport, for example UC or UD instead of RC", \

@@ -5,9 +5,11 @@
 #include "base/log.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cm_silence.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/fabric/fabric_parts.h"
+#include "rdma/fabric/goodbye.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
@@ -51,6 +53,7 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 	vbd_list_init(&fabric->pds);
 	vbd_list_init(&fabric->srqs);
 	vbd_list_init(&fabric->qps);
+	vbd_list_init(&fabric->goodbyes);
 	status = vbd_mailbox_init(&fabric->control, err);
 	if (status) {
 		free(fabric);
@@ -138,6 +141,7 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 	for (unsigned int i = 0; i < fabric->worker_count; i++)
 		vbd_worker_destroy(fabric->workers[i]);
 	free(fabric->workers);
+	vbd_goodbyes_abandon(fabric);
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
@@ -153,6 +157,10 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 {
 	struct vbd_fabric *fabric = arg;
 
+	if (type == IBV_EVENT_PORT_ACTIVE) {
+		vbd_cm_silence_begin(device, (uint8_t)port_num);
+		vbd_goodbyes_go_on(fabric, device);
+	}
 	if (fabric->ops->async_event)
 		fabric->ops->async_event(device, type, port_num, fabric->ops_arg);
 	if (type == IBV_EVENT_DEVICE_FATAL)

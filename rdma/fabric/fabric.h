@@ -83,6 +83,8 @@ struct vbd_fabric {
 	bool exits; /* the process ends soon: the kernel frees what then remains of queue pairs */
 	unsigned int left_to_kernel;	   /* remains of queue pairs that nobody destroys */
 	unsigned int listeners_everywhere; /* listeners that are bound to every device */
+	struct vbd_link goodbyes;	   /* of struct vbd_goodbye */
+	unsigned int goodbye_count;
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;

@@ -16,6 +16,7 @@ struct vbd_cm_tag {
 		VBD_CM_PEER,
 		VBD_CM_GROUP,
 		VBD_CM_REMAINS,
+		VBD_CM_GOODBYE,
 	} kind;
 };
 

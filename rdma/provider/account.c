@@ -31,6 +31,13 @@ void vbd_account_adopt(struct vbd_account *account, enum vbd_pv_object type)
 	account->held[type]++;
 }
 
+void vbd_account_hand_over(
+	struct vbd_account *from, struct vbd_account *to, enum vbd_pv_object type)
+{
+	from->held[type]--;
+	to->held[type]++;
+}
+
 void vbd_account_close(struct vbd_account *account)
 {
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)

@@ -113,6 +113,7 @@ struct fake_id {
 	struct fake_device *device;
 	bool known;	 /* the caller has it, so it counts as live */
 	bool peer_known; /* the peer's parameters have arrived */
+	bool parted;	 /* DISCONNECTED is queued or was taken */
 	uint8_t peer_responder_resources;
 	uint32_t peer_qpn;
 	struct fake_id *peer; /* loopback */
@@ -144,6 +145,7 @@ struct fake {
 	unsigned int lost_mrs;
 	bool withhold_flushes;
 	bool receives_optional;
+	bool unanswered;
 	bool loopback;
 	unsigned int on_control;
 	bool one_thread; /* the control thread may make calls that may block */

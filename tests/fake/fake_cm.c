@@ -148,6 +148,7 @@ void fake_event_push(struct fake_id *id, const struct vbd_pv_cm_event *what)
 	struct vbd_pv_cm_event event = *what;
 
 	event.id = &id->ibv;
+	id->parted |= event.type == RDMA_CM_EVENT_DISCONNECTED;
 	follow(id, &event);
 	queue_event(id, &event);
 }
@@ -702,6 +703,9 @@ enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *ibv, struct vbd_error *err)
 	if (!errnum) {
 		id->asked.disconnected = true;
 		fake_loop_gone(id);
+		/* The kernel reports the peer's answer to a disconnect, too. */
+		if (!is_iwarp(id) && !id->parted && !g_fake.unanswered)
+			fake_event_push_plain(id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	}
 	fake_unlock();
 	return fake_result("rdma_disconnect", errnum, err);
@@ -743,6 +747,13 @@ void fake_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type type, int stat
 {
 	fake_lock();
 	fake_event_push_plain(id_of(id), type, status);
+	fake_unlock();
+}
+
+void fake_unanswered(bool on)
+{
+	fake_lock();
+	g_fake.unanswered = on;
 	fake_unlock();
 }
 

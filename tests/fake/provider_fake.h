@@ -322,6 +322,9 @@ void fake_cq_overrun(struct ibv_cq *cq, unsigned int times);
 /** fake_cq_high_water - the largest number of completions that waited in @cq */
 unsigned int fake_cq_high_water(struct ibv_cq *cq);
 
+/** fake_unanswered - from now on no peer answers a disconnect */
+void fake_unanswered(bool on);
+
 /** fake_loopback - from now on ids connect to each other and work requests move bytes */
 void fake_loopback(bool on);
 

@@ -9,11 +9,27 @@ import { explain, foretold_ms, names_its_end } from "./explained.mjs";
 import { Daemon, busy, dev, equal, finish, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
+const ended = `${process.env.LAB_SHARED}/ended.json`;
 const peer_off = new URL("../../lab/peer-off", import.meta.url).pathname;
 const peer_addr = process.env.LAB_PEER_ADDR;
 
 await until("the peer to be ready", () => existsSync(told));
 const { port, buffer: target } = JSON.parse(readFileSync(told, "utf8"));
+
+// Has the peer seen the end of the connection that came from this port?
+const ended_there = (src_port) => existsSync(ended) && JSON.parse(readFileSync(ended, "utf8")).includes(src_port);
+
+// Closes a connection while nothing gets through, and waits until the peer knows.
+async function close_unheard(daemon, cut, mend) {
+	const { id, local } = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+
+	await cut();
+	await daemon.post(`/v1/connections/${id}/close`, undefined, 60);
+	await daemon.ended_with(id, "local_close");
+	ok(!ended_there(local.port), "the peer knows already");
+	await mend();
+	await until("the peer to hear of the end", () => ended_there(local.port), 120_000);
+}
 
 // Only a timer of the device detects a power cut. A device may take four times the configured time (IBTA 9.7.6.1.3),
 // which also leaves room for a slow machine.
@@ -67,6 +83,29 @@ await scenario("a probe tells how long the way to another machine is", async () 
 	console.log(`# round trips to the other machine: p50 ${(near.rtt_ns.p50 / 1e6).toFixed(2)} ms, p99.9 ` +
 		`${(near.rtt_ns.p999 / 1e6).toFixed(2)} ms; with 30 ms more p50 ${(far.rtt_ns.p50 / 1e6).toFixed(2)} ms`);
 	await daemon.post(`/v1/connections/${connection}/close`, {}, 60);
+	await daemon.stop();
+});
+
+await scenario("a disconnect that is lost is repeated until the other machine has heard it", async () => {
+	const daemon = await Daemon.start("d");
+	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
+
+	await daemon.ready();
+	await close_unheard(daemon, () => run("tc", "qdisc", "add", "dev", netdev, "root", "netem", "loss", "100%"),
+		() => run("tc", "qdisc", "del", "dev", netdev, "root"));
+	await daemon.stop();
+});
+
+// On Linux 6.1 its CM never hears anything again after it has tried to send while its interface was down.
+await scenario("Soft-RoCE whose interface was down disconnects afterwards, and can connect again", async () => {
+	const daemon = await Daemon.start("d");
+	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
+
+	await daemon.ready();
+	await close_unheard(daemon, () => run("ip", "link", "set", netdev, "down"), () => run("ip", "link", "set", netdev, "up"));
+	const { id } = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+
+	await daemon.post(`/v1/connections/${id}/close`, {}, 60);
 	await daemon.stop();
 });
 

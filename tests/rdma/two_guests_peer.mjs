@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The second guest of two_guests.mjs: a daemon with a listener and a buffer, whose values it writes to the shared
-// folder.
+// folder, and the peers' ports of its connections that have ended.
 
 import { renameSync } from "node:fs";
 
 import { Daemon, write_file } from "./lib.mjs";
 
-const told = `${process.env.LAB_SHARED}/peer.json`;
+const tell = (name, what) => {
+	const path = `${process.env.LAB_SHARED}/${name}.json`;
+
+	write_file(`${path}.new`, JSON.stringify(what));
+	renameSync(`${path}.new`, path);
+};
 const daemon = await Daemon.start("peer");
 
 await daemon.ready();
 const { port } = await daemon.listen({ port: 0 });
 const buffer = await daemon.buffer(4 << 20, { access: ["remote_write", "remote_read"] });
-write_file(`${told}.new`, JSON.stringify({ port, buffer }));
-renameSync(`${told}.new`, told);
-await daemon.ended;
+tell("peer", { port, buffer });
+for (let ended = 0; !daemon.gone;) {
+	const { items, last } = await daemon.get(`/v1/events?type=connection_ended&after=${ended}&wait_ms=60000`);
+
+	ended = last;
+	if (items.length)
+		tell("ended", (await daemon.connections("ended")).items.map(({ peer }) => peer.port));
+}

@@ -89,7 +89,28 @@ static void test_conn_cm__what_was_meant_for_the_reply_is_not_in_a_rejection(voi
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REPLY, "welcome");
 	rig_deadline(rc);
 	assert_failed(rc, VBD_REASON_TIMED_OUT, VBD_E_TIMED_OUT);
+	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "verbsd: timed_out");
+}
+
+static void test_conn_cm__a_client_that_rejects_without_words_says_none(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, &rig->err), VBD_OK);
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "");
+}
+
+static void test_conn_cm__an_accept_that_fails_tells_the_peer_why(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	fake_fail_next("ibv_create_qp", ENOMEM);
+	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
+	assert_failed(rc, VBD_REASON_RESOURCE_ERROR, VBD_E_NO_MEMORY);
+	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "verbsd: no_memory");
+	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
 /* The source of a connection. */
@@ -346,6 +367,8 @@ int main(void)
 		TEST(private_data_goes_both_ways),
 		TEST(a_rejection_carries_a_reason_and_private_data),
 		TEST(what_was_meant_for_the_reply_is_not_in_a_rejection),
+		TEST(a_client_that_rejects_without_words_says_none),
+		TEST(an_accept_that_fails_tells_the_peer_why),
 		TEST(a_device_is_asked_for_by_its_address),
 		TEST(a_route_to_another_device_names_both),
 		TEST(a_device_that_is_not_there_or_has_no_address),

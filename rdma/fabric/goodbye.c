@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/goodbye.h"
+
+#include "base/attr.h"
+#include "rdma/device/cm_silence.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/provider/provider.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_goodbye *goodbye_of(struct vbd_call *call)
+{
+	return VBD_CONTAINER_OF(call, struct vbd_goodbye, call);
+}
+
+static void free_goodbye(struct vbd_goodbye *goodbye)
+{
+	goodbye->fabric->goodbye_count--;
+	vbd_list_remove(&goodbye->link);
+	vbd_account_close(&goodbye->account);
+	free(goodbye);
+}
+
+/* Call thread. */
+static void destroy_work(struct vbd_call *call)
+{
+	struct vbd_goodbye *goodbye = goodbye_of(call);
+
+	vbd_pv_destroy_id(&goodbye->account, goodbye->cm_id);
+	goodbye->cm_id = NULL; /* for vbd_goodbyes_abandon(), if the call does not come back */
+}
+
+static void on_destroyed(struct vbd_call *call)
+{
+	free_goodbye(goodbye_of(call));
+}
+
+static void end(struct vbd_goodbye *goodbye)
+{
+	if (goodbye->ending)
+		return;
+	goodbye->ending = true;
+	vbd_call_start(goodbye->fabric->calls, &goodbye->call, VBD_LANE_MEMORY);
+}
+
+static bool is_on(const struct vbd_goodbye *goodbye, const struct vbd_device *device)
+{
+	const char *name = vbd_pv_id_device(goodbye->cm_id);
+
+	return name && strcmp(name, device->name) == 0;
+}
+
+static void go_on(struct vbd_goodbye *goodbye)
+{
+	struct vbd_error error = {0};
+
+	if (goodbye->kind == VBD_GOODBYE_SAID)
+		return;
+	if (goodbye->kind == VBD_GOODBYE_HELD &&
+		vbd_pv_disconnect(goodbye->cm_id, &error) == VBD_OK)
+		goodbye->kind = VBD_GOODBYE_SAID;
+	else
+		end(goodbye);
+}
+
+void vbd_goodbyes_go_on(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	if (vbd_cm_must_not_send(device))
+		return;
+	vbd_list_for_each (link, &fabric->goodbyes) {
+		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
+
+		/* A call thread has the id of one that is ending. */
+		if (!goodbye->ending && is_on(goodbye, device))
+			go_on(goodbye);
+	}
+}
+
+bool vbd_goodbye_begin(struct vbd_fabric *fabric, enum vbd_goodbye_kind kind,
+	struct rdma_cm_id *cm_id, struct vbd_account *account)
+{
+	struct vbd_goodbye *goodbye;
+
+	if (fabric->exits || fabric->goodbye_count >= VBD_GOODBYES_MAX)
+		return false;
+	goodbye = calloc(1, sizeof(*goodbye));
+	if (!goodbye)
+		return false;
+	goodbye->tag.kind = VBD_CM_GOODBYE;
+	goodbye->fabric = fabric;
+	goodbye->kind = kind;
+	goodbye->cm_id = cm_id;
+	goodbye->call.work = destroy_work;
+	goodbye->call.done = on_destroyed;
+	vbd_account_hand_over(account, &goodbye->account, VBD_PV_CM_ID);
+	vbd_pv_set_id_context(cm_id, &goodbye->tag);
+	vbd_list_append(&fabric->goodbyes, &goodbye->link);
+	fabric->goodbye_count++;
+	return true;
+}
+
+void vbd_goodbye_on_cm_event(struct vbd_goodbye *goodbye, const struct vbd_pv_cm_event *event)
+{
+	/* The other events are hints, or were on their way before the disconnect. */
+	if (event->type == RDMA_CM_EVENT_DISCONNECTED ||
+		event->type == RDMA_CM_EVENT_TIMEWAIT_EXIT ||
+		event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		end(goodbye);
+}
+
+void vbd_goodbyes_abandon(struct vbd_fabric *fabric)
+{
+	vbd_list_for_each (link, &fabric->goodbyes) {
+		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
+
+		if (!fabric->exits)
+			vbd_pv_destroy_id(&goodbye->account, goodbye->cm_id);
+		free_goodbye(goodbye);
+	}
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/goodbye.h"
+
+#include "rdma/conn/conn.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/provider/provider.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Closes an established connection, and returns its CM id. */
+static struct rdma_cm_id *closed(struct rig *rig)
+{
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ESTABLISHED);
+	struct rdma_cm_id *cm_id = rc->conn->cm_id;
+
+	rig_close(rc);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_null(rc->conn->cm_id);
+	return cm_id;
+}
+
+static void test_goodbye__an_answered_disconnect_leaves_nothing(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)closed(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 0);
+	rig_assert_idle(rig);
+}
+
+/* Whether the peer's answer came late or the kernel has given up. */
+static void test_goodbye__an_id_outlives_its_connection_until_the_kernel_has_an_answer(void **state)
+{
+	static const int statuses[] = {0, -ETIMEDOUT};
+	struct rig *rig = *state;
+
+	fake_unanswered(true);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
+		struct rdma_cm_id *cm_id = closed(rig);
+
+		assert_int_equal(rig->fabric->goodbye_count, 1);
+		assert_int_equal(fake_live().ids, 1);
+		assert_int_equal(fake_live().qps, 0);
+		assert_true(fake_id_asked(cm_id).disconnected);
+		fake_cm_event(cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+		rig_settle(rig);
+		assert_int_equal(rig->fabric->goodbye_count, 1);
+		fake_cm_event(cm_id, RDMA_CM_EVENT_DISCONNECTED, statuses[i]);
+		fake_cm_event(cm_id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+		rig_settle(rig);
+		assert_int_equal(rig->fabric->goodbye_count, 0);
+		rig_assert_idle(rig);
+	}
+}
+
+static void test_goodbye__a_device_that_goes_waits_for_no_answer(void **state)
+{
+	struct rig *rig = *state;
+	struct rdma_cm_id *cm_id;
+
+	fake_unanswered(true);
+	cm_id = closed(rig);
+	fake_cm_event(cm_id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+	rig_settle(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 0);
+	assert_int_equal(fake_live().ids, 0);
+}
+
+static void test_goodbye__who_was_disconnected_waits_for_nobody(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ESTABLISHED);
+
+	fake_unanswered(true);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(rig->fabric->goodbye_count, 0);
+	rig_assert_idle(rig);
+}
+
+/* rig_teardown() asserts that nothing is left. */
+static void test_goodbye__those_at_the_end_are_destroyed(void **state)
+{
+	struct rig *rig = *state;
+
+	fake_unanswered(true);
+	(void)closed(rig);
+	(void)closed(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 2);
+}
+
+/* The call thread has destroyed the id, and nobody takes the call back. */
+static void test_goodbye__an_answer_just_before_the_end_destroys_the_id_once(void **state)
+{
+	struct rig *rig = *state;
+	struct rdma_cm_id *cm_id;
+
+	fake_unanswered(true);
+	cm_id = closed(rig);
+	fake_cm_event(cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	vbd_fabric_dispatch_cm(rig->fabric);
+	while (fake_live().ids)
+		continue;
+	assert_int_equal(rig->fabric->goodbye_count, 1);
+}
+
+static void become_soft_roce(struct rig *rig)
+{
+	struct vbd_device *device = vbd_fabric_default_device(rig->fabric);
+
+	device->attr.vendor_id = VBD_VENDOR_RXE;
+}
+
+static void port_is(struct rig *rig, enum ibv_port_state port_state)
+{
+	rig->device->port.state = port_state;
+	fake_device_async(rig->device,
+		port_state == IBV_PORT_ACTIVE ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, 1);
+	vbd_device_drain_async(vbd_fabric_default_device(rig->fabric));
+	rig_settle(rig);
+}
+
+static void test_goodbye__soft_roce_says_it_when_its_interface_is_up_again(void **state)
+{
+	struct rig *rig = *state;
+	struct rdma_cm_id *cm_id;
+
+	become_soft_roce(rig);
+	port_is(rig, IBV_PORT_DOWN);
+	cm_id = closed(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 1);
+	assert_int_equal(fake_count("rdma_disconnect"), 0);
+	port_is(rig, IBV_PORT_ACTIVE);
+	assert_int_equal(fake_count("rdma_disconnect"), 1);
+	assert_int_equal(rig->fabric->goodbye_count, 0);
+	rig_assert_idle(rig);
+	(void)cm_id;
+}
+
+/* The destruction of its id would send a reject. */
+static void test_goodbye__soft_roce_gives_up_a_connect_when_its_interface_is_up_again(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+
+	become_soft_roce(rig);
+	port_is(rig, IBV_PORT_DOWN);
+	rig_close(rc);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(fake_live().ids, 1);
+	port_is(rig, IBV_PORT_ACTIVE);
+	assert_int_equal(fake_count("rdma_disconnect"), 0);
+	rig_assert_idle(rig);
+}
+
+/* The fake device has no counters, so no message ever comes in. */
+static void test_goodbye__soft_roce_that_hears_nothing_after_a_fall_may_be_deaf(void **state)
+{
+	struct rig *rig = *state;
+
+	become_soft_roce(rig);
+	for (int fell = 0; fell < 2; fell++) {
+		struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+		const struct vbd_error *error = &rc->conn->qp.first_error.error;
+
+		rig_deadline(rc);
+		rig_settle(rig);
+		assert_int_equal(rc->conn->qp.reason, VBD_REASON_TIMED_OUT);
+		assert_int_equal(strstr(error->text, "Soft-RoCE may have gone deaf") != NULL, fell);
+		assert_int_equal(error->hint && strstr(error->hint, "rdma link add"), fell);
+		port_is(rig, IBV_PORT_DOWN);
+		port_is(rig, IBV_PORT_ACTIVE);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_goodbye__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_answered_disconnect_leaves_nothing),
+		TEST(an_id_outlives_its_connection_until_the_kernel_has_an_answer),
+		TEST(a_device_that_goes_waits_for_no_answer),
+		TEST(who_was_disconnected_waits_for_nobody),
+		TEST(those_at_the_end_are_destroyed),
+		TEST(an_answer_just_before_the_end_destroys_the_id_once),
+		TEST(soft_roce_says_it_when_its_interface_is_up_again),
+		TEST(soft_roce_gives_up_a_connect_when_its_interface_is_up_again),
+		TEST(soft_roce_that_hears_nothing_after_a_fall_may_be_deaf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
