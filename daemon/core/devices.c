@@ -23,6 +23,16 @@ struct vbd_device *vbd_device_find_ref(
 	return found;
 }
 
+/* The device is there, but could not be opened. */
+static enum vbd_status refuse_failed(
+	const struct vbd_device *failed, const char *name, struct vbd_error *err)
+{
+	if (err && !err->status)
+		err->hint = vbd_status_hint(failed->error.status);
+	return vbd_error_input(
+		err, VBD_E_NO_DEVICE, name[0] ? "/device" : "", "%s", failed->error.text);
+}
+
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err)
 {
@@ -30,6 +40,9 @@ enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *n
 
 	device = name[0] ? vbd_fabric_device(daemon->fabric, name)
 			 : vbd_fabric_default_device(daemon->fabric);
+	if (!device && vbd_fabric_failed_device(daemon->fabric, name[0] ? name : NULL))
+		return refuse_failed(
+			vbd_fabric_failed_device(daemon->fabric, name[0] ? name : NULL), name, err);
 	if (!device && name[0])
 		return vbd_error_input(
 			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);

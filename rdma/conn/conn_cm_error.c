@@ -14,20 +14,9 @@
 /* librdmacm has an event of its own for a device that it can't open (ucma_init_device()). */
 #define CANT_OPEN_DEVICE (-1)
 
-static const struct vbd_device *failed_device(const struct vbd_fabric *fabric)
-{
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		if (device->state == VBD_DEVICE_FAILED)
-			return device;
-	}
-	return NULL;
-}
-
 static void cant_open(const struct vbd_fabric *fabric, struct vbd_error *error)
 {
-	const struct vbd_device *failed = failed_device(fabric);
+	const struct vbd_device *failed = vbd_fabric_failed_device(fabric, NULL);
 
 	if (failed)
 		(void)vbd_error_set(error, failed->error.status, "%s", failed->error.text);

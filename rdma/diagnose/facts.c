@@ -71,7 +71,10 @@ static void judge_gid(const struct vbd_facts *facts, struct vbd_findings *findin
 		found(findings, VBD_FINDING_GID_GONE,
 			"GID index %u of %s no longer holds the connection's address.",
 			gid->gid_index, facts->device);
-	if (facts->sgid_none)
+	if (facts->failed_device)
+		found(findings, VBD_FINDING_NO_GID, "Of the devices one can't be used: %s.",
+			facts->failed_device->error.text);
+	else if (facts->sgid_none)
 		found(findings, VBD_FINDING_NO_GID,
 			"No RDMA device has a GID for the source address of the packets.");
 	if (!is_roce(facts))

@@ -42,8 +42,9 @@ struct vbd_facts {
 
 	bool sgid_known; /* the local GID */
 	struct vbd_gid sgid;
-	bool sgid_gone; /* the entry has changed or is empty */
-	bool sgid_none; /* destination: no device has the source address */
+	bool sgid_gone;				/* the entry has changed or is empty */
+	bool sgid_none;				/* destination: no device has the source address */
+	const struct vbd_device *failed_device; /* destination: it may be the one; NULL: none */
 	bool dgid_known;
 	uint8_t dgid[16];
 

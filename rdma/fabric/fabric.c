@@ -381,6 +381,18 @@ struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char
 	return NULL;
 }
 
+const struct vbd_device *vbd_fabric_failed_device(const struct vbd_fabric *fabric, const char *name)
+{
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state == VBD_DEVICE_FAILED &&
+			(!name || strcmp(device->name, name) == 0))
+			return device;
+	}
+	return NULL;
+}
+
 struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 {
 	struct vbd_device *first = NULL;

@@ -147,6 +147,11 @@ bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_de
 /** vbd_fabric_device - a PRESENT or REMOVING device by name; NULL if there is none */
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name);
 
+/** vbd_fabric_failed_device - the FAILED device of this name (NULL: the first one); NULL if there
+ * is none */
+const struct vbd_device *vbd_fabric_failed_device(
+	const struct vbd_fabric *fabric, const char *name);
+
 /** vbd_fabric_default_device - the first PRESENT device with an active port, else the first PRESENT
  * device; NULL if none */
 struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric);

@@ -209,6 +209,33 @@ static void test_services_connections__the_loopback_without_a_device_is_refused(
 	}
 }
 
+/* The rdma cgroup of a process may allow it no device. */
+static void test_services_connections__a_device_that_can_not_be_opened_says_why(void **state)
+{
+	static const char *const names[] = {"fake0", ""};
+	struct svc *svc = *state;
+
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	svc->device->plugged = true;
+	fake_fail_next("ibv_open_device", EAGAIN);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
+		struct vbd_connection_spec spec = svc_spec_to(NULL);
+		struct vbd_connection *connection = NULL;
+		struct vbd_error err = {0};
+
+		strcpy(spec.cm.device, names[i]);
+		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &err),
+			VBD_E_NO_DEVICE);
+		assert_string_equal(err.pointer, i ? "" : "/device");
+		assert_non_null(strstr(err.text, "ibv_open_device"));
+		assert_string_equal(err.hint, vbd_status_hint(VBD_E_DEVICE_LIMIT));
+	}
+}
+
 static void test_services_connections__a_name_of_the_loopback_fails_before_the_cm(void **state)
 {
 	struct svc *svc = *state;
@@ -956,6 +983,7 @@ int main(void)
 		TEST(bad_specs_are_refused_at_once),
 		TEST(what_an_address_lacks_is_seen_at_once),
 		TEST(the_loopback_without_a_device_is_refused),
+		TEST(a_device_that_can_not_be_opened_says_why),
 		TEST(a_name_of_the_loopback_fails_before_the_cm),
 		TEST(a_source_port_that_is_taken_says_so),
 		TEST(what_no_message_carries_is_refused_at_once),
