@@ -10,6 +10,7 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 root=$(realpath "$here/../..")
 suite=$1 build=$(realpath "$2")
 DEADLINE_S=540
+[[ -z ${CROWD_COUNT:-} ]] || DEADLINE_S=3600 # the long form of crowd
 # On an emulated processor, node's optimizing compiler costs more than it saves.
 NODE=(node --no-opt --max-lazy)
 
@@ -37,7 +38,7 @@ case $suite in
 explain_two | two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
 explain | refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
-flood | load) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
+crowd | flood | load) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
@@ -48,7 +49,7 @@ fi
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
 # The guest does not inherit the environment.
-for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE; do
+for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS CROWD_COUNT LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done
 output=/dev/null
