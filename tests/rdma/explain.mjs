@@ -182,10 +182,11 @@ await stage("requests that wait for a decision leave the kernel's backlog free",
 });
 
 await stage("attributes that nobody gives", async () => {
-	const waits = await near.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, timeout_ms: 2000 });
+	const make = (timeout_ms) => near.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, timeout_ms });
+	const ended = await make(1500);
 
-	await says_at_last(near, waits, "no_remote");
-	await says(near, await near.end_of(waits.id), "no_remote");
+	await says_at_last(near, await make(60_000), "no_remote");
+	await says(near, await near.end_of(ended.id), "no_remote");
 });
 
 // --- memory and messages -----------------------------------------------------------------------------------------
