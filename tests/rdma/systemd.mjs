@@ -20,6 +20,7 @@ const GENERATORS = "/run/no-generators";
 const TREE = `${build}/tests/rdma/systemd/tree`;
 const HTTP_SOCKET = "/run/verbsd/verbsd.sock";
 const AUDIT = "/var/log/verbsd/audit";
+const STATE = "/var/lib/verbsd";
 const RDMA_PORT = 7471;
 
 // Units of the system that the service refers to, and those of the journal.
@@ -202,7 +203,19 @@ await with_journal("a reload is told to systemd with its time", async () => {
 	equal(await run_of_daemon(), before, "run of the daemon");
 });
 
-await with_journal("a daemon that is killed is started again", () => is_restarted_after(() => main_gets("KILL")));
+await with_journal("a daemon that is killed is started again, and has its events of before", async () => {
+	const store = (await call("GET", "/v1")).store;
+	const before = await call("GET", "/v1/events?limit=1000");
+
+	equal(store.status, "ok", `the store: ${store.detail}`);
+	equal(statSync(STATE).mode & 0o7777, 0o700, "mode of the folder of state");
+	await until("everything kept", async () => (await call("GET", "/v1/stats")).store_waiting === 0);
+	await is_restarted_after(() => main_gets("KILL"));
+	const after = await call("GET", `/v1/events?limit=1000&after=${before.server_id}-0`);
+	equal(after.resumed, true, "resumed");
+	equal(JSON.stringify(after.items.slice(0, before.items.length)), JSON.stringify(before.items), "events of before");
+	ok(after.items[before.items.length].seq > before.last, "the numbers do not grow");
+});
 
 await with_journal("a daemon that feeds no watchdog is started again", async () => {
 	drop_in("watchdog", "[Service]\nWatchdogSec=3\n");
