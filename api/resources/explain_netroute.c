@@ -64,7 +64,7 @@ static void explain(struct vbd_request *req, const struct vbd_connection *connec
 	struct vbd_explanation explanation;
 
 	vbd_conn_refresh_qp(connection->conn);
-	vbd_explain_connection(connection, look, &explanation);
+	vbd_explain_connection(connection, look, req->role, &explanation);
 	vbd_put_explanation(&out, connection, &explanation, req->role);
 	vbd_reply_json(req, 200, &out);
 }

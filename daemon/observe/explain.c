@@ -349,10 +349,13 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 }
 
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_explanation *ret_explanation)
+	enum vbd_role role, struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->cause_count = 0;
 	gather(connection, look, &ret_explanation->facts);
+	/* A reader may not see private data. */
+	if (role < VBD_ROLE_OPERATE)
+		ret_explanation->facts.incident.words[0] = '\0';
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
 	find_causes(connection->conn, ret_explanation);

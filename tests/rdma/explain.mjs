@@ -169,7 +169,7 @@ await stage("a request that nobody decides", async () => {
 	const other = await begin(near, { dst_port: hasty.port });
 
 	await says(far, await far.end_of((await requested(hasty)).id), "not_decided_here");
-	await says(near, await near.end_of(other.id), "refused_by_program");
+	await says(near, await near.end_of(other.id), "refused_with_words");
 });
 
 // The kernel counts those requests for the backlog that the daemon has not taken from it.

@@ -55,7 +55,7 @@ static void test_explain__a_connection_that_is_well(void **state)
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	uint64_t ms;
 
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It is established with 10.0.0.1 port");
 	assert_said("nothing has failed");
 	assert_int_equal(explained.cause_count, 0);
@@ -67,7 +67,7 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_int_equal(explained.facts.path_mtu_bytes, 1024);
 	assert_int_equal(explained.facts.backlog, 0);
 	assert_false(explained.facts.netroute_known);
-	vbd_explain_connection(pair.passive, NULL, &explained);
+	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(explained.facts.backlog, 8);
 }
 
@@ -80,7 +80,7 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 
 	fake_recv_failed(active->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0x81);
 	SVC_UNTIL(svc, active->object.ended);
-	vbd_explain_connection(active, NULL, &explained);
+	vbd_explain_connection(active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It failed");
 	assert_int_equal(explained.cause_count, 2);
 	assert_string_equal(explained.causes[0].name, "IBV_WC_RETRY_EXC_ERR");
@@ -108,7 +108,7 @@ static bool seven_retries_end(struct svc *svc, uint32_t vendor_id, uint64_t *ret
 	spec.params.retry_count = 7;
 	active = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, active->conn->state == VBD_CONN_ESTABLISHED);
-	vbd_explain_connection(active, NULL, &explained);
+	vbd_explain_connection(active, NULL, VBD_ROLE_OPERATE, &explained);
 	return vbd_facts_dead_peer_detect_ms(&explained.facts, ret_ms);
 }
 
@@ -134,12 +134,30 @@ static void test_explain__a_rejection_names_its_reason(void **state)
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 
 	SVC_UNTIL(svc, connection->object.ended);
-	vbd_explain_connection(connection, NULL, &explained);
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It failed: nobody listens at 10.0.0.1 port 1.");
 	assert_int_equal(explained.cause_count, 2);
 	assert_int_equal(explained.causes[0].kind, VBD_WHY_IB_REJECT);
 	assert_string_equal(explained.causes[1].name, "rejected");
 	assert_false(explained.facts.timers_known);
+}
+
+static void test_explain__a_reader_does_not_learn_what_the_peer_said(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = svc_connect(svc, &spec);
+	struct vbd_private_data *said = &connection->conn->peer_private_data;
+
+	SVC_UNTIL(svc, connection->object.ended);
+	connection->conn->qp.first_error.error.raw = 28; /* IB_CM_REJ_CONSUMER_DEFINED */
+	*said = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT, .length_bytes = 7};
+	memcpy(said->bytes, "go away", 7);
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_said("said \"go away\"");
+	vbd_explain_connection(connection, NULL, VBD_ROLE_READ, &explained);
+	assert_null(strstr(explained.summary, "go away"));
+	assert_string_equal(explained.facts.incident.words, "");
 }
 
 static void test_explain__a_closed_one_says_by_whom(void **state)
@@ -149,10 +167,10 @@ static void test_explain__a_closed_one_says_by_whom(void **state)
 
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It was closed with");
 	assert_said("a client of this verbsd closed it");
-	vbd_explain_connection(pair.passive, NULL, &explained);
+	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("the peer disconnected");
 	assert_int_equal(explained.cause_count, 1);
 }
@@ -171,11 +189,11 @@ static void test_explain__a_connection_in_progress_says_what_it_waits_for(void *
 	to = svc_spec_to(listener);
 	active = svc_connect(svc, &to);
 	SVC_UNTIL(svc, svc_newest_of(svc, listener));
-	vbd_explain_connection(active, NULL, &explained);
+	vbd_explain_connection(active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It is connecting with");
 	assert_said("waits for");
 	assert_int_equal(explained.facts.deadline_ms, to.timeout_ms);
-	vbd_explain_connection(svc_newest_of(svc, listener), NULL, &explained);
+	vbd_explain_connection(svc_newest_of(svc, listener), NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It is requested with");
 	assert_true(has(VBD_FINDING_BACKLOG_FULL));
 	assert_said("needs attention");
@@ -190,13 +208,13 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	svc_turn(svc);
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("device fake0 was removed");
 	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	/* The device is back, as another device. */
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	assert_false(explained.facts.port_known);
 }
@@ -208,18 +226,18 @@ static void test_explain__a_port_that_went_down_is_remembered(void **state)
 	struct svc_pair pair = svc_pair(svc, listener);
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
 	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
 	SVC_UNTIL(svc, device->port_err_ns);
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_PORT_WENT_DOWN));
 	svc_close(svc, pair.active);
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_PORT_WENT_DOWN));
 	/* A later connection has not seen the port go down. */
 	pair = svc_pair(svc, listener);
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
 }
 
@@ -242,7 +260,7 @@ static void test_explain__the_facts_of_the_first_error_are_kept(void **state)
 	svc->device->port.state = IBV_PORT_DOWN;
 	fail_receive(svc, pair.active);
 	svc->device->port.state = IBV_PORT_ACTIVE;
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_PORT_NOT_ACTIVE));
 	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_INTERFACE_DOWN);
 	assert_string_equal(explained.facts.netroute.netdev, "eth7");
@@ -270,10 +288,10 @@ static void test_explain__memory_that_was_closed_to_peers_explains_a_refusal(voi
 	assert_int_equal(vbd_buffer_delete(early, &svc->err), VBD_OK);
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	assert_int_equal(vbd_buffer_delete(own, &svc->err), VBD_OK);
-	vbd_explain_connection(pair.passive, NULL, &explained);
+	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_false(explained.facts.incident.buffer_deleted);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-	vbd_explain_connection(pair.passive, NULL, &explained);
+	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(explained.facts.incident.buffer_deleted);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 }
@@ -348,7 +366,7 @@ static void test_explain__a_counter_that_rose_is_evidence(void **state)
 	pair = svc_pair(svc, listener);
 	count(&counters, 12);
 	fail_receive(svc, pair.active);
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(explained.facts.incident.traces_known);
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_RNR_CAME], 5);
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_MRA_CAME], 0);
@@ -379,14 +397,14 @@ static void test_explain__an_address_that_was_taken_away_is_found(void **state)
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc->device->gids[0].gid.raw[15] = 99;
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_GID_GONE));
 	svc->device->gid_count = 0;
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_GID_GONE));
 	svc->device->gid_count = 1;
 	svc->device->gids[0].gid.raw[15] = 1;
-	vbd_explain_connection(pair.active, NULL, &explained);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_false(has(VBD_FINDING_GID_GONE));
 }
 
@@ -400,14 +418,14 @@ static void test_explain__the_way_to_the_peer_counts(void **state)
 	};
 
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
-	vbd_explain_connection(pair.active, &look, &explained);
+	vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_NEIGHBOUR_FAILED));
 	assert_false(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
 	(void)snprintf(look.netroute.netdev, sizeof(look.netroute.netdev), "eth9");
-	vbd_explain_connection(pair.active, &look, &explained);
+	vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
 	look.netroute.route_errnum = EHOSTUNREACH;
-	vbd_explain_connection(pair.active, &look, &explained);
+	vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_NO_ROUTE));
 	assert_true(vbd_findings_bad(&explained.findings));
 }
@@ -584,6 +602,7 @@ int main(void)
 		TEST(test_explain__seven_retries_are_for_ever_on_soft_roce),
 		TEST(test_explain__seven_retries_are_counted_on_other_devices),
 		TEST(test_explain__a_rejection_names_its_reason),
+		TEST(test_explain__a_reader_does_not_learn_what_the_peer_said),
 		TEST(test_explain__a_closed_one_says_by_whom),
 		TEST(test_explain__a_connection_in_progress_says_what_it_waits_for),
 		TEST(test_explain__a_device_that_went_is_found_gone),
