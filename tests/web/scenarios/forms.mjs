@@ -70,6 +70,9 @@ async function errors_are_shown_at_the_field(world) {
 	await dialog.getByText("More", { exact: true }).click();
 	await dialog.getByLabel("From address", { exact: true }).fill("192.0.2.77");
 	await connect.click();
+	await sees(dialog.locator(".is-wrong").filter({ has: page.getByLabel("From address", { exact: true }) }));
+	await dialog.getByLabel("From address", { exact: true }).fill("");
+	await connect.click();
 	await dialog.waitFor({ state: "hidden" });
 	await sees(page.locator(".view-head").getByText("failed"));
 }
