@@ -82,7 +82,7 @@ says 'rxe0 +present +roce +1 +active' a devices
 head -c 3000000 /dev/urandom >"$work/file"
 says 'listener/1 \(front\): listening at 0\.0\.0\.0:7471' b listen 0.0.0.0:7471 --name front
 says 'remote key +0x' b buf create target --size 3000000 --access remote_write,remote_read
-says 'connection/1 \(to-b\): established' a connect "$LAB_ADDR:7471" --name to-b
+says 'connection/1 \(to-b\): established' a connect "$LAB_ADDR:7471" --name to-b --recv-size 4096
 says 'RTR -> RTS' a show to-b
 says 'buffer/1 \(source\)' a buf create source --size 3000000
 says '^3000000 bytes put' a buf put source "$work/file"
