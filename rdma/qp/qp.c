@@ -71,7 +71,7 @@ struct vbd_qp_shape vbd_qp_shape(const struct vbd_qp *qp)
 	return (struct vbd_qp_shape){
 		.cq = qp->channel->cq,
 		.srq = qp->srq,
-		.type = type_of(limits->transport),
+		.type = (int)type_of(limits->transport),
 		.sq_depth = limits->sq_depth,
 		.rq_depth = qp->srq ? 0 : limits->rq_depth,
 		.max_send_sge = limits->max_send_sge,
