@@ -213,23 +213,18 @@ await scenario("two workers share the connections", async () => {
 	await daemon.stop();
 });
 
-// The requests of the flood have no queue pair; what is accepted is never confirmed.
+// The requests of the flood have no queue pair; what is accepted is never confirmed. This suite runs with AddressSanitizer,
+// whose allocator keeps freed memory: that memory stays flat is asserted by flood.mjs.
 await scenario("a flood of connect requests leaves the daemon and its other connections alone", async () => {
 	const before = await resources();
-	// Records that are kept, and memory that AddressSanitizer holds back, are no growth.
 	const daemon = await listening({
 		name: "front", service: "sink", accept_timeout_ms: 500, connects_per_s: 20, connects_burst: 5, max_connections: 10,
-	}, ["--set", "records.connections=10"], {
-		prefix: ["env", `ASAN_OPTIONS=${process.env.ASAN_OPTIONS ?? ""}:quarantine_size_mb=1`],
-	});
+	}, ["--set", "records.connections=10"]);
 	const flood = async (count) => JSON.parse(
 		await new Program(`${build}/tests/rdma/connect_flood`, [addr, port, String(count)]).success(240_000));
-	const resident = async () => (await daemon.get("/v1/stats")).process_resident_memory_bytes;
 
 	await daemon.listen({ name: "back", port: PORT + 1, service: "sink" });
 	const ours = await daemon.connect({ dst_addr: addr, dst_port: PORT + 1 });
-	await flood(300); // every list and pool has its size now
-	const resident_before = await resident();
 	let over = false;
 	const flooding = flood(3000).finally(() => { over = true; });
 	let slowest_ms = 0, answers = 0;
@@ -242,18 +237,15 @@ await scenario("a flood of connect requests leaves the daemon and its other conn
 	}
 	const seen = await flooding;
 	const listener = await daemon.get("/v1/listeners/front");
-	const grown = await resident() - resident_before;
 	const { items: events } = await daemon.get("/v1/events?type=security_connect_refused&limit=1000");
 
 	console.log(`flood: ${JSON.stringify(seen)}; refused ${JSON.stringify(listener.refused)}; slowest of ${answers} answers ` +
-		`of /livez ${slowest_ms.toFixed(1)} ms; memory ${grown >> 10} KiB more; ${events.length} events`);
+		`of /livez ${slowest_ms.toFixed(1)} ms; ${events.length} events`);
 	ok(seen.rejected > 1000, `only ${seen.rejected} were rejected`);
 	ok(seen.reasons > 1000, `only ${seen.reasons} rejections had a reason`);
 	ok(seen.unsendable >= 1000, "the kernel sent 196 bytes of private data in a request");
 	ok(listener.refused.rate + listener.refused.max_connections > 1000, "the listener refused few");
 	ok(listener.connections <= 10, `${listener.connections} connections of the listener`);
-	// A leak of 10 KiB by each request would be more.
-	ok(grown < 24 << 20, `the flood left ${grown} bytes`);
 	ok(events.length < 200, `${events.length} events`);
 	await daemon.until("/v1/listeners/front", "no connection of the flood", ({ connections }) => connections === 0);
 	await daemon.post(`/v1/connections/${ours.id}/close`, {}, 60);
