@@ -35,7 +35,7 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   const work = folder();
   const a = await daemon(t, A, join(work, 'a.log'));
   const b = await daemon(t, B, join(work, 'b.log'));
-  await done(B, ['listen', '0.0.0.0:7484', '--name', 'front', '--service', 'sink']);
+  await done(B, ['listen', '0.0.0.0:7484', '--name', 'front', '--service', 'sink', '--recv-size', '4K']);
   await done(A, ['connect', `${LAB_ADDR}:7484`, '--name', 'to-b']);
   await done(A, ['connect', `${LAB_ADDR}:7484`, '--name', 'quiet']);
   await done(A, ['buf', 'create', 'source', '--size', '1M']);
