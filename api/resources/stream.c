@@ -29,7 +29,6 @@ struct stream {
 	struct vbd_event_place at;   /* events up to here were sent or do not match the filter */
 	struct vbd_event_text *text; /* the text that is being sent; NULL: none */
 	size_t sent_bytes;
-	bool put_off; /* to the next turn, once */
 };
 
 static void set_text(struct stream *stream, struct vbd_event_text *text)
@@ -92,23 +91,10 @@ static void next(struct stream *stream)
 	}
 }
 
-/* A burst of events for many clients takes several turns. A client that was put off has its turn
- * then, however long that one has taken. */
-static bool put_off(struct stream *stream)
-{
-	stream->put_off = !stream->put_off && !vbd_turns_go_on(&stream->daemon->turns);
-	if (stream->put_off)
-		vbd_timer_set(stream->heartbeat, 0);
-	return stream->put_off;
-}
-
 static size_t stream_read(void *arg, char *buf, size_t size)
 {
 	struct stream *stream = arg;
 	size_t len = 0;
-
-	if (put_off(stream))
-		return 0;
 
 	while (len < size) {
 		size_t left = stream->text ? stream->text->len_bytes - stream->sent_bytes : 0;
@@ -140,13 +126,12 @@ static void on_event(struct vbd_watch *watch, bool gone)
 		vbd_request_wake(stream->req);
 }
 
-/* A heartbeat keeps the stream open in proxies, and detects a client that has gone. The timer is
- * that of a client that was put off, too. */
+/* A heartbeat keeps the stream open in proxies, and detects a client that has gone. */
 static void on_heartbeat(void *arg)
 {
 	struct stream *stream = arg;
 
-	if (!stream->text && !stream->put_off)
+	if (!stream->text)
 		set_text(stream, vbd_event_text_print(":\n\n"));
 	vbd_request_wake(stream->req);
 }

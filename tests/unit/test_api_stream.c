@@ -105,26 +105,6 @@ static bool all_have(const char *text)
 	return true;
 }
 
-static void test_stream__a_burst_is_put_off_when_a_turn_has_taken_long(void **state)
-{
-	struct svc *svc = *state;
-
-	svc->daemon->turns.budget_ns = 0;
-	log_burst(svc, 5);
-	for (size_t i = 0; i < CLIENTS; i++)
-		read_once(&test.clients[i]);
-	for (size_t i = 0; i < CLIENTS; i++) {
-		assert_int_equal(test.clients[i].reads, 0);
-		assert_false(test.clients[i].awake);
-	}
-	vbd_loop_turn(svc->daemon->loop, false);
-	vbd_loop_turn(svc->daemon->loop, false);
-	for (size_t i = 0; i < CLIENTS; i++) {
-		read_once(&test.clients[i]);
-		assert_int_equal(test.clients[i].reads, 1);
-	}
-}
-
 static void test_stream__all_get_a_burst_in_the_end_without_a_heartbeat(void **state)
 {
 	struct svc *svc = *state;
@@ -158,7 +138,6 @@ static void test_stream__with_time_a_burst_is_sent_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_burst_is_put_off_when_a_turn_has_taken_long),
 		TEST(all_get_a_burst_in_the_end_without_a_heartbeat),
 		TEST(with_time_a_burst_is_sent_at_once),
 	};
