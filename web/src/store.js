@@ -10,6 +10,7 @@ import { SeriesBook } from "./series.js";
 const EVENTS_KEPT = 2000;
 const SETTLE_MS = 300; /* events come in bunches */
 const SHARE = 8; /* reading one list takes at most one part in so many of the time */
+const PATIENCE_MS = 3000; /* a daemon that hung for a while is read again soon after */
 const ITEM_POLL_MS = 1000;
 const PART_POLL_MS = 5000;
 
@@ -177,7 +178,7 @@ export class Store {
 	}
 
 	schedule(entry) {
-		const patience = Math.max(SETTLE_MS, entry.took * SHARE);
+		const patience = Math.min(Math.max(SETTLE_MS, entry.took * SHARE), PATIENCE_MS);
 		const itemMs = entry.part ? PART_POLL_MS : (entry.spec.itemMs ?? ITEM_POLL_MS);
 		const pollMs = entry.items ? entry.spec.pollMs : itemMs;
 		clearTimeout(entry.timer);

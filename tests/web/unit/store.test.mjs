@@ -41,6 +41,19 @@ test("a list is read whole, page by page, once it is watched", async () => {
 	stop();
 });
 
+test("a list that once took long to read is read again soon after an event", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	let now = 0;
+	const { store, asked } = setUp({ "/v1/windows": [] }, { now: () => (now += 7500) });
+	const stop = store.watch("windows");
+	await tick();
+	store.addEvents([{ seq: 1, object: { kind: "window", id: 1, name: null } }]);
+	t.mock.timers.tick(3000);
+	await tick();
+	assert.equal(asked.length, 2);
+	stop();
+});
+
 test("an event makes its object out of date, and nothing else", async () => {
 	const { store, asked } = setUp({
 		"/v1/devices": [{ id: 1 }],
