@@ -31,7 +31,7 @@ static ssize_t break_off(struct vbd_exchange *exchange)
 	const unsigned int timeout_s = 3600;
 
 	(void)MHD_set_connection_option(exchange->mhd, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s);
-	exchange->client->endpoint->run_again = true;
+	vbd_server_run_soon(exchange->client->endpoint);
 	return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 

@@ -267,7 +267,7 @@ void vbd_client_destroy(struct vbd_client *client)
 	vbd_client_tls_end(client);
 	if (client->unread)
 		vbd_linger_add(server->linger, client->fd);
-	client->endpoint->run_again = true; /* MHD frees connections in its next run */
+	vbd_server_run_soon(client->endpoint); /* MHD frees connections in its next run */
 	unwatch(client);
 	vbd_timer_destroy(client->timer);
 	vbd_seat_give_up(server->admission, &client->seat);

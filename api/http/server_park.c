@@ -38,7 +38,7 @@ void vbd_exchange_suspend(struct vbd_exchange *exchange)
 	exchange->suspended = true;
 	MHD_suspend_connection(exchange->mhd);
 	/* Before 1.0.3, MHD_run() may skip ready connections if one is suspended meanwhile. */
-	exchange->client->endpoint->run_again = true;
+	vbd_server_run_soon(exchange->client->endpoint);
 }
 
 static void resume(struct vbd_exchange *exchange)

@@ -12,6 +12,7 @@
  *   server_client.c    clients: address or uid, deadlines, hang-ups
  *   server_run.c       calls of MHD_run()
  *   server_tls.c       clients of HTTPS: handshakes in turn, their certificates
+ *   server_soon.c      what makes MHD run in the next turn
  *
  * A file calls only files below it in this list.
  *
@@ -48,7 +49,7 @@ struct vbd_server_endpoint {
 	bool is_unix;
 	bool tls;
 	struct vbd_fd_watch *watch;
-	struct vbd_timer *timer; /* server_run.c and server_tls.c arm it */
+	struct vbd_timer *timer; /* server_run.c and server_soon.c set it */
 	int listen_fd;		 /* -1: none */
 
 	/* server_accept.c */
@@ -56,8 +57,8 @@ struct vbd_server_endpoint {
 	struct vbd_timer *rest_timer;
 	struct vbd_client *arriving; /* server.c takes it when MHD has taken the client */
 
-	/* server_run.c */
-	bool run_again; /* MHD must run once more; every file may set this */
+	/* server_run.c, server_soon.c */
+	bool run_soon; /* the timer is set for the next turn */
 
 	/* server_tls.c */
 	struct vbd_link turns; /* of struct vbd_client, by tls.turn: bytes of a handshake wait */
@@ -281,9 +282,6 @@ void vbd_server_cut_idle(struct vbd_server *server);
 
 /* --- server_run.c ---------------------------------------------------------------------------- */
 
-/** vbd_server_run_soon - run MHD in the next turn of the loop */
-void vbd_server_run_soon(struct vbd_server_endpoint *endpoint);
-
 /** vbd_server_on_ready - run MHD, whose epoll descriptor is readable; @arg: the endpoint */
 void vbd_server_on_ready(unsigned int events, void *arg);
 
@@ -313,5 +311,11 @@ void vbd_server_wake_undrained(struct vbd_server_endpoint *endpoint);
 /** vbd_server_end_handshakes - resume all handshakes: MHD_stop_daemon() aborts if one is suspended
  */
 void vbd_server_end_handshakes(struct vbd_server *server);
+
+/* --- server_soon.c --------------------------------------------------------------------------- */
+
+/** vbd_server_run_soon - run MHD in the next turn of the loop, or in this one; from MHD's
+ * callbacks: run it once more */
+void vbd_server_run_soon(struct vbd_server_endpoint *endpoint);
 
 #endif

@@ -35,7 +35,7 @@ static void on_readable(unsigned int events, void *arg)
 	vbd_fd_watch_stop(client->tls.watch);
 	client->tls.watch = NULL;
 	vbd_list_append(&endpoint->turns, &client->tls.turn);
-	vbd_timer_set(endpoint->timer, 0);
+	vbd_server_run_soon(endpoint);
 }
 
 static void rest(struct vbd_client *client)
@@ -51,7 +51,7 @@ static void rest(struct vbd_client *client)
 	}
 	client->tls.resting = true;
 	MHD_suspend_connection(client->tls.mhd);
-	endpoint->run_again = true; /* as in vbd_exchange_suspend() */
+	vbd_server_run_soon(endpoint); /* as in vbd_exchange_suspend() */
 }
 
 static void go_on(struct vbd_client *client)
@@ -69,7 +69,7 @@ void vbd_server_take_turns(struct vbd_server_endpoint *endpoint)
 	for (unsigned int i = 0; i < TURNS_PER_RUN && !vbd_list_empty(&endpoint->turns); i++)
 		go_on(VBD_LIST_FIRST(&endpoint->turns, struct vbd_client, tls.turn));
 	if (!vbd_list_empty(&endpoint->turns))
-		endpoint->run_again = true;
+		vbd_server_run_soon(endpoint);
 }
 
 void vbd_client_tls_go_on(struct vbd_client *client)
@@ -77,7 +77,7 @@ void vbd_client_tls_go_on(struct vbd_client *client)
 	if (!client->tls.resting)
 		return;
 	go_on(client);
-	vbd_timer_set(client->endpoint->timer, 0);
+	vbd_server_run_soon(client->endpoint);
 }
 
 void vbd_server_end_handshakes(struct vbd_server *server)
@@ -159,7 +159,7 @@ static void wake(struct vbd_client *client)
 	/* A resumed connection is ready for MHD. */
 	MHD_suspend_connection(client->tls.mhd);
 	MHD_resume_connection(client->tls.mhd);
-	client->endpoint->run_again = true;
+	vbd_server_run_soon(client->endpoint);
 }
 
 void vbd_server_wake_undrained(struct vbd_server_endpoint *endpoint)

@@ -46,6 +46,21 @@ withServer("waiting clients are woken, and their connections go on", {}, async (
 	}
 });
 
+// The one who wakes keeps its connection and asks for nothing more, so that nothing else makes the server run.
+withServer("a waiting client is woken by a request after which all is quiet", {}, async (server) => {
+	const waker = await server.connect();
+	waker.send(PING);
+	await waker.answer();
+	for (let i = 0; i < 5; i++) {
+		const [client] = await park(server, 1);
+		waker.send(head("POST", "/v1/wake", { "Content-Length": "0" }));
+		assert.equal((await waker.answer("POST")).json.woken, 1);
+		assert.equal((await client.answer()).json.end, "woken");
+		client.destroy();
+	}
+	waker.destroy();
+});
+
 withServer("a wait ends at its deadline", {}, async (server) => {
 	assert.equal((await server.request("GET", "/v1/wait?wait_ms=50")).json.end, "timeout");
 });
