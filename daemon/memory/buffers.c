@@ -7,6 +7,7 @@
 #include "base/memfd.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
+#include "rdma/data/qp_pool.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
@@ -83,12 +84,37 @@ static void failed(struct vbd_buffer *buffer)
 		buffer->device_name, buffer->error.text);
 }
 
+static void created(void *arg);
+
+static enum vbd_status start(struct creation *creation, struct vbd_error *err)
+{
+	return vbd_loop_work(creation->buffer->object.registry->daemon->loop, allocate_and_register,
+		created, creation, err);
+}
+
+/* A registration that the device refused is repeated if its pool of queue pairs made room. */
+static bool starts_again(struct creation *creation)
+{
+	struct vbd_buffer *buffer = creation->buffer;
+	struct vbd_error refusal = buffer->error;
+
+	if (buffer->mem.mr ||
+		!vbd_qp_pool_yield(creation->pd->device, refusal.status, &buffer->error))
+		return false;
+	if (start(creation, NULL) == VBD_OK)
+		return true;
+	buffer->error = refusal;
+	return false;
+}
+
 static void created(void *arg)
 {
 	struct creation *creation = arg;
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
+	if (starts_again(creation))
+		return;
 	/* The MR of a successful registration owns the reference. */
 	if (!buffer->mem.mr)
 		vbd_pd_unref(creation->pd);
@@ -197,8 +223,7 @@ static enum vbd_status begin(struct vbd_buffer *buffer, struct vbd_pd *pd, struc
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
 	*creation = (struct creation){.buffer = buffer, .pd = pd};
 	vbd_pd_ref(pd);
-	status = vbd_loop_work(buffer->object.registry->daemon->loop, allocate_and_register,
-		created, creation, err);
+	status = start(creation, err);
 	if (status) {
 		vbd_pd_unref(pd);
 		free(creation);

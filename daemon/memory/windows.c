@@ -314,12 +314,17 @@ static void register_range(void *arg)
 	vbd_window_register(&((struct vbd_window_record *)arg)->window);
 }
 
+static void begin(struct vbd_window_record *record);
+
 static void registered(void *arg)
 {
 	struct vbd_window_record *record = arg;
 	struct vbd_daemon *daemon = record->object.registry->daemon;
 
-	vbd_window_registered(&record->window);
+	if (vbd_window_may_register_again(&record->window))
+		begin(record);
+	else
+		vbd_window_registered(&record->window);
 	job_done(daemon);
 }
 

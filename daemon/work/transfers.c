@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "daemon/work/transfer_check.h"
 #include "daemon/work/transfer_error.h"
+#include "rdma/data/qp_pool.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
@@ -318,6 +319,19 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 	return VBD_OK;
 }
 
+static enum vbd_status take_slot(struct vbd_transfer_record *record, struct vbd_error *err)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+	struct vbd_pd *pd = record->message_pd;
+	enum vbd_status status = vbd_msgpool_alloc(
+		pd, &record->message_slot, &transfer->local_addr, &transfer->lkey, err);
+
+	if (status && vbd_qp_pool_yield(pd->device, status, err))
+		status = vbd_msgpool_alloc(
+			pd, &record->message_slot, &transfer->local_addr, &transfer->lkey, err);
+	return status;
+}
+
 /* Put the data (NULL: zeroes) into the work request, or into a slot of the PD's message pool. */
 static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
 	uint32_t length_bytes, struct vbd_error *err)
@@ -335,8 +349,7 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 		transfer->wr.inlined = true;
 	} else {
 		record->message_pd = record->qp->pd;
-		status = vbd_msgpool_alloc(record->message_pd, &record->message_slot,
-			&transfer->local_addr, &transfer->lkey, err);
+		status = take_slot(record, err);
 		if (status)
 			return status;
 	}

@@ -53,9 +53,7 @@ static enum vbd_status call_prepare(struct vbd_conn *conn, struct vbd_error *err
 
 bool vbd_conn_qp_prepare_again(struct vbd_conn *conn, enum vbd_status failure)
 {
-	struct vbd_qp *qp = &conn->qp;
-
-	return !qp->channel->mem.slab && vbd_qp_pool_yield(qp->device, failure) &&
+	return vbd_qp_may_prepare_again(&conn->qp, failure, NULL) &&
 	       call_prepare(conn, NULL) == VBD_OK;
 }
 

@@ -153,11 +153,9 @@ static void give_up(struct vbd_qp_pool *pool, struct vbd_qp_kind *kind, unsigned
 }
 
 /* The device has little left, which is for others. */
-static void give_up_all(struct vbd_qp_pool *pool)
+static void rest(struct vbd_qp_pool *pool)
 {
 	pool->rest_until_ns = vbd_clock_mono_ns() + REST_NS;
-	for (unsigned int i = 0; i < VBD_QP_POOL_RECENT; i++)
-		give_up(pool, &pool->kinds.rows[i], pool->kinds.count);
 }
 
 static void start_next(struct vbd_qp_pool *pool);
@@ -181,7 +179,7 @@ static void on_worked(struct vbd_call *call)
 	if (pool->error.status) {
 		vbd_log(VBD_LOG_DEBUG, "qp_pool", "%s: %s", device->name, pool->error.text);
 		pool->pools->failures++;
-		give_up_all(pool);
+		rest(pool);
 	}
 	start_next(pool);
 	vbd_device_unref(device);
@@ -323,21 +321,34 @@ void vbd_qp_pool_turn(struct vbd_device *device)
 		start_next(device->qp_pool);
 }
 
-bool vbd_qp_pool_yield(struct vbd_device *device, enum vbd_status status)
+/* The queue pair that opens will miss least; NULL if there is none. */
+static struct vbd_pooled_qp *least_wanted(struct vbd_qp_pool *pool)
+{
+	struct vbd_qp_kind *most = vbd_qp_kinds_furthest(&pool->kinds, 0, -1);
+
+	if (vbd_list_empty(&pool->kinds.unwanted) && most)
+		give_up(pool, most, 1);
+	return VBD_LIST_FIRST(&pool->kinds.unwanted, struct vbd_pooled_qp, link);
+}
+
+bool vbd_qp_pool_yield(struct vbd_device *device, enum vbd_status status, struct vbd_error *err)
 {
 	struct vbd_qp_pool *pool = device->qp_pool;
-	struct vbd_pooled_qp *first;
+	struct vbd_pooled_qp *pooled;
 
 	if (!pool || (status != VBD_E_NO_MEMORY && status != VBD_E_DEVICE_LIMIT))
 		return false;
-	give_up_all(pool);
-	first = VBD_LIST_FIRST(&pool->kinds.unwanted, struct vbd_pooled_qp, link);
-	if (!first)
+	rest(pool);
+	/* One for each object that is refused: those that a call thread would destroy later are no
+	 * help to the next one that is refused before that. */
+	pooled = least_wanted(pool);
+	if (!pooled)
 		return false;
-	vbd_list_remove(&first->link);
-	vbd_pv_destroy_qp(NULL, first->ibv_qp);
-	release(pool, first);
-	start_destroying(pool);
+	vbd_list_remove(&pooled->link);
+	vbd_pv_destroy_qp(NULL, pooled->ibv_qp);
+	release(pool, pooled);
+	if (err)
+		*err = (struct vbd_error){0};
 	return true;
 }
 

@@ -60,13 +60,15 @@ void vbd_qp_pool_learn(const struct vbd_device *device, const struct vbd_qp_shap
 void vbd_qp_pool_turn(struct vbd_device *device);
 
 /**
- * vbd_qp_pool_yield - the device has refused to make an object with @status: destroy a queue pair
- * of its pool now, and all others soon; the pool stays empty for a while
+ * vbd_qp_pool_yield - the device has refused to make an object of any kind with @status: destroy a
+ * queue pair of its pool; none is made for a while
+ * @err: what the refused call said; NULL is fine
  *
- * Returns true if the call that was refused may be repeated: the status is about limits or memory,
- * and there was a queue pair.
+ * Returns true, with @err empty, if the call that was refused may be repeated: the status is about
+ * limits or memory, and there was a queue pair.
  */
-bool vbd_qp_pool_yield(struct vbd_device *device, enum vbd_status status) VBD_MUST_CHECK;
+bool vbd_qp_pool_yield(
+	struct vbd_device *device, enum vbd_status status, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_pool_drop - destroy the queue pairs of @part, a CQ or an SRQ, and forget their shapes;
  * all of the device if it is NULL. `given_back` follows for each. */

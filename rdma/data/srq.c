@@ -2,6 +2,7 @@
 #include "rdma/data/srq.h"
 
 #include "base/log.h"
+#include "rdma/data/qp_pool.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
@@ -78,7 +79,22 @@ enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *par
 
 enum vbd_status vbd_srq_prepare(struct vbd_srq *srq, struct vbd_error *err)
 {
-	return vbd_mem_prepare(&srq->mem, err);
+	enum vbd_status status = vbd_mem_prepare(&srq->mem, err);
+
+	if (status)
+		vbd_mem_unprepare(&srq->mem);
+	return status;
+}
+
+static enum vbd_status create(struct vbd_srq *srq, struct vbd_error *err)
+{
+	const struct vbd_pd *pd = srq->pd;
+	enum vbd_status status =
+		vbd_pv_create_srq(&srq->account, pd->ibv_pd, srq->depth, &srq->srq, err);
+
+	if (status && vbd_qp_pool_yield(pd->device, status, err))
+		status = vbd_pv_create_srq(&srq->account, pd->ibv_pd, srq->depth, &srq->srq, err);
+	return status;
 }
 
 enum vbd_status vbd_srq_open(
@@ -91,7 +107,7 @@ enum vbd_status vbd_srq_open(
 	srq->id = id;
 	srq->cq = cq;
 	srq->worker = cq->worker;
-	status = vbd_pv_create_srq(&srq->account, srq->pd->ibv_pd, srq->depth, &srq->srq, err);
+	status = create(srq, err);
 	for (uint32_t i = 0; i < srq->depth && !status; i++)
 		status = post(srq, i, err);
 	return status;

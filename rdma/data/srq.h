@@ -87,7 +87,7 @@ enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *par
 	struct vbd_srq **ret_srq, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_srq_prepare - any thread; allocate and register the memory of a planned SRQ. Takes time in
- * proportion to its size. */
+ * proportion to its size. After a failure it may be called again. */
 enum vbd_status vbd_srq_prepare(struct vbd_srq *srq, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**

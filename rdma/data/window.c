@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "rdma/data/qp_pool.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
@@ -113,10 +114,13 @@ static bool needs_own_mr(const struct vbd_window *window)
 
 enum vbd_status vbd_window_allocate(struct vbd_window *window, struct vbd_error *err)
 {
+	enum ibv_mw_type type = window->range.type == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2;
+	const struct vbd_pd *pd = window->mem->pd;
 	enum vbd_status status;
 
-	status = vbd_pv_alloc_mw(window->mem->pd->ibv_pd,
-		window->range.type == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2, &window->mw, err);
+	status = vbd_pv_alloc_mw(pd->ibv_pd, type, &window->mw, err);
+	if (status && vbd_qp_pool_yield(pd->device, status, err))
+		status = vbd_pv_alloc_mw(pd->ibv_pd, type, &window->mw, err);
 	if (status)
 		return status;
 	window->state = VBD_WINDOW_BINDING;
@@ -136,6 +140,12 @@ void vbd_window_register(struct vbd_window *window)
 			 window->range.length_bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND,
 			 &window->mr, &window->error) != VBD_OK)
 		window->mr = NULL;
+}
+
+bool vbd_window_may_register_again(struct vbd_window *window)
+{
+	return !window->mr && window->state == VBD_WINDOW_BINDING &&
+	       vbd_qp_pool_yield(window->mem->pd->device, window->error.status, &window->error);
 }
 
 void vbd_window_registered(struct vbd_window *window)

@@ -111,14 +111,11 @@ enum vbd_status vbd_fabric_new_cq(struct vbd_fabric *fabric, struct vbd_device *
 	struct vbd_error *err)
 {
 	uint64_t id = ++fabric->last_cq_id;
-	struct vbd_error error = {0};
 	enum vbd_status status =
-		vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, &error);
+		vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
 
-	if (status && vbd_qp_pool_yield(device, status))
-		return vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
-	if (status && err && err->status == VBD_OK)
-		*err = error;
+	if (status && vbd_qp_pool_yield(device, status, err))
+		status = vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
 	return status;
 }
 

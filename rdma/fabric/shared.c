@@ -13,6 +13,8 @@ enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device 
 {
 	enum vbd_status status = vbd_pd_create(device, ret_pd, err);
 
+	if (status && vbd_qp_pool_yield(device, status, err))
+		status = vbd_pd_create(device, ret_pd, err);
 	if (status)
 		return status;
 	(*ret_pd)->id = ++fabric->last_pd_id;

@@ -151,6 +151,11 @@ bool vbd_qp_try_prepare(struct vbd_qp *qp);
  * registered if need be */
 enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_qp_may_prepare_again - vbd_qp_prepare() failed as @failure and @err tell: may it be called
+ * again, with @err empty, since the pool of queue pairs has made room? */
+bool vbd_qp_may_prepare_again(
+	const struct vbd_qp *qp, enum vbd_status failure, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_qp_open - the third step: create the QP, in RESET, or take one of the device's pool, which
  * for the owner is in RESET as well; out_of_range, and the errors of the device */
 enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;

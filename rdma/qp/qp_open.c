@@ -226,9 +226,8 @@ static enum vbd_status create(
 	enum vbd_status status =
 		vbd_pv_create_qp(qp->account, qp->pd->ibv_pd, &attr, &qp->ibv_qp, &error);
 
-	if (status && vbd_qp_pool_yield(qp->device, status)) {
+	if (status && vbd_qp_pool_yield(qp->device, status, &error)) {
 		attr = init;
-		error = (struct vbd_error){0};
 		status = vbd_pv_create_qp(qp->account, qp->pd->ibv_pd, &attr, &qp->ibv_qp, &error);
 	}
 	return status ? refused(qp, &init, &error, err) : VBD_OK;
@@ -282,4 +281,10 @@ bool vbd_qp_try_prepare(struct vbd_qp *qp)
 enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err)
 {
 	return vbd_channel_prepare(qp->channel, err);
+}
+
+bool vbd_qp_may_prepare_again(
+	const struct vbd_qp *qp, enum vbd_status failure, struct vbd_error *err)
+{
+	return !qp->channel->mem.slab && vbd_qp_pool_yield(qp->device, failure, err);
 }

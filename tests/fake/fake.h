@@ -137,6 +137,7 @@ struct fake {
 	const char *fail_call;
 	int fail_call_errno;
 	unsigned int fail_post;
+	unsigned int objects_max; /* 0: no limit */
 	const char *failed_call;
 	char misuse[200];
 	unsigned int devices_made;

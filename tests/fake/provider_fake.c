@@ -82,9 +82,37 @@ void fake_note(const char *call)
 	g_fake.calls[g_fake.call_count++] = call;
 }
 
+static unsigned int objects(void)
+{
+	const struct fake_live *live = &g_fake.live;
+
+	return live->pds + live->mrs + live->mws + live->cqs + live->srqs + live->qps + live->ahs;
+}
+
+static bool makes_object(const char *call)
+{
+	static const char *const calls[] = {"ibv_alloc_pd", "ibv_reg_mr", "ibv_alloc_mw",
+		"ibv_create_cq", "ibv_create_srq", "ibv_create_qp", "ibv_create_ah"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		if (strcmp(calls[i], call) == 0)
+			return true;
+	}
+	return false;
+}
+
+void fake_objects_full(bool full)
+{
+	fake_lock();
+	g_fake.objects_max = full ? objects() : 0;
+	fake_unlock();
+}
+
 int fake_enter(const char *call)
 {
 	fake_note(call);
+	if (g_fake.objects_max && objects() >= g_fake.objects_max && makes_object(call))
+		return EAGAIN;
 	if (g_fake.fail_call && strcmp(g_fake.fail_call, call) == 0) {
 		g_fake.fail_call = NULL;
 		return g_fake.fail_call_errno;

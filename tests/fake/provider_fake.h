@@ -57,6 +57,15 @@ void fake_fail_nth(unsigned int nth, int errnum);
 /** fake_fail_next - make the next call of this name fail once; errnum 0 to cancel */
 void fake_fail_next(const char *call, int errnum);
 
+/**
+ * fake_objects_full - from now on no object can be made beyond those that there are, as at the
+ * limit of the rdma controller of cgroups; false: there is no limit
+ *
+ * Of the objects that the kernel counts there as hca_object: PDs, MRs, MWs, CQs, SRQs, queue pairs
+ * and address handles. A call that would make another one fails with EAGAIN.
+ */
+void fake_objects_full(bool full);
+
 /** fake_fail_post - the @nth (from 1) work request posted from now on is refused with EIO, and
  * those behind it in its chain are not posted; 0: none is */
 void fake_fail_post(unsigned int nth);

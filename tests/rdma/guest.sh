@@ -42,6 +42,7 @@ crowd | flood | load) options+=(--cpus 2) ;; # the attacker has a processor of i
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
+[[ -z ${CROWD_COUNT:-} ]] || options+=(--memory 4096) # both ends of thousands, with what ASan adds
 if [[ $suite == systemd ]]; then
 	rm -rf "$build/tests/rdma/systemd/tree"
 	DESTDIR=$build/tests/rdma/systemd/tree cmake --install "$build" --strip >/dev/null

@@ -3,7 +3,7 @@
 // Stopping and killing a busy daemon, many connections in sequence and in parallel, and limits of the kernel. No
 // object may be left behind.
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 
 import { foretold_ms, names_its_end } from "./explained.mjs";
 import { Daemon, addr, busy, dev, equal, finish, ok, open_fds, resources, resources_are_back, scenario, transfers_work,
@@ -231,6 +231,41 @@ await scenario("limits of the rdma cgroup are problems, and no more", async () =
 	limit("hca_handle=max hca_object=max");
 	await transfers_work(tight, await tight.connect({ dst_port: PORT }), peer);
 	await tight.stop();
+	await peer.stop();
+	await resources_are_back(before);
+});
+
+// As many objects as the daemon has, which are those of its pool too.
+await scenario("at a limit of the rdma cgroup the pool gives up its queue pairs for other objects", async () => {
+	const before = await resources();
+	const group = "/sys/fs/cgroup/pooled";
+	const now = () => /hca_object=(\d+)/.exec(readFileSync(`${group}/rdma.current`, "utf8").split("\n")
+		.find((line) => line.startsWith(`${dev} `)))[1];
+	const pooled = async () => (await daemon.get("/v1/stats")).qp_pool_queue_pairs;
+
+	mkdirSync(group, { recursive: true });
+	write_file(`${group}/rdma.max`, `${dev} hca_handle=max hca_object=max`);
+	const peer = await Daemon.start("peer");
+	await peer.ready();
+	await peer.listen({ port: PORT });
+	const daemon = await Daemon.start("pooled", ["--set", `qp_pool=${POOL}`], {
+		prefix: ["sh", "-c", `echo $$ >${group}/cgroup.procs && exec "$@"`, "-"],
+	});
+	await daemon.ready();
+	await daemon.connect({ dst_port: PORT });
+	await daemon.until("/v1/stats", "a full pool", ({ qp_pool_queue_pairs }) => qp_pool_queue_pairs === POOL);
+	write_file(`${group}/rdma.max`, `${dev} hca_handle=max hca_object=${now()}`);
+
+	// The pool has no queue pair of this shape.
+	await daemon.connect({ dst_port: PORT, qp: { sq_depth: 7 } });
+	equal(await pooled(), POOL - 1, "queue pairs in the pool after a connection that it has none for");
+	for (let left = POOL - 2; left >= 0; left--) {
+		await daemon.post("/v1/buffers", { size_bytes: 4096 }, 60);
+		equal(await pooled(), left, "queue pairs in the pool after another buffer");
+	}
+	equal((await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 }, 60)).code, "device_limit", "code of a buffer when the pool is empty");
+	await daemon.is_fine();
+	await daemon.stop();
 	await peer.stop();
 	await resources_are_back(before);
 });
