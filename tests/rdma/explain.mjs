@@ -276,7 +276,7 @@ await stage("a peer that closes, and a peer that is killed", async () => {
 	const [other] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
 	const waits = move("send", other);
 
-	await near.until(`${CONNECTION}/${other.id}`, "a send", ({ counters }) => counters.send.posted > 0);
+	await near.until(`${CONNECTION}/${other.id}`, "a send", ({ counters }) => counters.send?.posted > 0);
 	far.kill("SIGKILL");
 	await far.end();
 	await waits;
