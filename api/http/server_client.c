@@ -12,7 +12,32 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define LATE_MS	  1000 /* a timer that fires so much later tells of a process that was stopped */
+#define SPARED_MS 5000
+
 /* --- deadlines ------------------------------------------------------------------------------- */
+
+/* True if MHD has still to read bytes that the client sent. */
+static bool has_unread(const struct vbd_client *client)
+{
+	char byte;
+
+	return recv(client->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* A process that was stopped, or a turn that took long, is no fault of a client: what came
+ * meanwhile is read in this turn, behind the timers. Once for each request, since bytes may come
+ * for ever. */
+static bool spare(struct vbd_client *client, uint64_t late_ns)
+{
+	if (client->spared || client->hung_up)
+		return false;
+	if (late_ns < LATE_MS * VBD_NS_PER_MS && !has_unread(client))
+		return false;
+	client->spared = true;
+	vbd_client_set_deadline(client, SPARED_MS);
+	return true;
+}
 
 static void on_client_timer(void *arg)
 {
@@ -28,6 +53,8 @@ static void on_client_timer(void *arg)
 			(client->deadline_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
 		return;
 	}
+	if (spare(client, now_ns - client->deadline_ns))
+		return;
 	client->deadline_ns = 0;
 	if (client->exchange && !client->hung_up) {
 		client->endpoint->server->stats.too_slow++;
@@ -75,6 +102,7 @@ void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange)
 		vbd_loop_now_ns(client->endpoint->server->loop) + timeout_ms * VBD_NS_PER_MS)
 		vbd_client_set_deadline(client, timeout_ms);
 	client->exchange = exchange;
+	client->spared = false;
 }
 
 void vbd_client_end(struct vbd_client *client)
@@ -84,6 +112,7 @@ void vbd_client_end(struct vbd_client *client)
 		client->seat.known ? config->idle_timeout_ms : config->stranger_timeout_ms;
 
 	client->exchange = NULL;
+	client->spared = false;
 	/* MHD starts a pipelined request before the next turn, and so before a deadline of 0. */
 	vbd_client_set_deadline(client, client->hung_up ? 0 : idle_ms);
 }
@@ -109,14 +138,6 @@ void vbd_client_cut(struct vbd_client *client)
 	/* MHD has no call to close a connection; it cleans up when it reads the end of stream. */
 	(void)shutdown(client->fd, SHUT_RDWR);
 	vbd_client_tls_go_on(client);
-}
-
-/* True if MHD has still to read bytes that the client sent before the end of its stream. */
-static bool has_unread(const struct vbd_client *client)
-{
-	char byte;
-
-	return recv(client->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 /*

@@ -121,6 +121,7 @@ struct vbd_client {
 	struct vbd_timer *timer;
 	uint64_t deadline_ns;	     /* 0: none */
 	uint64_t armed_ns;	     /* when the timer fires; 0: not set */
+	bool spared;		     /* once, since the daemon was late; of this request */
 	struct vbd_fd_watch *hangup; /* NULL: the client has hung up */
 	bool hung_up;		     /* the client has sent the end of its stream, or is cut */
 	bool answered;		     /* the client had an answer, to any request */

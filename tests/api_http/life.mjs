@@ -108,6 +108,19 @@ withServer("too many waiting clients are told so", { env: { TEST_WAITING: "3" } 
 	for (const client of clients) client.destroy();
 });
 
+withServer("a request that came while the process was stopped is answered", { env: { TEST_IDLE_TIMEOUT_MS: "500" } }, async (server) => {
+	const client = await server.connect();
+	client.send(PING);
+	assert.equal((await client.answer()).status, 200);
+	server.process.kill("SIGSTOP");
+	client.send(PING);
+	// Longer than a client may stand idle.
+	await new Promise((done) => setTimeout(done, 700));
+	server.process.kill("SIGCONT");
+	assert.equal((await client.answer())?.status, 200);
+	client.destroy();
+});
+
 test("a stop answers waiting clients and ends cleanly", { timeout: 60000 }, async () => {
 	const server = await Server.start();
 	const clients = await park(server, 50);
