@@ -243,7 +243,7 @@ void vbd_conn_cm_disconnect(struct vbd_conn *conn)
  * may want the port. */
 bool vbd_conn_cm_outlives(struct vbd_conn *conn)
 {
-	const struct vbd_device *device = conn->qp.device;
+	struct vbd_device *device = conn->qp.device;
 	enum vbd_goodbye_kind kind = VBD_GOODBYE_SAID;
 
 	/* The kernel waits for the id of a device that goes. */

@@ -33,6 +33,6 @@ bool vbd_cm_is_silent(const struct vbd_device *device);
 
 /** vbd_cm_must_not_send - would a CM message end the receives of the CM: is @device Soft-RoCE, and
  * its interface down? */
-bool vbd_cm_must_not_send(const struct vbd_device *device);
+bool vbd_cm_must_not_send(struct vbd_device *device);
 
 #endif

@@ -298,12 +298,11 @@ bool vbd_device_port_active(const struct vbd_device *device)
 	return false;
 }
 
-bool vbd_device_recently_active(struct vbd_device *device)
+bool vbd_device_recently_active(struct vbd_device *device, uint64_t age_ns)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (!device->recent.port_at_ns ||
-		now_ns >= device->recent.port_at_ns + VBD_DEVICE_RECENT_NS) {
+	if (!device->recent.port_at_ns || now_ns >= device->recent.port_at_ns + age_ns) {
 		device->recent.port_active = vbd_device_port_active(device);
 		device->recent.port_at_ns = now_ns;
 	}

@@ -191,8 +191,8 @@ enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t p
 bool vbd_device_port_active(const struct vbd_device *device);
 
 /** vbd_device_recently_active - vbd_device_port_active(), or its last answer if that is no older
- * than VBD_DEVICE_RECENT_NS */
-bool vbd_device_recently_active(struct vbd_device *device);
+ * than @age_ns and no event about a port has come since */
+bool vbd_device_recently_active(struct vbd_device *device, uint64_t age_ns);
 
 /**
  * vbd_device_query_gids - the filled entries of the GID tables

@@ -402,7 +402,7 @@ struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 
 		if (device->state != VBD_DEVICE_PRESENT)
 			continue;
-		if (vbd_device_recently_active(device))
+		if (vbd_device_recently_active(device, VBD_DEVICE_RECENT_NS))
 			return device;
 		if (!first)
 			first = device;

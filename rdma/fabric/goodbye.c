@@ -65,7 +65,7 @@ static void go_on(struct vbd_goodbye *goodbye)
 		end(goodbye);
 }
 
-void vbd_goodbyes_go_on(struct vbd_fabric *fabric, const struct vbd_device *device)
+void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	if (vbd_cm_must_not_send(device))
 		return;

@@ -57,7 +57,7 @@ bool vbd_goodbye_begin(struct vbd_fabric *fabric, enum vbd_goodbye_kind kind,
 	struct rdma_cm_id *cm_id, struct vbd_account *account);
 
 /** vbd_goodbyes_go_on - a port of @device has come up: send what was held back */
-void vbd_goodbyes_go_on(struct vbd_fabric *fabric, const struct vbd_device *device);
+void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device);
 
 /** vbd_goodbye_on_cm_event - the peer has answered, the kernel has given up, or the device goes: a
  * call thread destroys the id */

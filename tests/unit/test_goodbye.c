@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/goodbye.h"
 
+#include "base/clock.h"
 #include "rdma/conn/conn.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
@@ -144,6 +145,25 @@ static void test_goodbye__soft_roce_says_it_when_its_interface_is_up_again(void 
 	(void)cm_id;
 }
 
+/* For an answer the kernel takes a lock that all network interfaces share. */
+static void test_goodbye__soft_roce_is_not_asked_for_its_port_by_each_disconnect(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ESTABLISHED);
+	struct vbd_device *device = vbd_fabric_default_device(rig->fabric);
+	unsigned int asked;
+
+	become_soft_roce(rig);
+	assert_true(vbd_device_recently_active(device, 0));
+	device->recent.port_at_ns += 3600 * VBD_NS_PER_S;
+	asked = fake_count("ibv_query_port");
+	rig_close(rc);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(fake_count("rdma_disconnect"), 1);
+	assert_int_equal(fake_count("ibv_query_port"), asked);
+}
+
 /* The destruction of its id would send a reject. */
 static void test_goodbye__soft_roce_gives_up_a_connect_when_its_interface_is_up_again(void **state)
 {
@@ -193,6 +213,7 @@ int main(void)
 		TEST(those_at_the_end_are_destroyed),
 		TEST(an_answer_just_before_the_end_destroys_the_id_once),
 		TEST(soft_roce_says_it_when_its_interface_is_up_again),
+		TEST(soft_roce_is_not_asked_for_its_port_by_each_disconnect),
 		TEST(soft_roce_gives_up_a_connect_when_its_interface_is_up_again),
 		TEST(soft_roce_that_hears_nothing_after_a_fall_may_be_deaf),
 	};
