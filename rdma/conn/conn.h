@@ -72,6 +72,7 @@ struct vbd_conn {
 
 	enum vbd_conn_state state;    /* written by set_state() in conn_step.c only */
 	bool reason_pending;	      /* DRAINING after a flush: a CM event may name the reason */
+	uint8_t looks_left; /* DRAINING after the peer's disconnect: sends may still fail */
 	enum vbd_conn_state ended_in; /* the state in which the end began; valid after it */
 
 	struct vbd_account account;

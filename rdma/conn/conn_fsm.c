@@ -281,7 +281,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 		ON(UNREACHABLE, DRAINING, DRAIN, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
 		ON(REJECTED, DRAINING, DRAIN, "the peer refused, maybe after it had accepted"),
 		ON(ESTABLISHED, ESTABLISHED, IGNORE, "a second report of the same"),
-		ON(DISCONNECTED, DRAINING, DRAIN, "the QP is still in RTS after this event (seen on rxe), so this side must drain too"),
+		ON(DISCONNECTED, DRAINING, AWAIT_ERROR, "the QP is still in RTS after this event (seen on rxe), so this side must drain too; the answer to a request may come after it"),
 		ON(DEVICE_REMOVAL, DRAINING, DRAIN, "QP, memory and id must be freed, or the kernel waits for them"),
 		ON(ADDR_CHANGE, ESTABLISHED, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
 		ON(TIMEWAIT_EXIT, ESTABLISHED, IGNORE, "the event is about an earlier connection with this QP number"),

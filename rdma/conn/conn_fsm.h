@@ -102,6 +102,8 @@ enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
 	X(VBD_CONN_DO_GO_ON, "go_on")	      /* drain, after the call that it waited for */     \
 	X(VBD_CONN_DO_AWAIT_CAUSE,                                                               \
 		"await_cause") /* as drain, but first wait for a CM event with the reason */     \
+	X(VBD_CONN_DO_AWAIT_ERROR,                                                               \
+		"await_error") /* as drain, but sends may first say how they failed */           \
 	X(VBD_CONN_DO_NAME_CAUSE, "name_cause") /* record why the QP was flushed */              \
 	X(VBD_CONN_DO_NOTIFY, "notify")		/* rdma_notify(3): data came before the RTU */   \
 	X(VBD_CONN_DO_FORCE, "force")		/* destroy the QP without its flushes */         \

@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include <infiniband/verbs.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -107,13 +109,27 @@ void vbd_conn_refusal_disproved(struct vbd_conn *conn)
 		conn->refusal = VBD_REFUSAL_NONE;
 }
 
+static bool is_silence(const struct vbd_error *error)
+{
+	return error->source == VBD_SOURCE_WC &&
+	       (error->kind == IBV_WC_RETRY_EXC_ERR || error->kind == IBV_WC_RESP_TIMEOUT_ERR);
+}
+
+static bool explains_the_end(
+	const struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	if (event != VBD_CONN_EV_WC_ERROR)
+		return false;
+	return conn->refusal == VBD_REFUSAL_QP_STATE ||
+	       (conn->qp.reason == VBD_REASON_PEER_DISCONNECT && !is_silence(cause->error));
+}
+
 void vbd_conn_count_error(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	bool supposed = conn->refusal == VBD_REFUSAL_QP_STATE;
 
-	if ((supposed || conn->qp.reason == VBD_REASON_PEER_DISCONNECT) &&
-		event == VBD_CONN_EV_WC_ERROR) {
+	if (explains_the_end(conn, event, cause)) {
 		vbd_conn_refusal_disproved(conn);
 		conn->qp.reason = VBD_REASON_NONE;
 		if (supposed)

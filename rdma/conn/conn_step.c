@@ -13,12 +13,6 @@
 
 #include <stdio.h>
 
-/* Limit of the wait for the CM event that names the reason of a flush. */
-#define CAUSE_WAIT_MS 1000
-
-/* The interrupt of a call that does not sleep in the kernel yet is lost: repeat it. */
-#define INTERRUPT_AGAIN_MS 20
-
 /* Sets the state; nothing else does. */
 static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
 {
@@ -174,109 +168,6 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 	return vbd_pv_accept(conn->cm_id, &param, err);
 }
 
-static void let_go_of_id(struct vbd_conn *conn)
-{
-	vbd_conn_set_deadline(conn, 0);
-	if (!conn->cm_id)
-		return;
-	vbd_pv_destroy_id(&conn->account, conn->cm_id);
-	conn->cm_id = NULL;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
-}
-
-static enum vbd_conn_event drained(const struct vbd_conn *conn)
-{
-	if (conn->reason_pending)
-		return VBD_CONN_NO_EVENT;
-	return vbd_reason_clean(conn->qp.reason) ? VBD_CONN_EV_DRAINED_CLEAN
-						 : VBD_CONN_EV_DRAINED_FAILED;
-}
-
-/* The wait for the CM event that names the reason of the flush is over. */
-static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
-{
-	if (!conn->reason_pending)
-		return VBD_CONN_NO_EVENT;
-	conn->reason_pending = false;
-	vbd_conn_cm_disconnect(conn);
-	if (vbd_qp_is_drained(&conn->qp))
-		return drained(conn);
-	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
-	return VBD_CONN_NO_EVENT;
-}
-
-static enum vbd_conn_event wait_for_call(struct vbd_conn *conn)
-{
-	if (conn->call)
-		vbd_call_interrupt(conn->fabric->calls, &conn->call->call);
-	vbd_conn_set_deadline(conn, INTERRUPT_AGAIN_MS);
-	return VBD_CONN_NO_EVENT;
-}
-
-static enum vbd_conn_event force(struct vbd_conn *conn)
-{
-	if (conn->calling)
-		return wait_for_call(conn);
-	if (conn->reason_pending)
-		return settle_cause(conn);
-	vbd_qp_force(&conn->qp);
-	return VBD_CONN_NO_EVENT;
-}
-
-static enum vbd_conn_event flush(struct vbd_conn *conn)
-{
-	if (vbd_qp_is_drained(&conn->qp))
-		return drained(conn);
-	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
-	vbd_qp_drain(&conn->qp);
-	return VBD_CONN_NO_EVENT;
-}
-
-/* Without a reject the CM would give the peer no reason, and only when the id is destroyed. */
-static bool failed_to_accept(const struct vbd_conn *conn)
-{
-	return conn->passive && conn->cm_id && !conn->cm_asked && !conn->peer_disconnected;
-}
-
-static enum vbd_conn_event drain(struct vbd_conn *conn)
-{
-	if (conn->calling)
-		return wait_for_call(conn);
-	if (failed_to_accept(conn))
-		vbd_conn_cm_reject(conn);
-	vbd_conn_cm_disconnect(conn);
-	return flush(conn);
-}
-
-/* Only the CM of iWARP moves a QP by itself. The local disconnect is postponed: the CM would report
- * it like the peer's. */
-static enum vbd_conn_event await_cause(struct vbd_conn *conn)
-{
-	enum vbd_conn_event next;
-
-	if (!conn->cm_id || conn->calling || !vbd_device_is_iwarp(conn->qp.device))
-		return drain(conn);
-	next = flush(conn);
-	if (next != VBD_CONN_NO_EVENT)
-		return next;
-	conn->reason_pending = true;
-	vbd_conn_set_deadline(conn, CAUSE_WAIT_MS);
-	return VBD_CONN_NO_EVENT;
-}
-
-static void finish(struct vbd_conn *conn)
-{
-	struct rdma_cm_id *cm_id = conn->cm_id;
-
-	vbd_conn_set_deadline(conn, 0);
-	if (vbd_conn_cm_outlives(conn))
-		cm_id = NULL;
-	conn->cm_id = NULL;
-	vbd_qp_release(&conn->qp, cm_id);
-	if (cm_id)
-		vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
-}
-
 static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)
 {
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_notify", "IBV_EVENT_COMM_EST");
@@ -310,7 +201,7 @@ static enum vbd_conn_event perform(
 		return after(do_accept(conn, err));
 	case VBD_CONN_DO_REJECT:
 		vbd_conn_cm_reject(conn);
-		let_go_of_id(conn);
+		vbd_conn_end_empty(conn);
 		break;
 	case VBD_CONN_DO_GO_RTR:
 		return after(go_rtr(conn, err));
@@ -330,23 +221,26 @@ static enum vbd_conn_event perform(
 	case VBD_CONN_DO_PARKED:
 		return after(vbd_conn_move_parked(conn, err));
 	case VBD_CONN_DO_END_EMPTY:
-		let_go_of_id(conn);
+		vbd_conn_end_empty(conn);
 		break;
 	case VBD_CONN_DO_DRAIN:
 	case VBD_CONN_DO_GO_ON:
-		return drain(conn);
+		return vbd_conn_end_drain(conn);
 	case VBD_CONN_DO_AWAIT_CAUSE:
-		return await_cause(conn);
+		return vbd_conn_end_await_cause(conn);
+	case VBD_CONN_DO_AWAIT_ERROR:
+		return vbd_conn_end_await_error(conn);
 	case VBD_CONN_DO_NAME_CAUSE:
-		return settle_cause(conn);
+		return vbd_conn_end_settle(conn);
+	case VBD_CONN_DO_COUNT:
+		return vbd_conn_end_hurry(conn);
 	case VBD_CONN_DO_NOTIFY:
 		return after(notify(conn, err));
 	case VBD_CONN_DO_FORCE:
-		return force(conn);
+		return vbd_conn_end_force(conn);
 	case VBD_CONN_DO_FINISH:
-		finish(conn);
+		vbd_conn_end_finish(conn);
 		break;
-	case VBD_CONN_DO_COUNT:
 	case VBD_CONN_DO_IGNORE:
 	case VBD_CONN_DO_REFUSE:
 	case VBD_CONN_ACTION_COUNT:
@@ -358,7 +252,7 @@ static enum vbd_conn_event perform(
 static bool begins_the_end(enum vbd_conn_action action)
 {
 	return action == VBD_CONN_DO_DRAIN || action == VBD_CONN_DO_AWAIT_CAUSE ||
-	       action == VBD_CONN_DO_END_EMPTY || action == VBD_CONN_DO_REJECT;
+	       action == VBD_CONN_DO_AWAIT_ERROR || action == VBD_CONN_DO_END_EMPTY || action == VBD_CONN_DO_REJECT;
 }
 
 static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule,
@@ -408,7 +302,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 
 void vbd_conn_drained(struct vbd_conn *conn)
 {
-	vbd_conn_raise(conn, drained(conn));
+	vbd_conn_raise(conn, vbd_conn_end_drained(conn));
 }
 
 void vbd_conn_step_error(

@@ -174,7 +174,7 @@ void vbd_channel_renew(struct vbd_channel *channel)
 	vbd_channel_count_flushed(channel, VBD_OP_RECV, channel->rq_outstanding);
 	channel->generation = vbd_channel_table_renew(&channel->worker->channels, channel->index);
 	channel->attached = false;
-	channel->drain_sent = channel->drained = false;
+	channel->drain_sent = channel->drained = channel->stopped = false;
 	channel->purge_sent = channel->purged = false;
 	channel->sq_outstanding = channel->sq_first = channel->sq_unsignalled = 0;
 	channel->rq_outstanding = channel->repost_count = 0;

@@ -159,6 +159,7 @@ struct vbd_channel {
 	/* control */
 	bool attached;
 	bool drain_sent, drained;
+	bool stopped; /* the drain command was sent, and the QP is not in ERR yet */
 	bool purge_sent, purged;
 	struct vbd_counter paused; /* 1: the QP can't send in its state; the worker reads */
 	struct vbd_counter resumes_sent;

@@ -143,14 +143,38 @@ void vbd_qp_force(struct vbd_qp *qp)
 	vbd_worker_send(channel->worker, &channel->purge_command, VBD_WORKER_QUIESCE);
 }
 
+void vbd_qp_stop(struct vbd_qp *qp)
+{
+	vbd_qp_collect_flushes(qp);
+	qp->channel->stopped = true;
+}
+
+bool vbd_qp_has_sends(const struct vbd_qp *qp)
+{
+	uint64_t posted = 0, back = 0;
+
+	for (enum vbd_op op = 0; qp->channel && op < VBD_OP_COUNT; op++) {
+		const struct vbd_op_counters *counters = &qp->channel->ops[op];
+
+		if (op == VBD_OP_RECV)
+			continue;
+		back += vbd_counter_get(&counters->completed) + vbd_counter_get(&counters->errors) +
+			vbd_counter_get(&counters->flushed);
+		posted += vbd_counter_get(&counters->posted);
+	}
+	return posted > back;
+}
+
 void vbd_qp_drain(struct vbd_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 	struct vbd_error error = {0};
 
-	if (qp->channel->drain_sent)
+	if (qp->channel->drain_sent && !qp->channel->stopped)
 		return;
-	vbd_qp_collect_flushes(qp);
+	if (!qp->channel->stopped)
+		vbd_qp_collect_flushes(qp);
+	qp->channel->stopped = false;
 	if (vbd_qp_modify(qp, &attr, IBV_QP_STATE, &error) != VBD_OK)
 		vbd_qp_force(qp);
 }

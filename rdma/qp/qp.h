@@ -180,6 +180,13 @@ void vbd_qp_moved(struct vbd_qp *qp, int state);
  */
 void vbd_qp_drain(struct vbd_qp *qp);
 
+/** vbd_qp_stop - the worker posts nothing more, and what is outstanding goes on. on_drained() follows
+ * if all of it completes; else vbd_qp_drain() must follow. */
+void vbd_qp_stop(struct vbd_qp *qp);
+
+/** vbd_qp_has_sends - are work requests outstanding that are no receives? */
+bool vbd_qp_has_sends(const struct vbd_qp *qp);
+
 /** vbd_qp_collect_flushes - vbd_qp_drain() of a QP that is in ERR already */
 void vbd_qp_collect_flushes(struct vbd_qp *qp);
 

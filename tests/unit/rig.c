@@ -613,6 +613,22 @@ void rig_deadline(struct rig_conn *rc)
 	rig_settle(rc->rig);
 }
 
+bool rig_look(struct rig *rig)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < rig->conn_count; i++) {
+		struct rig_conn *rc = &rig->conns[i];
+
+		if (!rc->conn || !rc->conn->looks_left || !rc->deadline_ms)
+			continue;
+		rc->deadline_ms = 0;
+		vbd_conn_deadline(rc->conn);
+		any = true;
+	}
+	return any;
+}
+
 void rig_close(struct rig_conn *rc)
 {
 	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
@@ -685,7 +701,7 @@ static void end_conn(struct rig *rig, struct rig_conn *rc)
 	if (rig->fabric && !rig->threads) {
 		vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
 		rig_settle(rig);
-		if (rc->conn->state == VBD_CONN_DRAINING)
+		while (rc->conn->state == VBD_CONN_DRAINING)
 			rig_deadline(rc);
 		rig_settle(rig);
 		while (rc->conn->calling)

@@ -168,6 +168,10 @@ void rig_cancel_transfer(struct rig_transfer *rt, bool late);
 /** rig_deadline - let the connection's deadline pass */
 void rig_deadline(struct rig_conn *rc);
 
+/** rig_look - let a look pass at each connection whose end waits for sends that may fail; false if
+ * none does */
+bool rig_look(struct rig *rig);
+
 /** rig_close - close a connection and let it drain */
 void rig_close(struct rig_conn *rc);
 

@@ -996,6 +996,111 @@ static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void
 	assert_remote_access(rc);
 }
 
+/* A connection with a send outstanding that the peer has disconnected; the answer of the peer's
+ * device to the send is still under way. */
+static struct rig_conn *overtaken(struct rig *rig, struct vbd_transfer *transfer)
+{
+	static uint8_t byte = 1;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	send_message(rc, transfer, &byte);
+	transfer->ended = no_end;
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_RTS);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	return rc;
+}
+
+static void test_conn__a_refusal_that_the_disconnect_overtook_is_the_cause(void **test_state)
+{
+	static const struct {
+		enum ibv_wc_status wc;
+		enum vbd_reason reason;
+	} rows[] = {
+		{IBV_WC_REM_ACCESS_ERR, VBD_REASON_REMOTE_ACCESS},
+		{IBV_WC_REM_OP_ERR, VBD_REASON_REMOTE_OPERATION},
+		{IBV_WC_REM_INV_REQ_ERR, VBD_REASON_REMOTE_INVALID},
+		{IBV_WC_RNR_RETRY_EXC_ERR, VBD_REASON_RNR_EXCEEDED},
+		{IBV_WC_LOC_PROT_ERR, VBD_REASON_LOCAL_ERROR},
+	};
+	struct rig *rig = *test_state;
+	struct vbd_transfer transfer;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct rig_conn *rc = overtaken(rig, &transfer);
+
+		fake_send_failed(rc->conn->qp.ibv_qp, rows[i].wc, 0);
+		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
+		assert_int_equal(rc->conn->qp.first_error.error.kind, rows[i].wc);
+		assert_int_equal(transfer.wc_status, rows[i].wc);
+	}
+}
+
+static void test_conn__that_a_peer_which_left_does_not_answer_is_no_cause(void **test_state)
+{
+	static const enum ibv_wc_status silence[] = {IBV_WC_RETRY_EXC_ERR, IBV_WC_RESP_TIMEOUT_ERR};
+	struct rig *rig = *test_state;
+	struct vbd_transfer transfer;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(silence); i++) {
+		struct rig_conn *rc = overtaken(rig, &transfer);
+
+		fake_send_failed(rc->conn->qp.ibv_qp, silence[i], 0);
+		assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
+		assert_int_equal(rc->conn->qp.errors_after_first, 1);
+	}
+}
+
+static void test_conn__a_peer_that_left_is_waited_for_until_the_sends_are_over(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_transfer transfer;
+	struct rig_conn *rc = overtaken(rig, &transfer);
+
+	/* It posts nothing more. */
+	assert_int_equal(fake_count("rdma_disconnect"), 1);
+	rig_deadline(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	fake_send_done(rc->conn->qp.ibv_qp);
+	rig_settle(rig);
+	rig_deadline(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(transfer.state, VBD_TRANSFER_DONE);
+}
+
+static void test_conn__a_peer_that_left_is_waited_for_a_second_at_most(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_transfer transfer;
+	struct rig_conn *rc = overtaken(rig, &transfer);
+	uint64_t waited_ms = 0;
+
+	while (rc->conn->looks_left) {
+		waited_ms += rc->deadline_ms;
+		rig_deadline(rc);
+	}
+	assert_int_equal(waited_ms, 1000);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(transfer.state, VBD_TRANSFER_FAILED);
+}
+
+static void test_conn__whatever_comes_while_a_refusal_may_be_under_way(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_transfer transfer;
+	struct rig_conn *rc = overtaken(rig, &transfer);
+
+	vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	fake_qp_to_err(rc->conn->qp.ibv_qp);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
+	rc = overtaken(rig, &transfer);
+	vbd_conn_device_removed(rc->conn);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
+}
+
 static void test_conn__an_error_after_a_local_close_is_counted_only(void **test_state)
 {
 	struct rig *rig = *test_state;
@@ -1394,6 +1499,11 @@ int main(void)
 		TEST(the_wc_class_becomes_the_reason),
 		TEST(a_second_error_does_not_replace_the_first),
 		TEST(an_error_is_the_cause_though_the_peer_hangs_up_first),
+		TEST(a_refusal_that_the_disconnect_overtook_is_the_cause),
+		TEST(that_a_peer_which_left_does_not_answer_is_no_cause),
+		TEST(a_peer_that_left_is_waited_for_until_the_sends_are_over),
+		TEST(a_peer_that_left_is_waited_for_a_second_at_most),
+		TEST(whatever_comes_while_a_refusal_may_be_under_way),
 		TEST(an_error_after_a_local_close_is_counted_only),
 		TEST(an_async_error_of_the_qp_ends_it),
 		TEST(other_async_events_of_the_qp_are_noted_only),
