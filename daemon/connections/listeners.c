@@ -9,6 +9,7 @@
 #include "rdma/data/service.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/names/rejection.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ VBD_ENUM_NAMES(vbd_listener_state_name, enum vbd_listener_state, VBD_LISTENER_ST
 #define REFUSALS_IN_FULL   10
 #define REFUSALS_PERIOD_MS 10000
 
-#define REASON_ROW(symbol, name, text) [symbol] = "verbsd: " name,
+#define REASON_ROW(symbol, name, ...) [symbol] = VBD_REJECTION_PREFIX name,
 
 /* Is the rest of limits.connections kept for connections that verbsd opens? */
 static bool room_is_reserved(const struct vbd_daemon *daemon)

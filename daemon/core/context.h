@@ -17,7 +17,7 @@
 #include "daemon/core/eventlog.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/loop.h"
-#include "daemon/core/connect_refusal.h"
+#include "rdma/names/connect_refusal.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/turns.h"
 #include "rdma/conn/conn_fsm.h"

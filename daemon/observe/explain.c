@@ -10,6 +10,7 @@
 #include "rdma/data/worker.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/names/rejection.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -348,14 +349,21 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
 }
 
+/* A reader may not see private data; the reason of a verbsd is no user's. */
+static void hide_words(enum vbd_role role, struct vbd_incident *incident)
+{
+	struct vbd_rejection rejection;
+
+	if (role < VBD_ROLE_OPERATE && !vbd_rejection_read(incident->words, &rejection))
+		incident->words[0] = '\0';
+}
+
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
 	enum vbd_role role, struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->cause_count = 0;
 	gather(connection, look, &ret_explanation->facts);
-	/* A reader may not see private data. */
-	if (role < VBD_ROLE_OPERATE)
-		ret_explanation->facts.incident.words[0] = '\0';
+	hide_words(role, &ret_explanation->facts.incident);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
 	find_causes(connection->conn, ret_explanation);

@@ -70,9 +70,9 @@ struct vbd_conn {
 	struct vbd_conn_params params;
 	struct vbd_cm_params cm; /* private data: last sent, or to be sent next */
 
-	enum vbd_conn_state state;    /* written by set_state() in conn_step.c only */
-	bool reason_pending;	      /* DRAINING after a flush: a CM event may name the reason */
-	uint8_t looks_left; /* DRAINING after the peer's disconnect: sends may still fail */
+	enum vbd_conn_state state; /* written by set_state() in conn_step.c only */
+	bool reason_pending;	   /* DRAINING after a flush: a CM event may name the reason */
+	uint8_t looks_left;	   /* DRAINING after the peer's disconnect: sends may still fail */
 	enum vbd_conn_state ended_in; /* the state in which the end began; valid after it */
 
 	struct vbd_account account;

@@ -10,6 +10,7 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/goodbye.h"
 #include "rdma/fabric/reach.h"
+#include "rdma/names/rejection.h"
 #include "rdma/provider/provider.h"
 
 #include <arpa/inet.h>
@@ -202,7 +203,7 @@ static void take_reject_reason(const struct vbd_conn *conn, struct vbd_private_d
 	if (conn->qp.reason == VBD_REASON_REJECTED_LOCALLY ||
 		conn->qp.reason == VBD_REASON_LOCAL_CLOSE)
 		return;
-	data->length_bytes = (uint8_t)snprintf(text, sizeof(text), "verbsd: %s",
+	data->length_bytes = (uint8_t)snprintf(text, sizeof(text), VBD_REJECTION_PREFIX "%s",
 		first->at_ns && first->error.status ? vbd_status_code(first->error.status)
 						    : vbd_reason_name(conn->qp.reason));
 	memcpy(data->bytes, text, data->length_bytes);

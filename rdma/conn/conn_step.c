@@ -252,7 +252,8 @@ static enum vbd_conn_event perform(
 static bool begins_the_end(enum vbd_conn_action action)
 {
 	return action == VBD_CONN_DO_DRAIN || action == VBD_CONN_DO_AWAIT_CAUSE ||
-	       action == VBD_CONN_DO_AWAIT_ERROR || action == VBD_CONN_DO_END_EMPTY || action == VBD_CONN_DO_REJECT;
+	       action == VBD_CONN_DO_AWAIT_ERROR || action == VBD_CONN_DO_END_EMPTY ||
+	       action == VBD_CONN_DO_REJECT;
 }
 
 static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule,

@@ -82,7 +82,10 @@
 	X(NOBODY_LISTENS, "nobody_listens", OUT(REJECTED), CLUE(REJ_NO_SERVICE), 0, 0, 50, GUEST, \
 		"nobody listens at {peer}", \
 		"Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs.") \
-	X(REFUSED_WITH_WORDS, "refused_with_words", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(WORDS), 0, 0, 60, GUEST, \
+	X(REFUSED_BY_VERBSD, "refused_by_verbsd", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(VERBSD_SAID), 0, 0, 70, GUEST, \
+		"the verbsd at {peer} refused: {told}", \
+		"{told_advice}") \
+	X(REFUSED_WITH_WORDS, "refused_with_words", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(WORDS), CLUE(VERBSD_SAID), 0, 60, GUEST, \
 		"the program at {peer} refused and said \"{words}\"", \
 		"Do what it says; its log has more.") \
 	X(REFUSED_BY_PROGRAM, "refused_by_program", OUT(REJECTED), CLUE(REJ_PROGRAM), CLUE(WORDS), 0, 50, GUEST, \

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
+#include "rdma/names/rejection.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -95,6 +96,7 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	const struct vbd_incident *incident = &facts->incident;
 	const struct vbd_op_traits *op = incident->op >= 0 ? &vbd_ops[incident->op] : NULL;
 	bool reads = op && (incident->op == VBD_OP_READ || op->is_atomic);
+	struct vbd_rejection rejection;
 
 	note(clues, VBD_CLUE_OP_SENDS,
 		(op && (op->sends || incident->op == VBD_OP_WRITE_IMM)) ||
@@ -114,6 +116,7 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_OUTSTANDING, incident->outstanding);
 	note(clues, VBD_CLUE_OLD_KEY, incident->buffer_deleted || incident->window_revoked);
 	note(clues, VBD_CLUE_WORDS, *incident->words);
+	note(clues, VBD_CLUE_VERBSD_SAID, vbd_rejection_read(incident->words, &rejection));
 }
 
 static void look_at_completion(const struct vbd_facts *facts, struct clues *clues)

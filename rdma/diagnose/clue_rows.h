@@ -38,6 +38,7 @@
 	X(OLD_KEY, "{old}") \
 	X(OUTSTANDING, "requests of this side were outstanding") \
 	X(WORDS, "the peer said \"{words}\"") \
+	X(VERBSD_SAID, "the verbsd there rejected the request, and said why") \
 	X(REJ_NO_SERVICE, "the peer's kernel knows no listener on that port") \
 	X(REJ_PROGRAM, "the peer's program decided") \
 	X(REJ_RESOURCES, "the peer's kernel or device has no room") \

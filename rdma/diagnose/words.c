@@ -7,6 +7,7 @@
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"
+#include "rdma/names/rejection.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -153,6 +154,22 @@ static void put_waited(char *out, const struct vbd_facts *facts)
 static void put_words(char *out, const struct vbd_facts *facts)
 {
 	put_text(out, facts->incident.words);
+}
+
+static void put_told(char *out, const struct vbd_facts *facts)
+{
+	struct vbd_rejection rejection;
+
+	if (vbd_rejection_read(facts->incident.words, &rejection))
+		put_text(out, rejection.text);
+}
+
+static void put_told_advice(char *out, const struct vbd_facts *facts)
+{
+	struct vbd_rejection rejection;
+
+	if (vbd_rejection_read(facts->incident.words, &rejection))
+		put_text(out, rejection.advice);
 }
 
 static void put_reject(char *out, const struct vbd_facts *facts)

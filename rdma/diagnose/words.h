@@ -34,6 +34,8 @@ struct vbd_facts;
 	X(receive, "too few") \
 	X(waited, "time") \
 	X(words, "") \
+	X(told, "it does not say why") \
+	X(told_advice, "See the log of the peer.") \
 	X(reject, "it gives no reason") \
 	X(reject_advice, "See the log of the peer.") \
 	X(error, "the reason is not known") \

@@ -180,8 +180,8 @@ void vbd_qp_moved(struct vbd_qp *qp, int state);
  */
 void vbd_qp_drain(struct vbd_qp *qp);
 
-/** vbd_qp_stop - the worker posts nothing more, and what is outstanding goes on. on_drained() follows
- * if all of it completes; else vbd_qp_drain() must follow. */
+/** vbd_qp_stop - the worker posts nothing more, and what is outstanding goes on. on_drained()
+ * follows if all of it completes; else vbd_qp_drain() must follow. */
 void vbd_qp_stop(struct vbd_qp *qp);
 
 /** vbd_qp_has_sends - are work requests outstanding that are no receives? */

@@ -153,7 +153,7 @@ await stage("a program that refuses, with words and without", async () => {
 	await says(near, silent, "refused_by_program");
 	const closed = await far.listen({ addr, port: port++, accept: "reject" });
 
-	await says(near, await failed(near, { dst_port: closed.port }), "refused_with_words");
+	await says(near, await failed(near, { dst_port: closed.port }), "refused_by_verbsd");
 });
 
 await stage("a request that nobody decides", async () => {
@@ -169,7 +169,7 @@ await stage("a request that nobody decides", async () => {
 	const other = await begin(near, { dst_port: hasty.port });
 
 	await says(far, await far.end_of((await requested(hasty)).id), "not_decided_here");
-	await says(near, await near.end_of(other.id), "refused_with_words");
+	await says(near, await near.end_of(other.id), "refused_by_verbsd");
 });
 
 // The kernel counts those requests for the backlog that the daemon has not taken from it.

@@ -3,6 +3,7 @@
 
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
+#include "rdma/names/connect_refusal.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 
@@ -201,6 +202,44 @@ static void test_cause__the_words_of_the_peer_are_in_the_first_line(void **state
 	begin(VBD_OUTCOME_PEER_LEFT);
 	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "bye");
 	leads_to(VBD_CAUSE_PEER_SAID);
+}
+
+static void rejected_with(const char *words, enum vbd_cause_code code)
+{
+	begin(VBD_OUTCOME_REJECTED);
+	cm_event(RDMA_CM_EVENT_REJECTED, 28);
+	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "%s", words);
+	leads_to(code);
+}
+
+static void test_cause__the_reason_that_a_verbsd_gives_is_told_in_words(void **state)
+{
+	char words[64];
+
+	(void)state;
+	for (enum vbd_connect_refusal i = 0; i < VBD_CONNECT_REFUSAL_COUNT; i++) {
+		(void)snprintf(words, sizeof(words), "verbsd: %s", vbd_connect_refusal_name(i));
+		rejected_with(words, VBD_CAUSE_REFUSED_BY_VERBSD);
+		says("the verbsd at 192.0.2.2 port 7471 refused");
+		says(vbd_connect_refusal_told(i));
+		assert_string_equal(diagnoses.items[0].advice, vbd_connect_refusal_advice(i));
+	}
+	rejected_with("verbsd: timed_out", VBD_CAUSE_REFUSED_BY_VERBSD);
+	says("nobody there accepted or rejected the request in time");
+	rejected_with("verbsd: no_memory", VBD_CAUSE_REFUSED_BY_VERBSD);
+	says("it could not accept: out of memory");
+	rejected_with("verbsd: stopping", VBD_CAUSE_REFUSED_BY_VERBSD);
+	says("the daemon is stopping");
+	assert_int_equal(diagnoses.count, 1);
+}
+
+static void test_cause__a_reason_that_is_not_known_is_told_as_it_is(void **state)
+{
+	(void)state;
+	rejected_with("verbsd: tired_of_you", VBD_CAUSE_REFUSED_WITH_WORDS);
+	says("\"verbsd: tired_of_you\"");
+	rejected_with("policy", VBD_CAUSE_REFUSED_WITH_WORDS);
+	says("\"policy\"");
 }
 
 static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates(void **state)
@@ -470,6 +509,8 @@ int main(void)
 		cmocka_unit_test(test_cause__an_address_that_is_not_resolved),
 		cmocka_unit_test(test_cause__a_rejection_names_who_rejected),
 		cmocka_unit_test(test_cause__the_words_of_the_peer_are_in_the_first_line),
+		cmocka_unit_test(test_cause__the_reason_that_a_verbsd_gives_is_told_in_words),
+		cmocka_unit_test(test_cause__a_reason_that_is_not_known_is_told_as_it_is),
 		cmocka_unit_test(
 			test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
