@@ -158,6 +158,11 @@ static void test_explain__a_reader_does_not_learn_what_the_peer_said(void **stat
 	vbd_explain_connection(connection, NULL, VBD_ROLE_READ, &explained);
 	assert_null(strstr(explained.summary, "go away"));
 	assert_string_equal(explained.facts.incident.words, "");
+	/* The reason of a verbsd is no word of a user. */
+	said->length_bytes = 14;
+	memcpy(said->bytes, "verbsd: policy", 14);
+	vbd_explain_connection(connection, NULL, VBD_ROLE_READ, &explained);
+	assert_said("refused: its listener rejects every request");
 }
 
 static void test_explain__a_closed_one_says_by_whom(void **state)

@@ -22,6 +22,44 @@ const ENDS = {
 	peer_disconnect: ["The peer disconnected", "Nothing to do: the peer has closed."],
 };
 
+// The diagnosis of each end, as rdma/diagnose/cause_rows.h words it.
+const CAUSES = {
+	retry_exceeded: (host, device) => ({
+		cause: {
+			code: "not_acknowledged",
+			text: `${host} did not acknowledge a write of 65536 bytes in 3.2 s: its host or queue pair is gone, or a firewall or cable between is cut`,
+			advice: `\`ping ${host}\` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.`,
+		},
+		evidence: [`no RDMA packet came to ${device}, which sent 36`],
+		possible_causes: [
+			{
+				code: "mtu_too_large",
+				text: "packets with the path MTU of 4096 bytes do not fit through eth0, which carries 1500",
+				advice: "Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.",
+				evidence: ["the path MTU is 4096, and eth0 carries 1500 with all headers"],
+			},
+		],
+	}),
+	rejected: (host) => ({
+		cause: {
+			code: "nobody_listens",
+			text: `nobody listens at ${host} port 7471`,
+			advice: "Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs.",
+		},
+		evidence: ["the peer's kernel knows no listener on that port"],
+		possible_causes: [],
+	}),
+	peer_disconnect: () => ({
+		cause: {
+			code: "peer_left",
+			text: "the peer disconnected: its program closed the connection or ended",
+			advice: "If that was not meant, see the log or the verbsd of the peer.",
+		},
+		evidence: [],
+		possible_causes: [],
+	}),
+};
+
 function counters(scale) {
 	return Object.fromEntries(
 		OPS.map((op) => [op, { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0, scale }]),
@@ -500,14 +538,18 @@ export class Fake {
 			detail: "A dead peer would go unnoticed for 17 s while data is sent.",
 			hint: "Lower ack_timeout or retry_count.",
 		};
+		const judged = one.end_code
+			? CAUSES[one.end_code](one.peer.addr, one.device)
+			: { cause: null, evidence: [], possible_causes: [] };
 		return {
 			connection: { id: one.id, name: one.name },
 			state: one.state,
 			summary: one.end_code
-				? `It ${one.state === "failed" ? "failed" : "was closed"} with ${one.peer.addr} port 7471 on ${one.device} (${one.end_code}): ${ENDS[one.end_code][0].toLowerCase()}.`
+				? `It ${one.state === "failed" ? "failed" : "was closed"}: ${judged.cause.text}.`
 				: `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
+			...judged,
 			causes: lost ? [wc] : [],
-			hints: one.end_code ? [ENDS[one.end_code][1]] : [],
+			hints: judged.cause ? [judged.cause.advice] : [],
 			findings: one.end_code ? [finding] : one.id % 5 ? [finding] : [slow, finding],
 			facts: { dead_peer_detect_ms: 336 },
 			end_code: one.end_code,
