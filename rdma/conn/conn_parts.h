@@ -70,7 +70,7 @@ enum vbd_conn_event vbd_conn_end_await_error(struct vbd_conn *conn);
 /** vbd_conn_end_hurry - a send has failed: if its error was waited for, go on with the drain */
 enum vbd_conn_event vbd_conn_end_hurry(struct vbd_conn *conn);
 
-/** vbd_conn_end_settle - what a wait of the end was for has come: go on with the drain */
+/** vbd_conn_end_settle - a wait of the end is over: go on with the drain */
 enum vbd_conn_event vbd_conn_end_settle(struct vbd_conn *conn);
 
 /** vbd_conn_end_force - the deadline of a step of the end has passed */

@@ -58,7 +58,7 @@ const char *vbd_connect_refusal_text(enum vbd_connect_refusal refusal);
 /** vbd_connect_refusal_told - the same for the side that was refused: a clause about the other */
 const char *vbd_connect_refusal_told(enum vbd_connect_refusal refusal);
 
-/** vbd_connect_refusal_advice - what the side that was refused can do, a sentence */
+/** vbd_connect_refusal_advice - a sentence: the remedy for the side that was refused */
 const char *vbd_connect_refusal_advice(enum vbd_connect_refusal refusal);
 
 #endif

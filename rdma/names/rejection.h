@@ -12,7 +12,7 @@
 
 #define VBD_REJECTION_PREFIX "verbsd: "
 
-/* What such a reason means to the side that was rejected. */
+/* The meaning of such a reason for the side that was rejected. */
 struct vbd_rejection {
 	char text[200];	    /* a clause about the other side, without a full stop */
 	const char *advice; /* a sentence */

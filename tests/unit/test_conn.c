@@ -1059,7 +1059,7 @@ static void test_conn__a_peer_that_left_is_waited_for_until_the_sends_are_over(v
 	struct vbd_transfer transfer;
 	struct rig_conn *rc = overtaken(rig, &transfer);
 
-	/* It posts nothing more. */
+	/* The peer has its answer, and the send goes on. */
 	assert_int_equal(fake_count("rdma_disconnect"), 1);
 	rig_deadline(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
