@@ -8,7 +8,6 @@
 
 static void free_page(struct vbd_page *page)
 {
-	vbd_turns_drop(&page->steps);
 	vbd_encode_drop(&page->out);
 	free(page->items);
 	free(page);
@@ -16,7 +15,7 @@ static void free_page(struct vbd_page *page)
 
 static void refuse(struct vbd_page *page, const struct vbd_error *err)
 {
-	vbd_reply_problem(page->req, err);
+	vbd_reply_problem(page->turns.req, err);
 	free_page(page);
 }
 
@@ -29,62 +28,36 @@ static void finish(struct vbd_page *page)
 		refuse(page, &err);
 		return;
 	}
-	vbd_reply_json(page->req, 200, &page->out);
+	vbd_reply_json(page->turns.req, 200, &page->out);
 	free_page(page);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* Returns whether the page is written, or has failed. */
-static bool go_on(struct vbd_page *page)
+static bool go_on(struct vbd_in_turns *self)
 {
-	if (page->walked)
-		return vbd_page_write(page);
-	vbd_page_walk(page);
-	return page->failed;
-}
+	struct vbd_page *page = VBD_CONTAINER_OF(self, struct vbd_page, turns);
+	bool written = page->walked && vbd_page_write(page);
 
-static bool take_step(struct vbd_steps *steps)
-{
-	struct vbd_page *page = VBD_CONTAINER_OF(steps, struct vbd_page, steps);
-
-	if (!go_on(page))
+	if (!page->walked)
+		vbd_page_walk(page);
+	if (!written && !page->failed)
 		return false;
 	finish(page);
 	return true;
 }
 
-static void on_gone(struct vbd_request *req, void *arg)
+static void drop(struct vbd_in_turns *self)
 {
-	(void)req;
-	free_page(arg);
+	free_page(VBD_CONTAINER_OF(self, struct vbd_page, turns));
 }
 
-/* Returns false if the page must be written at once: too many requests wait. */
-static bool await_turn(struct vbd_page *page, struct vbd_turns *turns)
-{
-	if (vbd_request_park(page->req, 0, NULL, on_gone, page, NULL) != VBD_OK)
-		return false;
-	vbd_turns_add(turns, &page->steps);
-	return true;
-}
-
-/* Most pages are written at once. */
-static void run(struct vbd_page *page)
+/* A list without a registry is short. */
+static struct vbd_turns *turns_of(const struct vbd_page *page)
 {
 	const struct vbd_registry *registry = page->source->walk ? NULL : page->listed;
-	struct vbd_turns *turns = registry ? &registry->daemon->turns : NULL;
-	bool done = false;
 
-	while (!done) {
-		if (turns && !vbd_turns_go_on(turns)) {
-			if (await_turn(page, turns))
-				return;
-			turns = NULL;
-		}
-		done = go_on(page);
-	}
-	finish(page);
+	return registry ? &registry->daemon->turns : NULL;
 }
 
 void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,
@@ -98,9 +71,9 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_list_init(&page->steps.link);
-	page->steps.step = take_step;
-	page->req = req;
+	page->turns.req = req;
+	page->turns.go_on = go_on;
+	page->turns.drop = drop;
 	page->source = source;
 	page->caller = req->caller;
 	page->listed = listed;
@@ -110,7 +83,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 		return;
 	}
 	vbd_page_walk_begin(page);
-	run(page);
+	vbd_in_turns_run(&page->turns, turns_of(page));
 }
 
 const char *vbd_page_name(const void *item)

@@ -7,9 +7,9 @@
 #ifndef VBD_API_HTTP_PAGE_PARTS_H
 #define VBD_API_HTTP_PAGE_PARTS_H
 
+#include "api/http/in_turns.h"
 #include "api/http/page.h"
 #include "daemon/core/labels.h"
-#include "daemon/core/turns.h"
 
 #define VBD_PAGE_FILTERS_MAX 8
 
@@ -35,8 +35,7 @@ struct vbd_page_item {
 };
 
 struct vbd_page {
-	struct vbd_steps steps;
-	struct vbd_request *req;
+	struct vbd_in_turns turns; /* first */
 	const struct vbd_page_source *source;
 	const struct vbd_caller *caller; /* the list is for this caller */
 	void *listed;

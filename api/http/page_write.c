@@ -7,8 +7,8 @@ static void put_head(struct vbd_page *page)
 {
 	char cursor[VBD_PAGE_CURSOR_BYTES];
 
-	page->sieve =
-		vbd_view_sieve(page->req, page->source->members, &page->view, &page->sieve_room);
+	page->sieve = vbd_view_sieve(
+		page->turns.req, page->source->members, &page->view, &page->sieve_room);
 	page->out = vbd_encode_begin();
 	vbd_put_u64(&page->out, "total", page->total);
 	vbd_put_text(&page->out, "next",

@@ -258,6 +258,17 @@ void vbd_encode_drop(struct vbd_encoder *out)
 	*out = (struct vbd_encoder){0};
 }
 
+void vbd_encode_join(struct vbd_encoder *out, struct vbd_encoder *more)
+{
+	out->failed |= more->failed;
+	if (more->comma) {
+		append(out, ",", out->comma);
+		append(out, more->bytes + 1, more->len - 1);
+		out->comma = true;
+	}
+	vbd_encode_drop(more);
+}
+
 static char *finish(struct vbd_encoder *out, char last, size_t *ret_len)
 {
 	char *text = NULL;

@@ -55,6 +55,10 @@ char *vbd_encode_end_line(struct vbd_encoder *out, size_t *ret_len) VBD_MUST_CHE
 /** vbd_encode_drop - free what was written; allowed at any time, and more than once */
 void vbd_encode_drop(struct vbd_encoder *out);
 
+/** vbd_encode_join - add the members of another document, whose object alone is open, to the object
+ * that is open here; @more is empty then */
+void vbd_encode_join(struct vbd_encoder *out, struct vbd_encoder *more);
+
 /** vbd_encode_through - write only the members that @sieve lets pass, from the object that is open
  * now on; NULL: all of them again, and in the same object */
 void vbd_encode_through(struct vbd_encoder *out, struct vbd_sieve *sieve);

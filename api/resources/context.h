@@ -10,6 +10,7 @@
 #include "api/http/request.h"
 #include "api/http/router.h"
 #include "api/resources/event_text.h"
+#include "api/resources/put_off.h"
 #include "api/resources/stat_names.h"
 #include "daemon/core/ration.h"
 #include "daemon/daemon.h"
@@ -24,6 +25,7 @@ struct vbd_api {
 	struct vbd_router router;
 	struct vbd_credentials *credentials; /* of all callers */
 	struct vbd_event_texts event_texts;  /* of the streams */
+	struct vbd_put_off_queue put_off;    /* streams */
 	struct vbd_stat_names stat_names;    /* of /v1/stats */
 	struct vbd_link scrapes; /* of struct vbd_scrape: not begun, so that requests may join */
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
@@ -43,6 +45,11 @@ static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *re
 static inline struct vbd_event_texts *vbd_request_event_texts(const struct vbd_request *req)
 {
 	return &((struct vbd_api *)req->context)->event_texts;
+}
+
+static inline struct vbd_put_off_queue *vbd_request_put_off(const struct vbd_request *req)
+{
+	return &((struct vbd_api *)req->context)->put_off;
 }
 
 #endif

@@ -2,6 +2,7 @@
 /*
  * The event log: a page, or a long poll.
  */
+#include "api/http/in_turns.h"
 #include "api/http/waiter.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
@@ -9,15 +10,36 @@
 #include "api/resources/events.h"
 #include "base/clock.h"
 
+#include <stdlib.h>
+
 #define EVENTS_MAX 1000
 
-struct event_waiter {
-	struct vbd_waiter waiter; /* first */
+/* A part looks at so many events, and writes so many. */
+#define LOOKS_PER_PART	2000
+#define EVENTS_PER_PART 100
+
+/* The events of a page, behind a place in the log. */
+struct search {
 	const struct vbd_daemon *daemon;
 	struct vbd_event_filter filter;
 	uint64_t limit;
 	struct vbd_event_place after;
-	uint64_t examined; /* no event up to this number matches */
+	uint64_t at;	/* all events up to here were looked at */
+	uint64_t next;	/* the number of the newest event found */
+	bool compacted; /* events behind `after` were gone before they were looked at */
+	bool over;	/* the page is full, or the log at its end */
+	size_t count;
+	struct vbd_encoder items; /* a document with the events found; empty before the first */
+};
+
+struct event_page {
+	struct vbd_in_turns turns; /* first */
+	struct search search;
+};
+
+struct event_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct search search;	  /* has found nothing */
 };
 
 static void put_object(struct vbd_encoder *out, const char *name, const struct vbd_event *event)
@@ -62,57 +84,80 @@ void vbd_put_event(
 	put_data(out, "data", event);
 }
 
-/* Find at most @waiter->limit events. Set @ret_next to the place behind all events that the filter
- * has seen. */
-static size_t find_events(const struct event_waiter *waiter,
-	const struct vbd_event *found[EVENTS_MAX], uint64_t *ret_next)
-{
-	const struct vbd_eventlog *eventlog = waiter->daemon->eventlog;
-	const struct vbd_event *event;
-	uint64_t at = waiter->after.seq;
-	size_t count = 0;
+/* --- the search ------------------------------------------------------------------------------ */
 
-	while ((event = vbd_eventlog_next(eventlog, at, &waiter->filter)) &&
-		count < waiter->limit) {
-		found[count++] = event;
-		at = event->seq;
+static void add_event(struct search *search, const struct vbd_event *event)
+{
+	if (!search->count++) {
+		search->items = vbd_encode_begin();
+		vbd_begin_array(&search->items, "items");
 	}
-	*ret_next = event ? at : vbd_eventlog_last(eventlog);
-	return count;
+	vbd_begin_object(&search->items, NULL);
+	vbd_put_event(&search->items, search->daemon, event);
+	vbd_end(&search->items);
+	search->at = event->seq;
+	search->next = event->seq;
 }
 
-static void reply_page(struct vbd_request *req, const struct event_waiter *waiter)
+/* The event behind a full page tells that the page ends before the log does. */
+static void search_some(struct search *search)
 {
-	const struct vbd_daemon *daemon = waiter->daemon;
-	const uint64_t first = vbd_eventlog_first(daemon->eventlog);
-	const struct vbd_event *found[EVENTS_MAX];
+	const struct vbd_eventlog *eventlog = search->daemon->eventlog;
+	unsigned int looks = LOOKS_PER_PART;
+
+	search->compacted |= search->at + 1 < vbd_eventlog_first(eventlog);
+	for (int i = 0; i < EVENTS_PER_PART; i++) {
+		const struct vbd_event *event =
+			vbd_eventlog_look(eventlog, &search->at, &search->filter, &looks);
+
+		if (!event && looks == 0)
+			return;
+		search->over = !event || search->count == search->limit;
+		if (!event)
+			search->next = vbd_eventlog_last(eventlog);
+		if (search->over)
+			return;
+		add_event(search, event);
+	}
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static void put_items(struct vbd_encoder *out, struct search *search)
+{
+	if (!search->count)
+		vbd_begin_array(out, "items");
+	else
+		vbd_end(&search->items);
+	if (!search->count)
+		vbd_end(out);
+	else
+		vbd_encode_join(out, &search->items);
+}
+
+static void reply_page(struct vbd_request *req, struct search *search)
+{
+	const struct vbd_daemon *daemon = search->daemon;
 	struct vbd_encoder out = vbd_encode_begin();
 	char id[VBD_EVENT_ID_BYTES];
-	uint64_t next = 0;
-	size_t count = find_events(waiter, found, &next);
 
 	vbd_put_text(&out, "server_id", daemon->server_id);
 	vbd_put_u64(&out, "now_ns", vbd_clock_mono_ns());
-	vbd_put_u64(&out, "first", first);
+	vbd_put_u64(&out, "first", vbd_eventlog_first(daemon->eventlog));
 	vbd_put_u64(&out, "last", vbd_eventlog_last(daemon->eventlog));
-	vbd_put_text(&out, "next", vbd_event_id(daemon, next, id));
-	vbd_put_bool(&out, "restarted", waiter->after.restarted);
-	vbd_put_bool(&out, "resumed", waiter->after.resumed);
-	vbd_put_bool(&out, "compacted", waiter->after.seq + 1 < first);
-	vbd_begin_array(&out, "items");
-	for (size_t i = 0; i < count; i++) {
-		vbd_begin_object(&out, NULL);
-		vbd_put_event(&out, daemon, found[i]);
-		vbd_end(&out);
-	}
-	vbd_end(&out);
+	vbd_put_text(&out, "next", vbd_event_id(daemon, search->next, id));
+	vbd_put_bool(&out, "restarted", search->after.restarted);
+	vbd_put_bool(&out, "resumed", search->after.resumed);
+	vbd_put_bool(&out, "compacted", search->compacted);
+	put_items(&out, search);
 	vbd_reply_json(req, 200, &out);
 }
 
+/* Each event wakes, so that there is one event to look at. */
 static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 {
 	struct event_waiter *waiter = VBD_CONTAINER_OF(base, struct event_waiter, waiter);
-	const struct vbd_eventlog *eventlog = waiter->daemon->eventlog;
+	struct search *search = &waiter->search;
 	struct vbd_error err = {0};
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
@@ -120,37 +165,85 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_reply_problem(base->req, &err);
 		return;
 	}
-	if (why == VBD_WAKE_TIMEOUT || waiter->after.restarted ||
-		vbd_eventlog_next(eventlog, waiter->examined, &waiter->filter))
-		reply_page(base->req, waiter);
-	waiter->examined = vbd_eventlog_last(eventlog);
+	search_some(search);
+	if (search->count || why == VBD_WAKE_TIMEOUT)
+		reply_page(base->req, search);
 }
 
-static enum vbd_status parse(
-	const struct vbd_request *req, struct event_waiter *waiter, struct vbd_error *err)
+static void wait_for_event(struct vbd_request *req, const struct search *search)
 {
-	enum vbd_status status = vbd_query_u64(req, "limit", 1, EVENTS_MAX, &waiter->limit, err);
+	struct event_waiter waiter = {.waiter.answer = answer_events, .search = *search};
+
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req,
+		vbd_eventlog_watches(search->daemon->eventlog), req->wait_ms);
+}
+
+static bool go_on(struct vbd_in_turns *self)
+{
+	struct event_page *page = VBD_CONTAINER_OF(self, struct event_page, turns);
+	struct search *search = &page->search;
+
+	search_some(search);
+	if (!search->over)
+		return false;
+	if (search->count || search->after.restarted || !self->req->wait_ms)
+		reply_page(self->req, search);
+	else
+		wait_for_event(self->req, search);
+	free(page);
+	return true;
+}
+
+static void drop(struct vbd_in_turns *self)
+{
+	struct event_page *page = VBD_CONTAINER_OF(self, struct event_page, turns);
+
+	vbd_encode_drop(&page->search.items);
+	free(page);
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static enum vbd_status parse(
+	const struct vbd_request *req, struct search *search, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_query_u64(req, "limit", 1, EVENTS_MAX, &search->limit, err);
 
 	if (status == VBD_OK)
-		status = vbd_query_event_place(req, &waiter->after, err);
-	return status == VBD_OK ? vbd_parse_event_filter(req, &waiter->filter, err) : status;
+		status = vbd_query_event_place(req, &search->after, err);
+	return status == VBD_OK ? vbd_parse_event_filter(req, &search->filter, err) : status;
+}
+
+static enum vbd_status create(
+	struct vbd_request *req, struct event_page **ret_page, struct vbd_error *err)
+{
+	struct event_page *page = calloc(1, sizeof(*page));
+	enum vbd_status status;
+
+	if (!page)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the list");
+	page->turns.req = req;
+	page->turns.go_on = go_on;
+	page->turns.drop = drop;
+	page->search.daemon = vbd_request_daemon(req);
+	page->search.limit = 100;
+	status = parse(req, &page->search, err);
+	if (status != VBD_OK) {
+		free(page);
+		return status;
+	}
+	page->search.at = page->search.after.seq;
+	*ret_page = page;
+	return VBD_OK;
 }
 
 void vbd_list_events(struct vbd_request *req)
 {
-	const struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct event_waiter waiter = {
-		.waiter.answer = answer_events,
-		.daemon = daemon,
-		.limit = 100,
-	};
+	struct event_page *page;
 	struct vbd_error err = {0};
 
-	if (parse(req, &waiter, &err) != VBD_OK) {
+	if (create(req, &page, &err) == VBD_OK)
+		vbd_in_turns_run(&page->turns, &vbd_request_daemon(req)->turns);
+	else
 		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter.examined = waiter.after.seq;
-	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, vbd_eventlog_watches(daemon->eventlog),
-		req->wait_ms);
 }

@@ -10,6 +10,7 @@
 #include "api/resources/event_query.h"
 #include "api/resources/event_text.h"
 #include "api/resources/events.h"
+#include "api/resources/put_off.h"
 #include "daemon/core/watch.h"
 
 #include <inttypes.h>
@@ -17,7 +18,9 @@
 #include <string.h>
 
 #define HEARTBEAT_MS 15000
-#define RETRY_TEXT   "retry: 1000\n\n" /* an EventSource reconnects after so many ms */
+/* Events of the log that a part looks at, if the filter matches few. */
+#define LOOKS_PER_PART 1000
+#define RETRY_TEXT     "retry: 1000\n\n" /* an EventSource reconnects after so many ms */
 
 struct stream {
 	struct vbd_request *req;
@@ -29,6 +32,8 @@ struct stream {
 	struct vbd_event_place at;   /* events up to here were sent or do not match the filter */
 	struct vbd_event_text *text; /* the text that is being sent; NULL: none */
 	size_t sent_bytes;
+	struct vbd_put_off put_off;
+	bool in_turn; /* the stream was put off, and goes on now */
 };
 
 static void set_text(struct stream *stream, struct vbd_event_text *text)
@@ -59,7 +64,7 @@ static struct vbd_event_text *compacted_text(const struct stream *stream, uint64
 }
 
 /* Set the next text to send, if any. Without memory the next wake-up tries again. */
-static void next(struct stream *stream)
+static void next(struct stream *stream, unsigned int *looks)
 {
 	const struct vbd_eventlog *eventlog = stream->daemon->eventlog;
 	const uint64_t first = vbd_eventlog_first(eventlog);
@@ -78,11 +83,9 @@ static void next(struct stream *stream)
 		}
 		return;
 	}
-	event = vbd_eventlog_next(eventlog, stream->at.seq, &stream->filter);
-	if (!event) {
-		stream->at.seq = vbd_eventlog_last(eventlog);
+	event = vbd_eventlog_look(eventlog, &stream->at.seq, &stream->filter, looks);
+	if (!event)
 		return;
-	}
 	set_text(stream,
 		vbd_event_text_of(vbd_request_event_texts(stream->req), stream->daemon, event));
 	if (stream->text) {
@@ -91,9 +94,8 @@ static void next(struct stream *stream)
 	}
 }
 
-static size_t stream_read(void *arg, char *buf, size_t size)
+static size_t fill(struct stream *stream, char *buf, size_t size, unsigned int *looks)
 {
-	struct stream *stream = arg;
 	size_t len = 0;
 
 	while (len < size) {
@@ -103,7 +105,7 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 		if (!stream->text) {
 			if (stream->limit == 0)
 				return len ? len : VBD_FEED_OVER;
-			next(stream);
+			next(stream, looks);
 			if (!stream->text)
 				break;
 			continue;
@@ -114,6 +116,52 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 		if (part == left)
 			set_text(stream, NULL);
 	}
+	return len;
+}
+
+static bool is_put_off(const struct stream *stream)
+{
+	return !vbd_list_empty(&stream->put_off.link);
+}
+
+static void put_off(struct stream *stream)
+{
+	vbd_put_off_add(vbd_request_put_off(stream->req), &stream->put_off);
+}
+
+static void on_turn(struct vbd_put_off *self)
+{
+	struct stream *stream = VBD_CONTAINER_OF(self, struct stream, put_off);
+
+	stream->in_turn = true;
+	vbd_request_wake(stream->req);
+}
+
+/* A burst of events for many clients takes several turns. */
+static bool may_read(struct stream *stream)
+{
+	bool in_turn = stream->in_turn;
+
+	stream->in_turn = false;
+	if (is_put_off(stream))
+		return false;
+	if (in_turn || vbd_turns_go_on(&stream->daemon->turns))
+		return true;
+	put_off(stream);
+	return false;
+}
+
+static size_t stream_read(void *arg, char *buf, size_t size)
+{
+	struct stream *stream = arg;
+	unsigned int looks = LOOKS_PER_PART;
+	size_t len;
+
+	if (!may_read(stream))
+		return 0;
+	len = fill(stream, buf, size, &looks);
+	if (len == 0 && looks == 0)
+		put_off(stream);
 	vbd_timer_set(stream->heartbeat, HEARTBEAT_MS);
 	return len;
 }
@@ -122,7 +170,7 @@ static void on_event(struct vbd_watch *watch, bool gone)
 {
 	struct stream *stream = VBD_CONTAINER_OF(watch, struct stream, watch);
 
-	if (!gone)
+	if (!gone && !is_put_off(stream))
 		vbd_request_wake(stream->req);
 }
 
@@ -141,6 +189,7 @@ static void stream_free(void *arg)
 	struct stream *stream = arg;
 
 	vbd_watch_remove(&stream->watch);
+	vbd_list_remove(&stream->put_off.link);
 	vbd_timer_destroy(stream->heartbeat);
 	set_text(stream, NULL);
 	free(stream);
@@ -192,6 +241,8 @@ void vbd_stream_events(struct vbd_request *req)
 	stream->limit = UINT64_MAX;
 	stream->watch.cb = on_event;
 	vbd_list_init(&stream->watch.link);
+	vbd_list_init(&stream->put_off.link);
+	stream->put_off.go_on = on_turn;
 	if (prepare(stream, &err) != VBD_OK) {
 		stream_free(stream);
 		vbd_reply_problem(req, &err);

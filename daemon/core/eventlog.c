@@ -8,6 +8,7 @@
 #include "daemon/core/caller.h"
 #include "daemon/core/watch.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -331,14 +332,30 @@ bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_fil
 	       vbd_labels_match(event->labels, &filter->labels);
 }
 
+const struct vbd_event *vbd_eventlog_look(const struct vbd_eventlog *eventlog, uint64_t *at,
+	const struct vbd_event_filter *filter, unsigned int *looks)
+{
+	uint64_t place = place_after(eventlog, *at);
+
+	for (; place <= eventlog->count && *looks > 0; place++) {
+		const struct vbd_event *event = event_at(eventlog, place);
+
+		--*looks;
+		if (vbd_event_matches(event, filter))
+			return event;
+		*at = event->seq;
+	}
+	if (place > eventlog->count && *looks > 0 && *at < eventlog->last)
+		*at = eventlog->last;
+	return NULL;
+}
+
 const struct vbd_event *vbd_eventlog_next(
 	const struct vbd_eventlog *eventlog, uint64_t after, const struct vbd_event_filter *filter)
 {
-	for (uint64_t place = place_after(eventlog, after); place <= eventlog->count; place++) {
-		if (vbd_event_matches(event_at(eventlog, place), filter))
-			return event_at(eventlog, place);
-	}
-	return NULL;
+	unsigned int looks = UINT_MAX;
+
+	return vbd_eventlog_look(eventlog, &after, filter, &looks);
 }
 
 struct vbd_link *vbd_eventlog_watches(struct vbd_eventlog *eventlog)

@@ -158,6 +158,17 @@ const struct vbd_event *vbd_eventlog_get(const struct vbd_eventlog *eventlog, ui
 const struct vbd_event *vbd_eventlog_next(
 	const struct vbd_eventlog *eventlog, uint64_t after, const struct vbd_event_filter *filter);
 
+/**
+ * vbd_eventlog_look - look for the oldest event kept that @filter matches, in a log of any length
+ * @at:    look behind this number; set behind all events that were looked at and do not match
+ * @looks: events to look at, at most; what is left of them is set
+ *
+ * Returns the event, valid until the next append; NULL if none was found: there may be one behind
+ * @at if no look is left, else there is none.
+ */
+const struct vbd_event *vbd_eventlog_look(const struct vbd_eventlog *eventlog, uint64_t *at,
+	const struct vbd_event_filter *filter, unsigned int *looks);
+
 /** vbd_event_is_for - whether a caller may know of an event: an operator gets those of its own
  * objects, of devices, and of the daemon as far as they don't tell who else is there; the audit is
  * for the role control */

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CLIENTS 8
+#define CLIENTS 20
 
 static struct {
 	struct vbd_api api;
 	struct client {
 		struct vbd_request req;
-		char target[32];
+		char target[64];
 		bool awake; /* the server reads */
 		char got[8192];
 		size_t got_bytes;
@@ -43,6 +43,17 @@ static const char *header(struct vbd_request *req, const char *name)
 
 static const struct vbd_transport transport = {.header = header, .follow = follow, .wake = wake};
 
+static void begin(struct client *client, const char *target)
+{
+	client->req.transport = &transport;
+	client->req.context = &test.api;
+	client->req.role = VBD_ROLE_CONTROL;
+	(void)snprintf(client->target, sizeof(client->target), "%s", target);
+	assert_int_equal(vbd_uri_parse(client->target, &client->req.uri, NULL), VBD_OK);
+	vbd_stream_events(&client->req);
+	assert_non_null(client->req.reply.feed.read);
+}
+
 static int setup(void **state)
 {
 	int rc = svc_setup(state);
@@ -50,17 +61,9 @@ static int setup(void **state)
 
 	memset(&test, 0, sizeof(test));
 	test.api.daemon = svc->daemon;
-	for (size_t i = 0; i < CLIENTS && rc == 0; i++) {
-		struct client *client = &test.clients[i];
-
-		client->req.transport = &transport;
-		client->req.context = &test.api;
-		client->req.role = VBD_ROLE_CONTROL;
-		(void)snprintf(client->target, sizeof(client->target), "/v1/events/stream");
-		assert_int_equal(vbd_uri_parse(client->target, &client->req.uri, NULL), VBD_OK);
-		vbd_stream_events(&client->req);
-		assert_non_null(client->req.reply.feed.read);
-	}
+	vbd_put_off_init(&test.api.put_off, &svc->daemon->turns);
+	for (size_t i = 0; i < CLIENTS && rc == 0; i++)
+		begin(&test.clients[i], "/v1/events/stream");
 	return rc;
 }
 
@@ -68,6 +71,7 @@ static int teardown(void **state)
 {
 	for (size_t i = 0; i < CLIENTS; i++)
 		vbd_request_fini(&test.clients[i].req);
+	vbd_put_off_fini(&test.api.put_off);
 	vbd_event_texts_fini(&test.api.event_texts);
 	return svc_teardown(state);
 }
@@ -120,10 +124,120 @@ static void test_stream__all_get_a_burst_in_the_end_without_a_heartbeat(void **s
 			test.clients[i].got, test.clients[i].got_bytes, "\n:\n", strlen("\n:\n")));
 }
 
+static unsigned int awake(void)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < CLIENTS; i++)
+		count += test.clients[i].awake;
+	return count;
+}
+
+/* Returns for how many there was something. */
+static unsigned int read_all(void)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < CLIENTS; i++) {
+		unsigned int reads = test.clients[i].reads;
+
+		read_once(&test.clients[i]);
+		count += test.clients[i].reads - reads;
+	}
+	return count;
+}
+
+/* Each event exactly once, and in order. */
+static void assert_has_burst(const struct client *client, unsigned int count)
+{
+	const char *at = client->got;
+
+	for (unsigned int i = 0; i < count; i++) {
+		char text[32];
+
+		(void)snprintf(text, sizeof(text), "\"event %u\"", i);
+		at = strstr(at, text);
+		assert_non_null(at);
+		at += strlen(text);
+		assert_null(strstr(at, text));
+	}
+}
+
+static void test_stream__without_time_a_turn_reads_for_a_few(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = 0;
+	log_burst(svc, 5);
+	assert_int_equal(awake(), CLIENTS);
+	assert_int_equal(read_all(), 0);
+	assert_int_equal(awake(), 0);
+	while (!all_have("event 4")) {
+		vbd_loop_turn(svc->daemon->loop, false);
+		assert_in_range(read_all(), 0, VBD_PUT_OFF_PER_TURN);
+	}
+	for (size_t i = 0; i < CLIENTS; i++)
+		assert_has_burst(&test.clients[i], 5);
+}
+
+static void test_stream__an_event_does_not_wake_who_waits_for_its_turn(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = 0;
+	log_burst(svc, 1);
+	(void)read_all();
+	log_burst(svc, 1);
+	assert_int_equal(awake(), 0);
+}
+
+static void test_stream__who_waits_for_its_turn_may_leave(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = 0;
+	log_burst(svc, 1);
+	(void)read_all();
+	for (size_t i = 1; i < CLIENTS; i++) {
+		vbd_request_fini(&test.clients[i].req);
+		memset(&test.clients[i], 0, sizeof(test.clients[i]));
+	}
+	while (!test.clients[0].reads) {
+		vbd_loop_turn(svc->daemon->loop, false);
+		read_once(&test.clients[0]);
+	}
+}
+
+/* The place is kept between the turns, in a log in which nothing matches but the last event. */
+static void test_stream__a_long_search_takes_several_turns(void **state)
+{
+	static const struct vbd_event last = {.type = VBD_EVENT_DAEMON_STOPPING};
+	struct client *client = &test.clients[0];
+	struct svc *svc = *state;
+	unsigned int turns = 0;
+
+	vbd_request_fini(&client->req);
+	memset(client, 0, sizeof(*client));
+	log_burst(svc, 3500);
+	(void)vbd_eventlog_append(svc->daemon->eventlog, &last, "the last one");
+	begin(client, "/v1/events/stream?after=0&type=daemon_stopping");
+	svc->daemon->turns.budget_ns = UINT64_MAX;
+	client->awake = true;
+	while (!memmem(client->got, client->got_bytes, "the last one", strlen("the last one"))) {
+		if (!client->awake) {
+			turns++;
+			vbd_loop_turn(svc->daemon->loop, false);
+		}
+		read_once(client);
+	}
+	assert_true(turns >= 3);
+}
+
 static void test_stream__a_burst_is_sent_at_once(void **state)
 {
 	struct svc *svc = *state;
 
+	svc->daemon->turns.budget_ns = UINT64_MAX;
 	log_burst(svc, 1);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		read_once(&test.clients[i]);
@@ -138,6 +252,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_get_a_burst_in_the_end_without_a_heartbeat),
 		TEST(a_burst_is_sent_at_once),
+		TEST(without_time_a_turn_reads_for_a_few),
+		TEST(an_event_does_not_wake_who_waits_for_its_turn),
+		TEST(who_waits_for_its_turn_may_leave),
+		TEST(a_long_search_takes_several_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,29 @@ static void test_writer__objects_and_arrays_nest(void **state)
 	writes(&out, "{\"a\":1,\"b\":{\"c\":[null,{},[],true],\"d\":false},\"e\":null}");
 }
 
+static void test_writer__the_members_of_two_documents_are_joined(void **state)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_encoder more = vbd_encode_begin();
+	struct vbd_encoder none = vbd_encode_begin();
+
+	(void)state;
+	vbd_put_u64(&more, "b", 2);
+	vbd_begin_array(&more, "c");
+	vbd_end(&more);
+	vbd_put_u64(&out, "a", 1);
+	vbd_encode_join(&out, &none);
+	vbd_encode_join(&out, &more);
+	assert_null(more.bytes);
+	vbd_put_u64(&out, "d", 3);
+	writes(&out, "{\"a\":1,\"b\":2,\"c\":[],\"d\":3}");
+	out = vbd_encode_begin();
+	more = vbd_encode_begin();
+	vbd_put_null(&more, "a");
+	vbd_encode_join(&out, &more);
+	writes(&out, "{\"a\":null}");
+}
+
 static void test_writer__a_document_can_end_with_a_newline(void **state)
 {
 	struct vbd_encoder out = vbd_encode_begin();
@@ -394,6 +417,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_writer__objects_and_arrays_nest),
+		cmocka_unit_test(test_writer__the_members_of_two_documents_are_joined),
 		cmocka_unit_test(test_writer__a_document_can_end_with_a_newline),
 		cmocka_unit_test(test_writer__numbers_are_those_of_jansson),
 		cmocka_unit_test(test_writer__hex_has_the_digits_asked_for),

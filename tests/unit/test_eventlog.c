@@ -147,6 +147,29 @@ static void test_eventlog__a_full_ring_drops_the_oldest_and_counts_it(void **sta
 	assert_null(vbd_eventlog_next(f->eventlog, UINT64_MAX, &all));
 }
 
+static void test_eventlog__a_search_looks_at_a_few_and_keeps_its_place(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event_filter errors = {.min_severity = VBD_SEVERITY_ERROR};
+	unsigned int looks = 2;
+	uint64_t at = 0;
+
+	for (int i = 0; i < 3; i++)
+		append_one(f);
+	(void)append(f, VBD_EVENT_DEVICE_FAILED, VBD_SEVERITY_ERROR, VBD_KIND_DEVICE, 2);
+	assert_null(vbd_eventlog_look(f->eventlog, &at, &errors, &looks));
+	assert_int_equal(looks, 0);
+	assert_int_equal(at, 2);
+	looks = 3;
+	assert_int_equal(vbd_eventlog_look(f->eventlog, &at, &errors, &looks)->seq, 4);
+	assert_int_equal(looks, 1);
+	assert_int_equal(at, 3);
+	at = 4;
+	assert_null(vbd_eventlog_look(f->eventlog, &at, &errors, &looks));
+	assert_int_equal(looks, 1);
+	assert_int_equal(at, 4);
+}
+
 static void test_eventlog__a_filter_lets_through_what_it_names(void **state)
 {
 	struct fixture *f = *state;
@@ -427,6 +450,7 @@ int main(void)
 		EVENTLOG_TEST(an_event_keeps_its_values),
 		EVENTLOG_TEST(an_event_is_a_log_line_of_its_severity),
 		EVENTLOG_TEST(a_full_ring_drops_the_oldest_and_counts_it),
+		EVENTLOG_TEST(a_search_looks_at_a_few_and_keeps_its_place),
 		EVENTLOG_TEST(a_filter_lets_through_what_it_names),
 		EVENTLOG_TEST(texts_from_outside_are_cut_and_cleaned),
 		EVENTLOG_TEST(a_detail_that_is_ready_is_kept_and_cleaned),

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages of a long event log, over a whole daemon on the fake provider: searched over several turns.
+ */
+#include "api/resources/context.h"
+#include "api/resources/events.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Several times what a part looks at. */
+#define EVENTS 7000
+
+static struct {
+	struct vbd_api api;
+	struct vbd_request req;
+	char target[100];
+	vbd_request_cb on_gone;
+	void *park_arg;
+} test;
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)err;
+	test.on_gone = on_gone;
+	test.park_arg = arg;
+	return VBD_OK;
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {.park = park, .answered = answered};
+
+static uint64_t log_event(struct svc *svc, enum vbd_event_type type)
+{
+	return vbd_eventlog_append(svc->daemon->eventlog, &(const struct vbd_event){.type = type},
+		"event of the test");
+}
+
+static void ask(struct svc *svc, const char *target, uint64_t wait_ms)
+{
+	memset(&test.req, 0, sizeof(test.req));
+	test.on_gone = NULL;
+	test.api.daemon = svc->daemon;
+	test.req.transport = &transport;
+	test.req.context = &test.api;
+	test.req.method = VBD_METHOD_GET;
+	test.req.role = VBD_ROLE_CONTROL;
+	test.req.wait_ms = wait_ms;
+	(void)snprintf(test.target, sizeof(test.target), "%s", target);
+	assert_int_equal(vbd_uri_parse(test.target, &test.req.uri, &svc->err), VBD_OK);
+	vbd_list_events(&test.req);
+}
+
+/* Turns until there is an answer; returns the number of turns. */
+static unsigned int await(struct svc *svc)
+{
+	unsigned int turns = 0;
+
+	while (!test.req.reply.status) {
+		vbd_loop_turn(svc->daemon->loop, false);
+		turns++;
+	}
+	return turns;
+}
+
+static json_t *body(void)
+{
+	json_t *json = json_loadb(
+		test.req.reply.body, test.req.reply.body_bytes, JSON_REJECT_DUPLICATES, NULL);
+
+	assert_int_equal(test.req.reply.status, 200);
+	assert_non_null(json);
+	vbd_request_fini(&test.req);
+	(void)json_object_del(json, "now_ns");
+	return json;
+}
+
+static int setup(void **state)
+{
+	int rc = svc_setup(state);
+	struct svc *svc = *state;
+
+	memset(&test, 0, sizeof(test));
+	for (int i = 0; i < EVENTS && rc == 0; i++)
+		(void)log_event(svc, VBD_EVENT_DAEMON_STARTED);
+	return rc;
+}
+
+static void test_api_events__a_long_search_takes_several_turns(void **state)
+{
+	struct svc *svc = *state;
+	json_t *at_once, *in_turns;
+
+	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
+	svc->daemon->turns.budget_ns = UINT64_MAX;
+	ask(svc, "/v1/events?type=daemon_stopping&after=0", 0);
+	assert_int_equal(await(svc), 0);
+	at_once = body();
+	assert_int_equal(json_array_size(json_object_get(at_once, "items")), 1);
+	svc->daemon->turns.budget_ns = 0;
+	ask(svc, "/v1/events?type=daemon_stopping&after=0", 0);
+	assert_true(await(svc) >= EVENTS / 2000);
+	in_turns = body();
+	assert_true(json_equal(at_once, in_turns));
+	json_decref(at_once);
+	json_decref(in_turns);
+}
+
+static void test_api_events__a_long_page_is_written_over_several_turns(void **state)
+{
+	struct svc *svc = *state;
+	json_t *at_once, *in_turns;
+
+	svc->daemon->turns.budget_ns = UINT64_MAX;
+	ask(svc, "/v1/events?limit=1000&after=0", 0);
+	at_once = body();
+	assert_int_equal(json_array_size(json_object_get(at_once, "items")), 1000);
+	svc->daemon->turns.budget_ns = 0;
+	ask(svc, "/v1/events?limit=1000&after=0", 0);
+	assert_true(await(svc) >= 10);
+	in_turns = body();
+	assert_true(json_equal(at_once, in_turns));
+	json_decref(at_once);
+	json_decref(in_turns);
+}
+
+static void test_api_events__a_page_that_just_fits_ends_with_the_log(void **state)
+{
+	struct svc *svc = *state;
+	uint64_t last;
+	json_t *page;
+
+	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
+	last = log_event(svc, VBD_EVENT_DAEMON_STARTED);
+	ask(svc, "/v1/events?type=daemon_stopping&after=0&limit=1", 0);
+	(void)await(svc);
+	page = body();
+	assert_int_equal(json_integer_value(json_object_get(page, "last")), last);
+	assert_non_null(strrchr(json_string_value(json_object_get(page, "next")), '-'));
+	assert_int_equal(
+		strtoull(strrchr(json_string_value(json_object_get(page, "next")), '-') + 1, NULL,
+			10),
+		last);
+	json_decref(page);
+}
+
+static void test_api_events__events_that_go_meanwhile_are_told(void **state)
+{
+	struct svc *svc = *state;
+	json_t *page;
+
+	svc->daemon->turns.budget_ns = 0;
+	ask(svc, "/v1/events?type=daemon_stopping", 0);
+	for (uint64_t i = 0; i <= svc->config.records.events; i++)
+		(void)log_event(svc, VBD_EVENT_DAEMON_STARTED);
+	(void)await(svc);
+	page = body();
+	assert_true(json_is_true(json_object_get(page, "compacted")));
+	json_decref(page);
+}
+
+static void test_api_events__after_a_long_search_a_request_waits(void **state)
+{
+	struct svc *svc = *state;
+	json_t *page;
+
+	svc->daemon->turns.budget_ns = 0;
+	ask(svc, "/v1/events?type=daemon_stopping&after=0", 60000);
+	for (int i = 0; i < 20; i++)
+		vbd_loop_turn(svc->daemon->loop, false);
+	assert_int_equal(test.req.reply.status, 0);
+	(void)log_event(svc, VBD_EVENT_DAEMON_STARTED);
+	assert_int_equal(test.req.reply.status, 0);
+	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
+	page = body();
+	assert_int_equal(json_array_size(json_object_get(page, "items")), 1);
+	json_decref(page);
+}
+
+static void test_api_events__a_client_may_leave_during_a_search(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = 0;
+	ask(svc, "/v1/events?limit=1000&after=0", 0);
+	vbd_loop_turn(svc->daemon->loop, false);
+	vbd_loop_turn(svc->daemon->loop, false);
+	test.on_gone(&test.req, test.park_arg);
+	vbd_loop_turn(svc->daemon->loop, false);
+	assert_int_equal(test.req.reply.status, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_api_events__##name, setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_long_search_takes_several_turns),
+		TEST(a_long_page_is_written_over_several_turns),
+		TEST(a_page_that_just_fits_ends_with_the_log),
+		TEST(events_that_go_meanwhile_are_told),
+		TEST(after_a_long_search_a_request_waits),
+		TEST(a_client_may_leave_during_a_search),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
