@@ -7,6 +7,7 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/core/watch.h"
 #include "daemon/datagrams/endpoints.h"
+#include "daemon/linkwatch.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
 #include "daemon/memory/windows.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Retries to open a device whose node does not exist yet, and the time between them. */
 #define RETRIES	 5
@@ -46,6 +48,8 @@ struct vbd_hotplug {
 	struct vbd_fd_watch *control_watch;
 	struct vbd_uevent *uevent; /* NULL if the kernel sends none */
 	struct vbd_fd_watch *uevent_watch;
+	int link_fd; /* -1 if the kernel tells nothing of network interfaces */
+	struct vbd_fd_watch *link_watch;
 	struct vbd_timer *rescan_timer;
 	struct vbd_timer *qp_timer;
 	unsigned int retries_left;
@@ -316,6 +320,15 @@ static void on_uevent_readable(unsigned int events, void *arg)
 		vbd_fabric_rescan(hotplug->daemon->fabric);
 }
 
+static void on_links_changed(unsigned int events, void *arg)
+{
+	const struct vbd_hotplug *hotplug = arg;
+
+	(void)events;
+	if (vbd_linkwatch_drain(hotplug->link_fd))
+		vbd_fabric_forget_recent(hotplug->daemon->fabric);
+}
+
 static void on_rescan(void *arg)
 {
 	struct vbd_hotplug *hotplug = arg;
@@ -344,10 +357,20 @@ static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_err
 		VBD_FD_READ, on_uevent_readable, hotplug, &hotplug->uevent_watch, err);
 }
 
+static enum vbd_status watch_links(struct vbd_hotplug *hotplug, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_linkwatch_open(&hotplug->link_fd, err);
+
+	if (status)
+		return status;
+	return vbd_fd_watch_start(hotplug->daemon->loop, hotplug->link_fd, VBD_FD_READ,
+		on_links_changed, hotplug, &hotplug->link_watch, err);
+}
+
 static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = hotplug->daemon;
-	struct vbd_error uevent_error = {0};
+	struct vbd_error uevent_error = {0}, link_error = {0};
 	enum vbd_status status;
 
 	status = vbd_timer_create(daemon->loop, on_rescan, hotplug, &hotplug->rescan_timer, err);
@@ -379,6 +402,8 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 			&uevent_error);
 		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
 	}
+	if (watch_links(hotplug, &link_error) != VBD_OK)
+		log_failure("what is known of GIDs and ports may be 100 ms old", &link_error);
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	/* Scan after the uevents are watched, so that no device is missed. */
 	vbd_fabric_rescan(daemon->fabric);
@@ -397,6 +422,7 @@ enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the devices");
 	hotplug->daemon = daemon;
 	hotplug->retries_left = RETRIES;
+	hotplug->link_fd = -1;
 	vbd_list_init(&hotplug->async_watches);
 	vbd_deferred_init(&hotplug->free_removed, free_removed);
 	daemon->hotplug = hotplug;
@@ -420,6 +446,9 @@ void vbd_hotplug_destroy(struct vbd_daemon *daemon)
 	vbd_fd_watch_stop(hotplug->control_watch);
 	vbd_fd_watch_stop(hotplug->uevent_watch);
 	vbd_uevent_destroy(hotplug->uevent);
+	vbd_fd_watch_stop(hotplug->link_watch);
+	if (hotplug->link_fd >= 0)
+		(void)close(hotplug->link_fd);
 	vbd_timer_destroy(hotplug->rescan_timer);
 	vbd_timer_destroy(hotplug->qp_timer);
 	if (daemon->fabric)

@@ -105,7 +105,7 @@ struct vbd_device_ops {
 };
 
 /* How long an answer of the device serves those who need no newer one. Events about a port end it
- * sooner; a network interface that gets another name has no event. */
+ * sooner, and so do changes of network interfaces and addresses (daemon/linkwatch.h). */
 #define VBD_DEVICE_RECENT_NS (100 * VBD_NS_PER_MS)
 
 struct vbd_device_recent {

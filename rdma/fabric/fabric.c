@@ -393,6 +393,13 @@ const struct vbd_device *vbd_fabric_failed_device(const struct vbd_fabric *fabri
 	return NULL;
 }
 
+void vbd_fabric_forget_recent(struct vbd_fabric *fabric)
+{
+	vbd_list_for_each (link, &fabric->devices)
+		VBD_CONTAINER_OF(link, struct vbd_device, link)->recent =
+			(struct vbd_device_recent){0};
+}
+
 struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 {
 	struct vbd_device *first = NULL;

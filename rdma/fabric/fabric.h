@@ -115,6 +115,10 @@ void vbd_fabric_set_qp_pool(struct vbd_fabric *fabric, unsigned int size);
 /** vbd_fabric_turn_qp_pools - call it every now and then: fill the pools while nothing opens */
 void vbd_fabric_turn_qp_pools(struct vbd_fabric *fabric);
 
+/** vbd_fabric_forget_recent - a network interface or an address has changed: what is remembered of
+ * GIDs and ports is asked for again */
+void vbd_fabric_forget_recent(struct vbd_fabric *fabric);
+
 /** vbd_fabric_start - start the workers' threads (tests run the turns of the workers themselves) */
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err) VBD_MUST_CHECK;
 

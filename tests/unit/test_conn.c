@@ -111,6 +111,10 @@ static void test_conn__an_open_asks_the_device_for_nothing_that_is_known(void **
 	vbd_device_drain_async(device);
 	rc = rig_conn_connect(rig, NULL);
 	assert_int_equal(fake_count("ibv_query_gid_ex"), 2);
+	device->recent.gid_at_ns += 3600 * VBD_NS_PER_S;
+	vbd_fabric_forget_recent(rig->fabric);
+	rc = rig_conn_connect(rig, NULL);
+	assert_int_equal(fake_count("ibv_query_gid_ex"), 3);
 }
 
 static void test_conn__only_a_channel_that_stood_still_is_resumed_by_a_command(void **test_state)
