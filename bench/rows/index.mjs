@@ -12,6 +12,7 @@ import * as latency from "./latency.mjs";
 import * as memory from "./memory.mjs";
 import * as open from "./open.mjs";
 import * as openMany from "./open_many.mjs";
+import * as pool from "./pool.mjs";
 import { scaleTopic } from "./scale.mjs";
 import * as start from "./start.mjs";
 import * as workers from "./workers.mjs";
@@ -19,4 +20,4 @@ import * as workers from "./workers.mjs";
 const scale = scaleTopic("", ({ scale }) => scale, false);
 const large = scaleTopic("_large", ({ scale_large }) => scale_large, true);
 
-export const topics = [openMany, open, start, latency, bandwidth, workers, get.connection, get.native, memory, scale, large];
+export const topics = [openMany, open, pool, start, latency, bandwidth, workers, get.connection, get.native, memory, scale, large];
