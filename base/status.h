@@ -124,6 +124,8 @@
 		"raise the timeout.")                                                              \
 	X(RETRY_EXCEEDED, "retry_exceeded", 424, "The peer's device stopped acknowledging",        \
 		"The peer's host is down, the path is cut, or the GID index or MTU is wrong.")     \
+	X(PEER_SILENT, "peer_silent", 424, "The peer no longer answers heartbeats",                \
+		"The peer's host is down or cut off: `ping` it, and connect again when it is up.") \
 	X(RNR_EXCEEDED, "rnr_exceeded", 424, "The peer had no receive posted for too long",        \
 		"The receiver is too slow: post more receives there, or raise rnr_retry here.")    \
 	X(REMOTE_ACCESS, "remote_access", 424, "The peer's device refused the access",             \

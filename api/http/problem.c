@@ -102,6 +102,7 @@ static const struct {
 	const char *pointer;
 } nested_params[] = {
 	{"cq", "/qp/cq"},
+	{"heartbeat_ms", "/qp/heartbeat_ms"},
 	{"inline_bytes", "/qp/inline_bytes"},
 	{"max_recv_sge", "/qp/max_recv_sge"},
 	{"max_send_sge", "/qp/max_send_sge"},

@@ -11,6 +11,7 @@
 #include "daemon/connections/connections.h"
 #include "daemon/core/addr.h"
 #include "daemon/memory/buffers.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/names/names.h"
 
 static void put_socket_address(
@@ -294,6 +295,18 @@ static void put_place(struct vbd_encoder *out, const struct vbd_connection *conn
 }
 
 /* UC: null while a buffer of the same PD is open to writes of the peer. */
+static void put_heartbeats(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
+{
+	const struct vbd_heartbeat_counters *counters = vbd_qp_heartbeat(&conn->qp);
+
+	if (!counters)
+		return;
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "sent", vbd_counter_get(&counters->sent));
+	vbd_put_u64(out, "answered", vbd_counter_get(&counters->answered));
+	vbd_end(out);
+}
+
 static void put_lost_packets(struct vbd_encoder *out, const struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
@@ -316,6 +329,7 @@ void vbd_put_connection(struct vbd_encoder *out, const struct vbd_connection *co
 	put_place(out, connection);
 	put_asked(out, connection);
 	put_counters(out, "counters", conn);
+	put_heartbeats(out, "heartbeats", conn);
 	put_lost_packets(out, connection);
 	put_inbox(out, "inbox", connection);
 	vbd_put_rtt(out, "rtt", connection);

@@ -7,6 +7,7 @@
 #include "api/resources/task.h"
 #include "base/enum.h"
 #include "daemon/memory/shared.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/names/names.h"
 
 const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_ENUM_NAME)};
@@ -19,8 +20,9 @@ static const char *const poll_names[VBD_POLL_COUNT] = {VBD_POLL_MAP(VBD_ENUM_NAM
 	VBD_FIELD_SEEN(struct vbd_qp_input, seen.name_)
 #define FIELD_UINT(name_, member_, min_, max_) \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_UINT, .min = min_, .max = max_},
-#define FIELD_OPTIONAL FIELD_UINT
-#define FIELD_SPIN     FIELD_UINT
+#define FIELD_OPTIONAL	FIELD_UINT
+#define FIELD_SPIN	FIELD_UINT
+#define FIELD_HEARTBEAT FIELD_UINT
 #define FIELD_POLL(name_, member_, min_, max_)                                      \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM, .names = poll_names, \
 		.n_names = VBD_POLL_COUNT},
@@ -81,6 +83,10 @@ enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *er
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
 			"signal_every is %u; the send queue holds %u work requests",
 			qp->params.qp.signal_every, qp->params.qp.sq_depth);
+	if (qp->params.qp.heartbeat_ms && qp->params.qp.heartbeat_ms < VBD_HEARTBEAT_MS_MIN)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/heartbeat_ms",
+			"/qp/heartbeat_ms must be 0 or at least %u, not %u", VBD_HEARTBEAT_MS_MIN,
+			qp->params.qp.heartbeat_ms);
 	if (qp->seen.spin_us && qp->params.qp.poll != VBD_POLL_ADAPTIVE)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/spin_us",
 			"spin_us is for poll \"adaptive\" only");
@@ -125,7 +131,7 @@ enum vbd_status vbd_qp_input_resources(
 }
 
 /* The encoding of a row of each kind; OPTIONAL and REF encode 0 as null. Nearly every connection
- * has poll EVENTS, so that is left out, with its spin_us. */
+ * has poll EVENTS and no heartbeat, so those are left out, with spin_us. */
 #define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
 #define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);
 #define PUT_POLL(name_, value_)          \
@@ -133,6 +139,9 @@ enum vbd_status vbd_qp_input_resources(
 		vbd_put_text(out, #name_, vbd_poll_name(value_));
 #define PUT_SPIN(name_, value_)                   \
 	if (params->qp.poll == VBD_POLL_ADAPTIVE) \
+		vbd_put_u64(out, #name_, value_);
+#define PUT_HEARTBEAT(name_, value_) \
+	if (value_)                  \
 		vbd_put_u64(out, #name_, value_);
 #define PUT_ACCESS(name_, value_) vbd_put_access(out, #name_, value_);
 #define PUT_REF(name_, value_)	  vbd_put_ref(out, #name_, daemon->name_##s, value_);

@@ -243,6 +243,8 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	if (!status && spec->params.qp.transport == VBD_TRANSPORT_UC)
 		status = vbd_device_require(device, VBD_CAP_UC, err);
 	if (!status)
+		status = vbd_conn_params_check(&spec->params, device, err);
+	if (!status)
 		status = vbd_manual_choose(device, &spec->how, &local, err);
 	if (!status)
 		status = make_record(daemon, daemon->callers.current, spec->name, &spec->params,

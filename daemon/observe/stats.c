@@ -194,6 +194,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 	vbd_stats_walk_ops(daemon, &walk);
 	vbd_stats_walk_transfers(daemon, &walk);
 	vbd_stats_walk_probes(daemon, &walk);
+	vbd_stats_walk_heartbeats(daemon, &walk);
 	vbd_stats_walk_calls(daemon->fabric, &walk);
 	vbd_stats_walk_qp_pools(daemon->fabric, &walk);
 	vbd_stats_walk_workers(daemon->fabric, &walk);

@@ -39,6 +39,7 @@ void vbd_stat_put_times(const struct vbd_stat_walk *walk, const struct vbd_stat 
 void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_ops(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
+void vbd_stats_walk_heartbeats(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);

@@ -6,6 +6,7 @@
 #include "daemon/core/totals.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/work/probes.h"
+#include "rdma/data/worker.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -134,6 +135,26 @@ static void walk_pings(const struct vbd_probe_counters totals[VBD_PROBE_KIND_COU
 
 		vbd_stat_put_of(walk, row, vbd_probe_kind_name(kind), vbd_counter_get(counter));
 	}
+}
+
+void vbd_stats_walk_heartbeats(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	const struct vbd_fabric *fabric = daemon->fabric;
+	uint64_t sent = 0, answered = 0;
+
+	for (unsigned int i = 0; i < fabric->worker_count; i++) {
+		sent += vbd_counter_get(&fabric->workers[i]->heartbeat_totals.sent);
+		answered += vbd_counter_get(&fabric->workers[i]->heartbeat_totals.answered);
+	}
+	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_heartbeats_sent_total", COUNTER,
+			"Heartbeats sent to peers of connections that were idle.", .value = sent),
+		VBD_STAT("verbsd_heartbeats_answered_total", COUNTER,
+			"Heartbeats that the device of the peer acknowledged.", .value = answered),
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		walk->cb(&rows[i], walk->arg);
 }
 
 void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)

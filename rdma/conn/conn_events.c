@@ -227,7 +227,8 @@ static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flus
 
 	if (error->source == VBD_SOURCE_WC)
 		vbd_conn_notef(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
-			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->op),
+			"%s, vendor_err %lld",
+			cause->op < 0 ? "heartbeat" : vbd_op_name((enum vbd_op)cause->op),
 			(long long)error->raw);
 	if (flushed && !vbd_conn_is_parking(conn) && device_failed_qp(conn))
 		refused(conn, VBD_REFUSAL_QP_STATE);

@@ -91,6 +91,7 @@ static void confirm(struct vbd_conn *conn)
 		conn->established_ns = vbd_clock_mono_ns();
 	vbd_conn_set_deadline(conn, 0);
 	vbd_conn_qp_up(conn);
+	vbd_qp_start_heartbeat(&conn->qp);
 }
 
 /* In RTR a message may come, but the answer of a service must wait for RTS. */

@@ -2,6 +2,7 @@
 #include "rdma/data/channel.h"
 
 #include "rdma/data/channel_parts.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
@@ -84,6 +85,9 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	status = vbd_slabs_create(pd, err);
 	if (!status)
 		status = vbd_channel_make_echo_ring(channel, err);
+	if (!status && limits->heartbeat_ns)
+		status = vbd_heartbeat_create(
+			channel, limits->heartbeat_ns, &channel->heartbeat, err);
 	if (!status && limits->service_ops->create)
 		status = limits->service_ops->create(channel, pd, err);
 	if (status) {
@@ -143,6 +147,7 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 		vbd_pd_unref(channel->pd);
 	vbd_channel_free_slots(channel);
 	free(channel->ops);
+	free(channel->heartbeat);
 	free(channel->first_error);
 	free(channel);
 }
@@ -266,6 +271,8 @@ static void check_drained(struct vbd_channel *channel)
 	vbd_channel_check_transfers(channel);
 	if (channel->probe)
 		channel->probe_ops->drained(channel->probe);
+	if (channel->heartbeat)
+		vbd_heartbeat_stop(channel->heartbeat);
 	channel->gone = true;
 	vbd_spin_left(channel);
 	vbd_list_remove(&channel->repost_link);

@@ -24,6 +24,7 @@ struct ibv_qp;
 struct ibv_wc;
 struct vbd_channel;
 struct vbd_cq;
+struct vbd_heartbeat;
 struct vbd_pd;
 struct vbd_probe;
 struct vbd_rping;
@@ -68,6 +69,7 @@ struct vbd_send_slot {
 	uint32_t length_bytes;
 	struct vbd_transfer *transfer; /* NULL if a service or a probe posted it */
 	uint32_t recv_index;	       /* echo: the receive whose bytes it sends */
+	bool heartbeat;		       /* counted apart from the operations */
 	uint64_t posted_ns;	       /* 0 unless the transfer measures the latency */
 	uint64_t ping;		       /* number of the probe's ping; 0: not a ping */
 	const uint8_t *old_value;      /* atomic: where the device writes it */
@@ -116,7 +118,8 @@ struct vbd_channel_limits {
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* 1 to sq_depth */
 	enum vbd_poll poll;
-	uint64_t spin_ns; /* ADAPTIVE */
+	uint64_t spin_ns;      /* ADAPTIVE */
+	uint64_t heartbeat_ns; /* 0: none */
 	enum vbd_service service;
 	const struct vbd_service_ops *service_ops; /* vbd_service_ops(service) */
 	struct vbd_srq
@@ -150,6 +153,7 @@ struct vbd_channel {
 	struct vbd_slab_range mem; /* rq_depth receives, old values */
 	size_t mem_bytes;	   /* size of `mem`; 0: an SRQ has the receives, and no atomics */
 	struct vbd_rping *rping;   /* NULL without a service RPING* */
+	struct vbd_heartbeat *heartbeat;  /* NULL without */
 	struct vbd_recv_slot *recv_slots; /* NULL before the first message */
 	struct vbd_send_slot
 		*send_slots;	/* a ring in the order of posting; NULL before the first */
@@ -199,7 +203,7 @@ struct vbd_channel {
 
 	/* the worker writes before it sends error_notification; control reads after */
 	struct vbd_error *first_error; /* NULL: none, or no memory for it */
-	enum vbd_op first_error_op;
+	enum vbd_op first_error_op;    /* VBD_OP_COUNT: of a heartbeat */
 	uint64_t first_error_transfer; /* 0 if none */
 
 	/* control writes, the worker reads: UC, of the path; 0 while unknown */
@@ -306,6 +310,7 @@ struct vbd_send_request {
 	struct vbd_transfer *transfer;
 	uint32_t recv_index;
 	uint64_t ping;
+	bool heartbeat;
 };
 
 /** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */
@@ -331,7 +336,8 @@ void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index);
 /** vbd_channel_repost - post the receives of vbd_channel_post_recv() now */
 void vbd_channel_repost(struct vbd_channel *channel);
 
-/** vbd_channel_break - after an error: notify control, post nothing more */
+/** vbd_channel_break - after an error: notify control, post nothing more. @op: VBD_OP_COUNT for a
+ * heartbeat */
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
 	uint64_t transfer_id);
 

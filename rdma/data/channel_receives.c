@@ -4,6 +4,7 @@
  * of the worker's turn, so that answers go first and its neighbours can join it.
  */
 #include "rdma/data/channel_parts.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/data/send_chain.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
@@ -200,6 +201,8 @@ void vbd_channel_take_message(
 	slot->slid = wc->slid;
 	slot->sl = wc->sl;
 	slot->pkey_index = wc->pkey_index;
+	if (channel->heartbeat)
+		vbd_heartbeat_alive(channel->heartbeat);
 	count_packets(channel, &slot->received);
 	vbd_channel_count_completed(channel, VBD_OP_RECV, slot->received.length_bytes);
 }

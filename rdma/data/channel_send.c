@@ -6,12 +6,14 @@
  */
 #include "base/attr.h"
 #include "rdma/data/channel_parts.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/data/send_chain.h"
 #include "rdma/data/spin.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
+#include "rdma/names/names.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
 
@@ -118,6 +120,7 @@ static void fill_slot(struct vbd_channel *channel, uint32_t index,
 		.transfer = request->transfer,
 		.recv_index = request->recv_index,
 		.ping = request->ping,
+		.heartbeat = request->heartbeat,
 		.posted_ns = timed ? vbd_worker_now_ns(channel->worker) : 0,
 	};
 	channel->sq_outstanding++;
@@ -164,10 +167,14 @@ static bool is_full(const struct vbd_send_chain *chain)
 static void count_posted(struct vbd_channel *channel, const struct ibv_send_wr *wrs, uint32_t count)
 {
 	vbd_channel_count_outstanding(channel, count);
-	for (uint32_t i = 0; i < count; i++)
-		vbd_channel_count_posted(channel,
-			channel->send_slots[vbd_wr_id_slot(wrs[i].wr_id)].op,
-			wrs[i].send_flags & IBV_SEND_SIGNALED);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct vbd_send_slot *slot =
+			&channel->send_slots[vbd_wr_id_slot(wrs[i].wr_id)];
+
+		if (!slot->heartbeat)
+			vbd_channel_count_posted(
+				channel, slot->op, wrs[i].send_flags & IBV_SEND_SIGNALED);
+	}
 }
 
 /* The newest @count requests were not posted, the first of them because of @error. */
@@ -292,6 +299,38 @@ static void notify_poster(struct vbd_channel *channel, const struct vbd_send_slo
 		channel->probe_ops->acked(channel->probe, sent->ping);
 }
 
+/* The device gave up repeating, or does not answer for it at all. */
+static enum vbd_status status_of_heartbeat(const struct ibv_wc *wc)
+{
+	if (wc->status == IBV_WC_RETRY_EXC_ERR || wc->status == IBV_WC_RESP_TIMEOUT_ERR)
+		return VBD_E_PEER_SILENT;
+	return vbd_wc_status_class((int)wc->status);
+}
+
+static void heartbeat_failed(struct vbd_channel *channel, const struct ibv_wc *wc)
+{
+	struct vbd_error error = {
+		.source = VBD_SOURCE_WC,
+		.kind = (int)wc->status,
+		.raw = wc->vendor_err,
+	};
+
+	(void)vbd_error_set(&error, status_of_heartbeat(wc), "heartbeat: %s (%s, vendor_err %u)",
+		vbd_wc_status_text((int)wc->status), vbd_wc_status_name((int)wc->status),
+		wc->vendor_err);
+	vbd_channel_break(channel, &error, VBD_OP_COUNT, 0);
+}
+
+static void retire_heartbeat(struct vbd_channel *channel, const struct ibv_wc *wc)
+{
+	if (!wc || wc->status == IBV_WC_SUCCESS) {
+		vbd_heartbeat_answered(channel->heartbeat);
+		return;
+	}
+	vbd_counter_add(&channel->cq->error_completions, 1);
+	heartbeat_failed(channel, wc);
+}
+
 /* Retire the oldest one; @wc is NULL if it was unsignalled, and then it succeeded. */
 static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 {
@@ -301,11 +340,15 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 	channel->sq_first = slot_behind(channel, 1);
 	channel->sq_outstanding--;
 	vbd_channel_uncount_outstanding(channel, 1);
-	if (wc && wc->status != IBV_WC_SUCCESS) {
+	if (sent.heartbeat) {
+		retire_heartbeat(channel, wc);
+	} else if (wc && wc->status != IBV_WC_SUCCESS) {
 		vbd_channel_fail(channel, sent.op, wc, transfer);
 	} else {
 		vbd_channel_count_completed(channel, sent.op, sent.length_bytes);
 		time_wr(channel, &sent, wc);
+		if (channel->heartbeat)
+			vbd_heartbeat_alive(channel->heartbeat);
 		if (transfer)
 			take_result(transfer, &sent);
 		else
@@ -337,7 +380,8 @@ void vbd_channel_abandon_sends(struct vbd_channel *channel)
 		const struct vbd_send_slot *slot = &channel->send_slots[channel->sq_first];
 
 		channel->sq_first = slot_behind(channel, 1);
-		vbd_channel_count_flushed(channel, slot->op, 1);
+		if (!slot->heartbeat)
+			vbd_channel_count_flushed(channel, slot->op, 1);
 		if (slot->transfer)
 			vbd_channel_fail_wr(slot->transfer);
 	}

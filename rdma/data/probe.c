@@ -7,7 +7,6 @@
 #include "rdma/data/rping.h"
 #include "rdma/data/worker.h"
 
-#include <limits.h>
 #include <string.h>
 
 /* A message over an unreliable connection is lost after this time. */
@@ -259,18 +258,11 @@ void vbd_probes_run_due(struct vbd_worker *worker)
 		come_due(probe_of(probes->next), now_ns);
 }
 
-int vbd_probes_wait_ms(const struct vbd_worker *worker)
+uint64_t vbd_probes_due_ns(const struct vbd_worker *worker)
 {
-	uint64_t now_ns, due_ns, wait_ms;
+	const struct vbd_link *probes = &worker->probes;
 
-	if (vbd_list_empty(&worker->probes))
-		return -1;
-	now_ns = vbd_clock_mono_ns();
-	due_ns = probe_of(worker->probes.next)->due_ns;
-	if (due_ns <= now_ns)
-		return 0;
-	wait_ms = (due_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
-	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
+	return vbd_list_empty(probes) ? UINT64_MAX : probe_of(probes->next)->due_ns;
 }
 
 static void end_stopped(struct vbd_probe *probe)

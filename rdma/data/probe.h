@@ -123,7 +123,7 @@ void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot 
 /** vbd_probes_run_due - send the pings that are due */
 void vbd_probes_run_due(struct vbd_worker *worker);
 
-/** vbd_probes_wait_ms - time until the next ping is due, for the worker's sleep; -1: none */
-int vbd_probes_wait_ms(const struct vbd_worker *worker);
+/** vbd_probes_due_ns - when the next ping is due, CLOCK_MONOTONIC; UINT64_MAX: never */
+uint64_t vbd_probes_due_ns(const struct vbd_worker *worker);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "rdma/data/channel.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/send_chain.h"
 #include "rdma/data/spin.h"
@@ -14,6 +15,7 @@
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -253,6 +255,9 @@ static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item
 	case VBD_WORKER_STOP_PROBE:
 		vbd_probe_stopping(VBD_CONTAINER_OF(item, struct vbd_probe, stop_command));
 		break;
+	case VBD_WORKER_START_HEARTBEAT:
+		vbd_heartbeat_started(VBD_CONTAINER_OF(item, struct vbd_heartbeat, start_command));
+		break;
 	case VBD_WORKER_STOP:
 		worker->stopping = true;
 		break;
@@ -434,11 +439,27 @@ static void on_cq_event(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_spin_poll_on(worker, cq);
 }
 
+int vbd_worker_wait_ms(const struct vbd_worker *worker)
+{
+	uint64_t ping_ns = vbd_probes_due_ns(worker);
+	uint64_t beat_ns = vbd_heartbeats_due_ns(worker);
+	uint64_t due_ns = ping_ns < beat_ns ? ping_ns : beat_ns;
+	uint64_t now_ns, wait_ms;
+
+	if (due_ns == UINT64_MAX)
+		return -1;
+	now_ns = vbd_clock_mono_ns();
+	if (due_ns <= now_ns)
+		return 0;
+	wait_ms = (due_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
+	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
+}
+
 static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 {
 	struct epoll_event events[EPOLL_BATCH];
 	int count = epoll_wait(
-		worker->epoll_fd, events, EPOLL_BATCH, wait ? vbd_probes_wait_ms(worker) : 0);
+		worker->epoll_fd, events, EPOLL_BATCH, wait ? vbd_worker_wait_ms(worker) : 0);
 
 	/* The CQs first: a command may remove the CQ of a later event. */
 	for (int i = 0; i < count; i++) {
@@ -469,6 +490,7 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 	busy |= poll_all(worker);
 	repost_all(worker);
 	vbd_probes_run_due(worker);
+	vbd_heartbeats_run(worker);
 	if (busy || !worker->spins)
 		vbd_spin_worked(worker);
 	if (busy || worker->stopping)

@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/data/channel_table.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/device/op.h"
 
 #include <pthread.h>
@@ -31,6 +33,7 @@ struct vbd_worker {
 	 * operation; the worker writes, any thread reads. */
 	struct vbd_probe_counters *probe_totals;
 	struct vbd_op_counters op_totals[VBD_OP_COUNT];
+	struct vbd_heartbeat_counters heartbeat_totals;
 	struct vbd_channel_table channels;
 
 	/* the worker writes, any thread reads */
@@ -46,13 +49,14 @@ struct vbd_worker {
 	int epoll_fd;
 	struct vbd_send_chain *sends; /* empty between two channels */
 	struct vbd_link active_cqs;
-	unsigned int armed_cqs;	   /* CQs that wake the worker by an event */
-	uint64_t now_ns;	   /* vbd_worker_now_ns(); 0: not read for this batch */
-	struct vbd_link probes;	   /* of struct vbd_probe with a due time, the next first */
-	struct vbd_link reposting; /* of struct vbd_channel with receives to be posted again */
-	struct vbd_link srqs;	   /* of struct vbd_srq; their indexes have no channel */
-	bool spins;		   /* this turn found a CQ empty that is polled on */
-	uint64_t spun_at_ns;	   /* counted in spun_ns until then; 0: the last turn had work */
+	unsigned int armed_cqs;	    /* CQs that wake the worker by an event */
+	uint64_t now_ns;	    /* vbd_worker_now_ns(); 0: not read for this batch */
+	struct vbd_link probes;	    /* of struct vbd_probe with a due time, the next first */
+	struct vbd_heap heartbeats; /* of struct vbd_heartbeat, by `due` */
+	struct vbd_link reposting;  /* of struct vbd_channel with receives to be posted again */
+	struct vbd_link srqs;	    /* of struct vbd_srq; their indexes have no channel */
+	bool spins;		    /* this turn found a CQ empty that is polled on */
+	uint64_t spun_at_ns;	    /* counted in spun_ns until then; 0: the last turn had work */
 	uint32_t spin_turns;
 };
 
@@ -76,6 +80,10 @@ static inline uint64_t vbd_worker_now_ns(struct vbd_worker *worker)
 		worker->now_ns = vbd_clock_mono_ns();
 	return worker->now_ns;
 }
+
+/** vbd_worker_wait_ms - time until a ping or a heartbeat is due, for the worker's sleep; -1: none
+ */
+int vbd_worker_wait_ms(const struct vbd_worker *worker);
 
 /** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by
  * tests without a thread. */

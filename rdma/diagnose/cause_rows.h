@@ -25,7 +25,7 @@
 /* Outcomes that a failure of the network between the two can have. */
 #define VBD_CAUSE_SILENCE                                                                    \
 	(OUT(RESOLVING) | OUT(CONNECTING) | OUT(STUCK) | OUT(UNRESOLVED) | OUT(UNANSWERED) | \
-		OUT(UNCONFIRMED) | OUT(HANDSHAKE) | OUT(UNACKED) | OUT(LATE))
+		OUT(UNCONFIRMED) | OUT(HANDSHAKE) | OUT(UNACKED) | OUT(SILENT) | OUT(LATE))
 /* And those that a failure of the interface here can have besides. */
 #define VBD_CAUSE_BREAKDOWN                                                             \
 	(VBD_CAUSE_SILENCE | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(REFUSED) | \
@@ -169,6 +169,9 @@
 	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.") \
+	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUESTS, \
+		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
+		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways; connect again.") \
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, UNIT, \
 		"sends wait here, since the queue pair can't send in its state", \
 		"Move the queue pair to RTS.") \

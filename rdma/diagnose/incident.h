@@ -39,6 +39,7 @@
 	X(VBD_OUTCOME_OPERATION, "operation")		/* the peer's device failed it */          \
 	X(VBD_OUTCOME_INVALID, "invalid")		/* the peer's device calls it invalid */   \
 	X(VBD_OUTCOME_UNACKED, "unacked")		/* no acknowledgement came */              \
+	X(VBD_OUTCOME_SILENT, "silent")			/* nor of a heartbeat */                   \
 	X(VBD_OUTCOME_RNR, "rnr")			/* the peer had no receive for it */       \
 	X(VBD_OUTCOME_LATE, "late")			/* no completion by its deadline */        \
 	X(VBD_OUTCOME_REQUEST_FAILED, "request_failed") /* the device here failed it */            \

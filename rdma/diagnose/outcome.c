@@ -67,6 +67,7 @@ static const enum vbd_outcome outcomes[VBD_REASON_COUNT] = {
 	[VBD_REASON_CONNECT_ERROR] = VBD_OUTCOME_HANDSHAKE,
 	[VBD_REASON_TIMED_OUT] = VBD_OUTCOME_LATE,
 	[VBD_REASON_RETRY_EXCEEDED] = VBD_OUTCOME_UNACKED,
+	[VBD_REASON_PEER_SILENT] = VBD_OUTCOME_SILENT,
 	[VBD_REASON_RNR_EXCEEDED] = VBD_OUTCOME_RNR,
 	[VBD_REASON_REMOTE_ACCESS] = VBD_OUTCOME_ACCESS,
 	[VBD_REASON_REMOTE_OPERATION] = VBD_OUTCOME_SERVICE,
@@ -85,6 +86,8 @@ enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
 
 	if (error->source == VBD_SOURCE_DEADLINE)
 		return late_outcomes[end->state];
+	if (outcome == VBD_OUTCOME_SILENT)
+		return outcome;
 	/* The reason is not the peer's disconnect where a failed completion led to that. */
 	if (error->source == VBD_SOURCE_WC && !vbd_reason_clean(end->reason))
 		return outcome_of_completion(end);

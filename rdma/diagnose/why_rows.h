@@ -365,6 +365,9 @@
 	X(PROBLEM, RETRY_EXCEEDED, \
 		"the peer's host or the path to it failed", \
 		"Ping the peer. A dead peer is noticed after ACK timeout x (retry_count + 1); both can be set.") \
+	X(PROBLEM, PEER_SILENT, \
+		"the peer's host is down, hangs or is cut off; its queue pair is gone without a word", \
+		"Ping the peer, and connect again when it is up. If it was only slow, raise qp.heartbeat_ms.") \
 	X(PROBLEM, RNR_EXCEEDED, \
 		"the receiver is slower than this sender", \
 		"Post more receives there, or set rnr_retry to 7 here.") \

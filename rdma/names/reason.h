@@ -30,6 +30,7 @@
 	X(CONNECT_ERROR, false)     \
 	X(TIMED_OUT, false)         \
 	X(RETRY_EXCEEDED, false)    \
+	X(PEER_SILENT, false)       \
 	X(RNR_EXCEEDED, false)      \
 	X(REMOTE_ACCESS, false)     \
 	X(REMOTE_OPERATION, false)  \

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker_messages.h"
 #include "rdma/fabric/fabric.h"
@@ -24,6 +25,7 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 void vbd_qp_fini(struct vbd_qp *qp)
 {
 	free(qp->ended_ops);
+	free(qp->ended_heartbeat);
 }
 
 void vbd_qp_attach(struct vbd_qp *qp)
@@ -37,6 +39,12 @@ void vbd_qp_attach(struct vbd_qp *qp)
 		vbd_worker_send(channel->worker, &channel->attach_command, VBD_WORKER_ATTACH);
 	else
 		vbd_worker_leave(channel->worker, &channel->attach_command, VBD_WORKER_ATTACH);
+}
+
+void vbd_qp_start_heartbeat(struct vbd_qp *qp)
+{
+	if (qp->channel->heartbeat && !qp->channel->drain_sent)
+		vbd_heartbeat_start(qp->channel->heartbeat);
 }
 
 void vbd_qp_moved(struct vbd_qp *qp, int state)
@@ -236,7 +244,7 @@ static void on_channel_error(void *owner)
 	const struct vbd_error *error = channel->first_error ? channel->first_error : &unknown;
 	const struct vbd_cause cause = {
 		.error = error,
-		.op = (int)channel->first_error_op,
+		.op = channel->first_error_op == VBD_OP_COUNT ? -1 : (int)channel->first_error_op,
 		.transfer = channel->first_error_transfer,
 	};
 
@@ -280,6 +288,8 @@ static void leave_channel(struct vbd_qp *qp)
 		return;
 	qp->ended_ops = channel->ops;
 	channel->ops = NULL;
+	qp->ended_heartbeat = channel->heartbeat;
+	channel->heartbeat = NULL;
 	if (qp->reader_ops)
 		qp->reader_ops->before_memory_freed(qp->reader);
 	if (qp->srq)
@@ -317,6 +327,14 @@ const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum v
 	const struct vbd_op_counters *ops = qp->channel ? qp->channel->ops : qp->ended_ops;
 
 	return ops ? &ops[op] : &none;
+}
+
+const struct vbd_heartbeat_counters *vbd_qp_heartbeat(const struct vbd_qp *qp)
+{
+	const struct vbd_heartbeat *heartbeat =
+		qp->channel ? qp->channel->heartbeat : qp->ended_heartbeat;
+
+	return heartbeat ? &heartbeat->counters : NULL;
 }
 
 void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd_cause *cause)

@@ -91,6 +91,8 @@ struct vbd_qp_info {
 	struct vbd_gid sgid;
 };
 
+struct vbd_heartbeat;
+struct vbd_heartbeat_counters;
 struct vbd_qp_remains;
 struct rdma_cm_id;
 
@@ -118,8 +120,9 @@ struct vbd_qp {
 	/* Kept after vbd_qp_release(). */
 	uint64_t cq_id; /* 0 until a CQ is chosen */
 	struct vbd_qp_info info;
-	struct vbd_op_counters *ended_ops; /* the counters of the ended channel; NULL before */
-	enum vbd_reason reason;		   /* why the owner ends; NONE before */
+	struct vbd_op_counters *ended_ops;     /* the counters of the ended channel; NULL before */
+	struct vbd_heartbeat *ended_heartbeat; /* its heartbeat; NULL before, or without */
+	enum vbd_reason reason;		       /* why the owner ends; NONE before */
 	struct vbd_first_error first_error;
 	uint64_t errors_after_first;
 
@@ -162,6 +165,9 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_C
 
 /** vbd_qp_attach - attach the channel, whose receives are posted, to its worker */
 void vbd_qp_attach(struct vbd_qp *qp);
+
+/** vbd_qp_start_heartbeat - the owner is established: send heartbeats from now on, if it is to */
+void vbd_qp_start_heartbeat(struct vbd_qp *qp);
 
 /** vbd_qp_modify - ibv_modify_qp(3), unless the QP is in INIT and @attr changes nothing, then
  * vbd_qp_moved(); @attr has the state */
@@ -212,6 +218,10 @@ void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot);
 
 /** vbd_qp_op_counters - the counters of @op, also after the channel is freed */
 const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op);
+
+/** vbd_qp_heartbeat - the counters of its heartbeat, also after the channel is freed; NULL if it
+ * has none */
+const struct vbd_heartbeat_counters *vbd_qp_heartbeat(const struct vbd_qp *qp);
 
 /** vbd_qp_remember - record why the owner ends: the first @reason and the first error are kept,
  * later errors are counted */

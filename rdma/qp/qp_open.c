@@ -133,6 +133,7 @@ static struct vbd_channel_limits limits_of(
 		.signal_every = params->signal_every,
 		.poll = params->poll,
 		.spin_ns = params->spin_us * VBD_NS_PER_US,
+		.heartbeat_ns = params->heartbeat_ms * VBD_NS_PER_MS,
 		.service = params->service,
 		.service_ops = vbd_service_ops(params->service),
 	};

@@ -3,6 +3,7 @@
 
 #include "rdma/data/channel.h"
 #include "rdma/device/caps.h"
+#include "rdma/device/device.h"
 
 struct vbd_conn_params vbd_conn_params_default(void)
 {
@@ -14,12 +15,28 @@ struct vbd_conn_params vbd_conn_params_default(void)
 	};
 }
 
+/* Over UC nothing acknowledges a write, and over iWARP only TCP does: an echo would need the peer's
+ * program. */
+static enum vbd_status check_heartbeat(const struct vbd_conn_params *params,
+	const struct vbd_device *device, struct vbd_error *err)
+{
+	bool iwarp = vbd_device_is_iwarp(device);
+
+	if (!params->qp.heartbeat_ms || (params->qp.transport == VBD_TRANSPORT_RC && !iwarp))
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_NOT_SUPPORTED, "heartbeat_ms",
+		"over %s the peer's device acknowledges no write, so heartbeats are not possible; "
+		"use "
+		"a probe of kind echo or rping",
+		iwarp ? "iWARP" : "uc");
+}
+
 enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 	const struct vbd_device *device, struct vbd_error *err)
 {
-	if (params->path_mtu_bytes)
-		return vbd_device_require(device, VBD_CAP_PATH_MTU, err);
-	return VBD_OK;
+	if (params->path_mtu_bytes && vbd_device_require(device, VBD_CAP_PATH_MTU, err) != VBD_OK)
+		return VBD_E_NOT_SUPPORTED;
+	return check_heartbeat(params, device, err);
 }
 
 uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer)

@@ -38,6 +38,7 @@ struct vbd_device;
 	ANY(POLL, poll, qp.poll, 0, 0, VBD_POLL_EVENTS) \
 	ANY(SPIN, spin_us, qp.spin_us, 1, 1000000, VBD_SPIN_US) \
 	/* 7 never ends on rxe (rxe_comp.c, 6.1). */ \
+	CONN(HEARTBEAT, heartbeat_ms, qp.heartbeat_ms, 0, 3600000, 0) \
 	CONN(UINT, retry_count, retry_count, 0, 7, 4) \
 	/* 7: a slow receiver delays its sender; transfers have deadlines. */ \
 	CONN(UINT, rnr_retry, rnr_retry, 0, 7, 7) \
@@ -93,10 +94,11 @@ struct vbd_qp_params {
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* at most sq_depth */
 	enum vbd_poll poll;
-	uint32_t spin_us; /* of poll ADAPTIVE */
-	uint64_t pd_id;	  /* 0: the PD of the SRQ, else the device's default PD */
-	uint64_t cq_id;	  /* 0: the CQ of the SRQ, else a CQ that verbsd chooses */
-	uint64_t srq_id;  /* 0: the QP has its own receives. 0 with UD */
+	uint32_t spin_us;      /* of poll ADAPTIVE */
+	uint32_t heartbeat_ms; /* interval of heartbeats, RC only; 0: none */
+	uint64_t pd_id;	       /* 0: the PD of the SRQ, else the device's default PD */
+	uint64_t cq_id;	       /* 0: the CQ of the SRQ, else a CQ that verbsd chooses */
+	uint64_t srq_id;       /* 0: the QP has its own receives. 0 with UD */
 };
 
 struct vbd_conn_params {
@@ -114,7 +116,8 @@ struct vbd_conn_params {
 /** vbd_conn_params_default - the defaults of the rows, with transport RC */
 struct vbd_conn_params vbd_conn_params_default(void);
 
-/** vbd_conn_params_check - not_supported if @params need a feature that @device lacks */
+/** vbd_conn_params_check - not_supported if @params need a feature that @device lacks, or their
+ * transport */
 enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -59,6 +59,11 @@ await scenario("the first line names what is wrong with the network", async () =
 		await spoiled(how, undo, () => write(connection));
 		await says(connection, code);
 	}
+	const silent = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { heartbeat_ms: 500 } });
+
+	await daemon.until(`/v1/connections/${silent.id}`, "an answered heartbeat", ({ heartbeats }) => heartbeats.answered > 0);
+	await spoiled(lossy(100), lossless, () => daemon.end_of(silent.id));
+	await says(silent, "peer_silent");
 	await spoiled(lossy(100), lossless, async () => {
 		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
 

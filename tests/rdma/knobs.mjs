@@ -128,6 +128,24 @@ await scenario("a worker polls on for a busy connection, and sleeps again after"
 	ok(idle.workers_spun_ns >= workers_spun_ns, "time spent on polling only grows");
 }));
 
+await scenario("heartbeats are answered while a connection is idle, and are no traffic", () => two_daemons(async (a, b) => {
+	const qp = { heartbeat_ms: 1000, ack_timeout: 18 };
+
+	await b.listen({ port: PORT, qp });
+	const here = await a.connect({ dst_port: PORT, qp });
+	const there = await accepted(b);
+
+	for (const [daemon, { id }] of [[a, here], [b, there]]) {
+		const idle = await daemon.until(`/v1/connections/${id}`, "answered heartbeats", ({ heartbeats }) => heartbeats.answered > 1);
+
+		equal(idle.state, "established", "state of the idle connection");
+		equal(idle.counters.write, undefined, "writes of the idle connection");
+		ok((await daemon.get("/v1/stats")).heartbeats_answered > 1, "heartbeats of the daemon");
+	}
+	await transfers_work(a, here, b);
+	await close(a, here, b, there);
+}));
+
 await scenario("a connection names its GID's type, interface and VLAN", () => two_daemons(async (a, b) => {
 	for (const [dst_addr, netdev, vlan_id] of [[addr, "rdma0", null], [LAB_VLAN_ADDR, "rdma0.7", 7]]) {
 		const listener = await b.listen({ addr: dst_addr, port: PORT });

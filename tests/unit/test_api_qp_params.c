@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { UINT, SPIN, OPTIONAL, ACCESS, REF, POLL };
+enum kind { UINT, SPIN, HEARTBEAT, OPTIONAL, ACCESS, REF, POLL };
 
 static const char *const timers[] = {
 #define TIMER(name, max_ns) #name "_ns",
@@ -60,7 +60,7 @@ static void test_qp_params__the_contract_has_the_limits_of_the_rows(void **state
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const struct row *row = &rows[i];
 
-		for (int ud = 0; row->kind <= SPIN && ud <= row->ud; ud++) {
+		for (int ud = 0; row->kind <= HEARTBEAT && ud <= row->ud; ud++) {
 			const char *schema = ud ? "UdQpParams" : "QpParams";
 
 			openapi_read_property(schema, row->name, text);
@@ -117,7 +117,7 @@ static void test_qp_params__a_value_outside_its_limits_is_refused(void **state)
 		const struct row *row = &rows[i];
 		struct vbd_error err = {0};
 
-		if (row->kind > SPIN)
+		if (row->kind > HEARTBEAT)
 			continue;
 		assert_int_equal(decode_one(row->name, row->min, NULL), VBD_OK);
 		assert_int_equal(decode_one(row->name, row->max, NULL), VBD_OK);
@@ -180,6 +180,19 @@ static void test_qp_params__only_adaptive_polling_has_a_time(void **state)
 	assert_int_equal(
 		merge("{\"poll\": \"busy\", \"spin_us\": 7}", &input, &err), VBD_E_BAD_VALUE);
 	assert_string_equal(err.pointer, "/qp/spin_us");
+}
+
+static void test_qp_params__heartbeats_have_a_shortest_interval(void **state)
+{
+	struct vbd_qp_input input;
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(merge("{\"heartbeat_ms\": 0}", &input, &err), VBD_OK);
+	assert_int_equal(merge("{\"heartbeat_ms\": 100}", &input, &err), VBD_OK);
+	assert_int_equal(input.params.qp.heartbeat_ms, 100);
+	assert_int_equal(merge("{\"heartbeat_ms\": 99}", &input, &err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(err.pointer, "/qp/heartbeat_ms");
 }
 
 static void test_qp_params__a_time_is_rounded_up_to_a_code(void **state)
@@ -255,7 +268,7 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const json_t *value = json_object_get(all, rows[i].name);
 
-		if (rows[i].kind == POLL || rows[i].kind == SPIN) {
+		if (rows[i].kind == POLL || rows[i].kind == SPIN || rows[i].kind == HEARTBEAT) {
 			assert_null(value);
 			left_out++;
 			continue;
@@ -280,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_qp_params__a_value_outside_its_limits_is_refused),
 		cmocka_unit_test(test_qp_params__signals_are_as_rare_as_the_send_queue_allows),
 		cmocka_unit_test(test_qp_params__only_adaptive_polling_has_a_time),
+		cmocka_unit_test(test_qp_params__heartbeats_have_a_shortest_interval),
 		cmocka_unit_test(test_qp_params__a_time_is_rounded_up_to_a_code),
 		cmocka_unit_test(test_qp_params__a_time_beside_its_code_is_refused),
 		cmocka_unit_test(test_qp_params__remote_access_is_a_list_of_names),

@@ -344,6 +344,18 @@ static void test_cause__an_operation_that_cannot_work(void **state)
 	leads_to(VBD_CAUSE_PEER_DEVICE_FAILED);
 }
 
+static void test_cause__heartbeats_that_are_not_answered(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_SILENT);
+	leads_to(VBD_CAUSE_PEER_SILENT);
+	says("192.0.2.2 no longer answers heartbeats");
+	facts.netroute.neighbour = "failed";
+	leads_to(VBD_CAUSE_HOST_GONE);
+	facts.port.state = IBV_PORT_DOWN;
+	leads_to(VBD_CAUSE_INTERFACE_DOWN);
+}
+
 static void test_cause__a_request_that_is_not_acknowledged(void **state)
 {
 	(void)state;
@@ -518,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_cause__an_access_error_is_of_the_side_that_asked),
 		cmocka_unit_test(test_cause__a_long_message_says_so_on_both_sides),
 		cmocka_unit_test(test_cause__an_operation_that_cannot_work),
+		cmocka_unit_test(test_cause__heartbeats_that_are_not_answered),
 		cmocka_unit_test(test_cause__a_request_that_is_not_acknowledged),
 		cmocka_unit_test(test_cause__while_it_is_stuck_too),
 		cmocka_unit_test(test_cause__what_failed_here),

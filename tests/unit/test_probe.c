@@ -114,7 +114,7 @@ static void test_probe__the_next_goes_out_when_one_is_back(void **state)
 	}
 	assert_int_equal(fake_sends(qp_of(&probing)), 0);
 	assert_int_equal(probing.ended, 1);
-	assert_int_equal(vbd_probes_wait_ms(worker_of(&probing)), -1);
+	assert_int_equal(vbd_worker_wait_ms(worker_of(&probing)), -1);
 	free(probing.probe);
 }
 
@@ -125,19 +125,19 @@ static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **st
 	struct probing probing = {.rc = rig_conn_connect(rig, &params)};
 	const struct vbd_worker *worker = probing.rc->conn->qp.channel->worker;
 
-	assert_int_equal(vbd_probes_wait_ms(worker), -1);
+	assert_int_equal(vbd_worker_wait_ms(worker), -1);
 	begin(&probing, 2, HOUR_NS);
-	assert_in_range(vbd_probes_wait_ms(worker), 1, 3600000);
+	assert_in_range(vbd_worker_wait_ms(worker), 1, 3600000);
 	acknowledge(&probing);
 	assert_int_equal(fake_sends(qp_of(&probing)), 0);
 	vbd_probes_run_due(worker_of(&probing));
 	assert_int_equal(fake_sends(qp_of(&probing)), 0);
 	probing.probe->due_ns = 1;
-	assert_int_equal(vbd_probes_wait_ms(worker), 0);
+	assert_int_equal(vbd_worker_wait_ms(worker), 0);
 	come_due(&probing);
 	assert_int_equal(fake_sends(qp_of(&probing)), 1);
 	/* That was the last ping: the worker sets no timer for another. */
-	assert_int_equal(vbd_probes_wait_ms(worker), -1);
+	assert_int_equal(vbd_worker_wait_ms(worker), -1);
 	acknowledge(&probing);
 	assert_int_equal(probing.ended, 1);
 	free(probing.probe);
@@ -173,7 +173,7 @@ static void test_probe__a_stop_does_not_wait_for_the_last_ping(void **state)
 	rig_settle(*state);
 	assert_int_equal(probing.ended, 1);
 	assert_int_equal(probing.probe->error.status, VBD_E_CANCELLED);
-	assert_int_equal(vbd_probes_wait_ms(worker_of(&probing)), -1);
+	assert_int_equal(vbd_worker_wait_ms(worker_of(&probing)), -1);
 	free(probing.probe);
 
 	begin(&probing, 1, 0);
@@ -248,7 +248,7 @@ static void test_probe__what_never_comes_back_is_lost_with_the_connection(void *
 	assert_int_equal(probing.probe->error.status, VBD_E_QP_FATAL);
 	assert_int_equal(probing.rc->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(probing.rc->conn->qp.reason, VBD_REASON_RETRY_EXCEEDED);
-	assert_int_equal(vbd_probes_wait_ms(worker), -1);
+	assert_int_equal(vbd_worker_wait_ms(worker), -1);
 	free(probing.probe);
 }
 

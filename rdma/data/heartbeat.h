@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The heartbeat of a connection: a write of 0 bytes when the peer has given no sign of life for an
+ * interval. If the peer's device does not acknowledge it within two more, the connection has ended
+ * with the status peer_silent.
+ *
+ * A sign of life is a message of the peer, or its acknowledgement of a request. A heartbeat is only
+ * sent while nothing else is outstanding: the device itself notices that a request is not
+ * acknowledged. It shows that the peer's host and queue pair live, not that its program does.
+ *
+ * Time is CLOCK_MONOTONIC. The worker keeps it: no command or notification is sent for a heartbeat.
+ */
+#ifndef VBD_RDMA_DATA_HEARTBEAT_H
+#define VBD_RDMA_DATA_HEARTBEAT_H
+
+#include "base/attr.h"
+#include "base/counter.h"
+#include "base/error.h"
+#include "base/heap.h"
+#include "base/mailbox.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_channel;
+struct vbd_worker;
+
+/* The shortest interval: a peer under load takes longer to answer than a shorter one allows. */
+#define VBD_HEARTBEAT_MS_MIN 100
+
+/* Heartbeats that a worker takes care of in a turn, before completions and commands have theirs. */
+#define VBD_HEARTBEATS_A_TURN 64
+
+/* The worker writes, any thread reads. */
+struct vbd_heartbeat_counters {
+	struct vbd_counter sent;
+	struct vbd_counter answered;
+};
+
+struct vbd_heartbeat {
+	struct vbd_channel *channel; /* RC, not iWARP */
+	uint64_t interval_ns;
+	struct vbd_mailbox_item start_command;
+
+	/* worker */
+	struct vbd_heap_node due; /* the worker's heap; its key is the time to look again, in ns */
+	uint64_t alive_ns;	  /* when the last sign of life came */
+	bool under_way;		  /* a heartbeat is not acknowledged yet */
+
+	struct vbd_heartbeat_counters counters;
+};
+
+/** vbd_heartbeat_create - control; the heartbeat of @channel, at rest */
+enum vbd_status vbd_heartbeat_create(struct vbd_channel *channel, uint64_t interval_ns,
+	struct vbd_heartbeat **ret_heartbeat, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_heartbeat_start - control; the connection is established. Once after each attach, not after
+ * the drain command. */
+void vbd_heartbeat_start(struct vbd_heartbeat *heartbeat);
+
+/*
+ * The worker's side. Only the worker calls these.
+ */
+
+/** vbd_heartbeat_started - handle the start command */
+void vbd_heartbeat_started(struct vbd_heartbeat *heartbeat);
+
+/** vbd_heartbeat_stop - the channel is drained. Harmless at rest. */
+void vbd_heartbeat_stop(struct vbd_heartbeat *heartbeat);
+
+/** vbd_heartbeat_alive - the peer gave a sign of life */
+void vbd_heartbeat_alive(struct vbd_heartbeat *heartbeat);
+
+/** vbd_heartbeat_answered - its write has completed */
+void vbd_heartbeat_answered(struct vbd_heartbeat *heartbeat);
+
+/** vbd_heartbeat_look_again - let it be due at @at_ns, CLOCK_MONOTONIC; it waits for nothing yet */
+void vbd_heartbeat_look_again(struct vbd_heartbeat *heartbeat, uint64_t at_ns);
+
+/** vbd_heartbeats_run (rdma/data/channel_heartbeat.c) - take care of those that are due,
+ * VBD_HEARTBEATS_A_TURN at most */
+void vbd_heartbeats_run(struct vbd_worker *worker);
+
+/** vbd_heartbeats_due_ns - when the next is due, CLOCK_MONOTONIC; UINT64_MAX: never */
+uint64_t vbd_heartbeats_due_ns(const struct vbd_worker *worker);
+
+#endif
