@@ -6,6 +6,7 @@
 #include "rdma/conn/conn_parts.h"
 #include "rdma/conn/manual_attr.h"
 #include "rdma/device/device.h"
+#include "rdma/device/neighbour.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
@@ -193,18 +194,44 @@ static void rtr_work(struct vbd_call *call)
 	of->status = vbd_pv_modify_qp(of->conn->qp.ibv_qp, &of->attr, of->mask, &of->error);
 }
 
-enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status call_rtr(
+	struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	struct vbd_conn_call *call;
 	enum vbd_status status = vbd_conn_call_create(conn, &call, err);
 
 	if (status)
 		return status;
-	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &call->attr, &call->mask, err);
+	call->attr = *attr;
+	call->mask = mask;
+	vbd_conn_call_start(call, VBD_CONN_CALLS_RTR, rtr_work);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr;
+	enum vbd_status status;
+	int mask;
+
+	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
+	return status ? status : call_rtr(conn, &attr, mask, err);
+}
+
+enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr;
+	enum vbd_status status;
+	int mask;
+
+	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
 	if (status)
-		free(call);
-	else
-		vbd_conn_call_start(call, VBD_CONN_CALLS_RTR, rtr_work);
+		return status;
+	if (!(mask & IBV_QP_AV) || !vbd_neighbour_is_known(conn->qp.device, &attr.ah_attr))
+		return call_rtr(conn, &attr, mask, err);
+	status = vbd_pv_modify_qp(conn->qp.ibv_qp, &attr, mask, err);
+	if (!status)
+		vbd_conn_qp_moved(conn, &attr, mask);
 	return status;
 }
 
@@ -323,6 +350,8 @@ static void learn_attributes(struct vbd_conn *conn, const struct ibv_qp_attr *at
 void vbd_conn_qp_moved(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
 {
 	learn_attributes(conn, attr, mask);
+	if (mask & IBV_QP_AV)
+		vbd_neighbour_learn(conn->qp.device, &attr->ah_attr);
 	vbd_qp_moved(&conn->qp, (int)attr->qp_state);
 }
 

@@ -32,6 +32,10 @@ enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) V
  */
 enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_conn_qp_go_rtr - move the QP to RTR at once, if the kernel knows the peer's hardware
+ * address; else `calling` is set by vbd_conn_qp_call_rtr() */
+enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_conn_qp_attach - move the QP to INIT, post its receives, attach it to the worker; after a
  * failure the QP is in RESET */
 enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;

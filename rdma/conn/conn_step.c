@@ -98,7 +98,7 @@ static void confirm(struct vbd_conn *conn)
 static enum vbd_status begin_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
 	vbd_channel_pause(conn->qp.channel);
-	return vbd_conn_qp_call_rtr(conn, err);
+	return vbd_conn_qp_go_rtr(conn, err);
 }
 
 static enum vbd_status finish_rts(struct vbd_conn *conn, struct vbd_error *err)
@@ -180,6 +180,13 @@ static enum vbd_conn_event after(enum vbd_status status)
 	return status ? VBD_CONN_EV_CALL_FAILED : VBD_CONN_NO_EVENT;
 }
 
+static enum vbd_conn_event after_rtr(const struct vbd_conn *conn, enum vbd_status status)
+{
+	if (status)
+		return VBD_CONN_EV_CALL_FAILED;
+	return conn->calling ? VBD_CONN_NO_EVENT : VBD_CONN_EV_QP_RTR;
+}
+
 /* Returns the event that follows from @action; sets @err with CALL_FAILED. */
 static enum vbd_conn_event perform(
 	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
@@ -197,7 +204,7 @@ static enum vbd_conn_event perform(
 	case VBD_CONN_DO_OPEN:
 		return after(vbd_conn_move_open(conn, err));
 	case VBD_CONN_DO_BRING_UP:
-		return after(bring_up(conn, err));
+		return after_rtr(conn, bring_up(conn, err));
 	case VBD_CONN_DO_ACCEPT:
 		return after(do_accept(conn, err));
 	case VBD_CONN_DO_REJECT:
@@ -205,7 +212,7 @@ static enum vbd_conn_event perform(
 		vbd_conn_end_empty(conn);
 		break;
 	case VBD_CONN_DO_GO_RTR:
-		return after(go_rtr(conn, err));
+		return after_rtr(conn, go_rtr(conn, err));
 	case VBD_CONN_DO_GO_RTS:
 		return after(go_rts(conn, err));
 	case VBD_CONN_DO_CONFIRM:

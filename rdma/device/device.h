@@ -16,6 +16,7 @@
 #include "base/enum.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "rdma/device/neighbour.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/account.h"
 
@@ -113,6 +114,7 @@ struct vbd_device_recent {
 	uint64_t gid_at_ns; /* 0: gid is not known */
 	bool port_active;
 	uint64_t port_at_ns; /* 0: port_active is not known */
+	struct vbd_neighbour neighbours[VBD_NEIGHBOURS];
 };
 
 struct vbd_device {

@@ -149,7 +149,9 @@ struct fake {
 	bool unanswered;
 	bool loopback;
 	unsigned int on_control;
-	bool one_thread; /* the control thread may make calls that may block */
+	bool one_thread;	     /* the control thread may make calls that may block */
+	union ibv_gid neighbours[8]; /* their hardware addresses are known */
+	unsigned int neighbour_count;
 	bool netroute_set;
 	struct vbd_pv_netroute netroute;
 };
@@ -172,6 +174,13 @@ int fake_enter(const char *call);
  * signal.
  */
 int fake_may_block(const char *call);
+
+/** fake_resolve_neighbour - fake_may_block(), but the control thread may make the call if the
+ * address of @gid is known */
+int fake_resolve_neighbour(const char *call, const union ibv_gid *gid);
+
+/** fake_neighbour_resolved - with the lock; the address of @gid is known from now on */
+void fake_neighbour_resolved(const union ibv_gid *gid);
 
 /** fake_takes_long - the same for a call that takes as long as @size_bytes are many: on the control
  * thread it must work on 64 KiB at most; fake_on_control() counts it */

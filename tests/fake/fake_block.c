@@ -92,6 +92,34 @@ int fake_may_block(const char *call)
 	return 0;
 }
 
+static bool is_neighbour(const union ibv_gid *gid)
+{
+	bool known = false;
+
+	fake_lock();
+	for (unsigned int i = 0; i < g_fake.neighbour_count; i++)
+		known |= memcmp(&g_fake.neighbours[i], gid, sizeof(*gid)) == 0;
+	fake_unlock();
+	return known;
+}
+
+int fake_resolve_neighbour(const char *call, const union ibv_gid *gid)
+{
+	if (pthread_equal(pthread_self(), g_control) && is_neighbour(gid))
+		return 0;
+	return fake_may_block(call);
+}
+
+void fake_neighbour_resolved(const union ibv_gid *gid)
+{
+	for (unsigned int i = 0; i < g_fake.neighbour_count; i++) {
+		if (memcmp(&g_fake.neighbours[i], gid, sizeof(*gid)) == 0)
+			return;
+	}
+	if (g_fake.neighbour_count < sizeof(g_fake.neighbours) / sizeof(g_fake.neighbours[0]))
+		g_fake.neighbours[g_fake.neighbour_count++] = *gid;
+}
+
 int fake_takes_long(const char *call, size_t size_bytes)
 {
 	if (!pthread_equal(pthread_self(), g_control))

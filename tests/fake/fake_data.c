@@ -536,7 +536,8 @@ enum vbd_status vbd_pv_modify_qp(
 	struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	bool resolves = (mask & IBV_QP_AV) && !is_iwarp(qp_of(ibv));
-	int errnum = resolves ? fake_may_block("ibv_modify_qp") : 0;
+	const union ibv_gid *peer = &attr->ah_attr.grh.dgid;
+	int errnum = resolves ? fake_resolve_neighbour("ibv_modify_qp", peer) : 0;
 	int old = (int)ibv->state;
 	const char *refused;
 
@@ -549,6 +550,8 @@ enum vbd_status vbd_pv_modify_qp(
 			fake_broken(
 				"a QP from state %d to %d: %s", old, (int)attr->qp_state, refused);
 			errnum = EINVAL;
+		} else if (resolves) {
+			fake_neighbour_resolved(peer);
 		}
 	}
 	fake_unlock();
