@@ -3,6 +3,7 @@
 
 #include "api/resources/audit_record.h"
 #include "api/resources/context.h"
+#include "api/resources/keep.h"
 #include "api/resources/reload.h"
 #include "api/routes.h"
 #include "base/clock.h"
@@ -155,6 +156,24 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 	}
 	*ret_api = api;
 	return VBD_OK;
+}
+
+/* --- kept objects ---------------------------------------------------------------------------- */
+
+void vbd_api_keep(struct vbd_api *api, const struct vbd_config_specs *specs)
+{
+	vbd_keep_use(api->daemon, specs);
+	vbd_keep_begin(api->daemon);
+}
+
+void vbd_api_use_specs(struct vbd_api *api, const struct vbd_config_specs *specs)
+{
+	vbd_keep_use(api->daemon, specs);
+}
+
+enum vbd_status vbd_api_check_specs(const struct vbd_config_specs *specs, struct vbd_error *err)
+{
+	return vbd_keep_check(specs, err);
 }
 
 /* --- reload ---------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/config/callers.h"
+#include "daemon/config/specs.h"
 #include "daemon/daemon.h"
 
 struct vbd_api;
@@ -27,6 +28,20 @@ struct vbd_config_changes;
 enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list *callers,
 	const struct vbd_server_socket *sockets, size_t count, struct vbd_api **ret_api,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_api_keep - keep what the configuration and earlier runs want, and begin to make it; once
+ * @specs: checked by vbd_api_check_specs()
+ */
+void vbd_api_keep(struct vbd_api *api, const struct vbd_config_specs *specs);
+
+/** vbd_api_use_specs - keep what the configuration wants now; @specs as of vbd_api_keep() */
+void vbd_api_use_specs(struct vbd_api *api, const struct vbd_config_specs *specs);
+
+/** vbd_api_check_specs - whether all of @specs can be understood; the error's text begins with
+ * "path:line: "; any thread */
+enum vbd_status vbd_api_check_specs(
+	const struct vbd_config_specs *specs, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_api_on_reload - let clients of the role "control" reload the configuration

@@ -6,13 +6,14 @@
 #include "api/resources/buffers.h"
 #include "api/resources/caller.h"
 #include "api/resources/connections.h"
+#include "api/resources/create.h"
 #include "api/resources/cqs.h"
 #include "api/resources/endpoints.h"
 #include "api/resources/events.h"
 #include "api/resources/explain.h"
 #include "api/resources/glossary.h"
 #include "api/resources/groups.h"
-#include "api/resources/labels.h"
+#include "api/resources/kept_objects.h"
 #include "api/resources/listeners.h"
 #include "api/resources/meta.h"
 #include "api/resources/pds.h"
@@ -134,6 +135,13 @@ static const struct vbd_route routes[] = {
 		"/v1/connections/{ref}/messages", NULL), .prefer = true, .moves_data = true},
 	{ROUTE(DELETE, delete_messages, OPERATE, NONE, vbd_delete_messages,
 		"/v1/connections/{ref}/messages", "through"), .moves_data = true},
+	{ROUTE(GET, list_kept_objects, READ, NONE, vbd_task_list, "/v1/kept_objects", LABELLED, "state", "name"),
+		.task = &vbd_kept_object_task},
+	{ROUTE(DELETE, delete_selected_kept_objects, OPERATE, NONE, vbd_delete_selected, "/v1/kept_objects", SELECTING),
+		.task = &vbd_kept_object_task, .prefer = true},
+	{ROUTE(GET, get_kept_object, READ, NONE, vbd_task_get, "/v1/kept_objects/{ref}", SHOWN),
+		.task = &vbd_kept_object_task},
+	{ROUTE(DELETE, delete_kept_object, OPERATE, NONE, vbd_delete_kept_object, "/v1/kept_objects/{ref}", NULL)},
 	{ROUTE(GET, list_ud_endpoints, READ, NONE, vbd_task_list, "/v1/ud_endpoints", LABELLED, "state", "name", "device"),
 		.task = &vbd_ud_endpoint_task},
 	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_create_ud_endpoint, .prefer = true},

@@ -51,6 +51,7 @@ struct program {
 	struct vbd_config config;
 	struct vbd_reload reload;
 	struct vbd_caller_list callers;
+	struct vbd_config_specs specs;
 	struct vbd_daemon *daemon;
 	struct vbd_api *api;
 	struct vbd_sockets sockets;
@@ -222,7 +223,7 @@ static int parse(
 
 /* The options were parsed before without a fault. */
 static enum vbd_status read_config(void *arg, struct vbd_config *config,
-	struct vbd_caller_list *callers, struct vbd_error *err)
+	struct vbd_caller_list *callers, struct vbd_config_specs *specs, struct vbd_error *err)
 {
 	const struct program *program = arg;
 	struct options options = {0};
@@ -235,6 +236,10 @@ static enum vbd_status read_config(void *arg, struct vbd_config *config,
 		status = vbd_error_set(err, VBD_E_INTERNAL, "the options can't be parsed again");
 	if (!status)
 		status = vbd_config_check(config, err);
+	if (!status && program->config_path)
+		status = vbd_config_specs_load(program->config_path, specs, err);
+	if (!status)
+		status = vbd_api_check_specs(specs, err);
 	return status ? status : vbd_caller_list_load(config, callers, err);
 }
 
@@ -252,7 +257,8 @@ static int configure(int argc, char **argv, struct program *program, struct opti
 	if (rc)
 		return rc;
 	program->config_path = options->config_path;
-	if (read_config(program, &program->config, &program->callers, &error) == VBD_OK)
+	if (read_config(program, &program->config, &program->callers, &program->specs, &error) ==
+		VBD_OK)
 		return 0;
 	(void)fprintf(stderr, "verbsd: %s\n", error.text);
 	return EXIT_USAGE;
@@ -376,6 +382,8 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 		status = start_reload(program, err);
 	if (!status)
 		status = start_watchdog(program, err);
+	if (!status)
+		vbd_api_keep(program->api, &program->specs);
 	return status;
 }
 
@@ -441,6 +449,7 @@ static bool serve(struct program *program)
 	}
 	vbd_api_destroy(program->api);
 	vbd_caller_list_fini(&program->callers);
+	vbd_config_specs_fini(&program->specs);
 	vbd_timer_destroy(program->watchdog);
 	vbd_sockets_remove(&program->sockets);
 	vbd_daemon_destroy(program->daemon);
@@ -464,8 +473,10 @@ int main(int argc, char **argv)
 		return rc;
 	if (options.dump)
 		vbd_config_dump(&program.config, stdout);
-	if (options.check || options.dump)
+	if (options.check || options.dump) {
 		vbd_caller_list_fini(&program.callers);
+		vbd_config_specs_fini(&program.specs);
+	}
 	if (options.check)
 		return check(&program.config);
 	if (options.dump)

@@ -17,6 +17,7 @@ struct job {
 	struct vbd_config before; /* a copy, since the thread pool must not read the one in force */
 	struct vbd_config config;
 	struct vbd_caller_list callers;
+	struct vbd_config_specs specs;
 	struct vbd_tls *tls;
 	struct vbd_config_changes changes;
 	struct vbd_error err;
@@ -28,7 +29,8 @@ static void read_all(void *arg)
 	struct job *job = arg;
 	const struct vbd_reload *reload = job->reload;
 
-	if (reload->read(reload->arg, &job->config, &job->callers, &job->err) != VBD_OK)
+	if (reload->read(reload->arg, &job->config, &job->callers, &job->specs, &job->err) !=
+		VBD_OK)
 		return;
 	vbd_config_compare(&job->before, &job->config, &job->changes);
 	if (job->before.tls.certificate[0] && job->config.tls.certificate[0])
@@ -46,6 +48,7 @@ static void take_up(struct job *job)
 	vbd_log_set_level(reload->config->log_level);
 	vbd_daemon_use_limits(reload->daemon);
 	vbd_api_use_limits(reload->api);
+	vbd_api_use_specs(reload->api, &job->specs);
 	if (job->tls)
 		vbd_api_use_tls(reload->api, job->tls);
 	job->tls = NULL;
@@ -71,6 +74,7 @@ static void has_read(void *arg)
 	vbd_sdnotify_ready(failed.status ? "serving; the last reload failed" : "serving");
 	vbd_tls_unref(job->tls);
 	vbd_caller_list_fini(&job->callers);
+	vbd_config_specs_fini(&job->specs);
 	free(job);
 	reload->running = false;
 	if (reload->again)

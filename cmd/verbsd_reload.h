@@ -21,7 +21,8 @@ struct vbd_reload {
 	struct vbd_api *api;
 	/* Read file and options, and check them; runs on the thread pool. */
 	enum vbd_status (*read)(void *arg, struct vbd_config *ret_config,
-		struct vbd_caller_list *ret_callers, struct vbd_error *err);
+		struct vbd_caller_list *ret_callers, struct vbd_config_specs *ret_specs,
+		struct vbd_error *err);
 	void *arg;
 
 	bool running;

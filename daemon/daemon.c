@@ -9,6 +9,7 @@
 #include "daemon/core/object.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/hotplug.h"
+#include "daemon/kept/reconciler.h"
 #include "daemon/memory/windows.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/evidence.h"
@@ -117,6 +118,8 @@ enum vbd_status vbd_daemon_create(
 			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
 	if (!status)
 		status = vbd_connection_queue_create(daemon, err);
+	if (!status)
+		status = vbd_reconciler_create(daemon, err);
 	if (!status)
 		status = vbd_hotplug_create(daemon, err);
 	if (!status)
@@ -228,6 +231,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_keeper_destroy(daemon);
 	vbd_timer_destroy(daemon->stop_timer);
 	vbd_timer_destroy(daemon->queue_timer);
+	vbd_reconciler_destroy(daemon->reconciler);
 	vbd_turns_fini(&daemon->turns);
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);

@@ -7,6 +7,7 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/core/watch.h"
 #include "daemon/datagrams/endpoints.h"
+#include "daemon/kept/reconciler.h"
 #include "daemon/linkwatch.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
@@ -164,6 +165,7 @@ static void on_device_added(struct vbd_device *device, void *arg)
 	}
 	watch_async(daemon->hotplug, device);
 	vbd_listeners_device_added(daemon);
+	vbd_reconciler_device_added(daemon);
 }
 
 static void on_device_removing(struct vbd_device *device, void *arg)
@@ -226,6 +228,7 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 		vbd_async_event_text(type));
 	/* The address of a LOST listener may be back. */
 	vbd_listeners_device_added(daemon);
+	vbd_reconciler_device_added(daemon);
 }
 
 static const struct vbd_origin of_daemon;

@@ -10,9 +10,11 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/keep.h"
 #include "api/resources/members.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
+#include "daemon/kept/kept.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
 
@@ -72,6 +74,7 @@ static void encode_buffer(struct vbd_encoder *out, const void *item)
 	put_remote(out, buffer);
 	vbd_put_time(out, "created_at", buffer->object.created_ns);
 	vbd_put_u64(out, "user_count", buffer->users);
+	vbd_put_desired(out, &buffer->object);
 	if (buffer->state == VBD_BUFFER_FAILED)
 		vbd_put_error(out, "error", &buffer->error, NULL);
 	else
@@ -81,12 +84,14 @@ static void encode_buffer(struct vbd_encoder *out, const void *item)
 void vbd_delete_buffer(struct vbd_request *req)
 {
 	struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
+	struct vbd_kept *kept = buffer ? vbd_kept_of(&buffer->object) : NULL;
 	struct vbd_error err = {0};
 	struct vbd_users users;
 
 	if (!buffer)
 		return;
 	if (vbd_buffer_delete(buffer, &err) == VBD_OK) {
+		vbd_kept_drop(kept);
 		vbd_reply_empty(req, 204);
 		return;
 	}
@@ -131,42 +136,62 @@ static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 	struct vbd_error err = {0};
 	struct vbd_buffer *buffer;
 
-	if (vbd_buffer_create(vbd_request_daemon(req), spec, &buffer, &err) == VBD_OK)
-		vbd_task_answer_made(req, &vbd_buffer_task, buffer);
-	else
+	if (vbd_buffer_create(vbd_request_daemon(req), spec, &buffer, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_kept_adopt(&buffer->object);
+	vbd_task_answer_made(req, &vbd_buffer_task, buffer);
+}
+
+static enum vbd_status find_pd(struct vbd_daemon *daemon, const struct buffer_create *input,
+	uint64_t *ret_pd_id, struct vbd_error *err)
+{
+	const struct vbd_object *pd;
+
+	if (!input->pd_seen || !daemon)
+		return VBD_OK;
+	pd = vbd_member_find(daemon->pds, &input->pd, "/pd", err);
+	if (!pd)
+		return err->status;
+	*ret_pd_id = pd->id;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
+{
+	struct buffer_create input = {.kind = VBD_MEM_ANONYMOUS};
+	enum vbd_status status = vbd_decode_all(
+		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
+
+	*ret_spec = (struct vbd_buffer_spec){
+		.size_bytes = input.size_bytes,
+		.kind = input.kind,
+		.page_size_bytes = input.page_size_bytes,
+		.access = input.access,
+		.relaxed_ordering = input.relaxed_ordering,
+		.on_demand_paging = input.on_demand_paging,
+	};
+	if (status == VBD_OK)
+		status = find_pd(daemon, &input, &ret_spec->pd_id, err);
+	if (status != VBD_OK)
+		return status;
+	vbd_copy_text(ret_spec->name, sizeof(ret_spec->name), input.name);
+	vbd_copy_text(ret_spec->device_name, sizeof(ret_spec->device_name), input.device);
+	return VBD_OK;
 }
 
 void vbd_create_buffer(struct vbd_request *req)
 {
-	struct buffer_create input = {.kind = VBD_MEM_ANONYMOUS};
-	struct vbd_buffer_spec spec = {0};
+	struct vbd_buffer_spec spec;
 	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, &err) !=
-		VBD_OK) {
+	if (vbd_buffer_decode(vbd_request_daemon(req), req->json, &spec, &req->faults, &err) ==
+		VBD_OK)
+		create(req, &spec);
+	else
 		vbd_reply_problem(req, &err);
-		return;
-	}
-	if (input.pd_seen) {
-		const struct vbd_object *pd =
-			vbd_member_find(vbd_request_daemon(req)->pds, &input.pd, "/pd", &err);
-
-		if (!pd) {
-			vbd_reply_problem(req, &err);
-			return;
-		}
-		spec.pd_id = pd->id;
-	}
-	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
-	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
-	spec.size_bytes = input.size_bytes;
-	spec.kind = input.kind;
-	spec.page_size_bytes = input.page_size_bytes;
-	spec.access = input.access;
-	spec.relaxed_ordering = input.relaxed_ordering;
-	spec.on_demand_paging = input.on_demand_paging;
-	create(req, &spec);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
+#include "api/resources/keep.h"
 #include "api/resources/private_data.h"
 #include "api/resources/probes.h"
 #include "api/resources/qp_params.h"
@@ -334,6 +335,7 @@ void vbd_put_connection(struct vbd_encoder *out, const struct vbd_connection *co
 	put_inbox(out, "inbox", connection);
 	vbd_put_rtt(out, "rtt", connection);
 	vbd_put_end(out, &conn->qp, connection->object.ended);
+	vbd_put_desired(out, &connection->object);
 	put_times(out, conn);
 	put_private_data(out, conn);
 }

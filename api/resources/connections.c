@@ -9,6 +9,7 @@
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "daemon/connections/connections.h"
+#include "daemon/kept/kept.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,12 @@ static void create_one(struct vbd_request *req, const struct vbd_connection_spec
 	struct vbd_connection *connection;
 	struct vbd_error err = {0};
 
-	if (vbd_connection_create(vbd_request_daemon(req), spec, &connection, &err) != VBD_OK)
+	if (vbd_connection_create(vbd_request_daemon(req), spec, &connection, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
-	else
-		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 201, true);
+		return;
+	}
+	vbd_kept_adopt(&connection->object);
+	vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 201, true);
 }
 
 void vbd_create_connection(struct vbd_request *req)
@@ -153,6 +156,7 @@ void vbd_delete_connection(struct vbd_request *req)
 
 	if (!connection)
 		return;
+	vbd_kept_drop(vbd_kept_of(&connection->object));
 	if (vbd_object_delete(&connection->object))
 		vbd_reply_empty(req, 204);
 	else

@@ -54,6 +54,7 @@ void vbd_create_manual_connection(struct vbd_request *req);
 
 /**
  * vbd_connection_decode - a ConnectionCreate for the CM
+ * @daemon:   NULL: do not look for the objects to which it refers
  * @json:     one that vbd_manual_requested() denies
  * @ret_spec: its `count` is 0 if the member is absent
  * @faults:   see vbd_decode_all()

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/labels.h"
 
-#include "api/http/request.h"
-#include "api/resources/context.h"
-#include "daemon/core/object.h"
+#include "daemon/core/labels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +26,7 @@ static enum vbd_status check_label(const char *key, const json_t *value, struct 
 	return VBD_OK;
 }
 
-/* *@ret_labels is NULL for an absent member and for {}. */
-static enum vbd_status decode_labels(
+enum vbd_status vbd_labels_decode(
 	const json_t *json, struct vbd_labels **ret_labels, struct vbd_error *err)
 {
 	size_t count = json_object_size(json);
@@ -56,21 +53,4 @@ static enum vbd_status decode_labels(
 	json_object_foreach((json_t *)json, key, value)
 		vbd_labels_add(*ret_labels, key, json_string_value(value));
 	return VBD_OK;
-}
-
-void vbd_create_labelled(struct vbd_request *req)
-{
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_error err = {0};
-	struct vbd_labels *labels;
-
-	if (decode_labels(json_object_get(req->json, "labels"), &labels, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	(void)json_object_del(req->json, "labels");
-	daemon->new_labels = labels;
-	req->route->create(req);
-	daemon->new_labels = NULL;
-	vbd_labels_unref(labels);
 }

@@ -3,6 +3,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/keep.h"
 #include "api/resources/listeners.h"
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
@@ -13,6 +14,7 @@
 #include "daemon/connections/listener_reach.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
+#include "daemon/kept/kept.h"
 #include "rdma/device/device.h"
 
 #include <stdio.h>
@@ -112,6 +114,7 @@ static void encode_listener(struct vbd_encoder *out, const void *item)
 	vbd_put_u64(out, "connections", listener->gate.connections);
 	vbd_put_u64(out, "waiting", listener->waiting);
 	vbd_put_error(out, "error", &listener->error, NULL);
+	vbd_put_desired(out, &listener->object);
 	vbd_put_time(out, "created_at", listener->object.created_ns);
 }
 
@@ -121,6 +124,7 @@ void vbd_delete_listener(struct vbd_request *req)
 
 	if (!listener)
 		return;
+	vbd_kept_drop(vbd_kept_of(&listener->object));
 	vbd_listener_delete(listener);
 	vbd_reply_empty(req, 204);
 }
@@ -222,8 +226,8 @@ static enum vbd_choice choice_of(bool seen, bool yes)
 	return yes ? VBD_CHOICE_YES : VBD_CHOICE_NO;
 }
 
-static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_listener_spec *spec, struct vbd_error *err)
+enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_listener_spec *spec, struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct listener_create input = {
 		.backlog = 1024,
@@ -231,15 +235,15 @@ static enum vbd_status decode_create(
 		.accept_timeout_ms = 20000,
 		.qp = vbd_qp_input_default(),
 	};
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_decode_all(
+		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
 
 	if (status == VBD_OK)
 		status = decode_allow(&input.gate, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
+		status = vbd_qp_input_resources(daemon, &input.qp, err);
 	*spec = (struct vbd_listener_spec){
 		.port = input.port,
 		.backlog = input.backlog,
@@ -270,11 +274,13 @@ void vbd_create_listener(struct vbd_request *req)
 	struct vbd_listener *listener;
 	struct vbd_error err = {0};
 
-	if (decode_create(req, &spec, &err) != VBD_OK ||
+	if (vbd_listener_decode(vbd_request_daemon(req), req->json, &spec, &req->faults, &err) !=
+			VBD_OK ||
 		vbd_listener_create(vbd_request_daemon(req), &spec, &listener, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
+	vbd_kept_adopt(&listener->object);
 	vbd_task_created(req, &vbd_listener_task, &listener->object);
 }
 

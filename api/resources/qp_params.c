@@ -126,6 +126,8 @@ enum vbd_status vbd_qp_input_resources(
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"%s is not allowed together with srq: the SRQ has the receives", pointer);
 	}
+	if (!daemon)
+		return VBD_OK;
 	status = find_named(daemon, qp, err);
 	return status ? status : vbd_shared_check(daemon, &qp->params, err);
 }

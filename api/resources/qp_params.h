@@ -68,7 +68,7 @@ struct vbd_qp_input vbd_qp_input_default(void);
 enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_input_resources - find the named PD, CQ and SRQ; not_found, bad_value or pd_mismatch
- * otherwise */
+ * otherwise. @daemon: NULL: do not look for them */
 enum vbd_status vbd_qp_input_resources(
 	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 

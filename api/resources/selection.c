@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "daemon/core/failures.h"
 #include "daemon/core/object.h"
+#include "daemon/kept/kept.h"
 
 #include <stdlib.h>
 
@@ -104,6 +105,7 @@ static void watch(struct item *item, struct vbd_object *object)
 static void treat(struct item *item, struct vbd_object *object)
 {
 	struct selection *selection = item->selection;
+	struct vbd_kept *kept = vbd_kept_of(object);
 	struct vbd_error err = {0};
 
 	if (selection->cancels) {
@@ -111,9 +113,12 @@ static void treat(struct item *item, struct vbd_object *object)
 		if (!object->ended)
 			watch(item, object);
 	} else if (!selection->kind->remove) {
+		vbd_kept_drop(kept);
 		watch(item, object);
 		(void)vbd_object_delete(object);
-	} else if (selection->kind->remove(object, &err) != VBD_OK) {
+	} else if (selection->kind->remove(object, &err) == VBD_OK) {
+		vbd_kept_drop(kept);
+	} else {
 		vbd_failures_add(&selection->failures, object, &err);
 	}
 }

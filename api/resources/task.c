@@ -9,6 +9,7 @@
 #include "api/resources/tag.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/object.h"
+#include "daemon/kept/kept.h"
 #include "daemon/memory/shared.h"
 
 #include <stdio.h>
@@ -159,6 +160,7 @@ static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
 		waiter->task->registry->kind->problem(waiter->task, &err);
 		vbd_request_acted(req, false);
 		vbd_reply_problem(req, &err);
+		vbd_kept_drop(vbd_kept_of(waiter->task));
 		vbd_object_unregister(waiter->task);
 	} else if (state == VBD_TASK_DONE || why == VBD_WAKE_TIMEOUT) {
 		vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);

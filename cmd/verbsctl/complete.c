@@ -165,6 +165,7 @@ static void offer_values(const struct line *line, const char *placeholder)
 		{"DEVICE", "/v1/devices"},
 		{"ENDPOINT", "/v1/ud_endpoints"},
 		{"GROUP", "/v1/multicast_memberships"},
+		{"KEPT", "/v1/kept_objects"},
 		{"LISTENER", "/v1/listeners"},
 		{"PD", "/v1/pds"},
 		{"PEER", "/v1/ud_peers"},

@@ -51,6 +51,7 @@
 	/* memory of all receives, and thereby of the inboxes of open connections */ \
 	X(receives_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
 	X(transfers, "10000", 1, 1000000) /* not ended */                            \
+	X(kept_objects, "1024", 1, 16384)                                            \
 	X(pds, "1024", 1, 1000000)                                                   \
 	X(cqs, "1024", 1, 1000000)                                                   \
 	X(srqs, "1024", 1, 1000000)                                                  \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/attr.h"
 #include "daemon/config/config_parts.h"
+#include "daemon/config/specs.h"
 
 #include <cyaml/cyaml.h>
 
@@ -41,6 +42,13 @@ static const cyaml_schema_field_t hosts_field =
 static const cyaml_schema_field_t listen_field =
 	CYAML_FIELD_SEQUENCE("listen", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
 		struct file_texts, listen, &item_schema, 0, 4 * VBD_LISTEN_MAX);
+
+/* specs.c reads these lists. */
+static const cyaml_schema_field_t spec_fields[] = {
+	CYAML_FIELD_IGNORE(VBD_SPEC_LISTENERS, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_IGNORE(VBD_SPEC_BUFFERS, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_IGNORE(VBD_SPEC_CONNECTIONS, CYAML_FLAG_OPTIONAL),
+};
 
 static_assert(offsetof(struct file_texts, values) == offsetof(struct section_texts, values),
 	"text_field stands for both");
@@ -88,6 +96,8 @@ static void make_schema(struct schema *schema, bool listen_is_list)
 		field->data_offset += (uint32_t)(at * sizeof(void *));
 		field->value.mapping.fields = schema->fields[at];
 	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(spec_fields); i++)
+		*ends[VBD_CONFIG_TOP]++ = spec_fields[i];
 	schema->root = root;
 }
 

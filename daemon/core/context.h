@@ -34,6 +34,7 @@ struct vbd_health;
 struct vbd_hotplug;
 struct vbd_keeper;
 struct vbd_kernel;
+struct vbd_reconciler;
 struct vbd_traces;
 
 /* X(SYMBOL, name, STATE): a phase of connecting, and the connection state that it lasts for */
@@ -69,6 +70,7 @@ struct vbd_daemon {
 	struct vbd_health *health;   /* beats of the other threads */
 	struct vbd_kernel *kernel;   /* counters and resource counts that the kernel reports */
 	struct vbd_traces *traces;   /* counters as they were before something began */
+	struct vbd_reconciler *reconciler; /* makes the kept objects */
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */
 #undef VBD_KIND_REGISTRY
@@ -78,8 +80,8 @@ struct vbd_daemon {
 	bool stopping;
 	uint64_t last_device_id;	/* while there is no fabric, which counts them */
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */
-	/* Labels of the objects that the present request makes; NULL for none. Only the API sets
-	 * this, for the time of one call. */
+	/* Labels of the objects that the present request makes; NULL for none. Only the API and the
+	 * reconciler set this, for the time of one call. */
 	struct vbd_labels *new_labels;
 	uint64_t buffers_bytes; /* memory of all buffers */
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */

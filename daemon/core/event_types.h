@@ -134,6 +134,14 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"A lost listener listens again") \
 	X(VBD_EVENT_LISTENER_DELETED, "listener_deleted", VBD_EVENT_DATA_STATE, \
 		"A listener was deleted") \
+	X(VBD_EVENT_KEPT_OBJECT_CREATED, "kept_object_created", VBD_EVENT_DATA_STATE, \
+		"An object is kept from now on: it is made again after a start, and when it has gone") \
+	X(VBD_EVENT_KEPT_OBJECT_STATE_CHANGED, "kept_object_state_changed", VBD_EVENT_DATA_STATE, \
+		"A kept object is being made, is there, was lost or waits for the next try") \
+	X(VBD_EVENT_KEPT_OBJECT_FAILED, "kept_object_failed", VBD_EVENT_DATA_STATE_CODE, \
+		"A try to make a kept object has failed, or the object has gone; another try follows") \
+	X(VBD_EVENT_KEPT_OBJECT_DELETED, "kept_object_deleted", VBD_EVENT_DATA_STATE, \
+		"An object is kept no longer") \
 	X(VBD_EVENT_CONNECTION_CREATED, "connection_created", VBD_EVENT_DATA_STATE, \
 		"A client began to open a connection") \
 	X(VBD_EVENT_CONNECTION_REQUESTED, "connection_requested", VBD_EVENT_DATA_STATE, \

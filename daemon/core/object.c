@@ -90,6 +90,7 @@ void vbd_object_leave(struct vbd_object *object)
 
 /* The events that tell of changes of state without a type of their own. */
 static const enum vbd_event_type change_types[VBD_KIND_COUNT] = {
+	[VBD_KIND_KEPT_OBJECT] = VBD_EVENT_KEPT_OBJECT_STATE_CHANGED,
 	[VBD_KIND_WINDOW] = VBD_EVENT_WINDOW_STATE_CHANGED,
 	[VBD_KIND_CONNECTION] = VBD_EVENT_CONNECTION_STATE_CHANGED,
 	[VBD_KIND_UD_ENDPOINT] = VBD_EVENT_UD_ENDPOINT_STATE_CHANGED,

@@ -40,6 +40,7 @@ static void job_done(struct vbd_daemon *daemon)
 struct creation {
 	struct vbd_buffer *buffer;
 	struct vbd_pd *pd;
+	bool restores; /* the memory is there */
 };
 
 static void unpin(struct vbd_buffer *buffer)
@@ -61,9 +62,9 @@ static void allocate_and_register(void *arg)
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_mem *mem = &buffer->mem;
 
-	if (vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
+	if (!creation->restores && vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
 		return;
-	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK)
+	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK && !creation->restores)
 		vbd_mem_unmap(mem);
 }
 
@@ -107,6 +108,13 @@ static bool starts_again(struct creation *creation)
 	return false;
 }
 
+/* The device that was to have it again is gone as well. */
+static void still_lost(struct vbd_buffer *buffer)
+{
+	vbd_mem_deregister(&buffer->mem);
+	buffer->state = VBD_BUFFER_LOST;
+}
+
 static void created(void *arg)
 {
 	struct creation *creation = arg;
@@ -121,7 +129,7 @@ static void created(void *arg)
 	else if (vbd_device_usable(creation->pd->device, &buffer->error) == VBD_OK)
 		ready(buffer);
 	if (buffer->state == VBD_BUFFER_REGISTERING)
-		failed(buffer);
+		(creation->restores ? still_lost : failed)(buffer);
 	free(creation);
 	vbd_object_changed(&buffer->object);
 	job_done(daemon);
@@ -214,14 +222,15 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	return VBD_OK;
 }
 
-static enum vbd_status begin(struct vbd_buffer *buffer, struct vbd_pd *pd, struct vbd_error *err)
+static enum vbd_status begin(
+	struct vbd_buffer *buffer, struct vbd_pd *pd, bool restores, struct vbd_error *err)
 {
 	struct creation *creation = calloc(1, sizeof(*creation));
 	enum vbd_status status;
 
 	if (!creation)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
-	*creation = (struct creation){.buffer = buffer, .pd = pd};
+	*creation = (struct creation){.buffer = buffer, .pd = pd, .restores = restores};
 	vbd_pd_ref(pd);
 	status = start(creation, err);
 	if (status) {
@@ -275,7 +284,7 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 		status = add_buffer(daemon, spec->name, &mem, pd, &buffer, err);
 	if (status)
 		return status;
-	status = begin(buffer, pd, err);
+	status = begin(buffer, pd, false, err);
 	if (status) {
 		vbd_object_free(&buffer->object);
 		return status;
@@ -283,6 +292,36 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
 		"registration on %s begins", buffer->device_name);
 	*ret_buffer = buffer;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_buffer_restore(
+	struct vbd_buffer *buffer, const struct vbd_buffer_spec *spec, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = buffer->object.registry->daemon;
+	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
+	struct vbd_pd *pd;
+
+	if (!status && buffer->state != VBD_BUFFER_LOST)
+		status = vbd_error_set(err, VBD_E_WRONG_STATE, "buffer %llu is not lost",
+			(unsigned long long)buffer->object.id);
+	if (!status && buffer->users > 0)
+		status = vbd_error_set(err, VBD_E_IN_USE,
+			"transfers or windows still use buffer %llu on the device that went",
+			(unsigned long long)buffer->object.id);
+	if (!status)
+		status = choose_pd(daemon, spec, &pd, err);
+	if (!status)
+		status = check_device(pd->device, &buffer->mem, err);
+	if (!status)
+		status = begin(buffer, pd, true, err);
+	if (status)
+		return status;
+	buffer->state = VBD_BUFFER_REGISTERING;
+	buffer->error = (struct vbd_error){0};
+	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
+	buffer->pd_id = pd->id;
+	vbd_object_changed(&buffer->object);
 	return VBD_OK;
 }
 

@@ -59,6 +59,17 @@ struct vbd_buffer_spec {
 enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
 	struct vbd_buffer **ret_buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
+/**
+ * vbd_buffer_restore - begin to register a LOST buffer again, with the bytes that it has
+ * @spec: names the device or the PD; the rest of it is not used
+ *
+ * It is REGISTERING then, and READY or again LOST later. Returns VBD_E_WRONG_STATE, VBD_E_IN_USE
+ * while transfers or windows hold it on the old device, VBD_E_NO_DEVICE, _NOT_SUPPORTED,
+ * _BAD_VALUE, _STOPPING.
+ */
+enum vbd_status vbd_buffer_restore(struct vbd_buffer *buffer, const struct vbd_buffer_spec *spec,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_buffer_delete - remove the buffer from its registry now; VBD_E_IN_USE while it is being
  * registered or has users (see vbd_buffer_users_of()) */
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/log.h"
 #include "daemon/core/receives.h"
+#include "daemon/kept/reconciler.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/stats_parts.h"
 #include "daemon/store/keeper.h"
@@ -60,6 +61,30 @@ static void walk_store(const struct vbd_daemon *daemon, const struct vbd_stat_wa
 			.value = state.failures),
 	};
 
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+}
+
+static void walk_kept(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	static const struct vbd_stat states_row = VBD_STAT("verbsd_kept_objects", GAUGE,
+		"Listeners, buffers and connections that are kept, by state.", .label = "state");
+	const struct vbd_reconciler *reconciler = daemon->reconciler;
+	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_kept_objects", GAUGE,
+			"Listeners, buffers and connections that are kept.", .label = "state",
+			.is_sum = true, .value = vbd_registry_count(daemon->kept_objects)),
+		VBD_STAT_LIMIT("verbsd_kept_objects_limit", &daemon->config->limits, kept_objects),
+		VBD_STAT("verbsd_kept_object_tries_total", COUNTER,
+			"Times that verbsd has tried by itself to make a kept object.",
+			.value = reconciler->tries),
+		VBD_STAT("verbsd_kept_object_failures_total", COUNTER,
+			"Times that a try failed, or that a kept object has gone.",
+			.value = reconciler->failures),
+	};
+
+	for (enum vbd_kept_state state = 0; state < VBD_KEPT_STATE_COUNT; state++)
+		vbd_stat_put_of(
+			walk, &states_row, vbd_kept_state_name(state), reconciler->in_state[state]);
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
@@ -187,6 +212,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 	walk_daemon(daemon, &walk);
 	walk_store(daemon, &walk);
 	walk_records(daemon, &walk);
+	walk_kept(daemon, &walk);
 	vbd_stats_walk_connections(daemon, &walk);
 	vbd_stats_walk_cm_events(daemon->fabric, &walk);
 	walk_memory(daemon, &walk);

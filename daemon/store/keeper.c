@@ -245,6 +245,26 @@ void vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *a
 	vbd_answer_put(keeper->store, answer);
 }
 
+void vbd_keeper_take_desired(
+	struct vbd_keeper *keeper, void (*cb)(const struct vbd_desired *row, void *arg), void *arg)
+{
+	if (!keeper->restored)
+		return;
+	vbd_desired_walk(keeper->past.desired, cb, arg);
+	vbd_desired_free(keeper->past.desired);
+	keeper->past.desired = NULL;
+}
+
+void vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row)
+{
+	vbd_desired_put(keeper->store, row);
+}
+
+void vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name)
+{
+	vbd_desired_drop(keeper->store, name);
+}
+
 const char *vbd_keeper_died(const struct vbd_daemon *daemon)
 {
 	const struct vbd_keeper *keeper = daemon->keeper;

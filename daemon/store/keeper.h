@@ -11,6 +11,7 @@
 
 #include "daemon/core/context.h"
 #include "daemon/store/answer_table.h"
+#include "daemon/store/desired_table.h"
 #include "daemon/store/store.h"
 
 #include <stddef.h>
@@ -40,6 +41,17 @@ void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 
 /** vbd_keeper_put_answer - keep an answer for repeats, which is copied; it has no secrets in it */
 void vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer);
+
+/** vbd_keeper_take_desired - call @cb for each object that earlier runs were asked to keep, the
+ * oldest first, with texts that are valid in the call only; once */
+void vbd_keeper_take_desired(
+	struct vbd_keeper *keeper, void (*cb)(const struct vbd_desired *row, void *arg), void *arg);
+
+/** vbd_keeper_put_desired - let the next run keep an object; the row is copied */
+void vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row);
+
+/** vbd_keeper_drop_desired - the next run does not keep the object of this name */
+void vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
 
 /** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL */
 const char *vbd_keeper_died(const struct vbd_daemon *daemon);

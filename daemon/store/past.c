@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "daemon/store/answer_table.h"
+#include "daemon/store/desired_table.h"
 #include "daemon/store/event_table.h"
 #include "daemon/store/id_table.h"
 #include "daemon/store/run_table.h"
@@ -28,6 +29,8 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 	if (status == VBD_OK)
 		status = vbd_answer_table_load(
 			database, now_wall_ns - VBD_ANSWER_AGE_MAX_NS, &past->answers, err);
+	if (status == VBD_OK)
+		status = vbd_desired_table_load(database, &past->desired, err);
 	if (status != VBD_OK) {
 		vbd_past_fini(past);
 		return status;
@@ -101,6 +104,7 @@ void vbd_past_fini(struct vbd_past *past)
 	free(past->runs);
 	free(past->events);
 	vbd_answers_free(past->answers);
+	vbd_desired_free(past->desired);
 	vbd_words_free(past->words);
 	*past = (struct vbd_past){0};
 }

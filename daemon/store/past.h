@@ -13,6 +13,7 @@
 
 struct vbd_answers;
 struct vbd_database;
+struct vbd_desired_rows;
 struct vbd_event_row;
 struct vbd_run_row;
 struct vbd_words;
@@ -24,6 +25,7 @@ struct vbd_past {
 	size_t event_count;
 	uint64_t ids[VBD_KIND_COUNT];
 	struct vbd_answers *answers;
+	struct vbd_desired_rows *desired;
 	struct vbd_words *words; /* texts of events, which stay as long as the event log */
 	char died[17];		 /* server_id of the newest run if it was killed; else "" */
 };

@@ -45,6 +45,11 @@ static const char *const steps[] = {
 	" content_type TEXT NOT NULL,"
 	" headers TEXT NOT NULL,"
 	" body BLOB);",
+	"CREATE TABLE desired ("
+	" name TEXT PRIMARY KEY,"
+	" kind TEXT NOT NULL,"
+	" owner TEXT NOT NULL,"
+	" body TEXT NOT NULL);",
 };
 
 unsigned int vbd_schema_newest(void)

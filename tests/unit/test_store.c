@@ -350,7 +350,7 @@ static void test_store__an_older_schema_is_brought_up_to_the_newest(void **state
 	(void)open_store(f);
 	put(f, 1, 3);
 	close_store(f);
-	change(f, "DROP TABLE answers; PRAGMA user_version = 1");
+	change(f, "DROP TABLE answers; DROP TABLE desired; PRAGMA user_version = 1");
 	assert_true(open_store(f).is_open);
 	assert_int_equal(f->event_count, 3);
 	assert_int_equal(ask(f, "PRAGMA user_version"), vbd_schema_newest());

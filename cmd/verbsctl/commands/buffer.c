@@ -32,8 +32,8 @@ static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
 		VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("remote addr", "addr"),
 			VBD_CTL_TEXT("remote key", "rkey"));
 	}
-	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("used by", "user_count"),
-		VBD_CTL_TIME("created", "created_at"));
+	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("kept", "desired.state"),
+		VBD_CTL_TEXT("used by", "user_count"), VBD_CTL_TIME("created", "created_at"));
 }
 
 const struct vbd_ctl_object vbd_ctl_object_buffer = {BUFFERS, "buffer",

@@ -36,8 +36,8 @@ static void put_listener(const struct vbd_ctl *ctl, json_t *listener)
 		VBD_CTL_TEXT("reads out", "qp.initiator_depth"),
 		VBD_CTL_TEXT("requests", "requests"), VBD_CTL_TEXT("accepted", "accepted"),
 		VBD_CTL_TEXT("rejected", "rejected"), VBD_CTL_TEXT("waiting", "waiting"),
-		VBD_CTL_TEXT("error", "error.detail"), VBD_CTL_TEXT("  hint", "error.hint"),
-		VBD_CTL_TIME("created", "created_at"));
+		VBD_CTL_TEXT("kept", "desired.state"), VBD_CTL_TEXT("error", "error.detail"),
+		VBD_CTL_TEXT("  hint", "error.hint"), VBD_CTL_TIME("created", "created_at"));
 }
 
 static void put_brief(const struct vbd_ctl *ctl, json_t *listener)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that have only the commands of all objects: pds, cqs, srqs, ud-endpoints, ud-peers,
- * multicast-memberships, windows.
+ * Objects that have only the commands of all objects: pds, kept-objects, cqs, srqs, ud-endpoints,
+ * ud-peers, multicast-memberships, windows.
  */
 #include "cmd/verbsctl/commands/commands.h"
 
@@ -9,6 +9,14 @@ static const struct vbd_ctl_column pd_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("DEVICE", "device"),
 	VBD_CTL_TEXT("DEFAULT", "default"), VBD_CTL_NUMBER("USERS", "user_count")};
 const struct vbd_ctl_object vbd_ctl_object_pd = {"/v1/pds", "pd", VBD_CTL_COLUMNS(pd_columns)};
+
+static const struct vbd_ctl_column kept_columns[] = {VBD_CTL_NUMBER("ID", "id"),
+	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("KIND", "kind"), VBD_CTL_STATE("STATE", "state"),
+	VBD_CTL_TEXT("SOURCE", "source"), VBD_CTL_NUMBER("OBJECT", "object_id"),
+	VBD_CTL_NUMBER("TRIES", "tries"), VBD_CTL_TIME("NEXT TRY", "next_try_at"),
+	VBD_CTL_WIDE("ERROR", "error.detail")};
+const struct vbd_ctl_object vbd_ctl_object_kept_object = {
+	"/v1/kept_objects", "kept_object", VBD_CTL_COLUMNS(kept_columns), .good_state = "up"};
 
 static const struct vbd_ctl_column cq_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("DEVICE", "device"),

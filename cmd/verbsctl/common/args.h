@@ -194,6 +194,10 @@ enum vbd_ctl_kind {
 		"with --label or --all: say which objects are selected, and do nothing")           \
 	X(ALIKE, "count", 'n', UINT, "N", "count",                                                 \
 		"make N connections alike; with a name they are NAME-1 to NAME-N")                 \
+	X(KEEP_OBJECT, "keep", 0, FLAG, NULL, "keep",                                              \
+		"let verbsd make it again after a start, and when it has gone; needs a name")      \
+	X(RECONNECT, "reconnect", 0, TEXT, "always|on_failure|never", "reconnect",                 \
+		"with --keep: when another connection follows one that has ended")                 \
 	X(STATE, "state", 0, TEXT, "STATES", "state",                                              \
 		"only objects in these states, such as open,ended; default: open")                 \
 	X(UNTIL, "until", 0, TEXT, "STATE", "=until",                                              \

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects are kept for three: `keep: true` in the requests that make listeners, buffers and
+ * connections, the lists of the configuration file, and what earlier runs were asked to keep. All
+ * of them are decoded like the body of the request.
+ *
+ * Control thread, unless it says otherwise.
+ */
+#ifndef VBD_API_RESOURCES_KEEP_H
+#define VBD_API_RESOURCES_KEEP_H
+
+#include "api/http/request.h"
+
+struct vbd_config_specs;
+struct vbd_daemon;
+struct vbd_encoder;
+struct vbd_kept;
+struct vbd_labels;
+struct vbd_object;
+
+/**
+ * vbd_keep_take - take `keep` and what goes with it out of the body of a request that makes objects
+ * @labels:   of the body, where they still are
+ * @ret_kept: vbd_kept_settle() follows when the handler has run; NULL: nothing is to be kept
+ *
+ * Returns the problem of the members, or that of vbd_kept_prepare().
+ */
+enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels,
+	struct vbd_kept **ret_kept, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_keep_check - whether the lists of a configuration file can be decoded; the error's text
+ * begins with "path:line: "; any thread */
+enum vbd_status vbd_keep_check(
+	const struct vbd_config_specs *specs, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_keep_use - keep what checked lists have from now on, and nothing of earlier lists besides */
+void vbd_keep_use(struct vbd_daemon *daemon, const struct vbd_config_specs *specs);
+
+/** vbd_keep_begin - keep what earlier runs were asked to keep, and begin to make all of it; once,
+ * after vbd_keep_use() */
+void vbd_keep_begin(struct vbd_daemon *daemon);
+
+/** vbd_put_desired - put the member `desired` of an object: null unless it is kept */
+void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object);
+
+#endif

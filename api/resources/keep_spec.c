@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/keep_spec.h"
+
+#include "api/resources/buffers.h"
+#include "api/resources/connections.h"
+#include "api/resources/labels.h"
+#include "api/resources/listeners.h"
+#include "base/attr.h"
+#include "daemon/config/specs.h"
+#include "daemon/connections/connections.h"
+#include "daemon/connections/listeners.h"
+#include "daemon/core/labels.h"
+#include "daemon/memory/buffers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define RECONNECT_MIN_MS 10
+#define RECONNECT_MAX_MS 3600000
+
+static const char *const reconnect_names[] = {VBD_RECONNECT_MAP(VBD_ENUM_NAME)};
+
+/* --- the members ----------------------------------------------------------------------------- */
+
+static const struct vbd_field keep_fields[] = {
+	{VBD_FIELD(BOOL, "keep", struct vbd_keep_input, keep)},
+	{VBD_FIELD(ENUM, "reconnect", struct vbd_keep_input, reconnect), .names = reconnect_names,
+		.n_names = VBD_RECONNECT_COUNT,
+		VBD_FIELD_SEEN(struct vbd_keep_input, policy_seen[0])},
+	{VBD_FIELD(UINT, "reconnect_min_ms", struct vbd_keep_input, reconnect_min_ms),
+		.min = RECONNECT_MIN_MS, .max = RECONNECT_MAX_MS,
+		VBD_FIELD_SEEN(struct vbd_keep_input, policy_seen[1])},
+	{VBD_FIELD(UINT, "reconnect_max_ms", struct vbd_keep_input, reconnect_max_ms),
+		.min = RECONNECT_MIN_MS, .max = RECONNECT_MAX_MS,
+		VBD_FIELD_SEEN(struct vbd_keep_input, policy_seen[2])},
+};
+
+/* The first member is of all kinds, the others are of connections. */
+static size_t field_count(enum vbd_object_kind of)
+{
+	return of == VBD_KIND_CONNECTION ? VBD_ARRAY_LEN(keep_fields) : 1;
+}
+
+/* Move the members out of @json, and decode them. */
+enum vbd_status vbd_keep_take_members(json_t *json, enum vbd_object_kind of,
+	struct vbd_keep_input *ret_input, struct vbd_faults *faults, struct vbd_error *err)
+{
+	json_t *own = json_object();
+	enum vbd_status status;
+
+	*ret_input = (struct vbd_keep_input){.reconnect = VBD_RECONNECT_ALWAYS,
+		.reconnect_min_ms = VBD_RECONNECT_MIN_MS,
+		.reconnect_max_ms = VBD_RECONNECT_MAX_MS};
+	if (!own)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
+	for (size_t i = 0; i < field_count(of); i++) {
+		json_t *value = json_object_get(json, keep_fields[i].name);
+
+		if (!value)
+			continue;
+		(void)json_object_set(own, keep_fields[i].name, value);
+		(void)json_object_del(json, keep_fields[i].name);
+	}
+	status = vbd_decode_all(own, "", keep_fields, field_count(of), ret_input, faults, err);
+	json_decref(own);
+	if (status == VBD_OK && ret_input->reconnect_max_ms < ret_input->reconnect_min_ms)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/reconnect_max_ms",
+			"reconnect_max_ms is less than reconnect_min_ms");
+	return status;
+}
+
+enum vbd_status vbd_keep_refuse_policy(const struct vbd_keep_input *input, struct vbd_error *err)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(input->policy_seen); i++) {
+		char pointer[32];
+
+		if (!input->policy_seen[i])
+			continue;
+		(void)snprintf(pointer, sizeof(pointer), "/%s", keep_fields[i + 1].name);
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s is allowed together with keep only", pointer);
+	}
+	return VBD_OK;
+}
+
+/* An object needs a name of its own, and a request that can make it again. */
+enum vbd_status vbd_keep_check_body(const json_t *json, struct vbd_error *err)
+{
+	static const char *const alone[] = {"/count", "/connections"};
+	const char *name = json_string_value(json_object_get(json, "name"));
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(alone); i++) {
+		if (json_object_get(json, alone[i] + 1))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, alone[i],
+				"%s is not allowed for a connection that is kept", alone[i]);
+	}
+	if (vbd_manual_requested(json))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/bringup",
+			"a connection that is brought up by hand can't be kept");
+	if (!name || !name[0])
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/name",
+			"what is kept needs a name: it is found again by that");
+	return VBD_OK;
+}
+
+/* --- objects --------------------------------------------------------------------------------- */
+
+static enum vbd_status make_listener(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
+	struct vbd_error *err)
+{
+	struct vbd_listener_spec spec;
+	struct vbd_listener *listener;
+	enum vbd_status status = vbd_listener_decode(daemon, json, &spec, faults, err);
+
+	(void)before;
+	if (status != VBD_OK || !daemon)
+		return status;
+	status = vbd_listener_create(daemon, &spec, &listener, err);
+	if (status == VBD_OK)
+		*ret_object = &listener->object;
+	return status;
+}
+
+/* The bytes of a lost buffer stay. */
+static enum vbd_status make_buffer(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
+	struct vbd_error *err)
+{
+	struct vbd_buffer_spec spec;
+	struct vbd_buffer *buffer =
+		before ? VBD_CONTAINER_OF(before, struct vbd_buffer, object) : NULL;
+	enum vbd_status status = vbd_buffer_decode(daemon, json, &spec, faults, err);
+
+	if (status != VBD_OK || !daemon)
+		return status;
+	if (buffer && buffer->state == VBD_BUFFER_FAILED) {
+		status = vbd_buffer_delete(buffer, err);
+		buffer = NULL;
+	}
+	if (status == VBD_OK)
+		status = buffer ? vbd_buffer_restore(buffer, &spec, err)
+				: vbd_buffer_create(daemon, &spec, &buffer, err);
+	if (status == VBD_OK)
+		*ret_object = &buffer->object;
+	return status;
+}
+
+static enum vbd_status make_connection(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
+	struct vbd_error *err)
+{
+	struct vbd_connection_spec spec;
+	struct vbd_connection *connection;
+	enum vbd_status status = vbd_connection_decode(daemon, json, &spec, faults, err);
+
+	(void)before;
+	if (status != VBD_OK || !daemon)
+		return status;
+	status = vbd_connection_create(daemon, &spec, &connection, err);
+	if (status == VBD_OK)
+		*ret_object = &connection->object;
+	return status;
+}
+
+/* The kinds that can be kept. */
+static const struct vbd_keepable keepables[] = {
+	{VBD_KIND_LISTENER, VBD_SPEC_LISTENERS, make_listener},
+	{VBD_KIND_BUFFER, VBD_SPEC_BUFFERS, make_buffer},
+	{VBD_KIND_CONNECTION, VBD_SPEC_CONNECTIONS, make_connection},
+};
+
+const struct vbd_keepable *vbd_keepable_of(enum vbd_object_kind of)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(keepables); i++) {
+		if (keepables[i].of == of)
+			return &keepables[i];
+	}
+	return NULL;
+}
+
+const struct vbd_keepable *vbd_keepable_listed(const char *list)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(keepables); i++) {
+		if (strcmp(keepables[i].list, list) == 0)
+			return &keepables[i];
+	}
+	return NULL;
+}
+
+static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_kept *kept,
+	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_error *err)
+{
+	struct vbd_faults faults = {0};
+	struct vbd_keep_input unused;
+	json_t *json = NULL;
+	enum vbd_status status = vbd_json_parse(kept->body, strlen(kept->body), &json, err);
+
+	if (status == VBD_OK)
+		status = vbd_keep_take_members(json, kept->of, &unused, &faults, err);
+	if (status == VBD_OK) {
+		(void)json_object_del(json, "labels");
+		status = vbd_keepable_of(kept->of)->make(
+			daemon, json, before, ret_object, &faults, err);
+	}
+	vbd_faults_fini(&faults);
+	json_decref(json);
+	return status;
+}
+
+const struct vbd_kept_ops vbd_keep_ops = {.make = make};
+
+/* --- specs ----------------------------------------------------------------------------------- */
+
+void vbd_keep_spec_fini(struct vbd_keep_spec *spec)
+{
+	vbd_labels_unref(spec->labels);
+	json_decref(spec->json);
+}
+
+/* Decode all of @body, which the spec refers to. vbd_keep_spec_fini() follows in any case. */
+enum vbd_status vbd_keep_spec_decode(const struct vbd_keepable *what, const char *body,
+	struct vbd_keep_spec *ret_spec, struct vbd_error *err)
+{
+	struct vbd_faults faults = {0};
+	struct vbd_keep_input input = {0};
+	enum vbd_status status;
+
+	*ret_spec = (struct vbd_keep_spec){.kept = {.of = what->of, .body = body}};
+	status = vbd_json_parse(body, strlen(body), &ret_spec->json, err);
+	if (status == VBD_OK && json_object_get(ret_spec->json, "keep"))
+		status = vbd_error_input(err, VBD_E_UNKNOWN_FIELD, "/keep",
+			"there is no keep here: all that is listed is kept");
+	if (status == VBD_OK)
+		status = vbd_keep_check_body(ret_spec->json, err);
+	if (status == VBD_OK)
+		status = vbd_labels_decode(
+			json_object_get(ret_spec->json, "labels"), &ret_spec->labels, err);
+	if (status == VBD_OK)
+		status = vbd_keep_take_members(ret_spec->json, what->of, &input, &faults, err);
+	if (status == VBD_OK) {
+		(void)json_object_del(ret_spec->json, "labels");
+		status = what->make(NULL, ret_spec->json, NULL, NULL, &faults, err);
+	}
+	vbd_faults_fini(&faults);
+	ret_spec->kept.labels = ret_spec->labels;
+	ret_spec->kept.name = json_string_value(json_object_get(ret_spec->json, "name"));
+	ret_spec->kept.policy = (struct vbd_kept_policy){.reconnect = input.reconnect,
+		.min_ms = input.reconnect_min_ms,
+		.max_ms = input.reconnect_max_ms};
+	return status;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/kept_objects.h"
+
+#include "api/http/page.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/context.h"
+#include "api/resources/keep.h"
+#include "api/resources/members.h"
+#include "api/resources/task.h"
+#include "daemon/kept/kept.h"
+
+/* The members of Desired and KeptObject. */
+static void put_course(struct vbd_encoder *out, const struct vbd_kept *kept)
+{
+	vbd_put_text(out, "source", vbd_kept_source_name(kept->source));
+	vbd_put_text(out, "state", vbd_kept_state_name(kept->state));
+	vbd_put_u64(out, "tries", kept->tries);
+	vbd_put_time(out, "last_try_at", kept->last_try_ns);
+	vbd_put_time(out, "next_try_at", kept->state == VBD_KEPT_WAITING ? kept->next_try_ns : 0);
+	vbd_put_error(out, "error", &kept->last_error, NULL);
+}
+
+void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
+{
+	const struct vbd_kept *kept = vbd_kept_of(object);
+
+	if (!kept) {
+		vbd_put_null(out, "desired");
+		return;
+	}
+	vbd_begin_object(out, "desired");
+	vbd_put_u64(out, "id", kept->object.id);
+	put_course(out, kept);
+	vbd_end(out);
+}
+
+static void put_policy(struct vbd_encoder *out, const struct vbd_kept *kept)
+{
+	const struct vbd_kept_policy *policy = &kept->policy;
+
+	vbd_put_text_or_null(out, "reconnect",
+		kept->of == VBD_KIND_CONNECTION ? vbd_reconnect_name(policy->reconnect) : "");
+	vbd_put_u64(out, "reconnect_min_ms", policy->min_ms);
+	vbd_put_u64(out, "reconnect_max_ms", policy->max_ms);
+}
+
+static void encode_kept(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_kept *kept = item;
+	const struct vbd_registry *registry = &kept->object.registry->daemon->registries[kept->of];
+
+	vbd_put_object(out, &kept->object);
+	vbd_put_text(out, "kind", registry->singular);
+	vbd_put_u64_or_null(out, "object_id", kept->made_id != 0, kept->made_id);
+	vbd_put_u64_or_null(out, "previous_id", kept->previous_id != 0, kept->previous_id);
+	put_course(out, kept);
+	put_policy(out, kept);
+	vbd_put_bool(out, "outlives_restart", vbd_kept_outlives(kept));
+	vbd_put_time(out, "created_at", kept->object.created_ns);
+}
+
+void vbd_delete_kept_object(struct vbd_request *req)
+{
+	struct vbd_kept *kept = vbd_task_find(req, &vbd_kept_object_task);
+
+	if (!kept)
+		return;
+	vbd_kept_drop(kept);
+	vbd_reply_empty(req, 204);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static const struct vbd_kept *kept_of(const void *item)
+{
+	return item;
+}
+
+VBD_PAGE_NUMBER(by_state, kept_of, state)
+VBD_PAGE_NUMBER(by_tries, kept_of, tries)
+
+static const struct vbd_page_state kept_states[] = {
+	VBD_KEPT_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
+
+static const struct vbd_page_key kept_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "tries", .number = by_tries},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter kept_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	{.name = NULL},
+};
+
+static const struct vbd_page_source kept_page = {
+	.members = vbd_kept_object_members,
+	.keys = kept_keys,
+	.states = kept_states,
+	.state_of = by_state,
+	.filters = kept_filters,
+	.encode = encode_kept,
+};
+
+static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+{
+	(void)err;
+	vbd_kept_drop(VBD_CONTAINER_OF(object, struct vbd_kept, object));
+	return VBD_OK;
+}
+
+const struct vbd_task_kind vbd_kept_object_task = {
+	.kind = VBD_KIND_KEPT_OBJECT,
+	.encode = encode_kept,
+	.remove = remove_object,
+	.page = &kept_page,
+};

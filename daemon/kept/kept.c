@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/kept/kept.h"
+
+#include "base/log.h"
+#include "daemon/core/labels.h"
+#include "daemon/kept/kept_made.h"
+#include "daemon/kept/reconciler.h"
+#include "daemon/store/keeper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+VBD_ENUM_NAMES(vbd_kept_source_name, enum vbd_kept_source, VBD_KEPT_SOURCE_MAP)
+VBD_ENUM_NAMES(vbd_reconnect_name, enum vbd_reconnect, VBD_RECONNECT_MAP)
+
+static struct vbd_kept *kept_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_kept, object);
+}
+
+/* --- in state_dir ---------------------------------------------------------------------------- */
+
+static void put(const struct vbd_kept *kept)
+{
+	const struct vbd_daemon *daemon = kept->object.registry->daemon;
+	const struct vbd_desired row = {
+		.kind = daemon->registries[kept->of].singular,
+		.name = kept->object.name,
+		.owner = kept->object.owner ? kept->object.owner->name : "",
+		.body = kept->body,
+	};
+
+	if (daemon->keeper && kept->source == VBD_KEPT_FROM_API)
+		vbd_keeper_put_desired(daemon->keeper, &row);
+}
+
+static void drop(const struct vbd_kept *kept)
+{
+	const struct vbd_daemon *daemon = kept->object.registry->daemon;
+
+	if (daemon->keeper && kept->source == VBD_KEPT_FROM_API)
+		vbd_keeper_drop_desired(daemon->keeper, kept->object.name);
+}
+
+bool vbd_kept_outlives(const struct vbd_kept *kept)
+{
+	char unused[256];
+
+	return kept->source == VBD_KEPT_FROM_CONFIG ||
+	       vbd_keeper_check(kept->object.registry->daemon, unused, sizeof(unused)) ==
+		       VBD_KEEPING_OK;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void announce(struct vbd_kept *kept)
+{
+	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+		"%s %s, from the %s", kept->object.registry->daemon->registries[kept->of].singular,
+		kept->object.name, kept->source == VBD_KEPT_FROM_CONFIG ? "configuration" : "API");
+}
+
+enum vbd_status vbd_kept_prepare(struct vbd_daemon *daemon, const struct vbd_kept_spec *spec,
+	struct vbd_kept **ret_kept, struct vbd_error *err)
+{
+	struct vbd_labels *labels = daemon->new_labels;
+	char *body = strdup(spec->body);
+	struct vbd_object *object;
+	enum vbd_status status;
+
+	if (!body)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
+	daemon->new_labels = spec->labels;
+	status = vbd_object_create_for(daemon->kept_objects, spec->owner, spec->name, &object, err);
+	daemon->new_labels = labels;
+	if (status != VBD_OK) {
+		free(body);
+		return status;
+	}
+	*ret_kept = kept_of(object);
+	(*ret_kept)->of = spec->of;
+	(*ret_kept)->source = spec->source;
+	(*ret_kept)->policy = spec->policy;
+	(*ret_kept)->body = body;
+	vbd_reconciler_enter(*ret_kept);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_kept_add(struct vbd_daemon *daemon, const struct vbd_kept_spec *spec,
+	struct vbd_kept **ret_kept, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_kept_prepare(daemon, spec, ret_kept, err);
+
+	if (status != VBD_OK)
+		return status;
+	announce(*ret_kept);
+	vbd_reconciler_soon(*ret_kept);
+	return VBD_OK;
+}
+
+/* The kept object of this name and kind; NULL: none. */
+static struct vbd_kept *find(const struct vbd_object *object)
+{
+	const struct vbd_registry *registry = object->registry;
+	const struct vbd_daemon *daemon = registry->daemon;
+	struct vbd_object *found =
+		object->name[0] ? vbd_registry_find_name(daemon->kept_objects, object->name) : NULL;
+
+	return found && &daemon->registries[kept_of(found)->of] == registry ? kept_of(found) : NULL;
+}
+
+static bool is_prepared(const struct vbd_kept *kept)
+{
+	return !kept->object.announced;
+}
+
+void vbd_kept_adopt(struct vbd_object *object)
+{
+	struct vbd_kept *kept = find(object);
+
+	if (!kept || !is_prepared(kept))
+		return;
+	announce(kept);
+	put(kept);
+	kept->tries = 1;
+	kept->last_try_ns = kept->object.created_ns;
+	vbd_reconciler_watch(kept, object);
+	vbd_reconciler_saw(kept);
+}
+
+/* The object stays, and shows that it is kept no longer. */
+static void forget(struct vbd_kept *kept)
+{
+	struct vbd_object *made = vbd_kept_made(kept);
+
+	if (made)
+		made->version++;
+	kept->made_id = 0;
+	if (kept->state != VBD_KEPT_REMOVING)
+		vbd_reconciler_step(kept, VBD_KEPT_EV_REMOVED);
+}
+
+void vbd_kept_settle(struct vbd_kept *kept)
+{
+	if (is_prepared(kept))
+		forget(kept);
+}
+
+struct vbd_kept *vbd_kept_of(const struct vbd_object *object)
+{
+	struct vbd_kept *kept = find(object);
+
+	return kept && kept->made_id == object->id ? kept : NULL;
+}
+
+void vbd_kept_drop(struct vbd_kept *kept)
+{
+	if (!kept)
+		return;
+	drop(kept);
+	forget(kept);
+}
+
+/* --- the configuration ----------------------------------------------------------------------- */
+
+/* Let a kept object follow its spec. */
+static void change(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
+{
+	char *body;
+
+	if (strcmp(kept->body, spec->body) == 0 && kept->state != VBD_KEPT_REMOVING)
+		return;
+	body = strdup(spec->body);
+	if (!body) {
+		vbd_log(VBD_LOG_ERROR, NULL, "no memory for the new %s", spec->name);
+		return;
+	}
+	free(kept->body);
+	kept->body = body;
+	kept->policy = spec->policy;
+	kept->failures = 0;
+	vbd_labels_unref(kept->object.labels);
+	kept->object.labels = vbd_labels_ref(spec->labels);
+	vbd_reconciler_step(kept, VBD_KEPT_EV_CHANGED);
+}
+
+static void use(struct vbd_daemon *daemon, const struct vbd_kept_spec *spec)
+{
+	struct vbd_object *found = vbd_registry_find_name(daemon->kept_objects, spec->name);
+	struct vbd_kept *kept = found ? kept_of(found) : NULL;
+	struct vbd_error err = {0};
+
+	if (kept && kept->source == VBD_KEPT_FROM_CONFIG && kept->of == spec->of)
+		change(kept, spec);
+	else if (vbd_kept_add(daemon, spec, &kept, &err) != VBD_OK)
+		vbd_log(VBD_LOG_ERROR, NULL, "%s %s is not kept: %s",
+			daemon->registries[spec->of].singular, spec->name, err.text);
+}
+
+static bool is_listed(const struct vbd_kept *kept, const struct vbd_kept_spec *specs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (specs[i].of == kept->of && strcmp(specs[i].name, kept->object.name) == 0)
+			return true;
+	}
+	return false;
+}
+
+void vbd_kept_use_config(struct vbd_daemon *daemon, const struct vbd_kept_spec *specs, size_t count)
+{
+	struct vbd_object *next;
+
+	/* First those that go, so that their names are free. */
+	for (struct vbd_object *object = vbd_registry_first(daemon->kept_objects); object;
+		object = next) {
+		struct vbd_kept *kept = kept_of(object);
+
+		next = vbd_registry_next(object);
+		if (kept->source == VBD_KEPT_FROM_CONFIG && !is_listed(kept, specs, count))
+			vbd_reconciler_step(kept, VBD_KEPT_EV_REMOVED);
+	}
+	for (size_t i = 0; i < count; i++)
+		use(daemon, &specs[i]);
+}

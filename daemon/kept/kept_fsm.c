@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/kept/kept_fsm.h"
+
+#define ON(event, next, action, note) \
+	[VBD_KEPT_EV_##event] = {VBD_KEPT_##next, VBD_KEPT_DO_##action, note}
+
+/* clang-format off */
+static const struct vbd_kept_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COUNT] = {
+	[VBD_KEPT_WAITING] = {
+		ON(DUE, TRYING, TRY, "its turn has come"),
+		ON(REFUSED, WAITING, NOTHING, "a try is over before the next one begins"),
+		ON(MADE, TRYING, NOTHING, "the request that keeps the object has begun to make it"),
+		ON(READY, UP, NOTHING, "the request that keeps the object has made it"),
+		ON(LOST, LOST, NOTHING, "the request that keeps the object has made it"),
+		ON(ENDED, WAITING, LATER, "the object that its request had made has failed"),
+		ON(RESTED, STOPPED, LEAVE, "the object that its request had made has ended"),
+		ON(GONE, WAITING, NOTHING, "the next try makes another"),
+		ON(BUSY, WAITING, NOTHING, "nothing is being ended"),
+		ON(DEVICE, WAITING, SOON, "the device may be the one that was missing"),
+		ON(CHANGED, REPLACING, CLOSE, "a buffer without its device is still there"),
+		ON(REMOVED, REMOVING, CLOSE, "a buffer without its device is still there"),
+	},
+	[VBD_KEPT_TRYING] = {
+		ON(DUE, TRYING, NOTHING, "the try is under way"),
+		ON(REFUSED, WAITING, LATER, "the cause may pass"),
+		ON(MADE, TRYING, NOTHING, "the object is not usable yet"),
+		ON(READY, UP, NOTHING, "the try was a success"),
+		ON(LOST, LOST, NOTHING, "its device went meanwhile"),
+		ON(ENDED, WAITING, LATER, "the cause may pass"),
+		ON(RESTED, STOPPED, LEAVE, "the policy wants one try"),
+		ON(GONE, WAITING, LATER, "somebody took it away, and nobody its spec"),
+		ON(BUSY, TRYING, NOTHING, "nothing is being ended"),
+		ON(DEVICE, TRYING, NOTHING, "the try is under way"),
+		ON(CHANGED, REPLACING, CLOSE, "what is being made is not wanted any more"),
+		ON(REMOVED, REMOVING, CLOSE, "what is being made is not wanted any more"),
+	},
+	[VBD_KEPT_UP] = {
+		ON(DUE, UP, NOTHING, "it is there"),
+		ON(REFUSED, UP, NOTHING, "nothing is being made"),
+		ON(MADE, UP, NOTHING, "it is ending, and its end is yet to come"),
+		ON(READY, UP, NOTHING, "it is there"),
+		ON(LOST, LOST, NOTHING, "its device went"),
+		ON(ENDED, WAITING, LATER, "the policy wants another"),
+		ON(RESTED, STOPPED, LEAVE, "the policy wants no other"),
+		ON(GONE, WAITING, LATER, "somebody took it away, and nobody its spec"),
+		ON(BUSY, UP, NOTHING, "nothing is being ended"),
+		ON(DEVICE, UP, NOTHING, "it is there"),
+		ON(CHANGED, REPLACING, CLOSE, "the next one is made when it has ended"),
+		ON(REMOVED, REMOVING, CLOSE, "nothing wants it any more"),
+	},
+	[VBD_KEPT_LOST] = {
+		ON(DUE, LOST, NOTHING, "it returns by itself"),
+		ON(REFUSED, LOST, NOTHING, "nothing is being made"),
+		ON(MADE, LOST, NOTHING, "it returns by itself"),
+		ON(READY, UP, NOTHING, "its device is back"),
+		ON(LOST, LOST, NOTHING, "its device is away"),
+		ON(ENDED, WAITING, LATER, "the policy wants another"),
+		ON(RESTED, STOPPED, LEAVE, "the policy wants no other"),
+		ON(GONE, WAITING, LATER, "somebody took it away, and nobody its spec"),
+		ON(BUSY, LOST, NOTHING, "nothing is being ended"),
+		ON(DEVICE, LOST, NOTHING, "it returns by itself"),
+		ON(CHANGED, REPLACING, CLOSE, "the next one is made when it has ended"),
+		ON(REMOVED, REMOVING, CLOSE, "nothing wants it any more"),
+	},
+	[VBD_KEPT_STOPPED] = {
+		ON(DUE, STOPPED, NOTHING, "the policy wants no other"),
+		ON(REFUSED, STOPPED, NOTHING, "nothing is being made"),
+		ON(MADE, STOPPED, NOTHING, "it is not watched"),
+		ON(READY, STOPPED, NOTHING, "it is not watched"),
+		ON(LOST, STOPPED, NOTHING, "it is not watched"),
+		ON(ENDED, STOPPED, NOTHING, "it is not watched"),
+		ON(RESTED, STOPPED, NOTHING, "it is not watched"),
+		ON(GONE, STOPPED, NOTHING, "it is not watched"),
+		ON(BUSY, STOPPED, NOTHING, "nothing is being ended"),
+		ON(DEVICE, STOPPED, NOTHING, "the policy wants no other"),
+		ON(CHANGED, WAITING, SOON, "another spec is another wish"),
+		ON(REMOVED, REMOVING, CLOSE, "nothing wants it any more"),
+	},
+	[VBD_KEPT_REPLACING] = {
+		ON(DUE, REPLACING, CLOSE, "what used it may have ended"),
+		ON(REFUSED, REPLACING, NOTHING, "nothing is being made"),
+		ON(MADE, REPLACING, NOTHING, "its end is yet to come"),
+		ON(READY, REPLACING, NOTHING, "its end is yet to come"),
+		ON(LOST, REPLACING, NOTHING, "its end is yet to come"),
+		ON(ENDED, WAITING, SOON, "there is room for the next one"),
+		ON(RESTED, WAITING, SOON, "there is room for the next one"),
+		ON(GONE, WAITING, SOON, "there is room for the next one"),
+		ON(BUSY, REPLACING, LATER, "it is ended when nothing uses it"),
+		ON(DEVICE, REPLACING, NOTHING, "its end is yet to come"),
+		ON(CHANGED, REPLACING, NOTHING, "the next one follows the newest spec"),
+		ON(REMOVED, REMOVING, CLOSE, "nothing wants it any more"),
+	},
+	[VBD_KEPT_REMOVING] = {
+		ON(DUE, REMOVING, CLOSE, "what used it may have ended"),
+		ON(REFUSED, REMOVING, NOTHING, "nothing is being made"),
+		ON(MADE, REMOVING, NOTHING, "its end is yet to come"),
+		ON(READY, REMOVING, NOTHING, "its end is yet to come"),
+		ON(LOST, REMOVING, NOTHING, "its end is yet to come"),
+		ON(ENDED, REMOVING, FORGET, "nothing is left of it"),
+		ON(RESTED, REMOVING, FORGET, "nothing is left of it"),
+		ON(GONE, REMOVING, FORGET, "nothing is left of it"),
+		ON(BUSY, REMOVING, LATER, "it is ended when nothing uses it"),
+		ON(DEVICE, REMOVING, NOTHING, "its end is yet to come"),
+		ON(CHANGED, REPLACING, CLOSE, "the spec is there again"),
+		ON(REMOVED, REMOVING, NOTHING, "its end is yet to come"),
+	},
+};
+/* clang-format on */
+
+const struct vbd_kept_rule *vbd_kept_rule(enum vbd_kept_state state, enum vbd_kept_event event)
+{
+	return &rules[state][event];
+}
+
+VBD_ENUM_NAMES(vbd_kept_state_name, enum vbd_kept_state, VBD_KEPT_STATE_MAP)
+VBD_ENUM_NAMES(vbd_kept_event_name, enum vbd_kept_event, VBD_KEPT_EVENT_MAP)
+VBD_ENUM_NAMES(vbd_kept_action_name, enum vbd_kept_action, VBD_KEPT_ACTION_MAP)

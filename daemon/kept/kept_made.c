@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/kept/kept_made.h"
+
+#include "daemon/connections/connections.h"
+#include "daemon/connections/listeners.h"
+#include "daemon/memory/buffers.h"
+
+#include <inttypes.h>
+
+struct vbd_object *vbd_kept_made(const struct vbd_kept *kept)
+{
+	const struct vbd_daemon *daemon = kept->object.registry->daemon;
+
+	return vbd_registry_find_id(&daemon->registries[kept->of], kept->made_id);
+}
+
+static enum vbd_kept_event see_listener(const struct vbd_listener *listener)
+{
+	return listener->state == VBD_LISTENER_LISTENING ? VBD_KEPT_EV_READY : VBD_KEPT_EV_LOST;
+}
+
+static enum vbd_kept_event see_buffer(const struct vbd_buffer *buffer, struct vbd_error *ret_err)
+{
+	switch (buffer->state) {
+	case VBD_BUFFER_READY:
+		return VBD_KEPT_EV_READY;
+	case VBD_BUFFER_LOST:
+		*ret_err = buffer->error;
+		(void)vbd_error_set(ret_err, VBD_E_DEVICE_REMOVED,
+			"the buffer's device was removed; its bytes stay");
+		return VBD_KEPT_EV_ENDED;
+	case VBD_BUFFER_FAILED:
+		*ret_err = buffer->error;
+		return VBD_KEPT_EV_ENDED;
+	case VBD_BUFFER_REGISTERING:
+	case VBD_BUFFER_STATE_COUNT:
+		break;
+	}
+	return VBD_KEPT_EV_MADE;
+}
+
+static bool wants_another(enum vbd_reconnect reconnect, enum vbd_reason reason)
+{
+	if (reconnect == VBD_RECONNECT_ALWAYS)
+		return reason != VBD_REASON_LOCAL_CLOSE && reason != VBD_REASON_CANCELLED;
+	return reconnect == VBD_RECONNECT_ON_FAILURE && !vbd_reason_clean(reason);
+}
+
+static enum vbd_kept_event see_connection(const struct vbd_connection *connection,
+	enum vbd_reconnect reconnect, struct vbd_error *ret_err)
+{
+	const struct vbd_conn *conn = connection->conn;
+
+	if (conn->state == VBD_CONN_ESTABLISHED)
+		return VBD_KEPT_EV_READY;
+	if (!vbd_conn_state_terminal(conn->state))
+		return VBD_KEPT_EV_MADE;
+	vbd_object_problem(&connection->object, ret_err);
+	return wants_another(reconnect, conn->qp.reason) ? VBD_KEPT_EV_ENDED : VBD_KEPT_EV_RESTED;
+}
+
+enum vbd_kept_event vbd_kept_see(const struct vbd_kept *kept, struct vbd_error *ret_err)
+{
+	struct vbd_object *object = vbd_kept_made(kept);
+
+	if (!object)
+		return VBD_KEPT_EV_GONE;
+	if (kept->of == VBD_KIND_LISTENER)
+		return see_listener(VBD_CONTAINER_OF(object, struct vbd_listener, object));
+	if (kept->of == VBD_KIND_BUFFER)
+		return see_buffer(VBD_CONTAINER_OF(object, struct vbd_buffer, object), ret_err);
+	return see_connection(VBD_CONTAINER_OF(object, struct vbd_connection, object),
+		kept->policy.reconnect, ret_err);
+}
+
+enum vbd_kept_event vbd_kept_close(const struct vbd_kept *kept, struct vbd_error *ret_err)
+{
+	struct vbd_object *object = vbd_kept_made(kept);
+
+	if (!object || object->ended)
+		return VBD_KEPT_EV_GONE;
+	if (kept->of == VBD_KIND_LISTENER) {
+		vbd_listener_delete(VBD_CONTAINER_OF(object, struct vbd_listener, object));
+		return VBD_KEPT_EV_GONE;
+	}
+	if (kept->of == VBD_KIND_BUFFER)
+		return vbd_buffer_delete(VBD_CONTAINER_OF(object, struct vbd_buffer, object),
+			       ret_err) == VBD_OK
+			       ? VBD_KEPT_EV_GONE
+			       : VBD_KEPT_EV_BUSY;
+	vbd_connection_close(VBD_CONTAINER_OF(object, struct vbd_connection, object));
+	return object->ended ? VBD_KEPT_EV_GONE : VBD_KEPT_EV_MADE;
+}
+
+void vbd_kept_note_try(const struct vbd_kept *kept, const struct vbd_error *before)
+{
+	struct vbd_object *object = vbd_kept_made(kept);
+
+	if (kept->of != VBD_KIND_CONNECTION || !object || kept->tries < 2)
+		return;
+	vbd_conn_notef(VBD_CONTAINER_OF(object, struct vbd_connection, object)->conn,
+		VBD_TIMELINE_COMMAND, "reconnect",
+		"try %" PRIu64 " for %.63s, after connection %" PRIu64 "%s%.120s", kept->tries,
+		kept->object.name, kept->previous_id, before->status ? ": " : "", before->text);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/kept/reconciler.h"
+
+#include "base/clock.h"
+#include "daemon/core/labels.h"
+#include "daemon/kept/kept_made.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A turn tries so many objects, and the next one comes after this pause: 200 a second. */
+#define TRIES_PER_TURN 4
+#define PACE_MS	       20
+
+static struct vbd_reconciler *reconciler_of(const struct vbd_kept *kept)
+{
+	return kept->object.registry->daemon->reconciler;
+}
+
+static const char *kind_name(const struct vbd_kept *kept)
+{
+	return kept->object.registry->daemon->registries[kept->of].singular;
+}
+
+/* --- turns ----------------------------------------------------------------------------------- */
+
+static void run_pace(struct vbd_reconciler *reconciler, uint64_t after_ms)
+{
+	if (reconciler->paced || !reconciler->ops || vbd_list_empty(&reconciler->due))
+		return;
+	reconciler->paced = true;
+	vbd_timer_set(reconciler->pace, after_ms);
+}
+
+static void append_due(struct vbd_kept *kept)
+{
+	vbd_timer_clear(kept->object.deadline);
+	vbd_list_remove(&kept->due_link);
+	vbd_list_append(&reconciler_of(kept)->due, &kept->due_link);
+	run_pace(reconciler_of(kept), 0);
+}
+
+static void on_pace(void *arg)
+{
+	struct vbd_reconciler *reconciler = arg;
+
+	reconciler->paced = false;
+	if (reconciler->daemon->stopping)
+		return;
+	for (int i = 0; i < TRIES_PER_TURN && !vbd_list_empty(&reconciler->due); i++) {
+		struct vbd_link *link = reconciler->due.next;
+
+		vbd_list_remove(link);
+		vbd_reconciler_step(
+			VBD_CONTAINER_OF(link, struct vbd_kept, due_link), VBD_KEPT_EV_DUE);
+	}
+	run_pace(reconciler, PACE_MS);
+}
+
+void vbd_reconciler_soon(struct vbd_kept *kept)
+{
+	kept->next_try_ns = vbd_clock_mono_ns();
+	append_due(kept);
+}
+
+uint64_t vbd_reconciler_pause_ms(
+	const struct vbd_kept_policy *policy, uint32_t failures, uint64_t random)
+{
+	uint64_t pause_ms = policy->min_ms;
+
+	for (uint32_t i = 1; i < failures && pause_ms < policy->max_ms; i++)
+		pause_ms *= 2;
+	if (pause_ms > policy->max_ms)
+		pause_ms = policy->max_ms;
+	return pause_ms - random % (pause_ms / 2 + 1);
+}
+
+/* A linear congruential generator (Knuth, MMIX): the pauses need to differ, no more. */
+static uint64_t next_random(struct vbd_reconciler *reconciler)
+{
+	reconciler->random =
+		reconciler->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return reconciler->random >> 33;
+}
+
+/* --- actions --------------------------------------------------------------------------------- */
+
+static void leave(struct vbd_kept *kept)
+{
+	vbd_watch_remove(&kept->watch);
+}
+
+/* An object that was up for long has not failed because of earlier failures. */
+static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
+{
+	if (kept->up_ns && now_ns - kept->up_ns >= kept->policy.max_ms * VBD_NS_PER_MS)
+		kept->failures = 0;
+	kept->up_ns = 0;
+	kept->failures++;
+	reconciler_of(kept)->failures++;
+}
+
+static void try_later(struct vbd_kept *kept)
+{
+	struct vbd_reconciler *reconciler = reconciler_of(kept);
+	uint64_t now_ns = vbd_clock_mono_ns();
+	uint64_t pause_ms;
+
+	count_failure(kept, now_ns);
+	pause_ms = vbd_reconciler_pause_ms(&kept->policy, kept->failures, next_random(reconciler));
+	kept->next_try_ns = now_ns + pause_ms * VBD_NS_PER_MS;
+	vbd_timer_set(kept->object.deadline, pause_ms);
+	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_FAILED, VBD_SEVERITY_WARNING,
+		kept->last_error.status,
+		"%s %s, try %" PRIu64 ": %.120s; the next in %" PRIu64 " ms", kind_name(kept),
+		kept->object.name, kept->tries,
+		kept->last_error.status ? kept->last_error.text : "it is gone", pause_ms);
+}
+
+void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object)
+{
+	if (kept->made_id && kept->made_id != object->id)
+		kept->previous_id = kept->made_id;
+	kept->made_id = object->id;
+	vbd_watch_remove(&kept->watch);
+	vbd_watch_add(&object->watches, &kept->watch);
+}
+
+/* The object belongs to whom the kept object does, also if that is nobody known any more. */
+static enum vbd_status make(
+	struct vbd_kept *kept, struct vbd_object **ret_object, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = kept->object.registry->daemon;
+	struct vbd_caller *current = daemon->callers.current;
+	struct vbd_labels *labels = daemon->new_labels;
+	enum vbd_status status;
+
+	daemon->callers.current = kept->object.owner;
+	daemon->new_labels = kept->object.labels;
+	status = daemon->reconciler->ops->make(daemon, kept, vbd_kept_made(kept), ret_object, err);
+	daemon->callers.current = current;
+	daemon->new_labels = labels;
+	return status;
+}
+
+static enum vbd_kept_event try_now(struct vbd_kept *kept)
+{
+	const struct vbd_error before = kept->last_error;
+	struct vbd_object *object = NULL;
+	struct vbd_error err = {0};
+
+	kept->tries++;
+	reconciler_of(kept)->tries++;
+	kept->last_try_ns = vbd_clock_mono_ns();
+	kept->next_try_ns = 0;
+	if (make(kept, &object, &err) != VBD_OK) {
+		kept->last_error = err;
+		return VBD_KEPT_EV_REFUSED;
+	}
+	vbd_reconciler_watch(kept, object);
+	vbd_kept_note_try(kept, &before);
+	return vbd_kept_see(kept, &kept->last_error);
+}
+
+static enum vbd_kept_event close_now(struct vbd_kept *kept)
+{
+	enum vbd_kept_event event;
+	struct vbd_error err = {0};
+
+	vbd_list_remove(&kept->due_link);
+	vbd_timer_clear(kept->object.deadline);
+	/* Nobody needs to see it go now, only later. */
+	leave(kept);
+	event = vbd_kept_close(kept, &err);
+	if (event == VBD_KEPT_EV_MADE)
+		vbd_watch_add(&vbd_kept_made(kept)->watches, &kept->watch);
+	if (event == VBD_KEPT_EV_BUSY)
+		kept->last_error = err;
+	return event;
+}
+
+static void forget(struct vbd_kept *kept)
+{
+	leave(kept);
+	vbd_list_remove(&kept->due_link);
+	vbd_timer_clear(kept->object.deadline);
+	reconciler_of(kept)->in_state[kept->state]--;
+	vbd_object_unregister(&kept->object);
+}
+
+/* Returns what was seen of the object because of the action; VBD_KEPT_EVENT_COUNT: nothing. */
+static enum vbd_kept_event perform(struct vbd_kept *kept, enum vbd_kept_action action)
+{
+	if (kept->state == VBD_KEPT_WAITING || kept->state == VBD_KEPT_STOPPED)
+		leave(kept);
+	switch (action) {
+	case VBD_KEPT_DO_TRY:
+		return try_now(kept);
+	case VBD_KEPT_DO_CLOSE:
+		return close_now(kept);
+	case VBD_KEPT_DO_LATER:
+		try_later(kept);
+		break;
+	case VBD_KEPT_DO_SOON:
+		vbd_reconciler_soon(kept);
+		break;
+	case VBD_KEPT_DO_FORGET:
+		forget(kept);
+		break;
+	case VBD_KEPT_DO_NOTHING:
+	case VBD_KEPT_DO_LEAVE:
+	case VBD_KEPT_ACTION_COUNT:
+		break;
+	}
+	return VBD_KEPT_EVENT_COUNT;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* The object shows the state as well, so it has changed with it. */
+static void set_state(struct vbd_kept *kept, enum vbd_kept_state state)
+{
+	struct vbd_object *made = vbd_kept_made(kept);
+
+	if (kept->state == state)
+		return;
+	reconciler_of(kept)->in_state[kept->state]--;
+	reconciler_of(kept)->in_state[state]++;
+	kept->state = state;
+	if (made)
+		made->version++;
+	if (state != VBD_KEPT_UP)
+		return;
+	kept->up_ns = vbd_clock_mono_ns();
+	kept->last_error = (struct vbd_error){0};
+}
+
+void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event)
+{
+	enum vbd_kept_state before = kept->state;
+	bool forgotten = false;
+
+	while (event != VBD_KEPT_EVENT_COUNT && !forgotten) {
+		const struct vbd_kept_rule *rule = vbd_kept_rule(kept->state, event);
+
+		set_state(kept, rule->next);
+		event = perform(kept, rule->action);
+		forgotten = rule->action == VBD_KEPT_DO_FORGET;
+	}
+	if (!forgotten && kept->state != before)
+		vbd_object_changed(&kept->object);
+}
+
+void vbd_reconciler_saw(struct vbd_kept *kept)
+{
+	struct vbd_error err = {0};
+	enum vbd_kept_event event = vbd_kept_see(kept, &err);
+
+	if (err.status)
+		kept->last_error = err;
+	vbd_reconciler_step(kept, event);
+}
+
+/* An object that is gone is in no registry any more. */
+static void on_made_changed(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_kept *kept = VBD_CONTAINER_OF(watch, struct vbd_kept, watch);
+
+	(void)gone;
+	if (!kept->object.registry->daemon->stopping)
+		vbd_reconciler_saw(kept);
+}
+
+void vbd_reconciler_device_added(struct vbd_daemon *daemon)
+{
+	vbd_registry_for_each (object, daemon->kept_objects)
+		vbd_reconciler_step(
+			VBD_CONTAINER_OF(object, struct vbd_kept, object), VBD_KEPT_EV_DEVICE);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum vbd_status vbd_reconciler_create(struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	struct vbd_reconciler *reconciler = calloc(1, sizeof(*reconciler));
+	enum vbd_status status;
+
+	if (!reconciler)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for kept objects");
+	reconciler->daemon = daemon;
+	reconciler->random = daemon->started_ns;
+	vbd_list_init(&reconciler->due);
+	status = vbd_timer_create(daemon->loop, on_pace, reconciler, &reconciler->pace, err);
+	if (status != VBD_OK) {
+		free(reconciler);
+		return status;
+	}
+	daemon->reconciler = reconciler;
+	return VBD_OK;
+}
+
+void vbd_reconciler_begin(struct vbd_reconciler *reconciler, const struct vbd_kept_ops *ops)
+{
+	reconciler->ops = ops;
+	run_pace(reconciler, 0);
+}
+
+void vbd_reconciler_destroy(struct vbd_reconciler *reconciler)
+{
+	if (!reconciler)
+		return;
+	vbd_timer_destroy(reconciler->pace);
+	free(reconciler);
+}
+
+/* --- the kind -------------------------------------------------------------------------------- */
+
+static void on_deadline(void *object)
+{
+	struct vbd_kept *kept = object;
+
+	if (!kept->object.registry->daemon->stopping)
+		append_due(kept);
+}
+
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_kept_state_name(((const struct vbd_kept *)object)->state);
+}
+
+static void free_kept(struct vbd_object *object)
+{
+	struct vbd_kept *kept = VBD_CONTAINER_OF(object, struct vbd_kept, object);
+
+	leave(kept);
+	vbd_list_remove(&kept->due_link);
+	free(kept->body);
+}
+
+void vbd_reconciler_enter(struct vbd_kept *kept)
+{
+	vbd_list_init(&kept->due_link);
+	vbd_list_init(&kept->watch.link);
+	kept->watch.cb = on_made_changed;
+	reconciler_of(kept)->in_state[kept->state]++;
+}
+
+const struct vbd_kind vbd_kept_object_kind = {
+	.size_bytes = sizeof(struct vbd_kept),
+	.on_deadline = on_deadline,
+	.state = state,
+	.free = free_kept,
+};

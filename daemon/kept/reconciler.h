@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reconciler: makes it so that each kept object is there. It follows the table of
+ * daemon/kept/kept_fsm.h, tries a few objects in a turn, and pauses between such turns, so that
+ * a thousand kept connections whose peer went do not come at once.
+ *
+ * Control thread; never blocks.
+ */
+#ifndef VBD_DAEMON_KEPT_RECONCILER_H
+#define VBD_DAEMON_KEPT_RECONCILER_H
+
+#include "daemon/kept/kept.h"
+
+struct vbd_reconciler {
+	struct vbd_daemon *daemon;
+	const struct vbd_kept_ops *ops; /* NULL: nothing is tried yet */
+	struct vbd_link due;		/* struct vbd_kept, the first is the next */
+	struct vbd_timer *pace;		/* the next turn, while something is due */
+	bool paced;			/* `pace` is set */
+	uint64_t random;
+	uint64_t tries, failures;
+	uint32_t in_state[VBD_KEPT_STATE_COUNT];
+};
+
+/** vbd_reconciler_create - without anything to keep; sets the daemon's `reconciler` */
+enum vbd_status vbd_reconciler_create(
+	struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_reconciler_begin - begin to try; @ops: static */
+void vbd_reconciler_begin(struct vbd_reconciler *reconciler, const struct vbd_kept_ops *ops);
+
+/** vbd_reconciler_destroy - when no kept object is left; NULL is fine */
+void vbd_reconciler_destroy(struct vbd_reconciler *reconciler);
+
+/** vbd_reconciler_step - something was seen of a kept object; it may be freed in this turn */
+void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event);
+
+/** vbd_reconciler_enter - a kept object is new: nothing tries yet */
+void vbd_reconciler_enter(struct vbd_kept *kept);
+
+/** vbd_reconciler_soon - try a kept object that waits, in its turn */
+void vbd_reconciler_soon(struct vbd_kept *kept);
+
+/** vbd_reconciler_saw - look at the newest object, and do what follows */
+void vbd_reconciler_saw(struct vbd_kept *kept);
+
+/** vbd_reconciler_watch - @object is the newest one of @kept */
+void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object);
+
+/** vbd_reconciler_device_added - try what waits, which may be for the device */
+void vbd_reconciler_device_added(struct vbd_daemon *daemon);
+
+/** vbd_reconciler_pause_ms - the pause before the next try after @failures: see struct
+ * vbd_kept_policy; @random: any number */
+uint64_t vbd_reconciler_pause_ms(
+	const struct vbd_kept_policy *policy, uint32_t failures, uint64_t random);
+
+#endif

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kept objects of a daemon over the fake: lists of the configuration, requests, earlier runs. */
+#include "api/http/dispatch.h"
+#include "api/resources/context.h"
+#include "api/resources/keep.h"
+#include "api/routes.h"
+#include "daemon/config/specs.h"
+#include "daemon/kept/reconciler.h"
+#include "daemon/store/keeper.h"
+#include "rdma/fabric/fabric.h"
+
+#include "tests/unit/scratch.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+struct fixture {
+	struct svc *svc;
+	struct vbd_api api;
+	struct vbd_credentials *credentials;
+	struct vbd_dispatch *dispatch;
+	struct vbd_request req;
+	char target[256], path[256], authorization[64];
+	char folder[SCRATCH_PATH_BYTES];
+};
+
+static struct fixture *current;
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	if (strcasecmp(name, "Authorization") == 0)
+		return current->authorization;
+	if (strcasecmp(name, "Host") == 0)
+		return "localhost";
+	if (strcasecmp(name, "Content-Type") == 0)
+		return "application/json";
+	return NULL;
+}
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)on_gone;
+	(void)arg;
+	(void)err;
+	return VBD_OK;
+}
+
+static void nothing(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .park = park, .answered = nothing, .wake = nothing};
+
+static unsigned int ask(struct fixture *f, const char *caller, enum vbd_method method,
+	const char *target, const char *body)
+{
+	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
+	size_t len = body ? strlen(body) : 0;
+
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	(void)snprintf(f->target, sizeof(f->target), "%s", target);
+	(void)snprintf(f->path, sizeof(f->path), "%.*s", (int)strcspn(target, "?"), target);
+	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
+	f->req.transport = &transport;
+	f->req.path = f->path;
+	f->req.content_bytes = len;
+	vbd_dispatch_head(f->dispatch, &f->req, vbd_method_name(method), f->target, &peer);
+	if (!f->req.reply.status && len)
+		vbd_dispatch_body(f->dispatch, &f->req, body, len);
+	vbd_dispatch_run(f->dispatch, &f->req);
+	return f->req.reply.status;
+}
+
+static unsigned int post(struct fixture *f, const char *target, const char *body)
+{
+	return ask(f, "alice", VBD_METHOD_POST, target, body);
+}
+
+static json_t *document(const struct fixture *f)
+{
+	json_t *json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
+
+	assert_non_null(json);
+	return json;
+}
+
+static void must_refuse(struct fixture *f, const char *target, const char *body, const char *code,
+	const char *pointer)
+{
+	json_t *json;
+	const json_t *fault;
+
+	assert_true(post(f, target, body) >= 400);
+	json = document(f);
+	fault = json_array_get(json_object_get(json, "errors"), 0);
+	assert_string_equal(json_string_value(json_object_get(json, "code")), code);
+	if (fault)
+		assert_string_equal(json_string_value(json_object_get(fault, "pointer")), pointer);
+	json_decref(json);
+}
+
+/* --- the fixture ----------------------------------------------------------------------------- */
+
+static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
+{
+	struct vbd_credential *credential;
+
+	assert_non_null(vbd_caller_list_add(list, name, role));
+	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
+	assert_non_null(credential);
+	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
+}
+
+static void open_api(struct fixture *f)
+{
+	struct vbd_caller_list list = {0};
+	struct vbd_dispatch_config config = {
+		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+
+	f->api.daemon = f->svc->daemon;
+	add_caller(&list, "control", VBD_ROLE_CONTROL);
+	add_caller(&list, "alice", VBD_ROLE_OPERATE);
+	assert_int_equal(
+		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
+		VBD_OK);
+	vbd_caller_list_fini(&list);
+	vbd_credentials_use(f->credentials, NULL);
+	config.auth.callers = &f->svc->daemon->callers;
+	config.auth.credentials = f->credentials;
+	config.context = &f->api;
+	f->dispatch = vbd_dispatch_create(&config);
+	assert_non_null(f->dispatch);
+	vbd_keep_begin(f->svc->daemon);
+}
+
+static void close_api(struct fixture *f)
+{
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	vbd_dispatch_destroy(f->dispatch);
+	vbd_credentials_destroy(f->credentials);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	void *svc = NULL;
+
+	if (!f || svc_setup(&svc) != 0)
+		return -1;
+	f->svc = svc;
+	scratch_make(f->folder);
+	svc_stop(f->svc);
+	(void)snprintf(f->svc->config.state_dir, sizeof(f->svc->config.state_dir), "%.200s/state",
+		f->folder);
+	if (!svc_start(f->svc))
+		return -1;
+	current = f;
+	open_api(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *svc = f->svc;
+	int rc;
+
+	close_api(f);
+	rc = svc_teardown(&svc);
+	scratch_remove(f->folder);
+	free(f);
+	return rc;
+}
+
+static void restart(struct fixture *f)
+{
+	close_api(f);
+	svc_restart(f->svc);
+	open_api(f);
+}
+
+static struct vbd_kept *kept(struct fixture *f, const char *name)
+{
+	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->kept_objects, name);
+
+	return object ? VBD_CONTAINER_OF(object, struct vbd_kept, object) : NULL;
+}
+
+/* Until the object of this name is kept in the state. */
+static void await(struct fixture *f, const char *name, enum vbd_kept_state wanted)
+{
+	SVC_UNTIL(f->svc, kept(f, name) && kept(f, name)->state == wanted);
+}
+
+static struct vbd_listener *listener(struct fixture *f, const char *name)
+{
+	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->listeners, name);
+
+	return object ? VBD_CONTAINER_OF(object, struct vbd_listener, object) : NULL;
+}
+
+static struct vbd_buffer *buffer(struct fixture *f, const char *name)
+{
+	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->buffers, name);
+
+	return object ? VBD_CONTAINER_OF(object, struct vbd_buffer, object) : NULL;
+}
+
+static struct vbd_connection *connection(struct fixture *f, const char *name)
+{
+	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->connections, name);
+
+	return object ? VBD_CONTAINER_OF(object, struct vbd_connection, object) : NULL;
+}
+
+/* The lists of a file, in place of those before. */
+static void configure(struct fixture *f, const char *yaml)
+{
+	struct vbd_config_specs specs = {0};
+	struct vbd_error err = {0};
+	char path[SCRATCH_PATH_BYTES + 32];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/verbsd.yaml", f->folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(yaml, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	if (vbd_config_specs_load(path, &specs, &err) != VBD_OK ||
+		vbd_keep_check(&specs, &err) != VBD_OK)
+		fail_msg("%s", err.text);
+	vbd_keep_use(f->svc->daemon, &specs);
+	vbd_config_specs_fini(&specs);
+}
+
+static void unplug(struct fixture *f)
+{
+	fake_device_unplug(f->svc->device);
+	fake_device_cm_removal(f->svc->device);
+	vbd_fabric_rescan(f->svc->daemon->fabric);
+	SVC_UNTIL(f->svc, fake_device_let_go(f->svc->device));
+}
+
+static void plug_in(struct fixture *f)
+{
+	const struct sockaddr_in addr = f->svc->device->addr;
+
+	f->svc->device = fake_device_add("fake0");
+	f->svc->device->addr = addr;
+	vbd_fabric_rescan(f->svc->daemon->fabric);
+}
+
+#define DOOR "listeners:\n- {name: door, addr: 10.0.0.1, port: 7471}\n"
+#define TO_DOOR                                                                                    \
+	"{\"name\": \"to-door\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471, \"keep\": true, " \
+	"\"reconnect_min_ms\": 10, \"reconnect_max_ms\": 20"
+
+/* --- the configuration ----------------------------------------------------------------------- */
+
+static void test_api_kept__what_the_file_lists_is_made(void **state)
+{
+	struct fixture *f = *state;
+
+	configure(f, DOOR "buffers:\n- name: pool\n  size_bytes: 64K\n  access: [remote_write]\n");
+	await(f, "door", VBD_KEPT_UP);
+	await(f, "pool", VBD_KEPT_UP);
+	assert_int_equal(listener(f, "door")->state, VBD_LISTENER_LISTENING);
+	assert_int_equal(buffer(f, "pool")->mem.size_bytes, 65536);
+	assert_null(buffer(f, "pool")->object.owner);
+	assert_true(vbd_kept_outlives(kept(f, "pool")));
+}
+
+static void test_api_kept__what_a_reload_lists_no_longer_goes(void **state)
+{
+	struct fixture *f = *state;
+
+	configure(f, DOOR "buffers:\n- {name: pool, size_bytes: 4096}\n");
+	await(f, "door", VBD_KEPT_UP);
+	await(f, "pool", VBD_KEPT_UP);
+	assert_int_equal(post(f, "/v1/listeners",
+				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
+		201);
+	configure(f, "buffers:\n- {name: pool, size_bytes: 4096}\n");
+	assert_null(listener(f, "door"));
+	assert_null(kept(f, "door"));
+	assert_non_null(buffer(f, "pool"));
+	assert_non_null(listener(f, "own"));
+	assert_int_equal(kept(f, "pool")->tries, 1);
+}
+
+static void test_api_kept__a_changed_spec_replaces_the_object(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	configure(f, DOOR);
+	await(f, "door", VBD_KEPT_UP);
+	id = listener(f, "door")->object.id;
+	configure(f, "listeners:\n- {name: door, addr: 10.0.0.1, port: 7472}\n");
+	SVC_UNTIL(f->svc, listener(f, "door") && listener(f, "door")->object.id != id);
+	await(f, "door", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "door")->previous_id, id);
+	assert_int_equal(vbd_registry_count(f->svc->daemon->listeners), 1);
+}
+
+static void test_api_kept__a_file_with_a_fault_is_refused_with_its_line(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_config_specs specs = {0};
+	static const char *const bodies[] = {"{\"name\": \"a\", \"addr\": 7}", "{\"addr\": \"::\"}",
+		"{\"name\": \"a\", \"addr\": \"::\", \"keep\": true}",
+		"{\"name\": \"a\", \"addr\": \"::\", \"reconnect\": \"never\"}"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bodies); i++) {
+		struct vbd_error err = {0};
+		struct vbd_config_spec item = {
+			.list = VBD_SPEC_LISTENERS, .body = (char *)bodies[i], .line = 12};
+
+		specs = (struct vbd_config_specs){.items = &item, .count = 1, .path = "x.yaml"};
+		assert_int_not_equal(vbd_keep_check(&specs, &err), VBD_OK);
+		assert_ptr_equal(strstr(err.text, "x.yaml:12: listeners: "), err.text);
+	}
+	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 0);
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static void test_api_kept__a_request_keeps_what_it_makes(void **state)
+{
+	struct fixture *f = *state;
+	json_t *json;
+	const json_t *desired;
+
+	assert_int_equal(post(f, "/v1/listeners",
+				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true, "
+				 "\"labels\": {\"job\": \"x\"}}"),
+		201);
+	json = document(f);
+	desired = json_object_get(json, "desired");
+	assert_string_equal(json_string_value(json_object_get(desired, "source")), "api");
+	assert_string_equal(json_string_value(json_object_get(desired, "state")), "up");
+	json_decref(json);
+	assert_int_equal(kept(f, "own")->made_id, listener(f, "own")->object.id);
+	assert_string_equal(kept(f, "own")->object.owner->name, "alice");
+}
+
+static void test_api_kept__a_request_that_makes_nothing_keeps_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	must_refuse(f, "/v1/listeners",
+		"{\"name\": \"own\", \"addr\": \"nowhere\", \"keep\": true}", "bad_value", "/addr");
+	assert_null(kept(f, "own"));
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_KEPT_OBJECT_CREATED), 0);
+	must_refuse(f, "/v1/listeners", "{\"addr\": \"10.0.0.1\", \"keep\": true}", "missing_field",
+		"/name");
+	must_refuse(f, "/v1/pds", "{\"name\": \"a\", \"keep\": true}", "unknown_field", "/keep");
+	must_refuse(f, "/v1/connections",
+		"{\"dst_addr\": \"10.0.0.1\", \"dst_port\": 1, \"reconnect\": \"never\"}",
+		"bad_value", "/reconnect");
+	must_refuse(f, "/v1/connections", TO_DOOR ", \"count\": 2}", "bad_value", "/count");
+	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 0);
+}
+
+static void test_api_kept__a_deleted_object_is_kept_no_longer(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/listeners",
+				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
+		201);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL), 204);
+	assert_null(kept(f, "own"));
+	restart(f);
+	svc_turn(f->svc);
+	assert_null(kept(f, "own"));
+}
+
+static void test_api_kept__what_is_not_kept_any_more_stays(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/listeners",
+				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
+		201);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/kept_objects/own", NULL), 204);
+	assert_null(kept(f, "own"));
+	assert_int_equal(listener(f, "own")->state, VBD_LISTENER_LISTENING);
+}
+
+static void test_api_kept__an_operator_can_not_drop_what_the_file_lists(void **state)
+{
+	struct fixture *f = *state;
+
+	configure(f, DOOR);
+	await(f, "door", VBD_KEPT_UP);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/kept_objects/door", NULL), 403);
+	assert_int_equal(ask(f, "control", VBD_METHOD_DELETE, "/v1/kept_objects/door", NULL), 204);
+}
+
+/* --- restarts -------------------------------------------------------------------------------- */
+
+static void test_api_kept__the_next_run_makes_it_for_the_same_owner(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/listeners",
+				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"port\": 7473, "
+				 "\"keep\": true, \"labels\": {\"job\": \"x\"}}"),
+		201);
+	restart(f);
+	await(f, "own", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "own")->source, VBD_KEPT_FROM_API);
+	assert_string_equal(listener(f, "own")->object.owner->name, "alice");
+	assert_non_null(listener(f, "own")->object.labels);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/listeners/own", NULL), 200);
+}
+
+static void test_api_kept__without_state_dir_it_says_that_it_ends_with_this_run(void **state)
+{
+	struct fixture *f = *state;
+	json_t *json;
+
+	f->svc->config.state_dir[0] = '\0';
+	restart(f);
+	assert_int_equal(post(f, "/v1/listeners",
+				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
+		201);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/kept_objects/own", NULL), 200);
+	json = document(f);
+	assert_true(json_is_false(json_object_get(json, "outlives_restart")));
+	json_decref(json);
+}
+
+/* --- devices --------------------------------------------------------------------------------- */
+
+static void test_api_kept__the_device_brings_back_buffers_with_their_bytes(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	configure(f, DOOR "buffers:\n- {name: pool, size_bytes: 4096}\n");
+	await(f, "pool", VBD_KEPT_UP);
+	await(f, "door", VBD_KEPT_UP);
+	id = buffer(f, "pool")->object.id;
+	buffer(f, "pool")->mem.addr[7] = 42;
+	unplug(f);
+	await(f, "pool", VBD_KEPT_WAITING);
+	await(f, "door", VBD_KEPT_LOST);
+	plug_in(f);
+	await(f, "pool", VBD_KEPT_UP);
+	await(f, "door", VBD_KEPT_UP);
+	assert_int_equal(buffer(f, "pool")->object.id, id);
+	assert_int_equal(buffer(f, "pool")->state, VBD_BUFFER_READY);
+	assert_int_equal(buffer(f, "pool")->mem.addr[7], 42);
+}
+
+static void test_api_kept__without_a_device_it_waits_for_one(void **state)
+{
+	struct fixture *f = *state;
+
+	unplug(f);
+	configure(f, "buffers:\n- {name: pool, size_bytes: 4096}\n");
+	SVC_UNTIL(f->svc, kept(f, "pool")->tries > 0);
+	assert_int_equal(kept(f, "pool")->state, VBD_KEPT_WAITING);
+	assert_int_equal(kept(f, "pool")->last_error.status, VBD_E_NO_DEVICE);
+	assert_true(kept(f, "pool")->next_try_ns > kept(f, "pool")->last_try_ns);
+	plug_in(f);
+	await(f, "pool", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "pool")->last_error.status, VBD_OK);
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static void open_to_door(struct fixture *f, const char *members)
+{
+	char body[512];
+
+	configure(f, DOOR);
+	await(f, "door", VBD_KEPT_UP);
+	(void)snprintf(body, sizeof(body), TO_DOOR "%s}", members);
+	assert_int_equal(post(f, "/v1/connections", body), 202);
+	await(f, "to-door", VBD_KEPT_UP);
+}
+
+/* The peer ends the connection. */
+static void end_by_peer(struct fixture *f)
+{
+	vbd_connection_close(svc_newest_of(f->svc, listener(f, "door")));
+}
+
+static void test_api_kept__a_connection_that_the_peer_ends_comes_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	open_to_door(f, "");
+	id = connection(f, "to-door")->object.id;
+	end_by_peer(f);
+	SVC_UNTIL(f->svc, connection(f, "to-door")->object.id != id);
+	await(f, "to-door", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "to-door")->previous_id, id);
+	assert_int_equal(kept(f, "to-door")->tries, 2);
+	assert_string_equal(connection(f, "to-door")->object.owner->name, "alice");
+	assert_true(svc_count_events(f->svc, VBD_EVENT_KEPT_OBJECT_FAILED) > 0);
+}
+
+static void test_api_kept__on_failure_a_clean_end_is_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, ", \"reconnect\": \"on_failure\"");
+	end_by_peer(f);
+	await(f, "to-door", VBD_KEPT_STOPPED);
+	assert_int_equal(kept(f, "to-door")->tries, 1);
+}
+
+static void test_api_kept__a_closed_connection_stays_closed_until_a_restart(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, "");
+	assert_int_equal(
+		ask(f, "alice", VBD_METHOD_POST, "/v1/connections/to-door/close", NULL), 202);
+	await(f, "to-door", VBD_KEPT_STOPPED);
+	restart(f);
+	configure(f, DOOR);
+	await(f, "to-door", VBD_KEPT_UP);
+}
+
+static void test_api_kept__a_peer_that_is_away_is_tried_until_it_is_there(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/connections", TO_DOOR "}"), 202);
+	SVC_UNTIL(f->svc, kept(f, "to-door")->tries > 2);
+	configure(f, DOOR);
+	await(f, "to-door", VBD_KEPT_UP);
+	assert_int_equal(connection(f, "to-door")->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_api_kept__a_deleted_connection_does_not_come_again(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, "");
+	(void)ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections/to-door", NULL);
+	assert_null(kept(f, "to-door"));
+	SVC_UNTIL(f->svc, !connection(f, "to-door"));
+}
+
+static void test_api_kept__a_connection_waits_for_its_device(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, "");
+	unplug(f);
+	SVC_UNTIL(f->svc, kept(f, "to-door")->state == VBD_KEPT_WAITING);
+	plug_in(f);
+	await(f, "to-door", VBD_KEPT_UP);
+}
+
+/* All of them at once would be a storm. */
+static void test_api_kept__many_are_tried_a_few_in_a_turn(void **state)
+{
+	struct fixture *f = *state;
+	char yaml[8192] = "buffers:\n";
+
+	for (int i = 0; i < 40; i++)
+		(void)snprintf(yaml + strlen(yaml), sizeof(yaml) - strlen(yaml),
+			"- {name: pool-%d, size_bytes: 4096}\n", i);
+	configure(f, yaml);
+	SVC_UNTIL(f->svc, f->svc->daemon->reconciler->tries > 0);
+	assert_true(f->svc->daemon->reconciler->tries < 40);
+	SVC_UNTIL(f->svc, f->svc->daemon->reconciler->in_state[VBD_KEPT_UP] == 40);
+	assert_int_equal(f->svc->daemon->reconciler->tries, 40);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_api_kept__##name, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(what_the_file_lists_is_made),
+		TEST(what_a_reload_lists_no_longer_goes),
+		TEST(a_changed_spec_replaces_the_object),
+		TEST(a_file_with_a_fault_is_refused_with_its_line),
+		TEST(a_request_keeps_what_it_makes),
+		TEST(a_request_that_makes_nothing_keeps_nothing),
+		TEST(a_deleted_object_is_kept_no_longer),
+		TEST(what_is_not_kept_any_more_stays),
+		TEST(an_operator_can_not_drop_what_the_file_lists),
+		TEST(the_next_run_makes_it_for_the_same_owner),
+		TEST(without_state_dir_it_says_that_it_ends_with_this_run),
+		TEST(the_device_brings_back_buffers_with_their_bytes),
+		TEST(without_a_device_it_waits_for_one),
+		TEST(a_connection_that_the_peer_ends_comes_again),
+		TEST(on_failure_a_clean_end_is_the_end),
+		TEST(a_closed_connection_stays_closed_until_a_restart),
+		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
+		TEST(a_deleted_connection_does_not_come_again),
+		TEST(a_connection_waits_for_its_device),
+		TEST(many_are_tried_a_few_in_a_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
