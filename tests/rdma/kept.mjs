@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kept objects of two daemons: killed daemons, a device that goes and comes back, a reload; nobody makes anything again
+// by hand.
+
+import { Daemon, Program, addr, dev, equal, finish, ok, run, scenario, transfers_work, write_file } from "./lib.mjs";
+import { scratch_folder, scratch_path } from "../scratch.mjs";
+
+const PORT = 7471;
+const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
+
+const door = (port = PORT) => `listeners:\n- {name: door, addr: 0.0.0.0, port: ${port}}\n`;
+const POOL = "buffers:\n- {name: pool, size_bytes: 64K, kind: shared, access: [remote_write]}\n";
+const to_door = (port = PORT) => `connections:\n- name: to-door\n  dst_addr: ${addr}\n  dst_port: ${port}\n` +
+	"  timeout_ms: 10s\n  reconnect_min_ms: 50\n  reconnect_max_ms: 1s\n";
+
+// A daemon that can be killed, and started again with the same files.
+class Host {
+	constructor(name, config) {
+		this.name = name;
+		this.path = scratch_path(`${name}.yaml`);
+		this.state_dir = scratch_folder(name);
+		this.configure(config);
+	}
+
+	configure(config) { write_file(this.path, config, 0o644); }
+
+	async start() {
+		this.daemon = await Daemon.start(this.name, ["--config", this.path, "--set", `state_dir=${this.state_dir}`]);
+	}
+
+	async kill() {
+		this.daemon.kill("SIGKILL");
+		await this.daemon.end();
+	}
+
+	kept(name, state) {
+		return this.daemon.until(`/v1/kept_objects/${name}`, `state ${state}`, (kept) => kept.state === state);
+	}
+
+	// Until the connection is another one than that with the id, and is there.
+	async another(name, id) {
+		return this.daemon.until(`/v1/connections/${name}`, "another connection",
+			(seen) => seen.id !== id && seen.state === "established");
+	}
+}
+
+const [a, b] = [new Host("a", to_door()), new Host("b", door() + POOL)];
+
+async function all_is_up() {
+	await b.kept("door", "up");
+	await b.kept("pool", "up");
+	await a.kept("to-door", "up");
+	return a.daemon.get("/v1/connections/to-door");
+}
+
+// The scenarios share the two daemons, so that each one finds what the one before has left.
+async function play() {
+	await Promise.all([a.start(), b.start()]);
+	let connection = await all_is_up();
+	equal(connection.desired.source, "config", "source of the connection");
+	await transfers_work(a.daemon, connection, b.daemon);
+	await a.daemon.post("/v1/buffers", { name: "own", size_bytes: 4096, keep: true });
+
+	// The passive side dies.
+	await b.kill();
+	const { error } = await a.daemon.until("/v1/kept_objects/to-door", "a failed try", (kept) => kept.error);
+	ok(error.code, "why the connection is gone");
+	await b.start();
+	const again = await a.another("to-door", connection.id);
+	await all_is_up();
+	const kept = await a.daemon.get("/v1/kept_objects/to-door");
+	equal(kept.object_id, again.id, "id of the newest connection");
+	ok(kept.previous_id >= connection.id, "there is no connection before it");
+	const { items } = await a.daemon.get(`/v1/connections/${again.id}/timeline`);
+	ok(items.some(({ detail }) => /to-door, after connection/.test(detail ?? "")), "the timeline does not say why it was made");
+	await transfers_work(a.daemon, again, b.daemon);
+
+	// The active side dies.
+	await a.kill();
+	await a.start();
+	connection = await all_is_up();
+	await a.kept("own", "up");
+	equal((await a.daemon.get("/v1/kept_objects/own")).source, "api", "source of the buffer");
+	await transfers_work(a.daemon, connection, b.daemon);
+
+	// The device goes, and comes back.
+	const bytes = Buffer.from("bytes that stay");
+	await b.daemon.fill({ id: "pool" }, Buffer.concat([bytes, Buffer.alloc(65536 - bytes.length)]));
+	equal((await new Program("rdma", ["link", "delete", dev]).end()).status, 0, "status of rdma link delete");
+	await a.kept("to-door", "waiting");
+	await b.kept("pool", "waiting");
+	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
+	connection = await a.another("to-door", connection.id);
+	await all_is_up();
+	await a.kept("own", "up");
+	ok((await b.daemon.bytes({ id: "pool" })).subarray(0, bytes.length).equals(bytes), "the buffer has other bytes");
+	await transfers_work(a.daemon, connection, b.daemon);
+
+	// A reload moves the door, and takes the connection away.
+	const { tries } = await b.daemon.get("/v1/kept_objects/pool");
+	b.configure(door(PORT + 1) + POOL);
+	await b.daemon.post("/v1/reload");
+	await b.daemon.until("/v1/listeners/door", "the other port", ({ port }) => port === PORT + 1);
+	equal((await b.daemon.get("/v1/kept_objects/pool")).tries, tries, "tries for the buffer, whose spec is the same");
+	a.configure(to_door(PORT + 1));
+	await a.daemon.post("/v1/reload");
+	connection = await a.another("to-door", connection.id);
+	equal(connection.dst_port, PORT + 1, "port of the connection");
+	a.configure("");
+	await a.daemon.post("/v1/reload");
+	await a.daemon.end_of(connection.id);
+	await a.daemon.until("/v1/kept_objects", "nothing but the buffer", ({ total }) => total === 1);
+	await a.daemon.stop();
+	await b.daemon.stop();
+}
+
+await scenario("kept objects are there again after kills, an unplugged device and a reload", play);
+
+finish();
