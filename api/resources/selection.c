@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/selection.h"
 
+#include "api/http/in_turns.h"
 #include "api/http/label_query.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
@@ -17,8 +18,18 @@
  */
 #define OBJECTS_PER_TURN 16
 
+/* To look at that many objects takes much less. */
+#define VISITS_PER_PART 1000
+
 /* Ids that an answer lists. */
 #define IDS_MAX 1000
+
+/* The query asks for these. */
+struct query {
+	struct vbd_label_selector labels;
+	size_t all;	/* index in "false", "true" */
+	size_t dry_run; /* the same */
+};
 
 struct selection;
 
@@ -30,11 +41,13 @@ struct item {
 };
 
 struct selection {
-	struct vbd_request *req;
+	struct vbd_in_turns turns; /* first; they look for the objects */
+	struct query query;
+	uint64_t at_id;	  /* all objects up to this one were looked at */
+	uint64_t last_id; /* later ones came after the request */
 	struct vbd_registry *registry;
 	const struct vbd_task_kind *kind;
-	bool cancels; /* false: deletes */
-	bool dry_run;
+	bool cancels;		 /* false: deletes */
 	struct vbd_timer *timer; /* the next turn; then the end of the wait */
 	uint64_t wait_until_ns;	 /* on the monotonic clock */
 	struct vbd_failures failures;
@@ -69,12 +82,12 @@ static void finish(struct selection *selection)
 
 	vbd_put_u64(&out, "selected", selection->count);
 	put_ids(&out, "ids", selection);
-	vbd_put_bool(&out, "dry_run", selection->dry_run);
-	vbd_put_u64(&out, "done", selection->dry_run ? 0 : selection->count - undone);
+	vbd_put_bool(&out, "dry_run", selection->query.dry_run != 0);
+	vbd_put_u64(&out, "done", selection->query.dry_run ? 0 : selection->count - undone);
 	vbd_put_u64(&out, "pending", selection->pending);
 	vbd_put_u64(&out, "failed", selection->failures.total);
 	vbd_put_failures(&out, "failures", &selection->failures);
-	vbd_reply_json(selection->req, selection->pending ? 202 : 200, &out);
+	vbd_reply_json(selection->turns.req, selection->pending ? 202 : 200, &out);
 	free_selection(selection);
 }
 
@@ -163,13 +176,6 @@ static void on_gone(struct vbd_request *req, void *arg)
 
 /* --- the selection --------------------------------------------------------------------------- */
 
-/* The query asks for these. */
-struct query {
-	struct vbd_label_selector labels;
-	size_t all;	/* index in "false", "true" */
-	size_t dry_run; /* the same */
-};
-
 static enum vbd_status parse(
 	const struct vbd_request *req, struct query *ret_query, struct vbd_error *err)
 {
@@ -192,11 +198,11 @@ static enum vbd_status parse(
 	return VBD_OK;
 }
 
-static bool is_selected(const struct selection *selection, const struct query *query,
-	const struct vbd_object *object)
+static bool is_selected(const struct selection *selection, const struct vbd_object *object)
 {
-	return !is_over(selection, object) && vbd_labels_match(object->labels, &query->labels) &&
-	       vbd_caller_may_change(selection->req->caller, object->owner);
+	return !is_over(selection, object) &&
+	       vbd_labels_match(object->labels, &selection->query.labels) &&
+	       vbd_caller_may_change(selection->turns.req->caller, object->owner);
 }
 
 static void add(struct selection *selection, uint64_t id)
@@ -207,6 +213,59 @@ static void add(struct selection *selection, uint64_t id)
 	vbd_list_init(&item->watch.link);
 	item->selection = selection;
 	item->id = id;
+}
+
+/* Returns whether all objects were looked at. */
+static bool select_some(struct selection *selection)
+{
+	for (int i = 0; i < VISITS_PER_PART; i++) {
+		const struct vbd_object *object =
+			vbd_registry_after(selection->registry, selection->at_id);
+
+		if (!object || object->id > selection->last_id)
+			return true;
+		selection->at_id = object->id;
+		if (is_selected(selection, object))
+			add(selection, object->id);
+	}
+	return false;
+}
+
+static enum vbd_status begin(struct selection *selection, struct vbd_error *err)
+{
+	struct vbd_request *req = selection->turns.req;
+	enum vbd_status status = vbd_timer_create(
+		vbd_request_daemon(req)->loop, next_turn, selection, &selection->timer, err);
+
+	if (status == VBD_OK)
+		status = vbd_request_park(req, 0, NULL, on_gone, selection, err);
+	if (status != VBD_OK)
+		return status;
+	vbd_request_acted(req, true);
+	vbd_timer_set(selection->timer, 0);
+	return VBD_OK;
+}
+
+static bool go_on(struct vbd_in_turns *self)
+{
+	struct selection *selection = VBD_CONTAINER_OF(self, struct selection, turns);
+	struct vbd_request *req = self->req;
+	struct vbd_error err = {0};
+
+	if (!select_some(selection))
+		return false;
+	if (selection->query.dry_run) {
+		finish(selection);
+	} else if (begin(selection, &err) != VBD_OK) {
+		free_selection(selection);
+		vbd_reply_problem(req, &err);
+	}
+	return true;
+}
+
+static void drop(struct vbd_in_turns *self)
+{
+	free_selection(VBD_CONTAINER_OF(self, struct selection, turns));
 }
 
 static enum vbd_status create(struct vbd_request *req, bool cancels,
@@ -224,32 +283,14 @@ static enum vbd_status create(struct vbd_request *req, bool cancels,
 		1, sizeof(*selection) + vbd_registry_count(registry) * sizeof(selection->items[0]));
 	if (!selection)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
-	selection->req = req;
+	selection->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
+	selection->query = query;
+	selection->last_id = registry->last_id;
 	selection->registry = registry;
 	selection->kind = kind;
 	selection->cancels = cancels;
-	selection->dry_run = query.dry_run != 0;
 	selection->wait_until_ns = vbd_clock_mono_ns() + req->wait_ms * VBD_NS_PER_MS;
-	vbd_registry_for_each (object, registry) {
-		if (is_selected(selection, &query, object))
-			add(selection, object->id);
-	}
 	*ret_selection = selection;
-	return VBD_OK;
-}
-
-static enum vbd_status begin(struct selection *selection, struct vbd_error *err)
-{
-	struct vbd_request *req = selection->req;
-	enum vbd_status status = vbd_timer_create(
-		vbd_request_daemon(req)->loop, next_turn, selection, &selection->timer, err);
-
-	if (status == VBD_OK)
-		status = vbd_request_park(req, 0, NULL, on_gone, selection, err);
-	if (status != VBD_OK)
-		return status;
-	vbd_request_acted(req, true);
-	vbd_timer_set(selection->timer, 0);
 	return VBD_OK;
 }
 
@@ -258,14 +299,10 @@ static void run(struct vbd_request *req, bool cancels)
 	struct selection *selection;
 	struct vbd_error err = {0};
 
-	if (create(req, cancels, &selection, &err) != VBD_OK) {
+	if (create(req, cancels, &selection, &err) == VBD_OK)
+		vbd_in_turns_run(&selection->turns, &vbd_request_daemon(req)->turns);
+	else
 		vbd_reply_problem(req, &err);
-	} else if (selection->dry_run) {
-		finish(selection);
-	} else if (begin(selection, &err) != VBD_OK) {
-		free_selection(selection);
-		vbd_reply_problem(req, &err);
-	}
 }
 
 void vbd_delete_selected(struct vbd_request *req)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations on all objects that `label`, or `all=true`, selects: a few objects in each turn of
- * the loop. With `dry_run=true` the answer tells which objects are selected, and nothing is done.
+ * The operations on all objects that `label`, or `all=true`, selects: they are looked for, and then
+ * ended, a few in each turn of the loop. With `dry_run=true` the answer tells which objects are
+ * selected, and nothing is done.
  *
  * Control thread.
  */

@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+/* A cancel is a message to a worker, and an event. */
+#define CANCELS_PER_TURN 64
+
 VBD_ENUM_NAMES(vbd_batch_state_name, enum vbd_batch_state, VBD_BATCH_STATE_MAP)
 
 static struct vbd_batch *batch_of(struct vbd_object *object)
@@ -90,6 +93,20 @@ static void add_transfers(struct vbd_batch *batch, struct vbd_transfer_record *c
 	}
 }
 
+/* Returns whether there is no other transfer to cancel. */
+static bool cancel_some(struct vbd_steps *steps)
+{
+	struct vbd_batch *batch = VBD_CONTAINER_OF(steps, struct vbd_batch, cancelling);
+
+	for (int i = 0; i < CANCELS_PER_TURN && batch->cancelled < batch->count; i++) {
+		const struct vbd_batch_item *item = &batch->items[batch->cancelled++];
+
+		if (item->transfer)
+			vbd_object_cancel(&item->transfer->object);
+	}
+	return batch->cancelled == batch->count;
+}
+
 enum vbd_status vbd_batch_create(struct vbd_daemon *daemon,
 	struct vbd_transfer_record *const *records, uint32_t count, struct vbd_batch **ret_batch,
 	struct vbd_error *err)
@@ -101,6 +118,8 @@ enum vbd_status vbd_batch_create(struct vbd_daemon *daemon,
 	if (status)
 		return status;
 	batch = batch_of(object);
+	vbd_list_init(&batch->cancelling.link);
+	batch->cancelling.step = cancel_some;
 	batch->items = calloc(count, sizeof(*batch->items));
 	if (!batch->items) {
 		vbd_object_free(object);
@@ -119,12 +138,10 @@ enum vbd_status vbd_batch_create(struct vbd_daemon *daemon,
 
 static void cancel(struct vbd_object *object)
 {
-	const struct vbd_batch *batch = batch_of(object);
+	struct vbd_batch *batch = batch_of(object);
 
-	for (uint32_t i = 0; i < batch->count; i++) {
-		if (batch->items[i].transfer)
-			vbd_object_cancel(&batch->items[i].transfer->object);
-	}
+	if (batch->cancelled == 0 && !cancel_some(&batch->cancelling))
+		vbd_turns_add(&object->registry->daemon->turns, &batch->cancelling);
 }
 
 static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
@@ -136,6 +153,7 @@ static void free_batch(struct vbd_object *object)
 {
 	struct vbd_batch *batch = batch_of(object);
 
+	vbd_turns_drop(&batch->cancelling);
 	for (uint32_t i = 0; i < batch->count; i++)
 		vbd_watch_remove(&batch->items[i].watch);
 	free(batch->items);

@@ -10,6 +10,7 @@
 #define VBD_DAEMON_WORK_BATCHES_H
 
 #include "base/enum.h"
+#include "daemon/core/turns.h"
 #include "daemon/work/transfers.h"
 
 #define VBD_BATCH_TRANSFERS_MAX 256
@@ -43,6 +44,8 @@ struct vbd_batch {
 	uint32_t count;
 	uint32_t open; /* transfers that have not ended */
 	uint64_t ended_ns;
+	struct vbd_steps cancelling; /* waits for its turn while there are transfers to cancel */
+	uint32_t cancelled;	     /* transfers before this one were cancelled, or have ended */
 	/* The error of the transfer that failed first. */
 	struct vbd_error error;
 	struct vbd_first_error first_error; /* status VBD_OK if there was no failed completion */

@@ -222,7 +222,7 @@ void vbd_channel_attached(struct vbd_channel *channel)
 {
 	channel->known = true;
 	if (channel->limits.srq)
-		vbd_list_append(&channel->limits.srq->channels, &channel->srq_link);
+		vbd_srq_add_channel(channel->limits.srq, channel);
 	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
 	vbd_channel_count_first_receives(channel);
 	vbd_spin_joined(channel);

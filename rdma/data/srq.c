@@ -59,7 +59,8 @@ enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *par
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
 	vbd_list_init(&srq->link);
 	vbd_list_init(&srq->worker_link);
-	vbd_list_init(&srq->channels);
+	for (size_t i = 0; i < VBD_SRQ_LISTS; i++)
+		vbd_list_init(&srq->channels[i]);
 	vbd_list_init(&srq->more_cqs);
 	srq->depth = params->depth;
 	srq->recv_size_bytes = params->recv_size_bytes;
@@ -253,17 +254,23 @@ void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot)
 	vbd_srq_refill_if_low(srq);
 }
 
+static struct vbd_link *list_of(struct vbd_srq *srq, uint32_t qp_num)
+{
+	return &srq->channels[qp_num % VBD_SRQ_LISTS];
+}
+
+void vbd_srq_add_channel(struct vbd_srq *srq, struct vbd_channel *channel)
+{
+	vbd_list_append(list_of(srq, channel->qpn), &channel->srq_link);
+}
+
 struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num)
 {
-	vbd_list_for_each (link, &srq->channels) {
+	vbd_list_for_each (link, list_of(srq, qp_num)) {
 		struct vbd_channel *channel = VBD_CONTAINER_OF(link, struct vbd_channel, srq_link);
 
-		if (channel->qpn != qp_num)
-			continue;
-		/* The next message is most likely for the same connection: put it first. */
-		vbd_list_remove(&channel->srq_link);
-		vbd_list_append(srq->channels.next, &channel->srq_link);
-		return channel;
+		if (channel->qpn == qp_num)
+			return channel;
 	}
 	return NULL;
 }

@@ -31,6 +31,10 @@ struct vbd_cq;
 struct vbd_pd;
 struct vbd_worker;
 
+/* Lists of channels. Devices number queue pairs in sequence, so that 4096 of them are 4 to a list.
+ */
+#define VBD_SRQ_LISTS 1024
+
 struct vbd_srq {
 	/* control */
 	struct vbd_link link; /* the fabric's list */
@@ -62,8 +66,9 @@ struct vbd_srq {
 	struct vbd_mailbox_item remove_command;
 	/* worker */
 	struct vbd_link worker_link; /* the worker's list */
-	struct vbd_link channels;    /* of struct vbd_channel, the one of the last message first */
-	uint32_t *spare;	     /* slots that wait to be posted */
+	/* A channel is in the list of its QP's number modulo VBD_SRQ_LISTS. */
+	struct vbd_link channels[VBD_SRQ_LISTS];
+	uint32_t *spare; /* slots that wait to be posted */
 	uint32_t spare_count;
 	/* the worker writes, any thread reads */
 	struct vbd_counter posted;
@@ -136,6 +141,9 @@ void vbd_srq_refill_if_low(struct vbd_srq *srq);
 
 /** vbd_srq_release - a receive is free again */
 void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot);
+
+/** vbd_srq_add_channel - find the channel by its QP from now on; it is on no list */
+void vbd_srq_add_channel(struct vbd_srq *srq, struct vbd_channel *channel);
 
 /** vbd_srq_channel - the channel of the completion's QP; NULL if there is none */
 struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num);

@@ -2,6 +2,7 @@
 /* Incoming messages of a connection, and the accounting of its CQ. */
 #include "rdma/data/channel.h"
 
+#include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
@@ -11,6 +12,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct rig_conn *connect_with(struct rig *rig, enum vbd_service service, uint32_t sq_depth)
@@ -666,6 +668,45 @@ static void test_channel__a_wr_id_keeps_its_parts(void **state)
 	assert_int_equal(vbd_wr_id_slot(wr_id), 3);
 }
 
+/* --- channels of a shared receive queue ------------------------------------------------------ */
+
+static size_t longest_list(const struct vbd_srq *srq)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < VBD_SRQ_LISTS; i++) {
+		size_t len = 0;
+
+		vbd_list_for_each (link, &srq->channels[i])
+			len++;
+		longest = len > longest ? len : longest;
+	}
+	return longest;
+}
+
+static void test_channel__one_of_4096_of_an_srq_is_found_among_four(void **state)
+{
+	enum { COUNT = 4096, FIRST_QPN = 17 };
+	struct vbd_channel *channels = calloc(COUNT, sizeof(*channels));
+	struct vbd_srq *srq = calloc(1, sizeof(*srq));
+
+	(void)state;
+	assert_non_null(channels);
+	assert_non_null(srq);
+	for (size_t i = 0; i < VBD_SRQ_LISTS; i++)
+		vbd_list_init(&srq->channels[i]);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		channels[i].qpn = FIRST_QPN + i;
+		vbd_srq_add_channel(srq, &channels[i]);
+	}
+	assert_int_equal(longest_list(srq), COUNT / VBD_SRQ_LISTS);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_ptr_equal(vbd_srq_channel(srq, FIRST_QPN + i), &channels[i]);
+	assert_null(vbd_srq_channel(srq, FIRST_QPN + COUNT));
+	free(srq);
+	free(channels);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_channel__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -698,6 +739,7 @@ int main(void)
 		TEST(a_cq_is_as_deep_as_one_connection_needs),
 		TEST(a_completion_of_the_indexs_last_owner_finds_nobody),
 		TEST(completions_before_the_attach_command_are_not_lost),
+		cmocka_unit_test(test_channel__one_of_4096_of_an_srq_is_found_among_four),
 		cmocka_unit_test(test_channel__a_wr_id_keeps_its_parts),
 	};
 

@@ -133,6 +133,36 @@ static void test_services_batches__a_failed_completion_is_kept(void **state)
 	assert_int_equal(batch->first_error.transfer, batch->items->transfer_id);
 }
 
+static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
+{
+	struct vbd_transfer_record *records[VBD_BATCH_TRANSFERS_MAX];
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	const struct vbd_transfer_spec spec = spec_of(&scene);
+	struct vbd_batch *batch = NULL;
+
+	fake_loopback(false);
+	for (int i = 0; i < VBD_BATCH_TRANSFERS_MAX; i++)
+		assert_int_equal(
+			vbd_transfer_prepare(svc->daemon, &spec, &records[i], &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_batch_create(svc->daemon, records, VBD_BATCH_TRANSFERS_MAX, &batch, &svc->err),
+		VBD_OK);
+	vbd_object_cancel(&batch->object);
+	assert_int_equal(batch->cancelled, 64);
+	vbd_object_cancel(&batch->object);
+	assert_int_equal(batch->cancelled, 64);
+	while (batch->cancelled < batch->count) {
+		uint32_t cancelled = batch->cancelled;
+
+		vbd_loop_turn(svc->daemon->loop, false);
+		assert_in_range(batch->cancelled - cancelled, 0, 64);
+	}
+	svc_close(svc, scene.pair.active);
+	wait_for_end(svc, batch);
+	assert_int_equal(svc->daemon->transfers_cancelled, VBD_BATCH_TRANSFERS_MAX);
+}
+
 static void test_services_batches__a_deletion_cancels_what_runs(void **state)
 {
 	struct svc *svc = *state;
@@ -224,6 +254,7 @@ int main(void)
 		TEST(all_transfers_done_is_done),
 		TEST(the_first_failure_is_the_error),
 		TEST(a_failed_completion_is_kept),
+		TEST(a_turn_cancels_a_few_of_many),
 		TEST(a_deletion_cancels_what_runs),
 		TEST(a_deleted_transfer_counts_in_its_last_state),
 		TEST(the_newest_records_are_kept),

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations on many selected objects, over a whole daemon on the fake provider: the objects are
+ * looked for over several turns. */
+#include "api/http/router.h"
+#include "api/resources/context.h"
+#include "api/resources/selection.h"
+#include "api/routes.h"
+#include "daemon/core/object.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* More than a part looks at. */
+#define BUFFERS 2100
+
+static struct {
+	struct vbd_api api;
+	struct vbd_request req;
+	char target[64];
+	vbd_request_cb on_gone;
+	void *park_arg;
+} test;
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)err;
+	test.on_gone = on_gone;
+	test.park_arg = arg;
+	return VBD_OK;
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {.park = park, .answered = answered};
+
+static const struct vbd_route *route_of(const char *pattern)
+{
+	const struct vbd_router router = vbd_routes();
+
+	for (size_t i = 0; i < router.n_routes; i++) {
+		if (router.routes[i].method == VBD_METHOD_DELETE &&
+			strcmp(router.routes[i].pattern, pattern) == 0)
+			return &router.routes[i];
+	}
+	return NULL;
+}
+
+static void delete_buffers(struct svc *svc, const char *target)
+{
+	memset(&test, 0, sizeof(test));
+	test.api.daemon = svc->daemon;
+	test.req.transport = &transport;
+	test.req.context = &test.api;
+	test.req.route = route_of("/v1/buffers");
+	assert_non_null(test.req.route);
+	test.req.method = VBD_METHOD_DELETE;
+	test.req.role = VBD_ROLE_CONTROL;
+	(void)snprintf(test.target, sizeof(test.target), "%s", target);
+	assert_int_equal(vbd_uri_parse(test.target, &test.req.uri, &svc->err), VBD_OK);
+	vbd_delete_selected(&test.req);
+}
+
+/* Turns until there is an answer; returns the number of turns. */
+static unsigned int await(struct svc *svc)
+{
+	unsigned int turns = 0;
+
+	while (!test.req.reply.status) {
+		vbd_loop_turn(svc->daemon->loop, false);
+		turns++;
+	}
+	return turns;
+}
+
+static json_int_t number(const char *name)
+{
+	json_t *json = json_loadb(
+		test.req.reply.body, test.req.reply.body_bytes, JSON_REJECT_DUPLICATES, NULL);
+	json_int_t value = json_integer_value(json_object_get(json, name));
+
+	assert_int_equal(test.req.reply.status, 200);
+	json_decref(json);
+	return value;
+}
+
+static int setup(void **state)
+{
+	int rc = svc_setup(state);
+	struct svc *svc = *state;
+
+	for (int i = 0; i < BUFFERS && rc == 0; i++)
+		(void)svc_buffer(svc, "", 1, 0);
+	return rc;
+}
+
+static int teardown(void **state)
+{
+	vbd_request_fini(&test.req);
+	return svc_teardown(state);
+}
+
+static void test_api_selection__many_objects_are_looked_for_over_several_turns(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = 0;
+	delete_buffers(svc, "/v1/buffers?all=true&dry_run=true");
+	assert_true(await(svc) >= BUFFERS / 1000);
+	assert_int_equal(number("selected"), BUFFERS);
+	assert_int_equal(svc->daemon->buffers->open, BUFFERS);
+}
+
+static void test_api_selection__what_comes_meanwhile_is_not_selected(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = 0;
+	delete_buffers(svc, "/v1/buffers?all=true");
+	(void)svc_buffer(svc, "late", 1, 0);
+	(void)await(svc);
+	assert_int_equal(number("selected"), BUFFERS);
+	SVC_UNTIL(svc, svc->daemon->buffers->open == 1);
+}
+
+static void test_api_selection__a_client_that_leaves_ends_nothing(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->daemon->turns.budget_ns = 0;
+	delete_buffers(svc, "/v1/buffers?all=true");
+	test.on_gone(&test.req, test.park_arg);
+	for (int i = 0; i < 5; i++)
+		vbd_loop_turn(svc->daemon->loop, false);
+	assert_int_equal(svc->daemon->buffers->open, BUFFERS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_api_selection__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(many_objects_are_looked_for_over_several_turns),
+		TEST(what_comes_meanwhile_is_not_selected),
+		TEST(a_client_that_leaves_ends_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
