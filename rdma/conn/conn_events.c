@@ -265,9 +265,16 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 
 	if (conn->state == VBD_CONN_ESTABLISHED)
 		return VBD_OK;
+	if (conn->qp.reason == VBD_REASON_NONE)
+		return vbd_error_param(err, VBD_E_WRONG_STATE, "connection",
+			"connection %llu is %s; data moves only while it is established",
+			(unsigned long long)conn->id, vbd_conn_state_name(conn->state));
+	if (err && !err->status)
+		err->hint = "The explanation of the connection tells why it ended. Connect again.";
 	return vbd_error_param(err, VBD_E_WRONG_STATE, "connection",
-		"connection %llu is %s; data moves only while it is established",
-		(unsigned long long)conn->id, vbd_conn_state_name(conn->state));
+		"connection %llu is %s (%s); data moves only while it is established",
+		(unsigned long long)conn->id, vbd_conn_state_name(conn->state),
+		vbd_reason_name(conn->qp.reason));
 }
 
 static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)

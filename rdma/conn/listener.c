@@ -77,6 +77,19 @@ static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct so
 	return status;
 }
 
+/* The address may be that of a device which this process could not open. */
+static void add_failed_device(
+	const struct vbd_fabric *fabric, enum vbd_status status, struct vbd_error *err)
+{
+	const struct vbd_device *failed = vbd_fabric_failed_device(fabric, NULL);
+	size_t used = err ? strlen(err->text) : 0;
+
+	if (status != VBD_E_ADDRESS_NOT_AVAILABLE || !failed || !err)
+		return;
+	err->hint = vbd_status_hint(failed->error.status);
+	(void)snprintf(err->text + used, sizeof(err->text) - used, "; %s", failed->error.text);
+}
+
 enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vbd_fabric *fabric,
 	const struct sockaddr *addr, const struct vbd_cm_params *cm, int backlog,
 	const struct vbd_cm_listener_ops *ops, void *ops_arg, struct vbd_error *err)
@@ -101,6 +114,7 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 		return status;
 	status = open_id(listener, (const struct sockaddr *)&own, cm, backlog, err);
 	if (status) {
+		add_failed_device(fabric, status, err);
 		vbd_cm_listener_close(listener);
 		return status;
 	}

@@ -214,7 +214,10 @@
 	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOURCE), CLUE(NOT_SERVED), 0, 0, 50, GUEST, \
 		"{error}", \
 		"Use an address of an interface that `rdma link` lists; the loopback has no RDMA device.") \
-	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT, \
+	X(PORT_TAKEN, "port_taken", OUT(RESOURCE), CLUE(PORT_TAKEN), 0, 0, 50, GUEST, \
+		"the port that this side was to have is taken by another program, connection or listener", \
+		"Choose another src_port, or leave it out to let the kernel pick one.") \
+	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT, \
 		"a call failed here: {error}", \
 		"The call and its error number are in error.first; see the kernel log.") \
 	X(PEER_SAID, "peer_said", OUT(PEER_LEFT), CLUE(WORDS), 0, 0, 60, UNIT, \
@@ -229,6 +232,9 @@
 	X(CLOSED_HERE, "closed_here", OUT(CLOSED), 0, 0, 0, 30, GUEST, \
 		"a client of this verbsd closed it", \
 		"Nothing; the event log has the time.") \
+	X(CANCELLED_HERE, "cancelled_here", OUT(CANCELLED), 0, 0, 0, 30, GUEST, \
+		"a client cancelled {request} while the device held requests of it, which only the end of the queue pair takes back", \
+		"Connect again. A transfer whose peer takes what it sends can be cancelled without that.") \
 	X(STOPPED_HERE, "stopped_here", OUT(STOPPED), 0, 0, 0, 30, UNIT, \
 		"this verbsd was stopped", \
 		"Connect again when verbsd runs again.") \

@@ -156,6 +156,7 @@ static void look_at_rejection(const struct vbd_error *error, struct clues *clues
 static void look_at_limits(const struct vbd_error *error, struct clues *clues)
 {
 	note(clues, VBD_CLUE_NOT_SERVED, error->status == VBD_E_ADDRESS_NOT_AVAILABLE);
+	note(clues, VBD_CLUE_PORT_TAKEN, error->status == VBD_E_ADDRESS_IN_USE);
 	note(clues, VBD_CLUE_FULL_MEMLOCK, error->status == VBD_E_MEMLOCK);
 	note(clues, VBD_CLUE_FULL_FDS, error->status == VBD_E_FD_LIMIT);
 	note(clues, VBD_CLUE_FULL_DEVICE, error->status == VBD_E_DEVICE_LIMIT);

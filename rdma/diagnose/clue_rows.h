@@ -50,6 +50,7 @@
 	X(IWARP, "{device} is iWARP") \
 	X(PROTECTION, "the device says that a key does not cover the memory, or does not say what is wrong") \
 	X(NOT_SERVED, "no RDMA device here has the address") \
+	X(PORT_TAKEN, "the kernel says that the port is in use") \
 	X(FULL_MEMLOCK, "the limit of locked memory is reached") \
 	X(FULL_FDS, "no file descriptor is left") \
 	X(FULL_DEVICE, "the device or its cgroup has no room")

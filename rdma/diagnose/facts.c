@@ -93,6 +93,12 @@ static void judge_gid(const struct vbd_facts *facts, struct vbd_findings *findin
 			gid->gid_index);
 }
 
+/* A connection that has ended is not told what it could have had better. */
+static bool is_over(const struct vbd_facts *facts)
+{
+	return !facts->open && facts->incident.outcome != VBD_OUTCOME_WELL;
+}
+
 static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
 	const struct vbd_port *port = &facts->port;
@@ -104,7 +110,7 @@ static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findin
 		found(findings, VBD_FINDING_MTU_BELOW_PORT,
 			"The path MTU is %u bytes; the port here carries %u.",
 			facts->path_mtu_bytes, port->active_mtu_bytes);
-	if (port->active_mtu_bytes < port->max_mtu_bytes)
+	if (port->active_mtu_bytes < port->max_mtu_bytes && !is_over(facts))
 		found(findings, VBD_FINDING_MTU_OF_PORT,
 			"The port's MTU is %u bytes; the device allows up to %u.",
 			port->active_mtu_bytes, port->max_mtu_bytes);
@@ -213,13 +219,13 @@ static void judge_netroute(const struct vbd_facts *facts, struct vbd_findings *f
 			vbd_errno_name(netroute->route_errnum));
 		return;
 	}
-	if (netroute->local)
+	if (netroute->local && !is_over(facts))
 		found(findings, VBD_FINDING_SAME_HOST, "The peer is on this host.");
-	else if (!facts->netroute_has_rdma)
+	else if (!netroute->local && !facts->netroute_has_rdma)
 		found(findings, VBD_FINDING_ROUTE_WITHOUT_RDMA,
 			"The route to the peer leaves by %s, which has no RDMA device.",
 			netroute->netdev);
-	else if (facts->sgid_known && *facts->sgid.netdev &&
+	else if (!netroute->local && facts->sgid_known && *facts->sgid.netdev &&
 		 strcmp(facts->sgid.netdev, netroute->netdev) != 0)
 		found(findings, VBD_FINDING_ROUTE_MOVED,
 			"The route to the peer leaves by %s; the GID belongs to %s.",

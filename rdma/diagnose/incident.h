@@ -55,6 +55,7 @@
 	/* the connection ended, and nothing failed here */                                        \
 	X(VBD_OUTCOME_PEER_LEFT, "peer_left")                                                      \
 	X(VBD_OUTCOME_CLOSED, "closed")                                                            \
+	X(VBD_OUTCOME_CANCELLED, "cancelled") /* to take back what the device held */              \
 	X(VBD_OUTCOME_STOPPED, "stopped")
 
 enum vbd_outcome { VBD_OUTCOME_MAP(VBD_ENUM_ROW) VBD_OUTCOME_COUNT };

@@ -10,6 +10,7 @@
 #include "rdma/names/rejection.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -133,6 +134,12 @@ static void put_what(char *out, const struct vbd_facts *facts)
 			incident->length_bytes);
 }
 
+static void put_request(char *out, const struct vbd_facts *facts)
+{
+	if (facts->incident.transfer)
+		(void)snprintf(out, WORD_BYTES, "transfer %" PRIu64, facts->incident.transfer);
+}
+
 static void put_length(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.length_bytes);
@@ -188,9 +195,27 @@ static void put_reject_advice(char *out, const struct vbd_facts *facts)
 		put_text(out, why.hint);
 }
 
+/* "(EADDRINUSE)", "(IBV_WC_GENERAL_ERR, vendor_err 0)", "(CM status 8)" */
+static bool is_code(const char *text)
+{
+	return text[0] == ' ' && text[1] == '(' && isupper((unsigned char)text[2]) &&
+	       isupper((unsigned char)text[3]);
+}
+
+/* Statuses and error numbers are told beside the cause. */
 static void put_error(char *out, const struct vbd_facts *facts)
 {
-	put_text(out, facts->incident.error.text);
+	size_t len = 0;
+
+	for (const char *text = facts->incident.error.text; *text && len + 1 < WORD_BYTES;) {
+		const char *end = is_code(text) ? strchr(text, ')') : NULL;
+
+		if (end)
+			text = end + 1;
+		else
+			out[len++] = *text++;
+	}
+	out[len] = '\0';
 }
 
 static void put_old(char *out, const struct vbd_facts *facts)

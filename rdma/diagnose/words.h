@@ -30,6 +30,7 @@ struct vbd_facts;
 	X(route_mtu, "?") \
 	X(op, "request") \
 	X(what, "request") \
+	X(request, "a transfer") \
 	X(length, "?") \
 	X(receive, "too few") \
 	X(waited, "time") \

@@ -3,6 +3,7 @@
 
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
+#include "rdma/diagnose/outcome.h"
 #include "rdma/names/connect_refusal.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
@@ -429,6 +430,8 @@ static void test_cause__a_limit_here_is_named(void **state)
 	leads_to(VBD_CAUSE_CALL_FAILED);
 	facts.incident.error.status = VBD_E_ADDRESS_NOT_AVAILABLE;
 	leads_to(VBD_CAUSE_ADDRESS_WITHOUT_RDMA);
+	facts.incident.error.status = VBD_E_ADDRESS_IN_USE;
+	leads_to(VBD_CAUSE_PORT_TAKEN);
 	facts.incident.error.status = VBD_E_MEMLOCK;
 	leads_to(VBD_CAUSE_FULL_MEMLOCK);
 	facts.incident.error.status = VBD_E_FD_LIMIT;
@@ -446,8 +449,50 @@ static void test_cause__an_end_that_somebody_wanted(void **state)
 	leads_to(VBD_CAUSE_PEER_LEFT_BUSY);
 	begin(VBD_OUTCOME_CLOSED);
 	leads_to(VBD_CAUSE_CLOSED_HERE);
+	begin(VBD_OUTCOME_CANCELLED);
+	facts.incident.transfer = 7;
+	leads_to(VBD_CAUSE_CANCELLED_HERE);
+	says("a client cancelled transfer 7");
 	begin(VBD_OUTCOME_STOPPED);
 	leads_to(VBD_CAUSE_STOPPED_HERE);
+}
+
+static void test_cause__codes_of_an_error_are_not_in_the_first_line(void **state)
+{
+	static const struct {
+		const char *text, *said;
+	} rows[] = {
+		{"device rxe0 can't be opened: ibv_open_device: Try again (EAGAIN)",
+			"device rxe0 can't be opened: ibv_open_device: Try again"},
+		{"send: The device failed (IBV_WC_GENERAL_ERR, vendor_err 7)",
+			"send: The device failed"},
+		{"it is gone (CM status 8): look again", "it is gone: look again"},
+		{"no room (of 16) is left", "no room (of 16) is left"},
+		{"cut off (EINVAL", "cut off (EINVAL"},
+	};
+
+	(void)state;
+	begin(VBD_OUTCOME_RESOURCE);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		(void)vbd_error_set(&facts.incident.error, VBD_E_VERBS_ERROR, "%s", rows[i].text);
+		leads_to(VBD_CAUSE_CALL_FAILED);
+		assert_string_equal(strstr(diagnoses.items[0].text, ": ") + 2, rows[i].said);
+		facts.incident.error = (struct vbd_error){0};
+	}
+}
+
+static void test_cause__each_reason_of_an_end_has_an_outcome(void **state)
+{
+	const struct vbd_first_error none = {.op = -1};
+
+	(void)state;
+	for (enum vbd_reason i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
+		const struct vbd_outcome_end end = {
+			.state = VBD_CONN_ESTABLISHED, .reason = i, .first = &none};
+
+		if (vbd_outcome_of_end(&end) == VBD_OUTCOME_WELL)
+			fail_msg("the end %s has no outcome", vbd_reason_name(i));
+	}
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -536,6 +581,8 @@ int main(void)
 		cmocka_unit_test(test_cause__what_failed_here),
 		cmocka_unit_test(test_cause__a_limit_here_is_named),
 		cmocka_unit_test(test_cause__an_end_that_somebody_wanted),
+		cmocka_unit_test(test_cause__codes_of_an_error_are_not_in_the_first_line),
+		cmocka_unit_test(test_cause__each_reason_of_an_end_has_an_outcome),
 		cmocka_unit_test(test_cause__each_row_was_the_first_in_a_case),
 		cmocka_unit_test(test_cause__every_incident_has_a_cause_whatever_two_clues_say),
 		cmocka_unit_test(test_cause__texts_are_clauses_and_advice_is_sentences),
