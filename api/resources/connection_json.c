@@ -123,6 +123,9 @@ static void put_local(struct vbd_encoder *out, const char *name, const struct vb
 	vbd_put_text(out, "gid_type", local->gid_type);
 	vbd_put_u64(out, "responder_resources", local->responder_resources);
 	vbd_put_u64(out, "initiator_depth", local->initiator_depth);
+	/* Without a service each receive is posted by a client, with a length of its own. */
+	vbd_put_u64_or_null(out, "recv_size_bytes", conn->params.qp.service != VBD_SERVICE_NONE,
+		conn->params.qp.recv_size_bytes);
 	vbd_end(out);
 }
 
@@ -153,6 +156,8 @@ static void put_remote(struct vbd_encoder *out, const char *name, const struct v
 	vbd_put_text(out, "gid_type", *remote->gid_type ? remote->gid_type : NULL);
 	put_depth(out, "responder_resources", remote->responder_resources);
 	put_depth(out, "initiator_depth", remote->initiator_depth);
+	vbd_put_u64_or_null(
+		out, "recv_size_bytes", remote->recv_size_bytes != 0, remote->recv_size_bytes);
 	vbd_put_u64(out, "sl", remote->sl);
 	vbd_put_u64(out, "hop_limit", remote->hop_limit);
 	vbd_put_u64(out, "traffic_class", remote->traffic_class);

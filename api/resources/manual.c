@@ -191,6 +191,8 @@ static const struct vbd_field remote_fields[] = {
 		.max = VBD_DEPTH_UNKNOWN - 1},
 	{VBD_FIELD(UINT, "initiator_depth", struct remote_input, remote.initiator_depth),
 		.max = VBD_DEPTH_UNKNOWN - 1},
+	{VBD_FIELD(UINT, "recv_size_bytes", struct remote_input, remote.recv_size_bytes), .min = 1,
+		.max = UINT32_MAX, .nullable = true},
 	{VBD_FIELD(ENUM, "bring_to", struct remote_input, bring_to), .names = goals,
 		.n_names = VBD_ARRAY_LEN(goals)},
 };

@@ -239,6 +239,22 @@ static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct
 	return VBD_OK;
 }
 
+/* A longer message would end the connection. */
+static enum vbd_status check_peers_receive(
+	const struct vbd_transfer_spec *spec, const char *pointer, struct vbd_error *err)
+{
+	uint32_t peer_bytes = spec->qp->peer_recv_size_bytes;
+
+	if (!vbd_ops[spec->op].sends || !peer_bytes || wr_bytes(spec) <= peer_bytes)
+		return VBD_OK;
+	if (err && !err->status)
+		err->hint = "Send less at a time, or raise recv_size_bytes at the peer.";
+	return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
+		spec->buffer || spec->range_count ? pointer : "/data",
+		"the message has %llu bytes, and each receive of the peer has %u",
+		(unsigned long long)wr_bytes(spec), peer_bytes);
+}
+
 /* A datagram has to fit one packet; the device cuts a message of a connection into packets. */
 static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
@@ -260,7 +276,7 @@ static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struc
 			mtu_bytes);
 	}
 	if (wr_bytes(spec) <= max_msg_bytes)
-		return VBD_OK;
+		return check_peers_receive(spec, pointer, err);
 	return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
 		"a message of device %s has %u bytes at most", device->name, max_msg_bytes);
 }

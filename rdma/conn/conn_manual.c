@@ -247,6 +247,7 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 	/* The names are from the peer's side, as those of an event of the CM are from this one. */
 	conn->peer_responder_resources = remote->initiator_depth;
 	conn->peer_initiator_depth = remote->responder_resources;
+	conn->qp.peer_recv_size_bytes = remote->recv_size_bytes;
 	vbd_conn_notef(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, lid %u, to %s",
 		remote->qpn, remote->lid, vbd_qp_state_name(then));
 	return run(conn, IBV_QPS_RTR, then, err);

@@ -83,6 +83,7 @@ struct vbd_manual_remote {
 	uint32_t path_mtu_bytes;     /* of the peer's QP in RTR; 0: not told, or not in RTR yet */
 	uint8_t responder_resources; /* or VBD_DEPTH_UNKNOWN */
 	uint8_t initiator_depth;     /* or VBD_DEPTH_UNKNOWN */
+	uint32_t recv_size_bytes;    /* of each of its receives; 0: not told */
 };
 
 /* The members of a connection that only a manual bring-up uses. */

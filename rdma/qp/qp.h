@@ -115,6 +115,8 @@ struct vbd_qp {
 	struct ibv_qp *ibv_qp;	     /* NULL once a drain was forced */
 	struct vbd_qp_init in_init;  /* while ibv_qp is in INIT, by a pool or by vbd_qp_modify() */
 	bool pooled;		     /* ibv_qp was made before the owner asked for it */
+	uint32_t
+		peer_recv_size_bytes; /* of each receive of the peer, as told by hand; 0: unknown */
 	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is not NULL */
 
 	/* Kept after vbd_qp_release(). */

@@ -10,7 +10,8 @@ const POST = 'POST /v1/transfers';
 const REMOTE = ['--remote-addr', '0x7f0000001000', '--remote-rkey', '0x1a71'];
 const remote = { addr: '0x7f0000001000', rkey: '0x1a71' };
 const local = { lid: 0, gid: '::ffff:192.0.2.2', gid_index: 1, qpn: 18, psn: 99, port_mtu_bytes: 1024,
-  path_mtu_bytes: null, qp_type: 'rc', gid_type: 'roce_v2', responder_resources: 16, initiator_depth: 16 };
+  path_mtu_bytes: null, qp_type: 'rc', gid_type: 'roce_v2', responder_resources: 16, initiator_depth: 16,
+  recv_size_bytes: 1024 };
 const prepared = connection({ id: 9, name: 'byhand', state: 'awaiting_remote', bringup: 'manual', manual: { local, remote: null },
   peer: { addr: null, port: 0 }, dst_addr: null, dst_port: null, established_at: null });
 

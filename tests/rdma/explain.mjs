@@ -268,6 +268,7 @@ await stage("a queue pair that is not the peer's, and one that went", async () =
 	await says(near, await near.end_of((await here).id), "wrong_remote");
 
 	const { from, to } = await manual_pair(near, far, { qp_type: "rc", device: dev, qp });
+	equal((await move("send", from, { size_bytes: 65536 })).code, "out_of_range", "a message that is longer than the peer's receives");
 	await move("send", from);
 	await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
 	await move("send", from);

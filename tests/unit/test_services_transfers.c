@@ -503,6 +503,30 @@ static void test_services_transfers__what_has_no_place_in_flight_is_refused(void
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 }
 
+static void test_services_transfers__what_the_peer_has_no_room_for_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+
+	scene.pair.active->conn->qp.peer_recv_size_bytes = 16;
+	spec.length_bytes = 17;
+	assert_int_equal(
+		vbd_transfer_create(svc->daemon, &spec, &record, &err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(err.pointer, "/length_bytes");
+	assert_string_equal(
+		err.text, "the message has 17 bytes, and each receive of the peer has 16");
+	spec.length_bytes = 16;
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	wait_for_end(svc, record);
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	spec.length_bytes = 17;
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	wait_for_end(svc, record);
+}
+
 static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **state)
 {
 	struct svc *svc = *state;
@@ -604,6 +628,7 @@ int main(void)
 		TEST(a_deadline_stops_what_waits),
 		TEST(what_can_not_be_called_back_costs_the_connection),
 		TEST(what_has_no_place_in_flight_is_refused),
+		TEST(what_the_peer_has_no_room_for_is_refused),
 		TEST(a_cancel_that_is_not_heard_closes),
 		TEST(a_wrong_key_fails_it_and_its_connection_only),
 		TEST(the_newest_records_are_kept),
