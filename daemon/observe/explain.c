@@ -42,7 +42,7 @@ static void gather_fall(
 static void gather_device(
 	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
 {
-	const struct vbd_device *device;
+	struct vbd_device *device;
 
 	if (!*conn->device_name)
 		return;
@@ -56,13 +56,13 @@ static void gather_device(
 		gather_fall(conn, device, facts);
 	if (!facts->device_removed && conn->port_num)
 		facts->port_known =
-			vbd_device_query_port(device, conn->port_num, &facts->port, NULL) == VBD_OK;
+			vbd_device_recent_port(device, conn->port_num, &facts->port) == VBD_OK;
 }
 
 static void gather_gids(
 	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
 {
-	const struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device_name);
+	struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device_name);
 	const struct vbd_qp_info *info = &conn->qp.info;
 	struct vbd_gid now;
 
@@ -74,8 +74,8 @@ static void gather_gids(
 	facts->sgid = info->sgid;
 	if (!facts->open || !info->sgid_known || facts->device_removed || !device)
 		return;
-	facts->sgid_gone = vbd_device_query_gid(device, info->sgid.port_num, info->sgid.gid_index,
-				   &now, NULL) != VBD_OK ||
+	facts->sgid_gone = vbd_device_recent_gid(device, info->sgid.port_num, info->sgid.gid_index,
+				   &now) != VBD_OK ||
 			   memcmp(now.raw, info->sgid.raw, sizeof(now.raw)) != 0;
 }
 

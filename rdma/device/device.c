@@ -286,6 +286,24 @@ enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t p
 	return VBD_OK;
 }
 
+enum vbd_status vbd_device_recent_port(
+	struct vbd_device *device, uint8_t port_num, struct vbd_port *ret_port)
+{
+	struct vbd_device_recent *recent = &device->recent;
+	uint64_t now_ns = vbd_clock_mono_ns();
+	enum vbd_status status;
+
+	if (!recent->read_at_ns || recent->port.port_num != port_num ||
+		now_ns >= recent->read_at_ns + VBD_DEVICE_RECENT_NS) {
+		status = vbd_device_query_port(device, port_num, &recent->port, NULL);
+		recent->read_at_ns = status ? 0 : now_ns;
+		if (status)
+			return status;
+	}
+	*ret_port = recent->port;
+	return VBD_OK;
+}
+
 bool vbd_device_port_active(const struct vbd_device *device)
 {
 	struct vbd_port port;

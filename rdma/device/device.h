@@ -115,6 +115,8 @@ struct vbd_device_recent {
 	bool port_active;
 	uint64_t port_at_ns; /* 0: port_active is not known */
 	struct vbd_neighbour neighbours[VBD_NEIGHBOURS];
+	struct vbd_port port;
+	uint64_t read_at_ns; /* 0: port is not known */
 };
 
 struct vbd_device {
@@ -188,6 +190,11 @@ enum vbd_status vbd_device_usable(
 /** vbd_device_query_port - the port's current attributes */
 enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t port_num,
 	struct vbd_port *ret_port, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_device_recent_port - vbd_device_query_port(), or its last answer if that is no older than
+ * VBD_DEVICE_RECENT_NS: thousands of connections may fail together */
+enum vbd_status vbd_device_recent_port(
+	struct vbd_device *device, uint8_t port_num, struct vbd_port *ret_port) VBD_MUST_CHECK;
 
 /** vbd_device_port_active - is any port of @device active? */
 bool vbd_device_port_active(const struct vbd_device *device);

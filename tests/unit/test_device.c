@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/device.h"
 
+#include "base/clock.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
@@ -130,6 +131,28 @@ static void test_device__its_ports_are_asked_every_time(void **state)
 	assert_string_equal(err.call, "ibv_query_port");
 	fake_fail_next("ibv_query_port", EIO);
 	assert_false(vbd_device_port_active(device));
+}
+
+static void test_device__a_port_is_asked_once_for_all_that_fail_together(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	unsigned int before = fake_count("ibv_query_port");
+	uint64_t begun_ns = vbd_clock_mono_ns();
+	struct vbd_port port;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		assert_int_equal(vbd_device_recent_port(device, 1, &port), VBD_OK);
+	assert_in_range(fake_count("ibv_query_port") - before, 1,
+		1 + (vbd_clock_mono_ns() - begun_ns) / VBD_DEVICE_RECENT_NS);
+	/* An event about a port ends the answer. */
+	rig->device->port.state = IBV_PORT_DOWN;
+	fake_device_async(rig->device, IBV_EVENT_PORT_ERR, 1);
+	rig_settle(rig);
+	assert_int_equal(vbd_device_recent_port(device, 1, &port), VBD_OK);
+	assert_int_equal(port.state, IBV_PORT_DOWN);
+	fake_fail_next("ibv_query_port", EIO);
+	assert_int_not_equal(vbd_device_recent_port(device, 2, &port), VBD_OK);
 }
 
 static void test_device__gids_have_type_and_scope(void **state)
@@ -509,6 +532,7 @@ int main(void)
 		TEST(its_transport_follows_driver_and_link),
 		TEST(a_device_that_can_not_be_opened_says_why),
 		TEST(its_ports_are_asked_every_time),
+		TEST(a_port_is_asked_once_for_all_that_fail_together),
 		TEST(gids_have_type_and_scope),
 		TEST(the_last_to_let_go_closes_it),
 		TEST(all_async_events_are_taken_at_once_and_counted),

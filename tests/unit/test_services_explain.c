@@ -396,21 +396,27 @@ static void test_explain__samples_are_the_wider_apart_the_older_they_are(void **
 	}
 }
 
+static bool finds(const struct vbd_connection *connection, enum vbd_finding_code code)
+{
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	return has(code);
+}
+
 static void test_explain__an_address_that_was_taken_away_is_found(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc->device->gids[0].gid.raw[15] = 99;
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_true(has(VBD_FINDING_GID_GONE));
+	fake_device_async(svc->device, IBV_EVENT_GID_CHANGE, 1);
+	SVC_UNTIL(svc, finds(pair.active, VBD_FINDING_GID_GONE));
 	svc->device->gid_count = 0;
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_true(has(VBD_FINDING_GID_GONE));
+	fake_device_async(svc->device, IBV_EVENT_GID_CHANGE, 1);
+	SVC_UNTIL(svc, finds(pair.active, VBD_FINDING_GID_GONE));
 	svc->device->gid_count = 1;
 	svc->device->gids[0].gid.raw[15] = 1;
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_false(has(VBD_FINDING_GID_GONE));
+	fake_device_async(svc->device, IBV_EVENT_GID_CHANGE, 1);
+	SVC_UNTIL(svc, !finds(pair.active, VBD_FINDING_GID_GONE));
 }
 
 static void test_explain__the_way_to_the_peer_counts(void **state)
