@@ -286,6 +286,8 @@ enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t p
 	return VBD_OK;
 }
 
+/* Over Soft-RoCE a query waits while somebody changes network interfaces (ib_get_eth_speed() in
+ * core/verbs.c, 6.1). */
 enum vbd_status vbd_device_recent_port(
 	struct vbd_device *device, uint8_t port_num, struct vbd_port *ret_port)
 {
