@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random bytes as the configuration file. */
+/* Random bytes as the configuration file, with its lists of kept objects. */
 #include "daemon/config/config.h"
+#include "daemon/config/specs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct vbd_config config, before;
+	struct vbd_config_specs specs = {0};
 	struct vbd_error err = {0};
 	char path[32];
 	int fd = memfd_create("config", MFD_CLOEXEC);
@@ -27,6 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (!*err.text || memcmp(&config, &before, sizeof(config)) != 0) {
 		abort(); /* a refused file changes nothing, and the refusal says why */
 	}
+	if (vbd_config_specs_load(path, &specs, &(struct vbd_error){0}) != VBD_OK && specs.count)
+		abort(); /* nothing of a refused list stays */
+	vbd_config_specs_fini(&specs);
 	(void)close(fd);
 	return 0;
 }

@@ -75,7 +75,7 @@ function bufferColumns(may) {
 			cell: (row) => (
 				<Named
 					item={row}
-					under={`${row.kind}, ${row.access.map((right) => RIGHTS[right]).join(", ") || "no access"}`}
+					under={`${row.kind}, ${row.access.map((right) => RIGHTS[right]).join(", ") || "no access"}${row.desired ? ", kept" : ""}`}
 				/>
 			),
 		},

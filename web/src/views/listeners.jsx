@@ -22,6 +22,7 @@ function columnsFor(may) {
 				<span class="name">
 					<strong class="mono">{endpoint(row)}</strong>
 					{row.name && <span class="faint"> {row.name}</span>}
+					{row.desired && <span class="faint">, kept</span>}
 					<span class="under narrow-only">
 						{row.service.replace("_", " ")}, {count(row.accepted)} accepted
 					</span>

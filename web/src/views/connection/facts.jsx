@@ -25,6 +25,11 @@ function CqUse({ id }) {
 	);
 }
 
+/* "up", "waiting, next try 12:00:01" */
+function keptText({ state, next_try_at }) {
+	return next_try_at ? `${state}, next try ${clock(next_try_at)}` : state;
+}
+
 function Mono({ children }) {
 	return children ? <span class="mono">{children}</span> : null;
 }
@@ -56,6 +61,7 @@ export function Ends({ connection }) {
 					],
 					["Listener", connection.listener && refText(connection.listener)],
 					["Service", connection.service],
+					["Kept", connection.desired && keptText(connection.desired)],
 					["Longest message", `${count(qp.recv_size_bytes)} bytes`],
 					["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
 					[
