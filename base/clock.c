@@ -35,16 +35,30 @@ static bool read_offset(uint64_t *ret_offset_ns)
 	return after_ns - before_ns < NOISE_NS;
 }
 
+static bool differs(uint64_t offset_ns, uint64_t held_ns)
+{
+	return offset_ns > held_ns + STEP_NS || held_ns > offset_ns + STEP_NS;
+}
+
+/* The coarse clocks are read from memory, on any machine; a tick between them only makes the exact
+ * ones be read. */
+static bool may_be_set(uint64_t held_ns)
+{
+	uint64_t wall_ns = read_ns(CLOCK_REALTIME_COARSE);
+
+	return differs(wall_ns - read_ns(CLOCK_MONOTONIC_COARSE), held_ns);
+}
+
 uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns)
 {
 	static _Atomic uint64_t offset_ns;
 	uint64_t held = atomic_load_explicit(&offset_ns, memory_order_relaxed);
 	uint64_t fresh;
-	bool exact = read_offset(&fresh);
-	bool set = exact && (fresh > held + STEP_NS || held > fresh + STEP_NS);
 
+	if (held && !may_be_set(held))
+		return mono_ns + held;
 	/* The first thread to see a clock that was set decides, so that all threads agree. */
-	if (!held || set) {
+	if ((read_offset(&fresh) && differs(fresh, held)) || !held) {
 		if (atomic_compare_exchange_strong(&offset_ns, &held, fresh))
 			held = fresh;
 	}
