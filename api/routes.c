@@ -8,6 +8,7 @@
 #include "api/resources/connections.h"
 #include "api/resources/create.h"
 #include "api/resources/cqs.h"
+#include "api/resources/drain.h"
 #include "api/resources/endpoints.h"
 #include "api/resources/events.h"
 #include "api/resources/explain.h"
@@ -49,6 +50,9 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, contract, READ, NONE, vbd_get_contract, "/v1/openapi.yaml", NULL)},
 	{ROUTE(GET, caller, READ, NONE, vbd_get_caller, "/v1/caller", NULL)},
 	{ROUTE(POST, reload, CONTROL, NONE, vbd_post_reload, "/v1/reload", NULL)},
+	{ROUTE(GET, get_drain, READ, NONE, vbd_get_drain, "/v1/drain", "wait_ms")},
+	{ROUTE(POST, drain, CONTROL, OPTIONAL, vbd_post_drain, "/v1/drain", NULL)},
+	{ROUTE(DELETE, undrain, CONTROL, NONE, vbd_delete_drain, "/v1/drain", NULL)},
 	{ROUTE(GET, stats, READ, NONE, vbd_get_stats, "/v1/stats", NULL)},
 	{ROUTE(GET, list_devices, READ, NONE, vbd_task_list, "/v1/devices", PAGED, "state", "name"),
 		.task = &vbd_device_task},

@@ -8,6 +8,7 @@
 #include "daemon/core/traces.h"
 #include "daemon/core/object.h"
 #include "daemon/datagrams/endpoints.h"
+#include "daemon/drain.h"
 #include "daemon/hotplug.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/memory/windows.h"
@@ -117,6 +118,8 @@ enum vbd_status vbd_daemon_create(
 		status = vbd_timer_create(
 			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
 	if (!status)
+		status = vbd_drain_create(daemon, err);
+	if (!status)
 		status = vbd_connection_queue_create(daemon, err);
 	if (!status)
 		status = vbd_reconciler_create(daemon, err);
@@ -160,12 +163,30 @@ static void has_stopped(struct vbd_daemon *daemon)
 		stopped(daemon->stopped_arg);
 }
 
+static void close_all(struct vbd_daemon *daemon)
+{
+	daemon->closing = true;
+	vbd_connections_close_all(daemon);
+	vbd_windows_close_all(daemon);
+	vbd_endpoints_close_all(daemon);
+	vbd_daemon_check_stop(daemon);
+}
+
+static void go_on_stopping(struct vbd_daemon *daemon)
+{
+	if (!daemon->closing && daemon->drain.state == VBD_DRAIN_DRAINED)
+		close_all(daemon);
+	else if (daemon->closing && nothing_left(daemon))
+		has_stopped(daemon);
+}
+
 static void on_stop_checked(struct vbd_deferred *deferred)
 {
 	struct vbd_daemon *daemon = VBD_CONTAINER_OF(deferred, struct vbd_daemon, stop_check);
 
-	if (daemon->stopping && nothing_left(daemon))
-		has_stopped(daemon);
+	vbd_drain_check(daemon);
+	if (daemon->stopping)
+		go_on_stopping(daemon);
 }
 
 static void on_stop_timeout(void *arg)
@@ -179,6 +200,14 @@ static void on_stop_timeout(void *arg)
 		daemon->fabric->calls->under_way,
 		(unsigned long long)daemon->config->shutdown_timeout_ms);
 	has_stopped(daemon);
+}
+
+/* The rest of the time is for the end of the connections. */
+static uint64_t time_for_transfers_ms(const struct vbd_config *config)
+{
+	uint64_t rest_ms = config->shutdown_timeout_ms - config->drain_timeout_ms;
+
+	return rest_ms > 1 ? rest_ms / 2 : 1;
 }
 
 void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg)
@@ -196,11 +225,9 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 		daemon->ud_endpoints->open, daemon->transfers->open);
 	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);
 	vbd_listeners_close_all(daemon);
-	vbd_connections_close_all(daemon);
-	vbd_windows_close_all(daemon);
-	vbd_endpoints_close_all(daemon);
 	vbd_fabric_set_qp_pool(daemon->fabric, 0);
-	vbd_daemon_check_stop(daemon);
+	vbd_drain_begin(daemon, time_for_transfers_ms(daemon->config));
+	go_on_stopping(daemon);
 }
 
 void vbd_daemon_exits(struct vbd_daemon *daemon)
@@ -232,6 +259,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_timer_destroy(daemon->stop_timer);
 	vbd_timer_destroy(daemon->queue_timer);
 	vbd_reconciler_destroy(daemon->reconciler);
+	vbd_drain_destroy(daemon);
 	vbd_turns_fini(&daemon->turns);
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);

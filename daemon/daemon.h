@@ -18,8 +18,8 @@ enum vbd_status vbd_daemon_create(const struct vbd_config *config, struct vbd_da
 void vbd_daemon_announce(struct vbd_daemon *daemon);
 
 /**
- * vbd_daemon_stop - begin to stop: refuse new work, close listeners, disconnect and drain
- * connections
+ * vbd_daemon_stop - begin to stop: refuse new work, close listeners, let transfers finish for a
+ * part of shutdown_timeout_ms (daemon/drain.h), then disconnect and drain connections
  * @stopped: called once, when all objects have ended or shutdown_timeout_ms has passed
  */
 void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg);

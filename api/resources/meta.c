@@ -29,7 +29,7 @@ extern const char vbd_openapi_end[];
 
 /* --- health ---------------------------------------------------------------------------------- */
 
-#define CHECKS_MAX 6
+#define CHECKS_MAX 7
 
 enum health_status {
 	HEALTH_OK,
@@ -132,6 +132,10 @@ void vbd_get_readyz(struct vbd_request *req)
 	check(&health, "thread_pool", well, detail);
 	well = vbd_keeper_check(daemon, detail, sizeof(detail)) != VBD_KEEPING_FAILING;
 	add_check(&health, "store", well ? HEALTH_OK : HEALTH_DEGRADED, detail);
+	check(&health, "draining", daemon->drain.state == VBD_DRAIN_SERVING,
+		daemon->drain.state == VBD_DRAIN_SERVING
+			? "the daemon begins what it is asked to"
+			: "the daemon drains, and begins nothing new");
 	check(&health, "stopping", !daemon->stopping,
 		daemon->stopping ? "the daemon is stopping" : "the daemon is not stopping");
 	reply_health(req, &health);

@@ -97,6 +97,7 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"reachability", "what a connection to a host would use, before it is made"},
 	{"stats", "all counters and gauges"},
 	{"status", "whether verbsd is ready"},
+	{"daemon", "whether verbsd takes on work"},
 	{"config", "the configuration of verbsd"},
 	{"caller", "who you are for verbsd, and your quotas"},
 };
@@ -122,6 +123,8 @@ const struct vbd_ctl_alias vbd_ctl_aliases[] = {
 	{"probe", "probes", "run"},
 	{"bench", "benchmarks", "run"},
 	{"whoami", "caller", "show"},
+	{"drain", "daemon", "drain"},
+	{"undrain", "daemon", "undrain"},
 	{"buf", "buffers", NULL},
 };
 const size_t vbd_ctl_alias_count = VBD_ARRAY_LEN(vbd_ctl_aliases);
@@ -434,6 +437,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(WATCH))),
 	COMMAND("status", "show", "", "Show whether verbsd is ready, and what is missing",
 		.run = vbd_ctl_status, .text = "Exits with 1 when verbsd is not ready."),
+	COMMAND("daemon", "show", "", "Show whether verbsd drains, and what is still under way",
+		.run = vbd_ctl_daemon_show),
+	COMMAND("daemon", "drain", "", "Begin nothing new, and let transfers finish",
+		.run = vbd_ctl_daemon_drain,
+		.text = "Needs the role control. Open connections stay.",
+		OPTIONS(O(DRAIN_DEADLINE), O(DRAIN_WAIT))),
+	COMMAND("daemon", "undrain", "", "Take the drain back: serve again",
+		.run = vbd_ctl_daemon_undrain, .text = "Needs the role control."),
 	COMMAND("config", "reload", "", "Read the configuration again, without a restart",
 		.run = vbd_ctl_config_reload,
 		.text = "Needs the role control. A fault in a file leaves all as it was."),

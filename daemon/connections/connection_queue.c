@@ -12,7 +12,8 @@
 
 static bool has_next(const struct vbd_daemon *daemon)
 {
-	return !daemon->stopping && !vbd_list_empty(&daemon->queued_connections) &&
+	return vbd_daemon_accepts_work(daemon, NULL) == VBD_OK &&
+	       !vbd_list_empty(&daemon->queued_connections) &&
 	       daemon->connects_in_flight < daemon->config->connects_in_flight;
 }
 
@@ -102,7 +103,7 @@ static void on_turn(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
-	if (daemon->stopping) {
+	if (daemon->closing) {
 		vbd_connections_close_all(daemon);
 		return;
 	}

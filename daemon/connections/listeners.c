@@ -44,6 +44,8 @@ static enum vbd_connect_refusal check_request(
 {
 	enum vbd_connect_refusal refusal;
 
+	if (vbd_daemon_accepts_work(listener->object.registry->daemon, NULL) != VBD_OK)
+		return VBD_CONNECT_REFUSAL_DRAINING;
 	if (listener->accept == VBD_ACCEPT_REJECT)
 		return VBD_CONNECT_REFUSAL_POLICY;
 	refusal = vbd_gate_check(&listener->gate, vbd_pv_id_peer(request->id),
@@ -85,8 +87,8 @@ static void refuse(struct vbd_listener *listener, const struct vbd_pv_cm_event *
 	listener->rejected++;
 	listener->refused[refusal]++;
 	listener->object.registry->daemon->connects_refused[refusal]++;
-	/* The policy is the client's own wish. */
-	if (refusal != VBD_CONNECT_REFUSAL_POLICY)
+	/* The policy and the drain are wishes of clients. */
+	if (refusal != VBD_CONNECT_REFUSAL_POLICY && refusal != VBD_CONNECT_REFUSAL_DRAINING)
 		tell_refusal(listener, request, refusal, err);
 }
 

@@ -14,6 +14,7 @@
 #include "base/histogram.h"
 #include "daemon/config/config.h"
 #include "daemon/core/caller.h"
+#include "daemon/core/drain_state.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/loop.h"
@@ -78,6 +79,8 @@ struct vbd_daemon {
 	char server_id[VBD_SERVER_ID_BYTES]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
+	bool closing; /* the daemon stops, and all connections are being closed */
+	struct vbd_drain drain;
 	uint64_t last_device_id;	/* while there is no fabric, which counts them */
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */
 	/* Labels of the objects that the present request makes; NULL for none. Only the API and the
@@ -96,6 +99,7 @@ struct vbd_daemon {
 	uint64_t connects_in_flight;   /* of connections that came out of the queue */
 	uint64_t connections_accepted; /* by listeners, or not decided; and not ended */
 	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];
+	uint32_t receives_open; /* transfers with op recv that have not ended */
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
 	uint64_t probes_done, probes_failed;
 	uint64_t windows_revoked, windows_failed;
@@ -122,12 +126,13 @@ struct vbd_daemon {
 	struct vbd_registry registries[VBD_KIND_COUNT]; /* by kind; unused for a kind without one */
 };
 
-/** vbd_daemon_accepts_work - VBD_OK, or VBD_E_STOPPING when the daemon is stopping */
+/** vbd_daemon_accepts_work - VBD_OK, VBD_E_STOPPING when the daemon is stopping, or VBD_E_DRAINING
+ */
 enum vbd_status vbd_daemon_accepts_work(
 	const struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_daemon_check_stop - check at the next turn whether a stopping daemon has stopped; call this
- * function after an object ended */
+/** vbd_daemon_check_stop - check at the next turn whether a stopping daemon has stopped, or a
+ * draining one has drained; call this function after an object ended */
 void vbd_daemon_check_stop(struct vbd_daemon *daemon);
 
 #endif

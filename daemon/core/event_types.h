@@ -52,6 +52,12 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"The daemon began to run") \
 	X(VBD_EVENT_DAEMON_STOPPING, "daemon_stopping", VBD_EVENT_DATA_CODE, \
 		"The daemon began to stop") \
+	X(VBD_EVENT_DAEMON_DRAINING, "daemon_draining", VBD_EVENT_DATA_NONE, \
+		"A client had the daemon drain: nothing new begins, and transfers finish") \
+	X(VBD_EVENT_DAEMON_DRAINED, "daemon_drained", VBD_EVENT_DATA_NONE, \
+		"The daemon drains, and no transfer is under way any more") \
+	X(VBD_EVENT_DAEMON_UNDRAINED, "daemon_undrained", VBD_EVENT_DATA_NONE, \
+		"A client took the drain back: the daemon serves again") \
 	X(VBD_EVENT_WORKER_STUCK, "worker_stuck", VBD_EVENT_DATA_NONE, \
 		"A data worker has made no turn of its loop for 10 s, so its connections stand still") \
 	X(VBD_EVENT_WORKER_RECOVERED, "worker_recovered", VBD_EVENT_DATA_NONE, \

@@ -35,8 +35,16 @@ struct vbd_fd_watch {
 	void *arg;
 };
 
+/* A timer is so late only after a stop of the whole process: SIGSTOP, a pause of the virtual
+ * machine. */
+#define STOOD_STILL_MS 1000
+
+/* Longer than any host runs. */
+#define VBD_TIMER_MS_MAX (UINT64_MAX / 4)
+
 struct vbd_timer {
 	uv_timer_t uv;
+	uint64_t due_ms; /* by uv_now(); UINT64_MAX: it is called whatever the time */
 	struct vbd_deferred at_next_turn;
 	vbd_timer_cb cb;
 	void *arg;
@@ -316,7 +324,13 @@ static void on_timer(uv_timer_t *handle)
 {
 	struct vbd_timer *timer = VBD_CONTAINER_OF(handle, struct vbd_timer, uv);
 
-	if (!wake(handle->loop)->ending)
+	if (wake(handle->loop)->ending)
+		return;
+	/* Libuv calls timers before it looks at descriptors. While this process stood still,
+	 * something may have come there that makes the deadline void, so descriptors go first. */
+	if (timer->due_ms != UINT64_MAX && uv_now(handle->loop) > timer->due_ms + STOOD_STILL_MS)
+		vbd_timer_set(timer, 0);
+	else
 		timer->cb(timer->arg);
 }
 
@@ -349,14 +363,16 @@ void vbd_timer_set(struct vbd_timer *timer, uint64_t timeout_ms)
 	vbd_timer_clear(timer);
 	if (timeout_ms == 0) {
 		/* libuv would call a timer of 0 ms that sets itself again endlessly in one turn. */
+		timer->due_ms = UINT64_MAX;
 		vbd_loop_defer(loop, &timer->at_next_turn);
 		return;
 	}
 	/* libuv counts from the start of the turn in whole ms, rounded down. Update its time and
 	 * add 1 ms, so that no deadline comes early. */
 	uv_update_time(&loop->uv);
-	(void)uv_timer_start(
-		&timer->uv, on_timer, timeout_ms < UINT64_MAX ? timeout_ms + 1 : timeout_ms, 0);
+	timeout_ms = timeout_ms < VBD_TIMER_MS_MAX ? timeout_ms + 1 : VBD_TIMER_MS_MAX;
+	timer->due_ms = uv_now(&loop->uv) + timeout_ms;
+	(void)uv_timer_start(&timer->uv, on_timer, timeout_ms, 0);
 }
 
 void vbd_timer_clear(struct vbd_timer *timer)

@@ -41,6 +41,15 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_w
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
+static void walk_drain(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	const struct vbd_stat row = VBD_STAT("verbsd_draining", GAUGE,
+		"1 while the daemon drains or has drained: it begins nothing new.",
+		.value = daemon->drain.state != VBD_DRAIN_SERVING);
+
+	walk->cb(&row, walk->arg);
+}
+
 static void walk_store(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
 	const struct vbd_store_state state = vbd_keeper_state(daemon);
@@ -211,6 +220,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 
 	walk_daemon(daemon, &walk);
 	walk_store(daemon, &walk);
+	walk_drain(daemon, &walk);
 	walk_records(daemon, &walk);
 	walk_kept(daemon, &walk);
 	vbd_stats_walk_connections(daemon, &walk);

@@ -74,6 +74,8 @@ static void release_resources(struct vbd_transfer_record *record)
 		vbd_group_unref(record->group);
 	record->group = NULL;
 	vbd_list_remove(&record->link);
+	if (record->qp && record->transfer.op == VBD_OP_RECV)
+		record->object.registry->daemon->receives_open--;
 	record->qp = NULL;
 }
 
@@ -235,6 +237,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	fill_transfer(record, spec);
 	ref_destination(record, spec);
 	vbd_list_append(&record->qp->transfers, &record->link);
+	daemon->receives_open += spec->op == VBD_OP_RECV;
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -260,6 +263,11 @@ void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t coun
 		announce(records[i]);
 	for (size_t i = 0; i < count; i++)
 		vbd_transfer_submit(&records[i]->transfer);
+}
+
+bool vbd_transfer_receives(const struct vbd_object *object)
+{
+	return ((const struct vbd_transfer_record *)object)->transfer.op == VBD_OP_RECV;
 }
 
 void vbd_transfer_free(struct vbd_transfer_record *record)

@@ -84,6 +84,9 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 /** vbd_transfers_start - start prepared transfers in immediate succession; can't fail */
 void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count);
 
+/** vbd_transfer_receives - whether @object, a transfer, waits for a message of the peer */
+bool vbd_transfer_receives(const struct vbd_object *object);
+
 /** vbd_transfer_free - free a prepared transfer, which no client has seen */
 void vbd_transfer_free(struct vbd_transfer_record *record);
 

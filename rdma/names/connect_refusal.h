@@ -17,6 +17,9 @@
  * those that are allowed.
  */
 #define VBD_CONNECT_REFUSAL_MAP(X) \
+	X(VBD_CONNECT_REFUSAL_DRAINING, "draining", "verbsd drains, and begins nothing new", \
+		"the verbsd there drains, and begins nothing new", \
+		"Connect to another host, or have the drain taken back there: `verbsctl undrain`.") \
 	X(VBD_CONNECT_REFUSAL_POLICY, "policy", "the listener rejects every request", \
 		"its listener rejects every request", \
 		"Have accept of that listener changed to auto or manual.") \

@@ -268,6 +268,20 @@ test('objects: status shows the daemon and its checks', async (t) => {
   assert.equal(server.requests[0].url, '/readyz?verbose');
 });
 
+test('objects: a drain begins with a deadline, is waited for, and is taken back', async (t) => {
+  const drain = (state) => ({ json: { state, since: '2026-01-31T12:00:00.000000000Z', deadline_at: '2026-01-31T12:00:30.000000000Z',
+    transfer_count: state === 'draining' ? 3 : 0, connection_count: 17 } });
+  const server = await FakeServer.start(t, { 'POST /v1/drain': drain('draining'), 'GET /v1/drain': drain('drained'),
+    'DELETE /v1/drain': { status: 204 } });
+  const begun = await succeeds(server, ['drain', '--deadline', '30s']);
+  assert.match(begun.stdout, /^draining; transfers under way: 3, open connections: 17; transfers are cancelled at 2026/);
+  assert.deepEqual(server.requests[0].json, { deadline_ms: 30000 });
+  assert.match((await succeeds(server, ['drain', '--wait'])).stdout, /^drained; transfers under way: 0/);
+  assert.match((await succeeds(server, ['daemon'])).stdout, /^drained/);
+  await succeeds(server, ['undrain']);
+  assert.deepEqual(server.calls, ['POST /v1/drain', 'POST /v1/drain', 'GET /v1/drain', 'GET /v1/drain', 'DELETE /v1/drain']);
+});
+
 test('objects: whoami shows the caller, and each quota', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/caller': { json: { name: 'alice', role: 'operate', client: '192.0.2.7:40312',
     authenticated_by: 'certificate', certificate_name: 'CN:alice', expires_at: '2027-01-31T12:00:00.000000000Z', quotas: {

@@ -3,7 +3,7 @@
 // A data worker that is stuck is seen over HTTP and by systemd, until it goes on.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { closeSync, openSync, unlinkSync } from "node:fs";
+import { closeSync, openSync, readFileSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 
@@ -43,6 +43,29 @@ async function let_pass(daemon, ms) {
 }
 
 const events_of = async (daemon, type) => (await daemon.get(`/v1/events?type=${type}`)).json.items;
+
+test("a daemon that stood still feeds the watchdog again, and calls no thread stuck", LIMIT, async (t) => {
+	const systemd = new Systemd(t, join(scratch_folder("stuck"), "notify"));
+
+	await until(() => systemd.heard().includes("listening"));
+	const daemon = await daemon_of(t, {
+		env: { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: String(WATCHDOG_MS * 1000) },
+	}).up();
+	await until(() => systemd.feeds() > 2);
+	const { last } = (await daemon.get("/v1/events?limit=1")).json;
+	const poll = daemon.get(`/v1/events?after=${last}&wait_ms=1000`);
+
+	daemon.process.kill("SIGSTOP");
+	await until(() => /^State:\s+T/m.test(readFileSync(`/proc/${daemon.process.pid}/status`, "utf8")));
+	await new Promise((done) => setTimeout(done, 3000));
+	const fed = systemd.feeds();
+	daemon.process.kill("SIGCONT");
+	await until(() => systemd.feeds() > fed);
+	assert.equal((await livez(daemon)).status, 200);
+	assert.deepEqual((await poll).json.items, []);
+	assert.deepEqual(await events_of(daemon, "worker_stuck"), []);
+	assert.equal(await daemon.stop(), 0);
+});
 
 test("a worker that is stuck fails /livez and starves the watchdog until it goes on", LIMIT, async (t) => {
 	const folder = scratch_folder("stuck");

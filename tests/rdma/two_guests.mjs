@@ -116,6 +116,7 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	await daemon.ready();
 	const used = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 18 } });
 	const idle = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+	const watched = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { heartbeat_ms: 500 } });
 	const probed = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 	const source = await daemon.buffer(target.size_bytes);
 	const bytes = randomBytes(target.size_bytes);
@@ -132,6 +133,7 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 
 	await daemon.until(`/v1/probes/${probe.id}`, "a ping", ({ completed }) => completed > 0);
 	const worst_ms = await foretold_ms(daemon, used);
+	await daemon.until(`/v1/connections/${watched.id}`, "an answered heartbeat", ({ heartbeats }) => heartbeats.answered > 0);
 	await run(peer_off);
 	const off_at = Date.now();
 	await daemon.ended_with(used.id, "retry_exceeded");
@@ -143,6 +145,8 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	const { items: [failed] } = await daemon.get("/v1/transfers?state=failed");
 	if (failed)
 		equal(failed.error.code, "retry_exceeded", "the error of the transfer");
+	// Heartbeats detect it on an idle connection.
+	await daemon.ended_with(watched.id, "peer_silent");
 	// A probe detects the power cut on an idle connection too.
 	await daemon.ended_with(probed.id, "retry_exceeded");
 	const { state, lost, error } = await daemon.get(`/v1/probes/${probe.id}`);

@@ -116,6 +116,34 @@ static void turn_until(struct fixture *f, const int *counter, int target)
 		vbd_loop_turn(f->loop, true);
 }
 
+static void note_order(void *arg)
+{
+	struct fixture *f = arg;
+
+	assert_int_equal(f->events, VBD_FD_READ);
+	f->deferred_calls++;
+}
+
+static void test_loop__after_a_stop_of_the_process_descriptors_go_before_deadlines(void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(0, EFD_CLOEXEC);
+	uint64_t one = 1;
+
+	assert_int_equal(vbd_timer_create(f->loop, note_order, f, &f->timer, &f->err), VBD_OK);
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &f->watch, &f->err),
+		VBD_OK);
+	vbd_timer_set(f->timer, 1);
+	/* As if SIGSTOP had come: what the deadline is about comes in the meantime. */
+	(void)usleep(1100000);
+	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+	turn_until(f, &f->deferred_calls, 1);
+	vbd_fd_watch_stop(f->watch);
+	vbd_timer_destroy(f->timer);
+	(void)close(fd);
+}
+
 static void test_loop__a_readable_descriptor_is_reported_until_it_is_read(void **state)
 {
 	struct fixture *f = *state;
@@ -795,6 +823,7 @@ static void test_loop__everything_that_needs_memory_says_when_there_is_none(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		LOOP_TEST(after_a_stop_of_the_process_descriptors_go_before_deadlines),
 		LOOP_TEST(a_readable_descriptor_is_reported_until_it_is_read),
 		LOOP_TEST(a_stopped_watch_says_nothing_and_its_descriptor_can_be_watched_again),
 		LOOP_TEST(a_second_watch_of_a_descriptor_is_refused),

@@ -59,6 +59,9 @@ enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
 enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_caller(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_daemon_show(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_daemon_drain(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_daemon_undrain(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_stats(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl);

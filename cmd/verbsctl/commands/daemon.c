@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status: the readiness of verbsd; config: its configuration. */
+/* status: the readiness of verbsd; daemon: whether it drains; config: its configuration. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
@@ -88,6 +88,66 @@ enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl)
 		put_keys("in force:", vbd_ctl_json_at(answer.json, "reloaded"));
 		put_keys("needs a restart:", vbd_ctl_json_at(answer.json, "restart_needed"));
 	}
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+static void put_drain(const struct vbd_ctl *ctl, json_t *drain)
+{
+	const char *deadline = vbd_ctl_json_text(drain, "deadline_at");
+
+	(void)ctl;
+	printf("%s; transfers under way: %llu, open connections: %llu",
+		vbd_ctl_json_text(drain, "state"),
+		(unsigned long long)vbd_ctl_json_uint(drain, "transfer_count"),
+		(unsigned long long)vbd_ctl_json_uint(drain, "connection_count"));
+	if (deadline)
+		printf("; transfers are cancelled at %s", deadline);
+	(void)putchar('\n');
+}
+
+enum vbd_ctl_exit vbd_ctl_daemon_show(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_call_put(ctl, "GET", "/v1/drain", NULL, VBD_CTL_NO_WAIT, put_drain);
+}
+
+/* The server ends a wait of its own accord: ask again. */
+static enum vbd_ctl_exit wait_until_drained(struct vbd_ctl *ctl, struct vbd_ctl_answer *answer)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	while (exit_status == VBD_CTL_OK && vbd_ctl_json_is(answer->json, "state", "draining")) {
+		vbd_ctl_answer_fini(answer);
+		exit_status = vbd_ctl_call(
+			ctl, "GET", "/v1/drain?wait_ms=60000", NULL, VBD_CTL_NO_WAIT, answer);
+	}
+	if (exit_status != VBD_CTL_OK || !vbd_ctl_json_is(answer->json, "state", "serving"))
+		return exit_status;
+	vbd_ctl_note("the drain was taken back");
+	return VBD_CTL_FAILED;
+}
+
+enum vbd_ctl_exit vbd_ctl_daemon_drain(struct vbd_ctl *ctl)
+{
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	struct vbd_ctl_answer answer = {0};
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(ctl, "POST", "/v1/drain", body, VBD_CTL_NO_WAIT, &answer);
+
+	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRAIN_WAIT))
+		exit_status = wait_until_drained(ctl, &answer);
+	if (exit_status == VBD_CTL_OK)
+		vbd_ctl_answer_put(ctl, &answer, put_drain);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_daemon_undrain(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer answer = {0};
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(ctl, "DELETE", "/v1/drain", NULL, VBD_CTL_NO_WAIT, &answer);
+
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

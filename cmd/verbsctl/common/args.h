@@ -182,6 +182,10 @@ enum vbd_ctl_kind {
 	X(ADD, "add", 0, HEX, "HEX", "add", "value to add")                                        \
 	X(COMPARE, "compare", 0, HEX, "HEX", "compare", "expected value")                          \
 	X(SWAP, "swap", 0, HEX, "HEX", "swap", "new value")                                        \
+	X(DRAIN_DEADLINE, "deadline", 0, TIME, "TIME", "deadline_ms",                              \
+		"cancel transfers that are still under way then")                                  \
+	X(DRAIN_WAIT, "wait", 0, FLAG, NULL, NULL,                                                 \
+		"return when no transfer is under way any more")                                   \
 	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as the operation has started")  \
 	X(LABELS, "label", 0, LABELS, "KEY=VALUE,...", "labels", "labels of the new object")       \
 	X(LABEL, "label", 0, TEXT, "KEY=VALUE,...", "label",                                       \

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drain: nothing new begins, transfers finish, and it may be taken back. */
+#include "daemon/drain.h"
+
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+static enum vbd_drain_state state_of(const struct svc *svc)
+{
+	return svc->daemon->drain.state;
+}
+
+/* A send that stays under way. */
+static struct vbd_transfer_record *begin_send(struct svc *svc, const struct svc_pair *pair)
+{
+	struct vbd_transfer_record *record = NULL;
+
+	fake_loopback(false);
+	assert_int_equal(vbd_transfer_send_message(pair->active, (const uint8_t *)"x", 1, NULL,
+				 60000, &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
+	return record;
+}
+
+static void finish_send(struct svc *svc, const struct svc_pair *pair)
+{
+	SVC_UNTIL(svc, fake_sends(pair->active->conn->qp.ibv_qp) == 1);
+	fake_send_done(pair->active->conn->qp.ibv_qp);
+	fake_loopback(true);
+}
+
+static void test_services_drain__an_idle_daemon_has_drained_at_once(void **state)
+{
+	struct svc *svc = *state;
+
+	assert_int_equal(state_of(svc), VBD_DRAIN_SERVING);
+	vbd_drain_begin(svc->daemon, 0);
+	assert_int_equal(state_of(svc), VBD_DRAIN_DRAINED);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_DRAINING), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_DRAINED), 1);
+}
+
+static void test_services_drain__nothing_new_begins(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_listener_spec listener_spec = svc_listener_spec();
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	const struct vbd_buffer_spec buffer_spec = {.size_bytes = 100};
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_connection *connection = NULL;
+	struct vbd_listener *listener = NULL;
+
+	vbd_drain_begin(svc->daemon, 0);
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, NULL), VBD_E_DRAINING);
+	assert_int_equal(
+		vbd_listener_create(svc->daemon, &listener_spec, &listener, NULL), VBD_E_DRAINING);
+	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, NULL, NULL), VBD_E_DRAINING);
+	assert_int_equal(vbd_transfer_send_message(
+				 pair.active, (const uint8_t *)"x", 1, NULL, 100, &record, NULL),
+		VBD_E_DRAINING);
+	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_services_drain__a_transfer_under_way_finishes(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_transfer_record *record = begin_send(svc, &pair);
+
+	vbd_drain_begin(svc->daemon, 0);
+	assert_int_equal(state_of(svc), VBD_DRAIN_DRAINING);
+	assert_int_equal(vbd_drain_transfers(svc->daemon), 1);
+	finish_send(svc, &pair);
+	SVC_UNTIL(svc, state_of(svc) == VBD_DRAIN_DRAINED);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_services_drain__a_transfer_is_cancelled_at_the_deadline(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_transfer_record *record = begin_send(svc, &pair);
+
+	vbd_drain_begin(svc->daemon, 1);
+	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_CANCELLING);
+	/* End the grace period at once. */
+	vbd_timer_set(record->object.deadline, 0);
+	SVC_UNTIL(svc, state_of(svc) == VBD_DRAIN_DRAINED);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_CANCELLED);
+}
+
+static void test_services_drain__a_listener_refuses_until_it_is_taken_back(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct vbd_connection *refused = svc_connect(svc, &spec);
+
+	/* The daemon is its own peer: this request is on its way already. */
+	vbd_drain_begin(svc->daemon, 0);
+	SVC_UNTIL(svc, refused->object.ended);
+	assert_int_equal(refused->conn->qp.reason, VBD_REASON_REJECTED);
+	assert_int_equal(listener->refused[VBD_CONNECT_REFUSAL_DRAINING], 1);
+	assert_int_equal(listener->state, VBD_LISTENER_LISTENING);
+	assert_int_equal(vbd_drain_undo(svc->daemon, &svc->err), VBD_OK);
+	assert_int_equal(state_of(svc), VBD_DRAIN_SERVING);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_UNDRAINED), 1);
+	(void)svc_pair(svc, listener);
+}
+
+static void test_services_drain__it_is_not_taken_back_from_a_stop(void **state)
+{
+	struct svc *svc = *state;
+
+	vbd_drain_begin(svc->daemon, 0);
+	vbd_daemon_stop(svc->daemon, NULL, NULL);
+	assert_int_equal(vbd_drain_undo(svc->daemon, NULL), VBD_E_STOPPING);
+}
+
+static void test_services_drain__a_stop_lets_transfers_finish(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_transfer_record *record = begin_send(svc, &pair);
+
+	vbd_daemon_stop(svc->daemon, NULL, NULL);
+	svc_turn(svc);
+	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
+	finish_send(svc, &pair);
+	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_STOPPING);
+}
+
+static void test_services_drain__a_stop_waits_for_a_part_of_its_time(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair;
+
+	svc->config.drain_timeout_ms = 100;
+	svc->config.shutdown_timeout_ms = 102;
+	svc_restart(svc);
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	(void)begin_send(svc, &pair);
+	vbd_daemon_stop(svc->daemon, NULL, NULL);
+	SVC_UNTIL(svc, pair.active->conn->state != VBD_CONN_ESTABLISHED);
+	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_STOPPING);
+	fake_loopback(true);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_drain__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_idle_daemon_has_drained_at_once),
+		TEST(nothing_new_begins),
+		TEST(a_transfer_under_way_finishes),
+		TEST(a_transfer_is_cancelled_at_the_deadline),
+		TEST(a_listener_refuses_until_it_is_taken_back),
+		TEST(it_is_not_taken_back_from_a_stop),
+		TEST(a_stop_lets_transfers_finish),
+		TEST(a_stop_waits_for_a_part_of_its_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
