@@ -148,12 +148,13 @@ static void free_removed(struct rig *rig)
 	}
 }
 
-/* Wait until a call has returned, or until those that are under way are blocked by the fake. */
+/* Wait until a call has returned, or until those that are under way are blocked by the fake. A call
+ * thread is idle a moment before the control thread is woken: its load tells too little. */
 static void wait_for_calls(struct rig *rig)
 {
 	struct pollfd control = {.fd = vbd_fabric_control_fd(rig->fabric), .events = POLLIN};
 
-	while (vbd_calls_busy(rig->fabric->calls) > fake_blocked() + rig->queued_calls &&
+	while (rig->fabric->calls->under_way > fake_blocked() + rig->queued_calls &&
 		poll(&control, 1, 1) == 0)
 		;
 }
