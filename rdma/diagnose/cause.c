@@ -6,9 +6,9 @@
 
 #define OUT(sym)  (UINT64_C(1) << VBD_OUTCOME_##sym)
 #define CLUE(sym) (UINT64_C(1) << VBD_CLUE_##sym)
-#define GUEST	  "rdma.explain"
-#define GUESTS	  "rdma.explain_two"
-#define UNIT	  "unit.test_cause"
+#define GUEST	  "`rdma.explain`"
+#define GUESTS	  "`rdma.explain_two`"
+#define UNIT(why) "`unit.test_cause`: " why
 
 _Static_assert(VBD_OUTCOME_COUNT <= 64, "outcomes are the bits of a uint64_t");
 

@@ -61,7 +61,7 @@ const char *vbd_cause_text(enum vbd_cause_code code);
 /** vbd_cause_advice - the advice, with placeholders */
 const char *vbd_cause_advice(enum vbd_cause_code code);
 
-/** vbd_cause_staged - the name of the test that stages it */
+/** vbd_cause_staged - the name of the test that stages it, as Markdown; for a unit test also why */
 const char *vbd_cause_staged(enum vbd_cause_code code);
 
 #endif

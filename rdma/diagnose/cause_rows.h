@@ -10,7 +10,7 @@
  *   AGAINST   clues: the cause is excluded by any of them
  *   SUPPORTS  clues: each raises the weight by VBD_CAUSE_SUPPORT
  *   STAGED    the test that stages it: GUEST and GUESTS with a device of the lab, in one guest or
- *             between two; UNIT: no device of the lab can fail like that
+ *             between two; UNIT(why): why no device of the lab can fail like that
  *   text      a clause without a full stop, with placeholders of rdma/diagnose/words.h
  *   advice    to be done first: a sentence
  */
@@ -48,34 +48,37 @@
 		"Give {netdev} its old address again, or connect again from its present one.") \
 	X(NO_ROUTE, "no_route", VBD_CAUSE_SILENCE, CLUE(NO_ROUTE), CLUE(PORT_DOWN), 0, 90, GUEST, \
 		"this host has no route to {host}", \
-		"`ip route get {host}` must name an interface: add an address or a route.") \
+		"`ip route get {host}` must name an interface: add an address or a route, or set the interface up (`ip -br link`).") \
 	X(ROUTE_WITHOUT_RDMA, "route_without_rdma", VBD_CAUSE_SILENCE, CLUE(ROUTE_WITHOUT_RDMA), CLUE(PORT_DOWN), 0, 88, GUEST, \
 		"packets to {host} leave by {netdev}, to which no RDMA device belongs", \
 		"Add a route to {host} over an interface that `rdma link` lists, or give {netdev} a device.") \
-	X(ROUTER_SILENT, "router_silent", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_SILENT) | CLUE(GATEWAY), CLUE(PORT_DOWN), 0, 86, UNIT, \
+	X(ROUTER_SILENT, "router_silent", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_SILENT) | CLUE(GATEWAY), CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 86, GUEST, \
 		"the router {next_hop} to {host} does not answer on {netdev}", \
 		"Check the router, its cable and the VLAN: `ip neigh show {next_hop}`.") \
 	X(NO_SUCH_HOST, "no_such_host", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN), 0, 85, GUEST, \
 		"no host on {netdev} answers for {host}", \
 		"Check the address, that the host is up, and cable and VLAN on both sides: `ip neigh show {host}`.") \
-	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN), 0, 85, GUEST, \
+	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 85, GUEST, \
 		"the peer's host {host} no longer answers on {netdev}", \
 		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
-	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, UNIT, \
+	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, GUEST, \
 		"the port of {device} went down, and is up again", \
 		"Connect again; if it happens again, check cable and switch.") \
-	X(ROUTE_MOVED, "route_moved", VBD_CAUSE_SILENCE, CLUE(ROUTE_MOVED), VBD_CAUSE_KNOWN_PATH, 0, 75, UNIT, \
+	X(ROUTE_MOVED, "route_moved", VBD_CAUSE_SILENCE, CLUE(ROUTE_MOVED), VBD_CAUSE_KNOWN_PATH & ~CLUE(NEIGHBOUR_SILENT), 0, 75, GUEST, \
 		"the route to {host} has moved to {netdev}, and the connection has the address of another interface", \
 		"Connect again; see `ip route get {host}`.") \
-	X(NO_SUBNET_MANAGER, "no_subnet_manager", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(IB) | CLUE(ROUTE_ERROR), CLUE(PORT_DOWN), 0, 60, UNIT, \
+	X(NO_SUBNET_MANAGER, "no_subnet_manager", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(IB) | CLUE(ROUTE_ERROR), CLUE(PORT_DOWN), 0, 60, UNIT("the lab has no InfiniBand"), \
 		"the subnet manager gives no path to {host}", \
 		"Check that a subnet manager runs (`sminfo`), and that the ports of both sides are active.") \
-	X(NO_PATH, "no_path", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(ROUTE_ERROR), CLUE(IB) | VBD_CAUSE_KNOWN_PATH, 0, 40, UNIT, \
+	X(NO_PATH, "no_path", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(ROUTE_ERROR), CLUE(IB) | VBD_CAUSE_KNOWN_PATH, 0, 40, UNIT("Linux 6.1 fails before that over RoCE, when it resolves the address"), \
 		"no RDMA device here has a GID for the source address of packets to {host}", \
 		"Compare the GIDs of /v1/devices with the addresses of the interface: `ip route get {host}` names it.") \
-	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, CLUE(ROUTE_ERROR) | VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT, \
+	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, CLUE(ROUTE_ERROR) | VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT("wherever the kernel tells route and neighbour, a cause above is known"), \
 		"{host} was not found on the network in {waited}: no host has that address, or a cable or VLAN is missing", \
 		"`ping {host}` tells whether the host answers at all; `ip route get {host}` names the interface, which `rdma link` must list.") \
+	X(OWN_ADDRESS, "own_address_without_rdma", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(LOCAL), CLUE(PORT_DOWN), 0, 70, GUEST, \
+		"{host} is an address of this host, and no RDMA device has it", \
+		"Use an address of an interface that `rdma link` lists, or give that interface a device.") \
 	X(NAME_UNKNOWN, "name_unknown", OUT(NAMELESS), 0, 0, 0, 50, GUEST, \
 		"the name {asked} has no address", \
 		"Check the spelling: `getent ahosts {asked}`; or give an address.") \
@@ -91,19 +94,19 @@
 	X(REFUSED_BY_PROGRAM, "refused_by_program", OUT(REJECTED), CLUE(REJ_PROGRAM), CLUE(WORDS), 0, 50, GUEST, \
 		"the program at {peer} refused and did not say why", \
 		"See the log or the verbsd of the peer: its policy, a limit, a decision that came too late, or its program has ended.") \
-	X(PEER_EXHAUSTED, "peer_exhausted", OUT(REJECTED), CLUE(REJ_RESOURCES), 0, 0, 50, UNIT, \
+	X(PEER_EXHAUSTED, "peer_exhausted", OUT(REJECTED), CLUE(REJ_RESOURCES), 0, 0, 50, GUEST, \
 		"the peer has no room for another connection: {reject}", \
 		"Close connections there, or raise its limits: `rdma resource`, the rdma cgroup, its kernel log.") \
-	X(GID_REFUSED, "gid_refused", OUT(REJECTED), CLUE(REJ_GID), 0, 0, 50, UNIT, \
+	X(GID_REFUSED, "gid_refused", OUT(REJECTED), CLUE(REJ_GID), 0, 0, 50, GUEST, \
 		"the peer can't use the GID of this side: {reject}", \
 		"Compare type (RoCE v1 or v2) and scope of the GIDs of both sides in /v1/devices.") \
-	X(OLD_CONNECTION, "old_connection", OUT(REJECTED), CLUE(REJ_STALE), 0, 0, 50, UNIT, \
+	X(OLD_CONNECTION, "old_connection", OUT(REJECTED), CLUE(REJ_STALE), 0, 0, 50, GUEST, \
 		"the peer still had the connection of before a crash or restart of this side", \
 		"Connect again: with this answer the peer's CM has dropped the old one.") \
-	X(READS_REFUSED, "reads_refused", OUT(REJECTED), CLUE(REJ_READS), 0, 0, 50, UNIT, \
+	X(READS_REFUSED, "reads_refused", OUT(REJECTED), CLUE(REJ_READS), 0, 0, 50, GUEST, \
 		"the peer serves fewer outstanding reads than this side asks for", \
 		"Lower qp.initiator_depth here, or raise qp.responder_resources there.") \
-	X(PARAMETERS_REFUSED, "parameters_refused", OUT(REJECTED), 0, CLUE(REJ_NO_SERVICE) | CLUE(REJ_PROGRAM) | CLUE(REJ_RESOURCES) | CLUE(REJ_GID) | CLUE(REJ_STALE) | CLUE(REJ_READS), 0, 20, UNIT, \
+	X(PARAMETERS_REFUSED, "parameters_refused", OUT(REJECTED), 0, CLUE(REJ_NO_SERVICE) | CLUE(REJ_PROGRAM) | CLUE(REJ_RESOURCES) | CLUE(REJ_GID) | CLUE(REJ_STALE) | CLUE(REJ_READS), 0, 20, GUEST, \
 		"the CM of {host} rejected the request: {reject}", \
 		"{reject_advice}") \
 	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, 0, 78, GUEST, \
@@ -112,16 +115,19 @@
 	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
+	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where Linux 6.1 then never ends the CM id of Soft-RoCE"), \
+		"no packet to {host} has left {device} in {waited}: a firewall of this host drops UDP 4791", \
+		"Let UDP 4791 out: `nft list ruleset`, `iptables -S`, `tc filter show dev {netdev} egress`.") \
 	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
-		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (firewall on UDP 4791, no RDMA device, full backlog)", \
+		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (host down, firewall on UDP 4791, no RDMA device, full backlog)", \
 		"See on the peer whether the request waits there (`verbsctl ls`), and whether it has a device (`rdma link`); a timeout_ms of 15000 or more lets its CM say which.") \
 	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
-		"no answer to a repeated connect request came from {peer} in {waited}: a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
-		"On the peer: `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
-	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, UNIT, \
+		"no answer to a repeated connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
+		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
+	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"{host} asked for the connection, was accepted, and did not confirm: its program has ended, or its packets no longer come", \
 		"See the peer's end of the connection; if it still waits for the answer, UDP 4791 must pass both ways.") \
-	X(HANDSHAKE_FAILED, "handshake_failed", OUT(HANDSHAKE), 0, VBD_CAUSE_KNOWN_PATH, 0, 30, UNIT, \
+	X(HANDSHAKE_FAILED, "handshake_failed", OUT(HANDSHAKE), 0, VBD_CAUSE_KNOWN_PATH, 0, 30, UNIT("Soft-RoCE and siw report a rejection, or nothing"), \
 		"the handshake with {peer} broke off: {error}", \
 		"See the timeline, and the kernel log of both hosts.") \
 	X(REJECTED_HERE, "rejected_here", OUT(REJECTED_HERE), 0, 0, 0, 50, GUEST, \
@@ -136,10 +142,10 @@
 	X(NO_REMOTE, "no_remote", OUT(AWAITING) | OUT(NO_REMOTE), 0, 0, 0, 50, GUEST, \
 		"nobody gave the attributes of the peer's queue pair in {waited}", \
 		"Set them: `verbsctl connections remote`, or POST …/remote with manual.local of the peer.") \
-	X(ATOMIC_MISALIGNED, "atomic_misaligned", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION), CLUE(MISALIGNED), 0, 0, 76, UNIT, \
+	X(ATOMIC_MISALIGNED, "atomic_misaligned", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION), CLUE(MISALIGNED), 0, 0, 76, UNIT("verbsd refuses such a request"), \
 		"the address of a {op} was not a multiple of 8", \
 		"Use an address that is a multiple of 8.") \
-	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT, \
+	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT("verbsd refuses such a request"), \
 		"a {op} is not possible on this connection: initiator_depth is 0", \
 		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
 	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
@@ -148,10 +154,10 @@
 	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), 0, CLUE(LONGER_THAN_HERE), 50, GUEST, \
 		"a {what} was longer than the peer's receive (receives here have {receive} bytes)", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
-	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 40, UNIT, \
+	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 40, GUEST, \
 		"the peer's queue pair does not allow a {what}, or has too many reads outstanding", \
 		"Compare qp.remote_access and qp.responder_resources of the peer with the request.") \
-	X(PEER_DEVICE_FAILED, "peer_device_failed", OUT(OPERATION) | OUT(INVALID), 0, CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 30, UNIT, \
+	X(PEER_DEVICE_FAILED, "peer_device_failed", OUT(OPERATION) | OUT(INVALID), 0, CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 30, GUEST, \
 		"the peer's device failed a {what}", \
 		"See the first error of the peer's connection, and the kernel log there.") \
 	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(RNR_CAME) | CLUE(OP_SENDS), 0, 0, 80, GUEST, \
@@ -172,7 +178,7 @@
 	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUESTS, \
 		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways; connect again.") \
-	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, UNIT, \
+	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, GUEST, \
 		"sends wait here, since the queue pair can't send in its state", \
 		"Move the queue pair to RTS.") \
 	X(INBOX_FULL, "inbox_full", OUT(WELL) | OUT(STUCK), CLUE(INBOX_FULL), 0, 0, 40, GUEST, \
@@ -187,28 +193,28 @@
 	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN), 0, 50, GUEST, \
 		"the peer reached for memory that it may not use: a wrong key, a range past the end, or an access that is not granted", \
 		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
-	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT, \
+	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT("verbsd refuses a request that its buffers do not cover"), \
 		"the device here could not do a {what}: its memory is not registered any more, is in another protection domain, or does not allow it", \
 		"Check state, protection domain and access of the buffer of the request.") \
-	X(WINDOW_REFUSED, "window_refused", OUT(BIND), 0, 0, 0, 50, UNIT, \
+	X(WINDOW_REFUSED, "window_refused", OUT(BIND), 0, 0, 0, 50, UNIT("verbsd refuses such a window"), \
 		"the device here refused to bind the window: its range or access goes beyond its buffer", \
 		"Create the buffer with access mw_bind, and with the access that the window shall grant.") \
-	X(REQUEST_REFUSED, "request_refused", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), 0, 0, 0, 20, UNIT, \
+	X(REQUEST_REFUSED, "request_refused", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), 0, 0, 0, 20, UNIT("Soft-RoCE and siw fail no request that verbsd posts"), \
 		"the device here failed a {what}: {error}", \
 		"See the kernel log, and the state of the port.") \
-	X(DEVICE_FAILED, "device_failed", OUT(QP_FAILED), 0, CLUE(PORT_DOWN) | CLUE(DEVICE_GONE), 0, 30, UNIT, \
+	X(DEVICE_FAILED, "device_failed", OUT(QP_FAILED), 0, CLUE(PORT_DOWN) | CLUE(DEVICE_GONE), 0, 30, UNIT("Soft-RoCE and siw have no fatal error of a queue pair"), \
 		"device {device} gave the queue pair up: {error}", \
 		"See the kernel log of this host; reset the device if it happens again.") \
 	X(SPEAKS_OTHERWISE, "speaks_otherwise", OUT(SERVICE), 0, 0, 0, 50, GUEST, \
 		"the peer does not speak the protocol of the service here: {error}", \
 		"Use the same service on both sides; a plain peer needs service inbox.") \
-	X(FULL_MEMLOCK, "full_memlock", OUT(RESOURCE), CLUE(FULL_MEMLOCK), 0, 0, 50, UNIT, \
+	X(FULL_MEMLOCK, "full_memlock", OUT(RESOURCE), CLUE(FULL_MEMLOCK), 0, 0, 50, GUEST, \
 		"this verbsd may lock no more memory", \
 		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.") \
-	X(FULL_FDS, "full_fds", OUT(RESOURCE), CLUE(FULL_FDS), 0, 0, 50, UNIT, \
+	X(FULL_FDS, "full_fds", OUT(RESOURCE), CLUE(FULL_FDS), 0, 0, 50, UNIT("a connection takes no file descriptor"), \
 		"this verbsd has no file descriptor left", \
 		"Raise RLIMIT_NOFILE: LimitNOFILE= in the unit.") \
-	X(FULL_DEVICE, "full_device", OUT(RESOURCE), CLUE(FULL_DEVICE), 0, 0, 50, UNIT, \
+	X(FULL_DEVICE, "full_device", OUT(RESOURCE), CLUE(FULL_DEVICE), 0, 0, 50, GUEST, \
 		"device {device} has no room for another object: {error}", \
 		"Delete what is not needed (`rdma resource`), or raise the limits of the rdma cgroup.") \
 	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOURCE), CLUE(NOT_SERVED), 0, 0, 50, GUEST, \
@@ -217,10 +223,10 @@
 	X(PORT_TAKEN, "port_taken", OUT(RESOURCE), CLUE(PORT_TAKEN), 0, 0, 50, GUEST, \
 		"the port that this side was to have is taken by another program, connection or listener", \
 		"Choose another src_port, or leave it out to let the kernel pick one.") \
-	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT, \
+	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT("the calls that a test can make fail are named above"), \
 		"a call failed here: {error}", \
 		"The call and its error number are in error.first; see the kernel log.") \
-	X(PEER_SAID, "peer_said", OUT(PEER_LEFT), CLUE(WORDS), 0, 0, 60, UNIT, \
+	X(PEER_SAID, "peer_said", OUT(PEER_LEFT), CLUE(WORDS), 0, 0, 60, UNIT("the kernel keeps the words of a disconnect to itself"), \
 		"the peer disconnected and said \"{words}\"", \
 		"See the log or the verbsd of the peer for more.") \
 	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), CLUE(WORDS), 0, 50, GUEST, \
@@ -235,10 +241,10 @@
 	X(CANCELLED_HERE, "cancelled_here", OUT(CANCELLED), 0, 0, 0, 30, GUEST, \
 		"a client cancelled {request} while the device held requests of it, which only the end of the queue pair takes back", \
 		"Connect again. A transfer whose peer takes what it sends can be cancelled without that.") \
-	X(STOPPED_HERE, "stopped_here", OUT(STOPPED), 0, 0, 0, 30, UNIT, \
+	X(STOPPED_HERE, "stopped_here", OUT(STOPPED), 0, 0, 0, 30, UNIT("the end of the daemon ends its API"), \
 		"this verbsd was stopped", \
 		"Connect again when verbsd runs again.") \
-	X(UNEXPECTED_EVENT, "unexpected_event", OUT(PROTOCOL), 0, 0, 0, 30, UNIT, \
+	X(UNEXPECTED_EVENT, "unexpected_event", OUT(PROTOCOL), 0, 0, 0, 30, UNIT("only a defect leads to it"), \
 		"the kernel's CM reported an event that the state does not allow: a defect of the kernel, of a driver, or of verbsd", \
 		"Please report it with the connection's timeline.")
 /* clang-format on */

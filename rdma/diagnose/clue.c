@@ -62,6 +62,8 @@ static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
 	const char *neighbour = routed ? netroute->neighbour : NULL;
 
 	note(clues, VBD_CLUE_NO_ROUTE, facts->netroute_known && netroute->route_errnum);
+	note(clues, VBD_CLUE_LOCAL,
+		facts->netroute_known && !netroute->route_errnum && netroute->local);
 	note(clues, VBD_CLUE_ROUTE_WITHOUT_RDMA, routed && !facts->netroute_has_rdma);
 	note(clues, VBD_CLUE_ROUTE_MOVED,
 		routed && facts->netroute_has_rdma && facts->sgid_known && *facts->sgid.netdev &&
@@ -76,8 +78,9 @@ static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
 			facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes);
 }
 
-static void look_at_traces(const struct vbd_incident *incident, struct clues *clues)
+static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
 {
+	const struct vbd_incident *incident = &facts->incident;
 	const uint64_t *traces = incident->traces;
 
 	note(clues, VBD_CLUE_RNR_CAME,
@@ -86,6 +89,9 @@ static void look_at_traces(const struct vbd_incident *incident, struct clues *cl
 	note(clues, VBD_CLUE_SILENT,
 		incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] &&
 			!traces[VBD_TRACE_PACKETS_CAME]);
+	/* Soft-RoCE does not count a packet that the kernel did not let out. */
+	note(clues, VBD_CLUE_NOTHING_LEFT,
+		incident->traces_known && facts->soft_roce && !traces[VBD_TRACE_PACKETS_SENT]);
 	note(clues, VBD_CLUE_REQ_REPEATED,
 		incident->traces_known && incident->waited_ms >= REPEATED_MS);
 	note(clues, VBD_CLUE_MRA_CAME, traces[VBD_TRACE_MRA_CAME]);
@@ -137,6 +143,9 @@ static void look_at_completion(const struct vbd_facts *facts, struct clues *clue
 
 static void look_at_rejection(const struct vbd_error *error, struct clues *clues)
 {
+	/* Over iWARP rdma_connect(3) may fail at once. */
+	note(clues, VBD_CLUE_REJ_NO_SERVICE,
+		error->source == VBD_SOURCE_ERRNO && error->raw == ECONNREFUSED);
 	if (error->source != VBD_SOURCE_CM_EVENT)
 		return;
 	note(clues, VBD_CLUE_ROUTE_ERROR, error->kind == RDMA_CM_EVENT_ROUTE_ERROR);
@@ -170,7 +179,7 @@ uint64_t vbd_clues_find(const struct vbd_facts *facts)
 
 	look_at_device(facts, &clues);
 	look_at_route(facts, &clues);
-	look_at_traces(&facts->incident, &clues);
+	look_at_traces(facts, &clues);
 	look_at_request(facts, &clues);
 	look_at_completion(facts, &clues);
 	look_at_rejection(&facts->incident.error, &clues);

@@ -15,6 +15,7 @@
 	X(NO_ROUTE, "the kernel has no route to {host}") \
 	X(ROUTE_WITHOUT_RDMA, "the route to {host} leaves by {netdev}, to which no RDMA device belongs") \
 	X(ROUTE_MOVED, "the route to {host} leaves by {netdev} now") \
+	X(LOCAL, "{host} is an address of this host") \
 	X(GATEWAY, "{host} is behind a router") \
 	X(NEIGHBOUR_SILENT, "nobody answers on {netdev} for {next_hop}") \
 	X(NEIGHBOUR_KNOWN, "on {netdev} the hardware address of {next_hop} is known") \
@@ -22,6 +23,7 @@
 	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(GAPS, "packets were missing ({gaps} times)") \
 	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
+	X(NOTHING_LEFT, "{device} has sent no packet") \
 	X(REQ_REPEATED, "the CM has repeated the connect request, and no answer was counted") \
 	X(MRA_CAME, "the peer's kernel answered that its program has the request and has not decided") \
 	X(INBOX_FULL, "all {inbox} receives here hold messages") \

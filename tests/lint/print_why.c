@@ -55,13 +55,22 @@ static void put_kind(enum vbd_why_kind kind)
 
 static void put_diagnoses(void)
 {
-	(void)printf("\n## Causes of a failure or a long wait\n\n"
-		     "`cause` and `possible_causes` in `GET /v1/connections/{ref}/explain`. The "
-		     "best supported one is the\nfirst line of `verbsctl explain`, with the values "
-		     "of the connection in place of the names in braces.\nThe codes are stable. "
-		     "Each row is staged by a test.\n\n"
-		     "| code | the first line says | what to do first | staged by |\n"
-		     "|---|---|---|---|\n");
+	(void)printf(
+		"\n## Causes of a failure or a long wait\n\n"
+		"`cause` and `possible_causes` in `GET /v1/connections/{ref}/explain`. The "
+		"best supported one is the\nfirst line of `verbsctl explain`, with the values "
+		"of the connection in place of the names in braces.\nThe codes are stable. "
+		"Each row is staged by a test; a unit test where no device of the lab can "
+		"fail like that, and why.\n\n"
+		"The rows were judged by 37 failures that are not those of their tests, "
+		"staged in guests as an operator\nmeets them (firewalls, cables, routes, "
+		"peers that are stopped, killed or not verbsd): does the first line\nname the "
+		"true cause, is it vague (the cause is one of several that it names), or is it "
+		"wrong? Before the\nrows were mended 22 were true, 12 vague and 3 wrong, after "
+		"that 27, 9 and 1: a PSN given by hand that is\nbehind the peer's, which "
+		"Soft-RoCE acknowledges as a repetition, so that nothing seems to fail.\n\n"
+		"| code | the first line says | what to do first | staged by |\n"
+		"|---|---|---|---|\n");
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
 		enum vbd_cause_code code = (enum vbd_cause_code)i;
 
@@ -69,7 +78,7 @@ static void put_diagnoses(void)
 		put_text(vbd_cause_text(code), strlen(vbd_cause_text(code)));
 		(void)printf(" | ");
 		put_text(vbd_cause_advice(code), strlen(vbd_cause_advice(code)));
-		(void)printf(" | `%s` |\n", vbd_cause_staged(code));
+		(void)printf(" | %s |\n", vbd_cause_staged(code));
 	}
 }
 

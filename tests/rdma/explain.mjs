@@ -1,107 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The first line of an explanation: each cause that docs/why.md says this suite stages is staged, on both sides where
-// both see something of it, and held by its code.
+// both see something of it, and held by its code. Parts of it are explain_foreign.mjs and explain_limits.mjs.
 
 import { readFileSync } from "node:fs";
 
-import { explain } from "./explained.mjs";
-import { Daemon, addr, build, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
+import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last,
+	stage, staged } from "./explain_stage.mjs";
+import { addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 
-const CONNECTION = "/v1/connections";
 const { LAB_SIW_ADDR } = process.env;
 const NETWORK = addr.slice(0, addr.lastIndexOf("."));
 const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
-const PAGE = 4096;
-const PATIENCE = { timeout_ms: 3000 };
 // The CM repeats a connect request after some seconds, and only a repeated one is answered that nobody has decided.
 const LONG_MS = 15_000;
 
-// The time that something has waited grows from one explanation to the next.
-const timeless = (text) => text.replaceAll(/[\d.]+ m?s\b/g, "TIME");
-
-const staged = new Set();
-let near, far;
-let port = 7600;
-
-// Holds the first line and the first advice of an explanation by the code of the cause, in the API and in verbsctl.
-async function says(daemon, connection, code) {
-	const told = await explain(daemon, connection);
-	const { summary, cause, hints } = told;
-
-	equal(cause?.code, code, `${daemon.name}: the cause (${summary} ${JSON.stringify(told.evidence)}) ${JSON.stringify(told.possible_causes)}`);
-	ok(summary.toLowerCase().endsWith(cause.text.toLowerCase()), `the first line does not have its cause: ${summary}`);
-	ok(!/IBV_WC|CM status|errno|\(E[A-Z]+|\{/.test(summary), `the first line has a status or a placeholder: ${summary}`);
-	if (!/^Nothing/.test(cause.advice))
-		equal(hints[0], cause.advice, "the first advice");
-	const said = await run(`${build}/cmd/verbsctl`, "-s", `http://127.0.0.1:${daemon.port}`, "explain", String(connection.id));
-	equal(timeless(said.split("\n")[0]), timeless(summary), "the first line of verbsctl");
-	console.log(`     ${daemon.name}: ${summary}`);
-	staged.add(code);
-	return told;
-}
-
-// Waits until a connection that is open is explained by a cause of this code.
-const says_at_last = async (daemon, connection, code) => {
-	await daemon.until(`${CONNECTION}/${connection.id}/explain`, code, ({ cause }) => cause?.code === code);
-	return says(daemon, connection, code);
-};
-
-async function failed(daemon, body, more = {}) {
-	const { status, body: answer } = await daemon.try("POST", CONNECTION, { dst_addr: addr, ...PATIENCE, ...body }, { wait_s: 0, ...more });
-
-	// A call that fails at once is answered with the problem.
-	const id = answer.id ?? answer.instance?.split("/").at(-1);
-
-	ok(id, `${daemon.name}: ${status} ${JSON.stringify(answer)}`);
-	return daemon.end_of(id);
-}
-
-const begin = (daemon, body) => daemon.post(CONNECTION, { dst_addr: addr, ...PATIENCE, ...body });
-
-// A listener of its own for each pair.
-async function pair(here = {}, there = {}, at = addr) {
-	const listener = await far.listen({ addr: at, port: port++, ...there });
-	const active = await near.connect({ dst_addr: at, dst_port: listener.port, ...here });
-	const { items } = await far.until(`${CONNECTION}?view=full&state=established`, "its side", ({ items }) =>
-		items.some(({ listener: of }) => of?.id === listener.id));
-
-	return [active, items.find(({ listener: of }) => of?.id === listener.id), listener];
-}
-
-const requested = async (listener) => (await far.until(`${CONNECTION}?view=full&state=requested`, "a request", ({ items }) =>
-	items.some(({ listener: of }) => of?.id === listener.id))).items.find(({ listener: of }) => of?.id === listener.id);
-
-// Returns the problem with which a transfer ends, or null.
-async function move(op, connection, { daemon = near, remote, size_bytes = 64, timeout_ms = 20_000 } = {}) {
-	const buffer = await daemon.buffer(Math.max(size_bytes, PAGE), { device: connection.device });
-	const { status, body } = await daemon.try("POST", "/v1/transfers", { op, connection: connection.id, buffer: buffer.id,
-		length_bytes: size_bytes, timeout_ms, ...(remote && { remote }) }, { wait_s: 60 });
-
-	return status === 201 ? null : body;
-}
-
-const open_memory = () => far.buffer(PAGE, { device: dev, access: ["remote_read", "remote_write"] });
-const other_key = (rkey) => `0x${((parseInt(rkey, 16) ^ 0xff) >>> 0).toString(16).padStart(8, "0")}`;
-
-async function with_two(play) {
-	[near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
-	await Promise.all([near.ready(), far.ready()]);
-	await play();
-	for (const daemon of [near, far])
-		if (!daemon.gone)
-			await daemon.stop();
-}
-
-const stage = (what, play) => scenario(what, () => with_two(play));
+// One after the other: modules that are imported together run together.
+await import("./explain_foreign.mjs");
+await import("./explain_limits.mjs");
 
 // --- before it is connected --------------------------------------------------------------------------------------
 
 await stage("nobody is there: no listener, no host, no route, no name", async () => {
 	await says(near, await failed(near, { dst_port: 7999 }), "nobody_listens");
 	await says(near, await failed(near, { dst_addr: "localhost", dst_port: 7999 }), "address_without_rdma");
-	const { port: taken } = await near.listen({ addr, port: port++ });
+	const { port: taken } = await near.listen({ addr, port: next_port() });
 
 	await says(near, await failed(near, { dst_port: 7999, src_port: taken }), "port_taken");
 	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999 }), "name_unknown");
@@ -140,7 +64,7 @@ await stage("a host that does not answer, and one that went", async () => {
 });
 
 await stage("a program that refuses, with words and without", async () => {
-	const hand = await far.listen({ addr, port: port++, accept: "manual" });
+	const hand = await far.listen({ addr, port: next_port(), accept: "manual" });
 	const wordy = await begin(near, { dst_port: hand.port });
 	const there = await requested(hand);
 
@@ -154,13 +78,13 @@ await stage("a program that refuses, with words and without", async () => {
 	await far.post(`${CONNECTION}/${(await requested(hand)).id}/reject`, {});
 	await near.end_of(silent.id);
 	await says(near, silent, "refused_by_program");
-	const closed = await far.listen({ addr, port: port++, accept: "reject" });
+	const closed = await far.listen({ addr, port: next_port(), accept: "reject" });
 
 	await says(near, await failed(near, { dst_port: closed.port }), "refused_by_verbsd");
 });
 
 await stage("a request that nobody decides", async () => {
-	const hand = await far.listen({ addr, port: port++, accept: "manual", accept_timeout_ms: 60_000 });
+	const hand = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 60_000 });
 	const here = await begin(near, { dst_port: hand.port, timeout_ms: LONG_MS });
 	const there = await requested(hand);
 
@@ -168,7 +92,7 @@ await stage("a request that nobody decides", async () => {
 	await says_at_last(near, here, "peer_undecided");
 	await near.end_of(here.id);
 	await says(near, here, "peer_undecided");
-	const hasty = await far.listen({ addr, port: port++, accept: "manual", accept_timeout_ms: 300 });
+	const hasty = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 300 });
 	const other = await begin(near, { dst_port: hasty.port });
 
 	await says(far, await far.end_of((await requested(hasty)).id), "not_decided_here");
@@ -177,7 +101,7 @@ await stage("a request that nobody decides", async () => {
 
 // The kernel counts those requests for the backlog that the daemon has not taken from it.
 await stage("requests that wait for a decision leave the kernel's backlog free", async () => {
-	const hand = await far.listen({ addr, port: port++, accept: "manual", accept_timeout_ms: 60_000, backlog: 1 });
+	const hand = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 60_000, backlog: 1 });
 
 	for (let i = 0; i < 3; i++)
 		await begin(near, { dst_port: hand.port, timeout_ms: 60_000 });

@@ -128,6 +128,9 @@ static void test_cause__an_address_that_went_is_named(void **state)
 	facts.port_fell = false;
 	(void)snprintf(facts.netroute.netdev, sizeof(facts.netroute.netdev), "eth9");
 	leads_to(VBD_CAUSE_ROUTE_MOVED);
+	facts.netroute.neighbour = "failed"; /* on the other interface */
+	leads_to(VBD_CAUSE_ROUTE_MOVED);
+	facts.netroute.neighbour = "reachable";
 	facts.netroute_has_rdma = false;
 	leads_to(VBD_CAUSE_ROUTE_WITHOUT_RDMA);
 	facts.netroute.route_errnum = 101;
@@ -159,6 +162,9 @@ static void test_cause__an_address_that_is_not_resolved(void **state)
 	leads_to(VBD_CAUSE_NO_PATH);
 	facts.port.link_layer = "infiniband";
 	leads_to(VBD_CAUSE_NO_SUBNET_MANAGER);
+	begin(VBD_OUTCOME_UNRESOLVED);
+	facts.netroute.local = true;
+	leads_to(VBD_CAUSE_OWN_ADDRESS);
 	begin(VBD_OUTCOME_NAMELESS);
 	leads_to(VBD_CAUSE_NAME_UNKNOWN);
 	says("b.example");
@@ -190,6 +196,10 @@ static void test_cause__a_rejection_names_who_rejected(void **state)
 		leads_to(rejections[i].code);
 	}
 	says("invalid path MTU");
+	begin(VBD_OUTCOME_REJECTED);
+	facts.incident.error = (struct vbd_error){
+		.status = VBD_E_REJECTED, .source = VBD_SOURCE_ERRNO, .raw = ECONNREFUSED};
+	leads_to(VBD_CAUSE_NOBODY_LISTENS);
 }
 
 static void test_cause__the_words_of_the_peer_are_in_the_first_line(void **state)
@@ -253,6 +263,11 @@ static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesit
 		facts.incident.waited_ms = 12000;
 		leads_to(VBD_CAUSE_NO_ANSWER_YET); /* answers were not counted */
 		facts.incident.traces_known = true;
+		leads_to(VBD_CAUSE_NOTHING_LEAVES);
+		facts.incident.waited_ms = 3000; /* the first request may be older than the count */
+		leads_to(VBD_CAUSE_NO_ANSWER_YET);
+		facts.incident.waited_ms = 12000;
+		facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 3;
 		leads_to(VBD_CAUSE_NO_ANSWER);
 		says("in 12 s");
 		says("firewall");

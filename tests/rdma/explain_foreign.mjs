@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A part of the suite explain: a peer at the end of a cable, in a network namespace, that answers what no Linux answers
+// (foreign_peer.mjs), and what happens to that cable and to the routes.
+
+import { readFileSync } from "node:fs";
+
+import { Daemon, PATIENCE_MS, Program, run, scenario, until } from "./lib.mjs";
+import { CONNECTION, failed, says } from "./explain_stage.mjs";
+
+const DEVICE = "rxe_cable";
+const HERE = "cable0", THERE = "cable1";
+const HERE_ADDR = "fd00:79::1", PEER_ADDR = "fd00:79::2", SUBNET = "fd00:79::/64";
+const BEHIND_ROUTER = "fd00:80::9", ROUTER = "fd00:79::9";
+const OWN_ADDR = "198.18.0.1";
+const PORT = 7590;
+const REJECTS_FROM = 2000, ACCEPTS_FROM = 3000, MUTE_PORT = 3255;
+const NAK_INVALID = 0x61, NAK_OPERATION = 0x63;
+const QP = { ack_timeout: 14, retry_count: 1 };
+
+const REJECTIONS = [[1, "peer_exhausted"], [3, "peer_exhausted"], [10, "old_connection"], [12, "gid_refused"],
+	[26, "parameters_refused"], [27, "reads_refused"], [28, "refused_by_program"]];
+
+const there = (...command) => run("ip", "netns", "exec", "foreign", ...command);
+const give_peer_its_address = () => run("ip", "-n", "foreign", "addr", "replace", `${PEER_ADDR}/64`, "dev", THERE, "nodad");
+
+async function lay_cable() {
+	await run("ip", "netns", "add", "foreign");
+	await run("ip", "link", "add", HERE, "type", "veth", "peer", "name", THERE, "netns", "foreign");
+	await run("ip", "addr", "add", `${HERE_ADDR}/64`, "dev", HERE, "nodad");
+	await run("ip", "link", "set", HERE, "up");
+	await give_peer_its_address();
+	await run("ip", "-n", "foreign", "link", "set", THERE, "up");
+	// Soft-RoCE sends no UDP checksum, and a socket over IPv6 takes no packet without.
+	await there("tc", "qdisc", "add", "dev", THERE, "clsact");
+	await there("tc", "filter", "add", "dev", THERE, "ingress", "protocol", "ipv6", "matchall", "action", "csum", "udp");
+	await run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", HERE);
+}
+
+async function remove_cable() {
+	await run("rdma", "link", "delete", DEVICE);
+	await run("ip", "link", "del", HERE);
+	await run("ip", "netns", "del", "foreign");
+}
+
+async function foreign_peer(...asks) {
+	const script = new URL("foreign_peer.mjs", import.meta.url).pathname;
+	const peer = new Program("ip", ["netns", "exec", "foreign", process.execPath, script, PEER_ADDR, ...asks]);
+
+	await until("the foreign peer to hear", () => peer.output.includes("ready"));
+	return peer;
+}
+
+const port_is = (state) => until(`port ${state}`, () =>
+	readFileSync(`/sys/class/infiniband/${DEVICE}/ports/1/state`, "utf8").includes(state));
+
+async function write(daemon, { id }) {
+	const buffer = await daemon.buffer(4096, { device: DEVICE });
+
+	await daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: buffer.id, length_bytes: 64,
+		timeout_ms: PATIENCE_MS, remote: { addr: "0x1000", rkey: "0x00001234" } }, { wait_s: 60 });
+	return daemon.end_of(id);
+}
+
+const accepted = (daemon, port) => daemon.connect({ dst_addr: PEER_ADDR, dst_port: port, service: "none", qp: QP });
+
+async function with_peer(play) {
+	const daemon = await Daemon.start("near");
+
+	await daemon.ready();
+	const peer = await foreign_peer();
+
+	await play(daemon);
+	peer.kill("SIGKILL");
+	await peer.end();
+	await daemon.stop();
+}
+
+await scenario("a cable to a peer that is no Linux", lay_cable);
+
+await scenario("a CM that rejects, and a device that refuses", () => with_peer(async (daemon) => {
+	for (const [reason, code] of REJECTIONS)
+		await says(daemon, await failed(daemon, { dst_addr: PEER_ADDR, dst_port: REJECTS_FROM + reason, timeout_ms: PATIENCE_MS }), code);
+	for (const [syndrome, code] of [[NAK_INVALID, "peer_qp_forbids"], [NAK_OPERATION, "peer_device_failed"]])
+		await says(daemon, await write(daemon, await accepted(daemon, ACCEPTS_FROM + syndrome)), code);
+}));
+
+await scenario("a peer that asks for a connection and does not confirm it", async () => {
+	const daemon = await Daemon.start("near");
+
+	await daemon.ready();
+	const listener = await daemon.listen({ addr: HERE_ADDR, port: PORT });
+	const peer = await foreign_peer(HERE_ADDR, String(PORT));
+	const { items } = await daemon.until(`${CONNECTION}?view=full`, "its request", ({ items }) =>
+		items.some(({ listener: of }) => of?.id === listener.id));
+	await says(daemon, await daemon.end_of(items[0].id), "not_confirmed");
+	peer.kill("SIGKILL");
+	await daemon.stop();
+});
+
+await scenario("a cable that was out for a moment, a route that moved, and a router that is silent", () => with_peer(async (daemon) => {
+	const fell = await accepted(daemon, MUTE_PORT);
+
+	await run("ip", "-n", "foreign", "link", "set", THERE, "down");
+	await port_is("DOWN");
+	await run("ip", "-n", "foreign", "link", "set", THERE, "up");
+	await give_peer_its_address();
+	await port_is("ACTIVE");
+	await says(daemon, await write(daemon, fell), "port_fell");
+
+	const moved = await accepted(daemon, MUTE_PORT);
+
+	await run("ip", "-6", "route", "add", SUBNET, "dev", "rdma0", "metric", "1");
+	await run("ip", "-6", "route", "del", SUBNET, "dev", HERE, "metric", "256");
+	await says(daemon, await write(daemon, moved), "route_moved");
+	await run("ip", "-6", "route", "add", SUBNET, "dev", HERE);
+	await run("ip", "-6", "route", "del", SUBNET, "dev", "rdma0");
+
+	await run("ip", "-6", "route", "add", `${BEHIND_ROUTER}/128`, "via", ROUTER, "dev", HERE);
+	await says(daemon, await failed(daemon, { dst_addr: BEHIND_ROUTER, dst_port: PORT, timeout_ms: PATIENCE_MS }), "router_silent");
+	await run("ip", "addr", "add", `${OWN_ADDR}/32`, "dev", "lo");
+	await says(daemon, await failed(daemon, { dst_addr: OWN_ADDR, dst_port: PORT, timeout_ms: PATIENCE_MS }), "own_address_without_rdma");
+	await run("ip", "addr", "del", `${OWN_ADDR}/32`, "dev", "lo");
+}));
+
+await scenario("the cable is removed", remove_cable);
