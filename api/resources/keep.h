@@ -40,7 +40,7 @@ void vbd_keep_use(struct vbd_daemon *daemon, const struct vbd_config_specs *spec
  * after vbd_keep_use() */
 void vbd_keep_begin(struct vbd_daemon *daemon);
 
-/** vbd_put_desired - put the member `desired` of an object: null unless it is kept */
+/** vbd_put_desired - put the member `desired` of an object, if it is kept */
 void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object);
 
 #endif

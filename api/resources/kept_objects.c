@@ -25,10 +25,8 @@ void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
 {
 	const struct vbd_kept *kept = vbd_kept_of(object);
 
-	if (!kept) {
-		vbd_put_null(out, "desired");
+	if (!kept)
 		return;
-	}
 	vbd_begin_object(out, "desired");
 	vbd_put_u64(out, "id", kept->object.id);
 	put_course(out, kept);

@@ -153,7 +153,6 @@ export class Fake {
 			cq: { id: (id % 8) + 1, name: null },
 			counters: counters(id % 4 ? 0 : (id % 13) * 4e7),
 			lost_packets: null,
-			desired: null,
 			inbox: { messages: 0, capacity: 16 },
 			rtt:
 				state === "established" && id % 3

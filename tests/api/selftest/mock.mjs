@@ -105,7 +105,6 @@ class State {
       rkey: '0x1',
       created_at: NOW,
       user_count: 0,
-      desired: null,
       error: null,
     };
     this.buffers.push(buffer);

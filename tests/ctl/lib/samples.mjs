@@ -28,7 +28,7 @@ export const connection = (over = {}) => ({
     write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 },
   },
   inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
-  end_code: null, error: null, desired: null, created_at: at(100), established_at: at(112),
+  end_code: null, error: null, created_at: at(100), established_at: at(112),
   ended_at: null, service: 'inbox', qp: qpParams(), timeout_ms: 10000,
   ...over,
 });
@@ -68,7 +68,7 @@ export const listener = (over = {}) => ({
   refused: { policy: 0, not_allowed: 1, rate: 0, max_per_peer: 0, max_connections: 0, reserved: 0, quota: 0, error: 0 },
   tos: null, reuse_addr: false, v6_only: null,
   reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], requests: 5, accepted: 4, rejected: 1, waiting: 0,
-  error: null, desired: null, created_at: at(1), ...over,
+  error: null, created_at: at(1), ...over,
 });
 
 export const keptObject = (over = {}) => ({
@@ -81,7 +81,7 @@ export const keptObject = (over = {}) => ({
 export const buffer = (over = {}) => ({
   id: 3, owner: null, labels: {}, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
   page_size_bytes: 4096, relaxed_ordering: false, on_demand_paging: false, pd: { id: 1, name: null }, error: null,
-  device: 'rxe0', shared_path: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, desired: null, ...over,
+  device: 'rxe0', shared_path: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, ...over,
 });
 
 export const transfer = (over = {}) => ({
