@@ -4,9 +4,11 @@
 #include "api/resources/audit_record.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
+#include "api/resources/records.h"
 #include "api/resources/reload.h"
 #include "api/routes.h"
 #include "base/clock.h"
+#include "daemon/store/keeper.h"
 #include "daemon/config/config_reload.h"
 #include "daemon/config/descriptors.h"
 
@@ -154,6 +156,7 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 		vbd_api_destroy(api);
 		return status;
 	}
+	vbd_keeper_encode_with(daemon, vbd_record_encode);
 	*ret_api = api;
 	return VBD_OK;
 }
@@ -246,6 +249,7 @@ void vbd_api_destroy(struct vbd_api *api)
 {
 	if (!api)
 		return;
+	vbd_keeper_encode_with(api->daemon, NULL);
 	vbd_server_destroy(api->server);
 	vbd_put_off_fini(&api->put_off);
 	vbd_event_texts_fini(&api->event_texts);

@@ -149,6 +149,8 @@
 		"Try again when the daemon runs again.")                                           \
 	X(DRAINING, "draining", 503, "The daemon drains, and begins nothing new",                  \
 		"Use another host, or take the drain back: DELETE /v1/drain, `verbsctl undrain`.") \
+	X(DAEMON_DIED, "daemon_died", 424, "The daemon ended before the object did",               \
+		"Start it again if it is still needed; the log of that run may say why it ended.") \
 	X(VERBS_ERROR, "verbs_error", 424, "A verbs or rdma_cm call failed",                       \
 		"The detail names the call and its errno; see the call's man page.")               \
 	X(RESOURCE_ERROR, "resource_error", 424, "A call that the object needed failed",           \

@@ -96,6 +96,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_list_init(&daemon->kept_inboxes);
 	vbd_list_init(&daemon->queued_connections);
 	vbd_list_init(&daemon->unannounced_connections);
+	vbd_list_init(&daemon->unrecorded);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
 	if (!status)
@@ -138,12 +139,16 @@ enum vbd_status vbd_daemon_create(
 void vbd_daemon_announce(struct vbd_daemon *daemon)
 {
 	const char *died = vbd_keeper_died(daemon);
+	size_t count = vbd_keeper_deaths(daemon);
+	char deaths[64] = "";
 
+	if (count)
+		(void)snprintf(deaths, sizeof(deaths), "; %zu open objects ended with it", count);
 	(void)vbd_eventlog_append(daemon->eventlog,
 		&(const struct vbd_event){
 			.type = VBD_EVENT_DAEMON_STARTED, .severity = VBD_SEVERITY_NOTICE},
-		"server %s%s%s%s", daemon->server_id, died ? "; the run before, " : "",
-		died ? died : "", died ? ", was killed" : "");
+		"server %s%s%s%s%s", daemon->server_id, died ? "; the run before, " : "",
+		died ? died : "", died ? ", was killed" : "", deaths);
 }
 
 static bool nothing_left(const struct vbd_daemon *daemon)

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct vbd_archived;
+
 typedef void (*vbd_page_visit_cb)(const void *item, void *visitor);
 
 /* A state of the items. Several states may have the same name. */
@@ -31,6 +33,9 @@ struct vbd_page_key {
 	const char *name; /* NULL ends a table */
 	uint64_t (*number)(const void *item);
 	const char *(*text)(const void *item); /* fewer than VBD_PAGE_TEXT_BYTES bytes */
+	/* The number of a record of an earlier run. NULL: `name` is a member of the object that is
+	 * a number, a time, a reference or the state. */
+	uint64_t (*past)(const struct vbd_archived *archived);
 };
 
 #define VBD_PAGE_TEXT_BYTES 128

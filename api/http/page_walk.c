@@ -82,7 +82,7 @@ static struct vbd_page_place place_of(const struct vbd_page *page, const void *i
 	struct vbd_page_place place = {.id = id_of(page->source, item)};
 
 	if (key && key->number)
-		place.number = key->number(item);
+		place.number = vbd_page_order_of_number(key, key->number(item));
 	if (key && key->text)
 		(void)snprintf(place.text, sizeof(place.text), "%s", key->text(item));
 	return place;
@@ -129,32 +129,45 @@ static bool make_room(struct vbd_page *page)
 	return true;
 }
 
-static void keep(struct vbd_page *page, const void *item)
+static void keep(struct vbd_page *page, const struct vbd_page_place *place, const void *item)
 {
-	struct vbd_page_place place = place_of(page, item);
-
-	if (page->after.id && compare_places(page, &place, &page->after) <= 0)
+	if (page->after.id && compare_places(page, place, &page->after) <= 0)
 		return;
-	if (page->ranked && compare_places(page, &place, &page->items[page->limit].place) >= 0)
+	if (page->ranked && compare_places(page, place, &page->items[page->limit].place) >= 0)
 		return;
 	if (!make_room(page)) {
 		page->failed = true;
 		return;
 	}
-	page->items[page->count++] = (struct vbd_page_item){.place = place, .item = item};
+	page->items[page->count++] = (struct vbd_page_item){.place = *place, .item = item};
 	if (!is_sorted(page) && page->count == kept(page))
 		page->ranked = true;
+}
+
+static void take(struct vbd_page *page, const struct vbd_page_place *place, const void *item)
+{
+	if (!page->counted)
+		page->total++;
+	keep(page, place, item);
 }
 
 static void visit(const void *item, void *visitor)
 {
 	struct vbd_page *page = visitor;
+	struct vbd_page_place place;
 
 	if (page->failed || !matches(page, item))
 		return;
-	if (!page->counted)
-		page->total++;
-	keep(page, item);
+	place = place_of(page, item);
+	take(page, &place, item);
+}
+
+static void visit_record(struct vbd_page *page, const struct vbd_record *record)
+{
+	struct vbd_page_place place;
+
+	if (!page->failed && vbd_page_matches_record(page, record, &place))
+		take(page, &place, NULL);
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
@@ -167,7 +180,7 @@ static bool know_total(struct vbd_page *page)
 	uint64_t all = 0, open = 0;
 	struct vbd_tally seen;
 
-	if (source->walk || page->n_wishes || page->labels.count)
+	if (source->walk || page->with_past || page->n_wishes || page->labels.count)
 		return false;
 	for (size_t i = 0; source->states && source->states[i].name; i++) {
 		all |= UINT64_C(1) << i;
@@ -185,6 +198,7 @@ static bool is_backward(const struct vbd_page *page)
 
 void vbd_page_walk_begin(struct vbd_page *page)
 {
+	page->with_past = vbd_page_asks_for_past(page);
 	page->counted = know_total(page);
 	page->at_id = is_backward(page) ? UINT64_MAX : 0;
 	if (!page->counted)
@@ -199,6 +213,18 @@ static const struct vbd_object *next_of(const struct vbd_page *page)
 				 : vbd_registry_after(page->listed, page->at_id);
 }
 
+/* Records of earlier runs have lower ids than all objects. */
+static const struct vbd_record *next_record_of(const struct vbd_page *page)
+{
+	const struct vbd_registry *registry = page->listed;
+
+	if (!page->with_past)
+		return NULL;
+	if (!is_backward(page))
+		return vbd_records_after(&registry->past, page->at_id);
+	return next_of(page) ? NULL : vbd_records_before(&registry->past, page->at_id);
+}
+
 /* No later item is on the page, or need be counted. */
 static bool is_full(const struct vbd_page *page)
 {
@@ -207,9 +233,18 @@ static bool is_full(const struct vbd_page *page)
 
 static void walk_some(struct vbd_page *page)
 {
-	for (int i = 0; i < VBD_PAGE_STEP_OBJECTS && !is_full(page); i++) {
-		const struct vbd_object *object = next_of(page);
+	int record_cost = vbd_page_needs_body(page) ? VBD_PAGE_RECORD_COST : 1;
 
+	for (int i = 0; i < VBD_PAGE_STEP_OBJECTS && !is_full(page); i++) {
+		const struct vbd_record *record = next_record_of(page);
+		const struct vbd_object *object = record ? NULL : next_of(page);
+
+		if (record) {
+			page->at_id = record->id;
+			visit_record(page, record);
+			i += record_cost - 1;
+			continue;
+		}
 		if (!object) {
 			page->walked = true;
 			return;

@@ -16,13 +16,24 @@ static void put_head(struct vbd_page *page)
 	vbd_begin_array(&page->out, "items");
 }
 
+static void put_past_item(struct vbd_page *page, const struct vbd_page_item *item)
+{
+	const struct vbd_registry *registry = page->listed;
+	const struct vbd_record *record = vbd_records_find(&registry->past, item->place.id);
+
+	if (record)
+		vbd_page_put_record(page, record);
+}
+
 static void put_item(struct vbd_page *page, const struct vbd_page_item *item)
 {
 	const void *thing = page->source->walk ? item->item
 					       : vbd_registry_find_id(page->listed, item->place.id);
 
-	if (!thing)
+	if (!thing) {
+		put_past_item(page, item);
 		return;
+	}
 	vbd_begin_object(&page->out, NULL);
 	vbd_encode_through(&page->out, page->sieve);
 	page->source->encode(&page->out, thing);

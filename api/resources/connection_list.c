@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of connections, and the functions for GET of one. */
+#include "api/http/archive.h"
 #include "api/http/page.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
@@ -55,6 +56,25 @@ static uint64_t by_bytes(const void *item)
 	return vbd_connection_moved_bytes(item);
 }
 
+static uint64_t past_duration(const struct vbd_archived *archived)
+{
+	const struct vbd_record *record = archived->record;
+
+	return record->ended_wall_ns - record->created_wall_ns;
+}
+
+static uint64_t past_bytes(const struct vbd_archived *archived)
+{
+	json_t *counters = json_object_get(archived->body, "counters");
+	uint64_t moved_bytes = 0;
+	const char *op;
+	json_t *of_op;
+
+	json_object_foreach(counters, op, of_op) moved_bytes +=
+		(uint64_t)json_integer_value(json_object_get(of_op, "bytes"));
+	return moved_bytes;
+}
+
 static const struct vbd_page_state connection_states[] = {
 	VBD_CONN_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -66,8 +86,8 @@ static const struct vbd_page_key connection_keys[] = {
 	{.name = "established_at", .number = by_established},
 	{.name = "ended_at", .number = by_ended},
 	{.name = "end_code", .text = by_end_code},
-	{.name = "duration", .number = by_duration},
-	{.name = "bytes", .number = by_bytes},
+	{.name = "duration", .number = by_duration, .past = past_duration},
+	{.name = "bytes", .number = by_bytes, .past = past_bytes},
 	{.name = NULL},
 };
 

@@ -8,6 +8,7 @@
 #include "api/resources/context.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
+#include "api/resources/records.h"
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"
 
@@ -142,8 +143,11 @@ void vbd_reject_connection(struct vbd_request *req)
 
 void vbd_close_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_request_connection(req);
+	struct vbd_connection *connection;
 
+	if (vbd_record_end(req, &vbd_connection_task))
+		return;
+	connection = vbd_request_connection(req);
 	if (!connection)
 		return;
 	vbd_connection_close(connection);
@@ -152,8 +156,11 @@ void vbd_close_connection(struct vbd_request *req)
 
 void vbd_delete_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_request_connection(req);
+	struct vbd_connection *connection;
 
+	if (vbd_record_remove(req, &vbd_connection_task))
+		return;
+	connection = vbd_request_connection(req);
 	if (!connection)
 		return;
 	vbd_kept_drop(vbd_kept_of(&connection->object));

@@ -136,6 +136,14 @@ static void treat(struct item *item, struct vbd_object *object)
 	}
 }
 
+static void delete_record(const struct selection *selection, uint64_t id)
+{
+	struct vbd_record *record = vbd_records_find(&selection->registry->past, id);
+
+	if (record)
+		vbd_record_delete(selection->registry, record);
+}
+
 /* The objects that end by themselves are awaited as long as the client wants. */
 static void wait_for_pending(struct selection *selection)
 {
@@ -158,6 +166,8 @@ static void next_turn(void *arg)
 
 		if (object)
 			treat(item, object);
+		else
+			delete_record(selection, item->id);
 	}
 	if (selection->treated) {
 		wait_for_pending(selection);
@@ -213,6 +223,19 @@ static void add(struct selection *selection, uint64_t id)
 	vbd_list_init(&item->watch.link);
 	item->selection = selection;
 	item->id = id;
+}
+
+/* Records of earlier runs have ended, so there is nothing of them to cancel. */
+static void add_records(struct selection *selection)
+{
+	const struct vbd_records *records = &selection->registry->past;
+	const struct vbd_record *record = NULL;
+
+	while ((record = vbd_records_after(records, record ? record->id : 0))) {
+		if (vbd_labels_match(record->labels, &selection->query.labels) &&
+			vbd_caller_may_change(selection->turns.req->caller, record->owner))
+			add(selection, record->id);
+	}
 }
 
 /* Returns whether all objects were looked at. */
@@ -279,8 +302,9 @@ static enum vbd_status create(struct vbd_request *req, bool cancels,
 
 	if (status != VBD_OK)
 		return status;
-	selection = calloc(
-		1, sizeof(*selection) + vbd_registry_count(registry) * sizeof(selection->items[0]));
+	selection = calloc(1, sizeof(*selection) + (vbd_registry_count(registry) +
+							   vbd_records_count(&registry->past)) *
+							   sizeof(selection->items[0]));
 	if (!selection)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
 	selection->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
@@ -290,6 +314,8 @@ static enum vbd_status create(struct vbd_request *req, bool cancels,
 	selection->kind = kind;
 	selection->cancels = cancels;
 	selection->wait_until_ns = vbd_clock_mono_ns() + req->wait_ms * VBD_NS_PER_MS;
+	if (!cancels)
+		add_records(selection);
 	*ret_selection = selection;
 	return VBD_OK;
 }

@@ -6,6 +6,7 @@
 #include "api/http/page.h"
 #include "api/http/waiter.h"
 #include "api/resources/context.h"
+#include "api/resources/records.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/core/object.h"
@@ -130,6 +131,8 @@ void vbd_task_get(struct vbd_request *req)
 	struct shown_waiter waiter = {.waiter.answer = answer, .kind = req->route->task};
 	struct vbd_error err = {0};
 
+	if (vbd_record_get(req, waiter.kind))
+		return;
 	waiter.task = vbd_task_find(req, waiter.kind);
 	if (!waiter.task)
 		return;

@@ -6,6 +6,7 @@
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"
+#include "api/resources/records.h"
 #include "api/resources/tag.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/object.h"
@@ -66,7 +67,10 @@ static void resolve(struct vbd_request *req, enum vbd_object_kind kind, const ch
 		const struct vbd_object *object =
 			vbd_registry_find_name(&daemon->registries[kind], ref);
 
-		*ret_id = object ? object->id : 0;
+		const struct vbd_record *record =
+			vbd_records_find_name(&daemon->registries[kind].past, ref, req->caller);
+
+		*ret_id = object ? object->id : record ? record->id : 0;
 	}
 }
 
@@ -216,8 +220,11 @@ void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *k
 void vbd_task_delete(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
-	void *task = vbd_task_find(req, kind);
+	void *task;
 
+	if (vbd_record_remove(req, kind))
+		return;
+	task = vbd_task_find(req, kind);
 	if (!task)
 		return;
 	if (vbd_object_delete(task))
@@ -229,8 +236,11 @@ void vbd_task_delete(struct vbd_request *req)
 void vbd_task_cancel(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
-	void *task = vbd_task_find(req, kind);
+	void *task;
 
+	if (vbd_record_end(req, kind))
+		return;
+	task = vbd_task_find(req, kind);
 	if (!task)
 		return;
 	vbd_object_cancel(task);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/archive.h"
 #include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
@@ -75,12 +76,22 @@ static bool uses_buffer(const void *item, uint64_t id)
 	return false;
 }
 
+static uint64_t past_op(const struct vbd_archived *archived)
+{
+	const char *name = vbd_archived_text(archived, "op");
+	unsigned int op = 0;
+
+	while (op < VBD_OP_COUNT && strcmp(vbd_op_name((enum vbd_op)op), name) != 0)
+		op++;
+	return op;
+}
+
 static const struct vbd_page_state transfer_states[] = {
 	VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key transfer_keys[] = {
 	{.name = "state", .number = by_state},
-	{.name = "op", .number = by_op},
+	{.name = "op", .number = by_op, .past = past_op},
 	{.name = "connection", .number = by_connection},
 	{.name = "length_bytes", .number = by_length},
 	{.name = "created_at", .number = by_created},

@@ -36,6 +36,7 @@ struct vbd_hotplug;
 struct vbd_keeper;
 struct vbd_kernel;
 struct vbd_reconciler;
+struct vbd_recorder;
 struct vbd_traces;
 
 /* X(SYMBOL, name, STATE): a phase of connecting, and the connection state that it lasts for */
@@ -65,12 +66,13 @@ struct vbd_daemon {
 	struct vbd_turns turns; /* works that take several turns */
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
-	struct vbd_audit *audit;     /* NULL without audit_file */
-	struct vbd_keeper *keeper;   /* NULL without state_dir */
-	struct vbd_hotplug *hotplug; /* device events, link events and CM polls */
-	struct vbd_health *health;   /* beats of the other threads */
-	struct vbd_kernel *kernel;   /* counters and resource counts that the kernel reports */
-	struct vbd_traces *traces;   /* counters as they were before something began */
+	struct vbd_audit *audit;       /* NULL without audit_file */
+	struct vbd_keeper *keeper;     /* NULL without state_dir */
+	struct vbd_recorder *recorder; /* the keeper's; NULL without one */
+	struct vbd_hotplug *hotplug;   /* device events, link events and CM polls */
+	struct vbd_health *health;     /* beats of the other threads */
+	struct vbd_kernel *kernel;     /* counters and resource counts that the kernel reports */
+	struct vbd_traces *traces;     /* counters as they were before something began */
 	struct vbd_reconciler *reconciler; /* makes the kept objects */
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */
@@ -94,6 +96,11 @@ struct vbd_daemon {
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */
 	struct vbd_link queued_connections;	 /* struct vbd_connection, the first is the next */
 	struct vbd_link unannounced_connections; /* without an event of their creation */
+	struct vbd_link unrecorded; /* objects of kinds with a history that have changed */
+	/* Called when an object was put into `unrecorded`, and when a recorded one is gone for
+	 * good. NULL: nothing outlives the daemon. Set by daemon/store/recorder.c. */
+	void (*record_wanted)(struct vbd_daemon *daemon);
+	void (*record_dropped)(struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id);
 	uint64_t closed_id; /* of the connection that was closed last, as the daemon stops */
 	struct vbd_timer *queue_timer;
 	uint64_t connects_in_flight;   /* of connections that came out of the queue */

@@ -66,6 +66,37 @@ static void begin_life(struct vbd_object *object, struct vbd_caller *owner)
 		vbd_quota_count(owner, quota, 1);
 }
 
+/* --- the store ------------------------------------------------------------------------------- */
+
+static enum vbd_object_kind kind_of(const struct vbd_object *object)
+{
+	return (enum vbd_object_kind)(object->registry - object->registry->daemon->registries);
+}
+
+/* The row is written in a later turn: by then the object is whole, and most changes are over. */
+static void want_record(struct vbd_object *object)
+{
+	struct vbd_daemon *daemon = object->registry->daemon;
+
+	if (!daemon->record_wanted || !object->registry->kind->keeps_history || !object->id ||
+		!vbd_list_empty(&object->record_link))
+		return;
+	vbd_list_append(&daemon->unrecorded, &object->record_link);
+	daemon->record_wanted(daemon);
+}
+
+static void drop_record(struct vbd_object *object)
+{
+	struct vbd_daemon *daemon = object->registry->daemon;
+
+	vbd_list_remove(&object->record_link);
+	if (object->recorded && daemon->record_dropped)
+		daemon->record_dropped(daemon, kind_of(object), object->id);
+	object->recorded = false;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
 static void count_end(struct vbd_object *object)
 {
 	enum vbd_quota quota = quota_of(object->registry);
@@ -73,6 +104,7 @@ static void count_end(struct vbd_object *object)
 	if (object->ended)
 		return;
 	object->ended = true;
+	object->ended_ns = vbd_clock_mono_ns();
 	object->registry->open--;
 	vbd_tally_of(object->registry, object->owner)->open--;
 	if (quota != VBD_QUOTA_COUNT)
@@ -81,6 +113,7 @@ static void count_end(struct vbd_object *object)
 
 void vbd_object_leave(struct vbd_object *object)
 {
+	drop_record(object);
 	if (object->id)
 		vbd_tally_of(object->registry, object->owner)->objects--;
 	vbd_registry_remove(object->registry, object);
@@ -105,11 +138,6 @@ static const enum vbd_event_type deletion_types[VBD_KIND_COUNT] = {
 #undef DELETION_TYPE
 };
 
-static enum vbd_object_kind kind_of(const struct vbd_object *object)
-{
-	return (enum vbd_object_kind)(object->registry - object->registry->daemon->registries);
-}
-
 static const char *state_of(const struct vbd_object *object)
 {
 	const struct vbd_kind *kind = object->registry->kind;
@@ -121,6 +149,8 @@ static void take_object(struct vbd_event *event, struct vbd_object *object)
 {
 	const char *state = state_of(object);
 
+	if (object->ended && event->words[VBD_EVENT_CODE])
+		object->end_code = event->words[VBD_EVENT_CODE];
 	event->kind = kind_of(object);
 	event->object_id = object->id;
 	memcpy(event->name, object->name, sizeof(event->name));
@@ -164,6 +194,7 @@ static void log_state(struct vbd_object *object)
 void vbd_object_changed(struct vbd_object *object)
 {
 	object->version++;
+	want_record(object);
 	log_state(object);
 	vbd_watch_notify(&object->watches, false);
 }
@@ -179,6 +210,35 @@ static void log_deletion(struct vbd_object *object)
 	if (object->announced)
 		vbd_object_log(object, deletion_types[kind_of(object)], VBD_SEVERITY_DEBUG, VBD_OK,
 			"%s", object->name[0] ? object->name : "without a name");
+}
+
+/* --- records of earlier runs ----------------------------------------------------------------- */
+
+void vbd_record_delete(struct vbd_registry *registry, struct vbd_record *record)
+{
+	struct vbd_daemon *daemon = registry->daemon;
+	enum vbd_object_kind kind = (enum vbd_object_kind)(registry - daemon->registries);
+	struct vbd_event event = {.type = deletion_types[kind],
+		.severity = VBD_SEVERITY_DEBUG,
+		.kind = kind,
+		.object_id = record->id,
+		.labels = record->labels,
+		.owner = record->owner};
+
+	memcpy(event.name, record->name, sizeof(event.name));
+	(void)vbd_eventlog_append(
+		daemon->eventlog, &event, "%s", record->name[0] ? record->name : "without a name");
+	if (daemon->record_dropped)
+		daemon->record_dropped(daemon, kind, record->id);
+	vbd_records_remove(&registry->past, record);
+}
+
+/* Records of earlier runs count as ended objects, and are the oldest. */
+static void make_room_for_ended(struct vbd_registry *registry)
+{
+	while (vbd_records_count(&registry->past) &&
+		vbd_records_count(&registry->past) + registry->ended.count > registry->kept)
+		vbd_record_delete(registry, vbd_records_after(&registry->past, 0));
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -239,6 +299,7 @@ static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error 
 	object->version = 1;
 	vbd_list_init(&object->watches);
 	vbd_list_init(&object->ended_link);
+	vbd_list_init(&object->record_link);
 	vbd_deferred_init(&object->reap, reap);
 	return object;
 }
@@ -269,6 +330,7 @@ enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_
 	}
 	begin_life(object, owner);
 	object->labels = vbd_labels_ref(registry->daemon->new_labels);
+	want_record(object);
 	*ret_object = object;
 	return VBD_OK;
 }
@@ -300,6 +362,7 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd
 	}
 	begin_life(object, origin->owner);
 	object->labels = vbd_labels_ref(origin->labels);
+	want_record(object);
 	*ret_object = object;
 	return VBD_OK;
 }
@@ -333,9 +396,11 @@ void vbd_object_end(struct vbd_object *object)
 	struct vbd_link *oldest = NULL;
 
 	count_end(object);
+	want_record(object);
 	(void)vbd_object_settle(object);
 	if (registry->kind->keeps_history) {
 		vbd_history_add(&registry->ended, &object->ended_link);
+		make_room_for_ended(registry);
 		oldest = vbd_history_take_oldest(&registry->ended, registry->kept);
 	}
 	if (oldest)
@@ -366,9 +431,10 @@ void vbd_object_unregister(struct vbd_object *object)
 	(void)vbd_object_settle(object);
 }
 
-/* The daemon ends, so no client reads of it any more. */
+/* The daemon ends, so no client reads of it any more. Its row stays. */
 static void free_silently(struct vbd_object *object)
 {
+	object->recorded = false;
 	object->announced = false;
 	vbd_object_free(object);
 }

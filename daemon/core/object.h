@@ -134,6 +134,9 @@ void vbd_object_free(struct vbd_object *object);
 /** vbd_objects_free - free every object of a registry */
 void vbd_objects_free(struct vbd_registry *registry);
 
+/** vbd_record_delete - remove a record of an earlier run, here and in the store, and free it */
+void vbd_record_delete(struct vbd_registry *registry, struct vbd_record *record);
+
 /** vbd_object_problem - the error with which the object failed; the error names the object */
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err);
 

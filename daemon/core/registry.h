@@ -13,6 +13,7 @@
 #include "daemon/core/history.h"
 #include "daemon/core/loop.h"
 #include "daemon/core/places.h"
+#include "daemon/core/record.h"
 #include "daemon/core/tally.h"
 
 #include <stdbool.h>
@@ -50,7 +51,8 @@ struct vbd_object {
 	struct vbd_caller *owner;      /* referenced; NULL: the daemon itself */
 	uint64_t pinned_bytes;	       /* counted for the owner; see vbd_object_pin() */
 	uint64_t created_ns;
-	uint64_t version; /* counts changes of state and of parameters */
+	uint64_t ended_ns; /* with @ended */
+	uint64_t version;  /* counts changes of state and of parameters */
 	bool ended;
 	bool deleted;		    /* by a client: the object skips the history */
 	bool announced;		    /* an event has named the object, and none its deletion */
@@ -59,6 +61,10 @@ struct vbd_object {
 	struct vbd_link watches;    /* of struct vbd_watch */
 	struct vbd_link ended_link; /* in the registry's `ended` */
 	struct vbd_deferred reap;   /* frees the object */
+	/* The store; see daemon/store/recorder.h. */
+	bool recorded;		     /* the store has a row of it */
+	struct vbd_link record_link; /* in the daemon's `unrecorded` while the row is out of date */
+	const char *end_code;	     /* static string; NULL: none, and before the end */
 };
 
 struct vbd_registry {
@@ -75,6 +81,7 @@ struct vbd_registry {
 	struct vbd_object *by_id;
 	struct vbd_object *by_name;
 	struct vbd_places places; /* a walk may begin at any id */
+	struct vbd_records past;  /* ended objects of earlier runs, with ids below all others */
 };
 
 /** vbd_name_valid - does @name match ^[A-Za-z_][A-Za-z0-9._-]{0,62}$? Such a name is no id. */

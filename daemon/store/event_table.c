@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "daemon/core/caller.h"
 #include "daemon/store/database.h"
+#include "daemon/store/pairs.h"
 #include "daemon/store/store.h"
 #include "daemon/store/words.h"
 
@@ -11,61 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- pairs: "state=closed,code=timed_out"; no key has '=', and no value ',' ---------------------
- */
-
-#define PAIRS_BYTES (VBD_LABELS_MAX * 2 * VBD_LABEL_BYTES)
-
-static void add_pair(char pairs[PAIRS_BYTES], const char *key, const char *value)
-{
-	size_t len = strlen(pairs);
-
-	(void)snprintf(pairs + len, PAIRS_BYTES - len, "%s%s=%s", len ? "," : "", key, value);
-}
-
-/* Copy the next pair. Returns the text behind it; NULL if there is none. */
-static const char *next_pair(
-	const char *pairs, char key[VBD_LABEL_BYTES], char value[VBD_LABEL_BYTES])
-{
-	size_t key_len = strcspn(pairs, "=");
-	size_t value_len;
-
-	if (!pairs[key_len])
-		return NULL;
-	(void)snprintf(key, VBD_LABEL_BYTES, "%.*s", (int)key_len, pairs);
-	pairs += key_len + 1;
-	value_len = strcspn(pairs, ",");
-	(void)snprintf(value, VBD_LABEL_BYTES, "%.*s", (int)value_len, pairs);
-	pairs += value_len;
-	return *pairs ? pairs + 1 : pairs;
-}
-
-static void format_labels(const struct vbd_labels *labels, char pairs[PAIRS_BYTES])
-{
-	pairs[0] = '\0';
-	for (size_t i = 0; labels && i < labels->count; i++)
-		add_pair(pairs, labels->items[i].key, labels->items[i].value);
-}
-
-struct vbd_labels *vbd_event_row_labels(const struct vbd_event_row *row)
-{
-	char key[VBD_LABEL_BYTES], value[VBD_LABEL_BYTES];
-	struct vbd_labels *labels = row->labels[0] ? vbd_labels_create(VBD_LABELS_MAX) : NULL;
-	const char *pairs = row->labels;
-
-	if (!labels)
-		return NULL;
-	while (labels->count < VBD_LABELS_MAX && (pairs = next_pair(pairs, key, value)))
-		vbd_labels_add(labels, key, value);
-	return labels;
-}
-
-static void format_words(const struct vbd_event *event, char pairs[PAIRS_BYTES])
+static void format_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYTES])
 {
 	pairs[0] = '\0';
 	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
 		if (event->words[i])
-			add_pair(pairs, vbd_event_word_name((enum vbd_event_word)i),
+			vbd_pairs_add(pairs, vbd_event_word_name((enum vbd_event_word)i),
 				event->words[i]);
 	}
 }
@@ -74,7 +26,7 @@ static bool take_words(struct vbd_event *event, const char *pairs, struct vbd_wo
 {
 	char key[VBD_LABEL_BYTES], value[VBD_LABEL_BYTES];
 
-	while ((pairs = next_pair(pairs, key, value))) {
+	while ((pairs = vbd_pairs_next(pairs, key, value))) {
 		for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
 			if (strcmp(vbd_event_word_name((enum vbd_event_word)i), key) != 0)
 				continue;
@@ -149,12 +101,12 @@ static void fill_item(struct event_item *item, const struct vbd_event *event)
 
 void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
 {
-	char data[PAIRS_BYTES], labels[PAIRS_BYTES];
+	char data[VBD_PAIRS_BYTES], labels[VBD_PAIRS_BYTES];
 	struct event_item *item;
 	size_t data_bytes, labels_bytes;
 
 	format_words(event, data);
-	format_labels(event->labels, labels);
+	vbd_pairs_of_labels(event->labels, labels);
 	data_bytes = strlen(data) + 1;
 	labels_bytes = strlen(labels) + 1;
 	item = calloc(1, sizeof(*item) + data_bytes + labels_bytes);

@@ -42,7 +42,4 @@ enum vbd_status vbd_event_table_trim(
 /** vbd_event_put - keep an event of this run; the control thread */
 void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
 
-/** vbd_event_row_labels - the labels of the row, a new set; NULL for none, and without memory */
-struct vbd_labels *vbd_event_row_labels(const struct vbd_event_row *row);
-
 #endif

@@ -8,6 +8,7 @@
 #include "daemon/store/event_table.h"
 #include "daemon/store/id_table.h"
 #include "daemon/store/past.h"
+#include "daemon/store/record_table.h"
 #include "daemon/store/run_table.h"
 #include "rdma/fabric/fabric.h"
 
@@ -23,6 +24,10 @@
 #define EVENTS_SLACK  256
 #define ANSWERS_SLACK 64
 
+/* Written rows of records after which newer ones may stand above the limit; the daemon deletes the
+ * older ones by itself, unless the queue was full. */
+#define RECORDS_SLACK 1024
+
 struct vbd_keeper {
 	struct vbd_daemon *daemon;
 	struct vbd_store *store;
@@ -32,6 +37,7 @@ struct vbd_keeper {
 	uint64_t ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
 	bool was_failing, said_damage;
 	bool restored; /* `past` is the control thread's */
+	size_t deaths; /* objects that the run before had left open */
 	/* The store's thread uses these, and may outlive the daemon: */
 	char server_id[17];
 	uint64_t started_wall_ns;
@@ -39,6 +45,8 @@ struct vbd_keeper {
 	uint64_t trimmed_seq;
 	uint64_t answers_max;
 	uint64_t trimmed_answer;
+	struct vbd_record_limits records;
+	uint64_t trimmed_record;
 	struct vbd_past past; /* of the control thread, once the store has loaded */
 };
 
@@ -48,8 +56,8 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 {
 	struct vbd_keeper *keeper = arg;
 
-	return vbd_past_load(
-		database, keeper->events_max, keeper->started_wall_ns, &keeper->past, err);
+	return vbd_past_load(database, keeper->events_max, &keeper->records,
+		keeper->started_wall_ns, &keeper->past, err);
 }
 
 static enum vbd_status begin(struct vbd_database *database, void *arg, struct vbd_error *err)
@@ -86,11 +94,26 @@ static enum vbd_status trim_events(
 	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
 }
 
+static enum vbd_status trim_records(
+	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
+{
+	uint64_t last = 0;
+	enum vbd_status status =
+		vbd_database_number(database, "SELECT max(rowid) FROM records", &last, err);
+
+	if (status != VBD_OK || last < keeper->trimmed_record + RECORDS_SLACK)
+		return status;
+	keeper->trimmed_record = last;
+	return vbd_record_table_trim(database, &keeper->records, err);
+}
+
 static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
 {
 	enum vbd_status status = trim_events(arg, database, err);
 
-	return status == VBD_OK ? trim_answers(arg, database, err) : status;
+	if (status == VBD_OK)
+		status = trim_answers(arg, database, err);
+	return status == VBD_OK ? trim_records(arg, database, err) : status;
 }
 
 static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .trim = trim};
@@ -195,6 +218,9 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	keeper->daemon = daemon;
 	keeper->events_max = config->records.events;
 	keeper->answers_max = config->limits.idempotency_keys;
+	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
+		keeper->records.max[i] =
+			daemon->registries[i].kind ? daemon->registries[i].kept : VBD_KEPT_WITHIN;
 	keeper->started_wall_ns = vbd_clock_wall_of_ns(daemon->started_ns);
 	memcpy(keeper->server_id, daemon->server_id, sizeof(keeper->server_id));
 	vbd_list_init(&keeper->events.link);
@@ -206,6 +232,15 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	}
 	daemon->keeper = keeper;
 	return VBD_OK;
+}
+
+static void restore_records(struct vbd_keeper *keeper)
+{
+	uint64_t died_wall_ns;
+
+	keeper->deaths = vbd_past_restore_records(&keeper->past, keeper->daemon, &died_wall_ns);
+	if (keeper->deaths)
+		vbd_record_put_deaths(keeper->store, died_wall_ns);
 }
 
 enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *err)
@@ -220,6 +255,11 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 		vbd_past_restore(&keeper->past, daemon, keeper->ids_noted);
 	keeper->kept_seq = vbd_eventlog_last(daemon->eventlog);
 	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
+	if (keeper->restored)
+		restore_records(keeper);
+	status = vbd_recorder_create(daemon, keeper->store, &daemon->recorder, err);
+	if (status != VBD_OK)
+		return status;
 	status = vbd_fd_watch_start(daemon->loop, vbd_store_fd(keeper->store), VBD_FD_READ, on_news,
 		keeper, &keeper->news, err);
 	if (status != VBD_OK)
@@ -272,6 +312,17 @@ const char *vbd_keeper_died(const struct vbd_daemon *daemon)
 	return keeper && keeper->restored && keeper->past.died[0] ? keeper->past.died : NULL;
 }
 
+size_t vbd_keeper_deaths(const struct vbd_daemon *daemon)
+{
+	return daemon->keeper ? daemon->keeper->deaths : 0;
+}
+
+void vbd_keeper_encode_with(struct vbd_daemon *daemon, vbd_record_encode_fn encode)
+{
+	if (daemon->recorder)
+		vbd_recorder_encode_with(daemon->recorder, encode);
+}
+
 enum vbd_keeping vbd_keeper_check(
 	const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)
 {
@@ -300,6 +351,8 @@ void vbd_keeper_destroy(struct vbd_daemon *daemon)
 
 	if (!keeper)
 		return;
+	vbd_recorder_destroy(daemon->recorder);
+	daemon->recorder = NULL;
 	daemon->keeper = NULL;
 	vbd_watch_remove(&keeper->events);
 	vbd_fd_watch_stop(keeper->news);

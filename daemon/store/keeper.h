@@ -12,6 +12,7 @@
 #include "daemon/core/context.h"
 #include "daemon/store/answer_table.h"
 #include "daemon/store/desired_table.h"
+#include "daemon/store/recorder.h"
 #include "daemon/store/store.h"
 
 #include <stddef.h>
@@ -55,6 +56,13 @@ void vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
 
 /** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL */
 const char *vbd_keeper_died(const struct vbd_daemon *daemon);
+
+/** vbd_keeper_deaths - the number of objects that the run before had left open */
+size_t vbd_keeper_deaths(const struct vbd_daemon *daemon);
+
+/** vbd_keeper_encode_with - keep objects of kinds with a history by their JSON, from now on; NULL:
+ * keep what has changed so far, and nothing any more */
+void vbd_keeper_encode_with(struct vbd_daemon *daemon, vbd_record_encode_fn encode);
 
 /** vbd_keeper_check - whether state is kept; @detail gets a line */
 enum vbd_keeping vbd_keeper_check(

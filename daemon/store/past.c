@@ -6,14 +6,21 @@
 #include "daemon/store/desired_table.h"
 #include "daemon/store/event_table.h"
 #include "daemon/store/id_table.h"
+#include "daemon/store/pairs.h"
+#include "daemon/store/record_table.h"
 #include "daemon/store/run_table.h"
 #include "daemon/store/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Events of one run only, so that a huge crowd leaves room for others in the log. */
+#define DEATHS_TOLD_MAX 100
+
 enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
-	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err)
+	const struct vbd_record_limits *limits, uint64_t now_wall_ns, struct vbd_past *past,
+	struct vbd_error *err)
 {
 	enum vbd_status status;
 
@@ -27,6 +34,9 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 		status = vbd_event_table_load(
 			database, events_max, past->words, &past->events, &past->event_count, err);
 	if (status == VBD_OK)
+		status = vbd_record_table_load(
+			database, limits, past->words, &past->records, &past->record_count, err);
+	if (status == VBD_OK)
 		status = vbd_answer_table_load(
 			database, now_wall_ns - VBD_ANSWER_AGE_MAX_NS, &past->answers, err);
 	if (status == VBD_OK)
@@ -35,6 +45,8 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 		vbd_past_fini(past);
 		return status;
 	}
+	if (past->event_count)
+		past->last_wall_ns = past->events[past->event_count - 1].at_wall_ns;
 	if (past->run_count && !past->runs[past->run_count - 1].stopped)
 		memcpy(past->died, past->runs[past->run_count - 1].server_id, sizeof(past->died));
 	return VBD_OK;
@@ -58,7 +70,7 @@ static void restore_event(
 	struct vbd_event *event = &row->event;
 
 	event->at_ns = vbd_clock_mono_of_wall_ns(row->at_wall_ns);
-	event->labels = vbd_event_row_labels(row);
+	event->labels = vbd_pairs_to_labels(row->labels);
 	event->owner = row->owner[0] ? vbd_callers_get(&daemon->callers, row->owner) : NULL;
 	/* Without its owner it would show to whom it is not for. */
 	if (event->owner || !row->owner[0])
@@ -99,10 +111,116 @@ void vbd_past_restore(
 	}
 }
 
+/* --- records --------------------------------------------------------------------------------- */
+
+static const enum vbd_event_type ended_types[VBD_KIND_COUNT] = {
+	[VBD_KIND_BATCH] = VBD_EVENT_BATCH_ENDED,
+	[VBD_KIND_TRANSFER] = VBD_EVENT_TRANSFER_ENDED,
+	[VBD_KIND_BENCHMARK] = VBD_EVENT_BENCHMARK_ENDED,
+	[VBD_KIND_PROBE] = VBD_EVENT_PROBE_ENDED,
+	[VBD_KIND_CONNECTION_BATCH] = VBD_EVENT_CONNECTION_BATCH_ENDED,
+	[VBD_KIND_CONNECTION] = VBD_EVENT_CONNECTION_ENDED,
+};
+
+static const char *server_of(const struct vbd_past *past, uint64_t run)
+{
+	for (size_t i = past->run_count; i > 0; i--) {
+		if (past->runs[i - 1].id == run)
+			return past->runs[i - 1].server_id;
+	}
+	return "";
+}
+
+/* False if nobody may see the record: there is no memory for its owner. */
+static bool complete(
+	const struct vbd_past *past, struct vbd_daemon *daemon, const struct vbd_record_row *row)
+{
+	struct vbd_record *record = row->record;
+
+	(void)snprintf(
+		record->server_id, sizeof(record->server_id), "%s", server_of(past, row->run));
+	record->labels = vbd_pairs_to_labels(row->labels);
+	record->owner = row->owner[0] ? vbd_callers_get(&daemon->callers, row->owner) : NULL;
+	return record->owner || !row->owner[0];
+}
+
+static void tell_death(
+	struct vbd_daemon *daemon, enum vbd_object_kind kind, const struct vbd_record *record)
+{
+	struct vbd_event event = {.type = ended_types[kind],
+		.severity = VBD_SEVERITY_WARNING,
+		.kind = kind,
+		.object_id = record->id,
+		.labels = record->labels,
+		.owner = record->owner,
+		.words[VBD_EVENT_STATE] = "failed",
+		.words[VBD_EVENT_CODE] = vbd_status_code(VBD_E_DAEMON_DIED)};
+
+	memcpy(event.name, record->name, sizeof(event.name));
+	(void)vbd_eventlog_append(daemon->eventlog, &event, "failed: %s: the run %s was killed",
+		vbd_status_code(VBD_E_DAEMON_DIED), record->server_id);
+}
+
+/* Returns whether the object had no end. */
+static bool restore_record(
+	struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_record_row *row, bool tell)
+{
+	struct vbd_record *record = row->record;
+	bool was_open = !record->ended_wall_ns;
+
+	if (!complete(past, daemon, row))
+		return false;
+	if (was_open) {
+		vbd_record_die(record, past->last_wall_ns);
+		if (row->kind == VBD_KIND_CONNECTION)
+			daemon->connections_ended[VBD_REASON_DAEMON_DIED]++;
+		if (tell)
+			tell_death(daemon, row->kind, record);
+	}
+	vbd_records_append(&daemon->registries[row->kind].past, record);
+	row->record = NULL;
+	return was_open;
+}
+
+/* The rows of a kind follow each other. */
+static size_t count_kind(const struct vbd_past *past, size_t from)
+{
+	size_t i = from;
+
+	while (i < past->record_count && past->records[i].kind == past->records[from].kind)
+		i++;
+	return i - from;
+}
+
+size_t vbd_past_restore_records(
+	struct vbd_past *past, struct vbd_daemon *daemon, uint64_t *ret_died_wall_ns)
+{
+	size_t deaths = 0;
+
+	for (size_t i = 0; i < past->record_count;) {
+		struct vbd_registry *registry = &daemon->registries[past->records[i].kind];
+		size_t end = i + count_kind(past, i);
+
+		if (!vbd_records_reserve(&registry->past, end - i)) {
+			i = end;
+			continue;
+		}
+		for (; i < end; i++)
+			deaths += restore_record(
+				past, daemon, &past->records[i], deaths < DEATHS_TOLD_MAX);
+	}
+	vbd_record_rows_free(past->records, past->record_count);
+	past->records = NULL;
+	past->record_count = 0;
+	*ret_died_wall_ns = past->last_wall_ns;
+	return deaths;
+}
+
 void vbd_past_fini(struct vbd_past *past)
 {
 	free(past->runs);
 	free(past->events);
+	vbd_record_rows_free(past->records, past->record_count);
 	vbd_answers_free(past->answers);
 	vbd_desired_free(past->desired);
 	vbd_words_free(past->words);

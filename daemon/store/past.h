@@ -15,6 +15,8 @@ struct vbd_answers;
 struct vbd_database;
 struct vbd_desired_rows;
 struct vbd_event_row;
+struct vbd_record_limits;
+struct vbd_record_row;
 struct vbd_run_row;
 struct vbd_words;
 
@@ -23,22 +25,38 @@ struct vbd_past {
 	size_t run_count;
 	struct vbd_event_row *events;
 	size_t event_count;
+	struct vbd_record_row *records;
+	size_t record_count;
 	uint64_t ids[VBD_KIND_COUNT];
 	struct vbd_answers *answers;
 	struct vbd_desired_rows *desired;
 	struct vbd_words *words; /* texts of events, which stay as long as the event log */
+	uint64_t last_wall_ns;	 /* of the newest event */
 	char died[17];		 /* server_id of the newest run if it was killed; else "" */
 };
 
-/** vbd_past_load - read all, at most @events_max events, and answers that are still given at
- * @now_wall_ns; on failure @past is empty; the store's thread; blocks on the disk */
+/** vbd_past_load - read all, at most @events_max events and as many records as @limits allows, and
+ * answers that are still given at @now_wall_ns; on failure @past is empty; the store's thread;
+ * blocks on the disk */
 enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
-	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err) VBD_MUST_CHECK;
+	const struct vbd_record_limits *limits, uint64_t now_wall_ns, struct vbd_past *past,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_past_restore - put the events into the daemon's log, and let all numbers go on behind those
  * of earlier runs; sets @ret_ids to the ids that were noted; the control thread */
 void vbd_past_restore(
 	struct vbd_past *past, struct vbd_daemon *daemon, uint64_t ret_ids[VBD_KIND_COUNT]);
+
+/**
+ * vbd_past_restore_records - put the records into the registries; what was open when its run ended
+ * has ended with it, of which events tell
+ * @ret_died_wall_ns: when the last run ended as far as it is known
+ *
+ * Call this after vbd_past_restore(), when new events are kept. Returns the number of objects that
+ * had no end. The control thread.
+ */
+size_t vbd_past_restore_records(
+	struct vbd_past *past, struct vbd_daemon *daemon, uint64_t *ret_died_wall_ns);
 
 /** vbd_past_fini - free all, when nobody reads the event log any more */
 void vbd_past_fini(struct vbd_past *past);

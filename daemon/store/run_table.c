@@ -63,6 +63,7 @@ enum vbd_status vbd_run_table_trim(struct vbd_database *database, struct vbd_err
 
 	vbd_query_begin(&query, database,
 		"DELETE FROM runs WHERE id < (SELECT min(run) FROM events)"
+		" AND id < coalesce((SELECT min(run) FROM records), id + 1)"
 		" AND id < (SELECT max(id) FROM runs)");
 	return vbd_query_run(&query, err);
 }

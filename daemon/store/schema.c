@@ -50,6 +50,20 @@ static const char *const steps[] = {
 	" kind TEXT NOT NULL,"
 	" owner TEXT NOT NULL,"
 	" body TEXT NOT NULL);",
+	"CREATE TABLE records ("
+	" kind TEXT NOT NULL,"
+	" id INTEGER NOT NULL,"
+	" run INTEGER NOT NULL,"
+	" name TEXT,"
+	" labels TEXT,"
+	" owner TEXT,"
+	" state TEXT NOT NULL,"
+	" end_code TEXT,"
+	" created_ns INTEGER NOT NULL,"
+	" ended_ns INTEGER,"
+	" body TEXT NOT NULL,"
+	" PRIMARY KEY (kind, id));"
+	"CREATE INDEX records_by_run ON records (run);",
 };
 
 unsigned int vbd_schema_newest(void)

@@ -382,6 +382,17 @@ void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
 		free(item);
 }
 
+bool vbd_store_has_room(struct vbd_store *store)
+{
+	bool has_room;
+
+	(void)pthread_mutex_lock(&store->lock);
+	has_room = !store->state.is_open || (store->state.waiting < VBD_STORE_ITEMS_MAX / 2 &&
+						    store->waiting_bytes < VBD_STORE_BYTES_MAX / 2);
+	(void)pthread_mutex_unlock(&store->lock);
+	return has_room;
+}
+
 void vbd_store_settle(struct vbd_store *store)
 {
 	uint64_t before;

@@ -71,6 +71,10 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 /** vbd_store_put - hand over an item; does not block; the item is dropped if the queue is full */
 void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item);
 
+/** vbd_store_has_room - whether the queue takes more without delay: it is less than half full; true
+ * for a store that takes nothing at all; any thread */
+bool vbd_store_has_room(struct vbd_store *store);
+
 /** vbd_store_state - a copy; any thread; does not block */
 struct vbd_store_state vbd_store_state(struct vbd_store *store);
 

@@ -338,6 +338,9 @@
 	X(PROBLEM, STOPPING, \
 		"this verbsd was stopped", \
 		"Connect again when verbsd runs again.") \
+	X(PROBLEM, DAEMON_DIED, \
+		"verbsd crashed, was killed, or its host lost power; the peer has seen the connection break", \
+		"Connect again. See the journal, and the kernel log for the OOM killer, at the time of the end.") \
 	X(PROBLEM, REJECTED, \
 		"no program listens on that port; the program there refused", \
 		"See the CM's reject reason in error.first; `verbsctl glossary show` tells its meaning.") \

@@ -21,6 +21,7 @@
 	X(LOCAL_CLOSE, true)        \
 	X(CANCELLED, true)          \
 	X(STOPPING, true)           \
+	X(DAEMON_DIED, false)       \
 	X(REJECTED, false)          \
 	X(REJECTED_LOCALLY, true)   \
 	X(UNREACHABLE, false)       \

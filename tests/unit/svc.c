@@ -47,7 +47,14 @@ static struct mirrored *find_mirrored(
 	return NULL;
 }
 
-static void mirror_event(struct mirror *mirror, const struct vbd_event *event)
+static bool is_death(const struct vbd_event *event)
+{
+	const char *code = event->words[VBD_EVENT_CODE];
+
+	return code && strcmp(code, vbd_status_code(VBD_E_DAEMON_DIED)) == 0;
+}
+
+static void mirror_event(struct mirror *mirror, const struct vbd_event *event, bool has_past)
 {
 	struct mirrored *object = find_mirrored(mirror, event->kind, event->object_id);
 	const char *type = vbd_event_type_name(event->type);
@@ -55,8 +62,12 @@ static void mirror_event(struct mirror *mirror, const struct vbd_event *event)
 
 	if (event->kind == VBD_KIND_NONE)
 		return;
+	/* Ended objects of earlier runs are in no registry. */
+	if (!object && (strcmp(verb, "_deleted") == 0 || is_death(event))) {
+		assert_true(has_past);
+		return;
+	}
 	if (strcmp(verb, "_deleted") == 0) {
-		assert_non_null(object);
 		*object = mirror->objects[--mirror->count];
 		return;
 	}
@@ -108,7 +119,7 @@ static void check_events(const struct svc *svc)
 	for (uint64_t at = 0; (event = vbd_eventlog_next(daemon->eventlog, at, &all));
 		at = event->seq) {
 		if (!event->run)
-			mirror_event(&mirror, event);
+			mirror_event(&mirror, event, daemon->keeper);
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++) {
 		const struct vbd_registry *registry = &daemon->registries[i];

@@ -343,18 +343,64 @@ static void test_store__a_new_file_gets_the_newest_schema(void **state)
 	assert_whole(f);
 }
 
-static void test_store__an_older_schema_is_brought_up_to_the_newest(void **state)
+/* A file as the first release wrote it, with a run and an event. */
+static const char version_1[] =
+	"CREATE TABLE runs (id INTEGER PRIMARY KEY, server_id TEXT NOT NULL UNIQUE,"
+	" version TEXT NOT NULL, started_ns INTEGER NOT NULL, stopped_ns INTEGER);"
+	"CREATE TABLE ids (kind TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE events (seq INTEGER PRIMARY KEY, run INTEGER NOT NULL,"
+	" at_ns INTEGER NOT NULL, type TEXT NOT NULL, severity TEXT NOT NULL, kind TEXT,"
+	" object_id INTEGER, name TEXT, labels TEXT, owner TEXT, data TEXT, port_num INTEGER,"
+	" detail TEXT NOT NULL);"
+	"INSERT INTO runs VALUES (1, '0123456789abcdef', '0.9', 1, 2);"
+	"INSERT INTO ids VALUES ('connection', 7);"
+	"INSERT INTO events (seq, run, at_ns, type, severity, detail)"
+	" VALUES (1, 1, 5, 'daemon_started', 'notice', 'server 0123456789abcdef');";
+
+/* The second version adds answers: here one. */
+static const char version_2[] =
+	"CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,"
+	" digest BLOB NOT NULL, begun_ns INTEGER NOT NULL, status INTEGER NOT NULL,"
+	" code TEXT NOT NULL, content_type TEXT NOT NULL, headers TEXT NOT NULL, body BLOB);"
+	"INSERT INTO answers VALUES (1, 'alice k', zeroblob(32), 1, 204, '', '', '', NULL);";
+
+/* The third version adds kept objects. */
+static const char version_3[] =
+	"CREATE TABLE desired (name TEXT PRIMARY KEY, kind TEXT NOT NULL, owner TEXT NOT NULL,"
+	" body TEXT NOT NULL);"
+	"INSERT INTO desired VALUES ('front', 'buffer', '', '{}');";
+
+/* Gives the database no tables but those of an older version. */
+static void make_old(struct fixture *f, const char *const *steps, unsigned int version)
 {
-	struct fixture *f = *state;
+	char pragma[48];
 
 	(void)open_store(f);
-	put(f, 1, 3);
 	close_store(f);
-	change(f, "DROP TABLE answers; DROP TABLE desired; PRAGMA user_version = 1");
-	assert_true(open_store(f).is_open);
-	assert_int_equal(f->event_count, 3);
-	assert_int_equal(ask(f, "PRAGMA user_version"), vbd_schema_newest());
-	assert_int_equal(ask(f, "SELECT count(*) FROM answers"), 0);
+	change(f, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema;"
+		  "PRAGMA writable_schema = OFF; VACUUM");
+	for (unsigned int i = 0; i < version; i++)
+		change(f, steps[i]);
+	(void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %u", version);
+	change(f, pragma);
+}
+
+static void test_store__an_older_schema_is_brought_up_to_the_newest(void **state)
+{
+	static const char *const steps[] = {version_1, version_2, version_3};
+	struct fixture *f = *state;
+
+	for (unsigned int version = 1; version <= VBD_ARRAY_LEN(steps); version++) {
+		make_old(f, steps, version);
+		assert_true(open_store(f).is_open);
+		assert_int_equal(f->event_count, 1);
+		assert_int_equal(ask(f, "PRAGMA user_version"), vbd_schema_newest());
+		assert_int_equal(ask(f, "SELECT last FROM ids"), 7);
+		assert_int_equal(ask(f, "SELECT count(*) FROM answers"), version > 1);
+		assert_int_equal(ask(f, "SELECT count(*) FROM desired"), version > 2);
+		assert_int_equal(ask(f, "SELECT count(*) FROM records"), 0);
+		close_store(f);
+	}
 }
 
 static void test_store__a_newer_schema_is_refused_and_stays(void **state)

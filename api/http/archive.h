@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of earlier runs as JSON: written again through the view of a request, with the member
+ * `server_id`, and read for the order and the filters of lists.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_HTTP_ARCHIVE_H
+#define VBD_API_HTTP_ARCHIVE_H
+
+#include "base/attr.h"
+#include "daemon/core/record.h"
+
+#include <jansson.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_encoder;
+
+struct vbd_archived {
+	const struct vbd_record *record;
+	json_t *body; /* an object */
+};
+
+/** vbd_archived_open - parse the body of a record; false if that is no JSON object, or without
+ * memory */
+bool vbd_archived_open(
+	struct vbd_archived *ret_archived, const struct vbd_record *record) VBD_MUST_CHECK;
+
+/** vbd_archived_close - free the body */
+void vbd_archived_close(struct vbd_archived *archived);
+
+/** vbd_archived_put - put the members of the object. One that its run has left open is shown as it
+ * was then, but for its end. */
+void vbd_archived_put(struct vbd_encoder *out, const struct vbd_archived *archived);
+
+/** vbd_archived_time_ns - a time of the object in ns since 1970-01-01T00:00:00Z; 0 for null */
+uint64_t vbd_archived_time_ns(const struct vbd_archived *archived, const char *name);
+
+/** vbd_archived_number - an integer of the object, or the id of the object to which a member
+ * refers; 0 for none */
+uint64_t vbd_archived_number(const struct vbd_archived *archived, const char *name);
+
+/** vbd_archived_text - a text of the object; "" for null */
+const char *vbd_archived_text(const struct vbd_archived *archived, const char *name);
+
+/** vbd_archived_refers - does a member of the name, at any depth, refer to the object with @id? */
+bool vbd_archived_refers(const struct vbd_archived *archived, const char *name, uint64_t id);
+
+#endif

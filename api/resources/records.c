@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/records.h"
+
+#include "api/http/archive.h"
+#include "api/http/page.h"
+#include "api/json/encode.h"
+#include "api/resources/context.h"
+#include "api/resources/tag.h"
+#include "daemon/core/object.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_kind kind)
+{
+	const struct vbd_registry *registry = &vbd_request_daemon(req)->registries[kind];
+	struct vbd_record *record;
+	uint64_t id;
+
+	if (!vbd_records_count(&registry->past) || vbd_object_find(registry, req->ref, NULL))
+		return NULL;
+	if (!vbd_ref_is_id(req->ref, &id))
+		return vbd_records_find_name(&registry->past, req->ref, req->caller);
+	record = vbd_records_find(&registry->past, id);
+	return record && vbd_caller_sees(req->caller, record->owner) ? record : NULL;
+}
+
+/* Records do not change. */
+static char *tag_of(
+	const struct vbd_task_kind *kind, const struct vbd_record *record, char tag[VBD_TAG_BYTES])
+{
+	(void)snprintf(tag, VBD_TAG_BYTES, "\"%s-%s-%" PRIu64 "-ended\"", record->server_id,
+		vbd_object_kind_name(kind->kind), record->id);
+	return tag;
+}
+
+static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
+	const struct vbd_record *record, const struct vbd_view *view)
+{
+	struct vbd_archived archived;
+	struct vbd_encoder out;
+	struct vbd_sieve sieve;
+	struct vbd_error err = {0};
+
+	if (!vbd_archived_open(&archived, record)) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
+			"the record of %s %" PRIu64 " in state_dir can't be read",
+			vbd_object_kind_name(kind->kind), record->id);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	out = vbd_encode_begin();
+	vbd_encode_through(&out, vbd_view_sieve(req, kind->page->members, view, &sieve));
+	vbd_archived_put(&out, &archived);
+	vbd_archived_close(&archived);
+	vbd_reply_json(req, 200, &out);
+}
+
+bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	const struct vbd_record *record = kind->find ? NULL : vbd_record_of_path(req, kind->kind);
+	struct vbd_view view;
+	struct vbd_error err = {0};
+	char tag[VBD_TAG_BYTES];
+
+	if (!record)
+		return false;
+	if (vbd_view_parse(req, kind->page->members, false, &view, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return true;
+	}
+	vbd_request_add_header(req, "ETag", tag_of(kind, record, tag));
+	if (vbd_request_has_etag(req, tag))
+		vbd_reply_empty(req, 304);
+	else
+		reply(req, kind, record, &view);
+	return true;
+}
+
+bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	const struct vbd_record *record = vbd_record_of_path(req, kind->kind);
+
+	if (record)
+		reply(req, kind, record, NULL);
+	return record;
+}
+
+bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	struct vbd_record *record = vbd_record_of_path(req, kind->kind);
+	struct vbd_error err = {0};
+
+	if (!record)
+		return false;
+	if (!vbd_caller_may_change(req->caller, record->owner)) {
+		(void)vbd_error_set(&err, VBD_E_FORBIDDEN,
+			"%.64s belongs to verbsd; only the role control may change it", req->ref);
+		vbd_reply_problem(req, &err);
+		return true;
+	}
+	vbd_record_delete(&vbd_request_daemon(req)->registries[kind->kind], record);
+	vbd_reply_empty(req, 204);
+	return true;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/record.h"
+
+#include "daemon/core/caller.h"
+#include "daemon/core/labels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void vbd_record_free(struct vbd_record *record)
+{
+	if (!record)
+		return;
+	vbd_labels_unref(record->labels);
+	vbd_caller_unref(record->owner);
+	free(record);
+}
+
+void vbd_records_fini(struct vbd_records *records)
+{
+	for (size_t i = records->first; i < records->end; i++)
+		vbd_record_free(records->items[i]);
+	free(records->items);
+	*records = (struct vbd_records){0};
+}
+
+bool vbd_records_reserve(struct vbd_records *records, size_t count)
+{
+	records->items = calloc(count + 1, sizeof(struct vbd_record *));
+	return records->items;
+}
+
+void vbd_records_append(struct vbd_records *records, struct vbd_record *record)
+{
+	records->items[records->end++] = record;
+}
+
+size_t vbd_records_count(const struct vbd_records *records)
+{
+	return records->end - records->first;
+}
+
+/* The index of the first record whose id is @id or above. */
+static size_t find(const struct vbd_records *records, uint64_t id)
+{
+	size_t low = records->first, high = records->end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (records->items[middle]->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct vbd_record *vbd_records_find(const struct vbd_records *records, uint64_t id)
+{
+	size_t at = find(records, id);
+
+	return at < records->end && records->items[at]->id == id ? records->items[at] : NULL;
+}
+
+struct vbd_record *vbd_records_find_name(
+	const struct vbd_records *records, const char *name, const struct vbd_caller *caller)
+{
+	for (size_t i = records->end; i > records->first; i--) {
+		struct vbd_record *record = records->items[i - 1];
+
+		if (strcmp(record->name, name) == 0 && vbd_caller_sees(caller, record->owner))
+			return record;
+	}
+	return NULL;
+}
+
+struct vbd_record *vbd_records_after(const struct vbd_records *records, uint64_t id)
+{
+	size_t at = id == UINT64_MAX ? records->end : find(records, id + 1);
+
+	return at < records->end ? records->items[at] : NULL;
+}
+
+struct vbd_record *vbd_records_before(const struct vbd_records *records, uint64_t id)
+{
+	size_t at = find(records, id);
+
+	return at > records->first ? records->items[at - 1] : NULL;
+}
+
+void vbd_records_remove(struct vbd_records *records, struct vbd_record *record)
+{
+	size_t at = find(records, record->id);
+
+	if (at == records->first) {
+		records->first++;
+	} else {
+		memmove(&records->items[at], &records->items[at + 1],
+			(records->end - at - 1) * sizeof(struct vbd_record *));
+		records->end--;
+	}
+	vbd_record_free(record);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ended objects of earlier runs, in lists and by themselves. */
+#include "api/http/dispatch.h"
+#include "api/resources/context.h"
+#include "api/resources/records.h"
+#include "api/routes.h"
+#include "daemon/store/keeper.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct fixture {
+	struct svc *svc;
+	char folder[SCRATCH_PATH_BYTES];
+	struct vbd_api api;
+	struct vbd_credentials *credentials;
+	struct vbd_dispatch *dispatch;
+	struct vbd_request req;
+	char target[160], path[160], authorization[64];
+};
+
+static struct fixture *current;
+
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	if (strcasecmp(name, "Authorization") == 0)
+		return current->authorization;
+	if (strcasecmp(name, "Host") == 0)
+		return "localhost";
+	return NULL;
+}
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)on_gone;
+	(void)arg;
+	(void)err;
+	return VBD_OK;
+}
+
+static enum vbd_status follow(struct vbd_request *req, struct vbd_error *err)
+{
+	(void)req;
+	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test has no feeds");
+}
+
+static void nothing(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .park = park, .answered = nothing, .follow = follow, .wake = nothing};
+
+static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
+{
+	struct vbd_credential *credential;
+
+	assert_non_null(vbd_caller_list_add(list, name, role));
+	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
+	assert_non_null(credential);
+	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
+}
+
+static void start_api(struct fixture *f)
+{
+	struct vbd_dispatch_config config = {
+		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+	struct vbd_caller_list list = {0};
+
+	f->api.daemon = f->svc->daemon;
+	add_caller(&list, "alice", VBD_ROLE_CONTROL);
+	add_caller(&list, "bob", VBD_ROLE_OPERATE);
+	add_caller(&list, "eve", VBD_ROLE_READ);
+	assert_int_equal(
+		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
+		VBD_OK);
+	vbd_credentials_use(f->credentials, NULL);
+	config.auth.callers = &f->svc->daemon->callers;
+	config.auth.credentials = f->credentials;
+	config.context = &f->api;
+	config.keeper = f->svc->daemon->keeper;
+	config.server_id = f->svc->daemon->server_id;
+	f->dispatch = vbd_dispatch_create(&config);
+	assert_non_null(f->dispatch);
+	vbd_keeper_encode_with(f->svc->daemon, vbd_record_encode);
+}
+
+static void stop_api(struct fixture *f)
+{
+	vbd_keeper_encode_with(f->svc->daemon, NULL);
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	vbd_dispatch_destroy(f->dispatch);
+	vbd_credentials_destroy(f->credentials);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	void *svc = NULL;
+
+	if (!f || svc_setup(&svc) != 0)
+		return -1;
+	f->svc = svc;
+	scratch_make(f->folder);
+	svc_stop(f->svc);
+	(void)snprintf(f->svc->config.state_dir, sizeof(f->svc->config.state_dir), "%.200s/state",
+		f->folder);
+	if (!svc_start(f->svc))
+		return -1;
+	current = f;
+	start_api(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *svc = f->svc;
+	int rc;
+
+	stop_api(f);
+	rc = svc_teardown(&svc);
+	scratch_remove(f->folder);
+	free(f);
+	return rc;
+}
+
+static void on_stopped(void *arg)
+{
+	((struct svc *)arg)->stopped = true;
+}
+
+/* As when the process ends: the API answers until the daemon has stopped. */
+static void restart(struct fixture *f)
+{
+	struct svc *svc = f->svc;
+
+	svc->stopped = false;
+	vbd_daemon_stop(svc->daemon, on_stopped, svc);
+	SVC_UNTIL(svc, svc->stopped);
+	stop_api(f);
+	svc_restart(svc);
+	start_api(f);
+}
+
+static bool has_waiting(const struct fixture *f)
+{
+	return !vbd_list_empty(&f->svc->daemon->unrecorded) ||
+	       vbd_keeper_state(f->svc->daemon).waiting;
+}
+
+/* The next run gets the files as they are now, as if this one had been killed. */
+static void kill_and_restart(struct fixture *f)
+{
+	static unsigned int copies;
+	char copy[SCRATCH_PATH_BYTES + 32];
+
+	while (has_waiting(f))
+		svc_turn(f->svc);
+	(void)snprintf(copy, sizeof(copy), "%s/copy%u", f->folder, copies++);
+	scratch_copy(f->svc->config.state_dir, copy);
+	stop_api(f);
+	svc_stop(f->svc);
+	(void)snprintf(f->svc->config.state_dir, sizeof(f->svc->config.state_dir), "%s", copy);
+	assert_true(svc_start(f->svc));
+	start_api(f);
+}
+
+static unsigned int ask_as(
+	struct fixture *f, const char *caller, const char *method, const char *target)
+{
+	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
+
+	vbd_request_fini(&f->req);
+	memset(&f->req, 0, sizeof(f->req));
+	(void)snprintf(f->target, sizeof(f->target), "%s", target);
+	(void)snprintf(f->path, sizeof(f->path), "%s", target);
+	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
+	f->req.transport = &transport;
+	f->req.path = f->path;
+	vbd_dispatch_head(f->dispatch, &f->req, method, f->target, &peer);
+	vbd_dispatch_run(f->dispatch, &f->req);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	return f->req.reply.status;
+}
+
+static unsigned int ask(struct fixture *f, const char *method, const char *target)
+{
+	return ask_as(f, "alice", method, target);
+}
+
+/* The caller frees it. A record has what a reader saw. */
+static json_t *get(struct fixture *f, const char *target)
+{
+	json_t *json;
+
+	assert_int_equal(ask_as(f, "eve", "GET", target), 200);
+	json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
+	assert_non_null(json);
+	return json;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+/* The ids of a list: "3 2 1". */
+static void assert_ids(struct fixture *f, const char *target, const char *wanted)
+{
+	json_t *page = get(f, target);
+	json_t *items = json_object_get(page, "items");
+	char ids[160] = "";
+
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		size_t used = strlen(ids);
+
+		(void)snprintf(ids + used, sizeof(ids) - used, "%s%lld", used ? " " : "",
+			(long long)json_integer_value(
+				json_object_get(json_array_get(items, i), "id")));
+	}
+	assert_string_equal(ids, wanted);
+	json_decref(page);
+}
+
+/* An ended connection, with the id that is returned. */
+static uint64_t fail_to_connect(struct fixture *f, const char *name)
+{
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+
+	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
+	connection = svc_connect(f->svc, &spec);
+	SVC_UNTIL(f->svc, connection->object.ended);
+	return connection->object.id;
+}
+
+static unsigned int count_deaths(struct fixture *f)
+{
+	json_t *page = get(f, "/v1/events?code=daemon_died&limit=1000");
+	unsigned int count = (unsigned int)json_array_size(json_object_get(page, "items"));
+
+	json_decref(page);
+	return count;
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+static void test_records__an_ended_object_is_there_after_a_restart(void **state)
+{
+	struct fixture *f = *state;
+	char server_id[VBD_SERVER_ID_BYTES];
+	json_t *before, *after;
+
+	assert_int_equal(fail_to_connect(f, "front"), 1);
+	memcpy(server_id, f->svc->daemon->server_id, sizeof(server_id));
+	before = get(f, "/v1/connections/1");
+	assert_null(text_of(before, "server_id"));
+	for (int i = 0; i < 2; i++) {
+		restart(f);
+		after = get(f, i ? "/v1/connections/front" : "/v1/connections/1");
+		assert_string_equal(text_of(after, "server_id"), server_id);
+		json_object_del(after, "server_id");
+		assert_true(json_equal(before, after));
+		json_decref(after);
+	}
+	assert_ids(f, "/v1/connections?state=ended", "1");
+	assert_ids(f, "/v1/connections", "");
+	assert_int_equal(fail_to_connect(f, "front"), 2);
+	assert_ids(f, "/v1/connections?state=ended,open", "1 2");
+	after = get(f, "/v1/connections/front?fields=name");
+	assert_int_equal(json_integer_value(json_object_get(after, "id")), 2);
+	json_decref(after);
+	json_decref(before);
+}
+
+static void test_records__what_a_killed_run_had_open_has_died(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, &spec));
+	char path[64];
+	json_t *died;
+
+	(void)snprintf(path, sizeof(path), "/v1/connections/%llu",
+		(unsigned long long)pair.active->object.id);
+	for (int i = 0; i < 2; i++) {
+		kill_and_restart(f);
+		died = get(f, path);
+		assert_string_equal(text_of(died, "state"), "failed");
+		assert_string_equal(text_of(died, "end_code"), "daemon_died");
+		assert_string_equal(text_of(json_object_get(died, "error"), "code"), "daemon_died");
+		assert_non_null(text_of(died, "established_at"));
+		assert_non_null(text_of(died, "ended_at"));
+		assert_true(json_is_null(json_object_get(died, "waits_for")));
+		json_decref(died);
+		assert_ids(f, "/v1/connections?state=failed&end_code=daemon_died", "1 2");
+		assert_int_equal(count_deaths(f), 2);
+		assert_int_equal(
+			f->svc->daemon->connections_ended[VBD_REASON_DAEMON_DIED], i ? 0 : 2);
+	}
+}
+
+static void test_records__a_stop_ends_objects_as_stopping(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+
+	(void)svc_pair(f->svc, svc_listen(f->svc, &spec));
+	restart(f);
+	assert_ids(f, "/v1/connections?state=ended", "1 2");
+	assert_ids(f, "/v1/connections?state=ended&end_code=daemon_died", "");
+	assert_int_equal(count_deaths(f), 0);
+}
+
+static void test_records__lists_sort_select_and_go_on_over_runs(void **state)
+{
+	struct fixture *f = *state;
+	json_t *page;
+	char target[160];
+
+	(void)fail_to_connect(f, "b");
+	(void)fail_to_connect(f, "c");
+	restart(f);
+	(void)fail_to_connect(f, "a");
+	restart(f);
+	(void)fail_to_connect(f, "d");
+	assert_ids(f, "/v1/connections?state=ended&sort=name", "3 1 2 4");
+	assert_ids(f, "/v1/connections?state=ended&sort=-id", "4 3 2 1");
+	assert_ids(f, "/v1/connections?state=ended&sort=-created_at", "4 3 2 1");
+	assert_ids(f, "/v1/connections?state=ended&sort=ended_at", "1 2 3 4");
+	assert_ids(f, "/v1/connections?state=ended&name=c", "2");
+	assert_ids(f, "/v1/connections?state=closed", "");
+	page = get(f, "/v1/connections?state=ended&limit=2");
+	assert_int_equal(json_integer_value(json_object_get(page, "total")), 4);
+	(void)snprintf(target, sizeof(target), "/v1/connections?state=ended&limit=2&after=%s",
+		text_of(page, "next"));
+	json_decref(page);
+	assert_ids(f, target, "3 4");
+	assert_int_equal(ask(f, "GET", "/v1/connections?state=ended&sort=-duration"), 200);
+	assert_int_equal(ask(f, "GET", "/v1/connections?state=ended&sort=bytes"), 200);
+}
+
+static void test_records__a_deleted_record_is_gone_for_good(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 4; i++)
+		(void)fail_to_connect(f, "");
+	assert_int_equal(ask(f, "DELETE", "/v1/connections/1"), 204);
+	restart(f);
+	assert_int_equal(ask(f, "POST", "/v1/connections/2/close"), 200);
+	assert_int_equal(ask(f, "DELETE", "/v1/connections/2"), 204);
+	assert_int_equal(ask(f, "GET", "/v1/connections/2"), 404);
+	assert_ids(f, "/v1/connections?state=ended", "3 4");
+	restart(f);
+	assert_ids(f, "/v1/connections?state=ended", "3 4");
+	assert_int_equal(ask(f, "DELETE", "/v1/connections?all=true"), 200);
+	assert_ids(f, "/v1/connections?state=ended", "");
+	restart(f);
+	assert_ids(f, "/v1/connections?state=ended", "");
+}
+
+static void test_records__newer_ones_take_the_place_of_older_ones(void **state)
+{
+	struct fixture *f = *state;
+
+	f->svc->config.records.connections = 3;
+	restart(f);
+	for (int i = 0; i < 4; i++)
+		(void)fail_to_connect(f, "");
+	assert_ids(f, "/v1/connections?state=ended", "2 3 4");
+	restart(f);
+	assert_ids(f, "/v1/connections?state=ended", "2 3 4");
+	(void)fail_to_connect(f, "");
+	(void)fail_to_connect(f, "");
+	assert_ids(f, "/v1/connections?state=ended", "4 5 6");
+	f->svc->config.records.connections = 1;
+	restart(f);
+	assert_ids(f, "/v1/connections?state=ended", "6");
+}
+
+static void test_records__another_caller_does_not_see_them(void **state)
+{
+	struct fixture *f = *state;
+
+	f->svc->daemon->callers.current = vbd_callers_get(&f->svc->daemon->callers, "carol");
+	(void)fail_to_connect(f, "front");
+	vbd_caller_unref(f->svc->daemon->callers.current);
+	f->svc->daemon->callers.current = NULL;
+	restart(f);
+	assert_int_equal(ask(f, "GET", "/v1/connections/front"), 200);
+	assert_int_equal(ask_as(f, "bob", "GET", "/v1/connections/front"), 404);
+	assert_int_equal(ask_as(f, "bob", "DELETE", "/v1/connections/1"), 404);
+	assert_int_equal(ask_as(f, "bob", "GET", "/v1/connections?state=ended"), 200);
+	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"total\":0", 9));
+}
+
+/* Counts the rows of records whose body has a text. */
+static int count_bodies(const struct fixture *f, const char *text)
+{
+	char path[SCRATCH_PATH_BYTES + 64];
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *handle = NULL;
+	int count;
+
+	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
+	while (has_waiting(f))
+		svc_turn(f->svc);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_prepare_v2(handle, "SELECT count(*) FROM records WHERE instr(body, ?1)", -1,
+			&stmt, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_bind_text(stmt, 1, text, -1, SQLITE_STATIC), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	count = sqlite3_column_int(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	(void)sqlite3_close(handle);
+	return count;
+}
+
+static void test_records__private_data_never_reaches_the_disk(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_listener_spec listen = svc_listener_spec();
+	struct vbd_connection_spec spec = svc_spec_to(svc_listen(f->svc, &listen));
+	struct vbd_connection *connection;
+
+	memcpy(spec.cm.private_data.bytes, "secret", 6);
+	spec.cm.private_data.length_bytes = 6;
+	connection = svc_connect(f->svc, &spec);
+	SVC_UNTIL(f->svc, connection->conn->state == VBD_CONN_ESTABLISHED);
+	assert_int_equal(count_bodies(f, "\"established\""), 2);
+	assert_int_equal(count_bodies(f, "private_data"), 0);
+}
+
+static void test_records__transfers_are_found_by_what_they_used(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_listener_spec listen = svc_listener_spec();
+	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, &listen));
+	static const uint8_t hello[5] = "hello";
+	struct vbd_transfer_record *record;
+
+	assert_int_equal(vbd_transfer_send_message(pair.active, hello, sizeof(hello), NULL, 10000,
+				 &record, &f->svc->err),
+		VBD_OK);
+	SVC_UNTIL(f->svc, record->object.ended);
+	restart(f);
+	assert_ids(f, "/v1/transfers?state=ended&connection=1", "1");
+	assert_ids(f, "/v1/transfers?state=done&connection=2", "");
+	assert_ids(f, "/v1/transfers?state=done&sort=op", "1");
+	assert_int_equal(ask(f, "POST", "/v1/transfers/1/cancel"), 200);
+	assert_int_equal(ask(f, "DELETE", "/v1/transfers/1"), 204);
+	assert_int_equal(ask(f, "GET", "/v1/transfers/1"), 404);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_records__##name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(an_ended_object_is_there_after_a_restart),
+		TEST(what_a_killed_run_had_open_has_died),
+		TEST(a_stop_ends_objects_as_stopping),
+		TEST(lists_sort_select_and_go_on_over_runs),
+		TEST(a_deleted_record_is_gone_for_good),
+		TEST(newer_ones_take_the_place_of_older_ones),
+		TEST(another_caller_does_not_see_them),
+		TEST(private_data_never_reaches_the_disk),
+		TEST(transfers_are_found_by_what_they_used),
+	};
+
+	return cmocka_run_group_tests_name("records", tests, NULL, NULL);
+}
