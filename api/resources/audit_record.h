@@ -21,8 +21,8 @@ enum vbd_status vbd_audit_init(struct vbd_api *api, struct vbd_error *err) VBD_M
 /**
  * vbd_audit_request - record a request that is answered, or whose client left before
  *
- * What moves data, thousands of times a second, is in the file only, and failures are events within
- * a ration: the event log is bounded, and nobody shall be able to empty it.
+ * What moves data, thousands of times a second, is in the file only, and failures are events, and
+ * kept in state_dir, within a ration: both are bounded, and nobody shall be able to empty them.
  */
 void vbd_audit_request(struct vbd_request *req);
 

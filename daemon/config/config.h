@@ -37,6 +37,7 @@
 	X(probes, "100", 0, 1000000)                                          \
 	X(benchmarks, "100", 0, 1000000)                                      \
 	X(messages_bytes, "67108864", 0, VBD_TIB) /* unread, of what ended */ \
+	X(audit, "10000", 0, 16777216)		  /* in state_dir only */     \
 	X(events, "16384", 16, 16777216)	  /* memory is taken at the start */
 
 /* X(name, default, min, max): upper limits; a request that would exceed one is refused. In

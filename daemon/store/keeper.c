@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/watch.h"
+#include "daemon/store/audit_table.h"
 #include "daemon/store/database.h"
 #include "daemon/store/event_table.h"
 #include "daemon/store/id_table.h"
@@ -23,6 +24,7 @@
 /* Rows of a table that may stand above its limit, so that not every batch looks for the oldest. */
 #define EVENTS_SLACK  256
 #define ANSWERS_SLACK 64
+#define AUDIT_SLACK   256
 
 /* Written rows of records after which newer ones may stand above the limit; the daemon deletes the
  * older ones by itself, unless the queue was full. */
@@ -45,6 +47,8 @@ struct vbd_keeper {
 	uint64_t trimmed_seq;
 	uint64_t answers_max;
 	uint64_t trimmed_answer;
+	uint64_t audit_max;
+	uint64_t trimmed_audit;
 	struct vbd_record_limits records;
 	uint64_t trimmed_record;
 	struct vbd_past past; /* of the control thread, once the store has loaded */
@@ -94,6 +98,19 @@ static enum vbd_status trim_events(
 	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
 }
 
+static enum vbd_status trim_audit(
+	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
+{
+	uint64_t last = 0;
+	enum vbd_status status =
+		vbd_database_number(database, "SELECT max(id) FROM audit", &last, err);
+
+	if (status != VBD_OK || last < keeper->trimmed_audit + AUDIT_SLACK)
+		return status;
+	keeper->trimmed_audit = last;
+	return vbd_audit_table_trim(database, keeper->audit_max, err);
+}
+
 static enum vbd_status trim_records(
 	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
 {
@@ -113,6 +130,8 @@ static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd
 
 	if (status == VBD_OK)
 		status = trim_answers(arg, database, err);
+	if (status == VBD_OK)
+		status = trim_audit(arg, database, err);
 	return status == VBD_OK ? trim_records(arg, database, err) : status;
 }
 
@@ -217,6 +236,7 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep state");
 	keeper->daemon = daemon;
 	keeper->events_max = config->records.events;
+	keeper->audit_max = config->records.audit;
 	keeper->answers_max = config->limits.idempotency_keys;
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
 		keeper->records.max[i] =
@@ -303,6 +323,12 @@ void vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired 
 void vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name)
 {
 	vbd_desired_drop(keeper->store, name);
+}
+
+void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes)
+{
+	if (keeper->audit_max)
+		vbd_audit_row_put(keeper->store, line, len_bytes);
 }
 
 const char *vbd_keeper_died(const struct vbd_daemon *daemon)

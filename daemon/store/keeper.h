@@ -54,6 +54,9 @@ void vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired 
 /** vbd_keeper_drop_desired - the next run does not keep the object of this name */
 void vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
 
+/** vbd_keeper_put_audit - keep a line of the audit, which is copied */
+void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes);
+
 /** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL */
 const char *vbd_keeper_died(const struct vbd_daemon *daemon);
 

@@ -64,6 +64,10 @@ static const char *const steps[] = {
 	" body TEXT NOT NULL,"
 	" PRIMARY KEY (kind, id));"
 	"CREATE INDEX records_by_run ON records (run);",
+	"CREATE TABLE audit ("
+	" id INTEGER PRIMARY KEY,"
+	" at_ns INTEGER NOT NULL,"
+	" line TEXT NOT NULL);",
 };
 
 unsigned int vbd_schema_newest(void)

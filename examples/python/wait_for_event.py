@@ -7,7 +7,7 @@ command makes happen, take the place before it:
   after=$(curl -s $VERBSD_URL/v1/events?after=now | jq -r .next); COMMAND; wait_for_event.py --after $after ...
 
 Exit status: 0 seen; 1 failed; 2 wrong usage; 3 timed out; 4 the log no longer holds what comes behind PLACE, or the
-daemon was restarted: what was waited for may have happened, so look at the objects themselves.
+daemon was restarted and keeps no events over that: what was waited for may have happened, so look at the objects themselves.
 Environment: VERBSD_URL; VERBSD_TOKEN or VERBSD_TOKEN_FILE (role read will do).
 """
 
@@ -86,7 +86,7 @@ def follow(daemon, query, after, deadline):
             data = json.loads(fields.get("data", "{}"))
             if fields.get("event") == "compacted":
                 raise Failure(f"{data['missed']} events are gone; the log begins with {data['first']}", MISSED)
-            if fields.get("event") == "restarted":
+            if fields.get("event") == "restarted" and not data.get("resumed"):
                 raise Failure(f"the daemon was restarted: {after} is of another run", MISSED)
             if "seq" in data:
                 yield fields["id"], data

@@ -9,12 +9,13 @@ import { FakeServer } from './lib/server.mjs';
 // An event log that answers as openapi.yaml says. A poll without a result waits until an event is added. A place in the
 // log is "00000000000000a1-17", or "17" of this run.
 class Log {
-  constructor(count, { first = 1, serverId = '00000000000000a1' } = {}) {
+  constructor(count, { first = 1, serverId = '00000000000000a1', resumes = false } = {}) {
     this.first = first;
     this.items = Array.from({ length: count }, (_, i) => event(first + i));
     this.waiting = [];
     this.routes = { 'GET /v1/events': (request) => this.page(request) };
     this.serverId = serverId;
+    this.resumes = resumes; // the log has the events of the run before
   }
 
   get last() {
@@ -37,7 +38,7 @@ class Log {
       return { after: this.last, restarted: false };
     const [, run, number] = /^(?:(\w+)-)?(\d+)$/.exec(place);
     const restarted = (run ?? this.serverId) !== this.serverId || Number(number) > this.last;
-    return { after: restarted ? 0 : Number(number), restarted };
+    return { after: restarted && !this.resumes ? 0 : Number(number), restarted };
   }
 
   async page({ query }) {
@@ -46,7 +47,7 @@ class Log {
       await new Promise((resolve) => { this.waiting.push(resolve); });
     const items = this.items.filter(({ seq }) => seq > after).slice(0, Number(query.limit));
     return { json: logPage(items, { server_id: this.serverId, first: this.first, last: this.last, restarted,
-      next: `${this.serverId}-${items.at(-1)?.seq ?? after}`, compacted: after + 1 < this.first }) };
+      resumed: restarted && this.resumes, next: `${this.serverId}-${items.at(-1)?.seq ?? after}`, compacted: after + 1 < this.first }) };
   }
 }
 
@@ -125,6 +126,20 @@ test('events: -f starts anew after a restart, whose numbers mean other events', 
   await run.until(({ stdout }) => numbers(stdout).length === 8);
   assert.deepEqual(numbers(run.stdout), [1, 2, 3, 1, 2, 3, 4, 5]);
   assert.match(run.stderr, /verbsd was restarted: its events are numbered from 1 again; any events after event 3 before the restart are lost\n/);
+});
+
+test('events: -f goes on over a restart of a verbsd that keeps its events', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const { port } = server;
+  const run = start(t, server, ['events', '-f', '-n', '10']);
+  await run.until(() => log.waiting.length === 1);
+  await server.stop();
+  await run.until(({ stderr }) => stderr.includes('trying again'));
+  await FakeServer.start(t, new Log(5, { serverId: '00000000000000b2', resumes: true }).routes, { port });
+  await run.until(({ stdout }) => numbers(stdout).length === 5);
+  assert.deepEqual(numbers(run.stdout), [1, 2, 3, 4, 5]);
+  assert.match(run.stderr, /verbsd was restarted: no event is lost\n/);
 });
 
 test('events: -f sees a restart between two polls, whatever the new numbers are', async (t) => {

@@ -116,7 +116,7 @@ static bool take_next(struct reader *reader, const json_t *page)
 static void add_page(json_t *log, json_t *items, const json_t *page)
 {
 	static const char *const head[] = {
-		"server_id", "now_ns", "first", "last", "restarted", "compacted"};
+		"server_id", "now_ns", "first", "last", "restarted", "resumed", "compacted"};
 	json_t *more = vbd_ctl_json_at(page, "items");
 	json_t *next = vbd_ctl_json_at(page, "next");
 
@@ -198,7 +198,9 @@ static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
 /* Report the events behind number @seen that the page lacks. */
 static void tell_lost(const json_t *page, unsigned long long seen)
 {
-	if (json_is_true(vbd_ctl_json_at(page, "restarted")))
+	if (json_is_true(vbd_ctl_json_at(page, "resumed")))
+		vbd_ctl_note("verbsd was restarted: no event is lost");
+	else if (json_is_true(vbd_ctl_json_at(page, "restarted")))
 		vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again; "
 			     "any events after event %llu before the restart are lost",
 			seen);

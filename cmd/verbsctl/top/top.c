@@ -148,7 +148,7 @@ static bool fetch_stats(struct top *top)
 	if (id && top->server_id && strcmp(id, top->server_id) == 0)
 		return true;
 	if (top->server_id) {
-		top->news = "verbsd was restarted; all connections are new";
+		top->news = "verbsd was restarted; what was open before has ended";
 		top->news_ns = vbd_clock_mono_ns();
 	}
 	vbd_ctl_rows_fini(&top->rows);
