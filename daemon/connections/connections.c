@@ -82,8 +82,10 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 		struct vbd_connection *connection = vbd_connection_of(object);
 
 		if (connection->listener_id == listener_id &&
-			connection->conn->state == VBD_CONN_REQUESTED)
+			connection->conn->state == VBD_CONN_REQUESTED) {
+			connection->listener_deleted = true;
 			vbd_connection_close(connection);
+		}
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/observe/look.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cm_silence.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
@@ -52,6 +53,7 @@ static void gather_device(
 	if (!device)
 		return;
 	facts->iwarp = vbd_device_is_iwarp(device);
+	facts->cm_silent = !conn->established_ns && !conn->manual && vbd_cm_is_silent(device);
 	if (conn->qp.info.lqpn && !facts->device_removed)
 		gather_fall(conn, device, facts);
 	if (!facts->device_removed && conn->port_num)

@@ -76,12 +76,21 @@ enum vbd_status vbd_destination_choose(
 	return status;
 }
 
+/* A device, with the port and the GID for packets from an address. */
+struct way {
+	struct vbd_device *device; /* NULL: no device has the address */
+	struct vbd_gid gid;
+	bool port_known; /* the caller has queried it */
+	struct vbd_port port;
+};
+
 /* Find the device that rdma_cm would choose: the device of the source address. */
-static void find_device(const struct vbd_daemon *daemon, const struct sockaddr *src,
-	struct search *search, struct vbd_facts *facts)
+static void find_way(const struct vbd_daemon *daemon, const struct sockaddr *src,
+	struct search *search, struct way *ret_way)
 {
+	*ret_way = (struct way){0};
 	vbd_list_for_each (link, &daemon->fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 		const struct vbd_gid *gid = NULL;
 
 		if (load(device, search))
@@ -89,14 +98,44 @@ static void find_device(const struct vbd_daemon *daemon, const struct sockaddr *
 				search->gids, search->gid_count, search->interfaces, src);
 		if (!gid)
 			continue;
-		(void)snprintf(facts->device, sizeof(facts->device), "%s", device->name);
-		facts->iwarp = vbd_device_is_iwarp(device);
-		facts->sgid_known = !facts->iwarp;
-		facts->sgid = *gid;
-		facts->port_known =
-			vbd_device_query_port(device, gid->port_num, &facts->port, NULL) == VBD_OK;
+		ret_way->device = device;
+		ret_way->gid = *gid;
 		return;
 	}
+}
+
+static void take_way(const struct way *way, struct vbd_facts *facts)
+{
+	if (!way->device)
+		return;
+	(void)snprintf(facts->device, sizeof(facts->device), "%s", way->device->name);
+	facts->iwarp = vbd_device_is_iwarp(way->device);
+	facts->sgid_known = !facts->iwarp;
+	facts->sgid = way->gid;
+	facts->port_known = way->port_known;
+	facts->port = way->port;
+}
+
+void vbd_explain_dead_port(
+	const struct vbd_daemon *daemon, const struct sockaddr *dst, struct vbd_facts *facts)
+{
+	const struct sockaddr *src = (const struct sockaddr *)&facts->netroute.src;
+	struct search search = {0};
+	struct way way = {0};
+
+	if (*facts->device || facts->netroute.local || getifaddrs(&search.interfaces) != 0)
+		return;
+	/* An interface that is down has no route: there is none, or one by another interface. */
+	if (facts->netroute.route_errnum || !facts->netroute_has_rdma)
+		src = vbd_source_that_is_down(search.interfaces, dst);
+	if (src && src->sa_family)
+		find_way(daemon, src, &search, &way);
+	freeifaddrs(search.interfaces);
+	if (way.device)
+		way.port_known =
+			vbd_device_recent_port(way.device, way.gid.port_num, &way.port) == VBD_OK;
+	if (way.port_known && way.port.state != IBV_PORT_ACTIVE)
+		take_way(&way, facts);
 }
 
 /* The path MTU that the kernel would choose (cma_resolve_iboe_route(), 6.1). */
@@ -119,14 +158,20 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	const struct sockaddr_storage *src =
 		destination->src.ss_family ? &destination->src : &netroute->src;
 	struct search search = {0};
+	struct way way;
 
 	*facts = (struct vbd_facts){0};
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	vbd_explain_netroute(daemon, netroute, facts);
+	vbd_explain_dead_port(daemon, (const struct sockaddr *)&destination->addr, facts);
 	if (netroute->route_errnum || !src->ss_family || getifaddrs(&search.interfaces) != 0)
 		return;
-	find_device(daemon, (const struct sockaddr *)src, &search, facts);
+	find_way(daemon, (const struct sockaddr *)src, &search, &way);
+	if (way.device)
+		way.port_known = vbd_device_query_port(
+					 way.device, way.gid.port_num, &way.port, NULL) == VBD_OK;
+	take_way(&way, facts);
 	freeifaddrs(search.interfaces);
 	facts->path_mtu_bytes = path_mtu(facts);
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */

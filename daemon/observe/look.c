@@ -99,10 +99,13 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
 	const struct vbd_trace_sample *before = NULL;
+	struct sockaddr_storage local, peer;
 	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
 
 	if (look->netroute_known)
 		vbd_explain_netroute(daemon, &look->netroute, facts);
+	if (look->netroute_known && vbd_explain_ends(connection, &local, &peer))
+		vbd_explain_dead_port(daemon, (const struct sockaddr *)&peer, facts);
 	if (look->counted)
 		before = vbd_traces_before(daemon, conn->device_name, since_ns);
 	if (before && before->at_ns < look->counted_ns)

@@ -255,6 +255,18 @@ const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_cou
 	return second;
 }
 
+const struct sockaddr *vbd_source_that_is_down(
+	const struct ifaddrs *interfaces, const struct sockaddr *towards)
+{
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (each->ifa_addr && !(each->ifa_flags & IFF_UP) &&
+			each->ifa_addr->sa_family == towards->sa_family &&
+			is_near(each->ifa_addr, towards, interfaces))
+			return each->ifa_addr;
+	}
+	return NULL;
+}
+
 bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
 {
 	if (is_roce(gid))

@@ -39,6 +39,11 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_count,
 	const struct ifaddrs *interfaces, const struct sockaddr *addr);
 
+/** vbd_source_that_is_down - the address of an interface that is down, in whose network @towards
+ * is; NULL: none. The kernel has no route over such an interface. */
+const struct sockaddr *vbd_source_that_is_down(
+	const struct ifaddrs *interfaces, const struct sockaddr *towards);
+
 /** vbd_source_of_gid - the address in a GID of RoCE, port 0; false for any other GID */
 bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/diagnose/cause.h"
 
+#include "rdma/device/cm_silence.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/words.h"
 

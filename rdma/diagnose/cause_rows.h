@@ -115,9 +115,12 @@
 	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
-	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where Linux 6.1 then never ends the CM id of Soft-RoCE"), \
+	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where the CM id of Soft-RoCE had not ended when the guest was left"), \
 		"no packet to {host} has left {device} in {waited}: a firewall of this host drops UDP 4791", \
 		"Let UDP 4791 out: `nft list ruleset`, `iptables -S`, `tc filter show dev {netdev} egress`.") \
+	X(CM_DEAF, "cm_deaf", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_SILENT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 70, GUEST, \
+		"no message for the connection manager has come in on {device} since its interface was down: Soft-RoCE may have gone deaf, or {host} does not answer", \
+		VBD_CM_SILENCE_HINT) \
 	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (host down, firewall on UDP 4791, no RDMA device, full backlog)", \
 		"See on the peer whether the request waits there (`verbsctl ls`), and whether it has a device (`rdma link`); a timeout_ms of 15000 or more lets its CM say which.") \
@@ -226,16 +229,16 @@
 	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT("the calls that a test can make fail are named above"), \
 		"a call failed here: {error}", \
 		"The call and its error number are in error.first; see the kernel log.") \
-	X(PEER_SAID, "peer_said", OUT(PEER_LEFT), CLUE(WORDS), 0, 0, 60, UNIT("the kernel keeps the words of a disconnect to itself"), \
-		"the peer disconnected and said \"{words}\"", \
-		"See the log or the verbsd of the peer for more.") \
-	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), CLUE(WORDS), 0, 50, GUEST, \
+	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), 0, 0, 50, GUEST, \
 		"the peer disconnected while requests of this side were outstanding: its program ended or was killed", \
 		"See the log on the peer, and connect again when its program runs.") \
-	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(WORDS) | CLUE(OUTSTANDING), 0, 30, GUEST, \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING), 0, 30, GUEST, \
 		"the peer disconnected: its program closed the connection or ended", \
 		"If that was not meant, see the log or the verbsd of the peer.") \
-	X(CLOSED_HERE, "closed_here", OUT(CLOSED), 0, 0, 0, 30, GUEST, \
+	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \
+		"a client of this verbsd deleted the listener while the request of {host} waited for a decision", \
+		"If that was not meant, create the listener again, and let {host} connect again.") \
+	X(CLOSED_HERE, "closed_here", OUT(CLOSED), 0, CLUE(LISTENER_DELETED), 0, 30, GUEST, \
 		"a client of this verbsd closed it", \
 		"Nothing; the event log has the time.") \
 	X(CANCELLED_HERE, "cancelled_here", OUT(CANCELLED), 0, 0, 0, 30, GUEST, \

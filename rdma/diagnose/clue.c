@@ -51,6 +51,7 @@ static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
 		facts->port_known && facts->port.link_layer &&
 			strcmp(facts->port.link_layer, "infiniband") == 0);
 	note(clues, VBD_CLUE_IWARP, facts->iwarp);
+	note(clues, VBD_CLUE_CM_SILENT, facts->cm_silent);
 	note(clues, VBD_CLUE_INBOX_FULL,
 		facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity);
 }
@@ -121,6 +122,7 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_HELD_BACK, incident->held_back);
 	note(clues, VBD_CLUE_OUTSTANDING, incident->outstanding);
 	note(clues, VBD_CLUE_OLD_KEY, incident->buffer_deleted || incident->window_revoked);
+	note(clues, VBD_CLUE_LISTENER_DELETED, incident->listener_deleted);
 	note(clues, VBD_CLUE_WORDS, *incident->words);
 	note(clues, VBD_CLUE_VERBSD_SAID, vbd_rejection_read(incident->words, &rejection));
 }

@@ -39,6 +39,8 @@
 	X(HELD_BACK, "the queue pair here can't send in its state") \
 	X(OLD_KEY, "{old}") \
 	X(OUTSTANDING, "requests of this side were outstanding") \
+	X(CM_SILENT, "no message for the CM has come in on {device} since its interface was down") \
+	X(LISTENER_DELETED, "the listener was deleted before anybody decided") \
 	X(WORDS, "the peer said \"{words}\"") \
 	X(VERBSD_SAID, "the verbsd there rejected the request, and said why") \
 	X(REJ_NO_SERVICE, "the peer's kernel knows no listener on that port") \

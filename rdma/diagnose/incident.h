@@ -99,13 +99,14 @@ struct vbd_incident {
 	uint64_t remote_addr, length_bytes;
 	uint32_t rkey;
 	uint64_t done_bytes;
-	uint64_t waited_ms; /* for this long it has waited, or had when it was given up */
-	bool held_back;	    /* sends are paused here, since the QP can't send in its state */
-	bool acked;	    /* an earlier request was acknowledged */
-	bool outstanding;   /* requests of this side were, when the peer left */
+	uint64_t waited_ms;    /* for this long it has waited, or had when it was given up */
+	bool held_back;	       /* sends are paused here, since the QP can't send in its state */
+	bool acked;	       /* an earlier request was acknowledged */
+	bool listener_deleted; /* while the request waited for a decision here */
+	bool outstanding;      /* requests of this side were, when the peer left */
 
 	uint32_t recv_size_bytes; /* of the receives here */
-	char words[96];		  /* text in the peer's last message of the CM; "" if none */
+	char words[96];		  /* text that the peer rejected with; "" if none */
 
 	bool buffer_deleted, window_revoked;	       /* on the device, lately */
 	uint64_t buffer_deleted_ms, window_revoked_ms; /* time since then */

@@ -67,8 +67,10 @@ static void put_diagnoses(void)
 		"peers that are stopped, killed or not verbsd): does the first line\nname the "
 		"true cause, is it vague (the cause is one of several that it names), or is it "
 		"wrong? Before the\nrows were mended 22 were true, 12 vague and 3 wrong, after "
-		"that 27, 9 and 1: a PSN given by hand that is\nbehind the peer's, which "
-		"Soft-RoCE acknowledges as a repetition, so that nothing seems to fail.\n\n"
+		"that 27, 9 and 1. Cases, rows and verdicts are by\nthe same author, and after "
+		"the mending only the cases that it touched ran again; the others kept their\n"
+		"verdict. The wrong one is a PSN given by hand that is behind the peer's: seen "
+		"was that the send on Soft-RoCE\ncompletes without an error.\n\n"
 		"| code | the first line says | what to do first | staged by |\n"
 		"|---|---|---|---|\n");
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {

@@ -97,6 +97,13 @@ await stage("a request that nobody decides", async () => {
 
 	await says(far, await far.end_of((await requested(hasty)).id), "not_decided_here");
 	await says(near, await near.end_of(other.id), "refused_by_verbsd");
+	const brief = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 60_000 });
+
+	await begin(near, { dst_port: brief.port, timeout_ms: 60_000 });
+	const waiting = await requested(brief);
+
+	await far.call("DELETE", `/v1/listeners/${brief.id}`);
+	await says(far, await far.end_of(waiting.id), "listener_deleted");
 });
 
 // The kernel counts those requests for the backlog that the daemon has not taken from it.
@@ -241,6 +248,27 @@ await stage("the interface goes down under a connection", async () => {
 	// The CM of Soft-RoCE 6.1 stays deaf after a message that it sent while the interface was down.
 	await run("rdma", "link", "delete", dev);
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
+});
+
+const port_is = (state) => near.until(`/v1/devices/${dev}`, `a port that is ${state}`, ({ ports }) => ports[0].state === state);
+
+await stage("the interface is down before a connect, and nothing is heard after that", async () => {
+	const silent = `${NETWORK}.253`;
+
+	await run("ip", "link", "set", "dev", NETDEV, "arp", "on");
+	await run("ip", "link", "set", "dev", NETDEV, "carrier", "off");
+	await port_is("down");
+	await says(near, await failed(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 8000 }), "interface_down");
+	await run("ip", "link", "set", "dev", NETDEV, "carrier", "on");
+	await run("ip", "link", "set", "dev", NETDEV, "down");
+	await says(near, await failed(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 8000 }), "interface_down");
+	await run("ip", "link", "set", "dev", NETDEV, "up");
+	await run("ip", "neigh", "replace", silent, "lladdr", "02:00:00:00:00:99", "dev", NETDEV, "nud", "permanent");
+	await port_is("active");
+	const deaf = await begin(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 60_000 });
+
+	await says_at_last(near, deaf, "cm_deaf");
+	await near.call("DELETE", `${CONNECTION}/${deaf.id}`);
 });
 
 await stage("the device is removed", async () => {

@@ -210,9 +210,6 @@ static void test_cause__the_words_of_the_peer_are_in_the_first_line(void **state
 	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "go away: tenant 7");
 	leads_to(VBD_CAUSE_REFUSED_WITH_WORDS);
 	says("\"go away: tenant 7\"");
-	begin(VBD_OUTCOME_PEER_LEFT);
-	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "bye");
-	leads_to(VBD_CAUSE_PEER_SAID);
 }
 
 static void rejected_with(const char *words, enum vbd_cause_code code)
@@ -272,6 +269,9 @@ static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesit
 		says("in 12 s");
 		says("firewall");
 		says("backlog");
+		facts.cm_silent = true;
+		leads_to(VBD_CAUSE_CM_DEAF);
+		says("has come in on rxe0 since its interface was down");
 		facts.incident.traces[VBD_TRACE_MRA_CAME] = 1;
 		leads_to(VBD_CAUSE_PEER_UNDECIDED);
 		facts.incident.traces[VBD_TRACE_MRA_CAME] = 0;
@@ -464,6 +464,9 @@ static void test_cause__an_end_that_somebody_wanted(void **state)
 	leads_to(VBD_CAUSE_PEER_LEFT_BUSY);
 	begin(VBD_OUTCOME_CLOSED);
 	leads_to(VBD_CAUSE_CLOSED_HERE);
+	facts.incident.listener_deleted = true;
+	leads_to(VBD_CAUSE_LISTENER_DELETED);
+	says("deleted the listener while the request of 192.0.2.2 waited");
 	begin(VBD_OUTCOME_CANCELLED);
 	facts.incident.transfer = 7;
 	leads_to(VBD_CAUSE_CANCELLED_HERE);

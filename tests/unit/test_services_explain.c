@@ -204,6 +204,27 @@ static void test_explain__a_connection_in_progress_says_what_it_waits_for(void *
 	assert_said("needs attention");
 }
 
+static void test_explain__a_request_that_ends_with_its_listener_says_so(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_connection *asked;
+	struct vbd_listener *listener;
+	struct vbd_connection_spec to;
+
+	spec.accept = VBD_ACCEPT_MANUAL;
+	listener = svc_listen(svc, &spec);
+	to = svc_spec_to(listener);
+	(void)svc_connect(svc, &to);
+	SVC_UNTIL(svc, svc_newest_of(svc, listener));
+	asked = svc_newest_of(svc, listener);
+	vbd_listener_delete(listener);
+	SVC_UNTIL(svc, asked->object.ended);
+	vbd_explain_connection(asked, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_LISTENER_DELETED);
+	assert_int_equal(explained.diagnoses.count, 1);
+}
+
 static void test_explain__a_device_that_went_is_found_gone(void **state)
 {
 	struct svc *svc = *state;
@@ -441,6 +462,36 @@ static void test_explain__the_way_to_the_peer_counts(void **state)
 	assert_true(vbd_findings_bad(&explained.findings));
 }
 
+/* A connection whose address was not resolved has no device. */
+static void explain_unresolved(struct svc *svc)
+{
+	const struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+
+	fake_fail_next("rdma_resolve_addr", ENETUNREACH);
+	connection = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, connection->object.ended && !connection->keeping);
+	assert_string_equal(connection->conn->device_name, "");
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+}
+
+static void test_explain__a_dead_port_explains_that_an_address_is_not_resolved(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_pv_netroute netroute = {
+		.netdev = "lo", .src = four("10.0.0.1"), .neighbour = "failed"};
+
+	fake_netroute(&netroute);
+	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
+	explain_unresolved(svc);
+	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_NO_SUCH_HOST);
+	svc->device->port.state = IBV_PORT_DOWN;
+	vbd_fabric_device(svc->daemon->fabric, "fake0")->recent.read_at_ns = 0;
+	explain_unresolved(svc);
+	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_INTERFACE_DOWN);
+	assert_said("port 1 of fake0 is down");
+}
+
 static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void **state)
 {
 	struct svc *svc = *state;
@@ -616,6 +667,7 @@ int main(void)
 		TEST(test_explain__a_reader_does_not_learn_what_the_peer_said),
 		TEST(test_explain__a_closed_one_says_by_whom),
 		TEST(test_explain__a_connection_in_progress_says_what_it_waits_for),
+		TEST(test_explain__a_request_that_ends_with_its_listener_says_so),
 		TEST(test_explain__a_device_that_went_is_found_gone),
 		TEST(test_explain__a_port_that_went_down_is_remembered),
 		TEST(test_explain__the_facts_of_the_first_error_are_kept),
@@ -625,6 +677,7 @@ int main(void)
 		TEST(test_explain__samples_are_the_wider_apart_the_older_they_are),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),
 		TEST(test_explain__the_way_to_the_peer_counts),
+		TEST(test_explain__a_dead_port_explains_that_an_address_is_not_resolved),
 		TEST(test_explain__what_is_brought_up_by_hand_is_where_its_gids_are),
 		TEST(test_explain__a_destination_leads_to_the_device_of_the_source),
 		TEST(test_explain__a_destination_that_rdma_does_not_reach),

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netpacket/packet.h>
 #include <stdio.h>
@@ -111,6 +112,36 @@ static void test_source__an_address_of_the_same_network_is_preferred(void **stat
 	assert_string_equal(picked(gids, 4, list, "192.0.2.1", 0), "10.76.0.1");
 	assert_string_equal(picked(gids, 4, list, "fd00:76:7::9", 0), "fd00:76:7::1%0");
 	assert_string_equal(picked(gids, 4, list, "fd00:99::9", 0), "fd00:76::1%0");
+}
+
+static const char *is_down(const struct ifaddrs *interfaces, const char *towards)
+{
+	static char text[INET_ADDRSTRLEN];
+	struct sockaddr_storage to = addr_of(towards, 0);
+	const struct sockaddr *own =
+		vbd_source_that_is_down(interfaces, (const struct sockaddr *)&to);
+
+	return own ? inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)own)->sin_addr,
+			     text, sizeof(text))
+		   : "none";
+}
+
+static void test_source__an_interface_that_is_down_is_found_by_its_network(void **state)
+{
+	struct sockaddr_storage mask = addr_of("255.255.255.0", 0);
+	struct sockaddr_storage own[] = {addr_of("10.76.0.1", 0), addr_of("10.76.7.1", 0)};
+	struct ifaddrs list[3] = {{.ifa_next = &list[1]}, {.ifa_next = &list[2]}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		list[i + 1].ifa_addr = (struct sockaddr *)&own[i];
+		list[i + 1].ifa_netmask = (struct sockaddr *)&mask;
+	}
+	list[1].ifa_flags = IFF_UP;
+	assert_string_equal(is_down(list, "10.76.7.9"), "10.76.7.1");
+	assert_string_equal(is_down(list, "10.76.0.9"), "none");
+	assert_string_equal(is_down(list, "10.76.1.9"), "none");
+	assert_string_equal(is_down(list, "fd00:76::9"), "none");
 }
 
 /* An interface with a hardware address and IP addresses, as getifaddrs(3) lists them. */
@@ -244,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_source__a_gid_of_roce_is_an_address),
 		cmocka_unit_test(test_source__a_link_local_peer_wants_its_own_interface),
 		cmocka_unit_test(test_source__an_address_of_the_same_network_is_preferred),
+		cmocka_unit_test(test_source__an_interface_that_is_down_is_found_by_its_network),
 		cmocka_unit_test(test_source__an_iwarp_device_is_found_by_its_ethernet_address),
 		cmocka_unit_test(test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib),
 		cmocka_unit_test(test_source__an_address_is_sent_from_with_its_own_gid),

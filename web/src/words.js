@@ -11,6 +11,15 @@ function capitalized(text) {
 	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** proseParts - "see `ip neigh`." -> [{text: "see "}, {text: "ip neigh", code: true}, {text: "."}] */
+export function proseParts(text) {
+	// A backquote without another one stays as it is.
+	return text
+		.split(/(`[^`]+`)/)
+		.filter(Boolean)
+		.map((part) => (/^`[^`]+`$/.test(part) ? { text: part.slice(1, -1), code: true } : { text: part }));
+}
+
 /* "awaiting_remote: the QP is in ERR" -> "awaiting remote: the QP is in ERR" */
 function stateText(text) {
 	const [, state, detail] = /^(\w+)(?:: (.*))?$/.exec(text) ?? [];

@@ -6,6 +6,7 @@ import { percent } from "../format.js";
 import { hashOf } from "../router.js";
 import { stateTone } from "../states.js";
 import { Icon } from "./icon.jsx";
+import { Prose } from "./prose.jsx";
 
 /** State - the state of an object, in the colour of its tone */
 export function State({ state, title }) {
@@ -112,8 +113,16 @@ export function Trouble({ problem, children }) {
 				<p>
 					<strong>{problem.title}</strong>
 				</p>
-				{problem.detail && <p>{problem.detail}</p>}
-				{problem.hint && <p class="muted">{problem.hint}</p>}
+				{problem.detail && (
+					<p>
+						<Prose text={problem.detail} />
+					</p>
+				)}
+				{problem.hint && (
+					<p class="muted">
+						<Prose text={problem.hint} />
+					</p>
+				)}
 				{children}
 			</div>
 		</div>

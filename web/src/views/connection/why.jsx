@@ -6,13 +6,17 @@ import { isOpen } from "../../collections.js";
 import { count } from "../../format.js";
 import { Panel } from "../../ui/bits.jsx";
 import { Icon } from "../../ui/icon.jsx";
+import { Prose } from "../../ui/prose.jsx";
 import { words } from "../../words.js";
 
 function Cause({ cause }) {
 	return (
 		<li class="cause">
 			<p>
-				<strong>{cause.detail}</strong> <span class="tag mono">{cause.name}</span>
+				<strong>
+					<Prose text={cause.detail} />
+				</strong>{" "}
+				<span class="tag mono">{cause.name}</span>
 			</p>
 		</li>
 	);
@@ -27,7 +31,9 @@ function Evidence({ evidence, possible }) {
 					<p class="label">Because</p>
 					<ul>
 						{evidence.map((text) => (
-							<li key={text}>{text}</li>
+							<li key={text}>
+								<Prose text={text} />
+							</li>
 						))}
 					</ul>
 				</div>
@@ -37,7 +43,9 @@ function Evidence({ evidence, possible }) {
 					<p class="label">Or maybe</p>
 					<ul>
 						{possible.map(({ code, text }) => (
-							<li key={code}>{text}</li>
+							<li key={code}>
+								<Prose text={text} />
+							</li>
 						))}
 					</ul>
 				</div>
@@ -53,9 +61,13 @@ function Finding({ finding }) {
 			<div>
 				<p>
 					<span class="sr-only">{finding.severity}: </span>
-					{finding.detail}
+					<Prose text={finding.detail} />
 				</p>
-				{!/^Nothing\b/.test(finding.hint) && <p class="muted">{finding.hint}</p>}
+				{!/^Nothing\b/.test(finding.hint) && (
+					<p class="muted">
+						<Prose text={finding.hint} />
+					</p>
+				)}
 			</div>
 		</li>
 	);
@@ -101,7 +113,9 @@ function ErrorText({ error }) {
 	return (
 		<div class="error-text">
 			<p class="label">Error</p>
-			<p>{error.detail}</p>
+			<p>
+				<Prose text={error.detail} />
+			</p>
 			{facts.length > 0 && <p class="mono muted">{facts.join(" · ")}</p>}
 		</div>
 	);
@@ -144,13 +158,17 @@ export function Why({ connection, reference }) {
 	return (
 		<Panel title={isOpen(connection) ? "Status" : "What happened"} className={`why why-${toneOf(connection, why)}`}>
 			<div class="panel-body why-body">
-				<p class="why-summary">{why.summary}</p>
+				<p class="why-summary">
+					<Prose text={why.summary} />
+				</p>
 				{why.hints.length > 0 && (
 					<div class="hints">
 						<p class="label">What to do</p>
 						<ul>
 							{why.hints.map((text) => (
-								<li key={text}>{text}</li>
+								<li key={text}>
+									<Prose text={text} />
+								</li>
 							))}
 						</ul>
 					</div>
