@@ -4,30 +4,19 @@ import test from "node:test";
 import { entrySays, eventSays, proseParts } from "../../../web/src/words.js";
 
 test("a change of state has its state in words", () => {
-	const says = (detail) =>
-		eventSays({ type: "connection_state_changed", detail });
+	const says = (detail) => eventSays({ type: "connection_state_changed", detail });
 
-	assert.deepEqual(
-		says("failed: all work requests are completed, after an error"),
-		{
-			title: "Connection state changed",
-			text: "failed: all work requests are completed, after an error",
-		},
-	);
+	assert.deepEqual(says("failed: all work requests are completed, after an error"), {
+		title: "Connection state changed",
+		text: "failed: all work requests are completed, after an error",
+	});
 	assert.equal(
-		eventSays({ type: "connection_qp_state_changed", detail: "INIT -> RTR" })
-			.title,
+		eventSays({ type: "connection_qp_state_changed", detail: "INIT -> RTR" }).title,
 		"Connection QP state changed",
 	);
 	assert.equal(says("resolving_addr").text, "resolving addr");
-	assert.equal(
-		says("awaiting_remote: the QP is in ERR").text,
-		"awaiting remote: the QP is in ERR",
-	);
-	assert.equal(
-		says("something else altogether").text,
-		"something else altogether",
-	);
+	assert.equal(says("awaiting_remote: the QP is in ERR").text, "awaiting remote: the QP is in ERR");
+	assert.equal(says("something else altogether").text, "something else altogether");
 });
 
 test("a code is told in words, and names of calls and statuses stay as they are", () => {
@@ -62,13 +51,10 @@ test("an entry of a timeline keeps names of calls", () => {
 			detail: "the address is resolved",
 		},
 	);
-	assert.deepEqual(
-		entrySays({ kind: "command", what: "close", detail: "local_close" }),
-		{
-			what: "close",
-			detail: "local close",
-		},
-	);
+	assert.deepEqual(entrySays({ kind: "command", what: "close", detail: "local_close" }), {
+		what: "close",
+		detail: "local close",
+	});
 	assert.deepEqual(
 		entrySays({
 			kind: "call",
