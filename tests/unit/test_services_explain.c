@@ -514,6 +514,37 @@ static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void 
 	conn->peer.ss_family = AF_INET;
 }
 
+/* The request for it was answered long before. */
+static void test_explain__a_slow_step_by_hand_that_fails_is_in_timeline_and_event_log(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_manual_spec spec = {
+		.params = svc_spec_to(NULL).params, .how = {.port_num = 1}};
+	const struct vbd_manual_remote remote = {
+		.gid = {[10] = 0xff, 0xff, 10, 0, 0, 99},
+		.qpn = 0x77,
+		.hop_limit = 64,
+		.responder_resources = VBD_DEPTH_UNKNOWN,
+		.initiator_depth = VBD_DEPTH_UNKNOWN,
+	};
+	struct vbd_connection *connection = NULL;
+	const struct vbd_timeline *timeline;
+
+	assert_int_equal(
+		vbd_connection_create_manual(svc->daemon, &spec, &connection, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, connection->conn->state == VBD_CONN_AWAITING_REMOTE);
+	SVC_UNTIL(svc, !vbd_conn_stepping(connection->conn));
+	fake_block("ibv_modify_qp");
+	assert_int_equal(
+		vbd_conn_remote(connection->conn, &remote, VBD_QP_TO_RTS, &svc->err), VBD_OK);
+	fake_fail_next("ibv_modify_qp", ETIMEDOUT);
+	fake_unblock();
+	SVC_UNTIL(svc, !vbd_conn_stepping(connection->conn));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_STEP_FAILED), 1);
+	timeline = &connection->conn->timeline;
+	assert_string_equal(timeline->entries[timeline->count - 1]->what, "move failed");
+}
+
 /* --- destinations ---------------------------------------------------------------------------- */
 
 static struct vbd_pv_netroute netroute_from(const char *src)
@@ -679,6 +710,7 @@ int main(void)
 		TEST(test_explain__the_way_to_the_peer_counts),
 		TEST(test_explain__a_dead_port_explains_that_an_address_is_not_resolved),
 		TEST(test_explain__what_is_brought_up_by_hand_is_where_its_gids_are),
+		TEST(test_explain__a_slow_step_by_hand_that_fails_is_in_timeline_and_event_log),
 		TEST(test_explain__a_destination_leads_to_the_device_of_the_source),
 		TEST(test_explain__a_destination_that_rdma_does_not_reach),
 		TEST(test_explain__a_destination_is_chosen_as_a_connection_would),
