@@ -5,6 +5,7 @@
  */
 #include "daemon/connections/connection_batches.h"
 
+#include "api/http/in_turns.h"
 #include "api/http/page.h"
 #include "api/http/problem.h"
 #include "api/json/encode.h"
@@ -13,6 +14,15 @@
 #include "api/resources/context.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
+#include "daemon/core/labels.h"
+#include "rdma/conn/conn_room.h"
+
+#include <stdlib.h>
+
+/* To get memory for so many connections takes less than half a millisecond. */
+#define ROOM_PER_PART 64
+
+_Static_assert(VBD_CONNECTION_BATCH_MAX <= VBD_CONN_ROOM_MAX, "a batch fits the room");
 
 static const struct vbd_connection_batch *batch_of(const void *item)
 {
@@ -87,16 +97,19 @@ static void make_batch(struct vbd_request *req, struct made *made)
 	vbd_reply_problem(req, &err);
 }
 
-void vbd_create_connections(struct vbd_request *req, const struct vbd_connection_spec *spec)
+/* Make as many connections as `count` says, or none. */
+static enum vbd_status prepare_alike(struct vbd_request *req, struct vbd_conn_room *room,
+	struct made *made, struct vbd_error *err)
 {
-	struct made made = {.count = spec->count};
-	struct vbd_error err = {0};
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_connection_spec spec;
+	enum vbd_status status = vbd_connection_decode(daemon, req->json, &spec, &req->faults, err);
 
-	if (vbd_connections_prepare(vbd_request_daemon(req), spec, made.connections, &err) ==
-		VBD_OK)
-		make_batch(req, &made);
-	else
-		vbd_reply_problem(req, &err);
+	if (status)
+		return status;
+	spec.room = room;
+	made->count = spec.count;
+	return vbd_connections_prepare(daemon, &spec, made->connections, err);
 }
 
 static enum vbd_status refuse_in_list(const json_t *json, struct vbd_error *err)
@@ -113,7 +126,8 @@ static enum vbd_status refuse_in_list(const json_t *json, struct vbd_error *err)
 }
 
 static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_connection **ret_connection, struct vbd_faults *faults, struct vbd_error *err)
+	struct vbd_conn_room *room, struct vbd_connection **ret_connection,
+	struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct vbd_connection_spec spec;
 	enum vbd_status status = refuse_in_list(json, err);
@@ -123,6 +137,7 @@ static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json
 	if (status)
 		return status;
 	spec.count = 1;
+	spec.room = room;
 	return vbd_connections_prepare(daemon, &spec, ret_connection, err);
 }
 
@@ -136,8 +151,8 @@ static const struct vbd_field list_fields[] = {
 };
 
 /* Make all connections of the list, or none. */
-static enum vbd_status prepare_list(
-	struct vbd_request *req, struct made *made, struct vbd_error *err)
+static enum vbd_status prepare_list(struct vbd_request *req, struct vbd_conn_room *room,
+	struct made *made, struct vbd_error *err)
 {
 	struct list_create input = {0};
 	enum vbd_status status =
@@ -145,7 +160,7 @@ static enum vbd_status prepare_list(
 
 	while (!status && made->count < json_array_size(input.connections)) {
 		status = prepare_one(vbd_request_daemon(req),
-			json_array_get(input.connections, made->count),
+			json_array_get(input.connections, made->count), room,
 			&made->connections[made->count], &req->faults, err);
 		if (status)
 			vbd_problem_of_item(err, &req->faults, "connection", made->count);
@@ -156,15 +171,105 @@ static enum vbd_status prepare_list(
 	return status;
 }
 
-void vbd_create_connection_list(struct vbd_request *req)
+/* All is checked and made in the turn in which the memory is there, as if the request came then:
+ * so nothing that happens in the turns before can be in the way of all or none. */
+static void make_all(struct vbd_request *req, struct vbd_conn_room *room)
 {
 	struct made made = {.count = 0};
 	struct vbd_error err = {0};
+	bool is_list = json_object_get(req->json, "connections");
 
-	if (prepare_list(req, &made, &err) == VBD_OK)
+	if ((is_list ? prepare_list : prepare_alike)(req, room, &made, &err) == VBD_OK)
 		make_batch(req, &made);
 	else
 		vbd_reply_problem(req, &err);
+}
+
+/* --- creation over several turns ------------------------------------------------------------- */
+
+/* A request that gets the memory for its connections. */
+struct creation {
+	struct vbd_in_turns turns; /* first */
+	struct vbd_labels *labels; /* referenced; of the new objects */
+	uint32_t wanted;	   /* connections that the request asks for */
+	struct vbd_conn_room room;
+};
+
+static void free_creation(struct creation *creation)
+{
+	vbd_conn_room_fini(&creation->room);
+	vbd_labels_unref(creation->labels);
+	free(creation);
+}
+
+/* The objects are of the caller and have the labels of the request, which the handler does not
+ * handle any more. */
+static void make_for_caller(struct creation *creation)
+{
+	struct vbd_request *req = creation->turns.req;
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_origin before = vbd_origin_of_request(daemon);
+
+	daemon->callers.current = req->caller;
+	daemon->new_labels = creation->labels;
+	make_all(req, &creation->room);
+	daemon->callers.current = before.owner;
+	daemon->new_labels = before.labels;
+}
+
+static enum vbd_status get_room(struct creation *creation, struct vbd_error *err)
+{
+	uint32_t missing = creation->wanted - creation->room.count;
+
+	return vbd_conn_room_add(
+		&creation->room, missing < ROOM_PER_PART ? missing : ROOM_PER_PART, err);
+}
+
+static bool go_on(struct vbd_in_turns *self)
+{
+	struct creation *creation = VBD_CONTAINER_OF(self, struct creation, turns);
+	struct vbd_error err = {0};
+
+	if (creation->room.count == creation->wanted)
+		make_for_caller(creation);
+	else if (get_room(creation, &err) == VBD_OK)
+		return false;
+	else
+		vbd_reply_problem(self->req, &err);
+	free_creation(creation);
+	return true;
+}
+
+static void drop(struct vbd_in_turns *self)
+{
+	free_creation(VBD_CONTAINER_OF(self, struct creation, turns));
+}
+
+/* Not checked yet: what is refused needs no memory, and at most VBD_CONN_ROOM_MAX is got. */
+static uint32_t wanted_by(const json_t *body)
+{
+	const json_t *list = json_object_get(body, "connections");
+	json_int_t count = list ? (json_int_t)json_array_size(list)
+				: json_integer_value(json_object_get(body, "count"));
+
+	return count < 0 || count > VBD_CONN_ROOM_MAX ? 0 : (uint32_t)count;
+}
+
+void vbd_create_connections(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct creation *creation = calloc(1, sizeof(*creation));
+	struct vbd_error err = {0};
+
+	if (!creation) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for connections");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	creation->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
+	creation->labels = vbd_labels_ref(daemon->new_labels);
+	creation->wanted = wanted_by(req->json);
+	vbd_in_turns_run(&creation->turns, &daemon->turns);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

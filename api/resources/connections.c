@@ -36,14 +36,14 @@ void vbd_create_connection(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (json_object_get(req->json, "connections"))
-		vbd_create_connection_list(req);
+		vbd_create_connections(req);
 	else if (vbd_manual_requested(req->json))
 		vbd_create_manual_connection(req);
+	else if (json_is_integer(json_object_get(req->json, "count")))
+		vbd_create_connections(req);
 	else if (vbd_connection_decode(
 			 vbd_request_daemon(req), req->json, &spec, &req->faults, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
-	else if (spec.count)
-		vbd_create_connections(req, &spec);
 	else
 		create_one(req, &spec);
 }

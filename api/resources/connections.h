@@ -63,11 +63,9 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *j
 	struct vbd_connection_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_create_connections - make the connections of a ConnectionCreate with a `count` */
-void vbd_create_connections(struct vbd_request *req, const struct vbd_connection_spec *spec);
-
-/** vbd_create_connection_list - POST /v1/connections with a ConnectionListCreate */
-void vbd_create_connection_list(struct vbd_request *req);
+/** vbd_create_connections - POST /v1/connections with a ConnectionListCreate, or with a `count`:
+ * answered in this turn or a later one. A client that leaves before makes none. */
+void vbd_create_connections(struct vbd_request *req);
 
 void vbd_create_connection(struct vbd_request *req);
 void vbd_delete_connection(struct vbd_request *req);

@@ -126,6 +126,21 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	return status;
 }
 
+static enum vbd_status make_conn(struct vbd_connection *connection,
+	const struct vbd_connection_spec *spec, const struct vbd_cm_params *cm,
+	struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = connection->object.registry->daemon->fabric;
+	uint64_t id = connection->object.id;
+
+	if (spec->count)
+		return vbd_conn_create_queued(spec->room, fabric, id, &spec->params, cm,
+			spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn,
+			err);
+	return vbd_conn_create(fabric, id, &spec->params, cm, spec->timeout_ms,
+		&vbd_connection_conn_ops, connection, &connection->conn, err);
+}
+
 /* Make a connection with its RDMA side; nothing is sent yet. @spec, @cm: checked. */
 static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connection_spec *spec,
 	const char *name, const struct vbd_cm_params *cm, struct vbd_connection **ret_connection,
@@ -143,9 +158,7 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connecti
 		vbd_object_free(&connection->object);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
 	}
-	status = (spec->count ? vbd_conn_create_queued : vbd_conn_create)(daemon->fabric,
-		connection->object.id, &spec->params, cm, spec->timeout_ms,
-		&vbd_connection_conn_ops, connection, &connection->conn, err);
+	status = make_conn(connection, spec, cm, err);
 	if (status) {
 		vbd_object_free(&connection->object);
 		return status;

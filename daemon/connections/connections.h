@@ -11,6 +11,7 @@
 #include "daemon/core/object.h"
 #include "rdma/conn/conn.h"
 
+struct vbd_conn_room;
 struct vbd_facts;
 struct vbd_listener;
 struct vbd_probe_record;
@@ -46,6 +47,7 @@ struct vbd_connection_spec {
 	/* For vbd_connections_prepare(), else 0: so many alike. `numbered`: "NAME-1" and so on. */
 	uint32_t count;
 	bool numbered;
+	struct vbd_conn_room *room; /* for them: memory that was got before; NULL: none was */
 	char dst_addr[256];
 	uint16_t dst_port;
 	char src_addr[256]; /* "" for any; cm.src is made from it */

@@ -43,8 +43,9 @@ struct vbd_caller {
 struct vbd_callers {
 	struct vbd_caller *by_name;
 	/* The caller whose request is being handled, and who owns the objects that it makes. NULL
-	 * outside of handlers. Only api/http/dispatch.c sets this, and daemon/kept/reconciler.c,
-	 * for which the owner of a kept object stands for its request. */
+	 * outside of handlers. Only api/http/dispatch.c sets this;
+	 * api/resources/connection_batches.c, for a request that takes several turns; and
+	 * daemon/kept/reconciler.c, for which the owner of a kept object stands for its request. */
 	struct vbd_caller *current;
 };
 

@@ -5,6 +5,7 @@
 #include "rdma/conn/conn_cm.h"
 #include "rdma/conn/conn_parts.h"
 #include "rdma/conn/conn_qp.h"
+#include "rdma/conn/conn_room.h"
 #include "rdma/device/device.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
@@ -12,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
+static struct vbd_conn *allocate(struct vbd_conn_room *room, struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg)
 {
-	struct vbd_conn *conn = calloc(1, sizeof(*conn));
+	struct vbd_conn *conn = vbd_conn_room_take(room);
 
 	if (!conn)
 		return NULL;
@@ -36,12 +37,12 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	return conn;
 }
 
-enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
-	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
-	struct vbd_error *err)
+enum vbd_status vbd_conn_create_queued(struct vbd_conn_room *room, struct vbd_fabric *fabric,
+	uint64_t id, const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
+	uint64_t timeout_ms, const struct vbd_conn_ops *ops, void *ops_arg,
+	struct vbd_conn **ret_conn, struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(fabric, id, params, cm, timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = allocate(room, fabric, id, params, cm, timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
@@ -58,7 +59,7 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 {
 	struct vbd_conn *conn;
 	enum vbd_status status = vbd_conn_create_queued(
-		fabric, id, params, cm, timeout_ms, ops, ops_arg, &conn, err);
+		NULL, fabric, id, params, cm, timeout_ms, ops, ops_arg, &conn, err);
 
 	if (status)
 		return status;
@@ -80,7 +81,7 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err)
 {
 	const struct vbd_cm_params cm = vbd_cm_params_default();
-	struct vbd_conn *conn = allocate(fabric, id, params, &cm, timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = allocate(NULL, fabric, id, params, &cm, timeout_ms, ops, ops_arg);
 
 	if (conn)
 		conn->manual = calloc(1, sizeof(*conn->manual));
@@ -135,7 +136,8 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn =
+		allocate(NULL, fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");

@@ -120,11 +120,13 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_create_queued - an active connection in QUEUED, which vbd_conn_begin() starts; the
- * deadline starts then. @cm: as for vbd_conn_create() */
-enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
-	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
-	struct vbd_error *err) VBD_MUST_CHECK;
+ * deadline starts then. @room: the memory comes from there, see vbd_conn_room_take(); @cm: as for
+ * vbd_conn_create() */
+struct vbd_conn_room;
+enum vbd_status vbd_conn_create_queued(struct vbd_conn_room *room, struct vbd_fabric *fabric,
+	uint64_t id, const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
+	uint64_t timeout_ms, const struct vbd_conn_ops *ops, void *ops_arg,
+	struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_begin - a connection in QUEUED is in RESOLVING_ADDR now; nothing is sent yet */
 void vbd_conn_begin(struct vbd_conn *conn);

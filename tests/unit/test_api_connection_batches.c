@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST of several connections, over a whole daemon on the fake provider: the memory for them is got
+ * over several turns, and all are made in the last one. */
+#include "api/http/router.h"
+#include "api/resources/connections.h"
+#include "api/resources/context.h"
+#include "api/resources/create.h"
+#include "api/routes.h"
+#include "daemon/connections/connection_batches.h"
+#include "daemon/core/caller.h"
+#include "daemon/core/labels.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* As many as a part gets memory for. */
+#define PER_PART 64
+
+static struct {
+	struct vbd_api api;
+	struct vbd_request req;
+	vbd_request_cb on_gone;
+	void *park_arg;
+} test;
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)err;
+	test.on_gone = on_gone;
+	test.park_arg = arg;
+	return VBD_OK;
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+}
+
+static const struct vbd_transport transport = {.park = park, .answered = answered};
+
+static const struct vbd_route *find_route(void)
+{
+	const struct vbd_router router = vbd_routes();
+
+	for (size_t i = 0; i < router.n_routes; i++) {
+		if (router.routes[i].create == vbd_create_connection)
+			return &router.routes[i];
+	}
+	return NULL;
+}
+
+/* Takes the reference to @body. */
+static void post(struct svc *svc, json_t *body)
+{
+	assert_non_null(body);
+	vbd_request_fini(&test.req);
+	memset(&test, 0, sizeof(test));
+	test.api.daemon = svc->daemon;
+	test.req.transport = &transport;
+	test.req.context = &test.api;
+	test.req.route = find_route();
+	assert_non_null(test.req.route);
+	test.req.method = VBD_METHOD_POST;
+	test.req.role = VBD_ROLE_CONTROL;
+	test.req.json = body;
+	/* A part in each turn, and none in the turn of the request. */
+	svc->daemon->turns.budget_ns = 0;
+	vbd_create_labelled(&test.req);
+}
+
+static void post_count(struct svc *svc, int count)
+{
+	post(svc, json_pack("{s:s, s:i, s:s, s:i, s:{s:s}}", "dst_addr", "10.0.0.1", "dst_port",
+			  7471, "name", "w", "count", count, "labels", "job", "bulk"));
+}
+
+static void post_list(struct svc *svc, int count)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < count; i++)
+		assert_int_equal(json_array_append_new(list, json_pack("{s:s, s:i}", "dst_addr",
+								     "10.0.0.1", "dst_port", 7471)),
+			0);
+	post(svc, json_pack("{s:o}", "connections", list));
+}
+
+static uint64_t made(const struct svc *svc)
+{
+	return vbd_registry_count(svc->daemon->connections);
+}
+
+static void turn(struct svc *svc)
+{
+	vbd_loop_turn(svc->daemon->loop, false);
+}
+
+/* Turns until there is an answer, before which there is no connection. Returns the number of turns.
+ */
+static unsigned int await(struct svc *svc)
+{
+	unsigned int turns = 0;
+
+	while (!test.req.reply.status) {
+		assert_int_equal(made(svc), 0);
+		assert_int_equal(vbd_registry_count(svc->daemon->connection_batches), 0);
+		turn(svc);
+		turns++;
+	}
+	return turns;
+}
+
+static void assert_problem(const char *code)
+{
+	json_t *json = json_loadb(test.req.reply.body, test.req.reply.body_bytes, 0, NULL);
+
+	assert_string_equal(json_string_value(json_object_get(json, "code")), code);
+	json_decref(json);
+}
+
+static void assert_none_made(const struct svc *svc)
+{
+	assert_int_equal(made(svc), 0);
+	assert_int_equal(svc->daemon->connections->open, 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->connection_batches), 0);
+}
+
+static int teardown(void **state)
+{
+	vbd_request_fini(&test.req);
+	memset(&test, 0, sizeof(test));
+	return svc_teardown(state);
+}
+
+static void test_api_connection_batches__many_alike_are_made_after_several_turns(void **state)
+{
+	struct svc *svc = *state;
+
+	post_count(svc, 1000);
+	assert_true(await(svc) > 1000 / PER_PART);
+	assert_int_equal(test.req.reply.status, 202);
+	assert_int_equal(made(svc), 1000);
+	vbd_registry_for_each (object, svc->daemon->connections)
+		assert_non_null(object->labels);
+	assert_null(svc->daemon->new_labels);
+	assert_null(svc->daemon->callers.current);
+}
+
+static void test_api_connection_batches__a_long_list_is_made_after_several_turns(void **state)
+{
+	struct svc *svc = *state;
+
+	post_list(svc, VBD_CONNECTION_LIST_MAX);
+	assert_true(await(svc) > VBD_CONNECTION_LIST_MAX / PER_PART);
+	assert_int_equal(test.req.reply.status, 202);
+	assert_int_equal(made(svc), VBD_CONNECTION_LIST_MAX);
+}
+
+static void test_api_connection_batches__a_client_that_leaves_before_makes_none(void **state)
+{
+	struct svc *svc = *state;
+
+	post_count(svc, 1000);
+	turn(svc);
+	test.on_gone(&test.req, test.park_arg);
+	assert_true(vbd_list_empty(&svc->daemon->turns.waiting));
+	assert_none_made(svc);
+}
+
+static void test_api_connection_batches__a_name_that_is_taken_meanwhile_refuses_all(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(svc_listen(svc, NULL));
+
+	post_count(svc, 1000);
+	turn(svc);
+	(void)snprintf(spec.name, sizeof(spec.name), "w-700");
+	(void)svc_connect(svc, &spec);
+	while (!test.req.reply.status)
+		turn(svc);
+	assert_int_equal(test.req.reply.status, 409);
+	assert_problem("name_taken");
+	assert_null(vbd_registry_find_name(svc->daemon->connections, "w-1"));
+	assert_int_equal(vbd_registry_count(svc->daemon->connection_batches), 0);
+}
+
+static void on_stopped(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static void test_api_connection_batches__a_stop_meanwhile_makes_none(void **state)
+{
+	struct svc *svc = *state;
+	bool stopped = false;
+
+	post_count(svc, 1000);
+	turn(svc);
+	vbd_daemon_stop(svc->daemon, on_stopped, &stopped);
+	(void)await(svc);
+	assert_problem("stopping");
+	assert_none_made(svc);
+	SVC_UNTIL(svc, stopped);
+}
+
+static void test_api_connection_batches__what_is_refused_is_refused_at_the_end(void **state)
+{
+	struct svc *svc = *state;
+	static const int counts[] = {-1, 0, 1001};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(counts); i++) {
+		post_count(svc, counts[i]);
+		(void)await(svc);
+		assert_problem("out_of_range");
+	}
+	post(svc, json_pack("{s:s, s:i}", "connections", "x", "count", 3));
+	(void)await(svc);
+	assert_problem("wrong_type");
+	assert_none_made(svc);
+}
+
+static void test_api_connection_batches__without_memory_none_is_made(void **state)
+{
+	struct svc *svc = *state;
+
+	post_count(svc, 1000);
+	turn(svc);
+	fake_memory_fail_nth(10);
+	turn(svc);
+	fake_memory_fail_nth(0);
+	(void)await(svc);
+	assert_problem("no_memory");
+	assert_none_made(svc);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_api_connection_batches__##name, svc_setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(many_alike_are_made_after_several_turns),
+		TEST(a_long_list_is_made_after_several_turns),
+		TEST(a_client_that_leaves_before_makes_none),
+		TEST(a_name_that_is_taken_meanwhile_refuses_all),
+		TEST(a_stop_meanwhile_makes_none),
+		TEST(what_is_refused_is_refused_at_the_end),
+		TEST(without_memory_none_is_made),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
