@@ -2,6 +2,7 @@
 //
 // Clients that wait, leave, send slowly or flood; and a server that stops meanwhile.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import test from "node:test";
 import { Server, head, length, withServer, JSON_TYPE } from "./lib.mjs";
 
@@ -112,7 +113,9 @@ withServer("a request that came while the process was stopped is answered", { en
 	const client = await server.connect();
 	client.send(PING);
 	assert.equal((await client.answer()).status, 200);
-	server.process.kill("SIGSTOP");
+	server.process.kill("SIGUSR1");
+	while (!/^State:\s+T/m.test(fs.readFileSync(`/proc/${server.process.pid}/status`, "utf8")))
+		await new Promise((done) => setTimeout(done, 20));
 	client.send(PING);
 	// Longer than a client may stand idle.
 	await new Promise((done) => setTimeout(done, 700));

@@ -2,7 +2,8 @@
 /*
  * The core of the API with some simple routes, for tests that speak raw HTTP to it. Prints its port
  * and serves until SIGTERM, then stops as the daemon does: exit status 0 means that the stop was
- * clean. SIGHUP makes it load the files of TLS again, and print "loaded" or why not.
+ * clean. SIGHUP makes it load the files of TLS again, and print "loaded" or why not. SIGUSR1 stops
+ * the process until SIGCONT.
  *
  * Usage: test_server [UNIX_SOCKET_PATH]. TEST_CONTROL_TOKEN and TEST_READ_TOKEN set tokens. With
  * TEST_TLS, a folder, it serves HTTPS too and prints that port behind the first one;
@@ -338,6 +339,14 @@ static void on_turned_away(void *context, const char *client, const struct vbd_e
 	test.turned_away++;
 }
 
+/* The loop has this call where it serves descriptors, so that timers are next. */
+static void on_freeze(int signum, void *arg)
+{
+	(void)signum;
+	(void)arg;
+	(void)raise(SIGSTOP);
+}
+
 static void on_reload(int signum, void *arg)
 {
 	struct vbd_error err = {0};
@@ -437,6 +446,7 @@ int main(int argc, char **argv)
 		configure(&config, argc > 1 ? argv[1] : NULL, &err) != VBD_OK ||
 		vbd_loop_on_signal(test.loop, SIGTERM, on_signal, NULL, &err) != VBD_OK ||
 		vbd_loop_on_signal(test.loop, SIGHUP, on_reload, NULL, &err) != VBD_OK ||
+		vbd_loop_on_signal(test.loop, SIGUSR1, on_freeze, NULL, &err) != VBD_OK ||
 		vbd_server_create(test.loop, &config, &test.server, &err) != VBD_OK)
 		return fail(&err);
 	(void)printf("%u %u\n", vbd_listen_port(config.sockets[0].fd),
