@@ -7,6 +7,7 @@
 #include "daemon/observe/audit.h"
 
 #include "tests/unit/svc.h"
+#include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
 #include <jansson.h>
@@ -37,23 +38,8 @@ static const char *header(struct vbd_request *req, const char *name)
 	return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
-static void nothing(struct vbd_request *req)
-{
-	(void)req;
-}
-
 static const struct vbd_transport transport = {
-	.header = header, .answered = nothing, .wake = nothing};
-
-static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
-{
-	struct vbd_credential *credential;
-
-	assert_non_null(vbd_caller_list_add(list, name, role));
-	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
-	assert_non_null(credential);
-	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
-}
+	.header = header, .answered = unit_ignore, .wake = unit_ignore};
 
 static void open_file(struct fixture *f)
 {
@@ -82,9 +68,9 @@ static int setup(void **state)
 	f->api.daemon = f->svc->daemon;
 	open_file(f);
 	assert_int_equal(vbd_audit_init(&f->api, NULL), VBD_OK);
-	add_caller(&list, "reader", VBD_ROLE_READ);
-	add_caller(&list, "alice", VBD_ROLE_OPERATE);
-	add_caller(&list, "bob", VBD_ROLE_OPERATE);
+	unit_add_caller(&list, "reader", VBD_ROLE_READ);
+	unit_add_caller(&list, "alice", VBD_ROLE_OPERATE);
+	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
 	assert_int_equal(
 		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
 		VBD_OK);

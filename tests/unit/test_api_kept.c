@@ -11,6 +11,7 @@
 
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
+#include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -43,25 +44,8 @@ static const char *header(struct vbd_request *req, const char *name)
 	return NULL;
 }
 
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	(void)req;
-	(void)timeout_ms;
-	(void)on_timeout;
-	(void)on_gone;
-	(void)arg;
-	(void)err;
-	return VBD_OK;
-}
-
-static void nothing(struct vbd_request *req)
-{
-	(void)req;
-}
-
 static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = nothing, .wake = nothing};
+	.header = header, .park = unit_park, .answered = unit_ignore, .wake = unit_ignore};
 
 static unsigned int ask(struct fixture *f, const char *caller, enum vbd_method method,
 	const char *target, const char *body)
@@ -114,16 +98,6 @@ static void must_refuse(struct fixture *f, const char *target, const char *body,
 
 /* --- the fixture ----------------------------------------------------------------------------- */
 
-static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
-{
-	struct vbd_credential *credential;
-
-	assert_non_null(vbd_caller_list_add(list, name, role));
-	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
-	assert_non_null(credential);
-	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
-}
-
 static void open_api(struct fixture *f)
 {
 	struct vbd_caller_list list = {0};
@@ -131,8 +105,8 @@ static void open_api(struct fixture *f)
 		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
 
 	f->api.daemon = f->svc->daemon;
-	add_caller(&list, "control", VBD_ROLE_CONTROL);
-	add_caller(&list, "alice", VBD_ROLE_OPERATE);
+	unit_add_caller(&list, "control", VBD_ROLE_CONTROL);
+	unit_add_caller(&list, "alice", VBD_ROLE_OPERATE);
 	assert_int_equal(
 		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
 		VBD_OK);

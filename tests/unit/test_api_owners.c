@@ -6,6 +6,7 @@
 #include "daemon/core/object.h"
 
 #include "tests/unit/svc.h"
+#include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -57,31 +58,13 @@ static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_re
 	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test parks no requests");
 }
 
-static enum vbd_status follow(struct vbd_request *req, struct vbd_error *err)
-{
-	(void)req;
-	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test has no feeds");
-}
-
-static void nothing(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = nothing, .follow = follow, .wake = nothing};
+static const struct vbd_transport transport = {.header = header,
+	.park = park,
+	.answered = unit_ignore,
+	.follow = unit_follow,
+	.wake = unit_ignore};
 
 /* --- the fixture ----------------------------------------------------------------------------- */
-
-static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
-{
-	struct vbd_credential *credential;
-
-	assert_non_null(vbd_caller_list_add(list, name, role));
-	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
-	assert_non_null(credential);
-	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
-}
 
 static int setup(void **state)
 {
@@ -95,10 +78,10 @@ static int setup(void **state)
 		return -1;
 	f->svc = svc;
 	f->api.daemon = f->svc->daemon;
-	add_caller(&list, "control", VBD_ROLE_CONTROL);
-	add_caller(&list, "read", VBD_ROLE_READ);
-	add_caller(&list, "alice", VBD_ROLE_OPERATE);
-	add_caller(&list, "bob", VBD_ROLE_OPERATE);
+	unit_add_caller(&list, "control", VBD_ROLE_CONTROL);
+	unit_add_caller(&list, "read", VBD_ROLE_READ);
+	unit_add_caller(&list, "alice", VBD_ROLE_OPERATE);
+	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
 	if (vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL) !=
 		VBD_OK)
 		return -1;

@@ -7,6 +7,7 @@
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
+#include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
 #include <jansson.h>
@@ -38,41 +39,11 @@ static const char *header(struct vbd_request *req, const char *name)
 	return NULL;
 }
 
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	(void)req;
-	(void)timeout_ms;
-	(void)on_timeout;
-	(void)on_gone;
-	(void)arg;
-	(void)err;
-	return VBD_OK;
-}
-
-static enum vbd_status follow(struct vbd_request *req, struct vbd_error *err)
-{
-	(void)req;
-	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test has no feeds");
-}
-
-static void nothing(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = nothing, .follow = follow, .wake = nothing};
-
-static void add_caller(struct vbd_caller_list *list, const char *name, enum vbd_role role)
-{
-	struct vbd_credential *credential;
-
-	assert_non_null(vbd_caller_list_add(list, name, role));
-	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
-	assert_non_null(credential);
-	assert_true(vbd_token_hash(name, credential->sha256)); /* its name is its token */
-}
+static const struct vbd_transport transport = {.header = header,
+	.park = unit_park,
+	.answered = unit_ignore,
+	.follow = unit_follow,
+	.wake = unit_ignore};
 
 static void start_api(struct fixture *f)
 {
@@ -81,9 +52,9 @@ static void start_api(struct fixture *f)
 	struct vbd_caller_list list = {0};
 
 	f->api.daemon = f->svc->daemon;
-	add_caller(&list, "alice", VBD_ROLE_CONTROL);
-	add_caller(&list, "bob", VBD_ROLE_OPERATE);
-	add_caller(&list, "eve", VBD_ROLE_READ);
+	unit_add_caller(&list, "alice", VBD_ROLE_CONTROL);
+	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
+	unit_add_caller(&list, "eve", VBD_ROLE_READ);
 	assert_int_equal(
 		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
 		VBD_OK);
