@@ -161,6 +161,14 @@ void svc_restart(struct svc *svc)
 	assert_true(svc_start(svc));
 }
 
+bool svc_restart_in(struct svc *svc, const char *folder)
+{
+	svc_stop(svc);
+	(void)snprintf(
+		svc->config.state_dir, sizeof(svc->config.state_dir), "%.200s/state", folder);
+	return svc_start(svc);
+}
+
 int svc_setup(void **state)
 {
 	struct svc *svc = calloc(1, sizeof(*svc));

@@ -34,6 +34,10 @@ bool svc_start(struct svc *svc);
 /** svc_restart - stop the daemon and start it with the current svc->config */
 void svc_restart(struct svc *svc);
 
+/** svc_restart_in - stop the daemon, and start it with a state_dir in @folder; false if that failed
+ */
+bool svc_restart_in(struct svc *svc, const char *folder);
+
 /** svc_stop - stop and destroy the daemon */
 void svc_stop(struct svc *svc);
 

@@ -87,10 +87,7 @@ static int setup(void **state)
 		return -1;
 	f->svc = svc;
 	scratch_make(f->folder);
-	svc_stop(f->svc);
-	(void)snprintf(f->svc->config.state_dir, sizeof(f->svc->config.state_dir), "%.200s/state",
-		f->folder);
-	if (!svc_start(f->svc))
+	if (!svc_restart_in(f->svc, f->folder))
 		return -1;
 	current = f;
 	start_api(f);

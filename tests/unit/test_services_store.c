@@ -13,16 +13,10 @@ static char folder[SCRATCH_PATH_BYTES];
 
 static int setup(void **state)
 {
-	struct svc *svc;
-
 	scratch_make(folder);
 	if (svc_setup(state) != 0)
 		return -1;
-	svc = *state;
-	svc_stop(svc);
-	(void)snprintf(
-		svc->config.state_dir, sizeof(svc->config.state_dir), "%.200s/state", folder);
-	return svc_start(svc) ? 0 : -1;
+	return svc_restart_in(*state, folder) ? 0 : -1;
 }
 
 static int teardown(void **state)
