@@ -70,14 +70,26 @@ export async function focus_is(page, wanted) {
 		document.activeElement.innerText.trim()].includes(name), wanted);
 }
 
+// Waits until an element of that label, name or text is shown that can have the focus: the page may still be loading, and
+// draws the buttons of actions only when it knows the role of its user.
+async function can_have_focus(page, wanted) {
+	await page.waitForFunction((name) => [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")]
+		.some((it) => !it.disabled && it.checkVisibility() && [it.getAttribute("aria-label"), it.name, it.innerText.trim()].includes(name)),
+	wanted);
+}
+
 /** Presses Tab until the element of that label, name or text has the focus. */
 export async function tab_to(page, wanted) {
+	const passed = [];
+
+	await can_have_focus(page, wanted);
 	for (let i = 0; i < TABS_MAX; i++) {
 		await page.keyboard.press("Tab");
-		if (await name_of_focus(page) === wanted)
+		passed.push(await name_of_focus(page));
+		if (passed.at(-1) === wanted)
 			return;
 	}
-	throw new Error(`Tab does not lead to ${wanted}`);
+	throw new Error(`Tab does not lead to ${wanted}, but to ${passed.join(", ")}`);
 }
 
 /** Fails unless an outline or a shadow marks the element with the focus. */

@@ -3,6 +3,7 @@
 // Endpoints, peers and groups: made by the forms, seen with their counters, and deleted.
 
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 
 import { chord, command_of, fill_form, focus_is, row_of, sees, submit, tab_to, unlock } from "../ui.mjs";
 import { equal } from "../world.mjs";
@@ -67,10 +68,17 @@ async function delete_all(page) {
 	await sees(page.getByText("No endpoints yet"));
 }
 
+// The daemon answers the question for the page's role late, as a busy one does: only then the page draws its actions.
+const LATE_MS = 2000;
+const learns_its_role_late = (page) => page.route((url) => url.pathname === "/v1", async (route) => {
+	await setTimeout(LATE_MS);
+	await route.continue();
+}, { times: 1 });
+
 async function endpoints_peers_and_groups(world) {
 	await world.fresh();
 	const other = await listen_at_b(world);
-	const page = await world.page("a");
+	const page = await world.page("a", "", { before: learns_its_role_late });
 
 	await make_by_keyboard(page);
 	await add_peer_and_group(world, page);
