@@ -19,6 +19,8 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking
 	"--disable-sync", "--disable-dev-shm-usage"];
 // This is generous, since the guest is emulated and its host may be busy. No scenario asserts a time.
 const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60_000);
+// Each request of a page waits up to this long: finds scenarios that depend on how fast a daemon answers.
+const LATE_MS = Number(process.env.LATE_MS ?? 0);
 const SUITES = ["story", "overview", "datagrams", "forms", "measure", "events", "access", "restart", "many", "looks"];
 
 function skip(why) {
@@ -51,7 +53,7 @@ async function main() {
 	const [{ World }, ...suites] = await Promise.all(["./world.mjs", ...SUITES.map((name) => `./scenarios/${name}.mjs`)]
 		.map((path) => import(path)));
 	const [guest, browser] = await Promise.all([Guest.boot(build), open_browser()]);
-	const world = new World({ guest, browser, artefacts, patience_ms: PATIENCE_MS });
+	const world = new World({ guest, browser, artefacts, patience_ms: PATIENCE_MS, late_ms: LATE_MS });
 
 	process.on("exit", () => guest.kill());
 	for (const { scenarios } of suites)

@@ -4,6 +4,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 
 import { ask } from "./lab.mjs";
 
@@ -22,8 +23,8 @@ export const WIDE = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 
 export class World {
-	constructor({ guest, browser, artefacts, patience_ms }) {
-		Object.assign(this, { guest, browser, artefacts, patience_ms, passed: 0, failed: 0, contexts: [], wrongs: [] });
+	constructor({ guest, browser, artefacts, patience_ms, late_ms = 0 }) {
+		Object.assign(this, { guest, browser, artefacts, patience_ms, late_ms, passed: 0, failed: 0, contexts: [], wrongs: [] });
 		this.running = new Set();
 	}
 
@@ -118,9 +119,20 @@ export class World {
 		const page = await context.newPage();
 
 		this.listen_for_wrongs(page);
+		await this.delay_requests(page);
 		await before?.(page);
 		await page.goto(this.guest.url(name) + hash);
 		return page;
+	}
+
+	// Each request to the daemon, but those for streams, waits up to late_ms first.
+	async delay_requests(page) {
+		if (this.late_ms === 0)
+			return;
+		await page.route(({ pathname }) => pathname.startsWith("/v1") && !pathname.endsWith("/stream"), async (route) => {
+			await setTimeout(Math.random() * this.late_ms);
+			await route.continue().catch(() => {}); // The page may have gone meanwhile.
+		});
 	}
 
 	listen_for_wrongs(page) {

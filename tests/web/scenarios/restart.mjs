@@ -12,6 +12,8 @@ async function a_restart_is_survived(world) {
 	const page = await world.page("a", "#/connections");
 
 	await sees(row_of(page, "before").getByText("established"));
+	// By the answer that names its role the page knows which run of the daemon it talks to.
+	await sees(page.getByTitle("The role of this page"));
 	// A reload of the page would lose this mark.
 	await page.evaluate(() => { window.same_page = true; });
 	await world.kill("a");
