@@ -132,6 +132,7 @@ struct fake {
 	struct fake_live live;
 	const char **calls;
 	size_t call_count, call_room;
+	bool records_nothing;
 	unsigned int fail_nth;
 	int fail_nth_errno;
 	const char *fail_call;

@@ -41,7 +41,11 @@ const char *fake_misuse(void);
 
 /* Calls, by the names of the libraries ("ibv_create_qp"). */
 
-/** fake_count - number of calls of @call, including failed ones */
+/** fake_record_calls - whether calls are recorded, as they are without this; a program that runs
+ * for long would need ever more memory for them */
+void fake_record_calls(bool on);
+
+/** fake_count - number of recorded calls of @call, including failed ones */
 unsigned int fake_count(const char *call);
 
 /** fake_first - position of the first call of @call among all calls; -1 if there is none */

@@ -10,6 +10,7 @@
 
 import { readdirSync, readlinkSync } from "node:fs";
 import { Daemon, Failure, addr, dev, finish, ok, run, scenario, until } from "./lib.mjs";
+import { Chance } from "../chance.mjs";
 import { scratch_file } from "../scratch.mjs";
 
 const number = (name, otherwise) => Number(process.env[name] || otherwise);
@@ -25,15 +26,8 @@ const GROUP_ADDR = "239.1.2.";
 
 // --- chance ------------------------------------------------------------------------------------------------------
 
-// Mulberry32: short, and the same numbers on every machine.
-let state = SEED;
-function random() {
-	state = (state + 0x6d2b79f5) | 0;
-	let t = Math.imul(state ^ (state >>> 15), 1 | state);
-	t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-	return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-}
-
+const dice = new Chance(SEED);
+const random = () => dice.number();
 const below = (count) => Math.floor(random() * count);
 const one_of = (...values) => values[below(values.length)];
 const maybe = (chance, members) => (random() < chance ? members() : {});

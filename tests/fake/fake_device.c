@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Linked to the sources of verbsd, this makes a verbsd over the scripted provider: it has the
+ * device fake0 with the address 10.0.0.1, over which it can connect to itself.
+ */
+#include "tests/fake/provider_fake.h"
+
+__attribute__((constructor)) static void plug_in(void)
+{
+	fake_loopback(true);
+	fake_record_calls(false);
+	(void)fake_device_add("fake0");
+}
