@@ -67,6 +67,10 @@ void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_req
 	uint64_t timeout_ms = wait_ms == VBD_WAIT_UNBOUNDED ? 0 : wait_ms;
 	struct vbd_error err = {0};
 
+	/* Nobody waits for the answer any more. */
+	if (req->abandoned)
+		wait_ms = 0;
+
 	if (req->method != VBD_METHOD_GET)
 		vbd_request_acted(req, true);
 	waiter->req = req;

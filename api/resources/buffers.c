@@ -11,6 +11,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
+#include "api/resources/keep_answer.h"
 #include "api/resources/members.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
@@ -91,8 +92,7 @@ void vbd_delete_buffer(struct vbd_request *req)
 	if (!buffer)
 		return;
 	if (vbd_buffer_delete(buffer, &err) == VBD_OK) {
-		vbd_kept_drop(kept);
-		vbd_reply_empty(req, 204);
+		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
 		return;
 	}
 	vbd_buffer_users_of(buffer, &users);
@@ -131,6 +131,15 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_SEEN(struct buffer_create, pd_seen)},
 };
 
+static void answer_made(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	(void)arg;
+	if (object)
+		vbd_task_answer_made(req, &vbd_buffer_task, object);
+	else
+		vbd_task_reply_gone(req, &vbd_buffer_task);
+}
+
 static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 {
 	struct vbd_error err = {0};
@@ -141,7 +150,7 @@ static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 		return;
 	}
 	vbd_kept_adopt(&buffer->object);
-	vbd_task_answer_made(req, &vbd_buffer_task, buffer);
+	vbd_keep_answer(req, vbd_kept_ticket(&buffer->object), &buffer->object, answer_made, NULL);
 }
 
 static enum vbd_status find_pd(struct vbd_daemon *daemon, const struct buffer_create *input,

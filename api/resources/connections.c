@@ -6,6 +6,7 @@
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/keep_answer.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/records.h"
@@ -17,6 +18,16 @@
 
 /* --- creation -------------------------------------------------------------------------------- */
 
+static void answer_created(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	(void)arg;
+	if (object)
+		vbd_connection_wait(req, VBD_CONTAINER_OF(object, struct vbd_connection, object),
+			VBD_GOAL_ESTABLISHED, 201, true);
+	else
+		vbd_task_reply_gone(req, &vbd_connection_task);
+}
+
 static void create_one(struct vbd_request *req, const struct vbd_connection_spec *spec)
 {
 	struct vbd_connection *connection;
@@ -27,7 +38,8 @@ static void create_one(struct vbd_request *req, const struct vbd_connection_spec
 		return;
 	}
 	vbd_kept_adopt(&connection->object);
-	vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 201, true);
+	vbd_keep_answer(req, vbd_kept_ticket(&connection->object), &connection->object,
+		answer_created, NULL);
 }
 
 void vbd_create_connection(struct vbd_request *req)
@@ -154,18 +166,28 @@ void vbd_close_connection(struct vbd_request *req)
 	vbd_connection_wait(req, connection, VBD_GOAL_ENDED, 200, false);
 }
 
+static void answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	(void)arg;
+	if (object)
+		vbd_connection_wait(req, VBD_CONTAINER_OF(object, struct vbd_connection, object),
+			VBD_GOAL_DELETED, 204, false);
+	else
+		vbd_reply_empty(req, 204);
+}
+
 void vbd_delete_connection(struct vbd_request *req)
 {
 	struct vbd_connection *connection;
+	uint64_t ticket;
 
 	if (vbd_record_remove(req, &vbd_connection_task))
 		return;
 	connection = vbd_request_connection(req);
 	if (!connection)
 		return;
-	vbd_kept_drop(vbd_kept_of(&connection->object));
-	if (vbd_object_delete(&connection->object))
-		vbd_reply_empty(req, 204);
-	else
-		vbd_connection_wait(req, connection, VBD_GOAL_DELETED, 204, false);
+	ticket = vbd_kept_drop(vbd_kept_of(&connection->object));
+	vbd_keep_answer(req, ticket,
+		vbd_object_delete(&connection->object) ? NULL : &connection->object, answer_deleted,
+		NULL);
 }

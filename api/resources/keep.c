@@ -154,6 +154,7 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 	if (status == VBD_OK && row->owner[0])
 		spec.kept.owner = vbd_callers_get(&daemon->callers, row->owner);
 	spec.kept.source = VBD_KEPT_FROM_API;
+	spec.kept.stored = true;
 	if (status == VBD_OK && (spec.kept.owner || !row->owner[0]))
 		status = vbd_kept_add(daemon, &spec.kept, &unused, &err);
 	if (status != VBD_OK)

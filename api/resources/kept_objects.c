@@ -6,6 +6,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
+#include "api/resources/keep_answer.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/kept/kept.h"
@@ -30,6 +31,7 @@ void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
 	vbd_begin_object(out, "desired");
 	vbd_put_u64(out, "id", kept->object.id);
 	put_course(out, kept);
+	vbd_put_bool(out, "outlives_restart", vbd_kept_outlives(kept));
 	vbd_end(out);
 }
 
@@ -64,8 +66,7 @@ void vbd_delete_kept_object(struct vbd_request *req)
 
 	if (!kept)
 		return;
-	vbd_kept_drop(kept);
-	vbd_reply_empty(req, 204);
+	vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -106,7 +107,7 @@ static const struct vbd_page_source kept_page = {
 static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
 {
 	(void)err;
-	vbd_kept_drop(VBD_CONTAINER_OF(object, struct vbd_kept, object));
+	(void)vbd_kept_drop(VBD_CONTAINER_OF(object, struct vbd_kept, object));
 	return VBD_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
+#include "api/resources/keep_answer.h"
 #include "api/resources/listeners.h"
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
@@ -121,12 +122,13 @@ static void encode_listener(struct vbd_encoder *out, const void *item)
 void vbd_delete_listener(struct vbd_request *req)
 {
 	struct vbd_listener *listener = vbd_task_find(req, &vbd_listener_task);
+	uint64_t ticket;
 
 	if (!listener)
 		return;
-	vbd_kept_drop(vbd_kept_of(&listener->object));
+	ticket = vbd_kept_drop(vbd_kept_of(&listener->object));
 	vbd_listener_delete(listener);
-	vbd_reply_empty(req, 204);
+	vbd_keep_answer(req, ticket, NULL, vbd_keep_answer_deleted, NULL);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -268,6 +270,15 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *jso
 	return VBD_OK;
 }
 
+static void answer_created(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	(void)arg;
+	if (object)
+		vbd_task_created(req, &vbd_listener_task, object);
+	else
+		vbd_task_reply_gone(req, &vbd_listener_task);
+}
+
 void vbd_create_listener(struct vbd_request *req)
 {
 	struct vbd_listener_spec spec;
@@ -281,7 +292,8 @@ void vbd_create_listener(struct vbd_request *req)
 		return;
 	}
 	vbd_kept_adopt(&listener->object);
-	vbd_task_created(req, &vbd_listener_task, &listener->object);
+	vbd_keep_answer(
+		req, vbd_kept_ticket(&listener->object), &listener->object, answer_created, NULL);
 }
 
 /* --- change ---------------------------------------------------------------------------------- */
@@ -394,6 +406,7 @@ static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error
 
 const struct vbd_task_kind vbd_listener_task = {
 	.kind = VBD_KIND_LISTENER,
+	.gone = "the listener was deleted in the meantime",
 	.encode = encode_listener,
 	.remove = remove_object,
 	.page = &listener_page,

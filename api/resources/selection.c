@@ -6,11 +6,13 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/keep_answer.h"
 #include "api/resources/task.h"
 #include "base/clock.h"
 #include "daemon/core/failures.h"
 #include "daemon/core/object.h"
 #include "daemon/kept/kept.h"
+#include "daemon/store/keeper.h"
 
 #include <stdlib.h>
 
@@ -53,6 +55,7 @@ struct selection {
 	struct vbd_failures failures;
 	size_t pending; /* objects that are being ended, and watched */
 	bool treated;	/* all objects are; the next turn has freed those that are gone */
+	bool answering; /* nothing is awaited any more but the store */
 	size_t at;
 	size_t count;
 	struct item items[];
@@ -105,7 +108,7 @@ static void on_changed(struct vbd_watch *watch, bool gone)
 	if (!gone && object && !is_over(selection, object))
 		return;
 	vbd_watch_remove(&item->watch);
-	if (--selection->pending == 0 && selection->treated)
+	if (--selection->pending == 0 && selection->treated && !selection->answering)
 		vbd_timer_set(selection->timer, 0);
 }
 
@@ -126,11 +129,11 @@ static void treat(struct item *item, struct vbd_object *object)
 		if (!object->ended)
 			watch(item, object);
 	} else if (!selection->kind->remove) {
-		vbd_kept_drop(kept);
+		(void)vbd_kept_drop(kept);
 		watch(item, object);
 		(void)vbd_object_delete(object);
 	} else if (selection->kind->remove(object, &err) == VBD_OK) {
-		vbd_kept_drop(kept);
+		(void)vbd_kept_drop(kept);
 	} else {
 		vbd_failures_add(&selection->failures, object, &err);
 	}
@@ -144,16 +147,27 @@ static void delete_record(const struct selection *selection, uint64_t id)
 		vbd_record_delete(selection->registry, record);
 }
 
+static void answer_selection(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	(void)req;
+	(void)object;
+	finish(arg);
+}
+
 /* The objects that end by themselves are awaited as long as the client wants. */
 static void wait_for_pending(struct selection *selection)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
+	struct vbd_request *req = selection->turns.req;
 
-	if (selection->pending == 0 || now_ns >= selection->wait_until_ns)
-		finish(selection);
-	else
+	if (selection->pending == 0 || now_ns >= selection->wait_until_ns) {
+		selection->answering = true;
+		vbd_keep_answer(req, vbd_keeper_newest_ticket(vbd_request_daemon(req)), NULL,
+			answer_selection, selection);
+	} else {
 		vbd_timer_set(selection->timer,
 			(selection->wait_until_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
+	}
 }
 
 static void next_turn(void *arg)

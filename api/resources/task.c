@@ -114,7 +114,7 @@ struct task_waiter {
 	struct vbd_object *task;
 };
 
-static void reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
+void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	struct vbd_error err = {0};
 
@@ -131,7 +131,7 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	enum vbd_task_state state;
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		reply_gone(req, kind);
+		vbd_task_reply_gone(req, kind);
 		return;
 	}
 	state = kind->state(waiter->task);
@@ -156,7 +156,7 @@ static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
 	enum vbd_task_state state;
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		reply_gone(req, kind);
+		vbd_task_reply_gone(req, kind);
 		return;
 	}
 	state = kind->state(waiter->task);
@@ -164,7 +164,7 @@ static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
 		waiter->task->registry->kind->problem(waiter->task, &err);
 		vbd_request_acted(req, false);
 		vbd_reply_problem(req, &err);
-		vbd_kept_drop(vbd_kept_of(waiter->task));
+		(void)vbd_kept_drop(vbd_kept_of(waiter->task));
 		vbd_object_unregister(waiter->task);
 	} else if (state == VBD_TASK_DONE || why == VBD_WAKE_TIMEOUT) {
 		vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
@@ -179,7 +179,7 @@ static void answer_cancel(struct vbd_waiter *base, enum vbd_wake why)
 	bool running;
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		reply_gone(base->req, kind);
+		vbd_task_reply_gone(base->req, kind);
 		return;
 	}
 	running = kind->state(waiter->task) == VBD_TASK_RUNNING;

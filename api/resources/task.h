@@ -95,6 +95,9 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
  */
 void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
+/** vbd_task_reply_gone - answer that the object was deleted while the request waited */
+void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind);
+
 /** vbd_reply_in_use - answer with @err and the users of an object, as far as the caller sees them
  */
 void vbd_reply_in_use(

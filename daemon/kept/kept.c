@@ -20,7 +20,7 @@ static struct vbd_kept *kept_of(struct vbd_object *object)
 
 /* --- in state_dir ---------------------------------------------------------------------------- */
 
-static void put(const struct vbd_kept *kept)
+static void put(struct vbd_kept *kept)
 {
 	const struct vbd_daemon *daemon = kept->object.registry->daemon;
 	const struct vbd_desired row = {
@@ -31,24 +31,22 @@ static void put(const struct vbd_kept *kept)
 	};
 
 	if (daemon->keeper && kept->source == VBD_KEPT_FROM_API)
-		vbd_keeper_put_desired(daemon->keeper, &row);
+		kept->ticket = vbd_keeper_put_desired(daemon->keeper, &row);
 }
 
-static void drop(const struct vbd_kept *kept)
+static uint64_t drop(const struct vbd_kept *kept)
 {
 	const struct vbd_daemon *daemon = kept->object.registry->daemon;
 
-	if (daemon->keeper && kept->source == VBD_KEPT_FROM_API)
-		vbd_keeper_drop_desired(daemon->keeper, kept->object.name);
+	return daemon->keeper && kept->source == VBD_KEPT_FROM_API
+		       ? vbd_keeper_drop_desired(daemon->keeper, kept->object.name)
+		       : VBD_TICKET_NONE;
 }
 
 bool vbd_kept_outlives(const struct vbd_kept *kept)
 {
-	char unused[256];
-
 	return kept->source == VBD_KEPT_FROM_CONFIG ||
-	       vbd_keeper_check(kept->object.registry->daemon, unused, sizeof(unused)) ==
-		       VBD_KEEPING_OK;
+	       vbd_keeper_has(kept->object.registry->daemon, kept->ticket);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -82,6 +80,7 @@ enum vbd_status vbd_kept_prepare(struct vbd_daemon *daemon, const struct vbd_kep
 	(*ret_kept)->source = spec->source;
 	(*ret_kept)->policy = spec->policy;
 	(*ret_kept)->body = body;
+	(*ret_kept)->ticket = spec->stored ? VBD_TICKET_KNOWN : VBD_TICKET_NONE;
 	vbd_reconciler_enter(*ret_kept);
 	return VBD_OK;
 }
@@ -153,12 +152,22 @@ struct vbd_kept *vbd_kept_of(const struct vbd_object *object)
 	return kept && kept->made_id == object->id ? kept : NULL;
 }
 
-void vbd_kept_drop(struct vbd_kept *kept)
+uint64_t vbd_kept_ticket(const struct vbd_object *object)
 {
+	const struct vbd_kept *kept = vbd_kept_of(object);
+
+	return kept ? kept->ticket : VBD_TICKET_NONE;
+}
+
+uint64_t vbd_kept_drop(struct vbd_kept *kept)
+{
+	uint64_t ticket;
+
 	if (!kept)
-		return;
-	drop(kept);
+		return VBD_TICKET_NONE;
+	ticket = drop(kept);
 	forget(kept);
+	return ticket;
 }
 
 /* --- the configuration ----------------------------------------------------------------------- */

@@ -54,6 +54,7 @@ struct vbd_kept_spec {
 	const char *name;	   /* never "" */
 	const char *body;	   /* JSON, without `keep` */
 	struct vbd_kept_policy policy;
+	bool stored; /* its row is in state_dir already */
 };
 
 struct vbd_kept {
@@ -71,6 +72,7 @@ struct vbd_kept {
 	struct vbd_error last_error; /* of the newest try, or of the end of what it made */
 	struct vbd_watch watch;	     /* of the newest object; on no list when that is not watched */
 	struct vbd_link due_link;    /* in the reconciler's queue */
+	uint64_t ticket;	     /* of its row in state_dir; see vbd_keeper_put_desired() */
 };
 
 /* The layer above does this for the reconciler. */
@@ -113,9 +115,14 @@ void vbd_kept_settle(struct vbd_kept *kept);
  * is none */
 struct vbd_kept *vbd_kept_of(const struct vbd_object *object);
 
+/** vbd_kept_ticket - that of the row in state_dir, for vbd_keeper_has(); VBD_TICKET_NONE if @object
+ * is not kept, or has no row */
+uint64_t vbd_kept_ticket(const struct vbd_object *object);
+
 /** vbd_kept_drop - a client has deleted the object, or wants it kept no longer: forget the spec,
- * here and in state_dir; the object stays as it is; NULL is fine */
-void vbd_kept_drop(struct vbd_kept *kept);
+ * here and in state_dir; the object stays as it is; NULL is fine; returns the ticket of the
+ * deletion in state_dir */
+uint64_t vbd_kept_drop(struct vbd_kept *kept);
 
 /**
  * vbd_kept_use_config - keep what the configuration lists now

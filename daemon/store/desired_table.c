@@ -76,25 +76,25 @@ static enum vbd_status delete_row(
 	return vbd_query_run(&query, err);
 }
 
-void vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
+uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
 {
 	struct desired_item *item = copy_row(row);
 
 	if (!item)
-		return;
+		return VBD_TICKET_NONE;
 	item->item.write = write_row;
-	vbd_store_put(store, &item->item);
+	return vbd_store_put(store, &item->item);
 }
 
-void vbd_desired_drop(struct vbd_store *store, const char *name)
+uint64_t vbd_desired_drop(struct vbd_store *store, const char *name)
 {
 	struct desired_item *item = copy_row(
 		&(const struct vbd_desired){.kind = "", .name = name, .owner = "", .body = ""});
 
 	if (!item)
-		return;
+		return VBD_TICKET_NONE;
 	item->item.write = delete_row;
-	vbd_store_put(store, &item->item);
+	return vbd_store_put(store, &item->item);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

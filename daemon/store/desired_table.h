@@ -8,6 +8,8 @@
 #include "base/attr.h"
 #include "base/error.h"
 
+#include <stdint.h>
+
 struct vbd_database;
 struct vbd_store;
 
@@ -33,10 +35,12 @@ void vbd_desired_walk(const struct vbd_desired_rows *rows,
 /** vbd_desired_free - NULL is fine */
 void vbd_desired_free(struct vbd_desired_rows *rows);
 
-/** vbd_desired_put - add a row, which is copied, or replace that of its name; the control thread */
-void vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row);
+/** vbd_desired_put - add a row, which is copied, or replace that of its name; returns the ticket of
+ * vbd_store_put(); the control thread */
+uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row);
 
-/** vbd_desired_drop - delete the row of a name; the control thread */
-void vbd_desired_drop(struct vbd_store *store, const char *name);
+/** vbd_desired_drop - delete the row of a name; returns the ticket of vbd_store_put(); the control
+ * thread */
+uint64_t vbd_desired_drop(struct vbd_store *store, const char *name);
 
 #endif

@@ -11,6 +11,7 @@
 #include "daemon/store/past.h"
 #include "daemon/store/record_table.h"
 #include "daemon/store/run_table.h"
+#include "daemon/store/trim.h"
 #include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
@@ -21,20 +22,13 @@
  * them out, since it does not know which of them were given. */
 #define IDS_AHEAD 1000
 
-/* Rows of a table that may stand above its limit, so that not every batch looks for the oldest. */
-#define EVENTS_SLACK  256
-#define ANSWERS_SLACK 64
-#define AUDIT_SLACK   256
-
-/* Written rows of records after which newer ones may stand above the limit; the daemon deletes the
- * older ones by itself, unless the queue was full. */
-#define RECORDS_SLACK 1024
-
 struct vbd_keeper {
 	struct vbd_daemon *daemon;
 	struct vbd_store *store;
 	struct vbd_fd_watch *news;
 	struct vbd_watch events;
+	struct vbd_link watches;
+	uint64_t newest_ticket;
 	uint64_t kept_seq;		    /* events up to this one are with the store */
 	uint64_t ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
 	bool was_failing, said_damage;
@@ -43,14 +37,7 @@ struct vbd_keeper {
 	/* The store's thread uses these, and may outlive the daemon: */
 	char server_id[17];
 	uint64_t started_wall_ns;
-	uint64_t events_max;
-	uint64_t trimmed_seq;
-	uint64_t answers_max;
-	uint64_t trimmed_answer;
-	uint64_t audit_max;
-	uint64_t trimmed_audit;
-	struct vbd_record_limits records;
-	uint64_t trimmed_record;
+	struct vbd_trim trim;
 	struct vbd_past past; /* of the control thread, once the store has loaded */
 };
 
@@ -60,7 +47,7 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 {
 	struct vbd_keeper *keeper = arg;
 
-	return vbd_past_load(database, keeper->events_max, &keeper->records,
+	return vbd_past_load(database, keeper->trim.events_max, &keeper->trim.records,
 		keeper->started_wall_ns, &keeper->past, err);
 }
 
@@ -71,68 +58,11 @@ static enum vbd_status begin(struct vbd_database *database, void *arg, struct vb
 	return vbd_run_table_begin(database, keeper->server_id, keeper->started_wall_ns, err);
 }
 
-static enum vbd_status trim_answers(
-	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
-{
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(id) FROM answers", &last, err);
-
-	if (status != VBD_OK || last < keeper->trimmed_answer + ANSWERS_SLACK)
-		return status;
-	keeper->trimmed_answer = last;
-	return vbd_answer_table_trim(database, keeper->answers_max, VBD_ANSWERS_BYTES_MAX, err);
-}
-
-static enum vbd_status trim_events(
-	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
-{
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(seq) FROM events", &last, err);
-
-	if (status != VBD_OK || last < keeper->trimmed_seq + EVENTS_SLACK)
-		return status;
-	keeper->trimmed_seq = last;
-	status = vbd_event_table_trim(database, keeper->events_max, err);
-	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
-}
-
-static enum vbd_status trim_audit(
-	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
-{
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(id) FROM audit", &last, err);
-
-	if (status != VBD_OK || last < keeper->trimmed_audit + AUDIT_SLACK)
-		return status;
-	keeper->trimmed_audit = last;
-	return vbd_audit_table_trim(database, keeper->audit_max, err);
-}
-
-static enum vbd_status trim_records(
-	struct vbd_keeper *keeper, struct vbd_database *database, struct vbd_error *err)
-{
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(rowid) FROM records", &last, err);
-
-	if (status != VBD_OK || last < keeper->trimmed_record + RECORDS_SLACK)
-		return status;
-	keeper->trimmed_record = last;
-	return vbd_record_table_trim(database, &keeper->records, err);
-}
-
 static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
 {
-	enum vbd_status status = trim_events(arg, database, err);
+	struct vbd_keeper *keeper = arg;
 
-	if (status == VBD_OK)
-		status = trim_answers(arg, database, err);
-	if (status == VBD_OK)
-		status = trim_audit(arg, database, err);
-	return status == VBD_OK ? trim_records(arg, database, err) : status;
+	return vbd_trim_run(&keeper->trim, database, err);
 }
 
 static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .trim = trim};
@@ -172,6 +102,7 @@ static void on_news(unsigned int events, void *arg)
 	(void)events;
 	vbd_store_rearm(keeper->store);
 	look_at_store(keeper);
+	vbd_watch_notify(&keeper->watches, false);
 }
 
 /* --- what is kept ---------------------------------------------------------------------------- */
@@ -235,14 +166,15 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	if (!keeper)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep state");
 	keeper->daemon = daemon;
-	keeper->events_max = config->records.events;
-	keeper->audit_max = config->records.audit;
-	keeper->answers_max = config->limits.idempotency_keys;
+	keeper->trim.events_max = config->records.events;
+	keeper->trim.audit_max = config->records.audit;
+	keeper->trim.answers_max = config->limits.idempotency_keys;
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
-		keeper->records.max[i] =
+		keeper->trim.records.max[i] =
 			daemon->registries[i].kind ? daemon->registries[i].kept : VBD_KEPT_WITHIN;
 	keeper->started_wall_ns = vbd_clock_wall_of_ns(daemon->started_ns);
 	memcpy(keeper->server_id, daemon->server_id, sizeof(keeper->server_id));
+	vbd_list_init(&keeper->watches);
 	vbd_list_init(&keeper->events.link);
 	keeper->events.cb = on_event;
 	status = vbd_store_create(config->state_dir, &store_ops, keeper, &keeper->store, err);
@@ -315,19 +247,50 @@ void vbd_keeper_take_desired(
 	keeper->past.desired = NULL;
 }
 
-void vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row)
+static uint64_t tell(struct vbd_keeper *keeper, uint64_t ticket)
 {
-	vbd_desired_put(keeper->store, row);
+	if (ticket == VBD_TICKET_NONE)
+		return ticket;
+	vbd_store_tell(keeper->store, ticket);
+	keeper->newest_ticket = ticket;
+	return ticket;
 }
 
-void vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name)
+uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row)
 {
-	vbd_desired_drop(keeper->store, name);
+	return tell(keeper, vbd_desired_put(keeper->store, row));
+}
+
+uint64_t vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name)
+{
+	return tell(keeper, vbd_desired_drop(keeper->store, name));
+}
+
+uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon)
+{
+	return daemon->keeper ? daemon->keeper->newest_ticket : VBD_TICKET_NONE;
+}
+
+bool vbd_keeper_has(const struct vbd_daemon *daemon, uint64_t ticket)
+{
+	return ticket != VBD_TICKET_NONE && daemon->keeper &&
+	       ticket <= vbd_store_state(daemon->keeper->store).last_ticket;
+}
+
+bool vbd_keeper_will_have(const struct vbd_daemon *daemon, uint64_t ticket)
+{
+	return ticket != VBD_TICKET_NONE && !vbd_keeper_has(daemon, ticket) && daemon->keeper &&
+	       !vbd_store_state(daemon->keeper->store).failing;
+}
+
+struct vbd_link *vbd_keeper_watches(const struct vbd_daemon *daemon)
+{
+	return &daemon->keeper->watches;
 }
 
 void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes)
 {
-	if (keeper->audit_max)
+	if (keeper->trim.audit_max)
 		vbd_audit_row_put(keeper->store, line, len_bytes);
 }
 
@@ -380,6 +343,7 @@ void vbd_keeper_destroy(struct vbd_daemon *daemon)
 	vbd_recorder_destroy(daemon->recorder);
 	daemon->recorder = NULL;
 	daemon->keeper = NULL;
+	vbd_watch_notify(&keeper->watches, true);
 	vbd_watch_remove(&keeper->events);
 	vbd_fd_watch_stop(keeper->news);
 	if (daemon->eventlog) {

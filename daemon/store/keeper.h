@@ -48,11 +48,26 @@ void vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *a
 void vbd_keeper_take_desired(
 	struct vbd_keeper *keeper, void (*cb)(const struct vbd_desired *row, void *arg), void *arg);
 
-/** vbd_keeper_put_desired - let the next run keep an object; the row is copied */
-void vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row);
+/** vbd_keeper_put_desired - let the next run keep an object; the row is copied; returns a ticket
+ * for vbd_keeper_has() */
+uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row);
 
-/** vbd_keeper_drop_desired - the next run does not keep the object of this name */
-void vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
+/** vbd_keeper_drop_desired - the next run does not keep the object of this name; returns a ticket
+ * for vbd_keeper_has() */
+uint64_t vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
+
+/** vbd_keeper_newest_ticket - the last one that was given; VBD_TICKET_NONE: there was none */
+uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon);
+
+/** vbd_keeper_has - whether that for which @ticket was given is written in state_dir */
+bool vbd_keeper_has(const struct vbd_daemon *daemon, uint64_t ticket);
+
+/** vbd_keeper_will_have - whether it is not yet written, and nothing is known that hinders it */
+bool vbd_keeper_will_have(const struct vbd_daemon *daemon, uint64_t ticket);
+
+/** vbd_keeper_watches - a list that is notified when something is written for which there is a
+ * ticket, and when the store has begun or ceased to fail; only with state_dir */
+struct vbd_link *vbd_keeper_watches(const struct vbd_daemon *daemon);
 
 /** vbd_keeper_put_audit - keep a line of the audit, which is copied */
 void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes);

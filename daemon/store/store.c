@@ -39,6 +39,8 @@ struct vbd_store {
 	struct vbd_link waiting;
 	size_t waiting_bytes;
 	struct vbd_store_state state;
+	uint64_t newest_ticket; /* that was given */
+	uint64_t told_ticket;	/* the newest one that somebody waits for */
 	uint64_t attempts;
 	bool opened, stopping, ended;
 	bool abandoned; /* the control thread no longer waits for the load */
@@ -252,6 +254,16 @@ static void put_back(struct vbd_store *store, struct batch *batch)
 	}
 }
 
+/* Under the lock. Items are written in the order of their tickets. */
+static void count_tickets(struct vbd_store *store, uint64_t count)
+{
+	bool awaited = store->state.last_ticket < store->told_ticket;
+
+	store->state.last_ticket += count;
+	if (awaited)
+		poke(store);
+}
+
 /* Takes the lock, and leaves it during the write. */
 static bool write_some(struct vbd_store *store)
 {
@@ -270,6 +282,7 @@ static bool write_some(struct vbd_store *store)
 	set_failing(store, status == VBD_OK ? NULL : &err);
 	if (status == VBD_OK) {
 		store->state.written += batch.count;
+		count_tickets(store, batch.count);
 		store->state.waiting -= batch.count;
 		store->waiting_bytes -= batch.bytes;
 	} else {
@@ -362,8 +375,9 @@ static void *thread_main(void *arg)
 
 /* --- the control thread ---------------------------------------------------------------------- */
 
-void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
+uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
 {
+	uint64_t ticket = VBD_TICKET_NONE;
 	bool taken;
 
 	(void)pthread_mutex_lock(&store->lock);
@@ -373,6 +387,7 @@ void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
 		vbd_list_append(&store->waiting, &item->link);
 		store->waiting_bytes += item->bytes;
 		store->state.waiting++;
+		ticket = ++store->newest_ticket;
 		(void)pthread_cond_broadcast(&store->changed);
 	} else {
 		store->state.dropped++;
@@ -380,6 +395,17 @@ void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
 	(void)pthread_mutex_unlock(&store->lock);
 	if (!taken)
 		free(item);
+	return ticket;
+}
+
+void vbd_store_tell(struct vbd_store *store, uint64_t ticket)
+{
+	(void)pthread_mutex_lock(&store->lock);
+	if (ticket > store->told_ticket)
+		store->told_ticket = ticket;
+	if (ticket <= store->state.last_ticket)
+		poke(store);
+	(void)pthread_mutex_unlock(&store->lock);
 }
 
 bool vbd_store_has_room(struct vbd_store *store)
@@ -463,6 +489,7 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 	store->ops = *ops;
 	store->arg = arg;
 	store->files.lock_fd = -1;
+	store->newest_ticket = store->state.last_ticket = VBD_TICKET_KNOWN;
 	(void)snprintf(store->state_dir, sizeof(store->state_dir), "%s", state_dir);
 	vbd_list_init(&store->waiting);
 	store->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -52,6 +52,7 @@ struct vbd_store_state {
 	char text[240];			     /* why it fails; "" otherwise */
 	char damage[240];		     /* with @set_aside: what was wrong with it */
 	uint64_t written, dropped, failures; /* items, items, attempts */
+	uint64_t last_ticket;		     /* items with tickets up to this one are written */
 	uint64_t waiting;		     /* items */
 };
 
@@ -68,8 +69,18 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 	struct vbd_store **ret_store, struct vbd_error *err) VBD_MUST_CHECK;
 #define VBD_STORE_OPEN_MS 20000
 
-/** vbd_store_put - hand over an item; does not block; the item is dropped if the queue is full */
-void vbd_store_put(struct vbd_store *store, struct vbd_store_item *item);
+/**
+ * vbd_store_put - hand over an item; does not block
+ *
+ * Returns the ticket of the item, which is greater than those of earlier items; VBD_TICKET_NONE if
+ * the item was dropped, since the queue is full or the store closed.
+ */
+uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item);
+#define VBD_TICKET_NONE	 UINT64_C(0)
+#define VBD_TICKET_KNOWN UINT64_C(1) /* of what earlier runs have written */
+
+/** vbd_store_tell - make vbd_store_fd() readable when the item of @ticket is written */
+void vbd_store_tell(struct vbd_store *store, uint64_t ticket);
 
 /** vbd_store_has_room - whether the queue takes more without delay: it is less than half full; true
  * for a store that takes nothing at all; any thread */
@@ -78,7 +89,8 @@ bool vbd_store_has_room(struct vbd_store *store);
 /** vbd_store_state - a copy; any thread; does not block */
 struct vbd_store_state vbd_store_state(struct vbd_store *store);
 
-/** vbd_store_fd - readable after `failing` has changed, until vbd_store_rearm() */
+/** vbd_store_fd - readable after `failing` has changed, and as vbd_store_tell() says, until
+ * vbd_store_rearm() */
 int vbd_store_fd(const struct vbd_store *store);
 void vbd_store_rearm(struct vbd_store *store);
 

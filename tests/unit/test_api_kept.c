@@ -14,6 +14,9 @@
 #include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -30,7 +33,60 @@ struct fixture {
 
 static struct fixture *current;
 
+/* --- the disk -------------------------------------------------------------------------------- */
+
+/* Locked: the store's thread waits in its next call. */
+static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int disk_result; /* of the calls, unless it is SQLITE_OK */
+
+int __real_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt)
+{
+	int result;
+
+	(void)pthread_mutex_lock(&disk);
+	result = atomic_load(&disk_result);
+	(void)pthread_mutex_unlock(&disk);
+	return result ? result : __real_sqlite3_step(stmt);
+}
+
+static void hold_disk(void)
+{
+	(void)pthread_mutex_lock(&disk);
+}
+
+static void release_disk(int result)
+{
+	atomic_store(&disk_result, result);
+	(void)pthread_mutex_unlock(&disk);
+}
+
+static void disk_is_well(void)
+{
+	atomic_store(&disk_result, SQLITE_OK);
+}
+
 /* --- requests -------------------------------------------------------------------------------- */
+
+/* The wait of the request of the test. */
+static struct {
+	vbd_request_cb on_timeout, on_gone;
+	void *arg;
+	uint64_t timeout_ms;
+} parked;
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)err;
+	parked.on_timeout = on_timeout;
+	parked.on_gone = on_gone;
+	parked.arg = arg;
+	parked.timeout_ms = timeout_ms;
+	return VBD_OK;
+}
 
 static const char *header(struct vbd_request *req, const char *name)
 {
@@ -45,9 +101,9 @@ static const char *header(struct vbd_request *req, const char *name)
 }
 
 static const struct vbd_transport transport = {
-	.header = header, .park = unit_park, .answered = unit_ignore, .wake = unit_ignore};
+	.header = header, .park = park, .answered = unit_ignore, .wake = unit_ignore};
 
-static unsigned int ask(struct fixture *f, const char *caller, enum vbd_method method,
+static void send_request(struct fixture *f, const char *caller, enum vbd_method method,
 	const char *target, const char *body)
 {
 	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
@@ -65,6 +121,13 @@ static unsigned int ask(struct fixture *f, const char *caller, enum vbd_method m
 	if (!f->req.reply.status && len)
 		vbd_dispatch_body(f->dispatch, &f->req, body, len);
 	vbd_dispatch_run(f->dispatch, &f->req);
+}
+
+static unsigned int ask(struct fixture *f, const char *caller, enum vbd_method method,
+	const char *target, const char *body)
+{
+	send_request(f, caller, method, target, body);
+	SVC_UNTIL(f->svc, f->req.reply.status);
 	return f->req.reply.status;
 }
 
@@ -418,6 +481,106 @@ static void test_api_kept__without_state_dir_it_says_that_it_ends_with_this_run(
 	json_decref(json);
 }
 
+/* --- promises -------------------------------------------------------------------------------- */
+
+#define OWN "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"port\": 7473, \"keep\": true}"
+
+static bool outlives(struct fixture *f)
+{
+	json_t *json = document(f);
+	bool outlives =
+		json_is_true(json_object_get(json_object_get(json, "desired"), "outlives_restart"));
+
+	json_decref(json);
+	return outlives;
+}
+
+static void test_api_kept__the_answer_waits_until_it_is_written(void **state)
+{
+	struct fixture *f = *state;
+
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
+	assert_int_equal(listener(f, "own")->state, VBD_LISTENER_LISTENING);
+	assert_int_equal(f->req.reply.status, 0);
+	assert_int_equal(parked.timeout_ms, 5000);
+	release_disk(SQLITE_OK);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 201);
+	assert_true(outlives(f));
+}
+
+static void test_api_kept__a_disk_that_hangs_does_not_hold_the_answer_for_ever(void **state)
+{
+	struct fixture *f = *state;
+
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
+	parked.on_timeout(&f->req, parked.arg);
+	release_disk(SQLITE_OK);
+	assert_int_equal(f->req.reply.status, 201);
+	assert_false(outlives(f));
+	SVC_UNTIL(f->svc, vbd_kept_outlives(kept(f, "own")));
+}
+
+static void test_api_kept__a_full_disk_is_told_and_the_object_is_there(void **state)
+{
+	struct fixture *f = *state;
+
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
+	release_disk(SQLITE_FULL);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 201);
+	assert_false(outlives(f));
+	/* Nothing waits for a disk that is known to be full. */
+	send_request(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL);
+	assert_int_equal(f->req.reply.status, 204);
+	disk_is_well();
+}
+
+static void test_api_kept__a_deletion_is_answered_when_it_is_written(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL);
+	assert_null(listener(f, "own"));
+	assert_int_equal(f->req.reply.status, 0);
+	release_disk(SQLITE_OK);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 204);
+}
+
+static void test_api_kept__a_client_that_leaves_has_made_its_connection(void **state)
+{
+	struct fixture *f = *state;
+
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=1000", TO_DOOR "}");
+	f->req.abandoned = true;
+	parked.on_gone(&f->req, parked.arg);
+	release_disk(SQLITE_OK);
+	assert_int_equal(f->req.reply.status, 202);
+	assert_non_null(kept(f, "to-door"));
+}
+
+static void test_api_kept__a_wait_follows_the_wait_for_the_disk(void **state)
+{
+	struct fixture *f = *state;
+
+	configure(f, DOOR);
+	await(f, "door", VBD_KEPT_UP);
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=60000", TO_DOOR "}");
+	assert_int_equal(parked.timeout_ms, 5000);
+	release_disk(SQLITE_OK);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 201);
+	assert_true(outlives(f));
+}
+
 /* --- devices --------------------------------------------------------------------------------- */
 
 static void test_api_kept__the_device_brings_back_buffers_with_their_bytes(void **state)
@@ -465,7 +628,8 @@ static void open_to_door(struct fixture *f, const char *members)
 	configure(f, DOOR);
 	await(f, "door", VBD_KEPT_UP);
 	(void)snprintf(body, sizeof(body), TO_DOOR "%s}", members);
-	assert_int_equal(post(f, "/v1/connections", body), 202);
+	/* The connection may be established before its row is written. */
+	assert_in_range(post(f, "/v1/connections", body), 201, 202);
 	await(f, "to-door", VBD_KEPT_UP);
 }
 
@@ -578,6 +742,12 @@ int main(void)
 		TEST(an_operator_can_not_drop_what_the_file_lists),
 		TEST(the_next_run_makes_it_for_the_same_owner),
 		TEST(without_state_dir_it_says_that_it_ends_with_this_run),
+		TEST(the_answer_waits_until_it_is_written),
+		TEST(a_disk_that_hangs_does_not_hold_the_answer_for_ever),
+		TEST(a_full_disk_is_told_and_the_object_is_there),
+		TEST(a_deletion_is_answered_when_it_is_written),
+		TEST(a_client_that_leaves_has_made_its_connection),
+		TEST(a_wait_follows_the_wait_for_the_disk),
 		TEST(the_device_brings_back_buffers_with_their_bytes),
 		TEST(without_a_device_it_waits_for_one),
 		TEST(a_connection_that_the_peer_ends_comes_again),

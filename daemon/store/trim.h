@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deletes the oldest rows of the tables that the configuration bounds.
+ *
+ * The store's thread; may block on the disk.
+ */
+#ifndef VBD_DAEMON_STORE_TRIM_H
+#define VBD_DAEMON_STORE_TRIM_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "daemon/store/record_table.h"
+
+struct vbd_database;
+
+struct vbd_trim {
+	uint64_t events_max, answers_max, audit_max; /* rows */
+	struct vbd_record_limits records;
+	/* The newest rows when the tables were trimmed last: */
+	uint64_t trimmed_seq, trimmed_answer, trimmed_audit, trimmed_record;
+};
+
+/** vbd_trim_run - trim the tables that have grown enough since; in a transaction */
+enum vbd_status vbd_trim_run(
+	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif
