@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "daemon/core/object.h"
 #include "daemon/core/watch.h"
+#include "daemon/kept/reconciler.h"
 #include "daemon/work/transfers.h"
 
 /* Transfers that are looked at in a turn, to be cancelled. */
@@ -116,5 +117,6 @@ enum vbd_status vbd_drain_undo(struct vbd_daemon *daemon, struct vbd_error *err)
 	note(daemon, VBD_EVENT_DAEMON_UNDRAINED);
 	/* The queued connections have waited. */
 	vbd_timer_set(daemon->queue_timer, 0);
+	vbd_reconciler_resume(daemon->reconciler);
 	return VBD_OK;
 }

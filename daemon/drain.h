@@ -5,8 +5,8 @@
  *
  * While the daemon drains, every request that would make an object or move data is refused
  * (vbd_daemon_accepts_work()), listeners refuse connect requests, and queued connections wait.
- * Open connections stay. A transfer that waits for messages of the peer (op recv) is not waited
- * for.
+ * Kept objects that have gone are not made again until it serves. Open connections stay. A transfer
+ * that waits for messages of the peer (op recv) is not waited for.
  *
  * Control thread. Nothing blocks.
  */

@@ -9,16 +9,19 @@
 #include "api/resources/keep_answer.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
-#include "daemon/kept/kept.h"
+#include "daemon/kept/reconciler.h"
 
 /* The members of Desired and KeptObject. */
 static void put_course(struct vbd_encoder *out, const struct vbd_kept *kept)
 {
+	const struct vbd_reconciler *reconciler = kept->object.registry->daemon->reconciler;
+	bool waits = kept->state == VBD_KEPT_WAITING && vbd_reconciler_tries(reconciler);
+
 	vbd_put_text(out, "source", vbd_kept_source_name(kept->source));
 	vbd_put_text(out, "state", vbd_kept_state_name(kept->state));
 	vbd_put_u64(out, "tries", kept->tries);
 	vbd_put_time(out, "last_try_at", kept->last_try_ns);
-	vbd_put_time(out, "next_try_at", kept->state == VBD_KEPT_WAITING ? kept->next_try_ns : 0);
+	vbd_put_time(out, "next_try_at", waits ? kept->next_try_ns : 0);
 	vbd_put_error(out, "error", &kept->last_error, NULL);
 }
 

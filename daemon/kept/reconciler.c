@@ -6,6 +6,7 @@
 #include "daemon/kept/kept_made.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A turn tries so many objects, and the next one comes after this pause: 200 a second. */
@@ -24,9 +25,17 @@ static const char *kind_name(const struct vbd_kept *kept)
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
+bool vbd_reconciler_tries(const struct vbd_reconciler *reconciler)
+{
+	const struct vbd_daemon *daemon = reconciler->daemon;
+
+	return reconciler->ops && !daemon->stopping && daemon->drain.state == VBD_DRAIN_SERVING;
+}
+
 static void run_pace(struct vbd_reconciler *reconciler, uint64_t after_ms)
 {
-	if (reconciler->paced || !reconciler->ops || vbd_list_empty(&reconciler->due))
+	if (reconciler->paced || !vbd_reconciler_tries(reconciler) ||
+		vbd_list_empty(&reconciler->due))
 		return;
 	reconciler->paced = true;
 	vbd_timer_set(reconciler->pace, after_ms);
@@ -45,7 +54,7 @@ static void on_pace(void *arg)
 	struct vbd_reconciler *reconciler = arg;
 
 	reconciler->paced = false;
-	if (reconciler->daemon->stopping)
+	if (!vbd_reconciler_tries(reconciler))
 		return;
 	for (int i = 0; i < TRIES_PER_TURN && !vbd_list_empty(&reconciler->due); i++) {
 		struct vbd_link *link = reconciler->due.next;
@@ -83,6 +92,11 @@ static uint64_t next_random(struct vbd_reconciler *reconciler)
 	return reconciler->random >> 33;
 }
 
+void vbd_reconciler_resume(struct vbd_reconciler *reconciler)
+{
+	run_pace(reconciler, next_random(reconciler) % VBD_RESUME_MS);
+}
+
 /* --- actions --------------------------------------------------------------------------------- */
 
 static void leave(struct vbd_kept *kept)
@@ -100,6 +114,18 @@ static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 	reconciler_of(kept)->failures++;
 }
 
+static void log_failure(struct vbd_kept *kept, uint64_t pause_ms)
+{
+	char next[48] = "when the drain is taken back";
+
+	if (vbd_reconciler_tries(reconciler_of(kept)))
+		(void)snprintf(next, sizeof(next), "in %" PRIu64 " ms", pause_ms);
+	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_FAILED, VBD_SEVERITY_WARNING,
+		kept->last_error.status, "%s %s, try %" PRIu64 ": %.120s; the next %s",
+		kind_name(kept), kept->object.name, kept->tries,
+		kept->last_error.status ? kept->last_error.text : "it is gone", next);
+}
+
 static void try_later(struct vbd_kept *kept)
 {
 	struct vbd_reconciler *reconciler = reconciler_of(kept);
@@ -110,11 +136,7 @@ static void try_later(struct vbd_kept *kept)
 	pause_ms = vbd_reconciler_pause_ms(&kept->policy, kept->failures, next_random(reconciler));
 	kept->next_try_ns = now_ns + pause_ms * VBD_NS_PER_MS;
 	vbd_timer_set(kept->object.deadline, pause_ms);
-	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_FAILED, VBD_SEVERITY_WARNING,
-		kept->last_error.status,
-		"%s %s, try %" PRIu64 ": %.120s; the next in %" PRIu64 " ms", kind_name(kept),
-		kept->object.name, kept->tries,
-		kept->last_error.status ? kept->last_error.text : "it is gone", pause_ms);
+	log_failure(kept, pause_ms);
 }
 
 void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object)

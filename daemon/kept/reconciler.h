@@ -47,6 +47,15 @@ void vbd_reconciler_saw(struct vbd_kept *kept);
 /** vbd_reconciler_watch - @object is the newest one of @kept */
 void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object);
 
+/** vbd_reconciler_resume - the daemon has drained, and serves again: try what is due, after a
+ * random pause of up to VBD_RESUME_MS, so that not all daemons of a network begin at once */
+void vbd_reconciler_resume(struct vbd_reconciler *reconciler);
+#define VBD_RESUME_MS 500
+
+/** vbd_reconciler_tries - whether tries are made: not before vbd_reconciler_begin(), and not while
+ * the daemon drains or stops */
+bool vbd_reconciler_tries(const struct vbd_reconciler *reconciler);
+
 /** vbd_reconciler_device_added - try what waits, which may be for the device */
 void vbd_reconciler_device_added(struct vbd_daemon *daemon);
 

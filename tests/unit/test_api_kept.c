@@ -5,6 +5,7 @@
 #include "api/resources/keep.h"
 #include "api/routes.h"
 #include "daemon/config/specs.h"
+#include "daemon/drain.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 #include "rdma/fabric/fabric.h"
@@ -710,6 +711,38 @@ static void test_api_kept__a_connection_waits_for_its_device(void **state)
 	await(f, "to-door", VBD_KEPT_UP);
 }
 
+static bool tries_at_some_time(struct fixture *f, const char *name)
+{
+	json_t *json;
+	bool tries;
+
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, name, NULL), 200);
+	json = document(f);
+	tries = json_is_string(json_object_get(json, "next_try_at"));
+	json_decref(json);
+	return tries;
+}
+
+static void test_api_kept__a_drain_ends_the_tries_until_it_is_taken_back(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_error err = {0};
+
+	open_to_door(f, "");
+	vbd_drain_begin(f->svc->daemon, 0);
+	end_by_peer(f);
+	SVC_UNTIL(f->svc, !vbd_list_empty(&f->svc->daemon->reconciler->due));
+	svc_turn(f->svc);
+	assert_int_equal(kept(f, "to-door")->state, VBD_KEPT_WAITING);
+	assert_int_equal(kept(f, "to-door")->tries, 1);
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_KEPT_OBJECT_FAILED), 1);
+	assert_false(tries_at_some_time(f, "/v1/kept_objects/to-door"));
+	assert_int_equal(vbd_drain_undo(f->svc->daemon, &err), VBD_OK);
+	assert_true(tries_at_some_time(f, "/v1/kept_objects/to-door"));
+	await(f, "to-door", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "to-door")->tries, 2);
+}
+
 /* All of them at once would be a storm. */
 static void test_api_kept__many_are_tried_a_few_in_a_turn(void **state)
 {
@@ -756,6 +789,7 @@ int main(void)
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
 		TEST(a_deleted_connection_does_not_come_again),
 		TEST(a_connection_waits_for_its_device),
+		TEST(a_drain_ends_the_tries_until_it_is_taken_back),
 		TEST(many_are_tried_a_few_in_a_turn),
 	};
 
