@@ -2,15 +2,14 @@
 #include "base/log_queue.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* One write: a pipe takes up to PIPE_BUF (4096) bytes at once, so lines do not mix with those of
@@ -185,8 +184,7 @@ static void wait_for_work(struct vbd_log_queue *queue)
 		(void)pthread_cond_wait(&queue->changed, &queue->lock);
 		return;
 	}
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += RETRY_MS / 1000;
+	until = vbd_cond_deadline(RETRY_MS);
 	(void)pthread_cond_timedwait(&queue->changed, &queue->lock, &until);
 }
 
@@ -253,41 +251,21 @@ void vbd_log_queue_reopen(struct vbd_log_queue *queue)
 
 enum vbd_status vbd_log_queue_start(struct vbd_log_queue *queue, struct vbd_error *err)
 {
-	pthread_condattr_t monotonic;
-	sigset_t all, before;
-	int rc;
+	enum vbd_status status;
 
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&queue->changed, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	vbd_cond_init(&queue->changed);
 	queue->stopping = false;
 	queue->ended = false;
 	queue->running = true;
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&queue->thread, NULL, thread_main, queue);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!rc)
-		return VBD_OK;
-	queue->running = false;
-	return vbd_error_errno(err, VBD_OK, "pthread_create", rc, "no thread for the log");
-}
-
-static struct timespec time_after(unsigned int timeout_ms)
-{
-	struct timespec until;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	until.tv_sec += (time_t)(timeout_ms / 1000) + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return until;
+	status = vbd_thread_start(thread_main, queue, "no thread for the log", &queue->thread, err);
+	if (status)
+		queue->running = false;
+	return status;
 }
 
 void vbd_log_queue_stop(struct vbd_log_queue *queue, unsigned int timeout_ms)
 {
-	struct timespec until = time_after(timeout_ms);
+	struct timespec until = vbd_cond_deadline(timeout_ms);
 	bool ran;
 	int rc = 0;
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * callers_file is read by libyaml itself: its documents have the line of each value, which libcyaml
- * does not keep, and a file of a thousand callers needs it.
- */
+/* A file of a thousand callers needs the line of each value in its errors. */
 #include "base/quantity.h"
 #include "daemon/config/callers_parts.h"
+#include "daemon/config/config_yaml.h"
 #include "daemon/config/secret_file.h"
-
-#include <yaml.h>
 
 #include <pwd.h>
 #include <stdarg.h>
@@ -427,22 +423,13 @@ static enum vbd_status read_callers(struct reader *reader)
 
 static enum vbd_status parse(struct reader *reader, const char *text, size_t len_bytes)
 {
-	yaml_parser_t parser;
-	enum vbd_status status;
+	enum vbd_status status = vbd_config_read_yaml(
+		reader->path, "callers_file", text, len_bytes, &reader->document, reader->err);
 
-	if (!yaml_parser_initialize(&parser))
-		return vbd_error_set(
-			reader->err, VBD_E_NO_MEMORY, "no memory to read %.80s", reader->path);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len_bytes);
-	if (yaml_parser_load(&parser, &reader->document)) {
-		status = read_callers(reader);
-		yaml_document_delete(&reader->document);
-	} else {
-		status = vbd_error_input(reader->err, VBD_E_BAD_VALUE, "callers_file",
-			"%.80s:%zu: %s", reader->path, parser.problem_mark.line + 1,
-			parser.problem ? parser.problem : "no YAML");
-	}
-	yaml_parser_delete(&parser);
+	if (status)
+		return status;
+	status = read_callers(reader);
+	yaml_document_delete(&reader->document);
 	return status;
 }
 

@@ -3,8 +3,7 @@
 
 #include "base/quantity.h"
 #include "daemon/config/config_parts.h"
-
-#include <yaml.h>
+#include "daemon/config/config_yaml.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -231,21 +230,13 @@ static enum vbd_status read_lists(struct reader *reader)
 
 static enum vbd_status parse(struct reader *reader, const char *text, size_t len_bytes)
 {
-	yaml_parser_t parser;
-	enum vbd_status status;
+	enum vbd_status status = vbd_config_read_yaml(
+		reader->path, "", text, len_bytes, &reader->document, reader->err);
 
-	if (!yaml_parser_initialize(&parser))
-		return vbd_error_set(
-			reader->err, VBD_E_NO_MEMORY, "no memory to read %.80s", reader->path);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len_bytes);
-	if (yaml_parser_load(&parser, &reader->document)) {
-		status = read_lists(reader);
-		yaml_document_delete(&reader->document);
-	} else {
-		status = vbd_error_set(reader->err, VBD_E_BAD_VALUE, "%.80s:%zu: %s", reader->path,
-			parser.problem_mark.line + 1, parser.problem ? parser.problem : "no YAML");
-	}
-	yaml_parser_delete(&parser);
+	if (status)
+		return status;
+	status = read_lists(reader);
+	yaml_document_delete(&reader->document);
 	return status;
 }
 

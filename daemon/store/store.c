@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/store/store.h"
 
+#include "base/thread.h"
 #include "daemon/store/database.h"
 #include "daemon/store/files.h"
 #include "daemon/store/schema.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,20 +293,9 @@ static bool write_some(struct vbd_store *store)
 	return status == VBD_OK;
 }
 
-static struct timespec time_after(unsigned int timeout_ms)
-{
-	struct timespec until;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	until.tv_sec += (time_t)(timeout_ms / 1000) + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return until;
-}
-
 static void wait_to_retry(struct vbd_store *store)
 {
-	struct timespec until = time_after(RETRY_MS);
+	struct timespec until = vbd_cond_deadline(RETRY_MS);
 	int rc = 0;
 
 	while (!store->stopping && rc != ETIMEDOUT)
@@ -434,7 +423,7 @@ void vbd_store_settle(struct vbd_store *store)
 /* Waits until the thread has loaded, or has ended. Returns false if it takes too long. */
 static bool wait_for(struct vbd_store *store, const bool *done, unsigned int timeout_ms)
 {
-	struct timespec until = time_after(timeout_ms);
+	struct timespec until = vbd_cond_deadline(timeout_ms);
 	bool came;
 	int rc = 0;
 
@@ -444,25 +433,6 @@ static bool wait_for(struct vbd_store *store, const bool *done, unsigned int tim
 	came = *done;
 	(void)pthread_mutex_unlock(&store->lock);
 	return came;
-}
-
-static enum vbd_status start_thread(struct vbd_store *store, struct vbd_error *err)
-{
-	pthread_condattr_t monotonic;
-	sigset_t all, before;
-	int rc;
-
-	(void)pthread_mutex_init(&store->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&store->changed, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&store->thread, NULL, thread_main, store);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc ? vbd_error_errno(err, VBD_OK, "pthread_create", rc, "no thread for the store")
-		  : VBD_OK;
 }
 
 static void give_up(struct vbd_store *store)
@@ -497,7 +467,10 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 		status = vbd_error_errno(err, VBD_OK, "eventfd", errno, "the store");
 		goto free_store;
 	}
-	status = start_thread(store, err);
+	(void)pthread_mutex_init(&store->lock, NULL);
+	vbd_cond_init(&store->changed);
+	status = vbd_thread_start(
+		thread_main, store, "no thread for the store", &store->thread, err);
 	if (status != VBD_OK)
 		goto close_fd;
 	if (!wait_for(store, &store->opened, VBD_STORE_OPEN_MS))
