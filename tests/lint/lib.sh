@@ -28,6 +28,13 @@ lint_files() {
 	fi | sort
 }
 
+# lint_wants COUNT ARG...: exit with 2 and the line of usage from the check's head, unless it has COUNT arguments or more.
+lint_wants() {
+	[ "$#" -le "$1" ] || return 0
+	sed -n 's/^# Usage:/usage:/p' "$0" >&2
+	exit 2
+}
+
 # lint_need TOOL: exit with 77 if the tool is missing.
 lint_need() {
 	command -v "$1" >/dev/null && return
