@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// usage: main.mjs OPTIONS: what scripts/mutate does after it has read its options. OPTIONS is JSON with origin, folder, count,
+// seed, only, json, list, guest.
+
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Judge, diff_of, label_of } from "./judge.mjs";
+import { Reach } from "./reach.mjs";
+import { sample } from "./sample.mjs";
+import { tests_of } from "./suites.mjs";
+import { Tree, sources_of } from "./tree.mjs";
+
+const PRODUCT = /^(base|rdma|daemon|api|cmd)\/.*\.c$/;
+
+const options = JSON.parse(process.argv[2]);
+const say = (text) => process.stderr.write(`mutate: ${text}\n`);
+
+const commit_of = (root) =>
+	spawnSync("git", ["-C", root, "describe", "--always", "--dirty"], { encoding: "utf8" }).stdout?.trim() || "unknown";
+
+// Runs every test without a mutant. Returns those that passed; a test that does not can't notice anything.
+async function measure_all(tests, reach) {
+	const passed = [];
+
+	for (const [at, test] of tests.entries()) {
+		const { outcome, output } = await reach.measure(test);
+		if (outcome === "passed")
+			passed.push(test);
+		else
+			say(`${test.name} ${outcome} without a mutant, and takes no part${outcome === "skipped" ? "" : `:\n${output}`}`);
+		if ((at + 1) % 25 === 0)
+			say(`${at + 1} of ${tests.length} tests run without a mutant`);
+	}
+	return passed;
+}
+
+function record(mutant, { reached, killer }, duration_ms) {
+	const { file, line, operator, before, after } = mutant;
+
+	return {
+		file, line, operator, before, after, reached, outcome: killer ? "killed" : "survived", killed_by: killer?.test ?? null,
+		kind: killer?.kind ?? null, hung: killer?.outcome === "hung", duration_ms,
+	};
+}
+
+async function judge_all(mutants, judge) {
+	const records = [];
+	const skipped = [];
+
+	for (const mutant of mutants) {
+		if (records.length === options.count)
+			break;
+		const started = Date.now();
+		const verdict = await judge.judge(mutant, options.guest);
+		if (verdict.skipped) {
+			skipped.push({ file: mutant.file, line: mutant.line, operator: mutant.operator, why: verdict.skipped });
+			continue;
+		}
+		records.push(record(mutant, verdict, Date.now() - started));
+		const { outcome, killed_by, reached } = records.at(-1);
+		say(`${records.length}: ${label_of(mutant)}: ${outcome}${killed_by ? ` by ${killed_by}` : ` ${reached} tests that reach it`}`);
+	}
+	return { records, skipped };
+}
+
+function report(commit, { records, skipped }) {
+	const killed = records.filter(({ outcome }) => outcome === "killed");
+	const by = Object.fromEntries(["unit", "native", "guest"].map((kind) => [kind, killed.filter((each) => each.kind === kind).length]));
+	const survivors = records.filter(({ outcome }) => outcome === "survived");
+
+	for (const survivor of survivors)
+		console.log(`${diff_of(survivor)}# ${survivor.reached} tests reach the line\n`);
+	if (options.json) {
+		const result = { seed: options.seed, commit, mutants: records.length, killed: killed.length, killed_by_kind: by, survived: survivors.length, skipped, records };
+		writeFileSync(options.json, `${JSON.stringify(result, null, "\t")}\n`);
+	}
+	console.log(`seed ${options.seed}, commit ${commit}: ${by.unit} killed by unit tests, ${by.native} by native suites, ${by.guest} in the guest; ${skipped.length} left out`);
+	console.log(`${killed.length} of ${records.length} killed, ${survivors.length} survived`);
+}
+
+function list(mutants) {
+	for (let at = 0; at < options.count; at++) {
+		const { value, done } = mutants.next();
+		if (done)
+			return;
+		console.log(diff_of(value));
+	}
+}
+
+async function main() {
+	const sources = sources_of(options.origin);
+	const files = sources.filter((path) => PRODUCT.test(path) && path.startsWith(options.only));
+	const mutants = sample(options.origin, files, options.seed);
+
+	if (options.list) {
+		list(mutants);
+		return;
+	}
+	const commit = commit_of(options.origin);
+	const tree = new Tree(options.origin, sources, options.folder);
+	say(`seed ${options.seed}; builds a copy in ${options.folder}`);
+	tree.configure();
+	const said = tree.build();
+	if (said)
+		throw new Error(`the copy does not build:\n${said}`);
+	const reach = new Reach(tree, join(options.folder, "build/reach"));
+	const tests = await measure_all(tests_of(tree.build_folder).filter(({ kind }) => kind !== "guest"), reach);
+	report(commit, await judge_all(mutants, new Judge(tree, reach, tests)));
+}
+
+try {
+	await main();
+} catch (error) {
+	say(error.message);
+	process.exitCode = 1;
+}
