@@ -62,19 +62,21 @@ static enum vbd_status merge_timers(struct vbd_qp_input *qp, struct vbd_error *e
 	return VBD_OK;
 }
 
-/* Enough completions that slots become free long before the queue is full. */
-static void lower_signal_every(struct vbd_qp_input *qp)
-{
-	struct vbd_qp_params *params = &qp->params.qp;
-	uint32_t most = params->sq_depth < 4 ? 1 : params->sq_depth / 4;
+/* More would tell the progress of a transfer over a long queue too seldom. */
+#define SIGNAL_EVERY_MOST 16
 
-	if (!qp->seen.signal_every && params->signal_every > most)
-		params->signal_every = most;
+/* Enough completions that slots become free long before the queue is full. */
+static uint32_t default_signal_every(uint32_t sq_depth)
+{
+	uint32_t quarter = (sq_depth + 3) / 4;
+
+	return quarter < SIGNAL_EVERY_MOST ? quarter : SIGNAL_EVERY_MOST;
 }
 
 enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *err)
 {
-	lower_signal_every(qp);
+	if (!qp->seen.signal_every)
+		qp->params.qp.signal_every = default_signal_every(qp->params.qp.sq_depth);
 	if (qp->params.path_mtu_bytes && !vbd_mtu_of_bytes(qp->params.path_mtu_bytes))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/path_mtu_bytes",
 			"/qp/path_mtu_bytes must be 256, 512, 1024, 2048 or 4096, not %u",

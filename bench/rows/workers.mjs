@@ -6,6 +6,7 @@ import { call, listen, open, startPair, stopPair } from "../lib/verbsd.mjs";
 
 const CONNECTIONS = 4;
 const MIB = 1024 * 1024;
+const QP = { sq_depth: 63 }; // the default is for idle connections
 const KINDS = {
   workers_bandwidth: { title: "writes of 64 KiB", size_bytes: 65536, op: "write", unit: "MiB/s", of: ({ bytes_per_s }) => bytes_per_s / MIB },
   workers_ops: { title: "reads of 64 B", size_bytes: 64, op: "read", unit: "1/s", of: ({ bytes_per_s }) => bytes_per_s / 64 },
@@ -34,7 +35,7 @@ async function sample(options, { size_bytes, op, of }, workers) {
   const local = await call("POST", `${pair.a.url}/v1/buffers`, 201, { size_bytes });
   const request = { op, size_bytes, count: messages(options, size_bytes), buffer: local.id, remote: { addr: remote.addr, rkey: remote.rkey }, timeout_ms: 120_000 };
   const connections = [];
-  while (connections.length < CONNECTIONS) connections.push(await open(pair, listener));
+  while (connections.length < CONNECTIONS) connections.push(await open(pair, listener, { qp: QP }));
   const done = await Promise.all(connections.map(({ id }) => call("POST", `${pair.a.url}/v1/benchmarks`, 201, { ...request, connection: id })));
   await stopPair(pair);
   return done.map(of).reduce((sum, rate) => sum + rate);

@@ -27,14 +27,14 @@ struct vbd_device;
  */
 /* clang-format off */
 #define VBD_QP_PARAM_MAP(ANY, CONN) \
-	ANY(UINT, sq_depth, qp.sq_depth, 1, 16384, 64) \
+	ANY(UINT, sq_depth, qp.sq_depth, 1, 16384, VBD_SQ_DEPTH) \
 	ANY(UINT, rq_depth, qp.rq_depth, 1, 16384, 16) \
 	ANY(UINT, recv_size_bytes, qp.recv_size_bytes, 1, 1048576, VBD_RECV_SIZE_BYTES) \
 	ANY(UINT, max_send_sge, qp.max_send_sge, 1, VBD_SGES_MAX, 4) \
 	ANY(UINT, max_recv_sge, qp.max_recv_sge, 1, VBD_SGES_MAX, 1) \
 	ANY(UINT, inline_bytes, qp.inline_bytes, 0, 1024, VBD_INLINE_BYTES) \
-	/* If absent, lowered to a quarter of a short send queue: vbd_qp_input_merge(). */ \
-	ANY(UINT, signal_every, qp.signal_every, 1, 16384, 16) \
+	/* If absent, it follows from sq_depth: vbd_qp_input_merge(). */ \
+	ANY(UINT, signal_every, qp.signal_every, 1, 16384, 4) \
 	ANY(POLL, poll, qp.poll, 0, 0, VBD_POLL_EVENTS) \
 	ANY(SPIN, spin_us, qp.spin_us, 1, 1000000, VBD_SPIN_US) \
 	/* 7 never ends on rxe (rxe_comp.c, 6.1). */ \
@@ -68,6 +68,11 @@ struct vbd_device;
 
 #define VBD_ACCESS_REMOTE_ALL \
 	(VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC)
+
+/* Short, since most connections are idle. Drivers round a send queue up to a power of two,
+ * Soft-RoCE 1 + sq_depth of it: 16 would take twice the memory of 15 there (rxe_queue_init(), 6.1).
+ */
+#define VBD_SQ_DEPTH 15
 
 /* With a depth of 16, 16 KiB of registered memory for a connection, of which most are idle. */
 #define VBD_RECV_SIZE_BYTES 1024

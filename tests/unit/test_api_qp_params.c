@@ -146,9 +146,10 @@ static void test_qp_params__signals_are_as_rare_as_the_send_queue_allows(void **
 		const char *text;
 		uint32_t signal_every;
 	} cases[] = {
-		{"{}", 16},
+		{"{}", 4},
 		{"{\"sq_depth\": 1000}", 16},
 		{"{\"sq_depth\": 20}", 5},
+		{"{\"sq_depth\": 5}", 2},
 		{"{\"sq_depth\": 1}", 1},
 		{"{\"sq_depth\": 20, \"signal_every\": 20}", 20},
 		{"{\"signal_every\": 1}", 1},

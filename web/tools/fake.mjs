@@ -182,7 +182,7 @@ export class Fake {
 			established_at: state === "connecting" || reason === "rejected" ? null : at(created + 11),
 			ended_at: reason ? at(created + 9e5) : null,
 			service: "inbox",
-			qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024 },
+			qp: { sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024 },
 			timeout_ms: 5000,
 		};
 	}
@@ -373,7 +373,7 @@ export class Fake {
 			mtu_bytes: 4096,
 			max_message_bytes: 4096,
 			service: "inbox",
-			qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024 },
+			qp: { sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024 },
 			cq: 1,
 			counters: { send: OP_COUNTERS, send_imm: counters(0).send_imm, recv: OP_COUNTERS, grh_bytes: 36000 },
 			inbox: { messages: 3 * id, capacity: 16 },

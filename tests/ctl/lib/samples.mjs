@@ -3,7 +3,7 @@
 const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({
-  sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
+  sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
   signal_every: 1, retry_count: 4, rnr_retry: 7, ack_timeout: 14, ack_timeout_ns: 67108864, min_rnr_timer: 12, min_rnr_timer_ns: 640000, responder_resources: 16,
   initiator_depth: 16, pd: null, cq: null, srq: null, path_mtu_bytes: null,
   remote_access: ['remote_write', 'remote_read', 'remote_atomic'], ...over,
@@ -165,7 +165,7 @@ export const endpoint = (over = {}) => ({
   id: 2, owner: null, labels: {}, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1,
   qp_attr: { lqpn: 33, state: 'RTS', sq_psn: 5, qkey: '0x1234567', pkey_index: 0, gid_index: 1, sgid: '::ffff:192.0.2.1', lid: 0 }, mtu_bytes: 1024,
   max_message_bytes: 1024,
-  service: 'inbox', qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
+  service: 'inbox', qp: { sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
     inline_bytes: 64, signal_every: 1, pd: null, cq: null },
   cq: { id: 1, name: null }, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16, dropped: 0 },
   sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, end_code: null, error: null, created_at: at(8),

@@ -39,7 +39,7 @@ test("the defaults of the daemon are left out of the body", () => {
 		request: { method: "POST", path: "/v1/connections", body: { dst_addr: "10.0.0.2", dst_port: 7471 } },
 		errors: {},
 	});
-	assert.deepEqual(collect(forms.connect.fields, { ...values, sq_depth: "64", rnr_retry: " 7 " }).body, {
+	assert.deepEqual(collect(forms.connect.fields, { ...values, sq_depth: "15", rnr_retry: " 7 " }).body, {
 		dst_addr: "10.0.0.2",
 		dst_port: 7471,
 	});

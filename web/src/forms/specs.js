@@ -34,7 +34,7 @@ function qp(name, label, more) {
 }
 
 const queueFields = (recv_size_bytes) => [
-	qp("sq_depth", "Send queue depth", { min: 1, max: 16384, omit: 64 }),
+	qp("sq_depth", "Send queue depth", { min: 1, max: 16384, omit: 15 }),
 	qp("rq_depth", "Receive queue depth", { min: 1, max: 16384, omit: 16 }),
 	qp("recv_size_bytes", "Longest message", { kind: "bytes", min: 1, max: 1048576, omit: recv_size_bytes }),
 ];
