@@ -2,6 +2,7 @@
 //
 // Starts verbsd, calls its API, and opens and closes many connections.
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import { answers, freePort, output, start, stop, until } from "./programs.mjs";
 
 const POLL_MS = 20;
@@ -17,6 +18,11 @@ export async function startVerbsd(name, program, readyPath, settings = []) {
   const child = start(name, program, ["--listen", `127.0.0.1:${port}`, "--log-level", "warning", ...more]);
   await until(readyPath, child, () => answers(url + readyPath));
   return { child, url };
+}
+
+// verbsd with the scripted device of the tests, of the same build. It needs neither a device nor a guest.
+export function startFake(program, settings) {
+  return startVerbsd("fake", path.resolve(path.dirname(program), "../tests/fake/verbsd_fake"), "/readyz", settings);
 }
 
 // Two daemons: a connects, b listens.

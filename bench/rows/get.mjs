@@ -10,7 +10,7 @@ import { listen, open, startPair, startVerbsd, stopPair } from "../lib/verbsd.mj
 
 const load = "wrk with 10 connections on both; bare_mhd sends the same headers and body.";
 
-async function compare(id, url, { bare, work, pairs, wrk_s }) {
+export async function compare(id, url, { bare, work, pairs, wrk_s }) {
   const bodyFile = path.join(work, `${id}.json`);
   writeFileSync(bodyFile, await (await fetch(url)).text());
   const other = await startBare(bare, bodyFile);

@@ -11,6 +11,7 @@ import * as get from "./get.mjs";
 import * as latency from "./latency.mjs";
 import * as memory from "./memory.mjs";
 import * as memoryLarge from "./memory_large.mjs";
+import * as native from "./native.mjs";
 import * as open from "./open.mjs";
 import * as openMany from "./open_many.mjs";
 import * as pool from "./pool.mjs";
@@ -21,4 +22,4 @@ import * as workers from "./workers.mjs";
 const scale = scaleTopic("", ({ scale }) => scale, false);
 const large = scaleTopic("_large", ({ scale_large }) => scale_large, true);
 
-export const topics = [openMany, open, pool, start, latency, bandwidth, workers, get.connection, get.native, memory, scale, large, memoryLarge];
+export const topics = [openMany, open, pool, start, latency, bandwidth, workers, get.connection, get.native, native, memory, scale, large, memoryLarge];

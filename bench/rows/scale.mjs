@@ -6,8 +6,8 @@ import { figure, progress, quantileBetween, ratio, side } from "../lib/samples.m
 import { listen, loopLag, openMany, startPair, stats, stopPair, stopTime } from "../lib/verbsd.mjs";
 
 // The queues are short, so that thousands of connections of both sides fit into the memory of a guest.
-const QP = { sq_depth: 4, rq_depth: 2, recv_size_bytes: 256 };
-const SETTINGS = ["limits.connections=20000"]; // room for 10,000 and those that are reserved
+export const QP = { sq_depth: 4, rq_depth: 2, recv_size_bytes: 256 };
+export const SETTINGS = ["limits.connections=20000"]; // room for 10,000 and those that are reserved
 const FEW = 10;
 const LAG_SAMPLES = 5; // of wrk_s: a thousandth of the turns is to be some of them
 const MANY_FRACTION = 4; // a page is compared with that at a quarter
@@ -72,7 +72,7 @@ async function sampleAnswers(daemon, wrk_s) {
 }
 
 // ms, the p99.9.
-async function lagWhileScraped(daemon, wrk_s) {
+export async function lagWhileScraped(daemon, wrk_s) {
   const before = await loopLag(daemon);
   await wrk(`${daemon.url}/metrics`, LAG_SAMPLES * wrk_s);
   return quantileBetween(before, await loopLag(daemon), 0.999);
