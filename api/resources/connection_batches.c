@@ -103,7 +103,8 @@ static enum vbd_status prepare_alike(struct vbd_request *req, struct vbd_conn_ro
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_connection_spec spec;
-	enum vbd_status status = vbd_connection_decode(daemon, req->json, &spec, &req->faults, err);
+	enum vbd_status status =
+		vbd_connection_decode(daemon, req->json, false, &spec, &req->faults, err);
 
 	if (status)
 		return status;
@@ -133,7 +134,7 @@ static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json
 	enum vbd_status status = refuse_in_list(json, err);
 
 	if (!status)
-		status = vbd_connection_decode(daemon, json, &spec, faults, err);
+		status = vbd_connection_decode(daemon, json, false, &spec, faults, err);
 	if (status)
 		return status;
 	spec.count = 1;

@@ -5,6 +5,7 @@
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "daemon/connections/connection_batches.h"
+#include "daemon/kept/kept.h"
 
 struct connection_create {
 	enum vbd_bringup bringup;
@@ -45,7 +46,15 @@ static const struct vbd_field create_fields[] = {
 	VBD_QP_FIELDS(struct connection_create),
 };
 
-enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *json,
+static void use_heartbeat(struct vbd_qp_input *qp)
+{
+	if (qp->seen.heartbeat_ms)
+		return;
+	qp->params.qp.heartbeat_ms = VBD_KEPT_HEARTBEAT_MS;
+	qp->params.qp.heartbeat_if_able = true;
+}
+
+enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *json, bool kept,
 	struct vbd_connection_spec *spec, struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct connection_create input = {.timeout_ms = 10000, .qp = vbd_qp_input_default()};
@@ -61,6 +70,8 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *j
 	if (status == VBD_OK && input.qp_type != VBD_TRANSPORT_RC)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp_type",
 			"the CM brings up rc only; uc needs bringup manual");
+	if (kept)
+		use_heartbeat(&input.qp);
 	*spec = (struct vbd_connection_spec){
 		.count = input.count,
 		.numbered = input.count > 0,

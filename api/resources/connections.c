@@ -42,22 +42,30 @@ static void create_one(struct vbd_request *req, const struct vbd_connection_spec
 		answer_created, NULL);
 }
 
-void vbd_create_connection(struct vbd_request *req)
+static void create_by_cm(struct vbd_request *req)
 {
+	const char *name = json_string_value(json_object_get(req->json, "name"));
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	bool kept = name && vbd_kept_prepared(daemon, VBD_KIND_CONNECTION, name);
 	struct vbd_connection_spec spec;
 	struct vbd_error err = {0};
 
+	if (vbd_connection_decode(daemon, req->json, kept, &spec, &req->faults, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		create_one(req, &spec);
+}
+
+void vbd_create_connection(struct vbd_request *req)
+{
 	if (json_object_get(req->json, "connections"))
 		vbd_create_connections(req);
 	else if (vbd_manual_requested(req->json))
 		vbd_create_manual_connection(req);
 	else if (json_is_integer(json_object_get(req->json, "count")))
 		vbd_create_connections(req);
-	else if (vbd_connection_decode(
-			 vbd_request_daemon(req), req->json, &spec, &req->faults, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
 	else
-		create_one(req, &spec);
+		create_by_cm(req);
 }
 
 /* --- commands -------------------------------------------------------------------------------- */

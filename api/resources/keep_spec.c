@@ -146,17 +146,28 @@ static enum vbd_status make_buffer(struct vbd_daemon *daemon, const json_t *json
 	return status;
 }
 
+/* A peer that allows no writes would end each connection by the first heartbeat. */
+static bool does_without(const struct vbd_conn *conn)
+{
+	const struct vbd_qp_params *params = &conn->params.qp;
+
+	return params->heartbeat_if_able &&
+	       (!params->heartbeat_ms || vbd_qp_refuses_heartbeat(&conn->qp));
+}
+
 static enum vbd_status make_connection(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
 	struct vbd_error *err)
 {
 	struct vbd_connection_spec spec;
 	struct vbd_connection *connection;
-	enum vbd_status status = vbd_connection_decode(daemon, json, &spec, faults, err);
+	enum vbd_status status = vbd_connection_decode(daemon, json, true, &spec, faults, err);
 
-	(void)before;
 	if (status != VBD_OK || !daemon)
 		return status;
+	if (before && spec.params.qp.heartbeat_if_able &&
+		does_without(VBD_CONTAINER_OF(before, struct vbd_connection, object)->conn))
+		spec.params.qp.heartbeat_ms = 0;
 	status = vbd_connection_create(daemon, &spec, &connection, err);
 	if (status == VBD_OK)
 		*ret_object = &connection->object;

@@ -113,6 +113,14 @@ static bool is_prepared(const struct vbd_kept *kept)
 	return !kept->object.announced;
 }
 
+bool vbd_kept_prepared(const struct vbd_daemon *daemon, enum vbd_object_kind of, const char *name)
+{
+	struct vbd_object *found =
+		name[0] ? vbd_registry_find_name(daemon->kept_objects, name) : NULL;
+
+	return found && kept_of(found)->of == of && is_prepared(kept_of(found));
+}
+
 void vbd_kept_adopt(struct vbd_object *object)
 {
 	struct vbd_kept *kept = find(object);

@@ -38,6 +38,10 @@ const char *vbd_reconnect_name(enum vbd_reconnect reconnect);
 #define VBD_RECONNECT_MIN_MS 500   /* default of min_ms */
 #define VBD_RECONNECT_MAX_MS 30000 /* default of max_ms */
 
+/* Default of heartbeat_ms of a kept connection, where the device and the transport have heartbeats:
+ * a dead peer is noticed in 15 s. */
+#define VBD_KEPT_HEARTBEAT_MS 5000
+
 struct vbd_kept_policy {
 	enum vbd_reconnect reconnect; /* of a connection only */
 	/* The pause before a try: min_ms, doubled after each failure up to max_ms; a random part of
@@ -106,6 +110,10 @@ enum vbd_status vbd_kept_prepare(struct vbd_daemon *daemon, const struct vbd_kep
 /** vbd_kept_adopt - a request has made @object: it is what vbd_kept_prepare() was for, if that was
  * called */
 void vbd_kept_adopt(struct vbd_object *object);
+
+/** vbd_kept_prepared - whether vbd_kept_prepare() was called for a new object of this kind and name
+ */
+bool vbd_kept_prepared(const struct vbd_daemon *daemon, enum vbd_object_kind of, const char *name);
 
 /** vbd_kept_settle - the request is over: free what vbd_kept_prepare() made, if it has made nothing
  */

@@ -31,7 +31,10 @@ static enum vbd_status reserve(struct vbd_conn *conn, struct vbd_error *err)
 	status = vbd_device_usable(device, err);
 	if (!status)
 		status = vbd_conn_params_check(&conn->params, device, err);
-	return status ? status : vbd_qp_reserve(&conn->qp, device, &conn->params.qp, err);
+	if (status)
+		return status;
+	vbd_conn_params_fit(&conn->params, device);
+	return vbd_qp_reserve(&conn->qp, device, &conn->params.qp, err);
 }
 
 /* Call thread. */

@@ -329,6 +329,16 @@ const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum v
 	return ops ? &ops[op] : &none;
 }
 
+/* Devices answer a write to a queue pair that allows none by one of these. */
+bool vbd_qp_refuses_heartbeat(const struct vbd_qp *qp)
+{
+	const struct vbd_error *error = &qp->first_error.error;
+
+	return vbd_qp_heartbeat(qp) && error->source == VBD_SOURCE_WC && qp->first_error.op < 0 &&
+	       (error->kind == IBV_WC_REM_INV_REQ_ERR || error->kind == IBV_WC_REM_ACCESS_ERR ||
+		       error->kind == IBV_WC_REM_OP_ERR);
+}
+
 const struct vbd_heartbeat_counters *vbd_qp_heartbeat(const struct vbd_qp *qp)
 {
 	const struct vbd_heartbeat *heartbeat =

@@ -221,6 +221,10 @@ void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot);
 /** vbd_qp_op_counters - the counters of @op, also after the channel is freed */
 const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op);
 
+/** vbd_qp_refuses_heartbeat - whether the queue pair has ended since the peer's refuses a
+ * heartbeat: it allows no writes */
+bool vbd_qp_refuses_heartbeat(const struct vbd_qp *qp);
+
 /** vbd_qp_heartbeat - the counters of its heartbeat, also after the channel is freed; NULL if it
  * has none */
 const struct vbd_heartbeat_counters *vbd_qp_heartbeat(const struct vbd_qp *qp);

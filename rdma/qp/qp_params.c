@@ -17,18 +17,29 @@ struct vbd_conn_params vbd_conn_params_default(void)
 
 /* Over UC nothing acknowledges a write, and over iWARP only TCP does: an echo would need the peer's
  * program. */
+static bool may_have_heartbeat(
+	const struct vbd_conn_params *params, const struct vbd_device *device)
+{
+	return params->qp.transport == VBD_TRANSPORT_RC && !vbd_device_is_iwarp(device);
+}
+
 static enum vbd_status check_heartbeat(const struct vbd_conn_params *params,
 	const struct vbd_device *device, struct vbd_error *err)
 {
-	bool iwarp = vbd_device_is_iwarp(device);
-
-	if (!params->qp.heartbeat_ms || (params->qp.transport == VBD_TRANSPORT_RC && !iwarp))
+	if (!params->qp.heartbeat_ms || params->qp.heartbeat_if_able ||
+		may_have_heartbeat(params, device))
 		return VBD_OK;
 	return vbd_error_param(err, VBD_E_NOT_SUPPORTED, "heartbeat_ms",
 		"over %s the peer's device acknowledges no write, so heartbeats are not possible; "
 		"use "
 		"a probe of kind echo or rping",
-		iwarp ? "iWARP" : "uc");
+		vbd_device_is_iwarp(device) ? "iWARP" : "uc");
+}
+
+void vbd_conn_params_fit(struct vbd_conn_params *params, const struct vbd_device *device)
+{
+	if (params->qp.heartbeat_if_able && !may_have_heartbeat(params, device))
+		params->qp.heartbeat_ms = 0;
 }
 
 enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,

@@ -99,11 +99,12 @@ struct vbd_qp_params {
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* at most sq_depth */
 	enum vbd_poll poll;
-	uint32_t spin_us;      /* of poll ADAPTIVE */
-	uint32_t heartbeat_ms; /* interval of heartbeats, RC only; 0: none */
-	uint64_t pd_id;	       /* 0: the PD of the SRQ, else the device's default PD */
-	uint64_t cq_id;	       /* 0: the CQ of the SRQ, else a CQ that verbsd chooses */
-	uint64_t srq_id;       /* 0: the QP has its own receives. 0 with UD */
+	uint32_t spin_us;	/* of poll ADAPTIVE */
+	uint32_t heartbeat_ms;	/* interval of heartbeats, RC only; 0: none */
+	bool heartbeat_if_able; /* there are none where they are not possible */
+	uint64_t pd_id;		/* 0: the PD of the SRQ, else the device's default PD */
+	uint64_t cq_id;		/* 0: the CQ of the SRQ, else a CQ that verbsd chooses */
+	uint64_t srq_id;	/* 0: the QP has its own receives. 0 with UD */
 };
 
 struct vbd_conn_params {
@@ -125,6 +126,10 @@ struct vbd_conn_params vbd_conn_params_default(void);
  * transport */
 enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_params_fit - leave out what is wanted only where it is possible, and is not on @device
+ */
+void vbd_conn_params_fit(struct vbd_conn_params *params, const struct vbd_device *device);
 
 /** vbd_conn_lowered - the least of @wanted, the @limit of the device and the limit of the @peer */
 uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer);

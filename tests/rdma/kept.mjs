@@ -11,8 +11,10 @@ const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs
 
 const door = (port = PORT) => `listeners:\n- {name: door, addr: 0.0.0.0, port: ${port}}\n`;
 const POOL = "buffers:\n- {name: pool, size_bytes: 64K, kind: shared, access: [remote_write]}\n";
+
+// The device has 5 s to repeat a heartbeat: a guest whose host is loaded stands still for longer than 0.3 s.
 const to_door = (port = PORT) => `connections:\n- name: to-door\n  dst_addr: ${addr}\n  dst_port: ${port}\n` +
-	"  timeout_ms: 10s\n  reconnect_min_ms: 50\n  reconnect_max_ms: 1s\n";
+	"  timeout_ms: 10s\n  reconnect_min_ms: 50\n  reconnect_max_ms: 1s\n  qp: {ack_timeout: 18}\n";
 
 // A daemon that can be killed, and started again with the same files.
 class Host {
@@ -59,6 +61,7 @@ async function play() {
 	await Promise.all([a.start(), b.start()]);
 	let connection = await all_is_up();
 	equal(connection.desired.source, "config", "source of the connection");
+	equal(connection.qp.heartbeat_ms, 5000, "interval of heartbeats, which the spec does not name");
 	await transfers_work(a.daemon, connection, b.daemon);
 	await a.daemon.post("/v1/buffers", { name: "own", size_bytes: 4096, keep: true });
 

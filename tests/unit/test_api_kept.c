@@ -291,13 +291,19 @@ static void unplug(struct fixture *f)
 	SVC_UNTIL(f->svc, fake_device_let_go(f->svc->device));
 }
 
-static void plug_in(struct fixture *f)
+static void plug_in_another(struct fixture *f, enum ibv_transport_type type)
 {
 	const struct sockaddr_in addr = f->svc->device->addr;
 
 	f->svc->device = fake_device_add("fake0");
 	f->svc->device->addr = addr;
+	f->svc->device->ibv.transport_type = type;
 	vbd_fabric_rescan(f->svc->daemon->fabric);
+}
+
+static void plug_in(struct fixture *f)
+{
+	plug_in_another(f, IBV_TRANSPORT_IB);
 }
 
 #define DOOR "listeners:\n- {name: door, addr: 10.0.0.1, port: 7471}\n"
@@ -711,6 +717,72 @@ static void test_api_kept__a_connection_waits_for_its_device(void **state)
 	await(f, "to-door", VBD_KEPT_UP);
 }
 
+static uint32_t heartbeat_ms(struct fixture *f)
+{
+	return connection(f, "to-door")->conn->params.qp.heartbeat_ms;
+}
+
+static void reconnect(struct fixture *f)
+{
+	uint64_t id = connection(f, "to-door")->object.id;
+
+	end_by_peer(f);
+	SVC_UNTIL(f->svc, connection(f, "to-door")->object.id != id);
+	await(f, "to-door", VBD_KEPT_UP);
+}
+
+static void test_api_kept__a_connection_has_heartbeats_by_default(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, "");
+	assert_int_equal(heartbeat_ms(f), VBD_KEPT_HEARTBEAT_MS);
+	reconnect(f);
+	assert_int_equal(heartbeat_ms(f), VBD_KEPT_HEARTBEAT_MS);
+	assert_in_range(
+		post(f, "/v1/connections",
+			"{\"name\": \"plain\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471}"),
+		201, 202);
+	assert_int_equal(connection(f, "plain")->conn->params.qp.heartbeat_ms, 0);
+}
+
+static void test_api_kept__a_spec_that_wants_no_heartbeats_has_none(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, ", \"qp\": {\"heartbeat_ms\": 0}");
+	assert_int_equal(heartbeat_ms(f), 0);
+	reconnect(f);
+	assert_int_equal(heartbeat_ms(f), 0);
+}
+
+/* A spec that names an interval is refused there. */
+static void test_api_kept__without_heartbeats_of_the_device_there_are_none(void **state)
+{
+	struct fixture *f = *state;
+
+	unplug(f);
+	plug_in_another(f, IBV_TRANSPORT_IWARP);
+	open_to_door(f, "");
+	assert_int_equal(heartbeat_ms(f), 0);
+}
+
+static void test_api_kept__a_peer_that_refuses_heartbeats_gets_no_more(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, "");
+	connection(f, "to-door")->conn->qp.first_error = (struct vbd_first_error){.at_ns = 1,
+		.error = {.status = VBD_E_INTERNAL,
+			.source = VBD_SOURCE_WC,
+			.kind = IBV_WC_REM_INV_REQ_ERR},
+		.op = -1};
+	for (int i = 0; i < 2; i++) {
+		reconnect(f);
+		assert_int_equal(heartbeat_ms(f), 0);
+	}
+}
+
 static bool tries_at_some_time(struct fixture *f, const char *name)
 {
 	json_t *json;
@@ -789,6 +861,10 @@ int main(void)
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
 		TEST(a_deleted_connection_does_not_come_again),
 		TEST(a_connection_waits_for_its_device),
+		TEST(a_connection_has_heartbeats_by_default),
+		TEST(a_spec_that_wants_no_heartbeats_has_none),
+		TEST(without_heartbeats_of_the_device_there_are_none),
+		TEST(a_peer_that_refuses_heartbeats_gets_no_more),
 		TEST(a_drain_ends_the_tries_until_it_is_taken_back),
 		TEST(many_are_tried_a_few_in_a_turn),
 	};

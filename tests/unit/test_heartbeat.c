@@ -125,6 +125,18 @@ static void test_heartbeat__another_failure_of_it_is_not_silence(void **state)
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_LOCAL_ERROR);
 }
 
+static void test_heartbeat__a_peer_that_allows_no_writes_refuses_it(void **state)
+{
+	struct rig_conn *rc = connect_with(*state);
+
+	look_after(rc, 1);
+	assert_false(vbd_qp_refuses_heartbeat(&rc->conn->qp));
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_INV_REQ_ERR, 0);
+	rig_settle(rc->rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_true(vbd_qp_refuses_heartbeat(&rc->conn->qp));
+}
+
 static void test_heartbeat__messages_and_acknowledgements_are_signs_of_life(void **state)
 {
 	struct rig_conn *rc = connect_with(*state);
@@ -266,6 +278,7 @@ int main(void)
 		WITH_RIG(test_heartbeat__a_silent_peer_ends_the_connection_in_three_intervals),
 		WITH_RIG(test_heartbeat__a_device_that_gives_up_tells_of_a_silent_peer),
 		WITH_RIG(test_heartbeat__another_failure_of_it_is_not_silence),
+		WITH_RIG(test_heartbeat__a_peer_that_allows_no_writes_refuses_it),
 		WITH_RIG(test_heartbeat__messages_and_acknowledgements_are_signs_of_life),
 		WITH_RIG(test_heartbeat__none_is_sent_while_a_request_is_outstanding),
 		WITH_RIG(test_heartbeat__a_process_that_stood_still_blames_no_peer),
