@@ -91,6 +91,9 @@ static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json
 	struct vbd_transfer_spec spec;
 	enum vbd_status status = vbd_transfer_decode(daemon, json, &spec, faults, err);
 
+	if (!status && spec.awaits_connection)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/if_not_established",
+			"the transfers of a batch do not wait for their connections");
 	return status ? status : vbd_transfer_prepare(daemon, &spec, ret_record, err);
 }
 

@@ -15,6 +15,11 @@
 /* Index: enum vbd_op. The field leaves out the last two, which are for windows only. */
 static const char *const op_names[VBD_OP_COUNT] = {VBD_OP_MAP(VBD_ENUM_NAME)};
 
+/* The daemon refuses a transfer over a connection that is not established, or lets it wait. */
+enum if_not_established { IF_NOT_REFUSE, IF_NOT_WAIT };
+
+static const char *const if_not_names[] = {[IF_NOT_REFUSE] = "refuse", [IF_NOT_WAIT] = "wait"};
+
 struct range_input {
 	struct vbd_json_ref buffer;
 	uint64_t offset_bytes;
@@ -48,6 +53,7 @@ struct transfer_create {
 	uint64_t add, compare, swap;
 	bool add_seen, compare_seen, swap_seen;
 	uint32_t timeout_ms;
+	enum if_not_established if_not_established;
 };
 
 static const struct vbd_field range_fields[] = {
@@ -99,6 +105,8 @@ static const struct vbd_field create_fields[] = {
 	OPERAND(swap),
 	{VBD_FIELD(UINT, "timeout_ms", struct transfer_create, timeout_ms), .min = 1,
 		.max = 3600000},
+	{VBD_FIELD(ENUM, "if_not_established", struct transfer_create, if_not_established),
+		.names = if_not_names, .n_names = VBD_ARRAY_LEN(if_not_names)},
 };
 
 /* --- required members ------------------------------------------------------------------------ */
@@ -135,6 +143,16 @@ static enum vbd_status check_operands(const struct transfer_create *input, struc
 		status = check_member(
 			op, "/swap", input->swap_seen, op == VBD_OP_COMPARE_SWAP, "", err);
 	return status;
+}
+
+static enum vbd_status check_wait(const struct transfer_create *input, struct vbd_error *err)
+{
+	if (input->if_not_established == IF_NOT_REFUSE ||
+		(input->connection_seen && !input->connection.id))
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "/if_not_established",
+		"to wait is possible for a connection that is named only: one that is made again "
+		"has another id");
 }
 
 static enum vbd_status check_cutting(const struct transfer_create *input, struct vbd_error *err)
@@ -331,6 +349,8 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 	if (!status)
 		status = check_cutting(&input, err);
 	if (!status)
+		status = check_wait(&input, err);
+	if (!status)
 		status = check_ranges(&input, err);
 	if (!status && input.remote)
 		status = vbd_remote_decode(input.remote, &input.memory, err);
@@ -350,6 +370,7 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 				.swap = input.swap,
 			},
 		.timeout_ms = input.timeout_ms,
+		.awaits_connection = input.if_not_established == IF_NOT_WAIT,
 	};
 	return resolve(daemon, &input, ret_spec, err);
 }

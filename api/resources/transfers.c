@@ -37,22 +37,6 @@ void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *re
 	vbd_task_answer(req, &vbd_transfer_task, record);
 }
 
-/* --- creation -------------------------------------------------------------------------------- */
-
-void vbd_create_transfer(struct vbd_request *req)
-{
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_transfer_record *record;
-	struct vbd_transfer_spec spec;
-	struct vbd_error err = {0};
-
-	if (vbd_transfer_decode(daemon, req->json, &spec, &req->faults, &err) == VBD_OK &&
-		vbd_transfer_create(daemon, &spec, &record, &err) == VBD_OK)
-		vbd_transfer_answer(req, record);
-	else
-		vbd_reply_problem(req, &err);
-}
-
 /* --- list ------------------------------------------------------------------------------------ */
 
 VBD_PAGE_NUMBER(by_state, record_of, transfer.state)

@@ -28,8 +28,8 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_decode - decode TransferCreate and find the named objects; @faults: see
- * vbd_decode_all() */
+/** vbd_transfer_decode - decode TransferCreate and find the named objects; @ret_spec has the
+ * members when all but the objects is right; @faults: see vbd_decode_all() */
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;

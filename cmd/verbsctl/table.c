@@ -21,7 +21,7 @@
 	O(REMOTE), O(REMOTE_OFFSET), O(PEER_TOKEN_FILE), O(REMOTE_ADDR), O(REMOTE_RKEY)
 #define ONE_SIDED_OPTIONS                                                                     \
 	O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), REMOTE_OPTIONS, O(CHUNK_SIZE), O(TX_DEPTH), \
-		O(INLINE), O(TIMEOUT), O(NO_WAIT)
+		O(INLINE), O(IF_NOT_ESTABLISHED), O(TIMEOUT), O(NO_WAIT)
 #define PROBE_OPTIONS O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE), O(TIMEOUT)
 #define BENCH_OPTIONS                                                                    \
 	O(BENCH_OP), O(PROBE_SIZE), O(TX_DEPTH), O(BENCH_COUNT), O(DURATION), O(BUFFER), \

@@ -62,6 +62,7 @@ struct vbd_transfer_spec {
 	uint64_t message_bytes; /* SEND, SEND_IMM: the length of each message; 0: one message */
 	uint32_t tx_depth; /* most outstanding work requests; 0: as many as the send queue holds */
 	uint32_t timeout_ms;
+	bool awaits_connection; /* the client waits until the connection is established */
 	/* For a benchmark, as in struct vbd_transfer. `length_bytes` is then the length of one work
 	 * request, at most VBD_MESSAGE_BYTES_MAX without a buffer. */
 	uint64_t repeats;

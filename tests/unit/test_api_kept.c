@@ -783,6 +783,86 @@ static void test_api_kept__a_peer_that_refuses_heartbeats_gets_no_more(void **st
 	}
 }
 
+/* A transfer over the connection, while the peer has ended it. */
+static void transfer_meanwhile(struct fixture *f, const char *members)
+{
+	char body[256];
+
+	configure(f, DOOR);
+	await(f, "door", VBD_KEPT_UP);
+	assert_in_range(
+		post(f, "/v1/connections",
+			"{\"name\": \"to-door\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471, "
+			"\"keep\": true, \"reconnect_min_ms\": 200}"),
+		201, 202);
+	await(f, "to-door", VBD_KEPT_UP);
+	assert_int_equal(
+		post(f, "/v1/buffers", "{\"name\": \"source\", \"size_bytes\": 4096}"), 201);
+	end_by_peer(f);
+	await(f, "to-door", VBD_KEPT_WAITING);
+	(void)snprintf(body, sizeof(body),
+		"{\"connection\": \"to-door\", \"op\": \"send\", \"buffer\": \"source\", "
+		"\"length_bytes\": 8%s}",
+		members);
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/transfers", body);
+}
+
+#define WAIT ", \"if_not_established\": \"wait\", \"labels\": {\"job\": \"x\"}"
+
+static void test_api_kept__a_transfer_waits_for_the_next_connection(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_object *transfer;
+
+	transfer_meanwhile(f, WAIT);
+	assert_int_equal(f->req.reply.status, 0);
+	assert_int_equal(parked.timeout_ms, 30000);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 202);
+	transfer = vbd_registry_first(f->svc->daemon->transfers);
+	assert_non_null(transfer->labels);
+	assert_string_equal(transfer->owner->name, "alice");
+}
+
+static void test_api_kept__a_transfer_is_refused_unless_it_is_to_wait(void **state)
+{
+	struct fixture *f = *state;
+	json_t *json;
+
+	transfer_meanwhile(f, "");
+	assert_int_equal(f->req.reply.status, 409);
+	json = document(f);
+	assert_non_null(strstr(json_string_value(json_object_get(json, "hint")), "again"));
+	json_decref(json);
+	must_refuse(f, "/v1/transfers",
+		"{\"connection\": 1, \"op\": \"send\", \"length_bytes\": 0" WAIT "}", "bad_value",
+		"/if_not_established");
+	must_refuse(f, "/v1/batches",
+		"{\"transfers\": [{\"connection\": \"to-door\", \"op\": \"send\", "
+		"\"length_bytes\": 0, \"if_not_established\": \"wait\"}]}",
+		"bad_value", "/transfers/0/if_not_established");
+}
+
+static void test_api_kept__a_transfer_waits_until_its_deadline(void **state)
+{
+	struct fixture *f = *state;
+
+	transfer_meanwhile(f, WAIT);
+	parked.on_timeout(&f->req, parked.arg);
+	assert_int_equal(f->req.reply.status, 409);
+	assert_int_equal(vbd_registry_count(f->svc->daemon->transfers), 0);
+}
+
+static void test_api_kept__nothing_waits_for_a_connection_that_is_kept_no_longer(void **state)
+{
+	struct fixture *f = *state;
+
+	transfer_meanwhile(f, WAIT);
+	(void)vbd_kept_drop(kept(f, "to-door"));
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 409);
+}
+
 static bool tries_at_some_time(struct fixture *f, const char *name)
 {
 	json_t *json;
@@ -865,6 +945,10 @@ int main(void)
 		TEST(a_spec_that_wants_no_heartbeats_has_none),
 		TEST(without_heartbeats_of_the_device_there_are_none),
 		TEST(a_peer_that_refuses_heartbeats_gets_no_more),
+		TEST(a_transfer_waits_for_the_next_connection),
+		TEST(a_transfer_is_refused_unless_it_is_to_wait),
+		TEST(a_transfer_waits_until_its_deadline),
+		TEST(nothing_waits_for_a_connection_that_is_kept_no_longer),
 		TEST(a_drain_ends_the_tries_until_it_is_taken_back),
 		TEST(many_are_tried_a_few_in_a_turn),
 	};

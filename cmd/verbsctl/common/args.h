@@ -174,6 +174,8 @@ enum vbd_ctl_kind {
 	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
 	X(INLINE, "inline", 0, FLAG, NULL, "inline", "send the bytes inline in the work request")  \
 	X(TX_DEPTH, "tx-depth", 0, UINT, "N", "tx_depth", "most work requests outstanding")        \
+	X(IF_NOT_ESTABLISHED, "if-not-established", 0, TEXT, "refuse|wait", "if_not_established",  \
+		"wait for a kept connection that is being made again")                             \
 	X(MESSAGE_SIZE, "message-size", 0, SIZE, "BYTES", "message_bytes",                         \
 		"split the range of --buffer into messages of this length")                        \
 	X(PAGE_SIZE, "page-size", 0, SIZE, "BYTES", "page_size_bytes", "size of the huge pages")   \
