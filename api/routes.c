@@ -12,6 +12,7 @@
 #include "api/resources/endpoints.h"
 #include "api/resources/events.h"
 #include "api/resources/explain.h"
+#include "api/resources/faults.h"
 #include "api/resources/glossary.h"
 #include "api/resources/groups.h"
 #include "api/resources/kept_objects.h"
@@ -146,6 +147,13 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, get_kept_object, READ, NONE, vbd_task_get, "/v1/kept_objects/{ref}", SHOWN),
 		.task = &vbd_kept_object_task},
 	{ROUTE(DELETE, delete_kept_object, OPERATE, NONE, vbd_delete_kept_object, "/v1/kept_objects/{ref}", NULL)},
+	{ROUTE(GET, list_faults, READ, NONE, vbd_task_list, "/v1/faults", LABELLED, "name"),
+		.task = &vbd_fault_task},
+	{ROUTE(POST, create_fault, CONTROL, JSON, vbd_create_labelled, "/v1/faults", NULL), .create = vbd_create_fault},
+	{ROUTE(DELETE, delete_selected_faults, CONTROL, NONE, vbd_delete_selected, "/v1/faults", SELECTING),
+		.task = &vbd_fault_task, .prefer = true},
+	{ROUTE(GET, get_fault, READ, NONE, vbd_task_get, "/v1/faults/{ref}", SHOWN), .task = &vbd_fault_task},
+	{ROUTE(DELETE, delete_fault, CONTROL, NONE, vbd_delete_fault, "/v1/faults/{ref}", NULL)},
 	{ROUTE(GET, list_ud_endpoints, READ, NONE, vbd_task_list, "/v1/ud_endpoints", LABELLED, "state", "name", "device"),
 		.task = &vbd_ud_endpoint_task},
 	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_create_ud_endpoint, .prefer = true},

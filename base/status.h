@@ -48,6 +48,9 @@
 		"Connect to the unix_socket of the configuration, with HTTP/1.1.")                 \
 	X(BAD_ORIGIN, "bad_origin", 403, "The request comes from a page of another site",          \
 		"Call the API from the page verbsd serves, or from outside a browser.")            \
+	X(FAULT_INJECTION_OFF, "fault_injection_off", 403, "This verbsd injects no faults",        \
+		"On a machine for tests set fault_injection: true in its configuration, and "      \
+		"start it again.")                                                                 \
 	X(NOT_FOUND, "not_found", 404, "This verbsd has no such object or path",                   \
 		"List the objects that exist; GET /v1 lists every path.")                          \
 	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, "The path does not know this method",     \

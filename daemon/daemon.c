@@ -142,6 +142,10 @@ void vbd_daemon_announce(struct vbd_daemon *daemon)
 	size_t count = vbd_keeper_deaths(daemon);
 	char deaths[64] = "";
 
+	if (daemon->config->fault_injection)
+		vbd_log(VBD_LOG_WARNING, NULL,
+			"fault_injection: callers with the role control may have things go wrong; "
+			"this is for machines for tests");
 	if (count)
 		(void)snprintf(deaths, sizeof(deaths), "; %zu open objects ended with it", count);
 	(void)vbd_eventlog_append(daemon->eventlog,

@@ -29,7 +29,7 @@ extern const char vbd_openapi_end[];
 
 /* --- health ---------------------------------------------------------------------------------- */
 
-#define CHECKS_MAX 7
+#define CHECKS_MAX 8
 
 enum health_status {
 	HEALTH_OK,
@@ -136,6 +136,9 @@ void vbd_get_readyz(struct vbd_request *req)
 		daemon->drain.state == VBD_DRAIN_SERVING
 			? "the daemon begins what it is asked to"
 			: "the daemon drains, and begins nothing new");
+	if (daemon->config->fault_injection)
+		add_check(&health, "fault_injection", HEALTH_DEGRADED,
+			"clients may have things go wrong: this verbsd is for tests");
 	check(&health, "stopping", !daemon->stopping,
 		daemon->stopping ? "the daemon is stopping" : "the daemon is not stopping");
 	reply_health(req, &health);
@@ -212,6 +215,7 @@ void vbd_get_index(struct vbd_request *req)
 	vbd_put_time(&out, "now", now_ns);
 	vbd_put_u64(&out, "uptime_ms", (now_ns - daemon->started_ns) / VBD_NS_PER_MS);
 	put_store(&out, "store", daemon);
+	vbd_put_bool(&out, "fault_injection", daemon->config->fault_injection);
 	put_links(&out, "links");
 	put_routes(&out, "routes", &api->router);
 	vbd_reply_json(req, 200, &out);

@@ -35,6 +35,7 @@ const struct vbd_config_key vbd_config_keys[] = {
 	TEXT(VBD_CONFIG_TEXT, control_token_file, ""),
 	TEXT(VBD_CONFIG_TEXT, read_token_file, ""),
 	{"insecure", VBD_CONFIG_FLAG, OFFSET(insecure), "false", 0, 0},
+	{"fault_injection", VBD_CONFIG_FLAG, OFFSET(fault_injection), "false", 0, 0},
 	TEXT(VBD_CONFIG_TEXT, callers_file, ""),
 	TEXT(VBD_CONFIG_TEXT, control_group, ""),
 	TEXT(VBD_CONFIG_TEXT, operate_group, ""),

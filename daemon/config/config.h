@@ -53,6 +53,7 @@
 	X(receives_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
 	X(transfers, "10000", 1, 1000000) /* not ended */                            \
 	X(kept_objects, "1024", 1, 16384)                                            \
+	X(faults, "64", 1, 1024)                                                     \
 	X(pds, "1024", 1, 1000000)                                                   \
 	X(cqs, "1024", 1, 1000000)                                                   \
 	X(srqs, "1024", 1, 1000000)                                                  \
@@ -139,7 +140,8 @@ struct vbd_config {
 	struct vbd_config_records records;
 	struct vbd_config_limits limits;
 	struct vbd_config_tls tls;
-	bool insecure; /* plain HTTP is served to other hosts */
+	bool insecure;	      /* plain HTTP is served to other hosts */
+	bool fault_injection; /* clients may have things go wrong, in tests */
 
 	/* Found by vbd_config_check(); (gid_t)-1 without unix_socket_group */
 	gid_t unix_socket_gid;

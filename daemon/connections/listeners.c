@@ -10,6 +10,7 @@
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
+#include "rdma/provider/faults.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>
@@ -51,6 +52,9 @@ static enum vbd_connect_refusal check_request(
 	refusal = vbd_gate_check(&listener->gate, vbd_pv_id_peer(request->id),
 		vbd_pv_id_peer_gid(request->id), vbd_clock_mono_ns());
 	if (refusal == VBD_CONNECT_REFUSAL_NONE &&
+		vbd_fault_take(VBD_FAULT_REFUSE_ACCEPTS, 0, &listener->object, NULL))
+		return VBD_CONNECT_REFUSAL_FAULT;
+	if (refusal == VBD_CONNECT_REFUSAL_NONE &&
 		room_is_reserved(listener->object.registry->daemon))
 		return VBD_CONNECT_REFUSAL_RESERVED;
 	return refusal;
@@ -87,8 +91,9 @@ static void refuse(struct vbd_listener *listener, const struct vbd_pv_cm_event *
 	listener->rejected++;
 	listener->refused[refusal]++;
 	listener->object.registry->daemon->connects_refused[refusal]++;
-	/* The policy and the drain are wishes of clients. */
-	if (refusal != VBD_CONNECT_REFUSAL_POLICY && refusal != VBD_CONNECT_REFUSAL_DRAINING)
+	/* The policy, the drain and faults are wishes of clients. */
+	if (refusal != VBD_CONNECT_REFUSAL_POLICY && refusal != VBD_CONNECT_REFUSAL_DRAINING &&
+		refusal != VBD_CONNECT_REFUSAL_FAULT)
 		tell_refusal(listener, request, refusal, err);
 }
 

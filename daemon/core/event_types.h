@@ -80,6 +80,12 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"A listener refused a connect request; beyond ten in a row, how many more within ten seconds") \
 	X(VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY, "security_clients_turned_away", VBD_EVENT_DATA_CODE, \
 		"HTTP clients were refused or disconnected, since too many are connected") \
+	X(VBD_EVENT_FAULT_CREATED, "fault_created", VBD_EVENT_DATA_NONE, \
+		"A client began to have something go wrong, to test how programs recover") \
+	X(VBD_EVENT_FAULT_FIRED, "fault_fired", VBD_EVENT_DATA_NONE, \
+		"A fault of a client has made something go wrong; one event a second tells how often") \
+	X(VBD_EVENT_FAULT_DELETED, "fault_deleted", VBD_EVENT_DATA_NONE, \
+		"A fault of a client was deleted, or its time was over") \
 	X(VBD_EVENT_DEVICE_ADDED, "device_added", VBD_EVENT_DATA_STATE, \
 		"A device was opened, at the start or when it was plugged in") \
 	X(VBD_EVENT_DEVICE_FAILED, "device_failed", VBD_EVENT_DATA_STATE_CODE, \

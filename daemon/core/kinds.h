@@ -15,6 +15,7 @@
  * kept:     limit on ended ones; VBD_KEPT_WITHIN: `open` is the limit on all together
  */
 #define VBD_KIND_MAP(X)                                                                           \
+	X(FAULT, fault, faults, config->limits.faults, VBD_KEPT_WITHIN)                           \
 	X(KEPT_OBJECT, kept_object, kept_objects, config->limits.kept_objects, VBD_KEPT_WITHIN)   \
 	/* Each open batch has an open transfer. */                                               \
 	X(BATCH, batch, batches, config->limits.transfers, config->records.batches)               \

@@ -3,7 +3,7 @@
  * Labels: pairs of a key and a value that clients give to objects, and by which they select
  * objects and events. A set of labels never changes; objects and events share it by references.
  *
- * Control thread; never blocks.
+ * Control thread, but for vbd_labels_match(), which any thread may call; never blocks.
  */
 #ifndef VBD_DAEMON_CORE_LABELS_H
 #define VBD_DAEMON_CORE_LABELS_H

@@ -31,6 +31,7 @@ static struct vbd_conn *allocate(struct vbd_conn_room *room, struct vbd_fabric *
 	conn->ops_arg = ops_arg;
 	conn->call_done = vbd_conn_on_call_done;
 	vbd_qp_init(&conn->qp, fabric, &conn->account, id, &vbd_conn_qp_ops);
+	conn->qp.fault_subject = ops_arg;
 	conn->created_ns = vbd_clock_mono_ns();
 	conn->peer_responder_resources = UINT8_MAX;
 	conn->peer_initiator_depth = UINT8_MAX;

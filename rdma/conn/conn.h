@@ -208,6 +208,10 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn);
  * one connection */
 void vbd_conn_refresh_qp_at(struct vbd_conn *conn, uint64_t now_ns);
 
+/** vbd_conn_inject_error - a fault of a client moves the QP of an established connection to ERR,
+ * and the connection ends as if the device had done that */
+void vbd_conn_inject_error(struct vbd_conn *conn);
+
 /**
  * vbd_conn_check_qp - end an established connection whose QP the device has moved to ERR
  *

@@ -208,6 +208,16 @@ static void on_async(struct vbd_qp *qp, int type)
 	vbd_conn_step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
 }
 
+void vbd_conn_inject_error(struct vbd_conn *conn)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "fault", "the queue pair is moved to ERR");
+	/* A device that refuses this has failed, which has its own event. */
+	if (vbd_pv_modify_qp(conn->qp.ibv_qp, &attr, IBV_QP_STATE, NULL) == VBD_OK)
+		on_async(&conn->qp, IBV_EVENT_QP_FATAL);
+}
+
 static void check(struct vbd_qp *qp)
 {
 	vbd_conn_check_qp(conn_of(qp));

@@ -6,6 +6,7 @@
 #include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
+#include "rdma/data/withheld.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
@@ -148,6 +149,7 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 	vbd_channel_free_slots(channel);
 	free(channel->ops);
 	free(channel->heartbeat);
+	free(channel->withheld);
 	free(channel->first_error);
 	free(channel);
 }
@@ -276,6 +278,7 @@ static void check_drained(struct vbd_channel *channel)
 	channel->gone = true;
 	vbd_spin_left(channel);
 	vbd_list_remove(&channel->repost_link);
+	vbd_withheld_leave(channel);
 	vbd_channel_table_clear(&channel->worker->channels, channel->index);
 	vbd_worker_notify(channel->worker, &channel->drain_command, VBD_CONTROL_DRAINED);
 }

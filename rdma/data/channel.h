@@ -30,6 +30,7 @@ struct vbd_probe;
 struct vbd_rping;
 struct vbd_srq;
 struct vbd_transfer;
+struct vbd_withheld;
 struct vbd_worker;
 
 /* Bytes that fit into a send work request itself, if not configured. */
@@ -156,9 +157,10 @@ struct vbd_channel {
 	struct vbd_heartbeat *heartbeat;  /* NULL without */
 	struct vbd_recv_slot *recv_slots; /* NULL before the first message */
 	struct vbd_send_slot
-		*send_slots;	/* a ring in the order of posting; NULL before the first */
-	uint8_t *old_values;	/* in mem, one for each send slot; NULL: no atomics */
-	bool receive_has_range; /* iWARP: siw refuses a receive without an SGE */
+		*send_slots;	   /* a ring in the order of posting; NULL before the first */
+	uint8_t *old_values;	   /* in mem, one for each send slot; NULL: no atomics */
+	bool receive_has_range;	   /* iWARP: siw refuses a receive without an SGE */
+	const void *fault_subject; /* for vbd_fault_take(); NULL: no fault means it */
 
 	/* control */
 	bool attached;
@@ -193,6 +195,7 @@ struct vbd_channel {
 	struct vbd_probe *probe;	       /* the running one; NULL if none */
 	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
 	uint64_t last_ping;
+	struct vbd_withheld *withheld; /* NULL before a fault has hit it */
 	bool known;    /* the attach command was handled: counted in the CQ's usage */
 	bool broken;   /* a completion failed, nothing more is posted */
 	bool notified; /* control has error_notification */

@@ -8,6 +8,7 @@
 #include "rdma/data/send_chain.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
+#include "rdma/data/withheld.h"
 #include "rdma/data/worker.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
@@ -137,6 +138,8 @@ void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index)
 		return;
 	}
 	if (channel->broken || channel->draining)
+		return;
+	if (vbd_faults_armed(VBD_FAULT_HOLD_RECEIVES) && vbd_withheld_receive(channel, index))
 		return;
 	channel->reposts[channel->repost_count++] = index;
 	if (vbd_list_empty(&channel->repost_link))

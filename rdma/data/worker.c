@@ -9,6 +9,7 @@
 #include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
+#include "rdma/data/withheld.h"
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
@@ -49,6 +50,8 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 	vbd_list_init(&worker->probes);
 	vbd_list_init(&worker->srqs);
 	vbd_list_init(&worker->reposting);
+	vbd_list_init(&worker->delayed);
+	vbd_list_init(&worker->withholding);
 	status = vbd_mailbox_init(&worker->inbox, err);
 	if (status)
 		goto free_worker;
@@ -75,6 +78,12 @@ free_worker:
 	free(worker->sends);
 	free(worker);
 	return status;
+}
+
+void vbd_worker_faults_ended(struct vbd_worker *worker)
+{
+	if (!atomic_exchange(&worker->release_sent, true))
+		vbd_worker_send(worker, &worker->release_command, VBD_WORKER_RELEASE_WITHHELD);
 }
 
 static void *thread_main(void *arg)
@@ -134,6 +143,7 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	}
 	(void)close(worker->epoll_fd);
 	vbd_mailbox_fini(&worker->inbox);
+	vbd_withheld_fini(worker);
 	vbd_channel_table_fini(&worker->channels);
 	free(worker->probe_totals);
 	free(worker->sends);
@@ -258,6 +268,10 @@ static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item
 	case VBD_WORKER_START_HEARTBEAT:
 		vbd_heartbeat_started(VBD_CONTAINER_OF(item, struct vbd_heartbeat, start_command));
 		break;
+	case VBD_WORKER_RELEASE_WITHHELD:
+		atomic_store(&worker->release_sent, false);
+		vbd_withheld_release(worker, vbd_channel_post_recv);
+		break;
 	case VBD_WORKER_STOP:
 		worker->stopping = true;
 		break;
@@ -334,8 +348,31 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 		(void)handle_items(worker);
 		channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
 	}
-	if (channel)
-		vbd_channel_completed(channel, wc);
+	if (!channel)
+		return;
+	if ((vbd_faults_armed(VBD_FAULT_DELAY_COMPLETIONS) ||
+		    vbd_faults_armed(VBD_FAULT_DROP_COMPLETIONS) || channel->withheld) &&
+		vbd_withheld_completion(channel, wc))
+		return;
+	vbd_channel_completed(channel, wc);
+}
+
+/* Deliver the delayed completions whose time has come. One whose channel has gone is ignored. */
+static bool deliver_delayed(struct vbd_worker *worker)
+{
+	struct vbd_channel *channel;
+	struct ibv_wc wc;
+	bool any = false;
+
+	while (vbd_withheld_next(worker, &wc)) {
+		channel = vbd_channel_table_at(&worker->channels, wc.wr_id);
+		if (!channel)
+			continue;
+		any = true;
+		vbd_withheld_delivered(channel);
+		vbd_channel_completed(channel, &wc);
+	}
+	return any;
 }
 
 /* Poll one batch of completions; false when the CQ was empty. */
@@ -443,8 +480,12 @@ int vbd_worker_wait_ms(const struct vbd_worker *worker)
 {
 	uint64_t ping_ns = vbd_probes_due_ns(worker);
 	uint64_t beat_ns = vbd_heartbeats_due_ns(worker);
+	uint64_t withheld_ns = vbd_withheld_due_ns(worker);
 	uint64_t due_ns = ping_ns < beat_ns ? ping_ns : beat_ns;
 	uint64_t now_ns, wait_ms;
+
+	if (withheld_ns < due_ns)
+		due_ns = withheld_ns;
 
 	if (due_ns == UINT64_MAX)
 		return -1;
@@ -488,6 +529,7 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 	worker->now_ns = 0;
 	busy = handle_items(worker);
 	busy |= poll_all(worker);
+	busy |= deliver_delayed(worker);
 	repost_all(worker);
 	vbd_probes_run_due(worker);
 	vbd_heartbeats_run(worker);

@@ -18,6 +18,7 @@
 #include "rdma/device/op.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ struct vbd_worker {
 	struct vbd_mailbox inbox;
 	struct vbd_mailbox *control; /* of its notifications */
 	struct vbd_mailbox_item stop_command;
+	struct vbd_mailbox_item release_command;
+	atomic_bool release_sent; /* the worker has not taken release_command yet */
 	/* Sums over all probes and all channels of the worker since its start, by kind and by
 	 * operation; the worker writes, any thread reads. */
 	struct vbd_probe_counters *probe_totals;
@@ -49,14 +52,16 @@ struct vbd_worker {
 	int epoll_fd;
 	struct vbd_send_chain *sends; /* empty between two channels */
 	struct vbd_link active_cqs;
-	unsigned int armed_cqs;	    /* CQs that wake the worker by an event */
-	uint64_t now_ns;	    /* vbd_worker_now_ns(); 0: not read for this batch */
-	struct vbd_link probes;	    /* of struct vbd_probe with a due time, the next first */
-	struct vbd_heap heartbeats; /* of struct vbd_heartbeat, by `due` */
-	struct vbd_link reposting;  /* of struct vbd_channel with receives to be posted again */
-	struct vbd_link srqs;	    /* of struct vbd_srq; their indexes have no channel */
-	bool spins;		    /* this turn found a CQ empty that is polled on */
-	uint64_t spun_at_ns;	    /* counted in spun_ns until then; 0: the last turn had work */
+	unsigned int armed_cqs;	     /* CQs that wake the worker by an event */
+	uint64_t now_ns;	     /* vbd_worker_now_ns(); 0: not read for this batch */
+	struct vbd_link probes;	     /* of struct vbd_probe with a due time, the next first */
+	struct vbd_heap heartbeats;  /* of struct vbd_heartbeat, by `due` */
+	struct vbd_link reposting;   /* of struct vbd_channel with receives to be posted again */
+	struct vbd_link delayed;     /* completions that a fault delays, the next first */
+	struct vbd_link withholding; /* of struct vbd_withheld with receives */
+	struct vbd_link srqs;	     /* of struct vbd_srq; their indexes have no channel */
+	bool spins;		     /* this turn found a CQ empty that is polled on */
+	uint64_t spun_at_ns;	     /* counted in spun_ns until then; 0: the last turn had work */
 	uint32_t spin_turns;
 };
 
@@ -81,8 +86,11 @@ static inline uint64_t vbd_worker_now_ns(struct vbd_worker *worker)
 	return worker->now_ns;
 }
 
-/** vbd_worker_wait_ms - time until a ping or a heartbeat is due, for the worker's sleep; -1: none
- */
+/** vbd_worker_faults_ended - control; a fault was disarmed: give back what it has withheld */
+void vbd_worker_faults_ended(struct vbd_worker *worker);
+
+/** vbd_worker_wait_ms - time until a ping, a heartbeat or a delayed completion is due, for the
+ * worker's sleep; -1: none */
 int vbd_worker_wait_ms(const struct vbd_worker *worker);
 
 /** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by

@@ -27,6 +27,7 @@ enum vbd_worker_command {
 	VBD_WORKER_ADD_SRQ,
 	VBD_WORKER_SRQ_LIMIT,  /* few receives are left; comes back as CONTROL_SRQ_LIMIT_SEEN */
 	VBD_WORKER_REMOVE_SRQ, /* comes back as CONTROL_SRQ_REMOVED */
+	VBD_WORKER_RELEASE_WITHHELD, /* a fault is over */
 	VBD_WORKER_STOP,
 };
 

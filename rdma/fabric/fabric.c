@@ -108,6 +108,12 @@ void vbd_fabric_turn_qp_pools(struct vbd_fabric *fabric)
 		vbd_qp_pool_turn(VBD_CONTAINER_OF(link, struct vbd_device, link));
 }
 
+void vbd_fabric_faults_ended(struct vbd_fabric *fabric)
+{
+	for (unsigned int i = 0; i < fabric->worker_count; i++)
+		vbd_worker_faults_ended(fabric->workers[i]);
+}
+
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;

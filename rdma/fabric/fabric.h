@@ -119,6 +119,9 @@ void vbd_fabric_turn_qp_pools(struct vbd_fabric *fabric);
  * GIDs and ports is asked for again */
 void vbd_fabric_forget_recent(struct vbd_fabric *fabric);
 
+/** vbd_fabric_faults_ended - a fault was disarmed: the workers give back what it has withheld */
+void vbd_fabric_faults_ended(struct vbd_fabric *fabric);
+
 /** vbd_fabric_start - start the workers' threads (tests run the turns of the workers themselves) */
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err) VBD_MUST_CHECK;
 

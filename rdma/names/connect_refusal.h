@@ -39,6 +39,9 @@
 		"the rest of limits.connections is kept for connections that verbsd opens", \
 		"the rest of its limits.connections is kept for connections that it opens itself", \
 		"Have connections closed there, or limits.connections of its configuration raised.") \
+	X(VBD_CONNECT_REFUSAL_FAULT, "fault", "a fault of a client refuses it", \
+		"it was told to refuse connect requests, as a test", \
+		"Wait until the fault there is deleted: `verbsctl faults list`.") \
 	X(VBD_CONNECT_REFUSAL_QUOTA, "quota", "a quota of the listener's owner is used up", \
 		"the owner of its listener has used up a quota", \
 		"Have connections of that owner closed, or its quotas in callers_file there raised.") \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The provider made of librdmacm and libibverbs: the connection manager. */
-#include "rdma/provider/provider.h"
+#include "rdma/provider/provider_calls.h"
 
 #include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider_parts.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum vbd_status vbd_pv_create_event_channel(
+enum vbd_status vbd_impl_create_event_channel(
 	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err)
 {
 	struct rdma_event_channel *cm_channel;
@@ -153,8 +153,9 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_c
 	return true;
 }
 
-enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
-	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
+enum vbd_status vbd_impl_create_id(struct vbd_account *account,
+	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct vbd_error *err)
 {
 	if (rdma_create_id(cm_channel, ret_id, id_context, RDMA_PS_TCP) != 0)
 		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
@@ -179,7 +180,7 @@ void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context)
 	id->context = id_context;
 }
 
-enum vbd_status vbd_pv_bind_addr(
+enum vbd_status vbd_impl_bind_addr(
 	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err)
 {
 	/* rdma_bind_addr(3) does not write to the address. */
@@ -190,14 +191,14 @@ enum vbd_status vbd_pv_bind_addr(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
+enum vbd_status vbd_impl_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
 {
 	if (rdma_listen(id, backlog) != 0)
 		return vbd_error_errno(err, VBD_OK, "rdma_listen", errno, "no listening");
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
+enum vbd_status vbd_impl_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 	const struct sockaddr *dst, int timeout_ms, struct vbd_error *err)
 {
 	if (rdma_resolve_addr(id, (struct sockaddr *)(uintptr_t)src,
@@ -208,7 +209,7 @@ enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *id, int timeout_ms, struct vbd_error *err)
+enum vbd_status vbd_impl_resolve_route(struct rdma_cm_id *id, int timeout_ms, struct vbd_error *err)
 {
 	if (rdma_resolve_route(id, timeout_ms) != 0)
 		return vbd_error_errno(
@@ -226,33 +227,33 @@ static enum vbd_status set_option(struct rdma_cm_id *id, int option, const void 
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_set_ack_timeout(
+enum vbd_status vbd_impl_set_ack_timeout(
 	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err)
 {
 	return set_option(id, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout),
 		"ack_timeout", err);
 }
 
-enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
+enum vbd_status vbd_impl_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
 {
 	return set_option(id, RDMA_OPTION_ID_TOS, &tos, sizeof(tos), "tos", err);
 }
 
-enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_impl_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	const int on = 1;
 
 	return set_option(id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on), "reuse_addr", err);
 }
 
-enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
+enum vbd_status vbd_impl_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
 {
 	const int on = v6_only;
 
 	return set_option(id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on), "v6_only", err);
 }
 
-enum vbd_status vbd_pv_init_qp_attr(
+enum vbd_status vbd_impl_init_qp_attr(
 	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
 {
 	if (rdma_init_qp_attr(id, attr, ret_mask) == 0)
@@ -265,7 +266,7 @@ enum vbd_status vbd_pv_init_qp_attr(
 		err, VBD_E_VERBS_ERROR, "rdma_init_qp_attr", errno, "no attributes for the QP");
 }
 
-enum vbd_status vbd_pv_connect(
+enum vbd_status vbd_impl_connect(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	if (rdma_connect(id, param) != 0)
@@ -274,7 +275,7 @@ enum vbd_status vbd_pv_connect(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_accept(
+enum vbd_status vbd_impl_accept(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	if (rdma_accept(id, param) != 0)
@@ -282,7 +283,7 @@ enum vbd_status vbd_pv_accept(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
+enum vbd_status vbd_impl_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
 	uint8_t private_data_bytes, struct vbd_error *err)
 {
 	int rc = vendor_option ? rdma_reject_ece(id, private_data, private_data_bytes)
@@ -294,7 +295,7 @@ enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, bool vendor_option, const v
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_impl_establish(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	if (rdma_establish(id) != 0)
 		return vbd_error_errno(
@@ -302,7 +303,7 @@ enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_impl_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	/* EISCONN: the RTU came in meanwhile. */
 	if (rdma_notify(id, IBV_EVENT_COMM_EST) != 0 && errno != EISCONN)
@@ -311,7 +312,7 @@ enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_erro
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	if (rdma_disconnect(id) != 0)
 		return vbd_error_errno(

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The provider made of librdmacm and libibverbs: address handles and multicast. */
-#include "rdma/provider/provider.h"
+#include "rdma/provider/provider_calls.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum vbd_status vbd_pv_create_ah(
+enum vbd_status vbd_impl_create_ah(
 	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
 {
 	struct ibv_ah *ah;
@@ -26,7 +26,7 @@ void vbd_pv_destroy_ah(struct ibv_ah *ah)
 		(void)ibv_destroy_ah(ah);
 }
 
-enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_impl_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
 	struct ibv_wc *wc, const uint8_t grh[40], struct ibv_ah_attr *ret_attr,
 	struct vbd_error *err)
 {
@@ -47,7 +47,7 @@ static union ibv_gid gid_of(const uint8_t raw[16])
 	return gid;
 }
 
-enum vbd_status vbd_pv_attach_mcast(
+enum vbd_status vbd_impl_attach_mcast(
 	struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid, struct vbd_error *err)
 {
 	const union ibv_gid gid = gid_of(mgid);
@@ -66,7 +66,7 @@ void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mli
 	(void)ibv_detach_mcast(qp, &gid, mlid);
 }
 
-enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
+enum vbd_status vbd_impl_create_udp_id(struct vbd_account *account,
 	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err)
 {
@@ -76,7 +76,7 @@ enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_join_multicast(
+enum vbd_status vbd_impl_join_multicast(
 	struct rdma_cm_id *id, const struct sockaddr *addr, bool send_only, struct vbd_error *err)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The provider made of librdmacm and libibverbs: devices, memory, queues. */
-#include "rdma/provider/provider.h"
+#include "rdma/provider/provider_calls.h"
 
 #include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider_parts.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum vbd_status vbd_pv_list_devices(
+enum vbd_status vbd_impl_list_devices(
 	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
 {
 	struct vbd_pv_device *devices;
@@ -60,7 +60,7 @@ enum vbd_status vbd_pv_set_nonblocking(int fd, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
+enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *name,
 	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	struct ibv_context *context = NULL;
@@ -103,7 +103,7 @@ void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *contex
 	vbd_account_destroyed(account, VBD_PV_CONTEXT);
 }
 
-enum vbd_status vbd_pv_query_device(
+enum vbd_status vbd_impl_query_device(
 	struct ibv_context *context, struct ibv_device_attr_ex *ret_attr, struct vbd_error *err)
 {
 	int rc;
@@ -129,7 +129,7 @@ bool vbd_pv_resizes_cqs(struct ibv_context *context)
 	return resized;
 }
 
-enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_impl_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err)
 {
 	int rc = ibv_query_port(context, port_num, ret_attr);
@@ -140,7 +140,7 @@ enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
+enum vbd_status vbd_impl_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
 	size_t max_entries, size_t *ret_count, struct vbd_error *err)
 {
 	ssize_t count = ibv_query_gid_table(context, entries, max_entries, 0);
@@ -152,8 +152,8 @@ enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_en
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
-	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
+enum vbd_status vbd_impl_query_gid(struct ibv_context *context, uint8_t port_num,
+	uint32_t gid_index, struct ibv_gid_entry *ret_entry, struct vbd_error *err)
 {
 	int rc = ibv_query_gid_ex(context, port_num, gid_index, ret_entry, 0);
 
@@ -206,7 +206,7 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	return true;
 }
 
-enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *context,
+enum vbd_status vbd_impl_alloc_pd(struct vbd_account *account, struct ibv_context *context,
 	struct ibv_pd **ret_pd, struct vbd_error *err)
 {
 	errno = 0;
@@ -246,7 +246,7 @@ static enum vbd_status pinning_failed(
 		(unsigned long long)limit.rlim_cur);
 }
 
-enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
+enum vbd_status vbd_impl_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
 	struct ibv_mr *mr;
@@ -268,7 +268,7 @@ void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *mr)
 	vbd_account_destroyed(account, VBD_PV_MR);
 }
 
-enum vbd_status vbd_pv_alloc_mw(
+enum vbd_status vbd_impl_alloc_mw(
 	struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw, struct vbd_error *err)
 {
 	struct ibv_mw *mw;
@@ -289,7 +289,7 @@ void vbd_pv_dealloc_mw(struct ibv_mw *mw)
 		(void)ibv_dealloc_mw(mw);
 }
 
-enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
+enum vbd_status vbd_impl_create_comp_channel(struct ibv_context *context,
 	struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err)
 {
 	struct ibv_comp_channel *comp_channel;
@@ -315,7 +315,7 @@ void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *comp_channel)
 		(void)ibv_destroy_comp_channel(comp_channel);
 }
 
-enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
+enum vbd_status vbd_impl_create_cq(struct vbd_account *account, struct ibv_context *context,
 	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
 	unsigned int comp_vector, struct ibv_cq **ret_cq, struct vbd_error *err)
 {
@@ -341,7 +341,7 @@ void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq)
 	vbd_account_destroyed(account, VBD_PV_CQ);
 }
 
-enum vbd_status vbd_pv_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
+enum vbd_status vbd_impl_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
 {
 	int rc = ibv_resize_cq(cq, (int)depth_cqe);
 
@@ -351,7 +351,7 @@ enum vbd_status vbd_pv_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct v
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_moderate_cq(
+enum vbd_status vbd_impl_moderate_cq(
 	struct ibv_cq *cq, uint16_t count, uint16_t period_us, struct vbd_error *err)
 {
 	struct ibv_modify_cq_attr attr = {
@@ -366,7 +366,7 @@ enum vbd_status vbd_pv_moderate_cq(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
+enum vbd_status vbd_impl_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
 {
 	int rc = ibv_req_notify_cq(cq, 0);
 
@@ -394,7 +394,7 @@ unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int 
 	return count > 0 ? (unsigned int)count : 0;
 }
 
-enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+enum vbd_status vbd_impl_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
 {
 	struct ibv_qp *qp;
@@ -410,7 +410,7 @@ enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_modify_qp(
+enum vbd_status vbd_impl_modify_qp(
 	struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	int rc = ibv_modify_qp(qp, attr, mask);
@@ -421,7 +421,7 @@ enum vbd_status vbd_pv_modify_qp(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_query_qp(
+enum vbd_status vbd_impl_query_qp(
 	struct ibv_qp *qp, struct ibv_qp_attr *ret_attr, int mask, struct vbd_error *err)
 {
 	struct ibv_qp_init_attr init;
@@ -441,7 +441,7 @@ void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp)
 	vbd_account_destroyed(account, VBD_PV_QP);
 }
 
-enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+enum vbd_status vbd_impl_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct ibv_send_wr **ret_bad, struct vbd_error *err)
 {
 	struct ibv_send_wr *bad = NULL;
@@ -456,7 +456,7 @@ enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_bind_mw(
+enum vbd_status vbd_impl_bind_mw(
 	struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind, struct vbd_error *err)
 {
 	int rc = ibv_bind_mw(qp, mw, bind);
@@ -467,7 +467,7 @@ enum vbd_status vbd_pv_bind_mw(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+enum vbd_status vbd_impl_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	struct ibv_recv_wr **ret_bad, struct vbd_error *err)
 {
 	struct ibv_recv_wr *bad = NULL;
@@ -481,7 +481,7 @@ enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
+enum vbd_status vbd_impl_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
 	struct ibv_srq **ret_srq, struct vbd_error *err)
 {
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 1}};
@@ -496,7 +496,7 @@ enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_error *err)
+enum vbd_status vbd_impl_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_error *err)
 {
 	struct ibv_srq_attr attr = {.srq_limit = limit};
 	int rc = ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT);
@@ -514,7 +514,7 @@ void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq)
 	vbd_account_destroyed(account, VBD_PV_SRQ);
 }
 
-enum vbd_status vbd_pv_post_srq_recv(
+enum vbd_status vbd_impl_post_srq_recv(
 	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err)
 {
 	struct ibv_recv_wr *bad;

@@ -101,7 +101,8 @@ struct vbd_qp {
 	struct vbd_fabric *fabric;
 	struct vbd_account *account; /* the owner's */
 	uint64_t owner_id;
-	bool may_be_pooled; /* vbd_qp_open() may take a queue pair that is in INIT already */
+	const void *fault_subject; /* for vbd_fault_take(); NULL: no fault means it */
+	bool may_be_pooled;	   /* vbd_qp_open() may take a queue pair that is in INIT already */
 	const struct vbd_qp_reader_ops *reader_ops; /* NULL without a reader */
 	void *reader;
 

@@ -161,6 +161,7 @@ static enum vbd_status make_channel(
 			vbd_srq_cqs_left(qp->srq, cq);
 		return status;
 	}
+	qp->channel->fault_subject = qp->fault_subject;
 	qp->cq_id = cq->id;
 	return VBD_OK;
 }

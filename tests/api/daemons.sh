@@ -90,11 +90,11 @@ await_alive() {
 	die "daemon $1 did not come up"
 }
 
-# Daemon t of the cases: with tokens, a short event log and small limits. Sets token_vars for run.mjs.
+# Daemon t of the cases: with tokens, a short event log, small limits and fault_injection. Sets token_vars for run.mjs.
 # shellcheck disable=SC2034 # used by those that source this
 start_small_daemon() {
 	make_tokens
-	printf '%s\n' 'records:' '  events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
+	printf '%s\n' 'fault_injection: true' 'records:' '  events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
 	start_daemon t "$1" --config "$work/t.yaml" --control-token-file "$work/control" \
 		--read-token-file "$work/read"
 	token_vars=(--var "TOKEN_URL=http://127.0.0.1:$1" --var "CONTROL_TOKEN=$(<"$work/control")"

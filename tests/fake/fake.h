@@ -7,6 +7,7 @@
 #ifndef VBD_TESTS_FAKE_FAKE_H
 #define VBD_TESTS_FAKE_FAKE_H
 
+#include "rdma/provider/provider_calls.h"
 #include "tests/fake/provider_fake.h"
 
 struct fake_context {

@@ -20,7 +20,7 @@ static struct fake_event_channel *channel_of(const struct rdma_event_channel *cm
 
 /* Event channels. */
 
-enum vbd_status vbd_pv_create_event_channel(
+enum vbd_status vbd_impl_create_event_channel(
 	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err)
 {
 	struct fake_event_channel *cm_channel;
@@ -202,8 +202,9 @@ static struct fake_id *new_id(struct rdma_event_channel *cm_channel)
 	return id;
 }
 
-enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
-	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
+enum vbd_status vbd_impl_create_id(struct vbd_account *account,
+	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct vbd_error *err)
 {
 	struct fake_id *id;
 	int errnum;
@@ -258,7 +259,7 @@ void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *ibv)
 	fake_unlock();
 }
 
-enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
+enum vbd_status vbd_impl_create_udp_id(struct vbd_account *account,
 	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err)
 {
@@ -346,7 +347,7 @@ static int bind_addr(struct fake_id *id, const struct sockaddr *addr)
 	return 0;
 }
 
-enum vbd_status vbd_pv_bind_addr(
+enum vbd_status vbd_impl_bind_addr(
 	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err)
 {
 	int errnum;
@@ -404,7 +405,7 @@ static int listen_on(struct fake_id *id, int backlog)
 	return 0;
 }
 
-enum vbd_status vbd_pv_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
+enum vbd_status vbd_impl_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
 {
 	int errnum;
 
@@ -416,7 +417,7 @@ enum vbd_status vbd_pv_listen(struct rdma_cm_id *id, int backlog, struct vbd_err
 	return fake_result("rdma_listen", errnum, err);
 }
 
-enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *ibv, const struct sockaddr *src,
+enum vbd_status vbd_impl_resolve_addr(struct rdma_cm_id *ibv, const struct sockaddr *src,
 	const struct sockaddr *dst, int timeout_ms, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
@@ -437,7 +438,8 @@ enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *ibv, const struct sockadd
 	return fake_result("rdma_resolve_addr", errnum, err);
 }
 
-enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *ibv, int timeout_ms, struct vbd_error *err)
+enum vbd_status vbd_impl_resolve_route(
+	struct rdma_cm_id *ibv, int timeout_ms, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
@@ -466,13 +468,13 @@ static enum vbd_status set_option(int *option, int value, struct vbd_error *err)
 	return fake_result("rdma_set_option", errnum, err);
 }
 
-enum vbd_status vbd_pv_set_ack_timeout(
+enum vbd_status vbd_impl_set_ack_timeout(
 	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err)
 {
 	return set_option(&id_of(id)->asked.ack_timeout, ack_timeout, err);
 }
 
-enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
+enum vbd_status vbd_impl_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
 {
 	return set_option(&id_of(id)->asked.tos, tos, err);
 }
@@ -523,17 +525,17 @@ static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int 
 	return 0;
 }
 
-enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_impl_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	return set_option(&id_of(id)->asked.reuse_addr, 1, err);
 }
 
-enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
+enum vbd_status vbd_impl_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
 {
 	return set_option(&id_of(id)->asked.v6_only, v6_only, err);
 }
 
-enum vbd_status vbd_pv_init_qp_attr(
+enum vbd_status vbd_impl_init_qp_attr(
 	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
 {
 	int errnum;
@@ -590,7 +592,7 @@ static int connect_id(struct fake_id *id, const struct rdma_conn_param *param)
 	return 0;
 }
 
-enum vbd_status vbd_pv_connect(
+enum vbd_status vbd_impl_connect(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	const struct fake_device *device = id_of(id)->device;
@@ -625,7 +627,7 @@ static int accept_id(struct fake_id *id, const struct rdma_conn_param *param)
 	return 0;
 }
 
-enum vbd_status vbd_pv_accept(
+enum vbd_status vbd_impl_accept(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	int errnum;
@@ -638,8 +640,8 @@ enum vbd_status vbd_pv_accept(
 	return fake_result("rdma_accept", errnum, err);
 }
 
-enum vbd_status vbd_pv_reject(struct rdma_cm_id *ibv, bool vendor_option, const void *private_data,
-	uint8_t private_data_bytes, struct vbd_error *err)
+enum vbd_status vbd_impl_reject(struct rdma_cm_id *ibv, bool vendor_option,
+	const void *private_data, uint8_t private_data_bytes, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
@@ -659,7 +661,7 @@ enum vbd_status vbd_pv_reject(struct rdma_cm_id *ibv, bool vendor_option, const 
 	return fake_result("rdma_reject", errnum, err);
 }
 
-enum vbd_status vbd_pv_establish(struct rdma_cm_id *ibv, struct vbd_error *err)
+enum vbd_status vbd_impl_establish(struct rdma_cm_id *ibv, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
@@ -677,7 +679,7 @@ enum vbd_status vbd_pv_establish(struct rdma_cm_id *ibv, struct vbd_error *err)
 	return fake_result("rdma_establish", errnum, err);
 }
 
-enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_impl_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	int errnum;
 
@@ -689,7 +691,7 @@ enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_erro
 	return fake_result("rdma_notify", errnum, err);
 }
 
-enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *ibv, struct vbd_error *err)
+enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *ibv, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	bool answered = id->peer_known || id->state == FAKE_ID_CONNECTED;

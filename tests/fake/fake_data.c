@@ -27,7 +27,7 @@ static struct fake_cq *cq_of(struct ibv_cq *cq)
 
 /* Completion channels. */
 
-enum vbd_status vbd_pv_create_comp_channel(
+enum vbd_status vbd_impl_create_comp_channel(
 	struct ibv_context *ibv, struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err)
 {
 	struct fake_comp_channel *comp_channel;
@@ -100,7 +100,7 @@ static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_
 	return 0;
 }
 
-enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *ibv,
+enum vbd_status vbd_impl_create_cq(struct vbd_account *account, struct ibv_context *ibv,
 	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
 	unsigned int comp_vector, struct ibv_cq **ret_cq, struct vbd_error *err)
 {
@@ -164,7 +164,7 @@ static int resize_cq(struct fake_cq *cq, uint32_t depth_cqe)
 	return 0;
 }
 
-enum vbd_status vbd_pv_resize_cq(struct ibv_cq *ibv, uint32_t depth_cqe, struct vbd_error *err)
+enum vbd_status vbd_impl_resize_cq(struct ibv_cq *ibv, uint32_t depth_cqe, struct vbd_error *err)
 {
 	int errnum;
 
@@ -176,7 +176,7 @@ enum vbd_status vbd_pv_resize_cq(struct ibv_cq *ibv, uint32_t depth_cqe, struct 
 	return fake_result("ibv_resize_cq", errnum, err);
 }
 
-enum vbd_status vbd_pv_moderate_cq(
+enum vbd_status vbd_impl_moderate_cq(
 	struct ibv_cq *ibv, uint16_t count, uint16_t period_us, struct vbd_error *err)
 {
 	struct fake_cq *cq = cq_of(ibv);
@@ -202,7 +202,7 @@ void fake_cq_moderation(struct ibv_cq *cq, uint16_t *ret_count, uint16_t *ret_pe
 	fake_unlock();
 }
 
-enum vbd_status vbd_pv_arm_cq(struct ibv_cq *ibv, struct vbd_error *err)
+enum vbd_status vbd_impl_arm_cq(struct ibv_cq *ibv, struct vbd_error *err)
 {
 	int errnum;
 
@@ -358,7 +358,7 @@ static int create_qp(
 	return 0;
 }
 
-enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+enum vbd_status vbd_impl_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
 {
 	int errnum;
@@ -532,7 +532,7 @@ const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, i
 	return NULL;
 }
 
-enum vbd_status vbd_pv_modify_qp(
+enum vbd_status vbd_impl_modify_qp(
 	struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	bool resolves = (mask & IBV_QP_AV) && !is_iwarp(qp_of(ibv));
@@ -558,7 +558,7 @@ enum vbd_status vbd_pv_modify_qp(
 	return fake_result("ibv_modify_qp", errnum, err);
 }
 
-enum vbd_status vbd_pv_query_qp(
+enum vbd_status vbd_impl_query_qp(
 	struct ibv_qp *ibv, struct ibv_qp_attr *ret_attr, int mask, struct vbd_error *err)
 {
 	int errnum;
@@ -835,7 +835,7 @@ void fake_fail_post(unsigned int nth)
 	fake_unlock();
 }
 
-enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+enum vbd_status vbd_impl_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct ibv_send_wr **ret_bad, struct vbd_error *err)
 {
 	int errnum;
@@ -876,7 +876,7 @@ static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
 	return queue_wr(qp, wr);
 }
 
-enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+enum vbd_status vbd_impl_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	struct ibv_recv_wr **ret_bad, struct vbd_error *err)
 {
 	int errnum;

@@ -10,7 +10,7 @@ static struct fake_mw *mw_of(struct ibv_mw *mw)
 	return (struct fake_mw *)(void *)mw;
 }
 
-enum vbd_status vbd_pv_alloc_mw(
+enum vbd_status vbd_impl_alloc_mw(
 	struct ibv_pd *ibv, enum ibv_mw_type type, struct ibv_mw **ret_mw, struct vbd_error *err)
 {
 	struct fake_pd *pd = (struct fake_pd *)(void *)ibv;
@@ -137,7 +137,7 @@ void fake_mw_qp_destroyed(const struct fake_qp *qp)
 	}
 }
 
-enum vbd_status vbd_pv_bind_mw(
+enum vbd_status vbd_impl_bind_mw(
 	struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind_mw, struct vbd_error *err)
 {
 	struct ibv_send_wr wr = {

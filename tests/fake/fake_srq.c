@@ -10,8 +10,8 @@ static struct fake_srq *srq_of(struct ibv_srq *srq)
 	return (struct fake_srq *)(void *)srq;
 }
 
-enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *ibv, uint32_t max_wr,
-	struct ibv_srq **ret_srq, struct vbd_error *err)
+enum vbd_status vbd_impl_create_srq(struct vbd_account *account, struct ibv_pd *ibv,
+	uint32_t max_wr, struct ibv_srq **ret_srq, struct vbd_error *err)
 {
 	struct fake_pd *pd = (struct fake_pd *)(void *)ibv;
 	struct fake_srq *srq;
@@ -68,7 +68,7 @@ void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *ibv)
 	fake_unlock();
 }
 
-enum vbd_status vbd_pv_arm_srq(struct ibv_srq *ibv, uint32_t limit, struct vbd_error *err)
+enum vbd_status vbd_impl_arm_srq(struct ibv_srq *ibv, uint32_t limit, struct vbd_error *err)
 {
 	int errnum;
 
@@ -110,7 +110,7 @@ static int post_recv(struct fake_srq *srq, const struct ibv_recv_wr *from)
 	return 0;
 }
 
-enum vbd_status vbd_pv_post_srq_recv(
+enum vbd_status vbd_impl_post_srq_recv(
 	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err)
 {
 	int errnum;

@@ -22,7 +22,7 @@ static struct fake_qp *qp_of(struct ibv_qp *qp)
 
 /* Address handles. */
 
-enum vbd_status vbd_pv_create_ah(
+enum vbd_status vbd_impl_create_ah(
 	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
 {
 	struct fake_ah *ah;
@@ -73,7 +73,7 @@ void vbd_pv_destroy_ah(struct ibv_ah *ah)
 	fake_unlock();
 }
 
-enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_impl_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
 	struct ibv_wc *wc, const uint8_t grh[40], struct ibv_ah_attr *ret_attr,
 	struct vbd_error *err)
 {
@@ -143,7 +143,7 @@ void fake_ud_answer(struct fake_id *id)
 
 /* Groups. */
 
-enum vbd_status vbd_pv_attach_mcast(
+enum vbd_status vbd_impl_attach_mcast(
 	struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid, struct vbd_error *err)
 {
 	int errnum;
@@ -183,7 +183,7 @@ unsigned int fake_attached(struct ibv_qp *qp)
 	return groups;
 }
 
-enum vbd_status vbd_pv_join_multicast(
+enum vbd_status vbd_impl_join_multicast(
 	struct rdma_cm_id *ibv, const struct sockaddr *addr, bool send_only, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);

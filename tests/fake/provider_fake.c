@@ -387,7 +387,7 @@ bool fake_device_let_go(const struct fake_device *device)
 	return free_of_us;
 }
 
-enum vbd_status vbd_pv_list_devices(
+enum vbd_status vbd_impl_list_devices(
 	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
 {
 	struct vbd_pv_device *devices = NULL;
@@ -447,7 +447,7 @@ static int open_context(const char *name, struct ibv_context **ret_context)
 	return 0;
 }
 
-enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
+enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *name,
 	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	int errnum;
@@ -516,7 +516,7 @@ static const struct fake_device *device_of(const struct ibv_context *context)
 	return ((const struct fake_context *)(const void *)context)->device;
 }
 
-enum vbd_status vbd_pv_query_device(
+enum vbd_status vbd_impl_query_device(
 	struct ibv_context *context, struct ibv_device_attr_ex *ret_attr, struct vbd_error *err)
 {
 	const struct fake_device *device = device_of(context);
@@ -539,7 +539,7 @@ bool vbd_pv_resizes_cqs(struct ibv_context *context)
 	return device_of(context)->resizes_cqs;
 }
 
-enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_impl_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err)
 {
 	const struct fake_device *device = device_of(context);
@@ -555,8 +555,8 @@ enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	return fake_result("ibv_query_port", errnum, err);
 }
 
-enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
-	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
+enum vbd_status vbd_impl_query_gid(struct ibv_context *context, uint8_t port_num,
+	uint32_t gid_index, struct ibv_gid_entry *ret_entry, struct vbd_error *err)
 {
 	const struct fake_device *device;
 	int errnum;
@@ -572,7 +572,7 @@ enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, 
 	return fake_result("ibv_query_gid_ex", errnum, err);
 }
 
-enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
+enum vbd_status vbd_impl_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
 	size_t max_entries, size_t *ret_count, struct vbd_error *err)
 {
 	const struct fake_device *device = device_of(context);
@@ -692,7 +692,7 @@ bool vbd_pv_next_async_event(struct ibv_context *ibv, struct vbd_pv_async_event 
 
 /* Protection domains and memory. */
 
-enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *ibv,
+enum vbd_status vbd_impl_alloc_pd(struct vbd_account *account, struct ibv_context *ibv,
 	struct ibv_pd **ret_pd, struct vbd_error *err)
 {
 	struct fake_context *context = (struct fake_context *)(void *)ibv;
@@ -767,7 +767,7 @@ static int register_memory(
 	return 0;
 }
 
-enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
+enum vbd_status vbd_impl_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
 	int errnum = fake_takes_long("ibv_reg_mr", length_bytes);

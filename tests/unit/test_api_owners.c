@@ -274,7 +274,8 @@ static void test_owners__no_route_finds_what_belongs_to_another(void **state)
 		struct vbd_object *object;
 		char id[24];
 
-		if (!strstr(route->pattern, "{ref}"))
+		/* Callers with the role control see the objects of all. */
+		if (!strstr(route->pattern, "{ref}") || route->role == VBD_ROLE_CONTROL)
 			continue;
 		registry = registry_of(f, route);
 		if (!registry)

@@ -620,6 +620,7 @@ export class Fake {
 				now: at(Date.now()),
 				uptime_ms: Date.now() - this.startedMs,
 				store: { status: "none", detail: "there is no state_dir: events and records end with this run" },
+				fault_injection: false,
 				links: {},
 				routes: [],
 			});

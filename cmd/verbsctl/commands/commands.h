@@ -33,9 +33,10 @@ struct vbd_ctl_object {
 
 extern const struct vbd_ctl_object vbd_ctl_object_batch, vbd_ctl_object_benchmark,
 	vbd_ctl_object_connection_batch, vbd_ctl_object_buffer, vbd_ctl_object_connection,
-	vbd_ctl_object_cq, vbd_ctl_object_device, vbd_ctl_object_endpoint, vbd_ctl_object_group,
-	vbd_ctl_object_kept_object, vbd_ctl_object_listener, vbd_ctl_object_pd, vbd_ctl_object_peer,
-	vbd_ctl_object_probe, vbd_ctl_object_srq, vbd_ctl_object_transfer, vbd_ctl_object_window;
+	vbd_ctl_object_cq, vbd_ctl_object_device, vbd_ctl_object_fault, vbd_ctl_object_endpoint,
+	vbd_ctl_object_group, vbd_ctl_object_kept_object, vbd_ctl_object_listener,
+	vbd_ctl_object_pd, vbd_ctl_object_peer, vbd_ctl_object_probe, vbd_ctl_object_srq,
+	vbd_ctl_object_transfer, vbd_ctl_object_window;
 
 /* The commands of all kinds of objects (object.c). The command's row names the kind. */
 enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that have only the commands of all objects: pds, kept-objects, cqs, srqs, ud-endpoints,
- * ud-peers, multicast-memberships, windows.
+ * Objects that have only the commands of all objects: pds, kept-objects, faults, cqs, srqs,
+ * ud-endpoints, ud-peers, multicast-memberships, windows.
  */
 #include "cmd/verbsctl/commands/commands.h"
 
@@ -17,6 +17,14 @@ static const struct vbd_ctl_column kept_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_WIDE("ERROR", "error.detail")};
 const struct vbd_ctl_object vbd_ctl_object_kept_object = {
 	"/v1/kept_objects", "kept_object", VBD_CTL_COLUMNS(kept_columns), .good_state = "up"};
+
+static const struct vbd_ctl_column fault_columns[] = {VBD_CTL_NUMBER("ID", "id"),
+	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("EFFECT", "effect"),
+	VBD_CTL_TEXT("CALL", "call"), VBD_CTL_TEXT("TARGET", "target"),
+	VBD_CTL_TEXT("SELECTOR", "selector"), VBD_CTL_NUMBER("COUNT", "count"),
+	VBD_CTL_NUMBER("FIRED", "fired"), VBD_CTL_TIME("EXPIRES", "expires_at")};
+const struct vbd_ctl_object vbd_ctl_object_fault = {
+	"/v1/faults", "fault", VBD_CTL_COLUMNS(fault_columns)};
 
 static const struct vbd_ctl_column cq_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("DEVICE", "device"),

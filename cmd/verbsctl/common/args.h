@@ -184,6 +184,19 @@ enum vbd_ctl_kind {
 	X(ADD, "add", 0, HEX, "HEX", "add", "value to add")                                        \
 	X(COMPARE, "compare", 0, HEX, "HEX", "compare", "expected value")                          \
 	X(SWAP, "swap", 0, HEX, "HEX", "swap", "new value")                                        \
+	X(FAULT_TARGET, "target", 0, REF, "REF", "target",                                         \
+		"only this connection, or listener (refuse_accepts); default: every one")          \
+	X(FAULT_SELECTOR, "selector", 0, TEXT, "KEY=VALUE,...", "selector",                        \
+		"only connections or listeners with these labels")                                 \
+	X(FAULT_CALL, "call", 0, TEXT, "CALL", "call", "fail_call: the call, as in create_qp")     \
+	X(FAULT_ERRNO, "errno", 0, TEXT, "ERRNO", "errno", "fail_call: the errno (default: EIO)")  \
+	X(FAULT_DELAY, "delay", 0, TIME, "TIME", "delay_ms", "delay_completions: how long")        \
+	X(FAULT_AFTER, "after", 0, UINT, "N", "after", "let N occasions pass first")               \
+	X(FAULT_COUNT, "count", 'n', UINT, "N", "count", "hit N occasions (default: all)")         \
+	X(FAULT_PROBABILITY, "probability", 0, UINT, "PERCENT", "probability_percent",             \
+		"hit this part of the occasions")                                                  \
+	X(FAULT_EXPIRES, "expires", 0, TIME, "TIME", "expires_ms",                                 \
+		"delete the fault after this time (default: 10m)")                                 \
 	X(DRAIN_DEADLINE, "deadline", 0, TIME, "TIME", "deadline_ms",                              \
 		"cancel transfers that are still under way then")                                  \
 	X(DRAIN_WAIT, "wait", 0, FLAG, NULL, NULL,                                                 \

@@ -202,7 +202,7 @@ export const logPage = (items, over = {}) => ({
 
 export const index = (over = {}) => ({
   service: 'verbsd', version: '0.1.0', role: 'control', caller: 'control', server_id: '00000000000000a1', started_at: at(0), now: at(500),
-  uptime_ms: 12300, store: { status: 'none', detail: 'there is no state_dir: events and records end with this run' }, links: {}, routes: [], ...over,
+  uptime_ms: 12300, store: { status: 'none', detail: 'there is no state_dir: events and records end with this run' }, fault_injection: false, links: {}, routes: [], ...over,
 });
 
 export const problem = (over = {}) => ({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warnings at the top: the page is out of date, the daemon was restarted, or events were missed.
+// Warnings at the top: the page is out of date, the daemon was restarted or injects faults, or events were missed.
 import { useState } from "preact/hooks";
 import { clock, span } from "../format.js";
 import { useNow, useStore } from "../hooks.js";
@@ -49,12 +49,23 @@ function Missed({ count }) {
 	);
 }
 
+function Faulty() {
+	return (
+		<div class="banner banner-warn" role="status">
+			<p>
+				<strong>Fault injection is on.</strong> Clients may have things go wrong here: this verbsd is for tests.
+			</p>
+		</div>
+	);
+}
+
 export function Banners({ link }) {
 	const store = useStore();
 	return (
 		<div class="banners">
 			{store.link.state === "stale" && <Stale link={link} since={store.link.since} />}
 			{store.restarts > 0 && store.index && <Restarted at={store.index.started_at} />}
+			{store.index?.fault_injection && <Faulty />}
 			{store.missed > 0 && <Missed count={store.missed} />}
 		</div>
 	);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/faults.h"
+
+#include "api/http/page.h"
+#include "api/json/decode.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/context.h"
+#include "api/resources/members.h"
+#include "api/resources/tag.h"
+#include "api/resources/task.h"
+#include "base/clock.h"
+#include "daemon/faults/faults.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct vbd_fault_record *record_of(const void *item)
+{
+	return item;
+}
+
+static void put_target(struct vbd_encoder *out, const struct vbd_fault_target *target)
+{
+	char id[VBD_REF_TEXT_BYTES] = "";
+
+	if (target->id)
+		(void)snprintf(id, sizeof(id), "%" PRIu64, target->id);
+	vbd_put_text_or_null(out, "target", target->id ? id : target->name);
+	vbd_put_text_or_null(out, "selector", target->selector_text);
+}
+
+static void encode_fault(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_fault_record *record = record_of(item);
+	const struct vbd_fault_rule *rule = &record->fault.rule;
+	bool fails = record->fault.effect == VBD_FAULT_FAIL_CALL;
+
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "effect", vbd_fault_effect_name(record->fault.effect));
+	put_target(out, &record->target);
+	vbd_put_text_or_null(out, "call", fails ? vbd_pv_call_name(rule->call) : "");
+	vbd_put_text_or_null(out, "errno", fails ? vbd_errno_name(rule->errnum) : "");
+	vbd_put_u64_or_null(out, "delay_ms", record->fault.effect == VBD_FAULT_DELAY_COMPLETIONS,
+		rule->delay_ns / VBD_NS_PER_MS);
+	vbd_put_u64(out, "after", rule->after);
+	vbd_put_u64_or_null(out, "count", rule->count != 0, rule->count);
+	vbd_put_u64(out, "probability_percent", rule->probability_percent);
+	vbd_put_u64(out, "fired", vbd_fault_fired(&record->fault));
+	vbd_put_time(out, "created_at", record->object.created_ns);
+	vbd_put_time(out, "expires_at", record->expires_ns);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct fault_create {
+	const char *name;
+	unsigned int effect;
+	struct vbd_json_ref target;
+	const char *selector;
+	unsigned int call;
+	bool call_seen;
+	const char *errno_name;
+	bool errno_seen;
+	uint64_t delay_ms;
+	bool delay_seen;
+	uint64_t after;
+	uint64_t count;
+	uint32_t probability_percent;
+	uint64_t expires_ms;
+};
+
+static const char *const effect_names[] = {VBD_FAULT_MAP(VBD_ENUM_NAME)};
+static const char *const call_names[] = {VBD_PV_CALL_MAP(VBD_ENUM_NAME)};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct fault_create)},
+	{VBD_FIELD(ENUM, "effect", struct fault_create, effect), .required = true,
+		.names = effect_names, .n_names = VBD_FAULT_EFFECT_COUNT},
+	{VBD_FIELD(REF, "target", struct fault_create, target)},
+	{VBD_FIELD(STRING, "selector", struct fault_create, selector), .min = 1, .max = 255},
+	{VBD_FIELD(ENUM, "call", struct fault_create, call), .names = call_names,
+		.n_names = VBD_PV_CALL_COUNT, VBD_FIELD_SEEN(struct fault_create, call_seen)},
+	{VBD_FIELD(STRING, "errno", struct fault_create, errno_name), .min = 2, .max = 31,
+		VBD_FIELD_SEEN(struct fault_create, errno_seen)},
+	{VBD_FIELD(UINT, "delay_ms", struct fault_create, delay_ms), .min = 1,
+		.max = VBD_FAULT_DELAY_MS_MAX, VBD_FIELD_SEEN(struct fault_create, delay_seen)},
+	{VBD_FIELD(UINT, "after", struct fault_create, after), .max = INT64_MAX},
+	{VBD_FIELD(UINT, "count", struct fault_create, count), .min = 1, .max = INT64_MAX},
+	{VBD_FIELD(UINT, "probability_percent", struct fault_create, probability_percent), .min = 1,
+		.max = 100},
+	{VBD_FIELD(UINT, "expires_ms", struct fault_create, expires_ms), .min = 1,
+		.max = VBD_FAULT_EXPIRES_MS_MAX},
+};
+
+/* Linux' largest. */
+#define ERRNUM_MAX 133
+
+static enum vbd_status take_errno(
+	const struct fault_create *input, struct vbd_fault_spec *spec, struct vbd_error *err)
+{
+	spec->rule.errnum = EIO;
+	if (!input->errno_seen)
+		return VBD_OK;
+	for (int i = 1; i <= ERRNUM_MAX; i++) {
+		spec->rule.errnum = i;
+		if (strcmp(vbd_errno_name(i), input->errno_name) == 0)
+			return VBD_OK;
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "/errno",
+		"/errno: '%.31s' is not the name of an errno, as in ENOMEM or EIO",
+		input->errno_name);
+}
+
+static enum vbd_status take_target(
+	const struct fault_create *input, struct vbd_fault_spec *spec, struct vbd_error *err)
+{
+	struct vbd_fault_target *target = &spec->target;
+
+	target->id = input->target.id;
+	vbd_copy_text(target->name, sizeof(target->name), input->target.name);
+	vbd_copy_text(target->selector_text, sizeof(target->selector_text), input->selector);
+	if (!input->selector)
+		return VBD_OK;
+	return vbd_label_selector_parse(&target->selector, input->selector, "/selector", err);
+}
+
+static enum vbd_status create_fault(
+	struct vbd_request *req, struct vbd_fault_record **ret_record, struct vbd_error *err)
+{
+	struct fault_create input = {
+		.probability_percent = 100, .expires_ms = VBD_FAULT_EXPIRES_MS};
+	struct vbd_fault_spec spec;
+	enum vbd_status status =
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status)
+		return status;
+	spec = (struct vbd_fault_spec){
+		.effect = (enum vbd_fault_effect)input.effect,
+		.rule = {.call = (enum vbd_pv_call)input.call,
+			.delay_ns = input.delay_ms * VBD_NS_PER_MS,
+			.after = input.after,
+			.count = input.count,
+			.probability_percent = input.probability_percent},
+		.call_seen = input.call_seen,
+		.errnum_seen = input.errno_seen,
+		.delay_seen = input.delay_seen,
+		.expires_ms = input.expires_ms,
+	};
+	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
+	status = take_errno(&input, &spec, err);
+	if (!status)
+		status = take_target(&input, &spec, err);
+	return status ? status : vbd_fault_create(vbd_request_daemon(req), &spec, ret_record, err);
+}
+
+void vbd_create_fault(struct vbd_request *req)
+{
+	struct vbd_fault_record *record;
+	struct vbd_error err = {0};
+
+	if (create_fault(req, &record, &err) == VBD_OK)
+		vbd_task_created(req, &vbd_fault_task, &record->object);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+void vbd_delete_fault(struct vbd_request *req)
+{
+	struct vbd_fault_record *record = vbd_task_find(req, &vbd_fault_task);
+
+	if (!record)
+		return;
+	vbd_fault_delete(record);
+	vbd_reply_empty(req, 204);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static const char *by_effect(const void *item)
+{
+	return vbd_fault_effect_name(record_of(item)->fault.effect);
+}
+
+static const struct vbd_page_key fault_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "effect", .text = by_effect},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter fault_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	{.name = NULL},
+};
+
+static const struct vbd_page_source fault_page = {
+	.members = vbd_fault_members,
+	.keys = fault_keys,
+	.filters = fault_filters,
+	.encode = encode_fault,
+};
+
+static enum vbd_status remove_fault(struct vbd_object *object, struct vbd_error *err)
+{
+	(void)err;
+	vbd_fault_delete(VBD_CONTAINER_OF(object, struct vbd_fault_record, object));
+	return VBD_OK;
+}
+
+const struct vbd_task_kind vbd_fault_task = {
+	.kind = VBD_KIND_FAULT,
+	.encode = encode_fault,
+	.remove = remove_fault,
+	.page = &fault_page,
+};
