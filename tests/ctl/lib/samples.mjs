@@ -78,6 +78,11 @@ export const keptObject = (over = {}) => ({
   reconnect: 'always', reconnect_min_ms: 500, reconnect_max_ms: 30000, outlives_restart: true, created_at: at(1), ...over,
 });
 
+export const fault = (over = {}) => ({
+  id: 4, owner: null, labels: {}, name: 'slow', effect: 'delay_completions', target: 'to-b', selector: null, call: null, errno: null,
+  delay_ms: 200, after: 2, count: 5, probability_percent: 50, fired: 3, created_at: at(1), expires_at: at(61), ...over,
+});
+
 export const buffer = (over = {}) => ({
   id: 3, owner: null, labels: {}, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
   page_size_bytes: 4096, relaxed_ordering: false, on_demand_paging: false, pd: { id: 1, name: null }, error: null,
