@@ -35,6 +35,9 @@
 /* Time that clients have to receive their last answers. */
 #define API_GRACE_MS 1000
 
+/* Time that the store has to write what the last answers promise. */
+#define STORE_GRACE_MS 1000
+
 /* Time after shutdown_timeout_ms for the control thread to say what did not end. */
 #define SAY_MS 500
 
@@ -278,17 +281,24 @@ static _Noreturn void leave_at_once(int status)
 	_exit(status);
 }
 
+static unsigned int left_ms(const struct program *program, unsigned int most_ms)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+	uint64_t left = 0;
+
+	if (program->deadline_ns > now_ns)
+		left = (program->deadline_ns - now_ns) / VBD_NS_PER_MS;
+	return left < most_ms ? (unsigned int)left : most_ms;
+}
+
 static void on_daemon_stopped(void *arg)
 {
 	struct program *program = arg;
-	uint64_t now_ns = vbd_clock_mono_ns();
-	uint64_t left_ms = 0;
 
 	program->failed |= !vbd_daemon_is_drained(program->daemon);
-	if (program->deadline_ns > now_ns)
-		left_ms = (program->deadline_ns - now_ns) / VBD_NS_PER_MS;
-	vbd_api_stop(program->api, left_ms < API_GRACE_MS ? left_ms : API_GRACE_MS, on_api_stopped,
-		program);
+	/* The last answers may promise that something is kept. */
+	vbd_keeper_settle(program->daemon, left_ms(program, STORE_GRACE_MS));
+	vbd_api_stop(program->api, left_ms(program, API_GRACE_MS), on_api_stopped, program);
 }
 
 static void on_signal(int signum, void *arg)

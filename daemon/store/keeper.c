@@ -334,6 +334,12 @@ struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon)
 			      : (struct vbd_store_state){0};
 }
 
+void vbd_keeper_settle(const struct vbd_daemon *daemon, unsigned int timeout_ms)
+{
+	if (daemon->keeper)
+		vbd_store_settle(daemon->keeper->store, timeout_ms);
+}
+
 void vbd_keeper_destroy(struct vbd_daemon *daemon)
 {
 	struct vbd_keeper *keeper = daemon->keeper;

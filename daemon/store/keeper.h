@@ -89,6 +89,10 @@ enum vbd_keeping vbd_keeper_check(
 /** vbd_keeper_state - counts of the store; zeros without one */
 struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon);
 
+/** vbd_keeper_settle - block until what waits is written, or the store fails, for @timeout_ms at
+ * most; only for a daemon that stops, before it gives its last answers */
+void vbd_keeper_settle(const struct vbd_daemon *daemon, unsigned int timeout_ms);
+
 /** vbd_keeper_destroy - note that this run ends on its own accord, write what waits for
  * VBD_KEEPER_GRACE_MS at most, and free the keeper; before the loop is destroyed */
 void vbd_keeper_destroy(struct vbd_daemon *daemon);

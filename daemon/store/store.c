@@ -408,15 +408,17 @@ bool vbd_store_has_room(struct vbd_store *store)
 	return has_room;
 }
 
-void vbd_store_settle(struct vbd_store *store)
+void vbd_store_settle(struct vbd_store *store, unsigned int timeout_ms)
 {
+	struct timespec until = vbd_cond_deadline(timeout_ms);
 	uint64_t before;
+	int rc = 0;
 
 	(void)pthread_mutex_lock(&store->lock);
 	before = store->attempts;
-	while (store->state.is_open && store->state.waiting &&
+	while (rc != ETIMEDOUT && store->state.is_open && store->state.waiting &&
 		!(store->state.failing && store->attempts > before))
-		(void)pthread_cond_wait(&store->changed, &store->lock);
+		rc = pthread_cond_timedwait(&store->changed, &store->lock, &until);
 	(void)pthread_mutex_unlock(&store->lock);
 }
 

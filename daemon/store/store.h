@@ -94,9 +94,9 @@ struct vbd_store_state vbd_store_state(struct vbd_store *store);
 int vbd_store_fd(const struct vbd_store *store);
 void vbd_store_rearm(struct vbd_store *store);
 
-/** vbd_store_settle - wait until all items so far are written, or the next attempt to do so has
- * failed; for tests */
-void vbd_store_settle(struct vbd_store *store);
+/** vbd_store_settle - block until all items so far are written, or the next attempt to do so has
+ * failed, for @timeout_ms at most */
+void vbd_store_settle(struct vbd_store *store, unsigned int timeout_ms);
 
 /**
  * vbd_store_destroy - write what waits, close the database and end the thread

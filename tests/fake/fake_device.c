@@ -9,5 +9,6 @@ __attribute__((constructor)) static void plug_in(void)
 {
 	fake_loopback(true);
 	fake_record_calls(false);
+	fake_receives_optional(true);
 	(void)fake_device_add("fake0");
 }

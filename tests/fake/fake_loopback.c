@@ -157,8 +157,12 @@ void fake_loop_gone(struct fake_id *id)
 		return;
 	id->peer = NULL;
 	peer->peer = NULL;
+	/* The kernel keeps back what happens to an id that has not been accepted; its accept fails.
+	 */
+	if (peer->state == FAKE_ID_REQUESTED)
+		peer->state = FAKE_ID_OVER;
 	/* The CM rejects a request when its id is destroyed. */
-	if (id->state == FAKE_ID_REQUESTED)
+	else if (id->state == FAKE_ID_REQUESTED)
 		fake_event_push_plain(peer, RDMA_CM_EVENT_REJECTED, REJECT_CONSUMER);
 	else
 		fake_event_push_plain(peer, RDMA_CM_EVENT_DISCONNECTED, 0);

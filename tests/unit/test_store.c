@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define EVENTS_KEPT 8
+#define PATIENCE_MS 60000
 
 /* --- the shim -------------------------------------------------------------------------------- */
 
@@ -285,7 +286,7 @@ static void test_store__only_the_owner_can_read_the_files(void **state)
 
 	(void)open_store(f);
 	put(f, 1, 1);
-	vbd_store_settle(f->store);
+	vbd_store_settle(f->store, PATIENCE_MS);
 	(void)umask(before);
 	assert_int_equal(stat(f->dir, &about), 0);
 	assert_int_equal(about.st_mode & 0777, 0700);
@@ -302,7 +303,7 @@ static void test_store__a_person_reads_it_while_it_is_written(void **state)
 
 	(void)open_store(f);
 	put(f, 1, 3);
-	vbd_store_settle(f->store);
+	vbd_store_settle(f->store, PATIENCE_MS);
 	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 3);
 	assert_int_equal(vbd_store_state(f->store).written, 3);
 	assert_int_equal(vbd_store_state(f->store).waiting, 0);
@@ -314,7 +315,7 @@ static void test_store__the_oldest_rows_go_first(void **state)
 
 	(void)open_store(f);
 	put(f, 1, 100);
-	vbd_store_settle(f->store);
+	vbd_store_settle(f->store, PATIENCE_MS);
 	assert_int_equal(ask(f, "SELECT count(*) FROM events"), EVENTS_KEPT);
 	assert_int_equal(ask(f, "SELECT min(seq) FROM events"), 100 - EVENTS_KEPT + 1);
 }
@@ -474,7 +475,7 @@ static void test_store__a_damaged_file_is_set_aside(void **state)
 		assert_int_equal(f->event_count, 0);
 		assert_int_equal(access(aside, F_OK), 0);
 		put(f, 4, 4);
-		vbd_store_settle(f->store);
+		vbd_store_settle(f->store, PATIENCE_MS);
 		assert_int_equal(ask(f, "SELECT count(*) FROM events"), 1);
 		close_store(f);
 		assert_int_equal(unlink(f->file), 0);
@@ -488,10 +489,10 @@ static void test_store__damage_that_is_found_later_is_set_aside_too(void **state
 
 	(void)open_store(f);
 	put(f, 1, 3);
-	vbd_store_settle(f->store);
+	vbd_store_settle(f->store, PATIENCE_MS);
 	let_fail(3, 0, SQLITE_CORRUPT);
 	put(f, 4, 5);
-	vbd_store_settle(f->store);
+	vbd_store_settle(f->store, PATIENCE_MS);
 	now = vbd_store_state(f->store);
 	assert_true(now.set_aside);
 	assert_false(now.failing);
@@ -516,7 +517,7 @@ static void test_store__a_directory_in_use_is_not_used_twice(void **state)
 	close_store(f);
 	f->store = first;
 	put(f, 1, 1);
-	vbd_store_settle(first);
+	vbd_store_settle(first, PATIENCE_MS);
 	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 1);
 }
 
@@ -563,7 +564,7 @@ static void test_store__a_full_disk_delays_what_waits(void **state)
 
 		let_fail(1, 2, results[i]);
 		put(f, last + 1, last + 2);
-		vbd_store_settle(f->store);
+		vbd_store_settle(f->store, PATIENCE_MS);
 		now = vbd_store_state(f->store);
 		assert_true(now.failing);
 		assert_string_not_equal(now.text, "");
@@ -571,8 +572,8 @@ static void test_store__a_full_disk_delays_what_waits(void **state)
 		let_fail(0, 0, 0);
 		put(f, last + 3, last + 3);
 		while (vbd_store_state(f->store).failing)
-			vbd_store_settle(f->store);
-		vbd_store_settle(f->store);
+			vbd_store_settle(f->store, PATIENCE_MS);
+		vbd_store_settle(f->store, PATIENCE_MS);
 		last += 3;
 		assert_int_equal(ask(f, "SELECT max(seq) FROM events"), last);
 		assert_int_equal(vbd_store_state(f->store).dropped, 0);
