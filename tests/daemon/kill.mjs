@@ -185,7 +185,7 @@ function check_file(dir, ledger) {
 	const copy = scratch_folder("copy");
 
 	if (!existsSync(join(dir, "state.db"))) return;
-	// Whoever opens the file recovers it: here that is for the next run to do.
+	// Opening the file recovers it, which is for the next run to do.
 	cpSync(dir, copy, { recursive: true });
 	assert.equal(ask_database(copy, "PRAGMA integrity_check"), "ok");
 	const on_disk = desired_on(copy);

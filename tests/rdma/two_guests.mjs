@@ -86,6 +86,74 @@ await scenario("a probe tells how long the way to another machine is", async () 
 	await daemon.stop();
 });
 
+// The ways are what netem does to each packet that leaves. The device repeats what is lost, and may give up.
+const BAD_WAYS = {
+	"loses 5 %": ["loss", "5%"],
+	"changes the order": ["delay", "4ms", "reorder", "60%"],
+	"doubles a fifth": ["duplicate", "20%"],
+};
+const UPSET = { ack_timeout: 14, retry_count: 7 };
+const SIZE = 65_536;
+
+// Returns the port's counters of what went wrong on the way.
+async function upsets(daemon) {
+	const { ports: [{ hw_counters }] } = await daemon.get(`/v1/devices/${dev}`);
+
+	return ["completer_retry_err", "rcvd_seq_err", "retry_exceeded_err"]
+		.map((name) => [name, hw_counters[name]]);
+}
+
+// Writes and reads back, and returns how both ended. What is done has arrived.
+async function there_and_back(daemon, connection, source) {
+	const bytes = randomBytes(SIZE);
+	const move = async (op) => {
+		const { body } = await daemon.try("POST", "/v1/transfers", { op, connection: connection.id, buffer: source.id,
+			remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 90 });
+
+		return body.code ?? body.state;
+	};
+
+	await daemon.fill(source, bytes);
+	const written = await move("write");
+
+	if (written !== "done")
+		return [written];
+	await daemon.fill(source, Buffer.alloc(SIZE));
+	const read = await move("read");
+
+	if (read === "done")
+		ok(bytes.equals(await daemon.bytes(source)), "the bytes that came back are others");
+	return [written, read];
+}
+
+await scenario("a way that loses, reorders or doubles packets slows transfers, or ends them by name", async () => {
+	const daemon = await Daemon.start("d");
+	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
+	const connect = () => daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: UPSET });
+
+	await daemon.ready();
+	const source = await daemon.buffer(SIZE);
+	for (const [what, how] of Object.entries(BAD_WAYS)) {
+		const connections = [await connect(), await connect(), await connect()];
+		const before = new Map(await upsets(daemon));
+		const ends = [];
+
+		await run("tc", "qdisc", "add", "dev", netdev, "root", "netem", ...how);
+		for (const connection of connections)
+			ends.push(...await there_and_back(daemon, connection, source));
+		await run("tc", "qdisc", "del", "dev", netdev, "root");
+		const more = (await upsets(daemon)).map(([name, count]) => `${name} ${count - before.get(name)}`);
+
+		console.log(`     a way that ${what}: ${ends.join(" ")}; ${more.join(", ")}`);
+		for (const end of ends)
+			ok(["done", "retry_exceeded", "timed_out"].includes(end), `a transfer over a way that ${what} ended with ${end}`);
+		for (const { id } of connections)
+			await daemon.call("DELETE", `/v1/connections/${id}`);
+	}
+	equal((await there_and_back(daemon, await connect(), source)).join(), "done,done", "ends over a way that is mended");
+	await daemon.stop();
+});
+
 await scenario("a disconnect that is lost is repeated until the other machine has heard it", async () => {
 	const daemon = await Daemon.start("d");
 	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));

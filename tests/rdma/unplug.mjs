@@ -9,10 +9,12 @@ import { Daemon, Program, addr, busy, dev, equal, finish, ok, resources, resourc
 const PORT = 7471;
 const WILD_PORT = 7472;
 const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
+const [{ address: MAC, addr_info }] = JSON.parse(await run("ip", "-j", "address", "show", "dev", NETDEV));
+const ADDRESSES = addr_info.filter(({ scope }) => scope === "global").map(({ local, prefixlen }) => `${local}/${prefixlen}`);
 const NETWORK = addr.slice(0, addr.lastIndexOf("."));
 
-// Deleting the device must not wait for verbsd, even a busy one: some tenths of a second without emulation. A
-// daemon that blocked it would do so for ever.
+// Deleting the device, or the interface below it, must not wait for verbsd, even a busy one: some tenths of a second
+// without emulation. A daemon that blocked it would do so for ever.
 const DELETE_LIMIT_S = 30;
 
 // Both daemons use the device. The one that learns of the removal first disconnects the other.
@@ -20,12 +22,22 @@ const WHY = ["device_removed", "peer_disconnect"];
 
 const add = () => run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
 
-async function unplug() {
+async function pull(...command) {
 	const began = Date.now();
-	const { status } = await new Program("timeout", [String(DELETE_LIMIT_S), "rdma", "link", "delete", dev]).end();
+	const { status } = await new Program("timeout", [String(DELETE_LIMIT_S), ...command]).end();
 
-	ok(status === 0, status === 124 ? `rdma link delete took more than ${DELETE_LIMIT_S} s` : `it ended with ${status}`);
-	console.log(`     rdma link delete took ${Date.now() - began} ms`);
+	ok(status === 0, status === 124 ? `${command.join(" ")} took more than ${DELETE_LIMIT_S} s` : `it ended with ${status}`);
+	console.log(`     ${command.join(" ")} took ${Date.now() - began} ms`);
+}
+
+const unplug = () => pull("rdma", "link", "delete", dev);
+const delete_interface = () => pull("ip", "link", "delete", NETDEV);
+
+async function add_interface() {
+	await run("ip", "link", "add", NETDEV, "address", MAC, "type", "dummy");
+	for (const address of ADDRESSES)
+		await run("ip", "address", "add", address, "dev", NETDEV, "nodad");
+	await run("ip", "link", "set", NETDEV, "up");
 }
 
 const present = (daemon) => daemon.get("/v1/devices?state=present");
@@ -80,30 +92,32 @@ async function make_busy(a, b) {
 	return ways;
 }
 
-async function one_unplugging(a, b) {
+// `go` takes the device away, and `come` brings back what it took. `why` has the reasons of ends.
+async function one_unplugging(a, b, { go = unplug, come = async () => {}, why = WHY } = {}) {
 	const ways = await make_busy(a, b);
 	const [before] = (await present(a)).items;
 	const accepted = (await b.connections("established")).items;
 
-	await unplug();
+	await go();
 	await all_is_lost(a);
 	await all_is_lost(b);
 	for (const { from, connection, end } of ways) {
-		await from.ended_with(connection.id, ...WHY);
+		await from.ended_with(connection.id, ...why);
 		// After a transfer that had just completed, the next one finds the connection
 		// ended.
-		const code = end ? (await end).code : WHY[0];
-		ok([...WHY, "wrong_state"].includes(code), `what ended the transfers is ${code}`);
+		const code = end ? (await end).code : why[0];
+		ok([...why, "wrong_state"].includes(code), `what ended the transfers is ${code}`);
 	}
 	for (const { id } of accepted)
-		await b.ended_with(id, ...WHY);
+		await b.ended_with(id, ...why);
 	for (const daemon of [a, b]) {
 		const { items } = await daemon.get("/v1/transfers?state=failed&limit=1000");
 		for (const { id, error } of items)
-			ok(WHY.includes(error.code), `${daemon.name}: the error of transfer ${id} is ${error.code}`);
+			ok(why.includes(error.code), `${daemon.name}: the error of transfer ${id} is ${error.code}`);
 	}
 	equal((await b.get("/v1/listeners/one")).state, "lost", "state of the listener on the device's address");
 	await refuses_new_work(a);
+	await come();
 	await plug([a, b]);
 	const [after] = (await present(a)).items;
 	ok(after.id !== before.id, "the device that came back has the id of the one that went");
@@ -130,6 +144,21 @@ await with_device("the device is unplugged twice while connections are busy", as
 	const { items } = await b.get("/v1/events?object=listener&limit=1000");
 	equal(items.filter(({ type }) => type === "listener_lost").length, 2, "events listener_lost");
 	equal(items.filter(({ type }) => type === "listener_restored").length, 2, "events listener_restored");
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+});
+
+await with_device("the interface below the device is deleted while connections are busy", async () => {
+	const before = await resources();
+	const a = await Daemon.start("a");
+	const b = await Daemon.start("b");
+
+	await Promise.all([a.ready(), b.ready()]);
+	await b.listen({ addr, port: PORT, name: "one" });
+	await b.listen({ port: WILD_PORT, name: "wild" });
+	// The interface goes down first, which a work request may notice before anything else.
+	await one_unplugging(a, b, { go: delete_interface, come: add_interface, why: [...WHY, "local_error"] });
 	await a.stop();
 	await b.stop();
 	await resources_are_back(before);
