@@ -13,11 +13,11 @@
 # the peer.
 readonly LAB_RDMA_NET=10.76.0 LAB_SIW_NET=10.77.0 LAB_SECOND_NET=10.78.0 LAB_RDMA_NET6=fd00:76:
 readonly LAB_VLAN=7 LAB_VLAN_NET=10.76.7 LAB_VLAN_NET6=fd00:76:7:
-readonly LAB_MAC=52:54:00:4c
+readonly LAB_MAC=52:54:00:4c LAB_DISK=/lab-disk
 
 declare -A qemu_pid=() guest_ready=() guest_gone=()
 declare -a helper_pids=()
-run_dir='' events='' cmd_status='' peer_cut='' started_us=0 ready_us=''
+run_dir='' events='' cmd_status='' peer_cut='' peer_again='' started_us=0 ready_us=''
 
 host_number() { case $1 in a) echo 1 ;; b) echo 2 ;; esac }
 mac() { printf '%s:%02x:0%d' "$LAB_MAC" "$1" "$(host_number "$2")"; }
@@ -28,6 +28,7 @@ rdma_addr() { echo "$LAB_RDMA_NET.$(host_number "$1")"; }
 siw_addr() { echo "$LAB_SIW_NET.$(host_number "$1")"; }
 second_addr() { echo "$LAB_SECOND_NET.$(host_number "$1")"; }
 vlan_addr() { echo "$LAB_VLAN_NET.$(host_number "$1")"; }
+has_disk() { [[ $1 == b && -n $opt_peer_disk ]]; }
 vlan_addr6() { echo "$LAB_VLAN_NET6:$(host_number "$1")"; }
 
 # --- the guest's job ------------------------------------------------------------------------------
@@ -44,6 +45,7 @@ job_environment() {
 		"LAB_ADDR=$(rdma_addr "$role")" "LAB_ADDR6=$LAB_RDMA_NET6:$(host_number "$role")" \
 		LAB_SHARED=/run/lab/shared
 	[[ -z $opt_results ]] || echo "LAB_RESULTS=$opt_results"
+	! has_disk "$role" || echo "LAB_DISK=$LAB_DISK"
 	[[ -z $opt_siw ]] || echo "LAB_SIW_DEV=siw0"
 	[[ -z $opt_second ]] || echo "LAB_SECOND_DEV=rxe1"
 	job_addresses LAB "$role"
@@ -89,14 +91,13 @@ cards() {
 }
 
 write_job() {
-	local role=$1 hostname=lab siw='' second='' forward=''
+	local role=$1 hostname=lab siw='' second='' forward='' disk=''
 	[[ $role == a ]] || hostname=lab-b
 	[[ -z $opt_siw ]] || siw=$(siw_addr "$role")
 	[[ -z $opt_second ]] || second=$(second_addr "$role")
 	[[ $role != a ]] || forward=${guest_ports[*]}
+	! has_disk "$role" || disk=$LAB_DISK
 	mkdir "$run_dir/$role"
-	: >"$run_dir/$role/stdout"
-	: >"$run_dir/$role/stderr"
 	{
 		job_variable job_hostname "$hostname"
 		job_variable job_hosts "$(job_hosts)"
@@ -116,6 +117,7 @@ write_job() {
 		job_variable job_vlan_addr6 "$(vlan_addr6 "$role")"
 		job_variable job_forward "$forward"
 		job_variable job_forward_mac "$(mac 3 "$role")"
+		job_variable job_disk "$disk"
 		job_variable job_await_peer "${opt_peer:+1}"
 		job_function "$@"
 	} >"$run_dir/$role/job"
@@ -140,6 +142,10 @@ wire() {
 		-device "virtio-net-pci,netdev=$1,mac=$(mac "$2" "$3"),romfile=")
 }
 
+disk_drive() {
+	qemu_args+=(-drive "file=$(qemu_path "$run_dir/$1/disk"),format=raw,if=virtio")
+}
+
 # restrict=on: the guest reaches neither the host nor any network; forwarded ports still work.
 forward_card() {
 	local forward rules=''
@@ -158,7 +164,8 @@ qemu_machine() {
 	qemu_args=(-nodefaults -no-user-config -display none -no-reboot
 		-m "$opt_memory" "${accel_args[@]}"
 		-kernel "$LAB_CACHE/kernel/vmlinux" -initrd "$LAB_CACHE/initramfs" -append "$append"
-		-serial "file:$run_dir/$1/console" -serial stdio)
+		-chardev "file,id=console,path=$(qemu_path "$run_dir/$1/console"),append=on"
+		-serial chardev:console -serial stdio)
 }
 
 qemu_command() {
@@ -171,6 +178,7 @@ qemu_command() {
 	[[ -z $opt_peer || -z $opt_siw ]] || wire siw 2 "$role"
 	[[ -z $opt_peer || -z $opt_second ]] || wire second 4 "$role"
 	[[ $role != a || ${#opt_forward[@]} -eq 0 ]] || forward_card
+	! has_disk "$role" || disk_drive "$role"
 }
 
 # Adds the role to a guest's lines, and reports the end of its QEMU.
@@ -182,11 +190,16 @@ pump() {
 	printf '%s gone\n' "$1"
 }
 
+# Each boot has files of its own for the output, since the followers of the boot before may still read theirs.
+#
 # pdeathsig: no guest outlives lab/run, even after SIGKILL.
 start_guest() {
 	local role=$1 line
 	local -a qemu_args
 	qemu_command "$role"
+	rm -f "$run_dir/$role/stdout" "$run_dir/$role/stderr"
+	: >"$run_dir/$role/stdout"
+	: >"$run_dir/$role/stderr"
 	exec {line}< <(exec setpriv --pdeathsig KILL -- qemu-system-x86_64 "${qemu_args[@]}" \
 		</dev/null 2>"$run_dir/$role/qemu")
 	qemu_pid[$role]=$!
@@ -228,6 +241,7 @@ follow_output() {
 follow_peer() {
 	local stream
 	for stream in stdout stderr; do
+		rm -f "$run_dir/peer-$stream"
 		mkfifo "$run_dir/peer-$stream"
 		follow b "$stream" >"$run_dir/peer-$stream" &
 		helper_pids+=($!)
@@ -276,6 +290,17 @@ cut_peer() {
 	end_guest b
 }
 
+# Starts the second guest as it was started first, with the disk as the power cut has left it. The first one's QEMU
+# listens for it on the cables again.
+peer_on() {
+	peer_cut='' peer_again=1
+	unset 'guest_ready[b]' 'guest_gone[b]'
+	rm -f "$run_dir/shared/peer-is-off" "$run_dir/shared/peer-is-on" "$run_dir/shared/peer-status"
+	say "switching the second guest on"
+	start_guest b
+	follow_peer
+}
+
 all_ready() {
 	local role
 	for role in $(roles); do [[ -n ${guest_ready[$role]:-} ]] || return 1; done
@@ -283,6 +308,7 @@ all_ready() {
 
 guest_is_ready() {
 	guest_ready[$1]=1
+	[[ -z $peer_again ]] || : >"$run_dir/shared/peer-is-on"
 	all_ready || return 0
 	ready_us=$(now_us)
 	: >"$run_dir/go"
@@ -333,6 +359,7 @@ handle_event() {
 	a.status) cmd_status=$rest ;;
 	b.status) peer_command_ended "$rest" ;;
 	a.peer-off) cut_peer ;;
+	a.peer-on) peer_on ;;
 	?.note) say "$rest" ;;
 	a.unread) cmd_status=141 ;; # 128 + SIGPIPE, CMD's status in a pipe
 	?.gone) guest_has_gone "$role" ;;
@@ -398,6 +425,11 @@ report_time() {
 		"whole run $(seconds_between "$started_us" "$(now_us)") s"
 }
 
+make_disk() {
+	truncate -s "${opt_peer_disk}M" "$run_dir/b/disk"
+	mke2fs -q -F -t ext4 "$run_dir/b/disk"
+}
+
 start_guests() {
 	run_dir=$(mktemp -d "${TMPDIR:-/tmp}/lab.XXXXXX")
 	mkfifo "$run_dir/events"
@@ -406,6 +438,7 @@ start_guests() {
 	cp "$LAB_ROOT/lab/guest/stage2" "$run_dir/"
 	write_job a "${CMD[@]}"
 	[[ -z $opt_peer ]] || write_job b sh -c "$opt_peer"
+	[[ -z $opt_peer_disk ]] || make_disk
 	started_us=$(now_us)
 	start_guest a
 	follow_output

@@ -25,10 +25,11 @@ refused '--forward wants' --forward 80:99999 true
 refused '--forward wants' --forward x true
 refused '--env wants NAME=VALUE' --env =x true
 refused '--peer needs guests' --native --peer true true
+refused '--peer-disk needs --peer' --peer-disk 64 true
 refused '--second needs guests' --native --second true
 
 run help --help
 expect_status help 0
-for option in siw second vlan forward peer results deadline memory cpus env time guest native; do
+for option in siw second vlan forward peer peer-disk results deadline memory cpus env time guest native; do
 	expect_text help out "^  --$option|, --$option"
 done

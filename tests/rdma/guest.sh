@@ -10,7 +10,8 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 root=$(realpath "$here/../..")
 suite=$1 build=$(realpath "$2")
 DEADLINE_S=540
-[[ -z ${CROWD_COUNT:-} ]] || DEADLINE_S=3600 # the long form of crowd
+[[ -z ${CROWD_COUNT:-}${OWNERS:-} ]] || DEADLINE_S=3600 # the long forms of crowd and refused
+[[ $suite != soak ]] || DEADLINE_S=$((${SOAK_SECONDS:-3600} + 900))
 # On an emulated processor, node's optimizing compiler costs more than it saves.
 NODE=(node --no-opt --max-lazy)
 
@@ -36,9 +37,10 @@ options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/$suite")
 prepare=()
 case $suite in
 explain_two | two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
+reboot) options+=(--peer-disk 64 --peer "${NODE[*]} '$here/reboot_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
 explain | refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
-crowd | flood | load) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
+crowd | flood | load | soak) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
@@ -50,7 +52,8 @@ fi
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
 # The guest does not inherit the environment.
-for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS CROWD_COUNT LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE; do
+for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS CROWD_COUNT OWNERS LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE \
+	SOAK_REQUESTS SOAK_SECONDS SOAK_OUT; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done
 output=/dev/null
