@@ -31,8 +31,8 @@ const by_cm = (service, dst_addr = addr) => async (near, far) => {
 };
 
 // Without a connection manager nobody hears of the peer's end.
-const by_hand = async (near, far) => {
-	const make = (daemon) => daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, service: "none" });
+const by_hand = async (near, far, qp = {}) => {
+	const make = (daemon) => daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, service: "none", qp });
 	const [here, there] = [await make(near), await make(far)];
 
 	await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60);
@@ -141,6 +141,60 @@ await scenario("over iWARP the device says of some accesses that it refused them
 	ok(/the device refused/.test(all[0].detail), `the alarm says: ${all[0].detail}`);
 	equal((await far.get("/v1/stats")).peer_refusals_async_event, 2, "refusals that are counted");
 	equal((await alarms(near)).map(({ detail }) => detail).join("; "), "", "alarms of the one who asked");
+}));
+
+// A buffer and a queue pair of one owner after the other, and a peer that nobody tells: it goes on writing to the queue
+// pair that is gone, or by the key that is. The long form: OWNERS=1000 tests/rdma/guest.sh refused build/dev
+const OWNERS = Number(process.env.OWNERS || 100);
+const HALF = PAGE / 2;
+// A writer goes on for about half a second by this. Soft-RoCE takes 7 for no limit.
+const STUBBORN = { ack_timeout: 13, retry_count: 6, sq_depth: 4, rq_depth: 1, recv_size_bytes: 64 };
+const WRITERS = ["retry_exceeded", "remote_access"];
+
+// Writes half of the owner's buffer, while those who wrote to the owners before go on.
+async function one_owner(near, far, source, byte, past) {
+	const target = await far.buffer(PAGE, { device: dev, access: ["remote_write"] });
+	const [here, there] = await by_hand(near, far, STUBBORN);
+	const remote = { addr: target.addr, rkey: target.rkey };
+	const write = { op: "write", connection: here.id, buffer: source.id };
+
+	await near.transfer("write", here, source, target, { length_bytes: HALF });
+	const bytes = await far.bytes(target);
+
+	ok(bytes.equals(Buffer.concat([Buffer.alloc(HALF, byte), Buffer.alloc(HALF)])), `another's bytes are in buffer ${target.id}`);
+	if (past) {
+		const { code } = await near.refused("POST", "/v1/transfers", { ...write, remote: past, timeout_ms: 60_000 }, 60);
+
+		equal(code, "remote_access", "code of a write by the key of the owner before");
+	} else {
+		await near.post("/v1/benchmarks", { ...write, size_bytes: PAGE, tx_depth: 1, remote, count: 1_000_000, timeout_ms: 600_000 });
+	}
+	return { remote, leave: [`${CONNECTION}/${there.id}`, `/v1/buffers/${target.id}`] };
+}
+
+await scenario(`${OWNERS} owners follow one another, and late writes reach none of the next ones`, () => with_two(async (near, far) => {
+	const sources = [];
+	let past = null;
+
+	for (const byte of [1, 2, 3, 4]) {
+		const source = await near.buffer(PAGE, { device: dev });
+
+		await near.fill(source, Buffer.alloc(PAGE, byte));
+		sources.push([source, byte]);
+	}
+	for (let i = 0; i < OWNERS; i++) {
+		const { remote, leave } = await one_owner(near, far, ...sources[i % sources.length], i % 5 === 4 ? past : null);
+
+		for (const path of i % 2 ? leave : leave.reverse())
+			await far.call("DELETE", path);
+		past = remote;
+	}
+	await near.until("/v1/connections?view=full&state=open", "the end of all writers", ({ total }) => total === 0, 120_000);
+	const { items } = await near.connections("ended");
+	const ends = items.map(({ end_code }) => end_code);
+
+	equal(ends.filter((code) => !WRITERS.includes(code)).join(), "", "other ends of writers");
+	console.log(`     ${WRITERS.map((code) => `${ends.filter((end) => end === code).length} ${code}`).join(", ")}`);
 }));
 
 finish();
