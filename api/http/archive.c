@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#define EXPLANATION "explanation" /* of vbd_put_past_explanation() */
+
 bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_record *record)
 {
 	json_t *body = json_loadb(record->body, record->body_bytes, 0, NULL);
@@ -16,13 +18,18 @@ bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_recor
 		json_decref(body);
 		return false;
 	}
-	*ret_archived = (struct vbd_archived){.record = record, .body = body};
+	*ret_archived = (struct vbd_archived){.record = record,
+		.body = body,
+		.explanation = json_incref(json_object_get(body, EXPLANATION))};
+	(void)json_object_del(body, EXPLANATION);
 	return true;
 }
 
 void vbd_archived_close(struct vbd_archived *archived)
 {
+	json_decref(archived->explanation);
 	json_decref(archived->body);
+	archived->explanation = NULL;
 	archived->body = NULL;
 }
 
@@ -133,6 +140,38 @@ void vbd_archived_put(struct vbd_encoder *out, const struct vbd_archived *archiv
 		else
 			put_value(out, name, value);
 	}
+	vbd_put_text(out, "server_id", archived->record->server_id);
+}
+
+void vbd_archived_put_member(
+	struct vbd_encoder *out, const struct vbd_archived *archived, const char *name)
+{
+	json_t *value = json_object_get(archived->body, name);
+
+	if (!value)
+		vbd_put_null(out, name);
+	else if (is_cut(archived))
+		put_cut(out, name, value, archived->record);
+	else
+		put_value(out, name, value);
+}
+
+const char *vbd_archived_error(const struct vbd_archived *archived, const char *name)
+{
+	const json_t *error = json_object_get(archived->body, "error");
+
+	if (!is_cut(archived))
+		return json_string_value(json_object_get(error, name));
+	return strcmp(name, "hint") == 0 ? vbd_status_hint(VBD_E_DAEMON_DIED)
+					 : vbd_status_text(VBD_E_DAEMON_DIED);
+}
+
+void vbd_archived_put_explanation(struct vbd_encoder *out, const struct vbd_archived *archived)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(archived->explanation, name, value) put_value(out, name, value);
 	vbd_put_text(out, "server_id", archived->record->server_id);
 }
 

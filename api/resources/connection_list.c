@@ -3,6 +3,7 @@
 #include "api/http/archive.h"
 #include "api/http/page.h"
 #include "api/resources/connections.h"
+#include "api/resources/explain.h"
 #include "api/resources/context.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
@@ -121,5 +122,6 @@ const struct vbd_task_kind vbd_connection_task = {
 	.gone = "the connection was deleted in the meantime",
 	.refresh = refresh,
 	.encode = encode_item,
+	.encode_past = vbd_put_past_explanation,
 	.page = &connection_page,
 };

@@ -9,6 +9,7 @@
 #include "api/resources/connection_wait.h"
 #include "api/resources/context.h"
 #include "api/resources/explain.h"
+#include "api/resources/records.h"
 #include "daemon/core/addr.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
@@ -165,9 +166,12 @@ static void answer(struct vbd_waiter *waiter, enum vbd_wake why)
 
 void vbd_explain_one(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_request_connection(req);
+	const struct vbd_record *record = vbd_record_of_path(req, VBD_KIND_CONNECTION);
+	struct vbd_connection *connection = record ? NULL : vbd_request_connection(req);
 	struct explaining explaining = {.waiter.answer = answer, .connection = connection};
 
+	if (record)
+		vbd_explain_record(req, record);
 	if (!connection)
 		return;
 	if (connection->keeping)

@@ -19,5 +19,7 @@ char *vbd_record_encode(const struct vbd_object *object, size_t *ret_bytes)
 
 	vbd_encode_through(&out, vbd_view_public_sieve(kind->page->members, &room));
 	kind->encode(&out, object);
+	if (kind->encode_past)
+		kind->encode_past(&out, object);
 	return vbd_encode_end(&out, ret_bytes);
 }

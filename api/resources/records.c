@@ -34,19 +34,26 @@ static char *tag_of(
 	return tag;
 }
 
+void vbd_record_reply_unreadable(
+	struct vbd_request *req, enum vbd_object_kind kind, const struct vbd_record *record)
+{
+	struct vbd_error err = {0};
+
+	(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
+		"the record of %s %" PRIu64 " in state_dir can't be read",
+		vbd_object_kind_name(kind), record->id);
+	vbd_reply_problem(req, &err);
+}
+
 static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
 	const struct vbd_record *record, const struct vbd_view *view)
 {
 	struct vbd_archived archived;
 	struct vbd_encoder out;
 	struct vbd_sieve sieve;
-	struct vbd_error err = {0};
 
 	if (!vbd_archived_open(&archived, record)) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
-			"the record of %s %" PRIu64 " in state_dir can't be read",
-			vbd_object_kind_name(kind->kind), record->id);
-		vbd_reply_problem(req, &err);
+		vbd_record_reply_unreadable(req, kind->kind, record);
 		return;
 	}
 	out = vbd_encode_begin();

@@ -35,6 +35,8 @@ struct vbd_task_kind {
 	/* With `find`: a number that differs after each change of state. */
 	uint64_t (*version)(const void *task);
 	void (*encode)(struct vbd_encoder *out, const void *task); /* put the members */
+	/* Put what the row in state_dir has besides, as a reader may see it; NULL: nothing. */
+	void (*encode_past)(struct vbd_encoder *out, const void *task);
 	/* Needed by vbd_task_answer(), vbd_task_answer_made() and vbd_task_cancel() only. */
 	enum vbd_task_state (*state)(const void *task);
 	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */

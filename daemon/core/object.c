@@ -201,6 +201,9 @@ void vbd_object_changed(struct vbd_object *object)
 
 void vbd_object_counted(struct vbd_object *object)
 {
+	/* The row tells all about an end. */
+	if (object->ended)
+		want_record(object);
 	vbd_watch_notify(&object->watches, false);
 }
 

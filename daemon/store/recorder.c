@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/store/recorder.h"
 
+#include "base/clock.h"
 #include "daemon/core/object.h"
 #include "daemon/store/record_table.h"
 #include "daemon/store/store.h"
@@ -13,8 +14,8 @@
 /* While the store is behind. */
 #define RETRY_MS 100
 
-/* Objects of a step: one is written in about 4 us. */
-#define STEP_OBJECTS 25
+/* A step takes so long: an object is written in about 4 us, one that is explained in 100 us. */
+#define STEP_NS 200000
 
 struct vbd_recorder {
 	struct vbd_daemon *daemon;
@@ -55,9 +56,10 @@ static bool is_behind(const struct vbd_recorder *recorder)
 static bool take_step(struct vbd_steps *steps)
 {
 	struct vbd_recorder *recorder = VBD_CONTAINER_OF(steps, struct vbd_recorder, steps);
+	uint64_t begun_ns = vbd_clock_mono_ns();
 	struct vbd_object *object;
 
-	for (int i = 0; i < STEP_OBJECTS; i++) {
+	do {
 		object = first_changed(recorder);
 		if (!object) {
 			recorder->pending = false;
@@ -68,7 +70,7 @@ static bool take_step(struct vbd_steps *steps)
 			return true;
 		}
 		record(recorder, object);
-	}
+	} while (vbd_clock_mono_ns() - begun_ns < STEP_NS);
 	return false;
 }
 

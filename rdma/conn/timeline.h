@@ -15,14 +15,16 @@
 #define VBD_TIMELINE_MAX 96
 
 /* X(SYMBOL, json name) */
-#define VBD_TIMELINE_KIND_MAP(X)                   \
-	X(VBD_TIMELINE_CALL, "call")               \
-	X(VBD_TIMELINE_CM_EVENT, "cm_event")       \
-	X(VBD_TIMELINE_QP, "qp")                   \
-	X(VBD_TIMELINE_STATE, "state")             \
-	X(VBD_TIMELINE_ASYNC_EVENT, "async_event") \
-	X(VBD_TIMELINE_WC, "wc")                   \
-	X(VBD_TIMELINE_COMMAND, "command")
+#define VBD_TIMELINE_KIND_MAP(X)                                  \
+	X(VBD_TIMELINE_CALL, "call")                              \
+	X(VBD_TIMELINE_CM_EVENT, "cm_event")                      \
+	X(VBD_TIMELINE_QP, "qp")                                  \
+	X(VBD_TIMELINE_STATE, "state")                            \
+	X(VBD_TIMELINE_ASYNC_EVENT, "async_event")                \
+	X(VBD_TIMELINE_WC, "wc")                                  \
+	X(VBD_TIMELINE_COMMAND, "command")                        \
+	/* of the event log, where the timeline itself is gone */ \
+	X(VBD_TIMELINE_EVENT, "event")
 
 enum vbd_timeline_kind { VBD_TIMELINE_KIND_MAP(VBD_ENUM_ROW) VBD_TIMELINE_KIND_COUNT };
 

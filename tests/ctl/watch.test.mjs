@@ -10,14 +10,14 @@ const closed = (over) => connection({ state: 'closed', ended_at: '2026-03-04T06:
   end_code: 'peer_disconnect', ...over });
 
 test('history: lists those that ended, the last first, with reason and how long they were there', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections': page([closed({ id: 9 }), rejected({ id: 8, name: null })]) });
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([closed({ id: 9, server_id: '9f1e77a0c2b4d655' }), rejected({ id: 8, name: null })]) });
   const { code, stdout } = await ctl(server, ['history']);
   assert.equal(code, 0);
   assert.deepEqual(server.requests.map(({ query: { fields, ...query } }) => query),
     [{ state: 'ended', sort: '-ended_at', limit: '500' }]);
   const [titles, first, second] = stdout.split('\n');
-  assert.match(titles, /^ID NAME +ENDED +STATE +END-CODE +DURATION +PEER +SENT +RECV ERROR$/);
-  assert.match(first, /^ 9 to-b 2026-03-04T06:06:07\.612Z closed peer_disconnect +1:00:00 192\.0\.2\.2:7471 +1\.0 MiB +0 B -$/);
+  assert.match(titles, /^ID NAME +ENDED +STATE +END-CODE +DURATION +PEER +SENT +RECV EARLIER-RUN +ERROR$/);
+  assert.match(first, /^ 9 to-b 2026-03-04T06:06:07\.612Z closed peer_disconnect +1:00:00 192\.0\.2\.2:7471 +1\.0 MiB +0 B 9f1e77a0c2b4d655 -$/);
   assert.match(second, /^ 8 - +2026-\S+Z failed rejected +20\.000 ms 192\.0\.2\.2:7471 .* the peer rejected the connection$/);
 });
 

@@ -277,11 +277,54 @@ static void test_records__what_a_killed_run_had_open_has_died(void **state)
 		assert_non_null(text_of(died, "ended_at"));
 		assert_true(json_is_null(json_object_get(died, "waits_for")));
 		json_decref(died);
+		(void)strcat(path, "/explain");
+		died = get(f, path);
+		*strrchr(path, '/') = '\0';
+		assert_non_null(strstr(text_of(died, "summary"), "the daemon ended before"));
+		assert_int_equal(json_array_size(json_object_get(died, "hints")), 1);
+		json_decref(died);
 		assert_ids(f, "/v1/connections?state=failed&end_code=daemon_died", "1 2");
 		assert_int_equal(count_deaths(f), 2);
 		assert_int_equal(
 			f->svc->daemon->connections_ended[VBD_REASON_DAEMON_DIED], i ? 0 : 2);
 	}
+}
+
+static void test_records__an_end_is_explained_as_it_was(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_connection_spec nowhere = svc_spec_to(NULL);
+	struct vbd_connection *failed = svc_connect(f->svc, &nowhere);
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct svc_pair pair;
+	json_t *before, *after, *timeline;
+
+	SVC_UNTIL(f->svc, failed->object.ended && !failed->keeping);
+	pair = svc_pair(f->svc, svc_listen(f->svc, &spec));
+	vbd_connection_close(pair.active);
+	SVC_UNTIL(f->svc, pair.active->object.ended);
+	before = get(f, "/v1/connections/1/explain");
+	assert_null(json_object_get(before, "server_id"));
+	restart(f);
+	after = get(f, "/v1/connections/1/explain");
+	assert_non_null(text_of(after, "server_id"));
+	assert_string_equal(text_of(after, "summary"), text_of(before, "summary"));
+	assert_string_equal(text_of(after, "end_code"), text_of(before, "end_code"));
+	assert_true(json_equal(json_object_get(after, "hints"), json_object_get(before, "hints")));
+	assert_true(json_equal(json_object_get(after, "cause"), json_object_get(before, "cause")));
+	json_decref(before);
+	json_decref(after);
+	after = get(f, "/v1/connections/1");
+	assert_null(json_object_get(after, "explanation"));
+	json_decref(after);
+	after = get(f, "/v1/connections/2/explain");
+	assert_non_null(strstr(text_of(after, "summary"), "Connection 2 "));
+	assert_true(json_is_null(json_object_get(after, "facts")));
+	json_decref(after);
+	timeline = get(f, "/v1/connections/1/timeline");
+	assert_true(json_is_true(json_object_get(timeline, "incomplete")));
+	assert_true(json_integer_value(json_object_get(timeline, "total")) > 1);
+	json_decref(timeline);
 }
 
 static void test_records__a_stop_ends_objects_as_stopping(void **state)
@@ -446,6 +489,7 @@ int main(void)
 		TEST(an_ended_object_is_there_after_a_restart),
 		TEST(what_a_killed_run_had_open_has_died),
 		TEST(a_stop_ends_objects_as_stopping),
+		TEST(an_end_is_explained_as_it_was),
 		TEST(lists_sort_select_and_go_on_over_runs),
 		TEST(a_deleted_record_is_gone_for_good),
 		TEST(newer_ones_take_the_place_of_older_ones),

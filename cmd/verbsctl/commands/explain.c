@@ -132,7 +132,8 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 			"with "
 			"key {request.rkey}");
 	put_statuses(vbd_ctl_json_at(explanation, "causes"));
-	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("error", "error.detail"),
+	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("earlier run", "server_id"),
+		VBD_CTL_TEXT("error", "error.detail"),
 		VBD_CTL_TEXT("preceded by", "preceded_by.what"));
 	put_followed_by(explanation);
 	put_findings(vbd_ctl_json_at(explanation, "findings"));

@@ -37,7 +37,7 @@ static const struct vbd_ctl_column history_columns[] = {VBD_CTL_NUMBER("ID", "id
 	VBD_CTL_ENDPOINT("PEER", "peer"),
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT, NULL},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT, NULL},
-	VBD_CTL_WIDE("ERROR", "error.detail")};
+	VBD_CTL_WIDE("EARLIER-RUN", "server_id"), VBD_CTL_WIDE("ERROR", "error.detail")};
 
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
 {

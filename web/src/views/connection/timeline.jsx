@@ -15,6 +15,7 @@ const KINDS = {
 	async_event: "async",
 	wc: "completion",
 	command: "command",
+	event: "event",
 };
 
 function Entry({ row }) {
@@ -61,6 +62,11 @@ export function Timeline({ timeline }) {
 					<Entry key={i} row={row} />
 				))}
 			</ol>
+			{timeline?.incomplete && (
+				<p class="panel-body note">
+					verbsd has been restarted since. These are the events that it kept of this connection.
+				</p>
+			)}
 			{timeline?.dropped > 0 && (
 				<p class="panel-body note">{count(timeline.dropped)} later entries did not fit.</p>
 			)}

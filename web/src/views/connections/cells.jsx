@@ -43,6 +43,7 @@ export function Name({ row }) {
 		<span class="name">
 			<a href={hashOf({ view: "connections", ref: String(row.id) })}>{row.name ?? `#${row.id}`}</a>
 			{row.name && <span class="faint"> #{row.id}</span>}
+			{row.server_id && <span class="faint"> of an earlier run</span>}
 			<span class="under narrow-only mono">{peerOf(row)}</span>
 		</span>
 	);
