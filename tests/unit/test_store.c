@@ -11,10 +11,10 @@
 #include "daemon/store/schema.h"
 #include "daemon/store/words.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/sqlite_faults.h"
 #include "tests/unit/unit.h"
 
 #include <sqlite3.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,81 +23,6 @@
 
 #define EVENTS_KEPT 8
 #define PATIENCE_MS 60000
-
-/* --- the shim -------------------------------------------------------------------------------- */
-
-static atomic_int fail_at;   /* the number of the call that fails; 0: none */
-static atomic_int fail_more; /* the calls behind it that fail too */
-static atomic_int fail_with; /* result of the calls that fail */
-static atomic_int calls;
-
-static bool fails(void)
-{
-	int call = atomic_fetch_add(&calls, 1) + 1;
-	int first = atomic_load(&fail_at);
-
-	return first && call >= first && call <= first + atomic_load(&fail_more);
-}
-
-static void let_fail(int call, int more, int result)
-{
-	atomic_store(&calls, 0);
-	atomic_store(&fail_with, result);
-	atomic_store(&fail_more, more);
-	atomic_store(&fail_at, call);
-}
-
-int __real_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const char *vfs);
-int __wrap_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const char *vfs);
-int __wrap_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const char *vfs)
-{
-	*handle = NULL;
-	return fails() ? fail_with : __real_sqlite3_open_v2(path, handle, flags, vfs);
-}
-
-int __real_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int len, unsigned int flags,
-	sqlite3_stmt **stmt, const char **tail);
-int __wrap_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int len, unsigned int flags,
-	sqlite3_stmt **stmt, const char **tail);
-int __wrap_sqlite3_prepare_v3(sqlite3 *handle, const char *sql, int len, unsigned int flags,
-	sqlite3_stmt **stmt, const char **tail)
-{
-	if (fails())
-		return fail_with;
-	return __real_sqlite3_prepare_v3(handle, sql, len, flags, stmt, tail);
-}
-
-int __real_sqlite3_step(sqlite3_stmt *stmt);
-int __wrap_sqlite3_step(sqlite3_stmt *stmt);
-int __wrap_sqlite3_step(sqlite3_stmt *stmt)
-{
-	return fails() ? fail_with : __real_sqlite3_step(stmt);
-}
-
-typedef int (*exec_cb)(void *arg, int columns, char **values, char **names);
-int __real_sqlite3_exec(sqlite3 *handle, const char *sql, exec_cb cb, void *arg, char **text);
-int __wrap_sqlite3_exec(sqlite3 *handle, const char *sql, exec_cb cb, void *arg, char **text);
-int __wrap_sqlite3_exec(sqlite3 *handle, const char *sql, exec_cb cb, void *arg, char **text)
-{
-	return fails() ? fail_with : __real_sqlite3_exec(handle, sql, cb, arg, text);
-}
-
-int __real_sqlite3_bind_int64(sqlite3_stmt *stmt, int param, sqlite3_int64 value);
-int __wrap_sqlite3_bind_int64(sqlite3_stmt *stmt, int param, sqlite3_int64 value);
-int __wrap_sqlite3_bind_int64(sqlite3_stmt *stmt, int param, sqlite3_int64 value)
-{
-	return fails() ? fail_with : __real_sqlite3_bind_int64(stmt, param, value);
-}
-
-int __real_sqlite3_bind_text(
-	sqlite3_stmt *stmt, int param, const char *text, int len, void (*release)(void *));
-int __wrap_sqlite3_bind_text(
-	sqlite3_stmt *stmt, int param, const char *text, int len, void (*release)(void *));
-int __wrap_sqlite3_bind_text(
-	sqlite3_stmt *stmt, int param, const char *text, int len, void (*release)(void *))
-{
-	return fails() ? fail_with : __real_sqlite3_bind_text(stmt, param, text, len, release);
-}
 
 /* --- the fixture ----------------------------------------------------------------------------- */
 
@@ -156,7 +81,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	let_fail(0, 0, 0);
+	sqlite_let_fail(0, 0, 0);
 	scratch_make(f->folder);
 	(void)snprintf(f->dir, sizeof(f->dir), "%s/state", f->folder);
 	(void)snprintf(f->file, sizeof(f->file), "%s/state.db", f->dir);
@@ -490,7 +415,7 @@ static void test_store__damage_that_is_found_later_is_set_aside_too(void **state
 	(void)open_store(f);
 	put(f, 1, 3);
 	vbd_store_settle(f->store, PATIENCE_MS);
-	let_fail(3, 0, SQLITE_CORRUPT);
+	sqlite_let_fail(3, 0, SQLITE_CORRUPT);
 	put(f, 4, 5);
 	vbd_store_settle(f->store, PATIENCE_MS);
 	now = vbd_store_state(f->store);
@@ -562,14 +487,14 @@ static void test_store__a_full_disk_delays_what_waits(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(results); i++) {
 		struct vbd_store_state now;
 
-		let_fail(1, 2, results[i]);
+		sqlite_let_fail(1, 2, results[i]);
 		put(f, last + 1, last + 2);
 		vbd_store_settle(f->store, PATIENCE_MS);
 		now = vbd_store_state(f->store);
 		assert_true(now.failing);
 		assert_string_not_equal(now.text, "");
 		assert_true(now.failures > 0);
-		let_fail(0, 0, 0);
+		sqlite_let_fail(0, 0, 0);
 		put(f, last + 3, last + 3);
 		while (vbd_store_state(f->store).failing)
 			vbd_store_settle(f->store, PATIENCE_MS);
@@ -589,7 +514,7 @@ static void test_store__the_queue_is_bounded(void **state)
 	uint64_t put_in = 0;
 
 	(void)open_store(f);
-	let_fail(1, INT32_MAX - 1, SQLITE_FULL);
+	sqlite_let_fail(1, INT32_MAX - 1, SQLITE_FULL);
 	do {
 		put(f, put_in + 1, put_in + 1);
 		put_in++;
@@ -599,7 +524,7 @@ static void test_store__the_queue_is_bounded(void **state)
 	assert_int_equal(now.waiting + now.dropped, put_in);
 	assert_true(vbd_store_destroy(f->store, 10000));
 	f->store = NULL;
-	let_fail(0, 0, 0);
+	sqlite_let_fail(0, 0, 0);
 	assert_whole(f);
 }
 
@@ -614,14 +539,14 @@ static void test_store__any_call_of_sqlite_may_fail(void **state)
 		int needed = INT32_MAX;
 
 		for (int call = 1; call <= needed; call++) {
-			let_fail(call, 0, results[i]);
+			sqlite_let_fail(call, 0, results[i]);
 			(void)open_store(f);
 			put(f, 1, 2);
 			vbd_run_put_stop(f->store);
 			close_store(f);
-			if (atomic_load(&calls) < call)
+			if (sqlite_calls() < call)
 				needed = call;
-			let_fail(0, 0, 0);
+			sqlite_let_fail(0, 0, 0);
 			assert_true(open_store(f).is_open);
 			assert_true(f->event_count <= 2);
 			close_store(f);
