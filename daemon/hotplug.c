@@ -97,6 +97,16 @@ static void stop_async_watch(struct async_watch *watch)
 	free(watch);
 }
 
+static bool is_watched(const struct vbd_hotplug *hotplug, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &hotplug->async_watches) {
+		if (VBD_CONTAINER_OF(link, struct async_watch, link)->device == device)
+			return true;
+	}
+	return false;
+}
+
+/* A failure is for lack of memory or descriptors: watch_missing() tries again. */
 static void watch_async(struct vbd_hotplug *hotplug, struct vbd_device *device)
 {
 	struct async_watch *watch = calloc(1, sizeof(*watch));
@@ -114,6 +124,7 @@ static void watch_async(struct vbd_hotplug *hotplug, struct vbd_device *device)
 	vbd_list_append(&hotplug->async_watches, &watch->link);
 }
 
+/* The same. */
 static void on_cm_opened(void *arg)
 {
 	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
@@ -122,6 +133,20 @@ static void on_cm_opened(void *arg)
 	if (vbd_fd_watch_start(hotplug->daemon->loop, vbd_fabric_cm_fd(hotplug->daemon->fabric),
 		    VBD_FD_READ, on_cm_readable, hotplug, &hotplug->cm_watch, &error) != VBD_OK)
 		log_failure("CM events are not watched", &error);
+}
+
+static void watch_missing(struct vbd_hotplug *hotplug)
+{
+	const struct vbd_fabric *fabric = hotplug->daemon->fabric;
+
+	if (fabric->cm_channel && !hotplug->cm_watch)
+		on_cm_opened(hotplug->daemon);
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state == VBD_DEVICE_PRESENT && !is_watched(hotplug, device))
+			watch_async(hotplug, device);
+	}
 }
 
 static void VBD_PRINTF(4, 5) log_device(struct vbd_daemon *daemon, const struct vbd_device *device,
@@ -346,6 +371,7 @@ static void on_qp_timer(void *arg)
 	struct vbd_hotplug *hotplug = arg;
 
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
+	watch_missing(hotplug);
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
 	vbd_fabric_turn_qp_pools(hotplug->daemon->fabric);
 }
@@ -356,8 +382,13 @@ static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_err
 
 	if (status)
 		return status;
-	return vbd_fd_watch_start(hotplug->daemon->loop, vbd_uevent_fd(hotplug->uevent),
+	status = vbd_fd_watch_start(hotplug->daemon->loop, vbd_uevent_fd(hotplug->uevent),
 		VBD_FD_READ, on_uevent_readable, hotplug, &hotplug->uevent_watch, err);
+	if (!status)
+		return VBD_OK;
+	vbd_uevent_destroy(hotplug->uevent);
+	hotplug->uevent = NULL; /* on_rescan() goes on scanning then */
+	return status;
 }
 
 static enum vbd_status watch_links(struct vbd_hotplug *hotplug, struct vbd_error *err)
