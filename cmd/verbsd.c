@@ -305,11 +305,11 @@ static void on_signal(int signum, void *arg)
 {
 	struct program *program = arg;
 
-	program->deadline_ns =
-		vbd_clock_mono_ns() + program->config.shutdown_timeout_ms * VBD_NS_PER_MS;
 	vbd_log(VBD_LOG_NOTICE, NULL, "signal %d: stopping; a second one stops at once", signum);
 	vbd_sdnotify_stopping();
 	vbd_daemon_exits(program->daemon);
+	program->deadline_ns =
+		vbd_clock_mono_ns() + vbd_daemon_stop_time_ms(program->daemon) * VBD_NS_PER_MS;
 	vbd_daemon_stop(program->daemon, on_daemon_stopped, program);
 }
 

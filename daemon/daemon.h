@@ -20,7 +20,7 @@ void vbd_daemon_announce(struct vbd_daemon *daemon);
 /**
  * vbd_daemon_stop - begin to stop: refuse new work, close listeners, let transfers finish for a
  * part of shutdown_timeout_ms (daemon/drain.h), then disconnect and drain connections
- * @stopped: called once, when all objects have ended or shutdown_timeout_ms has passed
+ * @stopped: called once, when all objects have ended or vbd_daemon_stop_time_ms() has passed
  */
 void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg);
 
@@ -32,6 +32,10 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
  * must not be destroyed.
  */
 void vbd_daemon_exits(struct vbd_daemon *daemon);
+
+/** vbd_daemon_stop_time_ms - how long objects may take to end: shutdown_timeout_ms, or three
+ * quarters of it if the kernel will have queue pairs to destroy when the process ends */
+uint64_t vbd_daemon_stop_time_ms(const struct vbd_daemon *daemon);
 
 /** vbd_daemon_leaves - is something left to the kernel? */
 bool vbd_daemon_leaves(const struct vbd_daemon *daemon);

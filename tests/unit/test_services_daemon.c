@@ -405,6 +405,22 @@ static void test_services_daemon__a_stop_that_takes_too_long_is_told(void **stat
 	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
 }
 
+static void test_services_daemon__the_end_of_many_connections_leaves_the_kernel_a_part(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+
+	svc->config.shutdown_timeout_ms = 8000;
+	(void)svc_pair(svc, listener);
+	vbd_daemon_exits(svc->daemon);
+	assert_int_equal(vbd_daemon_stop_time_ms(svc->daemon), 8000);
+	while (svc->daemon->connections->open <= 64)
+		(void)svc_pair(svc, listener);
+	vbd_daemon_exits(svc->daemon);
+	assert_int_equal(vbd_daemon_stop_time_ms(svc->daemon), 6000);
+	svc->daemon->fabric->exits = false; /* this process goes on */
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(test_services_daemon__##name, svc_setup, svc_teardown)
 
@@ -412,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(without_a_device_it_starts_and_waits),
+		TEST(the_end_of_many_connections_leaves_the_kernel_a_part),
 		TEST(a_cm_that_comes_late_is_watched),
 		TEST(each_call_failing_at_the_start),
 		TEST(each_allocation_failing_at_the_start),
