@@ -6,12 +6,14 @@
 #include "base/enum.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/pd.h"
+#include "rdma/provider/neighbours.h"
 #include "rdma/provider/provider.h"
 
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 VBD_ENUM_NAMES(vbd_device_state_name, enum vbd_device_state, VBD_DEVICE_STATE_MAP)
 
@@ -99,6 +101,7 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 	device->id = id;
 	device->ops = ops;
 	device->ops_arg = ops_arg;
+	device->neighbour_watch = -1;
 	device->transport = "unknown";
 	device->added_ns = vbd_clock_mono_ns();
 	(void)snprintf(device->name, sizeof(device->name), "%s", found->name);
@@ -108,6 +111,8 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 		device->state = VBD_DEVICE_FAILED;
 		return device;
 	}
+	if (!vbd_device_is_iwarp(device))
+		device->neighbour_watch = vbd_pv_neighbours_watch();
 	device->state = VBD_DEVICE_PRESENT;
 	device->refs = 1;
 	return device;
@@ -133,6 +138,9 @@ void vbd_device_unref(struct vbd_device *device)
 	device->pd = NULL;
 	vbd_pv_close_device(&device->account, device->context);
 	device->context = NULL;
+	if (device->neighbour_watch >= 0)
+		(void)close(device->neighbour_watch);
+	device->neighbour_watch = -1;
 	device->state = VBD_DEVICE_REMOVED;
 	device->removed_ns = vbd_clock_mono_ns();
 	if (device->ops->closed)

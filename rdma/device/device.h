@@ -142,6 +142,7 @@ struct vbd_device {
 	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
 	uint64_t ended_cq_completions, ended_cq_error_completions; /* of destroyed CQs */
 	struct vbd_device_recent recent;
+	int neighbour_watch;	     /* -1: there is none */
 	uint64_t port_err_ns;	     /* when one of its ports last went down; 0: never */
 	uint8_t cm_port_num;	     /* Soft-RoCE: the port that came up last; 0: none */
 	uint64_t cm_messages_before; /* CM messages that had come in when that port came up */

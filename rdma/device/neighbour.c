@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "rdma/device/device.h"
+#include "rdma/provider/neighbours.h"
 
 #include <infiniband/verbs.h>
 #include <string.h>
@@ -26,10 +27,18 @@ static bool is_of(const struct vbd_neighbour *neighbour, const struct ibv_ah_att
 	       memcmp(neighbour->gid, path->grh.dgid.raw, sizeof(neighbour->gid)) == 0;
 }
 
-bool vbd_neighbour_is_known(const struct vbd_device *device, const struct ibv_ah_attr *path)
+/* An entry that is deleted now may be that of any of them. */
+static void forget_lost(struct vbd_device *device)
+{
+	if (vbd_pv_neighbours_lost(device->neighbour_watch))
+		memset(device->recent.neighbours, 0, sizeof(device->recent.neighbours));
+}
+
+bool vbd_neighbour_is_known(struct vbd_device *device, const struct ibv_ah_attr *path)
 {
 	const struct vbd_neighbour *neighbour = &device->recent.neighbours[place_of(path)];
 
+	forget_lost(device);
 	return path->is_global && is_of(neighbour, path) &&
 	       vbd_clock_mono_ns() < neighbour->at_ns + KNOWN_NS;
 }

@@ -29,9 +29,10 @@ struct vbd_neighbour {
 
 /**
  * vbd_neighbour_is_known - did a queue pair move to RTR with this path within the last second, and
- * has no event about a port come since? False if the path has no GID.
+ * has the kernel lost no neighbour since, nor has an event about a port come? False if the path has
+ * no GID.
  */
-bool vbd_neighbour_is_known(const struct vbd_device *device, const struct ibv_ah_attr *path);
+bool vbd_neighbour_is_known(struct vbd_device *device, const struct ibv_ah_attr *path);
 
 /** vbd_neighbour_learn - a queue pair has moved to RTR with @path */
 void vbd_neighbour_learn(struct vbd_device *device, const struct ibv_ah_attr *path);

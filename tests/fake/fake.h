@@ -154,6 +154,7 @@ struct fake {
 	bool one_thread;	     /* the control thread may make calls that may block */
 	union ibv_gid neighbours[8]; /* their hardware addresses are known */
 	unsigned int neighbour_count;
+	bool neighbours_lost; /* since vbd_pv_neighbours_lost() was asked */
 	bool netroute_set;
 	struct vbd_pv_netroute netroute;
 };

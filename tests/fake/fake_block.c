@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that may block: they must not be on the control thread, and block when a test says so. */
 #include "rdma/device/msgpool.h"
+#include "rdma/provider/neighbours.h"
 #include "tests/fake/fake.h"
 
 #include <errno.h>
@@ -118,6 +119,31 @@ void fake_neighbour_resolved(const union ibv_gid *gid)
 	}
 	if (g_fake.neighbour_count < sizeof(g_fake.neighbours) / sizeof(g_fake.neighbours[0]))
 		g_fake.neighbours[g_fake.neighbour_count++] = *gid;
+}
+
+int vbd_pv_neighbours_watch(void)
+{
+	return fake_eventfd(0);
+}
+
+bool vbd_pv_neighbours_lost(int watch)
+{
+	bool lost;
+
+	(void)watch;
+	fake_lock();
+	lost = g_fake.neighbours_lost;
+	g_fake.neighbours_lost = false;
+	fake_unlock();
+	return lost;
+}
+
+void fake_lose_neighbours(void)
+{
+	fake_lock();
+	g_fake.neighbour_count = 0;
+	g_fake.neighbours_lost = true;
+	fake_unlock();
 }
 
 int fake_takes_long(const char *call, size_t size_bytes)

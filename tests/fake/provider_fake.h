@@ -88,6 +88,9 @@ void fake_block(const char *call);
 /** fake_on_control - how often the control thread has registered memory */
 unsigned int fake_on_control(void);
 
+/** fake_lose_neighbours - the kernel forgets all hardware addresses, as after `ip neigh flush` */
+void fake_lose_neighbours(void);
+
 /** fake_one_thread - until fake_reset() this thread may call what may block: it controls nothing */
 void fake_one_thread(void);
 

@@ -143,6 +143,24 @@ static void test_conn__a_known_neighbour_needs_no_call_thread(void **test_state)
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
+/* On the control thread the fake demands that the hardware address is known. */
+static void test_conn__a_neighbour_that_the_kernel_lost_is_asked_for_on_a_call_thread(
+	void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_lose_neighbours();
+	fake_block("ibv_modify_qp");
+	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+	vbd_fabric_dispatch_cm(rig->fabric);
+	assert_int_equal(rc->conn->calling, VBD_CONN_CALLS_RTR);
+	fake_unblock();
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
 static void test_conn__only_a_channel_that_stood_still_is_resumed_by_a_command(void **test_state)
 {
 	struct rig *rig = *test_state;
@@ -1486,6 +1504,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_open_asks_the_device_for_nothing_that_is_known),
 		TEST(a_known_neighbour_needs_no_call_thread),
+		TEST(a_neighbour_that_the_kernel_lost_is_asked_for_on_a_call_thread),
 		TEST(only_a_channel_that_stood_still_is_resumed_by_a_command),
 		TEST(an_active_connection_comes_up),
 		TEST(receives_are_posted_before_the_peer_hears_of_us),
