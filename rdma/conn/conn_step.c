@@ -11,6 +11,7 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* Sets the state; nothing else does. */
@@ -153,6 +154,23 @@ static enum vbd_status bring_up(struct vbd_conn *conn, struct vbd_error *err)
 	return status ? status : begin_rtr(conn, err);
 }
 
+/* Until its accept the kernel tells nothing of a request whose peer has given up. */
+static enum vbd_status answer_request(
+	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
+{
+	struct vbd_error fault = {0};
+	enum vbd_status status = vbd_pv_accept(id, param, &fault);
+
+	if (status == VBD_OK)
+		return status;
+	if (fault.source == VBD_SOURCE_ERRNO && fault.raw == EINVAL)
+		(void)snprintf(fault.text, sizeof(fault.text),
+			"rdma_accept: the request is over; most likely the peer has given up");
+	if (err && !err->status)
+		*err = fault;
+	return status;
+}
+
 static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = finish_rts(conn, err);
@@ -166,7 +184,7 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 	 * core/iwcm.c, 6.1), which confirm() knows. */
 	conn->cm_connected = !vbd_device_is_iwarp(conn->qp.device);
 	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
-	return vbd_pv_accept(conn->cm_id, &param, err);
+	return answer_request(conn->cm_id, &param, err);
 }
 
 static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)

@@ -113,6 +113,17 @@ static void test_conn_cm__an_accept_that_fails_tells_the_peer_why(void **state)
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
+static void test_conn_cm__an_accept_after_the_peer_gave_up_says_so(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	fake_fail_next("rdma_accept", EINVAL);
+	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
+	assert_failed(rc, VBD_REASON_CONNECT_ERROR, VBD_E_CONNECT_ERROR);
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "the peer has given up"));
+}
+
 /* The source of a connection. */
 
 static void test_conn_cm__a_device_is_asked_for_by_its_address(void **state)
@@ -369,6 +380,7 @@ int main(void)
 		TEST(what_was_meant_for_the_reply_is_not_in_a_rejection),
 		TEST(a_client_that_rejects_without_words_says_none),
 		TEST(an_accept_that_fails_tells_the_peer_why),
+		TEST(an_accept_after_the_peer_gave_up_says_so),
 		TEST(a_device_is_asked_for_by_its_address),
 		TEST(a_route_to_another_device_names_both),
 		TEST(a_device_that_is_not_there_or_has_no_address),
