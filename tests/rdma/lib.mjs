@@ -14,6 +14,7 @@ import { scratch_path } from "../scratch.mjs";
 export const build = realpathSync(process.argv[2] ?? "build/dev");
 export const dev = process.env.LAB_DEV ?? "";
 export const addr = process.env.LAB_ADDR ?? "";
+const VERBSD = process.env.VBD_VERBSD ?? `${build}/cmd/verbsd`;
 
 // Generous: the guest is emulated, its host is busy, and the daemon may be an ASan build. No scenario asserts a
 // time, except for the one limit that the daemon promises (see unplug.mjs).
@@ -146,7 +147,7 @@ export class Daemon {
 	// @listen: addresses besides that of the scenarios.
 	constructor(name, args, { prefix = [], listen = [] } = {}) {
 		const addresses = [`127.0.0.1:${this.port = next_port++}`, ...listen].join(",");
-		const [file, ...rest] = [...prefix, `${build}/cmd/verbsd`, "--listen", addresses, ...args];
+		const [file, ...rest] = [...prefix, VERBSD, "--listen", addresses, ...args];
 
 		this.name = name;
 		this.log_path = scratch_path(`${name}-${this.port}.log`);
