@@ -61,7 +61,7 @@ void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_
 	};
 	if (event->type == RDMA_CM_EVENT_ADDR_ERROR)
 		of_address(fabric, ret_error);
-	(void)vbd_error_set(ret_error, status, "%s (CM status %d)", text, event->status);
+	(void)vbd_error_set(ret_error, status, "%s", text);
 }
 
 void vbd_cm_error_of_silence(const struct vbd_device *device, struct vbd_error *error)

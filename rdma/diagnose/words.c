@@ -195,7 +195,7 @@ static void put_reject_advice(char *out, const struct vbd_facts *facts)
 		put_text(out, why.hint);
 }
 
-/* "(EADDRINUSE)", "(IBV_WC_GENERAL_ERR, vendor_err 0)", "(CM status 8)" */
+/* "(EADDRINUSE)", "(IBV_WC_GENERAL_ERR, vendor_err 0)" */
 static bool is_code(const char *text)
 {
 	return text[0] == ' ' && text[1] == '(' && isupper((unsigned char)text[2]) &&

@@ -223,7 +223,6 @@ void vbd_group_on_cm_event(struct vbd_group *group, const struct vbd_pv_cm_event
 	if (meaning == VBD_GROUP_EV_MEMBER)
 		take_membership(group, event);
 	else
-		(void)vbd_error_set(&error, status, "%s (CM status %d)",
-			vbd_cm_event_text((int)event->type), event->status);
+		(void)vbd_error_set(&error, status, "%s", vbd_cm_event_text((int)event->type));
 	step(group, meaning, &error);
 }

@@ -287,7 +287,6 @@ void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *e
 	if (meaning == VBD_PEER_EV_REJECTED)
 		(void)vbd_error_set(&error, status, "%s", vbd_sidr_status_name(event->status));
 	else if (status)
-		(void)vbd_error_set(&error, status, "%s (CM status %d)",
-			vbd_cm_event_text((int)event->type), event->status);
+		(void)vbd_error_set(&error, status, "%s", vbd_cm_event_text((int)event->type));
 	step(peer, meaning, &error);
 }
