@@ -83,7 +83,7 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 
 		if (connection->listener_id == listener_id &&
 			connection->conn->state == VBD_CONN_REQUESTED) {
-			connection->listener_deleted = true;
+			connection->conn->listener_deleted = true;
 			vbd_connection_close(connection);
 		}
 	}

@@ -37,7 +37,6 @@ struct vbd_connection {
 		unannounced_link;   /* in the queue, until there is an event of its creation */
 	struct vbd_link queue_link; /* in the queue, while it waits for its turn to connect */
 	struct vbd_facts *kept;	    /* of the moment of its first error; NULL: none are kept */
-	bool listener_deleted;	    /* that is why it was closed: nobody had decided on it */
 	bool keeping;		    /* more facts for `kept` are being gathered */
 	bool in_flight;		    /* came out of the queue, and is counted as one that connects */
 };

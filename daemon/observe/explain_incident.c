@@ -139,7 +139,7 @@ static void gather_peer(const struct vbd_connection *connection, struct vbd_inci
 
 	incident->passive = conn->passive;
 	incident->by_hand = conn->manual != NULL;
-	incident->listener_deleted = connection->listener_deleted;
+	incident->listener_deleted = conn->listener_deleted;
 	(void)snprintf(incident->asked, sizeof(incident->asked), "%.63s",
 		connection->dst_addr ? connection->dst_addr : "");
 	incident->port = connection->dst_port;

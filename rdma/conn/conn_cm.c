@@ -201,11 +201,12 @@ static void take_reject_reason(const struct vbd_conn *conn, struct vbd_private_d
 
 	*data = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT};
 	if (conn->qp.reason == VBD_REASON_REJECTED_LOCALLY ||
-		conn->qp.reason == VBD_REASON_LOCAL_CLOSE)
+		(conn->qp.reason == VBD_REASON_LOCAL_CLOSE && !conn->listener_deleted))
 		return;
 	data->length_bytes = (uint8_t)snprintf(text, sizeof(text), VBD_REJECTION_PREFIX "%s",
-		first->at_ns && first->error.status ? vbd_status_code(first->error.status)
-						    : vbd_reason_name(conn->qp.reason));
+		conn->listener_deleted		      ? VBD_REJECTION_LISTENER_DELETED
+		: first->at_ns && first->error.status ? vbd_status_code(first->error.status)
+						      : vbd_reason_name(conn->qp.reason));
 	memcpy(data->bytes, text, data->length_bytes);
 }
 

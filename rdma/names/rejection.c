@@ -50,6 +50,17 @@ static bool read_deadline(const char *code, struct vbd_rejection *rejection)
 	return true;
 }
 
+static bool read_deletion(const char *code, struct vbd_rejection *rejection)
+{
+	if (strcmp(code, VBD_REJECTION_LISTENER_DELETED) != 0)
+		return false;
+	(void)snprintf(rejection->text, sizeof(rejection->text),
+		"its listener was deleted before anybody decided");
+	rejection->advice =
+		"Have the listener created again there (`verbsctl listen`), and connect again.";
+	return true;
+}
+
 bool vbd_rejection_read(const char *words, struct vbd_rejection *ret_rejection)
 {
 	const char *code = words + strlen(VBD_REJECTION_PREFIX);
@@ -57,5 +68,5 @@ bool vbd_rejection_read(const char *words, struct vbd_rejection *ret_rejection)
 	if (strncmp(words, VBD_REJECTION_PREFIX, strlen(VBD_REJECTION_PREFIX)) != 0)
 		return false;
 	return read_refusal(code, ret_rejection) || read_deadline(code, ret_rejection) ||
-	       read_status(code, ret_rejection);
+	       read_deletion(code, ret_rejection) || read_status(code, ret_rejection);
 }

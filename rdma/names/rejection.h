@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reason that a verbsd gives with a rejection that no client asked for: "verbsd: CODE" as
- * private data, where CODE is that of a refusal of a listener or of a status.
+ * private data, where CODE is that of a refusal of a listener, of a status, or one below.
  *
  * Any thread.
  */
@@ -11,6 +11,9 @@
 #include <stdbool.h>
 
 #define VBD_REJECTION_PREFIX "verbsd: "
+
+/* The code of a request whose listener was deleted. */
+#define VBD_REJECTION_LISTENER_DELETED "listener_deleted"
 
 /* The meaning of such a reason for the side that was rejected. */
 struct vbd_rejection {

@@ -99,11 +99,13 @@ await stage("a request that nobody decides", async () => {
 	await says(near, await near.end_of(other.id), "refused_by_verbsd");
 	const brief = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 60_000 });
 
-	await begin(near, { dst_port: brief.port, timeout_ms: 60_000 });
+	const asking = await begin(near, { dst_port: brief.port, timeout_ms: 60_000 });
 	const waiting = await requested(brief);
 
 	await far.call("DELETE", `/v1/listeners/${brief.id}`);
 	await says(far, await far.end_of(waiting.id), "listener_deleted");
+	await near.end_of(asking.id);
+	await says(near, asking, "refused_by_verbsd");
 });
 
 // The kernel counts those requests for the backlog that the daemon has not taken from it.

@@ -236,6 +236,8 @@ static void test_cause__the_reason_that_a_verbsd_gives_is_told_in_words(void **s
 	says("nobody there accepted or rejected the request in time");
 	rejected_with("verbsd: no_memory", VBD_CAUSE_REFUSED_BY_VERBSD);
 	says("it could not accept: out of memory");
+	rejected_with("verbsd: listener_deleted", VBD_CAUSE_REFUSED_BY_VERBSD);
+	says("its listener was deleted before anybody decided");
 	rejected_with("verbsd: stopping", VBD_CAUSE_REFUSED_BY_VERBSD);
 	says("the daemon is stopping");
 	assert_int_equal(diagnoses.count, 1);
@@ -484,7 +486,7 @@ static void test_cause__codes_of_an_error_are_not_in_the_first_line(void **state
 			"device rxe0 can't be opened: ibv_open_device: Try again"},
 		{"send: The device failed (IBV_WC_GENERAL_ERR, vendor_err 7)",
 			"send: The device failed"},
-		{"it is gone (CM status 8): look again", "it is gone: look again"},
+		{"it is gone (ENODEV): look again", "it is gone: look again"},
 		{"no room (of 16) is left", "no room (of 16) is left"},
 		{"cut off (EINVAL", "cut off (EINVAL"},
 	};

@@ -101,6 +101,18 @@ static void test_conn_cm__a_client_that_rejects_without_words_says_none(void **s
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "");
 }
 
+static void test_conn_cm__a_request_whose_listener_is_deleted_is_told_so(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	rc->conn->listener_deleted = true;
+	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
+	rig_settle(rig);
+	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "verbsd: listener_deleted");
+	assert_int_equal(fake_count("rdma_reject"), 1);
+}
+
 static void test_conn_cm__an_accept_that_fails_tells_the_peer_why(void **state)
 {
 	struct rig *rig = *state;
@@ -379,6 +391,7 @@ int main(void)
 		TEST(a_rejection_carries_a_reason_and_private_data),
 		TEST(what_was_meant_for_the_reply_is_not_in_a_rejection),
 		TEST(a_client_that_rejects_without_words_says_none),
+		TEST(a_request_whose_listener_is_deleted_is_told_so),
 		TEST(an_accept_that_fails_tells_the_peer_why),
 		TEST(an_accept_after_the_peer_gave_up_says_so),
 		TEST(a_device_is_asked_for_by_its_address),
