@@ -171,6 +171,8 @@ const CHANGES = [
   says: 'listener/1 (front): listening at 0.0.0.0:7471, accept auto, service echo\n' },
   { args: ['listen', '[::1]:7'], call: 'POST /v1/listeners', answer: { status: 201, json: listener() },
     body: { addr: '::1', port: 7 } },
+  { args: ['connect', 'hostb:7471', '--initiator-depth', '0', '--responder-resources', '0'], call: 'POST /v1/connections',
+    answer: { status: 201, json: connection() }, prefer: 'wait=12', body: { qp: { initiator_depth: 0, responder_resources: 0 }, dst_addr: 'hostb', dst_port: 7471 } },
   { args: ['listen', 'fe80::1'], call: 'POST /v1/listeners', answer: { status: 201, json: listener() },
     body: { addr: 'fe80::1' } },
   { args: ['listeners', 'set', 'front', '--accept', 'manual'], call: 'PATCH /v1/listeners/front',

@@ -282,7 +282,11 @@ await scenario("a device that may not be opened is failed, and the daemon lives"
 	const { items: [device] } = await daemon.until("/v1/devices", "a device", ({ total }) => total === 1);
 	equal(device.state, "failed", "state of the device");
 	ok(device.error, "it does not say why");
-	equal((await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 })).code, "no_device", "code of a new buffer");
+	const { code, detail } = await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 });
+
+	equal(code, "no_device", "code of a new buffer");
+	ok(detail.includes(dev), `the refusal does not name the device: ${detail}`);
+	equal((await daemon.get("/v1/devices")).total, 1, "devices");
 	await daemon.stop();
 });
 
