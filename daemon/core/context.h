@@ -91,6 +91,7 @@ struct vbd_daemon {
 	uint64_t buffers_bytes; /* memory of all buffers */
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	uint32_t looks_running; /* on the thread pool, for connections that have failed */
+	bool knocking;		/* one of the looks knocks at the host of a silent peer */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */

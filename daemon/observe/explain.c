@@ -7,6 +7,7 @@
 #include "daemon/core/devices.h"
 #include "daemon/observe/look.h"
 #include "rdma/data/channel.h"
+#include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cm_silence.h"
 #include "rdma/device/source.h"
@@ -151,6 +152,10 @@ static void gather_state(const struct vbd_connection *connection, struct vbd_fac
 		facts->inbox_messages = connection->inbox.count;
 		facts->inbox_capacity = params->qp.rq_depth;
 	}
+	if (conn->qp.srq) {
+		facts->srq_id = params->qp.srq_id;
+		facts->srq_posted = vbd_counter_get(&conn->qp.srq->posted);
+	}
 }
 
 void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_facts *ret_facts)
@@ -182,7 +187,14 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	incident->traces_known = before.traces_known;
 	incident->traces_over_ms = before.traces_over_ms;
 	memcpy(incident->traces, before.traces, sizeof(incident->traces));
+	incident->nothing_open = before.nothing_open;
+	incident->other_pd_open = before.other_pd_open;
+	incident->tcp_pending = before.tcp_pending;
+	incident->tcp_open = before.tcp_open;
 	if (!incident->transfer) {
+		incident->key_worked = before.key_worked;
+		incident->range_worked = before.range_worked;
+		incident->access_worked = before.access_worked;
 		incident->transfer = before.transfer;
 		incident->length_bytes = before.length_bytes;
 		incident->done_bytes = before.done_bytes;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
+#include "daemon/memory/buffers.h"
 #include "daemon/observe/look.h"
 #include "daemon/work/transfers.h"
 #include "rdma/device/source.h"
@@ -16,6 +17,9 @@
 
 /* A wait of less is no incident. */
 #define LONG_MS 1000
+
+/* The control thread goes through no more of them at once. */
+#define BUFFERS_LOOKED_AT 256
 
 bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
 	struct sockaddr_storage *ret_peer)
@@ -92,6 +96,27 @@ static void gather_request(const struct vbd_connection *connection, struct vbd_i
 		incident->op = first->op;
 }
 
+/* An immediate takes a receive, and no other access to memory than a write does. */
+static unsigned int access_of(int op)
+{
+	if (op == VBD_OP_WRITE || op == VBD_OP_WRITE_IMM)
+		return 1U << VBD_OP_WRITE | 1U << VBD_OP_WRITE_IMM;
+	return vbd_ops[op].is_atomic ? 1U << VBD_OP_COMPARE_SWAP | 1U << VBD_OP_FETCH_ADD
+				     : 1U << op;
+}
+
+static void gather_remote_use(const struct vbd_conn *conn, struct vbd_incident *incident)
+{
+	const struct vbd_qp_remote_use *use = &conn->qp.remote_use;
+
+	if (incident->op < 0 || !incident->transfer || !use->ops || use->rkey != incident->rkey)
+		return;
+	incident->key_worked = true;
+	incident->access_worked = use->ops & access_of(incident->op);
+	incident->range_worked = incident->remote_addr >= use->begin &&
+				 incident->remote_addr + incident->length_bytes <= use->end;
+}
+
 /* Peers may still use the key of memory that was closed to them during the connection. */
 static void gather_closed_memory(
 	const struct vbd_connection *connection, struct vbd_incident *incident)
@@ -112,6 +137,35 @@ static void gather_closed_memory(
 		incident->buffer_deleted_ms = (until_ns - device->buffer_closed_ns) / VBD_NS_PER_MS;
 	if (incident->window_revoked)
 		incident->window_revoked_ms = (until_ns - device->window_closed_ns) / VBD_NS_PER_MS;
+}
+
+/* Is any of the memory here open to peers? Says nothing of a daemon with more buffers than it looks
+ * at. */
+static void gather_open_memory(
+	const struct vbd_connection *connection, struct vbd_incident *incident)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	const struct vbd_conn *conn = connection->conn;
+	unsigned int looked_at = 0;
+	bool open = false;
+
+	if (incident->outcome != VBD_OUTCOME_REFUSED || !conn->qp.pd)
+		return;
+	vbd_registry_for_each (object, daemon->buffers) {
+		const struct vbd_buffer *buffer =
+			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+
+		if (++looked_at > BUFFERS_LOOKED_AT)
+			return;
+		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access ||
+			strcmp(buffer->device_name, conn->device_name) != 0)
+			continue;
+		if (buffer->mem.pd == conn->qp.pd)
+			return;
+		open = true;
+	}
+	incident->nothing_open = !open;
+	incident->other_pd_open = open;
 }
 
 static void gather_history(const struct vbd_conn *conn, struct vbd_incident *incident)
@@ -220,6 +274,37 @@ static void gather_end(const struct vbd_conn *conn, struct vbd_incident *inciden
 		incident->waited_ms = (first->at_ns - conn->created_ns) / VBD_NS_PER_MS;
 }
 
+bool vbd_explain_unheard(const struct vbd_connection *connection)
+{
+	static const uint64_t unheard =
+		UINT64_C(1) << VBD_OUTCOME_CONNECTING | UINT64_C(1) << VBD_OUTCOME_STUCK |
+		UINT64_C(1) << VBD_OUTCOME_UNANSWERED | UINT64_C(1) << VBD_OUTCOME_UNCONFIRMED |
+		UINT64_C(1) << VBD_OUTCOME_UNACKED | UINT64_C(1) << VBD_OUTCOME_SILENT |
+		UINT64_C(1) << VBD_OUTCOME_LATE;
+	struct vbd_incident incident = {.outcome = VBD_OUTCOME_WELL};
+
+	gather_request(connection, &incident);
+	if (connection->conn->qp.reason != VBD_REASON_NONE)
+		gather_end(connection->conn, &incident);
+	else
+		gather_wait(connection->conn, NULL, &incident);
+	return unheard & UINT64_C(1) << incident.outcome;
+}
+
+/* rdma_connect(3) over Soft-iWARP returns when TCP has connected (siw_connect(), 6.1); that of a
+ * card returns at once. */
+static void gather_tcp(const struct vbd_conn *conn, struct vbd_incident *incident)
+{
+	bool connects =
+		conn->state == VBD_CONN_CONNECTING ||
+		(conn->qp.reason != VBD_REASON_NONE && conn->ended_in == VBD_CONN_CONNECTING);
+
+	if (!connects || !conn->qp.device || !vbd_device_is_soft_iwarp(conn->qp.device))
+		return;
+	incident->tcp_pending = conn->calling == VBD_CONN_CALLS_CONNECT;
+	incident->tcp_open = conn->calling == VBD_CONN_CALLS_NOTHING;
+}
+
 void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts)
 {
@@ -229,6 +314,7 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 	*incident = (struct vbd_incident){.outcome = VBD_OUTCOME_WELL};
 	gather_request(connection, incident);
 	gather_history(conn, incident);
+	gather_remote_use(conn, incident);
 	gather_closed_memory(connection, incident);
 	gather_peer(connection, incident);
 	gather_words(conn, incident);
@@ -236,4 +322,6 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 		gather_end(conn, incident);
 	else
 		gather_wait(conn, look, incident);
+	gather_open_memory(connection, incident);
+	gather_tcp(conn, incident);
 }

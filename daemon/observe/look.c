@@ -17,6 +17,7 @@ struct job {
 	struct sockaddr_storage src;
 	char ibdev_path[256]; /* "": no device */
 	unsigned int ports;
+	bool knocks;
 	struct vbd_look look;
 	vbd_look_cb cb;
 	void *arg;
@@ -32,6 +33,9 @@ static void work(void *arg)
 		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&job->dst,
 					       (const struct sockaddr *)&job->src, &look->netroute,
 					       NULL) == VBD_OK;
+	if (job->knocks && look->netroute_known && !look->netroute.route_errnum &&
+		!look->netroute.local)
+		vbd_pv_knock(&job->src, &job->dst, &look->knock);
 	if (!*job->ibdev_path)
 		return;
 	vbd_traces_read(job->ibdev_path, job->ports, look->counters);
@@ -44,6 +48,8 @@ static void done(void *arg)
 	struct job *job = arg;
 	struct vbd_trace_sample sample = {.at_ns = job->look.counted_ns};
 
+	if (job->knocks && job->daemon->hotplug)
+		job->daemon->knocking = false;
 	/* The next incident on the device is compared with these. Without `hotplug` the daemon is
 	 * being destroyed. */
 	if (job->look.counted && job->daemon->hotplug) {
@@ -76,9 +82,13 @@ enum vbd_status vbd_look_begin(
 	}
 	job->cb = cb;
 	job->arg = arg;
+	/* One at a time: a knock takes a thread of the pool for up to a second. */
+	job->knocks = job->dst.ss_family && !daemon->knocking && vbd_explain_unheard(connection);
 	status = vbd_loop_work(daemon->loop, work, done, job, err);
 	if (status)
 		free(job);
+	else if (job->knocks)
+		daemon->knocking = true;
 	return status;
 }
 
@@ -102,6 +112,7 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 	struct sockaddr_storage local, peer;
 	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
 
+	facts->knock = look->knock;
 	if (look->netroute_known)
 		vbd_explain_netroute(daemon, &look->netroute, facts);
 	if (look->netroute_known && vbd_explain_ends(connection, &local, &peer))

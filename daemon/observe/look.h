@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A look at what surrounds a connection: the route and the neighbour of its peer, and the counters
- * of its device. The thread pool looks, since both may block.
+ * of its device; and whether a peer that is silent lives. The thread pool looks, since all may
+ * block.
  *
  * Control thread.
  */
@@ -10,11 +11,13 @@
 
 #include "daemon/connections/connections.h"
 #include "rdma/diagnose/facts.h"
+#include "rdma/provider/knock.h"
 #include "rdma/provider/netroute.h"
 
 struct vbd_look {
 	bool netroute_known;
 	struct vbd_pv_netroute netroute;
+	struct vbd_pv_knock knock; /* at a peer that is silent; all false: nobody knocked */
 	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
 	uint64_t transfer_done; /* its bytes then */
 	bool counted;		/* the two members below are set */

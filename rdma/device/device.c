@@ -170,6 +170,11 @@ bool vbd_device_is_soft_roce(const struct vbd_device *device)
 	return device->attr.vendor_id == VBD_VENDOR_RXE;
 }
 
+bool vbd_device_is_soft_iwarp(const struct vbd_device *device)
+{
+	return device->attr.vendor_id == VBD_VENDOR_SIW;
+}
+
 int vbd_device_async_fd(const struct vbd_device *device)
 {
 	return device->context ? device->context->async_fd : -1;

@@ -230,4 +230,7 @@ bool vbd_device_is_iwarp(const struct vbd_device *device);
 /** vbd_device_is_soft_roce - is the driver rdma_rxe? */
 bool vbd_device_is_soft_roce(const struct vbd_device *device);
 
+/** vbd_device_is_soft_iwarp - is the driver siw? */
+bool vbd_device_is_soft_iwarp(const struct vbd_device *device);
+
 #endif

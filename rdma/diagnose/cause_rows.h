@@ -61,6 +61,9 @@
 	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 85, GUEST, \
 		"the peer's host {host} no longer answers on {netdev}", \
 		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
+	X(ADDRESS_TAKEN, "address_taken", OUT(MOVED), 0, 0, 0, 50, GUEST, \
+		"{host} has another hardware address than when the connection began: another host has taken its address, or its interface was replaced", \
+		"`ip neigh show {host}` has the present hardware address; compare it with that of the peer, and connect again.") \
 	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, GUEST, \
 		"the port of {device} went down, and is up again", \
 		"Connect again; if it happens again, check cable and switch.") \
@@ -112,7 +115,13 @@
 	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, 0, 78, GUEST, \
 		"the program at {peer} has the request and did not decide in {waited}", \
 		"Accept or reject there (`verbsctl accept`); if the program should do it by itself, it is stopped or busy: see its state and log.") \
-	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
+	X(NOT_IWARP, "not_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN), CLUE(MRA_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
+		"{peer} took the TCP connection and did not answer the handshake of iWARP in {waited}: a program that is not iWARP listens there, or its program has not decided", \
+		"Look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and whether the request waits there (`verbsctl ls`).") \
+	X(TCP_BLOCKED, "tcp_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_PENDING) | CLUE(HOST_UP), VBD_CAUSE_KNOWN_PATH, 0, 60, GUESTS, \
+		"{host} is up, and its TCP did not answer on port {port} in {waited}: a firewall drops that port", \
+		"Open the TCP port both ways: `nft list ruleset` on both hosts.") \
+	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 35, GUEST, \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
 	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where the CM id of Soft-RoCE had not ended when the guest was left"), \
@@ -121,10 +130,19 @@
 	X(CM_DEAF, "cm_deaf", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_SILENT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 70, GUEST, \
 		"no message for the connection manager has come in on {device} since its interface was down: Soft-RoCE may have gone deaf, or {host} does not answer", \
 		VBD_CM_SILENCE_HINT) \
+	X(FORBIDDEN_HERE, "forbidden_here", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(FORBIDDEN), CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 84, GUEST, \
+		"a firewall or traffic filter of this host drops RDMA packets (UDP 4791) to {host}", \
+		"Let UDP 4791 out: `nft list ruleset`, `iptables -S`, `tc filter show dev {netdev} egress`.") \
+	X(NO_RDMA_THERE, "no_rdma_there", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(KNOCK_REFUSED), CLUE(MRA_CAME) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 77, GUEST, \
+		"{host} is up and takes no RDMA packets (UDP 4791): it has no RDMA device there, or a firewall of it rejects them", \
+		"`rdma link` on {host} must list a device for the interface with that address; else let UDP 4791 in there.") \
+	X(CONNECT_BLOCKED, "connect_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(HOST_UP) | CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(KNOCK_REFUSED) | CLUE(CM_SILENT) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 45, GUESTS, \
+		"{host} is up, and a repeated connect request got no answer in {waited}: a firewall drops UDP 4791 there or on the way, no RDMA device has that address, or the listener's backlog is full", \
+		"Open UDP 4791 both ways; on {host}, `rdma link` must list a device for the address, and `rdma resource show cm_id` tells whether requests wait undecided.") \
 	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (host down, firewall on UDP 4791, no RDMA device, full backlog)", \
 		"See on the peer whether the request waits there (`verbsctl ls`), and whether it has a device (`rdma link`); a timeout_ms of 15000 or more lets its CM say which.") \
-	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
+	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, UNIT("a host that is asked answers or does not, and a cause above is known then"), \
 		"no answer to a repeated connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
 		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
@@ -151,6 +169,15 @@
 	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT("verbsd refuses such a request"), \
 		"a {op} is not possible on this connection: initiator_depth is 0", \
 		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
+	X(MEMORY_CLOSED_THERE, "memory_closed_there", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(RANGE_WORKED) | CLUE(ACCESS_WORKED), 0, 0, 60, GUEST, \
+		"the peer has closed the memory of a {what}: key and range worked before", \
+		"Get address and rkey of a present buffer or window from the peer; it should tell before memory goes.") \
+	X(PAST_THE_END, "past_the_end", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(ACCESS_WORKED), CLUE(RANGE_WORKED), 0, 58, GUEST, \
+		"a {what} reaches beyond the peer's memory: its key worked before for other bytes of it", \
+		"Compare address and length of the request (`explain` shows them) with the buffer of the peer; if they are right, the peer has closed it.") \
+	X(ACCESS_NOT_GRANTED, "access_not_granted", OUT(ACCESS), CLUE(KEY_WORKED), CLUE(ACCESS_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 56, GUEST, \
+		"the peer's memory does not grant a {op}: its key worked before for another access", \
+		"Let the peer create the buffer or window with the access for a {op} (`verbsctl buffers create --access`).") \
 	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}.") \
@@ -175,10 +202,22 @@
 	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
 		"the path to {host} loses packets, and a {what} was not acknowledged in {waited}", \
 		"Look for drops: `ip -s link show {netdev}`, switches and flow control; larger qp.retry_count and qp.ack_timeout bridge short losses.") \
+	X(TIMEOUT_TOO_SHORT, "timeout_too_short", OUT(UNACKED), CLUE(SLOW_WAY), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 62, GUESTS, \
+		"an answer of {host} takes {rtt}, and this side waits {patience} for an acknowledgement, with all retries", \
+		"Raise qp.ack_timeout (each step doubles the time) and qp.retry_count, or look for what delays packets on the way.") \
+	X(TOO_SLOW, "too_slow", OUT(LATE), CLUE(MOVED_ON), CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, GUESTS, \
+		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: it is slower than the deadline allows", \
+		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
+	X(PATH_BLOCKED, "path_blocked", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(HOST_UP), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(BY_HAND) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 40, GUESTS, \
+		"{host} is up, and does not acknowledge a {what}: a firewall began to drop UDP 4791, or its device forgot the connection", \
+		"Open UDP 4791 both ways; see the peer's end of the connection, and connect again.") \
+	X(HOST_SILENT, "host_silent", VBD_CAUSE_NO_PROGRESS | OUT(CONNECTING) | OUT(UNANSWERED) | OUT(SILENT), CLUE(HOST_SILENT), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(BY_HAND) | CLUE(CM_SILENT) | CLUE(IB) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 42, GUESTS, \
+		"nothing of {host} answers, neither RDMA nor ICMP: it is down, or the way to it is cut", \
+		"Check that the host is up, its cable and the switch: `ping {host}`, `ip neigh show {host}`; a firewall that drops ICMP as well looks the same.") \
 	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.") \
-	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUESTS, \
+	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways; connect again.") \
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, GUEST, \
@@ -187,12 +226,21 @@
 	X(INBOX_FULL, "inbox_full", OUT(WELL) | OUT(STUCK), CLUE(INBOX_FULL), 0, 0, 40, GUEST, \
 		"all {inbox} receives here hold messages that nobody has deleted, so the peer waits", \
 		"Read and delete messages, or connect with a larger qp.rq_depth.") \
+	X(SRQ_DRY, "srq_dry", OUT(WELL) | OUT(STUCK), CLUE(SRQ_EMPTY), 0, 0, 40, GUEST, \
+		"shared receive queue {srq} here has no receive left, so the peer waits with what needs one", \
+		"Read and delete the messages of the connections that use it, or create one with a larger max_wr (`verbsctl srqs create`).") \
 	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN), 0, 50, GUEST, \
 		"the peer sent a message longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
 	X(OLD_KEY_REFUSED, "old_key_refused", OUT(REFUSED), CLUE(OLD_KEY), CLUE(PORT_DOWN), 0, 60, GUEST, \
 		"the peer reached for memory that it may not use, most likely with an old key: {old}", \
 		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
+	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
+		"the peer reached for memory, and no buffer here is open to peers", \
+		"Create a buffer with remote access (`verbsctl buffers create --access`), and give the peer its address and rkey.") \
+	X(OTHER_PD, "other_pd", OUT(REFUSED), CLUE(OTHER_PD_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
+		"the peer reached for memory, and the buffers here that are open to peers are in another protection domain than its connection", \
+		"Create buffer and listener in one protection domain (`--pd`).") \
 	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN), 0, 50, GUEST, \
 		"the peer reached for memory that it may not use: a wrong key, a range past the end, or an access that is not granted", \
 		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
@@ -229,6 +277,9 @@
 	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT("the calls that a test can make fail are named above"), \
 		"a call failed here: {error}", \
 		"The call and its error number are in error.first; see the kernel log.") \
+	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
+		"the port of {device} here went down, and the peer gave the connection up after that", \
+		"Connect again; if it happens again, check cable and switch.") \
 	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), 0, 0, 50, GUEST, \
 		"the peer disconnected while requests of this side were outstanding: its program ended or was killed", \
 		"See the log on the peer, and connect again when its program runs.") \

@@ -2,6 +2,7 @@
 #include "rdma/diagnose/clue.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/names/rejection.h"
@@ -18,6 +19,9 @@
 /* The CM repeats a connect request after about 6 s (cm_send_req(), kernel 6.1). It counts that only
  * when the request is over. */
 #define REPEATED_MS 10000
+
+/* A peer gives up a connection so long after its packets got lost, at most. */
+#define LATELY_MS 300000
 
 /* Reject reasons of the kernel's rdma/ib_cm.h. */
 enum {
@@ -45,13 +49,16 @@ static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_DEVICE_GONE,
 		facts->device_removed || facts->incident.outcome == VBD_OUTCOME_DEVICE_LOST);
 	note(clues, VBD_CLUE_PORT_DOWN, facts->port_known && facts->port.state != IBV_PORT_ACTIVE);
-	note(clues, VBD_CLUE_PORT_FELL, facts->port_fell);
+	note(clues, VBD_CLUE_PORT_FELL,
+		facts->port_fell && (facts->incident.outcome != VBD_OUTCOME_PEER_LEFT ||
+					    facts->port_fell_before_ms < LATELY_MS));
 	note(clues, VBD_CLUE_ADDRESS_GONE, facts->sgid_known && facts->sgid_gone);
 	note(clues, VBD_CLUE_IB,
 		facts->port_known && facts->port.link_layer &&
 			strcmp(facts->port.link_layer, "infiniband") == 0);
 	note(clues, VBD_CLUE_IWARP, facts->iwarp);
 	note(clues, VBD_CLUE_CM_SILENT, facts->cm_silent);
+	note(clues, VBD_CLUE_SRQ_EMPTY, facts->srq_id && !facts->srq_posted);
 	note(clues, VBD_CLUE_INBOX_FULL,
 		facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity);
 }
@@ -77,6 +84,27 @@ static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_MTU_TOO_LARGE,
 		routed && !facts->iwarp && netroute->mtu_bytes &&
 			facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes);
+}
+
+/* The kernel confirms a neighbour by its answers, which a firewall hardly ever drops. */
+static void look_at_knock(const struct vbd_facts *facts, struct clues *clues)
+{
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
+	const struct vbd_pv_knock *knock = &facts->knock;
+	bool confirmed = facts->netroute_known && netroute->neighbour && !netroute->gateway &&
+			 strcmp(netroute->neighbour, "reachable") == 0 &&
+			 netroute->confirmed_known &&
+			 netroute->confirmed_ms < facts->incident.waited_ms;
+	uint64_t patience_ms;
+
+	note(clues, VBD_CLUE_HOST_UP, knock->answered || confirmed);
+	note(clues, VBD_CLUE_HOST_SILENT,
+		knock->done && !knock->answered && !knock->forbidden && !confirmed);
+	note(clues, VBD_CLUE_KNOCK_REFUSED, knock->refused);
+	note(clues, VBD_CLUE_FORBIDDEN, knock->forbidden);
+	note(clues, VBD_CLUE_SLOW_WAY,
+		knock->answered && vbd_facts_dead_peer_detect_ms(facts, &patience_ms) &&
+			knock->rtt_ns > patience_ms * VBD_NS_PER_MS);
 }
 
 static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
@@ -121,6 +149,16 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_BY_HAND, incident->by_hand);
 	note(clues, VBD_CLUE_HELD_BACK, incident->held_back);
 	note(clues, VBD_CLUE_OUTSTANDING, incident->outstanding);
+	note(clues, VBD_CLUE_KEY_WORKED, incident->key_worked);
+	note(clues, VBD_CLUE_RANGE_WORKED, incident->range_worked);
+	note(clues, VBD_CLUE_ACCESS_WORKED, incident->access_worked);
+	note(clues, VBD_CLUE_NOTHING_OPEN, incident->nothing_open);
+	note(clues, VBD_CLUE_OTHER_PD_OPEN, incident->other_pd_open);
+	note(clues, VBD_CLUE_MOVED_ON,
+		incident->outcome == VBD_OUTCOME_LATE && incident->done_bytes &&
+			incident->done_bytes < incident->length_bytes);
+	note(clues, VBD_CLUE_TCP_PENDING, incident->tcp_pending);
+	note(clues, VBD_CLUE_TCP_OPEN, incident->tcp_open);
 	note(clues, VBD_CLUE_OLD_KEY, incident->buffer_deleted || incident->window_revoked);
 	note(clues, VBD_CLUE_LISTENER_DELETED, incident->listener_deleted);
 	note(clues, VBD_CLUE_WORDS, *incident->words);
@@ -181,6 +219,7 @@ uint64_t vbd_clues_find(const struct vbd_facts *facts)
 
 	look_at_device(facts, &clues);
 	look_at_route(facts, &clues);
+	look_at_knock(facts, &clues);
 	look_at_traces(facts, &clues);
 	look_at_request(facts, &clues);
 	look_at_completion(facts, &clues);

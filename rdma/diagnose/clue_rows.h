@@ -22,11 +22,17 @@
 	X(MTU_TOO_LARGE, "the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
 	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(GAPS, "packets were missing ({gaps} times)") \
+	X(HOST_UP, "{host} answered from the network: it is up") \
+	X(HOST_SILENT, "{host} did not answer a datagram to a closed port either") \
+	X(SLOW_WAY, "an answer of {host} took {rtt}, and an acknowledgement is awaited for {patience}") \
+	X(KNOCK_REFUSED, "{host} answered that its UDP port 4791 is closed") \
+	X(FORBIDDEN, "this host did not let a datagram to UDP port 4791 of {host} out") \
 	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
 	X(NOTHING_LEFT, "{device} has sent no packet") \
 	X(REQ_REPEATED, "the CM has repeated the connect request, and no answer was counted") \
 	X(MRA_CAME, "the peer's kernel answered that its program has the request and has not decided") \
 	X(INBOX_FULL, "all {inbox} receives here hold messages") \
+	X(SRQ_EMPTY, "shared receive queue {srq} has no receive left") \
 	X(NO_READS, "reads and atomics are not possible: initiator_depth is 0") \
 	X(MISALIGNED, "the remote address is not a multiple of 8") \
 	X(OP_SENDS, "a {op} takes a receive of the peer") \
@@ -38,6 +44,14 @@
 	X(BY_HAND, "the queue pair was brought up by hand") \
 	X(HELD_BACK, "the queue pair here can't send in its state") \
 	X(OLD_KEY, "{old}") \
+	X(KEY_WORKED, "the same key worked before") \
+	X(RANGE_WORKED, "requests of before covered the same range") \
+	X(ACCESS_WORKED, "a request of the same kind worked before") \
+	X(NOTHING_OPEN, "no buffer of {device} here was open to peers") \
+	X(OTHER_PD_OPEN, "the buffers here that were open to peers are in another protection domain than the connection") \
+	X(MOVED_ON, "{done} of {length} bytes were done") \
+	X(TCP_PENDING, "the kernel's TCP has not connected") \
+	X(TCP_OPEN, "the kernel's TCP has connected") \
 	X(OUTSTANDING, "requests of this side were outstanding") \
 	X(CM_SILENT, "no message for the CM has come in on {device} since its interface was down") \
 	X(LISTENER_DELETED, "the listener was deleted before anybody decided") \

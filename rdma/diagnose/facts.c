@@ -118,12 +118,6 @@ static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findin
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
-bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_ms)
-{
-	return facts->timers_known && facts->reliable && !facts->iwarp &&
-	       vbd_dead_peer_ms(facts->ack_timeout, facts->retry_count, facts->soft_roce, ret_ms);
-}
-
 static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
 	char each[VBD_SPAN_TEXT_BYTES];

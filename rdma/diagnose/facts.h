@@ -11,6 +11,7 @@
 #include "rdma/device/device.h"
 #include "rdma/diagnose/finding.h"
 #include "rdma/diagnose/incident.h"
+#include "rdma/provider/knock.h"
 #include "rdma/provider/netroute.h"
 
 #include <stdbool.h>
@@ -30,6 +31,7 @@ struct vbd_facts {
 	uint64_t flushed_sends, flushed_receives;
 	uint64_t lost_packets;
 	uint64_t inbox_messages, inbox_capacity; /* 0: no inbox, or an SRQ */
+	uint64_t srq_id, srq_posted;		 /* 0: none; receives that are left */
 
 	char device[64]; /* "" if unknown */
 	bool device_removed;
@@ -67,7 +69,8 @@ struct vbd_facts {
 
 	bool netroute_known; /* the kernel has reported the route */
 	struct vbd_pv_netroute netroute;
-	bool netroute_has_rdma; /* a device belongs to the interface of the route */
+	bool netroute_has_rdma;	   /* a device belongs to the interface of the route */
+	struct vbd_pv_knock knock; /* at the peer's host; all false: nobody knocked */
 };
 
 struct vbd_finding {

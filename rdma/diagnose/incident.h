@@ -34,6 +34,7 @@
 	X(VBD_OUTCOME_REJECTED_HERE, "rejected_here")                                              \
 	X(VBD_OUTCOME_NOT_DECIDED, "not_decided") /* nobody decided here in time */                \
 	X(VBD_OUTCOME_NO_REMOTE, "no_remote")	  /* by hand: no attributes came in time */        \
+	X(VBD_OUTCOME_MOVED, "moved") /* established; the peer's hardware address changed */       \
 	/* a request of this side failed */                                                        \
 	X(VBD_OUTCOME_ACCESS, "access")			/* the peer's device refused the access */ \
 	X(VBD_OUTCOME_OPERATION, "operation")		/* the peer's device failed it */          \
@@ -102,6 +103,13 @@ struct vbd_incident {
 	uint64_t waited_ms;    /* for this long it has waited, or had when it was given up */
 	bool held_back;	       /* sends are paused here, since the QP can't send in its state */
 	bool acked;	       /* an earlier request was acknowledged */
+	bool key_worked;       /* an earlier request with the same key was done */
+	bool range_worked;     /* and others with that key covered this range */
+	bool access_worked;    /* and one with that key was of the same kind */
+	bool tcp_pending;      /* Soft-iWARP: TCP has not connected yet */
+	bool tcp_open;	       /* Soft-iWARP: TCP has connected, the handshake has not ended */
+	bool nothing_open;     /* no buffer of the device here was open to peers */
+	bool other_pd_open;    /* one was, but none in the connection's protection domain */
 	bool listener_deleted; /* while the request waited for a decision here */
 	bool outstanding;      /* requests of this side were, when the peer left */
 

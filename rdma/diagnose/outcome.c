@@ -95,6 +95,9 @@ enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
 		return outcome_of_completion(end);
 	if (outcome == VBD_OUTCOME_QP_FAILED && end->refusal)
 		return VBD_OUTCOME_REFUSED;
+	/* The kernel tells of a neighbour that changed (cma_netevent_work_handler(), 6.1). */
+	if (outcome == VBD_OUTCOME_UNANSWERED && end->state == VBD_CONN_ESTABLISHED)
+		return VBD_OUTCOME_MOVED;
 	if (end->passive && (outcome == VBD_OUTCOME_UNANSWERED || outcome == VBD_OUTCOME_HANDSHAKE))
 		return VBD_OUTCOME_UNCONFIRMED;
 	return outcome;

@@ -63,6 +63,11 @@ static void put_peer(char *out, const struct vbd_facts *facts)
 		(void)snprintf(out + len, WORD_BYTES - len, " port %u", facts->incident.port);
 }
 
+static void put_port(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.port);
+}
+
 static void put_asked(char *out, const struct vbd_facts *facts)
 {
 	put_text(out, facts->incident.asked);
@@ -145,6 +150,11 @@ static void put_length(char *out, const struct vbd_facts *facts)
 	put_number(out, facts->incident.length_bytes);
 }
 
+static void put_done(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.done_bytes);
+}
+
 static void put_receive(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.recv_size_bytes);
@@ -156,6 +166,23 @@ static void put_waited(char *out, const struct vbd_facts *facts)
 
 	if (facts->incident.waited_ms)
 		put_text(out, vbd_span_text(facts->incident.waited_ms * VBD_NS_PER_MS, time));
+}
+
+static void put_rtt(char *out, const struct vbd_facts *facts)
+{
+	char time[VBD_SPAN_TEXT_BYTES];
+
+	if (facts->knock.rtt_ns)
+		put_text(out, vbd_span_text(facts->knock.rtt_ns, time));
+}
+
+static void put_patience(char *out, const struct vbd_facts *facts)
+{
+	char time[VBD_SPAN_TEXT_BYTES];
+	uint64_t ms;
+
+	if (vbd_facts_dead_peer_detect_ms(facts, &ms))
+		put_text(out, vbd_span_text(ms * VBD_NS_PER_MS, time));
 }
 
 static void put_words(char *out, const struct vbd_facts *facts)
@@ -236,6 +263,11 @@ static void put_old(char *out, const struct vbd_facts *facts)
 static void put_inbox(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->inbox_capacity);
+}
+
+static void put_srq(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->srq_id);
 }
 
 static void put_rnr_came(char *out, const struct vbd_facts *facts)

@@ -21,6 +21,7 @@ struct vbd_facts;
 	X(peer, "the peer") \
 	X(host, "the peer") \
 	X(asked, "of the peer") \
+	X(port, "?") \
 	X(device, "the RDMA device") \
 	X(port_num, "1") \
 	X(port_state, "down") \
@@ -32,8 +33,11 @@ struct vbd_facts;
 	X(what, "request") \
 	X(request, "a transfer") \
 	X(length, "?") \
+	X(done, "none") \
 	X(receive, "too few") \
 	X(waited, "time") \
+	X(rtt, "longer") \
+	X(patience, "less") \
 	X(words, "") \
 	X(told, "it does not say why") \
 	X(told_advice, "See the log of the peer.") \
@@ -42,6 +46,7 @@ struct vbd_facts;
 	X(error, "the reason is not known") \
 	X(old, "a buffer here was deleted") \
 	X(inbox, "?") \
+	X(srq, "?") \
 	X(rnr_came, "some") \
 	X(gaps, "some") \
 	X(packets_sent, "some")

@@ -157,6 +157,7 @@ struct fake {
 	bool neighbours_lost; /* since vbd_pv_neighbours_lost() was asked */
 	bool netroute_set;
 	struct vbd_pv_netroute netroute;
+	struct vbd_pv_knock knock;
 };
 
 extern struct fake g_fake;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's account of objects, which equals the fake's own, and the route to an address. */
+/* The kernel's account of objects, which equals the fake's own, and the way to an address. */
 #include "tests/fake/fake.h"
 
 #include <errno.h>
@@ -68,5 +68,22 @@ void fake_netroute(const struct vbd_pv_netroute *netroute)
 	fake_lock();
 	g_fake.netroute = *netroute;
 	g_fake.netroute_set = true;
+	fake_unlock();
+}
+
+void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst,
+	struct vbd_pv_knock *ret_knock)
+{
+	(void)src;
+	(void)dst;
+	fake_lock();
+	*ret_knock = g_fake.knock;
+	fake_unlock();
+}
+
+void fake_knock(const struct vbd_pv_knock *knock)
+{
+	fake_lock();
+	g_fake.knock = *knock;
 	fake_unlock();
 }

@@ -14,6 +14,7 @@
 #define VBD_TESTS_FAKE_PROVIDER_FAKE_H
 
 #include "base/list.h"
+#include "rdma/provider/knock.h"
 #include "rdma/provider/netroute.h"
 #include "rdma/provider/provider.h"
 
@@ -152,6 +153,9 @@ bool fake_device_let_go(const struct fake_device *device);
 
 /** fake_netroute - set the result of vbd_pv_find_netroute(); before, every address is local */
 void fake_netroute(const struct vbd_pv_netroute *netroute);
+
+/** fake_knock - set the result of vbd_pv_knock(); before, no host answers */
+void fake_knock(const struct vbd_pv_knock *knock);
 
 /** fake_device_async - queue an async event of the device, or of its port @port_num */
 void fake_device_async(struct fake_device *device, enum ibv_event_type type, int port_num);

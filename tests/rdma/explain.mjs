@@ -3,7 +3,9 @@
 // The first line of an explanation: each cause that docs/why.md says this suite stages is staged, on both sides where
 // both see something of it, and held by its code. Parts of it are explain_foreign.mjs and explain_limits.mjs.
 
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
 
 import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last,
 	stage, staged } from "./explain_stage.mjs";
@@ -48,9 +50,9 @@ await stage("a host that does not answer, and one that went", async () => {
 	const ended = await begin(near, { dst_addr: silent, dst_port: 7999 });
 	const open = await begin(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 60_000 });
 
-	await says_at_last(near, open, "no_answer_yet");
+	await says_at_last(near, open, "host_silent");
 	await near.end_of(ended.id);
-	await says(near, ended, "no_answer_yet");
+	await says(near, ended, "host_silent");
 	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999 }), "silent_tcp");
 	const gone = await begin(near, { dst_addr: silent, dst_port: 7999 });
 
@@ -58,8 +60,6 @@ await stage("a host that does not answer, and one that went", async () => {
 	await run("ip", "neigh", "replace", silent, "dev", NETDEV, "nud", "failed");
 	await near.end_of(gone.id);
 	await says(near, gone, "host_gone");
-	await run("ip", "neigh", "replace", silent, "lladdr", "02:00:00:00:00:99", "dev", NETDEV, "nud", "permanent");
-	await says_at_last(near, open, "no_answer");
 	await near.call("DELETE", `${CONNECTION}/${open.id}`);
 });
 
@@ -146,6 +146,35 @@ await stage("an access that is refused, on both sides", async () => {
 	await says(far, await far.end_of(there.id), "old_key_refused");
 });
 
+await stage("a key that worked before is refused", async () => {
+	for (const [code, access, op, offset] of [["memory_closed_there", ["remote_write"], "write", 0],
+		["past_the_end", ["remote_write"], "write", PAGE - 8], ["access_not_granted", ["remote_read"], "write", 0]]) {
+		const [here] = await pair();
+		const { id, addr: at, rkey } = await far.buffer(PAGE, { device: dev, access });
+
+		equal(await move(access[0].slice("remote_".length), here, { remote: { addr: at, rkey } }), null, "the first request");
+		if (code === "memory_closed_there")
+			await far.call("DELETE", `/v1/buffers/${id}`);
+		await move(op, here, { remote: { addr: `0x${(BigInt(at) + BigInt(offset)).toString(16)}`, rkey } });
+		await says(near, await near.end_of(here.id), code);
+	}
+});
+
+await stage("memory that is not open to the peer", async () => {
+	const [here, there] = await pair();
+
+	await move("read", here, { remote: { addr: "0x1000", rkey: "0x00001234" } });
+	await near.end_of(here.id);
+	await says(far, await far.end_of(there.id), "nothing_open");
+	const [other, other_there] = await pair();
+	const { id: pd } = await far.post("/v1/pds", { device: dev });
+	const { addr: at, rkey } = await far.buffer(PAGE, { device: dev, pd, access: ["remote_read"] });
+
+	await move("read", other, { remote: { addr: at, rkey } });
+	await near.end_of(other.id);
+	await says(far, await far.end_of(other_there.id), "other_pd");
+});
+
 await stage("a message longer than the receive, on both sides", async () => {
 	const [here, there] = await pair({ service: "none" }, { service: "inbox" });
 
@@ -182,6 +211,14 @@ await stage("an inbox that nobody reads", async () => {
 	await says_at_last(far, there, "inbox_full");
 });
 
+await stage("a shared receive queue that nobody empties", async () => {
+	const { id: srq } = await far.post("/v1/srqs", { device: dev, max_wr: 1 });
+	const [here, there] = await pair({}, { service: "inbox", qp: { srq } });
+
+	await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+	await says_at_last(far, there, "srq_dry");
+});
+
 await stage("a peer that speaks another protocol", async () => {
 	const [here, there] = await pair({ service: "none" }, { service: "rping" });
 
@@ -206,6 +243,10 @@ await stage("a queue pair that is not the peer's, and one that went", async () =
 	await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
 	await move("send", from);
 	await says(near, await near.end_of(from.id), "not_acknowledged");
+	const beating = await manual_pair(near, far, { qp_type: "rc", device: dev, qp: { ...qp, heartbeat_ms: 500 } });
+
+	await far.call("DELETE", `${CONNECTION}/${beating.to.id}`, undefined, { wait_s: 60 });
+	await says(near, await near.end_of(beating.from.id), "peer_silent");
 });
 
 // --- ends that somebody wanted, and those that nobody did ----------------------------------------------------------
@@ -271,6 +312,27 @@ await stage("the interface is down before a connect, and nothing is heard after 
 
 	await says_at_last(near, deaf, "cm_deaf");
 	await near.call("DELETE", `${CONNECTION}/${deaf.id}`);
+});
+
+await stage("the peer leaves after the port fell here", async () => {
+	const [here, there] = await pair();
+
+	await run("ip", "link", "set", "dev", NETDEV, "carrier", "off");
+	await port_is("down");
+	await run("ip", "link", "set", "dev", NETDEV, "carrier", "on");
+	await port_is("active");
+	await far.post(`${CONNECTION}/${there.id}/close`, {}, 60);
+	await says(near, await near.end_of(here.id), "peer_left_after_fall");
+});
+
+await stage("a program that is not iWARP", async () => {
+	const server = createServer(() => {});
+
+	server.listen(next_port(), LAB_SIW_ADDR);
+	await once(server, "listening");
+	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR, dst_port: server.address().port }), "not_iwarp");
+	server.close();
+	server.closeAllConnections?.();
 });
 
 await stage("the device is removed", async () => {

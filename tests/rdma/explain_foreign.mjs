@@ -13,7 +13,7 @@ const HERE = "cable0", THERE = "cable1";
 const HERE_ADDR = "fd00:79::1", PEER_ADDR = "fd00:79::2", SUBNET = "fd00:79::/64";
 const BEHIND_ROUTER = "fd00:80::9", ROUTER = "fd00:79::9";
 const OWN_ADDR = "198.18.0.1";
-const PORT = 7590;
+const PORT = 7590, SILENT_PORT = 1000;
 const REJECTS_FROM = 2000, ACCEPTS_FROM = 3000, MUTE_PORT = 3255;
 const NAK_INVALID = 0x61, NAK_OPERATION = 0x63;
 const QP = { ack_timeout: 14, retry_count: 1 };
@@ -97,6 +97,33 @@ await scenario("a peer that asks for a connection and does not confirm it", asyn
 	peer.kill("SIGKILL");
 	await daemon.stop();
 });
+
+await scenario("a host that is up, and does not answer", async () => {
+	const daemon = await Daemon.start("near");
+	const silent = () => failed(daemon, { dst_addr: PEER_ADDR, dst_port: SILENT_PORT });
+
+	await daemon.ready();
+	await says(daemon, await silent(), "no_rdma_there");
+	await run("tc", "qdisc", "add", "dev", HERE, "clsact");
+	await run("tc", "filter", "add", "dev", HERE, "egress", "protocol", "ipv6", "flower", "ip_proto", "udp", "dst_port", "4791",
+		"action", "drop");
+	await says(daemon, await silent(), "forbidden_here");
+	await run("tc", "qdisc", "del", "dev", HERE, "clsact");
+	const peer = await foreign_peer();
+
+	await says(daemon, await silent(), "no_answer_yet");
+	peer.kill("SIGKILL");
+	await peer.end();
+	await daemon.stop();
+});
+
+await scenario("another host takes the peer's address", () => with_peer(async (daemon) => {
+	const { id } = await accepted(daemon, MUTE_PORT);
+
+	await run("ip", "neigh", "replace", PEER_ADDR, "lladdr", "02:00:00:00:00:77", "dev", HERE, "nud", "permanent");
+	await says(daemon, await daemon.end_of(id), "address_taken");
+	await run("ip", "neigh", "del", PEER_ADDR, "dev", HERE);
+}));
 
 await scenario("a cable that was out for a moment, a route that moved, and a router that is silent", () => with_peer(async (daemon) => {
 	const fell = await accepted(daemon, MUTE_PORT);

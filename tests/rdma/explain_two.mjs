@@ -25,6 +25,12 @@ async function spoiled(how, undo, play) {
 const gaps = () => Number(readFileSync(`/sys/class/infiniband/${dev}/ports/1/hw_counters/rcvd_seq_err`, "utf8"));
 const lossy = (percent) => (netdev) => ["tc", "qdisc", "add", "dev", netdev, "root", "netem", "loss", `${percent}%`];
 const lossless = (netdev) => ["tc", "qdisc", "del", "dev", netdev, "root"];
+const delayed = (time) => (netdev) => ["tc", "qdisc", "add", "dev", netdev, "root", "netem", "delay", time];
+const slow = (netdev) => ["tc", "qdisc", "add", "dev", netdev, "root", "tbf", "rate", "1mbit", "burst", "4kb", "latency", "20s"];
+// This side hears nothing of RoCE v2.
+const deaf = (netdev) => ["sh", "-c", `tc qdisc add dev ${netdev} clsact && tc filter add dev ${netdev} ingress protocol ip flower \
+	ip_proto udp dst_port 4791 action drop`];
+const hearing = (netdev) => ["tc", "qdisc", "del", "dev", netdev, "clsact"];
 const mtu = (bytes) => (netdev) => ["ip", "link", "set", "dev", netdev, "mtu", String(bytes)];
 
 await scenario("the first line names what is wrong with the network", async () => {
@@ -53,7 +59,8 @@ await scenario("the first line names what is wrong with the network", async () =
 		await written;
 	});
 	await says(hurt, "packets_lost");
-	for (const [how, undo, code] of [[lossy(100), lossless, "not_acknowledged"], [mtu(700), mtu(1500), "mtu_too_large"]]) {
+	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [deaf, hearing, "path_blocked"],
+		[mtu(700), mtu(1500), "mtu_too_large"]]) {
 		const connection = await connect(2);
 
 		await spoiled(how, undo, () => write(connection));
@@ -63,12 +70,61 @@ await scenario("the first line names what is wrong with the network", async () =
 
 	await daemon.until(`/v1/connections/${silent.id}`, "an answered heartbeat", ({ heartbeats }) => heartbeats.answered > 0);
 	await spoiled(lossy(100), lossless, () => daemon.end_of(silent.id));
-	await says(silent, "peer_silent");
+	await says(silent, "host_silent");
 	await spoiled(lossy(100), lossless, async () => {
 		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
 
-		await says({ id }, "no_answer_yet");
+		await says({ id }, "host_silent");
 	});
+	await spoiled(deaf, hearing, async () => {
+		// The CM repeats its request after some seconds.
+		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 12_000 });
+
+		await says({ id }, "connect_blocked");
+	});
+	await daemon.stop();
+});
+
+await scenario("the first line names a network that is slow", async () => {
+	const daemon = await Daemon.start("d");
+	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
+	const write = ({ id }, more) => daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: source.id,
+		remote: { addr: target.addr, rkey: target.rkey }, ...more }, { wait_s: 60 });
+	const told = async ({ id }) => {
+		await daemon.end_of(id);
+		return (await explain(daemon, { id })).cause.code;
+	};
+
+	// A host that does not answer a knock within a second seems to be down.
+	await spoiled(delayed("300ms"), lossless, () => until("timeout_too_short", async () => {
+		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 1 } });
+
+		await write(connection, { length_bytes: 64, timeout_ms: 60_000 });
+		return await told(connection) === "timeout_too_short";
+	}));
+	const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 20, retry_count: 6 } });
+
+	// One packet a transfer gets through at once, and all of them do not in half a minute.
+	await spoiled(slow, lossless, () => write(connection, { chunk_bytes: 1024, tx_depth: 1, timeout_ms: 3000 }));
+	equal(await told(connection), "too_slow", "the cause");
+	await daemon.stop();
+});
+
+await scenario("the first line names a firewall that drops a port of TCP", async () => {
+	const daemon = await Daemon.start("d");
+	const dst_addr = process.env.LAB_SIW_ADDR.replace(/\d+$/, "2");
+
+	await daemon.ready();
+	await run("tc", "qdisc", "add", "dev", "siwnet0", "clsact");
+	await run("tc", "filter", "add", "dev", "siwnet0", "egress", "protocol", "ip", "flower", "ip_proto", "tcp", "dst_port", "7904",
+		"action", "drop");
+	await until("tcp_blocked", async () => {
+		const { id } = await daemon.post("/v1/connections", { dst_addr, dst_port: 7904, timeout_ms: 2000 });
+
+		await daemon.end_of(id);
+		return (await explain(daemon, { id })).cause.code === "tcp_blocked";
+	});
+	await run("tc", "qdisc", "del", "dev", "siwnet0", "clsact");
 	await daemon.stop();
 });
 

@@ -5,7 +5,7 @@
 //
 //     foreign_peer.mjs ADDR [PEER PORT]
 //
-// A connect request to port 2000 + R is rejected for the reason R. Requests to port 3000 + S are accepted, and each packet
+// A connect request to port 2000 + R is rejected for the reason R, one to a lower port is not answered. Requests to port 3000 + S are accepted, and each packet
 // of the connection is answered by an acknowledgement with the syndrome S, or not at all if S is 255. With PEER it asks for
 // a connection with PEER at PORT, and never confirms it.
 
@@ -136,6 +136,8 @@ function on_request(to, cm) {
 	const comm_id = cm.readUInt32BE(0);
 	const port = cm.readUInt16BE(14);
 
+	if (port < REJECTS_FROM)
+		return;
 	if (port < ACCEPTS_FROM) {
 		reject(to, comm_id, port - REJECTS_FROM);
 		return;

@@ -36,6 +36,7 @@ fi
 options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/$suite")
 prepare=()
 case $suite in
+explain_two) options+=(--siw) prepare=(--siw) ;;&
 explain_two | two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
 reboot) options+=(--peer-disk 64 --peer "${NODE[*]} '$here/reboot_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;

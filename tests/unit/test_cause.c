@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/diagnose/cause.h"
 
+#include "base/clock.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/outcome.h"
@@ -282,6 +283,123 @@ static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesit
 	}
 }
 
+static void knocked(bool answered, bool refused, bool forbidden)
+{
+	facts.knock = (struct vbd_pv_knock){.done = true,
+		.answered = answered,
+		.refused = refused,
+		.forbidden = forbidden,
+		.rtt_ns = answered ? 2 * VBD_NS_PER_MS : 0};
+}
+
+static void test_cause__a_knock_tells_a_firewall_from_a_host_that_is_down(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNANSWERED);
+	knocked(true, false, false);
+	leads_to(VBD_CAUSE_NO_ANSWER_YET); /* its program may not have decided */
+	facts.incident.waited_ms = 12000;
+	facts.incident.traces_known = true;
+	facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 3;
+	leads_to(VBD_CAUSE_CONNECT_BLOCKED);
+	says("192.0.2.2 is up");
+	facts.incident.traces[VBD_TRACE_MRA_CAME] = 1;
+	leads_to(VBD_CAUSE_PEER_UNDECIDED);
+	facts.incident.traces[VBD_TRACE_MRA_CAME] = 0;
+	knocked(true, true, false);
+	leads_to(VBD_CAUSE_NO_RDMA_THERE);
+	knocked(false, false, false);
+	leads_to(VBD_CAUSE_HOST_SILENT);
+	knocked(false, false, true);
+	leads_to(VBD_CAUSE_FORBIDDEN_HERE);
+	facts.netroute.route_errnum = ENETUNREACH;
+	leads_to(VBD_CAUSE_NO_ROUTE);
+}
+
+static void test_cause__a_neighbour_that_answered_meanwhile_is_up(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	knocked(false, false, false);
+	facts.netroute.confirmed_known = true;
+	facts.netroute.confirmed_ms = 60000; /* before the write */
+	leads_to(VBD_CAUSE_HOST_SILENT);
+	facts.netroute.confirmed_ms = 200;
+	leads_to(VBD_CAUSE_PATH_BLOCKED);
+}
+
+static void test_cause__a_write_that_is_not_acknowledged_after_a_knock(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.timers_known = true;
+	facts.ack_timeout = 14;
+	facts.retry_count = 2;
+	knocked(true, false, false);
+	leads_to(VBD_CAUSE_PATH_BLOCKED);
+	facts.knock.rtt_ns = 300 * VBD_NS_PER_MS;
+	leads_to(VBD_CAUSE_TIMEOUT_TOO_SHORT);
+	says("an answer of 192.0.2.2 takes 300 ms, and this side waits 202 ms");
+	knocked(false, false, false);
+	leads_to(VBD_CAUSE_HOST_SILENT);
+	/* A queue pair of a wrong number on a host that is up looks the same. */
+	knocked(true, false, false);
+	facts.incident.by_hand = true;
+	facts.incident.acked = false;
+	leads_to(VBD_CAUSE_WRONG_REMOTE);
+}
+
+static void test_cause__a_transfer_that_moves_is_slow_and_not_stuck(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_LATE);
+	facts.incident.transfer = 7;
+	facts.incident.op = VBD_OP_WRITE;
+	facts.incident.length_bytes = 8000;
+	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
+	facts.incident.done_bytes = 4000;
+	leads_to(VBD_CAUSE_TOO_SLOW);
+	says("transfer 7 had done 4000 of 8000 bytes");
+	facts.incident.traces[VBD_TRACE_RNR_CAME] = 3;
+	facts.incident.op = VBD_OP_SEND;
+	leads_to(VBD_CAUSE_NO_RECEIVE);
+}
+
+static void test_cause__tcp_tells_what_does_not_answer_over_iwarp(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNANSWERED);
+	facts.iwarp = true;
+	knocked(true, true, false);
+	leads_to(VBD_CAUSE_SILENT_TCP);
+	facts.incident.tcp_pending = true;
+	leads_to(VBD_CAUSE_TCP_BLOCKED);
+	says("on port 7471");
+	knocked(false, false, false);
+	leads_to(VBD_CAUSE_HOST_SILENT);
+	facts.incident.tcp_pending = false;
+	facts.incident.tcp_open = true;
+	leads_to(VBD_CAUSE_NOT_IWARP);
+	says("took the TCP connection");
+}
+
+static void test_cause__an_address_that_moved_to_another_host(void **state)
+{
+	const struct vbd_first_error first = {
+		.op = -1,
+		.at_ns = 1,
+		.error = {.status = VBD_E_UNREACHABLE, .source = VBD_SOURCE_CM_EVENT},
+	};
+	const struct vbd_outcome_end end = {
+		.state = VBD_CONN_ESTABLISHED, .reason = VBD_REASON_UNREACHABLE, .first = &first};
+
+	(void)state;
+	begin(vbd_outcome_of_end(&end));
+	leads_to(VBD_CAUSE_ADDRESS_TAKEN);
+}
+
 static void test_cause__a_handshake_that_breaks_off(void **state)
 {
 	(void)state;
@@ -396,6 +514,57 @@ static void test_cause__a_request_that_is_not_acknowledged(void **state)
 	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
 	facts.incident.acked = false;
 	leads_to(VBD_CAUSE_WRONG_REMOTE);
+}
+
+static void test_cause__a_key_that_worked_before_tells_what_is_refused(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_ACCESS);
+	completion(IBV_WC_REM_ACCESS_ERR, VBD_OP_WRITE);
+	leads_to(VBD_CAUSE_ACCESS_REFUSED);
+	facts.incident.key_worked = true;
+	leads_to(VBD_CAUSE_ACCESS_NOT_GRANTED);
+	says("does not grant a write");
+	facts.incident.access_worked = true;
+	leads_to(VBD_CAUSE_PAST_THE_END);
+	facts.incident.range_worked = true;
+	leads_to(VBD_CAUSE_MEMORY_CLOSED_THERE);
+}
+
+static void test_cause__memory_that_is_not_open_explains_a_refusal_here(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_REFUSED);
+	facts.incident.nothing_open = true;
+	leads_to(VBD_CAUSE_NOTHING_OPEN);
+	facts.incident.nothing_open = false;
+	facts.incident.other_pd_open = true;
+	leads_to(VBD_CAUSE_OTHER_PD);
+	facts.incident.buffer_deleted = true;
+	leads_to(VBD_CAUSE_OLD_KEY_REFUSED);
+}
+
+static void test_cause__a_shared_receive_queue_that_ran_dry(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_WELL);
+	facts.srq_id = 3;
+	leads_to(VBD_CAUSE_SRQ_DRY);
+	says("shared receive queue 3");
+	facts.srq_posted = 1;
+	vbd_causes_judge(&facts, &diagnoses);
+	assert_int_equal(diagnoses.count, 0);
+}
+
+static void test_cause__a_peer_that_left_after_the_port_fell(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_PEER_LEFT);
+	facts.port_fell = true;
+	facts.port_fell_before_ms = 2000;
+	leads_to(VBD_CAUSE_PEER_LEFT_FALL);
+	facts.port_fell_before_ms = 3600000;
+	leads_to(VBD_CAUSE_PEER_LEFT);
 }
 
 static void test_cause__while_it_is_stuck_too(void **state)
@@ -590,6 +759,16 @@ int main(void)
 		cmocka_unit_test(test_cause__a_reason_that_is_not_known_is_told_as_it_is),
 		cmocka_unit_test(
 			test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates),
+		cmocka_unit_test(test_cause__a_knock_tells_a_firewall_from_a_host_that_is_down),
+		cmocka_unit_test(test_cause__a_neighbour_that_answered_meanwhile_is_up),
+		cmocka_unit_test(test_cause__a_write_that_is_not_acknowledged_after_a_knock),
+		cmocka_unit_test(test_cause__a_transfer_that_moves_is_slow_and_not_stuck),
+		cmocka_unit_test(test_cause__tcp_tells_what_does_not_answer_over_iwarp),
+		cmocka_unit_test(test_cause__an_address_that_moved_to_another_host),
+		cmocka_unit_test(test_cause__a_key_that_worked_before_tells_what_is_refused),
+		cmocka_unit_test(test_cause__memory_that_is_not_open_explains_a_refusal_here),
+		cmocka_unit_test(test_cause__a_shared_receive_queue_that_ran_dry),
+		cmocka_unit_test(test_cause__a_peer_that_left_after_the_port_fell),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
 		cmocka_unit_test(test_cause__a_request_that_waits_for_a_decision_here),
 		cmocka_unit_test(test_cause__an_access_error_is_of_the_side_that_asked),

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection keeps what explains a request that fails. */
+#include "base/clock.h"
+#include "daemon/observe/explain.h"
+#include "daemon/work/transfers.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <infiniband/verbs.h>
+
+#include <string.h>
+
+#define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
+
+static struct vbd_explanation explained; /* too large for a stack frame */
+
+struct scene {
+	struct svc *svc;
+	struct svc_pair pair;
+	struct vbd_buffer *here, *there;
+	uint64_t addr; /* of `there` */
+};
+
+static struct scene make_scene(struct svc *svc, unsigned int access)
+{
+	struct vbd_buffer *there = svc_buffer(svc, "there", 4096, access);
+
+	return (struct scene){
+		.svc = svc,
+		.pair = svc_pair(svc, svc_listen(svc, NULL)),
+		.here = svc_buffer(svc, "here", 4096, 0),
+		.there = there,
+		.addr = (uintptr_t)there->mem.addr,
+	};
+}
+
+static struct vbd_transfer_record *begin(
+	const struct scene *scene, enum vbd_op op, uint64_t offset, uint32_t rkey)
+{
+	const struct vbd_transfer_spec spec = {
+		.qp = &scene->pair.active->conn->qp,
+		.buffer = scene->here,
+		.op = op,
+		.length_bytes = 64,
+		.wr.remote_addr = scene->addr + offset,
+		.wr.rkey = rkey,
+		.chunk_bytes = 64,
+		.timeout_ms = 30000,
+	};
+	struct vbd_transfer_record *record = NULL;
+
+	assert_int_equal(
+		vbd_transfer_create(scene->svc->daemon, &spec, &record, &scene->svc->err), VBD_OK);
+	return record;
+}
+
+static void move(const struct scene *scene, enum vbd_op op, uint64_t offset, uint32_t rkey)
+{
+	const struct vbd_transfer_record *record = begin(scene, op, offset, rkey);
+
+	SVC_UNTIL(scene->svc, vbd_transfer_state_ended(record->transfer.state));
+}
+
+static const struct vbd_incident *end_of(struct svc *svc, const struct vbd_connection *connection)
+{
+	SVC_UNTIL(svc, connection->object.ended && !connection->keeping);
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	return &explained.facts.incident;
+}
+
+static void leads_to(enum vbd_cause_code code)
+{
+	assert_true(explained.diagnoses.count > 0);
+	assert_string_equal(
+		vbd_cause_name(explained.diagnoses.items[0].code), vbd_cause_name(code));
+}
+
+static void test_evidence__a_key_that_worked_is_remembered(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE);
+	uint32_t rkey = scene.there->mem.rkey;
+
+	move(&scene, VBD_OP_WRITE, 0, rkey);
+	move(&scene, VBD_OP_WRITE, 64, rkey);
+	move(&scene, VBD_OP_WRITE, 4064, rkey);
+	(void)end_of(svc, scene.pair.active);
+	assert_true(explained.facts.incident.key_worked);
+	assert_true(explained.facts.incident.access_worked);
+	assert_false(explained.facts.incident.range_worked);
+	leads_to(VBD_CAUSE_PAST_THE_END);
+}
+
+static void test_evidence__memory_that_was_closed_had_worked(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+	uint32_t rkey = scene.there->mem.rkey;
+
+	move(&scene, VBD_OP_WRITE, 64, rkey);
+	move(&scene, VBD_OP_WRITE, 0, rkey);
+	assert_int_equal(vbd_buffer_delete(scene.there, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	move(&scene, VBD_OP_WRITE, 32, rkey);
+	(void)end_of(svc, scene.pair.active);
+	leads_to(VBD_CAUSE_MEMORY_CLOSED_THERE);
+	(void)end_of(svc, scene.pair.passive);
+	leads_to(VBD_CAUSE_OLD_KEY_REFUSED);
+}
+
+static void test_evidence__another_key_has_not_worked(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+
+	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey);
+	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1000);
+	assert_false(end_of(svc, scene.pair.active)->key_worked);
+	leads_to(VBD_CAUSE_ACCESS_REFUSED);
+	(void)end_of(svc, scene.pair.passive);
+	leads_to(VBD_CAUSE_REFUSED_HERE);
+}
+
+static void test_evidence__no_memory_is_open_to_the_peer(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, 0);
+
+	move(&scene, VBD_OP_WRITE, 0, 4711);
+	assert_true(end_of(svc, scene.pair.passive)->nothing_open);
+	leads_to(VBD_CAUSE_NOTHING_OPEN);
+}
+
+static void test_evidence__a_silent_peer_is_knocked_at(void **state)
+{
+	static const struct vbd_pv_netroute netroute = {.netdev = "lo"};
+	static const struct {
+		struct vbd_pv_knock knock;
+		enum vbd_cause_code code;
+	} rows[] = {
+		{{.done = true, .answered = true, .refused = true}, VBD_CAUSE_NO_RDMA_THERE},
+		{{.done = true, .answered = true}, VBD_CAUSE_PATH_BLOCKED},
+		{{.done = true}, VBD_CAUSE_HOST_SILENT},
+		{{.done = true, .forbidden = true}, VBD_CAUSE_FORBIDDEN_HERE},
+	};
+	struct svc *svc = *state;
+	struct scene scene;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		fake_loopback(true);
+		svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
+		scene = make_scene(svc, 0);
+		fake_loopback(false);
+		fake_netroute(&netroute);
+		fake_knock(&rows[i].knock);
+		(void)begin(&scene, VBD_OP_WRITE, 0, 4711);
+		SVC_UNTIL(svc, fake_sends(scene.pair.active->conn->qp.ibv_qp) == 1);
+		fake_send_failed(scene.pair.active->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0);
+		(void)end_of(svc, scene.pair.active);
+		leads_to(rows[i].code);
+		assert_false(svc->daemon->knocking);
+		assert_int_equal(vbd_buffer_delete(scene.here, &svc->err), VBD_OK);
+		assert_int_equal(vbd_buffer_delete(scene.there, &svc->err), VBD_OK);
+	}
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
+		TEST(test_evidence__a_key_that_worked_is_remembered),
+		TEST(test_evidence__memory_that_was_closed_had_worked),
+		TEST(test_evidence__another_key_has_not_worked),
+		TEST(test_evidence__no_memory_is_open_to_the_peer),
+		TEST(test_evidence__a_silent_peer_is_knocked_at),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
