@@ -190,8 +190,11 @@ static void put_causes(
 static void put_sentence(struct vbd_encoder *out, const char *name, const char *clause)
 {
 	char text[sizeof(((struct vbd_diagnosis *)NULL)->text) + 1];
+	/* "fd00:76::2 answered" begins with an address. */
+	bool address = strcspn(clause, ":") < strcspn(clause, " ");
+	int first = (unsigned char)*clause;
 
-	(void)snprintf(text, sizeof(text), "%c%s.", toupper((unsigned char)*clause), clause + 1);
+	(void)snprintf(text, sizeof(text), "%c%s.", address ? first : toupper(first), clause + 1);
 	vbd_put_text(out, name, text);
 }
 

@@ -88,10 +88,10 @@ struct vbd_daemon {
 	/* Labels of the objects that the present request makes; NULL for none. Only the API and the
 	 * reconciler set this, for the time of one call. */
 	struct vbd_labels *new_labels;
-	uint64_t buffers_bytes; /* memory of all buffers */
-	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
-	uint32_t looks_running; /* on the thread pool, for connections that have failed */
-	bool knocking;		/* one of the looks knocks at the host of a silent peer */
+	uint64_t buffers_bytes;	 /* memory of all buffers */
+	uint32_t pool_jobs;	 /* registrations, checksums, address handles on the thread pool */
+	uint32_t looks_running;	 /* on the thread pool, for connections that have failed */
+	uint32_t knocks_running; /* looks that knock at the host of a silent peer */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */

@@ -62,7 +62,8 @@ static const struct vbd_transfer_record *oldest_transfer(const struct vbd_conn *
 	return NULL;
 }
 
-static void gather_transfer(const struct vbd_transfer_record *record, struct vbd_incident *incident)
+static void gather_transfer(
+	const struct vbd_transfer_record *record, uint32_t sq_depth, struct vbd_incident *incident)
 {
 	const struct vbd_transfer *transfer = &record->transfer;
 	uint64_t until_ns = vbd_counter_get(&transfer->ended_ns);
@@ -74,6 +75,12 @@ static void gather_transfer(const struct vbd_transfer_record *record, struct vbd
 	incident->rkey = transfer->wr.rkey;
 	incident->length_bytes = transfer->repeats ? transfer->chunk_bytes : transfer->length_bytes;
 	incident->done_bytes = vbd_counter_get(&transfer->bytes_done);
+	if (!transfer->repeats && transfer->chunk_bytes) {
+		incident->window = transfer->tx_depth ? transfer->tx_depth : sq_depth;
+		incident->requests_left = (incident->length_bytes - incident->done_bytes +
+						  transfer->chunk_bytes - 1) /
+					  transfer->chunk_bytes;
+	}
 	if (!until_ns)
 		until_ns = vbd_clock_mono_ns();
 	incident->waited_ms = (until_ns - transfer->created_ns) / VBD_NS_PER_MS;
@@ -91,7 +98,7 @@ static void gather_request(const struct vbd_connection *connection, struct vbd_i
 	else if (first->at_ns)
 		record = first->transfer ? find_transfer(connection, first->transfer) : NULL;
 	if (record)
-		gather_transfer(record, incident);
+		gather_transfer(record, conn->params.qp.sq_depth, incident);
 	if (first->at_ns && first->op >= 0)
 		incident->op = first->op;
 }

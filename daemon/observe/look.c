@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A knock takes a thread of the pool for up to a second; the others have more to do. */
+#define KNOCKS_MAX 2
+
 struct job {
 	struct vbd_daemon *daemon;
 	char device[64];
@@ -49,7 +52,7 @@ static void done(void *arg)
 	struct vbd_trace_sample sample = {.at_ns = job->look.counted_ns};
 
 	if (job->knocks && job->daemon->hotplug)
-		job->daemon->knocking = false;
+		job->daemon->knocks_running--;
 	/* The next incident on the device is compared with these. Without `hotplug` the daemon is
 	 * being destroyed. */
 	if (job->look.counted && job->daemon->hotplug) {
@@ -59,6 +62,15 @@ static void done(void *arg)
 	}
 	job->cb(&job->look, job->arg);
 	free(job);
+}
+
+/* What was found out at the first error is kept, and the peer may be up again. */
+static bool may_knock(const struct vbd_connection *connection)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+
+	return daemon->knocks_running < KNOCKS_MAX && vbd_explain_unheard(connection) &&
+	       !(connection->kept && connection->kept->netroute_known);
 }
 
 enum vbd_status vbd_look_begin(
@@ -82,13 +94,12 @@ enum vbd_status vbd_look_begin(
 	}
 	job->cb = cb;
 	job->arg = arg;
-	/* One at a time: a knock takes a thread of the pool for up to a second. */
-	job->knocks = job->dst.ss_family && !daemon->knocking && vbd_explain_unheard(connection);
+	job->knocks = may_knock(connection) && job->dst.ss_family;
 	status = vbd_loop_work(daemon->loop, work, done, job, err);
 	if (status)
 		free(job);
 	else if (job->knocks)
-		daemon->knocking = true;
+		daemon->knocks_running++;
 	return status;
 }
 

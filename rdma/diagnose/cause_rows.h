@@ -121,7 +121,7 @@
 	X(TCP_BLOCKED, "tcp_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_PENDING) | CLUE(HOST_UP), VBD_CAUSE_KNOWN_PATH, 0, 60, GUESTS, \
 		"{host} is up, and its TCP did not answer on port {port} in {waited}: a firewall drops that port", \
 		"Open the TCP port both ways: `nft list ruleset` on both hosts.") \
-	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 35, GUEST, \
+	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 35, UNIT("a host that is asked answers or does not, and a cause above is known then"), \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
 	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where the CM id of Soft-RoCE had not ended when the guest was left"), \
@@ -140,13 +140,13 @@
 		"{host} is up, and a repeated connect request got no answer in {waited}: a firewall drops UDP 4791 there or on the way, no RDMA device has that address, or the listener's backlog is full", \
 		"Open UDP 4791 both ways; on {host}, `rdma link` must list a device for the address, and `rdma resource show cm_id` tells whether requests wait undecided.") \
 	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
-		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (host down, firewall on UDP 4791, no RDMA device, full backlog)", \
-		"See on the peer whether the request waits there (`verbsctl ls`), and whether it has a device (`rdma link`); a timeout_ms of 15000 or more lets its CM say which.") \
+		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (firewall on UDP 4791, no RDMA device, full backlog)", \
+		"`ping {host}` tells whether the host is up. See there whether the request waits (`verbsctl ls`), and whether it has a device (`rdma link`); a timeout_ms of 15000 or more lets its CM say which.") \
 	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, UNIT("a host that is asked answers or does not, and a cause above is known then"), \
 		"no answer to a repeated connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
 		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
-		"{host} asked for the connection, was accepted, and did not confirm: its program has ended, or its packets no longer come", \
+		"{host} asked for the connection, was accepted, and did not confirm: its program has ended, or the answer from here does not reach it", \
 		"See the peer's end of the connection; if it still waits for the answer, UDP 4791 must pass both ways.") \
 	X(HANDSHAKE_FAILED, "handshake_failed", OUT(HANDSHAKE), 0, VBD_CAUSE_KNOWN_PATH, 0, 30, UNIT("Soft-RoCE and siw report a rejection, or nothing"), \
 		"the handshake with {peer} broke off: {error}", \
@@ -209,7 +209,7 @@
 		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: it is slower than the deadline allows", \
 		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
 	X(PATH_BLOCKED, "path_blocked", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(HOST_UP), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(BY_HAND) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 40, GUESTS, \
-		"{host} is up, and does not acknowledge a {what}: a firewall began to drop UDP 4791, or its device forgot the connection", \
+		"{host} is up, and does not acknowledge a {what}: a firewall drops UDP 4791 there or on the way, or the queue pair there is gone", \
 		"Open UDP 4791 both ways; see the peer's end of the connection, and connect again.") \
 	X(HOST_SILENT, "host_silent", VBD_CAUSE_NO_PROGRESS | OUT(CONNECTING) | OUT(UNANSWERED) | OUT(SILENT), CLUE(HOST_SILENT), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(BY_HAND) | CLUE(CM_SILENT) | CLUE(IB) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 42, GUESTS, \
 		"nothing of {host} answers, neither RDMA nor ICMP: it is down, or the way to it is cut", \

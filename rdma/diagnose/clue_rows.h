@@ -28,7 +28,7 @@
 	X(KNOCK_REFUSED, "{host} answered that its UDP port 4791 is closed") \
 	X(FORBIDDEN, "this host did not let a datagram to UDP port 4791 of {host} out") \
 	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
-	X(NOTHING_LEFT, "{device} has sent no packet") \
+	X(NOTHING_LEFT, "device {device} has sent no packet") \
 	X(REQ_REPEATED, "the CM has repeated the connect request, and no answer was counted") \
 	X(MRA_CAME, "the peer's kernel answered that its program has the request and has not decided") \
 	X(INBOX_FULL, "all {inbox} receives here hold messages") \
@@ -65,7 +65,7 @@
 	X(REJ_READS, "the peer serves fewer reads than asked for") \
 	X(ROUTE_ERROR, "the address has a neighbour but no path") \
 	X(IB, "the link is InfiniBand") \
-	X(IWARP, "{device} is iWARP") \
+	X(IWARP, "device {device} is iWARP") \
 	X(PROTECTION, "the device says that a key does not cover the memory, or does not say what is wrong") \
 	X(NOT_SERVED, "no RDMA device here has the address") \
 	X(PORT_TAKEN, "the kernel says that the port is in use") \

@@ -253,6 +253,7 @@ static void judge_progress(const struct vbd_facts *facts, struct vbd_findings *f
 {
 	char waited[VBD_SPAN_TEXT_BYTES];
 	char allowed[VBD_SPAN_TEXT_BYTES];
+	const struct vbd_incident *incident = &facts->incident;
 
 	if (facts->deadline_ms && facts->waited_ms > facts->deadline_ms / 2)
 		found(findings, VBD_FINDING_DEADLINE_NEAR,
@@ -265,6 +266,14 @@ static void judge_progress(const struct vbd_facts *facts, struct vbd_findings *f
 	if (facts->established && facts->reliable && !facts->iwarp && !facts->probed)
 		found(findings, VBD_FINDING_IDLE_BLIND,
 			"While nothing is sent, a dead peer is not noticed.");
+	if (incident->outcome == VBD_OUTCOME_STUCK && incident->window &&
+		incident->requests_left > incident->window)
+		found(findings, VBD_FINDING_WINDOW_FULL,
+			"Transfer %" PRIu64 " has %" PRIu64
+			" work requests outstanding, as many as it may have, and %" PRIu64
+			" more wait for them.",
+			incident->transfer, incident->window,
+			incident->requests_left - incident->window);
 	if (facts->open && facts->polled_busy)
 		found(findings, VBD_FINDING_POLLED_BUSY,
 			"poll is busy: the worker, which %" PRIu64

@@ -92,6 +92,9 @@
 	X(IDLE_BLIND, "idle_blind", INFO, \
 		"while nothing is sent, a dead peer is not noticed", \
 		"Run a probe on the connection: `verbsctl probe`, or POST /v1/probes.") \
+	X(WINDOW_FULL, "window_full", INFO, \
+		"a transfer has as many work requests outstanding as tx_depth or qp.sq_depth allows, and none is done", \
+		"Look for what holds these back: the rest follows by itself. A larger window does not help while the peer does not take them.") \
 	X(POLLED_BUSY, "polled_busy", INFO, \
 		"poll is busy: the connection's worker takes a whole processor, with work or without", \
 		"If the processor is needed, use poll adaptive or events: close the connection and open it again with it.") \

@@ -100,18 +100,20 @@ struct vbd_incident {
 	uint64_t remote_addr, length_bytes;
 	uint32_t rkey;
 	uint64_t done_bytes;
-	uint64_t waited_ms;    /* for this long it has waited, or had when it was given up */
-	bool held_back;	       /* sends are paused here, since the QP can't send in its state */
-	bool acked;	       /* an earlier request was acknowledged */
-	bool key_worked;       /* an earlier request with the same key was done */
-	bool range_worked;     /* and others with that key covered this range */
-	bool access_worked;    /* and one with that key was of the same kind */
-	bool tcp_pending;      /* Soft-iWARP: TCP has not connected yet */
-	bool tcp_open;	       /* Soft-iWARP: TCP has connected, the handshake has not ended */
-	bool nothing_open;     /* no buffer of the device here was open to peers */
-	bool other_pd_open;    /* one was, but none in the connection's protection domain */
-	bool listener_deleted; /* while the request waited for a decision here */
-	bool outstanding;      /* requests of this side were, when the peer left */
+	uint64_t window;	/* work requests that it may have outstanding; 0: unknown */
+	uint64_t requests_left; /* work requests that are not done, outstanding or to be posted */
+	uint64_t waited_ms;	/* for this long it has waited, or had when it was given up */
+	bool held_back;		/* sends are paused here, since the QP can't send in its state */
+	bool acked;		/* an earlier request was acknowledged */
+	bool key_worked;	/* an earlier request with the same key was done */
+	bool range_worked;	/* and others with that key covered this range */
+	bool access_worked;	/* and one with that key was of the same kind */
+	bool tcp_pending;	/* Soft-iWARP: TCP has not connected yet */
+	bool tcp_open;		/* Soft-iWARP: TCP has connected, the handshake has not ended */
+	bool nothing_open;	/* no buffer of the device here was open to peers */
+	bool other_pd_open;	/* one was, but none in the connection's protection domain */
+	bool listener_deleted;	/* while the request waited for a decision here */
+	bool outstanding;	/* requests of this side were, when the peer left */
 
 	uint32_t recv_size_bytes; /* of the receives here */
 	char words[96];		  /* text that the peer rejected with; "" if none */

@@ -5,6 +5,9 @@
 
 #include <infiniband/verbs.h>
 
+/* IB_CM_REJ_TIMEOUT of the kernel's rdma/ib_cm.h. */
+#define REJ_TIMEOUT 4
+
 static enum vbd_outcome outcome_of_receive(const struct vbd_error *error)
 {
 	/* A receive does not reach for the peer's memory: the device here refused the peer. */
@@ -98,7 +101,10 @@ enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
 	/* The kernel tells of a neighbour that changed (cma_netevent_work_handler(), 6.1). */
 	if (outcome == VBD_OUTCOME_UNANSWERED && end->state == VBD_CONN_ESTABLISHED)
 		return VBD_OUTCOME_MOVED;
-	if (end->passive && (outcome == VBD_OUTCOME_UNANSWERED || outcome == VBD_OUTCOME_HANDSHAKE))
+	/* A peer that has got no answer in time says so by a rejection. */
+	if (end->passive &&
+		(outcome == VBD_OUTCOME_UNANSWERED || outcome == VBD_OUTCOME_HANDSHAKE ||
+			(outcome == VBD_OUTCOME_REJECTED && error->raw == REJ_TIMEOUT)))
 		return VBD_OUTCOME_UNCONFIRMED;
 	return outcome;
 }

@@ -53,7 +53,7 @@ await stage("a host that does not answer, and one that went", async () => {
 	await says_at_last(near, open, "host_silent");
 	await near.end_of(ended.id);
 	await says(near, ended, "host_silent");
-	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999 }), "silent_tcp");
+	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999 }), "host_silent");
 	const gone = await begin(near, { dst_addr: silent, dst_port: 7999 });
 
 	await near.connection_in(gone.id, "connecting");

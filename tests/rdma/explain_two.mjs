@@ -92,7 +92,10 @@ await scenario("the first line names a network that is slow", async () => {
 		remote: { addr: target.addr, rkey: target.rkey }, ...more }, { wait_s: 60 });
 	const told = async ({ id }) => {
 		await daemon.end_of(id);
-		return (await explain(daemon, { id })).cause.code;
+		const { summary, cause } = await explain(daemon, { id });
+
+		console.log(`     ${summary}`);
+		return cause.code;
 	};
 
 	// A host that does not answer a knock within a second seems to be down.

@@ -163,6 +163,8 @@ function on_cm(to, mad) {
 }
 
 function on_packet(packet, { address: to }) {
+	if (packet.length < BTH_BYTES)
+		return;
 	const qpn = packet.readUIntBE(5, 3);
 
 	if (qpn === CM_QPN)

@@ -402,8 +402,20 @@ static void test_cause__an_address_that_moved_to_another_host(void **state)
 
 static void test_cause__a_handshake_that_breaks_off(void **state)
 {
+	const struct vbd_first_error timeout = {
+		.op = -1,
+		.at_ns = 1,
+		.error = {.status = VBD_E_REJECTED, .source = VBD_SOURCE_CM_EVENT, .raw = 4},
+	};
+	const struct vbd_outcome_end end = {.state = VBD_CONN_ACCEPTING,
+		.reason = VBD_REASON_REJECTED,
+		.first = &timeout,
+		.passive = true};
+
 	(void)state;
 	begin(VBD_OUTCOME_UNCONFIRMED);
+	leads_to(VBD_CAUSE_NOT_CONFIRMED);
+	begin(vbd_outcome_of_end(&end));
 	leads_to(VBD_CAUSE_NOT_CONFIRMED);
 	begin(VBD_OUTCOME_HANDSHAKE);
 	leads_to(VBD_CAUSE_HANDSHAKE_FAILED);

@@ -155,6 +155,27 @@ static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **st
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
 }
 
+static void test_facts__a_transfer_that_its_own_window_holds_back_is_told(void **state)
+{
+	struct vbd_facts facts = good();
+	struct vbd_findings findings;
+	const struct vbd_finding *finding;
+
+	(void)state;
+	facts.incident.outcome = VBD_OUTCOME_STUCK;
+	facts.incident.transfer = 7;
+	facts.incident.window = 4;
+	facts.incident.requests_left = 10;
+	vbd_facts_judge(&facts, &findings);
+	finding = find(&findings, VBD_FINDING_WINDOW_FULL);
+	assert_non_null(finding);
+	assert_non_null(strstr(finding->detail, "Transfer 7 has 4 work requests outstanding"));
+	assert_non_null(strstr(finding->detail, "6 more wait"));
+	facts.incident.requests_left = 4;
+	vbd_facts_judge(&facts, &findings);
+	assert_null(find(&findings, VBD_FINDING_WINDOW_FULL));
+}
+
 static void test_facts__polling_without_a_pause_is_told_with_its_cost(void **state)
 {
 	struct vbd_facts facts = good();
@@ -400,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_facts__a_healthy_connection_has_only_times),
 		cmocka_unit_test(test_facts__of_nothing_nothing_follows),
 		cmocka_unit_test(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try),
+		cmocka_unit_test(test_facts__a_transfer_that_its_own_window_holds_back_is_told),
 		cmocka_unit_test(test_facts__polling_without_a_pause_is_told_with_its_cost),
 		cmocka_unit_test(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce),
 		cmocka_unit_test(test_facts__what_never_ends_has_no_time),

@@ -158,7 +158,7 @@ static void test_evidence__a_silent_peer_is_knocked_at(void **state)
 		fake_send_failed(scene.pair.active->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0);
 		(void)end_of(svc, scene.pair.active);
 		leads_to(rows[i].code);
-		assert_false(svc->daemon->knocking);
+		assert_int_equal(svc->daemon->knocks_running, 0);
 		assert_int_equal(vbd_buffer_delete(scene.here, &svc->err), VBD_OK);
 		assert_int_equal(vbd_buffer_delete(scene.there, &svc->err), VBD_OK);
 	}
