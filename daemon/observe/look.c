@@ -64,7 +64,7 @@ static void done(void *arg)
 	free(job);
 }
 
-/* What was found out at the first error is kept, and the peer may be up again. */
+/* The answer at the first error is kept: the peer may be up again. */
 static bool may_knock(const struct vbd_connection *connection)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;

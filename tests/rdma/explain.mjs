@@ -326,13 +326,15 @@ await stage("the peer leaves after the port fell here", async () => {
 });
 
 await stage("a program that is not iWARP", async () => {
-	const server = createServer(() => {});
+	const taken = [];
+	const server = createServer((socket) => taken.push(socket.on("error", () => {})));
 
 	server.listen(next_port(), LAB_SIW_ADDR);
 	await once(server, "listening");
 	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR, dst_port: server.address().port }), "not_iwarp");
 	server.close();
-	server.closeAllConnections?.();
+	for (const socket of taken)
+		socket.destroy();
 });
 
 await stage("the device is removed", async () => {

@@ -100,7 +100,7 @@ await scenario("a peer that asks for a connection and does not confirm it", asyn
 
 await scenario("a host that is up, and does not answer", async () => {
 	const daemon = await Daemon.start("near");
-	const silent = () => failed(daemon, { dst_addr: PEER_ADDR, dst_port: SILENT_PORT });
+	const silent = () => failed(daemon, { dst_addr: PEER_ADDR, dst_port: SILENT_PORT, timeout_ms: 1500 });
 
 	await daemon.ready();
 	await says(daemon, await silent(), "no_rdma_there");
