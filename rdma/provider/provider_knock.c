@@ -63,9 +63,9 @@ static void await(struct pollfd doors[DOORS], uint64_t refused_ns[DOORS])
 
 	while (doors[ROCE].fd >= 0 || doors[CLOSED].fd >= 0) {
 		uint64_t now_ns = vbd_clock_mono_ns();
+		int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / VBD_NS_PER_MS) + 1 : 0;
 
-		if (now_ns >= end_ns ||
-			poll(doors, DOORS, (int)((end_ns - now_ns) / VBD_NS_PER_MS) + 1) <= 0)
+		if (poll(doors, DOORS, left_ms) <= 0)
 			return;
 		for (unsigned int i = 0; i < DOORS; i++) {
 			if (doors[i].fd < 0 || !doors[i].revents)

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 import { explain } from "./explained.mjs";
-import { Daemon, dev, equal, finish, run, scenario, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, dev, equal, finish, run, scenario, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
 const peer_addr = process.env.LAB_PEER_ADDR;
@@ -20,6 +20,16 @@ async function spoiled(how, undo, play) {
 	await run(...how(netdev));
 	await play(netdev);
 	await run(...undo(netdev));
+}
+
+// The cause of a connection's end. A host that does not answer a knock within a second seems to be down, so a scenario in
+// which it is up tries again.
+async function cause_of(daemon, { id }) {
+	await daemon.end_of(id);
+	const { summary, cause } = await explain(daemon, { id });
+
+	console.log(`     ${summary}`);
+	return cause.code;
 }
 
 const gaps = () => Number(readFileSync(`/sys/class/infiniband/${dev}/ports/1/hw_counters/rcvd_seq_err`, "utf8"));
@@ -38,26 +48,18 @@ await scenario("the first line names a network that is slow", async () => {
 	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
 	const write = ({ id }, more) => daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: source.id,
 		remote: { addr: target.addr, rkey: target.rkey }, ...more }, { wait_s: 60 });
-	const told = async ({ id }) => {
-		await daemon.end_of(id);
-		const { summary, cause } = await explain(daemon, { id });
 
-		console.log(`     ${summary}`);
-		return cause.code;
-	};
-
-	// A host that does not answer a knock within a second seems to be down.
 	await spoiled(delayed("300ms"), lossless, () => until("timeout_too_short", async () => {
 		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 1 } });
 
 		await write(connection, { length_bytes: 64, timeout_ms: 60_000 });
-		return await told(connection) === "timeout_too_short";
+		return await cause_of(daemon, connection) === "timeout_too_short";
 	}));
 	const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 20, retry_count: 6 } });
 
 	// Some of 4 MiB gets through in the time, and all of it would take a minute.
 	await spoiled(slow, lossless, () => write(connection, { chunk_bytes: 4096, timeout_ms: 6000 }));
-	equal(await told(connection), "too_slow", "the cause");
+	equal(await cause_of(daemon, connection), "too_slow", "the cause");
 	await daemon.stop();
 });
 
@@ -87,8 +89,7 @@ await scenario("the first line names what is wrong with the network", async () =
 		await written;
 	});
 	await says(hurt, "packets_lost");
-	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [deaf, hearing, "path_blocked"],
-		[mtu(700), mtu(1500), "mtu_too_large"]]) {
+	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [mtu(700), mtu(1500), "mtu_too_large"]]) {
 		const connection = await connect(2);
 
 		await spoiled(how, undo, () => write(connection));
@@ -104,12 +105,24 @@ await scenario("the first line names what is wrong with the network", async () =
 
 		await says({ id }, "host_silent");
 	});
-	await spoiled(deaf, hearing, async () => {
-		// The CM repeats its request after some seconds.
-		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 12_000 });
+	await daemon.stop();
+});
 
-		await says({ id }, "connect_blocked");
+await scenario("the first line names a firewall on the way to a host that is up", async () => {
+	const daemon = await Daemon.start("d");
+	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
+
+	await until("path_blocked", async () => {
+		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 2 } });
+
+		await spoiled(deaf, hearing, () => daemon.try("POST", "/v1/transfers", { op: "write", connection: connection.id,
+			buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 }));
+		return await cause_of(daemon, connection) === "path_blocked";
 	});
+	// The CM repeats its request after some seconds.
+	await spoiled(deaf, hearing, () => until("connect_blocked", async () =>
+		await cause_of(daemon, await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 12_000 })) ===
+			"connect_blocked", 3 * PATIENCE_MS));
 	await daemon.stop();
 });
 
@@ -122,10 +135,9 @@ await scenario("the first line names a firewall that drops a port of TCP", async
 	await run("tc", "filter", "add", "dev", "siwnet0", "egress", "protocol", "ip", "flower", "ip_proto", "tcp", "dst_port", "7904",
 		"action", "drop");
 	await until("tcp_blocked", async () => {
-		const { id } = await daemon.post("/v1/connections", { dst_addr, dst_port: 7904, timeout_ms: 2000 });
+		const connection = await daemon.post("/v1/connections", { dst_addr, dst_port: 7904, timeout_ms: 2000 });
 
-		await daemon.end_of(id);
-		return (await explain(daemon, { id })).cause.code === "tcp_blocked";
+		return await cause_of(daemon, connection) === "tcp_blocked";
 	});
 	await run("tc", "qdisc", "del", "dev", "siwnet0", "clsact");
 	await daemon.stop();
