@@ -41,7 +41,9 @@ const slow = (netdev) => ["tc", "qdisc", "add", "dev", netdev, "root", "tbf", "r
 const deaf = (netdev) => ["sh", "-c", `tc qdisc add dev ${netdev} clsact && tc filter add dev ${netdev} ingress protocol ip flower \
 	ip_proto udp dst_port 4791 action drop`];
 const hearing = (netdev) => ["tc", "qdisc", "del", "dev", netdev, "clsact"];
-const mtu = (bytes) => (netdev) => ["ip", "link", "set", "dev", netdev, "mtu", String(bytes)];
+const narrow = (netdev) => ["ip", "link", "set", "dev", netdev, "mtu", "700"];
+// The kernel keeps the MTU that it has learned of a route for ten minutes.
+const wide = (netdev) => ["sh", "-c", `ip link set dev ${netdev} mtu 1500 && ip route flush cache`];
 
 await scenario("the first line names a network that is slow", async () => {
 	const daemon = await Daemon.start("d");
@@ -62,6 +64,24 @@ await scenario("the first line names a network that is slow", async () => {
 		await spoiled(slow, lossless, () => write(connection, { chunk_bytes: 262_144, timeout_ms: 10_000 }));
 		return await cause_of(daemon, connection) === "too_slow";
 	}, 3 * PATIENCE_MS);
+	await daemon.stop();
+});
+
+await scenario("the first line names a firewall on the way to a host that is up", async () => {
+	const daemon = await Daemon.start("d");
+	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
+
+	await until("path_blocked", async () => {
+		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 2 } });
+
+		await spoiled(deaf, hearing, () => daemon.try("POST", "/v1/transfers", { op: "write", connection: connection.id,
+			buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 }));
+		return await cause_of(daemon, connection) === "path_blocked";
+	});
+	// The CM repeats its request after some seconds.
+	await spoiled(deaf, hearing, () => until("connect_blocked", async () =>
+		await cause_of(daemon, await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 12_000 })) ===
+			"connect_blocked", 3 * PATIENCE_MS));
 	await daemon.stop();
 });
 
@@ -91,7 +111,7 @@ await scenario("the first line names what is wrong with the network", async () =
 		await written;
 	});
 	await says(hurt, "packets_lost");
-	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [mtu(700), mtu(1500), "mtu_too_large"]]) {
+	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [narrow, wide, "mtu_too_large"]]) {
 		const connection = await connect(2);
 
 		await spoiled(how, undo, () => write(connection));
@@ -107,24 +127,6 @@ await scenario("the first line names what is wrong with the network", async () =
 
 		await says({ id }, "host_silent");
 	});
-	await daemon.stop();
-});
-
-await scenario("the first line names a firewall on the way to a host that is up", async () => {
-	const daemon = await Daemon.start("d");
-	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
-
-	await until("path_blocked", async () => {
-		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 2 } });
-
-		await spoiled(deaf, hearing, () => daemon.try("POST", "/v1/transfers", { op: "write", connection: connection.id,
-			buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 }));
-		return await cause_of(daemon, connection) === "path_blocked";
-	});
-	// The CM repeats its request after some seconds.
-	await spoiled(deaf, hearing, () => until("connect_blocked", async () =>
-		await cause_of(daemon, await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 12_000 })) ===
-			"connect_blocked", 3 * PATIENCE_MS));
 	await daemon.stop();
 });
 
