@@ -93,14 +93,14 @@ function list(mutants) {
 async function main() {
 	const sources = sources_of(options.origin);
 	const files = sources.filter((path) => PRODUCT.test(path) && path.startsWith(options.only));
-	const mutants = sample(options.origin, files, options.seed);
 
 	if (options.list) {
-		list(mutants);
+		list(sample(options.origin, files, options.seed));
 		return;
 	}
 	const commit = commit_of(options.origin);
 	const tree = new Tree(options.origin, sources, options.folder);
+	const mutants = sample(tree.root, files, options.seed);
 	say(`seed ${options.seed}; builds a copy in ${options.folder}`);
 	tree.configure();
 	const said = tree.build();

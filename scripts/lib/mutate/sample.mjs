@@ -27,14 +27,15 @@ function by_line(mutants) {
 	return [...lines.values()];
 }
 
-// Yields one mutant of each line that has any, in random order. Lines are drawn, then one of the mutants of the
-// line: a line with many operators is not drawn more often.
-export function* sample(root, files, seed) {
-	const random = random_of(seed);
-	const lines = files.flatMap((file) => by_line(mutants_of(file, readFileSync(join(root, file), "utf8"))));
-
+function* draw(lines, random) {
 	while (lines.length > 0) {
 		const [drawn] = lines.splice(Math.floor(random() * lines.length), 1);
 		yield drawn[Math.floor(random() * drawn.length)];
 	}
+}
+
+// Returns a generator of one mutant of each line that has any, in random order. Lines are drawn, then one of the
+// mutants of the line: a line with many operators is not drawn more often. The sources are read at once.
+export function sample(root, files, seed) {
+	return draw(files.flatMap((file) => by_line(mutants_of(file, readFileSync(join(root, file), "utf8")))), random_of(seed));
 }
