@@ -3,20 +3,22 @@
 // Which tests execute a line: each test is run once on the build with coverage, and what it wrote is set aside.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 
 import { run_test } from "./suites.mjs";
 
 const COUNTS_MAX_BYTES = 64 * 1024 * 1024;
 
-// Returns the paths of the counts (.gcda) in a folder.
-function counts_in(folder) {
+// Returns the paths of the files in a folder whose names end so.
+function files_in(folder, ending) {
 	return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
 		const path = join(folder, entry.name);
-		return entry.isDirectory() ? counts_in(path) : entry.name.endsWith(".gcda") ? [path] : [];
+		return entry.isDirectory() ? files_in(path, ending) : entry.name.endsWith(ending) ? [path] : [];
 	});
 }
+
+const counts_in = (folder) => files_in(folder, ".gcda");
 
 // The lines of one source file that one test executed, as gcov counts them.
 class Executed {
@@ -48,7 +50,18 @@ export class Reach {
 		this.folder = folder;
 		this.normal_ms = new Map();
 		this.executed = new Map();
+		this.notes = join(folder, "notes");
 		rmSync(folder, { recursive: true, force: true });
+		// gcov knows counts by the compiler's notes (.gcno) of the same compilation, and mutants are compiled later.
+		for (const path of files_in(tree.build_folder, ".gcno"))
+			this.#keep(path, this.notes, copyFileSync);
+	}
+
+	#keep(path, folder, how) {
+		const kept = join(folder, relative(this.tree.build_folder, path));
+
+		mkdirSync(dirname(kept), { recursive: true });
+		how(path, kept);
 	}
 
 	// Forgets what the runs of mutants have counted.
@@ -62,11 +75,8 @@ export class Reach {
 		this.discard();
 		const result = await run_test(test, test.timeout_ms);
 		this.normal_ms.set(test.name, result.duration_ms);
-		for (const path of counts_in(this.tree.build_folder)) {
-			const kept = join(this.folder, test.name, relative(this.tree.build_folder, path));
-			mkdirSync(dirname(kept), { recursive: true });
-			renameSync(path, kept);
-		}
+		for (const path of counts_in(this.tree.build_folder))
+			this.#keep(path, join(this.folder, test.name), renameSync);
 		return result;
 	}
 
@@ -82,12 +92,12 @@ export class Reach {
 		return this.executed.get(key);
 	}
 
-	// gcov wants the notes of the compiler (.gcno) beside the counts.
+	// gcov wants the notes beside the counts.
 	#read(path, folder, file) {
 		const notes = path.replace(/gcda$/, "gcno");
 
 		if (!existsSync(notes))
-			symlinkSync(join(this.tree.build_folder, relative(folder, notes)), notes);
+			symlinkSync(join(this.notes, relative(folder, notes)), notes);
 		const { stdout } = spawnSync("gcov", ["--json-format", "--stdout", path],
 			{ cwd: folder, encoding: "utf8", maxBuffer: COUNTS_MAX_BYTES });
 		const { files = [], current_working_directory = "." } = stdout ? JSON.parse(stdout) : {};
