@@ -4,21 +4,11 @@
  * its handler, in jansson, in the daemon and in a worker. The client gets a well-formed answer or
  * its connection is closed, the next request is answered, and nothing is left in the end.
  */
-#include "api/api.h"
-#include "api/http/listen.h"
-#include "tests/unit/svc.h"
+#include "tests/unit/rest.h"
 #include "tests/unit/unit.h"
 
-#include <jansson.h>
-
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#define REPLY_MAX_BYTES ((size_t)1 << 20)
 
 /* A request, and the one that undoes it. */
 struct action {
@@ -58,92 +48,6 @@ static const struct action actions[] = {
 	{"DELETE", "/v1/connections?label=a%3Db", NULL, NULL},
 };
 
-struct rest {
-	struct svc *svc;
-	struct vbd_api *api;
-	struct sockaddr_un addr;
-	char reply[REPLY_MAX_BYTES + 1];
-};
-
-static int setup(void **state)
-{
-	struct rest *rest = calloc(1, sizeof(*rest));
-	struct vbd_error err = {0};
-	void *svc = NULL;
-	struct vbd_server_socket socket = {.is_unix = true};
-	struct vbd_caller_list callers = {0};
-
-	assert_non_null(rest);
-	assert_int_equal(svc_setup(&svc), 0);
-	rest->svc = svc;
-	rest->addr.sun_family = AF_UNIX;
-	(void)snprintf(rest->addr.sun_path, sizeof(rest->addr.sun_path), "%s/api-memory-%d",
-		unit_tmpdir(), (int)getpid());
-	assert_int_equal(
-		vbd_listen_unix(rest->addr.sun_path, VBD_LISTEN_OWN_GROUP, 0600, &socket.fd, &err),
-		VBD_OK);
-	assert_int_equal(vbd_caller_list_load(rest->svc->daemon->config, &callers, &err), VBD_OK);
-	assert_int_equal(
-		vbd_api_create(rest->svc->daemon, &callers, &socket, 1, &rest->api, &err), VBD_OK);
-	*state = rest;
-	return 0;
-}
-
-static void on_stopped(void *arg)
-{
-	*(bool *)arg = true;
-}
-
-static int teardown(void **state)
-{
-	struct rest *rest = *state;
-	void *svc = rest->svc;
-	bool stopped = false;
-
-	vbd_api_stop(rest->api, 0, on_stopped, &stopped);
-	SVC_UNTIL(rest->svc, stopped);
-	vbd_api_destroy(rest->api);
-	(void)unlink(rest->addr.sun_path);
-	free(rest);
-	return svc_teardown(&svc);
-}
-
-/* Serve until the client's socket has bytes or the end of them. */
-static void serve(const struct rest *rest, int fd)
-{
-	struct pollfd readable = {.fd = fd, .events = POLLIN};
-
-	while (poll(&readable, 1, 0) == 0)
-		vbd_loop_turn(rest->svc->daemon->loop, false);
-}
-
-/* Send a request and read the reply to its end. Returns the HTTP status; 0 if there is no reply. */
-static int perform(struct rest *rest, const char *method, const char *path, const char *body)
-{
-	char request[1024];
-	size_t got = 0;
-	ssize_t n;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int len = snprintf(request, sizeof(request),
-		"%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nPrefer: wait=5\r\n"
-		"Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
-		method, path,
-		strcmp(method, "PUT") ? "application/json" : "application/octet-stream",
-		body ? strlen(body) : 0, body ? body : "");
-
-	assert_true(fd >= 0 && len > 0 && (size_t)len < sizeof(request));
-	assert_int_equal(connect(fd, (const struct sockaddr *)&rest->addr, sizeof(rest->addr)), 0);
-	assert_int_equal(send(fd, request, (size_t)len, MSG_NOSIGNAL), len);
-	do {
-		serve(rest, fd);
-		n = recv(fd, rest->reply + got, REPLY_MAX_BYTES - got, 0);
-		got += n > 0 ? (size_t)n : 0;
-	} while (n > 0);
-	(void)close(fd);
-	rest->reply[got] = '\0';
-	return got ? atoi(rest->reply + strlen("HTTP/1.1 ")) : 0;
-}
-
 /* A reply that ends early is one that its Content-Length tells from a whole one. */
 static void check_reply(const struct rest *rest, const struct action *action, int status)
 {
@@ -167,7 +71,7 @@ static void check_reply(const struct rest *rest, const struct action *action, in
 
 static void expect_good(struct rest *rest, const char *method, const char *path, const char *body)
 {
-	int status = perform(rest, method, path, body);
+	int status = rest_perform(rest, method, path, body);
 
 	if (status < 200 || status > 299)
 		fail_msg("%s %s: %s", method, path, rest->reply);
@@ -189,14 +93,14 @@ static void test_api_memory__each_allocation_of_a_request_may_fail(void **state)
 			int status;
 
 			fake_memory_fail_nth(n);
-			status = perform(rest, action->method, action->path, action->body);
+			status = rest_perform(rest, action->method, action->path, action->body);
 			failed = fake_memory_failed();
 			fake_memory_fail_nth(0);
 			failures += failed;
 			check_reply(rest, action, status);
 			expect_good(rest, "GET", "/livez", NULL);
 			if (action->undo)
-				(void)perform(rest, "DELETE", action->undo, NULL);
+				(void)rest_perform(rest, "DELETE", action->undo, NULL);
 		}
 	}
 	/* Each request allocates. */
@@ -208,7 +112,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			test_api_memory__each_allocation_of_a_request_may_fail, setup, teardown),
+			test_api_memory__each_allocation_of_a_request_may_fail, rest_setup,
+			rest_teardown),
 	};
 
 	json_set_alloc_funcs(malloc, free);

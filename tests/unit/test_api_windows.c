@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices, memory and queue pairs that are brought up by hand, as clients see them, over the fake
+ * provider. */
+#include "tests/unit/rest.h"
+#include "tests/unit/unit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- devices --------------------------------------------------------------------------------- */
+
+static void test_api_windows__a_device_is_told_with_its_ports(void **state)
+{
+	struct rest *rest = *state;
+	const json_t *device;
+
+	rest_expect(rest_call(rest, 200, "GET", "/v1/devices", NULL),
+		"{'total':1,'items':[{'id':1,'name':'fake0','state':'present','transport':'roce',"
+		"'fw_ver':'1.2.3','error':null,'removed_at':null}]}");
+	device = rest_call(rest, 200, "GET", "/v1/devices/fake0", NULL);
+	rest_expect(device,
+		"{'id':1,'name':'fake0','state':'present','transport':'roce','vendor_id':0,"
+		"'limits':{'max_qp':1000,'max_sge':32,'max_srq':1000,'max_qp_rd_atom':128},"
+		"'ports':[{'port_num':1,'state':'active','phys_state':'link_up','link_layer':"
+		"'ethernet','lid':0,'sm_lid':0,'max_mtu_bytes':4096,'active_mtu_bytes':1024,"
+		"'gids':[{'gid_index':0,'gid':'::ffff:10.0.0.1','type':'roce_v2','scope':"
+		"'ipv4_mapped','netdev':null,'vlan_id':null}],'counters':{},'hw_counters':{},"
+		"'cm_counters':{'tx_msgs':{},'tx_retries':{},'rx_msgs':{},'rx_duplicates':{}}}],"
+		"'async_events':{},'error':null,'removed_at':null}");
+	rest_expect(rest_call(rest, 404, "GET", "/v1/devices/x", NULL), "{'code':'not_found'}");
+}
+
+static void test_api_windows__a_device_counts_its_events(void **state)
+{
+	struct rest *rest = *state;
+
+	fake_device_async(rest->svc->device, IBV_EVENT_PORT_ERR, 1);
+	fake_device_async(rest->svc->device, IBV_EVENT_PORT_ERR, 1);
+	for (;;) {
+		const json_t *device = rest_call(rest, 200, "GET", "/v1/devices/1", NULL);
+
+		if (json_integer_value(json_object_get(
+			    json_object_get(device, "async_events"), "port_err")) == 2)
+			return;
+	}
+}
+
+/* --- windows --------------------------------------------------------------------------------- */
+
+static void make_window_memory(struct rest *rest)
+{
+	(void)rest_call(rest, 201, "POST", "/v1/buffers",
+		"{'name':'b','size_bytes':8192,'access':['mw_bind']}");
+}
+
+static void test_api_windows__a_window_gives_a_part_of_a_buffer(void **state)
+{
+	struct rest *rest = *state;
+	uint64_t addr;
+
+	(void)rest_pair(rest, "", "");
+	make_window_memory(rest);
+	addr = strtoull(
+		rest_text(rest_call(rest, 200, "GET", "/v1/buffers/b", NULL), "addr"), NULL, 16);
+	rest_expect(
+		rest_call(rest, 201, "POST", "/v1/windows",
+			"{'name':'w','buffer':'b','connection':'c','type':2,"
+			"'buffer_offset_bytes':4096,'size_bytes':100,'access':['remote_write']}"),
+		"{'id':1,'name':'w','owner':'control','labels':{},'state':'ready','type':2,'buffer'"
+		":{"
+		"'id':1,'name':'b'},'connection':{'id':1,'name':'c'},'device':'fake0',"
+		"'buffer_offset_bytes':4096,'size_bytes':100,'access':['remote_write'],'timeout_ms'"
+		":"
+		"5000,'ended_at':null,'error':null}");
+	assert_int_equal(strtoull(rest_text(rest->document, "addr"), NULL, 16), addr + 4096);
+	assert_int_equal(strlen(rest_text(rest->document, "rkey")), strlen("0x00000000"));
+	(void)rest_text(rest->document, "ready_at");
+	rest_expect(rest_call(rest, 201, "POST", "/v1/windows",
+			    "{'buffer':'b','connection':'c','type':1,'buffer_offset_bytes':8000,"
+			    "'access':['remote_read'],'timeout_ms':60000}"),
+		"{'type':1,'size_bytes':192,'timeout_ms':60000}");
+	rest_expect(
+		rest_call(rest, 200, "GET", "/v1/windows?buffer=b&connection=c&state=ready", NULL),
+		"{'total':2}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/windows?device=fake1", NULL), "{'total':0}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/windows?sort=-id&limit=1", NULL),
+		"{'items':[{'id':2}]}");
+}
+
+static void test_api_windows__a_window_that_can_not_be_is_refused(void **state)
+{
+	static const struct {
+		const char *body, *code, *pointer;
+	} cases[] = {
+		{"{'buffer':'b','connection':'c','type':2,'access':[]}", "bad_value", "/access"},
+		{"{'buffer':'b','connection':'c','type':3,'access':['remote_read']}",
+			"out_of_range", "/type"},
+		{"{'buffer':'b','connection':'c','type':2,'access':['mw_bind']}", "bad_value",
+			"/access/0"},
+		{"{'buffer':'x','connection':'c','type':2,'access':['remote_read']}", "not_found",
+			"/buffer"},
+		{"{'buffer':'b','connection':'x','type':2,'access':['remote_read']}", "not_found",
+			"/connection"},
+		{"{'buffer':'b','connection':'c','type':2}", "missing_field", "/access"},
+		{"{'connection':'c','type':2,'access':['remote_read']}", "missing_field",
+			"/buffer"},
+	};
+	struct rest *rest = *state;
+
+	(void)rest_pair(rest, "", "");
+	make_window_memory(rest);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++)
+		rest_refuse(rest, "/v1/windows", cases[i].body, cases[i].code, cases[i].pointer);
+	rest_expect(
+		rest_call(rest, 200, "GET", "/v1/windows?state=open,ended", NULL), "{'total':0}");
+}
+
+/* --- the bytes of a buffer ------------------------------------------------------------------- */
+
+static void read_range(struct rest *rest, const char *range, int status, const char *content_range,
+	const char *bytes)
+{
+	char headers[64];
+
+	(void)snprintf(headers, sizeof(headers), "Range: %s\r\n", range);
+	rest->headers = headers;
+	(void)rest_call(rest, status, "GET", "/v1/buffers/b/data", NULL);
+	rest->headers = REST_WAIT;
+	assert_non_null(strstr(rest->reply, "Accept-Ranges: bytes\r\n"));
+	if (content_range)
+		assert_non_null(strstr(rest->reply, content_range));
+	if (bytes)
+		assert_string_equal(strstr(rest->reply, "\r\n\r\n") + 4, bytes);
+}
+
+static void test_api_windows__a_range_of_bytes_is_read(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':16}");
+	(void)rest_call(rest, 200, "PUT", "/v1/buffers/b/data", "0123456789abcdef");
+	read_range(rest, "bytes=2-5", 206, "Content-Range: bytes 2-5/16\r\n", "2345");
+	read_range(rest, "bytes=12-", 206, "Content-Range: bytes 12-15/16\r\n", "cdef");
+	read_range(rest, "bytes=-3", 206, "Content-Range: bytes 13-15/16\r\n", "def");
+	read_range(rest, "bytes=16-", 416, "Content-Range: bytes */16\r\n", NULL);
+	read_range(rest, "words=1", 200, NULL, "0123456789abcdef");
+	rest->headers = "Range: bytes=1-2\r\n";
+	rest_expect(rest_call(rest, 400, "GET", "/v1/buffers/b/data?offset_bytes=1", NULL),
+		"{'code':'bad_value'}");
+	rest->headers = REST_WAIT;
+	rest_expect(rest_call(rest, 416, "GET", "/v1/buffers/b/data?offset_bytes=17", NULL),
+		"{'parameter':'offset_bytes'}");
+	rest_expect(rest_call(rest, 416, "GET", "/v1/buffers/b/data?offset_bytes=8&length_bytes=9",
+			    NULL),
+		"{'parameter':'length_bytes'}");
+}
+
+/* --- brought up by hand ---------------------------------------------------------------------- */
+
+static void make_manual(struct rest *rest, const char *name)
+{
+	(void)rest_call(rest, 201, "POST", "/v1/connections",
+		"{'name':'%s','bringup':'manual','device':'fake0'}", name);
+}
+
+static void test_api_windows__one_tells_the_numbers_that_the_other_takes(void **state)
+{
+	struct rest *rest = *state;
+	char path[64], *local;
+	const json_t *made;
+
+	make_manual(rest, "m");
+	make_manual(rest, "n");
+	made = rest_call(rest, 200, "GET", "/v1/connections/n", NULL);
+	rest_expect(made,
+		"{'state':'awaiting_remote','bringup':'manual','qp_type':'rc','manual':{'local':{"
+		"'lid':0,'gid':'::ffff:10.0.0.1','gid_index':0,'qpn':18,'port_mtu_bytes':1024,"
+		"'path_mtu_bytes':null,'qp_type':'rc','gid_type':'roce_v2','responder_resources':"
+		"16,"
+		"'initiator_depth':16,'recv_size_bytes':1024},'remote':null}}");
+	local = json_dumps(json_object_get(json_object_get(made, "manual"), "local"), 0);
+	(void)snprintf(path, sizeof(path), "/v1/connections/m/remote");
+	rest_expect(rest_call(rest, 200, "POST", path, "%s", local),
+		"{'state':'established','manual':{'remote':{'lid':0,'gid':'::ffff:10.0.0.1','qpn':"
+		"18,"
+		"'port_mtu_bytes':1024,'path_mtu_bytes':null,'qp_type':'rc','gid_type':'roce_v2',"
+		"'responder_resources':16,'initiator_depth':16,'recv_size_bytes':1024,'sl':0,"
+		"'hop_limit':64,'traffic_class':0,'flow_label':0}},'qp_attr':{'rqpn':18,'state':'"
+		"RTS',"
+		"'path_mtu_bytes':1024}}");
+	free(local);
+}
+
+static void test_api_windows__what_the_peer_does_not_tell_is_null(void **state)
+{
+	struct rest *rest = *state;
+
+	make_manual(rest, "m");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/m/remote",
+			    "{'gid':'::ffff:10.0.0.9','qpn':99,'psn':7,'sl':3,'traffic_class':8,'"
+			    "flow_label':5,"
+			    "'hop_limit':9,'bring_to':'RTR'}"),
+		"{'manual':{'remote':{'gid':'::ffff:10.0.0.9','qpn':99,'psn':7,'port_mtu_bytes':"
+		"null,"
+		"'path_mtu_bytes':null,'gid_type':null,'responder_resources':null,"
+		"'initiator_depth':null,'recv_size_bytes':null,'sl':3,'hop_limit':9,"
+		"'traffic_class':8,'flow_label':5}},'qp_attr':{'state':'RTR','rqpn':99}}");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/m/qp_state", "{'state':'RTS'}"),
+		"{'state':'established','qp_attr':{'state':'RTS'}}");
+}
+
+static void test_api_windows__numbers_that_can_not_be_are_refused(void **state)
+{
+	static const struct {
+		const char *body, *code, *pointer;
+	} cases[] = {
+		{"{'gid':'::ffff:10.0.0.9','qpn':1,'psn':7}", "out_of_range", "/qpn"},
+		{"{'gid':'::ffff:10.0.0.9','qpn':2}", "missing_field", "/psn"},
+		{"{'gid':'::ffff:10.0.0.9','psn':2}", "missing_field", "/qpn"},
+		{"{'gid':'g','qpn':2,'psn':7}", "bad_value", "/gid"},
+		{"{'gid':'::ffff:10.0.0.9','qpn':2,'psn':7,'port_mtu_bytes':1000}", "bad_value",
+			"/port_mtu_bytes"},
+		{"{'gid':'::ffff:10.0.0.9','qpn':2,'psn':7,'path_mtu_bytes':1000}", "bad_value",
+			"/path_mtu_bytes"},
+		{"{'gid':'::ffff:10.0.0.9','qpn':2,'psn':7,'bring_to':'ERR'}", "bad_value",
+			"/bring_to"},
+		{"{'gid':'::ffff:10.0.0.9','qpn':2,'psn':7,'qp_type':'uc'}", "bad_value",
+			"/qp_type"},
+	};
+	struct rest *rest = *state;
+
+	make_manual(rest, "m");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++)
+		rest_refuse(rest, "/v1/connections/m/remote", cases[i].body, cases[i].code,
+			cases[i].pointer);
+	rest_refuse(rest, "/v1/connections/m/qp_state", "{'state':'GONE'}", "bad_value", "/state");
+	rest_refuse(rest, "/v1/connections/x/remote", "{'gid':'::ffff:10.0.0.9','qpn':2,'psn':7}",
+		"not_found", NULL);
+	rest_refuse(rest, "/v1/connections/x/qp_state", "{'state':'RTS'}", "not_found", NULL);
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/m", NULL),
+		"{'state':'awaiting_remote','manual':{'remote':null}}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_api_windows__##name, rest_setup, rest_teardown)
+		TEST(a_device_is_told_with_its_ports),
+		TEST(a_device_counts_its_events),
+		TEST(a_window_gives_a_part_of_a_buffer),
+		TEST(a_window_that_can_not_be_is_refused),
+		TEST(a_range_of_bytes_is_read),
+		TEST(one_tells_the_numbers_that_the_other_takes),
+		TEST(what_the_peer_does_not_tell_is_null),
+		TEST(numbers_that_can_not_be_are_refused),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
