@@ -505,18 +505,6 @@ static void dump_value(const struct vbd_config *config, const struct vbd_config_
 	}
 }
 
-void vbd_config_walk_limits(const struct vbd_config *config,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
-{
-	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const struct vbd_config_key *key = &vbd_config_keys[i];
-		const char *name;
-
-		if (vbd_config_section_of(key, &name) == VBD_CONFIG_LIMITS)
-			cb(name, *(const uint64_t *)const_member_of(config, key), arg);
-	}
-}
-
 void vbd_config_dump(const struct vbd_config *config, FILE *out)
 {
 	enum vbd_config_section before = VBD_CONFIG_TOP;

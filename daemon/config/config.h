@@ -204,13 +204,6 @@ enum vbd_status vbd_config_check_addr(const struct vbd_config *config, const str
 /** vbd_config_is_loopback - only this host reaches the address, also one of AF_UNIX */
 bool vbd_config_is_loopback(const struct sockaddr *addr);
 
-/**
- * vbd_config_walk_limits - call @cb for each key below `limits:`
- * @cb: gets the key without that prefix ("connections", a static string) and its value
- */
-void vbd_config_walk_limits(const struct vbd_config *config,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
-
 /** vbd_config_dump - write every key with its value as YAML for vbd_config_load(); no tokens */
 void vbd_config_dump(const struct vbd_config *config, FILE *out);
 

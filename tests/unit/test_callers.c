@@ -315,6 +315,20 @@ static void test_callers__members_of_operate_group_are_callers_each(void **state
 	assert_string_equal(who(f, &peer, NULL, 1), "read read");
 }
 
+static void test_callers__members_of_control_group_are_in_control(void **state)
+{
+	static const gid_t gids[] = {100, 0};
+	struct vbd_auth_peer peer = {.unix_socket = true, .uid = 4711, .gids = gids, .n_gids = 2};
+	struct fixture *f = *state;
+
+	(void)snprintf(f->config.control_group, sizeof(f->config.control_group), "root");
+	(void)snprintf(f->config.operate_group, sizeof(f->config.operate_group), "root");
+	use(f, "");
+	assert_string_equal(who(f, &peer, NULL, 1), "control control");
+	peer.n_gids = 1;
+	assert_string_equal(who(f, &peer, NULL, 1), "read read");
+}
+
 static void test_callers__with_a_read_group_other_users_have_no_role(void **state)
 {
 	static const gid_t gids[] = {0};
@@ -393,6 +407,7 @@ int main(void)
 		TEST(a_certificate_ends_at_its_time),
 		TEST(a_local_user_is_found_by_uid_before_group),
 		TEST(members_of_operate_group_are_callers_each),
+		TEST(members_of_control_group_are_in_control),
 		TEST(with_a_read_group_other_users_have_no_role),
 		TEST(a_group_that_is_not_there_is_told_with_its_key),
 		TEST(who_leaves_the_file_has_no_role),

@@ -4,13 +4,13 @@
 #include "tests/unit/rest.h"
 #include "tests/unit/unit.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 /* --- devices --------------------------------------------------------------------------------- */
 
-static void test_api_windows__a_device_is_told_with_its_ports(void **state)
+static void test_api_hardware__a_device_is_told_with_its_ports(void **state)
 {
 	struct rest *rest = *state;
 	const json_t *device;
@@ -31,7 +31,7 @@ static void test_api_windows__a_device_is_told_with_its_ports(void **state)
 	rest_expect(rest_call(rest, 404, "GET", "/v1/devices/x", NULL), "{'code':'not_found'}");
 }
 
-static void test_api_windows__a_device_counts_its_events(void **state)
+static void test_api_hardware__a_device_counts_its_events(void **state)
 {
 	struct rest *rest = *state;
 
@@ -46,6 +46,15 @@ static void test_api_windows__a_device_counts_its_events(void **state)
 	}
 }
 
+static void test_api_hardware__a_device_whose_gids_can_not_be_read_has_none(void **state)
+{
+	struct rest *rest = *state;
+
+	fake_fail_next("ibv_query_gid_table", EIO);
+	rest_expect(rest_call(rest, 200, "GET", "/v1/devices/1", NULL),
+		"{'ports':[{'port_num':1,'state':'active','gids':[]}]}");
+}
+
 /* --- windows --------------------------------------------------------------------------------- */
 
 static void make_window_memory(struct rest *rest)
@@ -54,7 +63,7 @@ static void make_window_memory(struct rest *rest)
 		"{'name':'b','size_bytes':8192,'access':['mw_bind']}");
 }
 
-static void test_api_windows__a_window_gives_a_part_of_a_buffer(void **state)
+static void test_api_hardware__a_window_gives_a_part_of_a_buffer(void **state)
 {
 	struct rest *rest = *state;
 	uint64_t addr;
@@ -88,7 +97,7 @@ static void test_api_windows__a_window_gives_a_part_of_a_buffer(void **state)
 		"{'items':[{'id':2}]}");
 }
 
-static void test_api_windows__a_window_that_can_not_be_is_refused(void **state)
+static void test_api_hardware__a_window_that_can_not_be_is_refused(void **state)
 {
 	static const struct {
 		const char *body, *code, *pointer;
@@ -134,7 +143,7 @@ static void read_range(struct rest *rest, const char *range, int status, const c
 		assert_string_equal(strstr(rest->reply, "\r\n\r\n") + 4, bytes);
 }
 
-static void test_api_windows__a_range_of_bytes_is_read(void **state)
+static void test_api_hardware__a_range_of_bytes_is_read(void **state)
 {
 	struct rest *rest = *state;
 
@@ -164,10 +173,10 @@ static void make_manual(struct rest *rest, const char *name)
 		"{'name':'%s','bringup':'manual','device':'fake0'}", name);
 }
 
-static void test_api_windows__one_tells_the_numbers_that_the_other_takes(void **state)
+static void test_api_hardware__one_tells_the_numbers_that_the_other_takes(void **state)
 {
 	struct rest *rest = *state;
-	char path[64], *local;
+	char *local;
 	const json_t *made;
 
 	make_manual(rest, "m");
@@ -180,8 +189,7 @@ static void test_api_windows__one_tells_the_numbers_that_the_other_takes(void **
 		"16,"
 		"'initiator_depth':16,'recv_size_bytes':1024},'remote':null}}");
 	local = json_dumps(json_object_get(json_object_get(made, "manual"), "local"), 0);
-	(void)snprintf(path, sizeof(path), "/v1/connections/m/remote");
-	rest_expect(rest_call(rest, 200, "POST", path, "%s", local),
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/m/remote", "%s", local),
 		"{'state':'established','manual':{'remote':{'lid':0,'gid':'::ffff:10.0.0.1','qpn':"
 		"18,"
 		"'port_mtu_bytes':1024,'path_mtu_bytes':null,'qp_type':'rc','gid_type':'roce_v2',"
@@ -192,7 +200,7 @@ static void test_api_windows__one_tells_the_numbers_that_the_other_takes(void **
 	free(local);
 }
 
-static void test_api_windows__what_the_peer_does_not_tell_is_null(void **state)
+static void test_api_hardware__what_the_peer_does_not_tell_is_null(void **state)
 {
 	struct rest *rest = *state;
 
@@ -210,7 +218,7 @@ static void test_api_windows__what_the_peer_does_not_tell_is_null(void **state)
 		"{'state':'established','qp_attr':{'state':'RTS'}}");
 }
 
-static void test_api_windows__numbers_that_can_not_be_are_refused(void **state)
+static void test_api_hardware__numbers_that_can_not_be_are_refused(void **state)
 {
 	static const struct {
 		const char *body, *code, *pointer;
@@ -246,9 +254,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_windows__##name, rest_setup, rest_teardown)
+	cmocka_unit_test_setup_teardown(test_api_hardware__##name, rest_setup, rest_teardown)
 		TEST(a_device_is_told_with_its_ports),
 		TEST(a_device_counts_its_events),
+		TEST(a_device_whose_gids_can_not_be_read_has_none),
 		TEST(a_window_gives_a_part_of_a_buffer),
 		TEST(a_window_that_can_not_be_is_refused),
 		TEST(a_range_of_bytes_is_read),
