@@ -257,6 +257,29 @@ static void test_records__an_ended_object_is_there_after_a_restart(void **state)
 	json_decref(before);
 }
 
+static void test_records__each_object_has_the_id_of_its_run(void **state)
+{
+	struct fixture *f = *state;
+	char runs[3][VBD_SERVER_ID_BYTES];
+	char path[32];
+
+	for (int run = 0; run < 3; run++) {
+		if (run)
+			restart(f);
+		memcpy(runs[run], f->svc->daemon->server_id, sizeof(runs[run]));
+		assert_int_equal(fail_to_connect(f, ""), 2 * run + 1);
+		assert_int_equal(fail_to_connect(f, ""), 2 * run + 2);
+	}
+	for (int id = 1; id <= 4; id++) {
+		json_t *ended;
+
+		(void)snprintf(path, sizeof(path), "/v1/connections/%d", id);
+		ended = get(f, path);
+		assert_string_equal(text_of(ended, "server_id"), runs[(id - 1) / 2]);
+		json_decref(ended);
+	}
+}
+
 static void test_records__what_a_killed_run_had_open_has_died(void **state)
 {
 	struct fixture *f = *state;
@@ -487,6 +510,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_records__##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(an_ended_object_is_there_after_a_restart),
+		TEST(each_object_has_the_id_of_its_run),
 		TEST(what_a_killed_run_had_open_has_died),
 		TEST(a_stop_ends_objects_as_stopping),
 		TEST(an_end_is_explained_as_it_was),

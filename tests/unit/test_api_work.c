@@ -59,6 +59,37 @@ static void test_api_work__a_write_tells_what_it_was_cut_into(void **state)
 	expect_bytes(rest, "/v1/buffers/there/data?length_bytes=10", "456789abcd");
 }
 
+static void expect_metric(const struct rest *rest, const char *line)
+{
+	if (!strstr(rest->reply, line))
+		fail_msg("no metric: %s", line);
+}
+
+static void test_api_work__metrics_count_what_was_done(void **state)
+{
+	struct rest *rest = *state;
+	const char *to;
+
+	(void)rest_pair(rest, "", "");
+	make_here(rest);
+	to = remote(rest);
+	(void)rest_call(rest, 201, "POST", "/v1/transfers",
+		"{'op':'write','connection':'c','buffer':'here','length_bytes':10,'chunk_bytes':4,%"
+		"s}",
+		to);
+	(void)rest_call(rest, 424, "POST", "/v1/transfers",
+		"{'op':'read','connection':'c','buffer':'here','length_bytes':8,'remote':{'addr':"
+		"'0x1000','rkey':'0x99'}}");
+	(void)rest_call(rest, 200, "GET", "/metrics", NULL);
+	expect_metric(rest, "verbsd_work_requests_posted_total{op=\"write\"} 3\n");
+	expect_metric(rest, "verbsd_work_requests_completed_total{op=\"write\",result=\"ok\"} 3\n");
+	expect_metric(rest, "verbsd_transferred_bytes_total{op=\"write\"} 10\n");
+	expect_metric(rest, "verbsd_work_requests_posted_total{op=\"read\"} 1\n");
+	expect_metric(
+		rest, "verbsd_work_requests_completed_total{op=\"read\",result=\"error\"} 1\n");
+	expect_metric(rest, "verbsd_transferred_bytes_total{op=\"read\"} 0\n");
+}
+
 static void test_api_work__ranges_are_gathered_in_one_request(void **state)
 {
 	struct rest *rest = *state;
@@ -351,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_api_work__##name, rest_setup, rest_teardown)
 		TEST(a_write_tells_what_it_was_cut_into),
+		TEST(metrics_count_what_was_done),
 		TEST(ranges_are_gathered_in_one_request),
 		TEST(an_atomic_brings_the_old_value),
 		TEST(what_an_operation_does_not_have_is_refused),
