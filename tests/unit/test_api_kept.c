@@ -472,6 +472,22 @@ static void test_api_kept__the_next_run_makes_it_for_the_same_owner(void **state
 	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/listeners/own", NULL), 200);
 }
 
+static void test_api_kept__after_a_restart_it_counts_for_its_owner(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_caller *alice;
+
+	assert_int_equal(post(f, "/v1/buffers",
+				 "{\"name\": \"pool\", \"size_bytes\": 4096, \"keep\": true}"),
+		201);
+	restart(f);
+	await(f, "pool", VBD_KEPT_UP);
+	alice = buffer(f, "pool")->object.owner;
+	assert_string_equal(alice->name, "alice");
+	assert_int_equal(vbd_tally_of(f->svc->daemon->buffers, alice)->open, 1);
+	assert_int_equal(vbd_tally_of(f->svc->daemon->buffers, NULL)->open, 0);
+}
+
 static void test_api_kept__without_state_dir_it_says_that_it_ends_with_this_run(void **state)
 {
 	struct fixture *f = *state;
@@ -926,6 +942,7 @@ int main(void)
 		TEST(what_is_not_kept_any_more_stays),
 		TEST(an_operator_can_not_drop_what_the_file_lists),
 		TEST(the_next_run_makes_it_for_the_same_owner),
+		TEST(after_a_restart_it_counts_for_its_owner),
 		TEST(without_state_dir_it_says_that_it_ends_with_this_run),
 		TEST(the_answer_waits_until_it_is_written),
 		TEST(a_disk_that_hangs_does_not_hold_the_answer_for_ever),
