@@ -246,6 +246,15 @@ static void connected(struct life *life)
 	await_up(life, "to-door");
 }
 
+/* Its keeper takes a connection that drains for one that is up. */
+static bool is_established(const struct life *life)
+{
+	struct vbd_object *object = named(life->svc->daemon->connections, "to-door");
+	const struct vbd_conn *conn = VBD_CONTAINER_OF(object, struct vbd_connection, object)->conn;
+
+	return conn->state == VBD_CONN_ESTABLISHED;
+}
+
 static bool move(struct life *life)
 {
 	const struct vbd_daemon *daemon = life->svc->daemon;
@@ -253,6 +262,7 @@ static bool move(struct life *life)
 		VBD_CONTAINER_OF(named(daemon->buffers, "pool"), struct vbd_buffer, object);
 	char body[256];
 
+	SVC_UNTIL(life->svc, is_established(life));
 	(void)snprintf(body, sizeof(body),
 		"{\"op\": \"write\", \"connection\": \"to-door\", \"buffer\": \"pool\", "
 		"\"length_bytes\": 1024, \"timeout_ms\": 600000, \"remote\": {\"addr\": "
