@@ -36,10 +36,9 @@ int vbd_pv_neighbours_watch(void)
 	return -1;
 }
 
-static bool tells_of_loss(const struct nlmsghdr *message, int size_bytes)
+static bool tells_of_loss(const struct nlmsghdr *message, ssize_t size_bytes)
 {
-	for (; NLMSG_OK(message, (unsigned int)size_bytes);
-		message = NLMSG_NEXT(message, size_bytes)) {
+	for (; NLMSG_OK(message, size_bytes); message = NLMSG_NEXT(message, size_bytes)) {
 		const struct ndmsg *entry = NLMSG_DATA(message);
 
 		if (message->nlmsg_type != RTM_NEWNEIGH ||
@@ -63,7 +62,7 @@ bool vbd_pv_neighbours_lost(int watch)
 		size_bytes = recv(watch, &news, sizeof(news), 0);
 		if (size_bytes < 0 && errno != ENOBUFS && errno != EINTR)
 			break;
-		lost |= size_bytes < 0 || tells_of_loss(&news.first, (int)size_bytes);
+		lost |= size_bytes < 0 || tells_of_loss(&news.first, size_bytes);
 	}
 	return lost;
 }
