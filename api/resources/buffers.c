@@ -12,6 +12,7 @@
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
 #include "api/resources/keep_answer.h"
+#include "api/resources/keep_remove.h"
 #include "api/resources/members.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
@@ -84,13 +85,17 @@ static void encode_buffer(struct vbd_encoder *out, const void *item)
 
 void vbd_delete_buffer(struct vbd_request *req)
 {
-	struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
-	struct vbd_kept *kept = buffer ? vbd_kept_of(&buffer->object) : NULL;
+	struct vbd_buffer *buffer;
+	struct vbd_kept *kept;
 	struct vbd_error err = {0};
 	struct vbd_users users;
 
+	if (vbd_keep_remove(req, VBD_KIND_BUFFER))
+		return;
+	buffer = vbd_task_find(req, &vbd_buffer_task);
 	if (!buffer)
 		return;
+	kept = vbd_kept_of(&buffer->object);
 	if (vbd_buffer_delete(buffer, &err) == VBD_OK) {
 		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
 		return;

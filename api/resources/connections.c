@@ -7,6 +7,7 @@
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/keep_answer.h"
+#include "api/resources/keep_remove.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/records.h"
@@ -189,7 +190,8 @@ void vbd_delete_connection(struct vbd_request *req)
 	struct vbd_connection *connection;
 	uint64_t ticket;
 
-	if (vbd_record_remove(req, &vbd_connection_task))
+	if (vbd_record_remove(req, &vbd_connection_task) ||
+		vbd_keep_remove(req, VBD_KIND_CONNECTION))
 		return;
 	connection = vbd_request_connection(req);
 	if (!connection)

@@ -5,6 +5,7 @@
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
 #include "api/resources/keep_answer.h"
+#include "api/resources/keep_remove.h"
 #include "api/resources/listeners.h"
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
@@ -121,9 +122,12 @@ static void encode_listener(struct vbd_encoder *out, const void *item)
 
 void vbd_delete_listener(struct vbd_request *req)
 {
-	struct vbd_listener *listener = vbd_task_find(req, &vbd_listener_task);
+	struct vbd_listener *listener;
 	uint64_t ticket;
 
+	if (vbd_keep_remove(req, VBD_KIND_LISTENER))
+		return;
+	listener = vbd_task_find(req, &vbd_listener_task);
 	if (!listener)
 		return;
 	ticket = vbd_kept_drop(vbd_kept_of(&listener->object));

@@ -5,6 +5,8 @@
 #include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
+#include "api/resources/keep_answer.h"
+#include "api/resources/keep_remove.h"
 #include "api/resources/tag.h"
 #include "daemon/core/object.h"
 
@@ -95,8 +97,10 @@ bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
 
 bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
+	struct vbd_registry *registry = &vbd_request_daemon(req)->registries[kind->kind];
 	struct vbd_record *record = vbd_record_of_path(req, kind->kind);
 	struct vbd_error err = {0};
+	uint64_t ticket;
 
 	if (!record)
 		return false;
@@ -106,7 +110,8 @@ bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind
 		vbd_reply_problem(req, &err);
 		return true;
 	}
-	vbd_record_delete(&vbd_request_daemon(req)->registries[kind->kind], record);
-	vbd_reply_empty(req, 204);
+	ticket = vbd_keep_drop_record(req, registry, record);
+	vbd_record_delete(registry, record);
+	vbd_keep_answer(req, ticket, NULL, vbd_keep_answer_deleted, NULL);
 	return true;
 }

@@ -31,7 +31,8 @@ bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind);
 /** vbd_record_end - as vbd_record_get(), for a request that ends the object: it has ended */
 bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind);
 
-/** vbd_record_remove - if the path names a record, delete it and answer; else return false */
+/** vbd_record_remove - if the path names a record, delete it, keep it no longer and answer; else
+ * return false */
 bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind);
 
 #endif

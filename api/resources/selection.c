@@ -7,6 +7,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep_answer.h"
+#include "api/resources/keep_remove.h"
 #include "api/resources/task.h"
 #include "base/clock.h"
 #include "daemon/core/failures.h"
@@ -143,8 +144,10 @@ static void delete_record(const struct selection *selection, uint64_t id)
 {
 	struct vbd_record *record = vbd_records_find(&selection->registry->past, id);
 
-	if (record)
-		vbd_record_delete(selection->registry, record);
+	if (!record)
+		return;
+	(void)vbd_keep_drop_record(selection->turns.req, selection->registry, record);
+	vbd_record_delete(selection->registry, record);
 }
 
 static void answer_selection(struct vbd_request *req, struct vbd_object *object, void *arg)

@@ -98,12 +98,11 @@ enum vbd_status vbd_kept_add(struct vbd_daemon *daemon, const struct vbd_kept_sp
 }
 
 /* The kept object of this name and kind; NULL: none. */
-static struct vbd_kept *find(const struct vbd_object *object)
+static struct vbd_kept *find(const struct vbd_registry *registry, const char *name)
 {
-	const struct vbd_registry *registry = object->registry;
 	const struct vbd_daemon *daemon = registry->daemon;
 	struct vbd_object *found =
-		object->name[0] ? vbd_registry_find_name(daemon->kept_objects, object->name) : NULL;
+		name[0] ? vbd_registry_find_name(daemon->kept_objects, name) : NULL;
 
 	return found && &daemon->registries[kept_of(found)->of] == registry ? kept_of(found) : NULL;
 }
@@ -123,7 +122,7 @@ bool vbd_kept_prepared(const struct vbd_daemon *daemon, enum vbd_object_kind of,
 
 void vbd_kept_adopt(struct vbd_object *object)
 {
-	struct vbd_kept *kept = find(object);
+	struct vbd_kept *kept = find(object->registry, object->name);
 
 	if (!kept || !is_prepared(kept))
 		return;
@@ -155,9 +154,16 @@ void vbd_kept_settle(struct vbd_kept *kept)
 
 struct vbd_kept *vbd_kept_of(const struct vbd_object *object)
 {
-	struct vbd_kept *kept = find(object);
+	struct vbd_kept *kept = find(object->registry, object->name);
 
 	return kept && kept->made_id == object->id ? kept : NULL;
+}
+
+struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char *name)
+{
+	struct vbd_kept *kept = find(registry, name);
+
+	return kept && !is_prepared(kept) && !vbd_kept_made(kept) ? kept : NULL;
 }
 
 uint64_t vbd_kept_ticket(const struct vbd_object *object)

@@ -123,6 +123,10 @@ void vbd_kept_settle(struct vbd_kept *kept);
  * is none */
 struct vbd_kept *vbd_kept_of(const struct vbd_object *object);
 
+/** vbd_kept_absent - the kept object of this kind and name, if no object of this run is what it
+ * keeps: none was made yet, or the newest has gone; NULL otherwise */
+struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char *name);
+
 /** vbd_kept_ticket - that of the row in state_dir, for vbd_keeper_has(); VBD_TICKET_NONE if @object
  * is not kept, or has no row */
 uint64_t vbd_kept_ticket(const struct vbd_object *object);

@@ -3,6 +3,7 @@
 #include "api/http/dispatch.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
+#include "api/resources/records.h"
 #include "api/routes.h"
 #include "daemon/config/specs.h"
 #include "daemon/drain.h"
@@ -15,6 +16,7 @@
 #include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -181,11 +183,13 @@ static void open_api(struct fixture *f)
 	config.context = &f->api;
 	f->dispatch = vbd_dispatch_create(&config);
 	assert_non_null(f->dispatch);
+	vbd_keeper_encode_with(f->svc->daemon, vbd_record_encode);
 	vbd_keep_begin(f->svc->daemon);
 }
 
 static void close_api(struct fixture *f)
 {
+	vbd_keeper_encode_with(f->svc->daemon, NULL);
 	vbd_request_fini(&f->req);
 	memset(&f->req, 0, sizeof(f->req));
 	vbd_dispatch_destroy(f->dispatch);
@@ -733,6 +737,96 @@ static void test_api_kept__a_connection_waits_for_its_device(void **state)
 	await(f, "to-door", VBD_KEPT_UP);
 }
 
+/* A connection of the run before is kept, and none of this run is there yet. */
+static void keep_over_a_restart(struct fixture *f)
+{
+	open_to_door(f, ", \"labels\": {\"job\": \"x\"}");
+	assert_int_equal(
+		ask(f, "alice", VBD_METHOD_POST, "/v1/connections/to-door/close", NULL), 202);
+	await(f, "to-door", VBD_KEPT_STOPPED);
+	restart(f);
+	assert_non_null(kept(f, "to-door"));
+	assert_null(connection(f, "to-door"));
+}
+
+static void must_be_forgotten(struct fixture *f, const char *name)
+{
+	assert_null(kept(f, name));
+	restart(f);
+	assert_null(kept(f, name));
+}
+
+static void test_api_kept__a_deleted_record_of_an_earlier_run_does_not_come_again(void **state)
+{
+	struct fixture *f = *state;
+
+	keep_over_a_restart(f);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections/to-door", NULL), 204);
+	must_be_forgotten(f, "to-door");
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/connections/to-door", NULL), 404);
+}
+
+static void test_api_kept__records_that_are_deleted_together_do_not_come_again(void **state)
+{
+	struct fixture *f = *state;
+
+	keep_over_a_restart(f);
+	vbd_drain_begin(f->svc->daemon, 0);
+	assert_int_equal(
+		ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections?label=job=x", NULL), 200);
+	must_be_forgotten(f, "to-door");
+}
+
+static void test_api_kept__an_older_record_is_deleted_and_the_newest_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	char target[64];
+	uint64_t id;
+
+	open_to_door(f, "");
+	id = connection(f, "to-door")->object.id;
+	(void)snprintf(target, sizeof(target), "/v1/connections/%" PRIu64, id);
+	end_by_peer(f);
+	SVC_UNTIL(f->svc, connection(f, "to-door")->object.id != id);
+	restart(f);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, target, NULL), 204);
+	assert_non_null(kept(f, "to-door"));
+}
+
+static void test_api_kept__what_is_not_yet_made_can_be_deleted_by_its_name(void **state)
+{
+	static const char *const targets[] = {"/v1/listeners/own", "/v1/buffers/pool"};
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/listeners",
+				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
+		201);
+	assert_int_equal(post(f, "/v1/buffers",
+				 "{\"name\": \"pool\", \"size_bytes\": 4096, \"keep\": true}"),
+		201);
+	restart(f);
+	vbd_drain_begin(f->svc->daemon, 0);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(targets); i++) {
+		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 204);
+		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 404);
+	}
+	must_be_forgotten(f, "own");
+	assert_null(kept(f, "pool"));
+}
+
+static void test_api_kept__an_operator_can_not_delete_what_the_file_lists_before_it_is_made(
+	void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_drain_begin(f->svc->daemon, 0);
+	configure(f, DOOR);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/door", NULL), 403);
+	assert_non_null(kept(f, "door"));
+	assert_int_equal(ask(f, "control", VBD_METHOD_DELETE, "/v1/listeners/door", NULL), 204);
+	assert_null(kept(f, "door"));
+}
+
 static uint32_t heartbeat_ms(struct fixture *f)
 {
 	return connection(f, "to-door")->conn->params.qp.heartbeat_ms;
@@ -957,6 +1051,11 @@ int main(void)
 		TEST(a_closed_connection_stays_closed_until_a_restart),
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
 		TEST(a_deleted_connection_does_not_come_again),
+		TEST(a_deleted_record_of_an_earlier_run_does_not_come_again),
+		TEST(records_that_are_deleted_together_do_not_come_again),
+		TEST(an_older_record_is_deleted_and_the_newest_is_kept),
+		TEST(what_is_not_yet_made_can_be_deleted_by_its_name),
+		TEST(an_operator_can_not_delete_what_the_file_lists_before_it_is_made),
 		TEST(a_connection_waits_for_its_device),
 		TEST(a_connection_has_heartbeats_by_default),
 		TEST(a_spec_that_wants_no_heartbeats_has_none),

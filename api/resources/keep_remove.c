@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/keep_remove.h"
+
+#include "api/resources/context.h"
+#include "api/resources/keep_answer.h"
+#include "daemon/core/object.h"
+#include "daemon/kept/kept.h"
+#include "daemon/store/store.h"
+
+uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_registry *registry,
+	const struct vbd_record *record)
+{
+	struct vbd_kept *kept = vbd_kept_absent(registry, record->name);
+
+	if (!kept || !vbd_caller_may_change(req->caller, kept->object.owner) ||
+		vbd_records_find_name(&registry->past, record->name, req->caller) != record)
+		return VBD_TICKET_NONE;
+	return vbd_kept_drop(kept);
+}
+
+bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of)
+{
+	const struct vbd_registry *registry = &vbd_request_daemon(req)->registries[of];
+	struct vbd_kept *kept = vbd_kept_absent(registry, req->ref);
+	struct vbd_error err = {0};
+
+	if (!kept || !vbd_caller_sees(req->caller, kept->object.owner) ||
+		vbd_object_find(registry, req->ref, NULL))
+		return false;
+	if (vbd_caller_may_change(req->caller, kept->object.owner)) {
+		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
+		return true;
+	}
+	(void)vbd_error_set(&err, VBD_E_FORBIDDEN,
+		"%.64s is kept for verbsd; only the role control may change it", req->ref);
+	vbd_reply_problem(req, &err);
+	return true;
+}
