@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "daemon/core/labels.h"
 #include "daemon/kept/kept_made.h"
+#include "daemon/kept/kept_rows.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 
@@ -19,20 +20,6 @@ static struct vbd_kept *kept_of(struct vbd_object *object)
 }
 
 /* --- in state_dir ---------------------------------------------------------------------------- */
-
-static void put(struct vbd_kept *kept)
-{
-	const struct vbd_daemon *daemon = kept->object.registry->daemon;
-	const struct vbd_desired row = {
-		.kind = daemon->registries[kept->of].singular,
-		.name = kept->object.name,
-		.owner = kept->object.owner ? kept->object.owner->name : "",
-		.body = kept->body,
-	};
-
-	if (daemon->keeper && kept->source == VBD_KEPT_FROM_API)
-		kept->ticket = vbd_keeper_put_desired(daemon->keeper, &row);
-}
 
 static uint64_t drop(const struct vbd_kept *kept)
 {
@@ -127,7 +114,7 @@ void vbd_kept_adopt(struct vbd_object *object)
 	if (!kept || !is_prepared(kept))
 		return;
 	announce(kept);
-	put(kept);
+	vbd_kept_put_row(kept);
 	kept->tries = 1;
 	kept->last_try_ns = kept->object.created_ns;
 	vbd_reconciler_watch(kept, object);

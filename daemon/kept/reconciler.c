@@ -317,6 +317,7 @@ enum vbd_status vbd_reconciler_create(struct vbd_daemon *daemon, struct vbd_erro
 		free(reconciler);
 		return status;
 	}
+	vbd_kept_rows_begin(&reconciler->rows, daemon);
 	daemon->reconciler = reconciler;
 	return VBD_OK;
 }
@@ -331,6 +332,7 @@ void vbd_reconciler_destroy(struct vbd_reconciler *reconciler)
 {
 	if (!reconciler)
 		return;
+	vbd_kept_rows_end(&reconciler->rows);
 	vbd_timer_destroy(reconciler->pace);
 	free(reconciler);
 }

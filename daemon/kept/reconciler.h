@@ -10,6 +10,7 @@
 #define VBD_DAEMON_KEPT_RECONCILER_H
 
 #include "daemon/kept/kept.h"
+#include "daemon/kept/kept_rows.h"
 
 struct vbd_reconciler {
 	struct vbd_daemon *daemon;
@@ -17,6 +18,7 @@ struct vbd_reconciler {
 	struct vbd_link due;		/* struct vbd_kept, the first is the next */
 	struct vbd_timer *pace;		/* the next turn, while something is due */
 	bool paced;			/* `pace` is set */
+	struct vbd_kept_rows rows;
 	uint64_t random;
 	uint64_t tries, failures;
 	uint32_t in_state[VBD_KEPT_STATE_COUNT];

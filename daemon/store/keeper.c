@@ -283,6 +283,11 @@ bool vbd_keeper_will_have(const struct vbd_daemon *daemon, uint64_t ticket)
 	       !vbd_store_state(daemon->keeper->store).failing;
 }
 
+bool vbd_keeper_has_room(const struct vbd_daemon *daemon)
+{
+	return vbd_store_has_room(daemon->keeper->store);
+}
+
 struct vbd_link *vbd_keeper_watches(const struct vbd_daemon *daemon)
 {
 	return &daemon->keeper->watches;

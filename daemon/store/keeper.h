@@ -65,8 +65,12 @@ bool vbd_keeper_has(const struct vbd_daemon *daemon, uint64_t ticket);
 /** vbd_keeper_will_have - whether it is not yet written, and nothing is known that hinders it */
 bool vbd_keeper_will_have(const struct vbd_daemon *daemon, uint64_t ticket);
 
+/** vbd_keeper_has_room - whether rows can be put without the danger that some are dropped */
+bool vbd_keeper_has_room(const struct vbd_daemon *daemon);
+
 /** vbd_keeper_watches - a list that is notified when something is written for which there is a
- * ticket, and when the store has begun or ceased to fail; only with state_dir */
+ * ticket, when the store has begun or ceased to fail, and when it has begun a new database in place
+ * of a damaged one; only with state_dir */
 struct vbd_link *vbd_keeper_watches(const struct vbd_daemon *daemon);
 
 /** vbd_keeper_put_audit - keep a line of the audit, which is copied */

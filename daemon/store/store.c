@@ -109,7 +109,7 @@ static enum vbd_status replace_damaged(
 	if (status != VBD_OK)
 		return status;
 	(void)pthread_mutex_lock(&store->lock);
-	store->state.set_aside = true;
+	store->state.set_aside++;
 	(void)snprintf(store->state.damage, sizeof(store->state.damage), "%s", damage->text);
 	poke(store);
 	(void)pthread_mutex_unlock(&store->lock);

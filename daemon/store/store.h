@@ -48,7 +48,7 @@ struct vbd_store_state {
 	bool failing;			     /* nothing can be written now, or at all */
 	bool loaded;			     /* `load` has succeeded */
 	bool is_open;			     /* false: nothing will be written in this run */
-	bool set_aside;			     /* a damaged database was set aside in this run */
+	uint64_t set_aside;		     /* damaged databases that were, in this run */
 	char text[240];			     /* why it fails; "" otherwise */
 	char damage[240];		     /* with @set_aside: what was wrong with it */
 	uint64_t written, dropped, failures; /* items, items, attempts */

@@ -41,6 +41,7 @@ static struct fixture *current;
 /* Locked: the store's thread waits in its next call. */
 static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int disk_result; /* of the calls, unless it is SQLITE_OK */
+static atomic_bool is_damaged; /* the next call finds the database damaged */
 
 int __real_sqlite3_step(sqlite3_stmt *stmt);
 int __wrap_sqlite3_step(sqlite3_stmt *stmt);
@@ -49,7 +50,7 @@ int __wrap_sqlite3_step(sqlite3_stmt *stmt)
 	int result;
 
 	(void)pthread_mutex_lock(&disk);
-	result = atomic_load(&disk_result);
+	result = atomic_exchange(&is_damaged, false) ? SQLITE_CORRUPT : atomic_load(&disk_result);
 	(void)pthread_mutex_unlock(&disk);
 	return result ? result : __real_sqlite3_step(stmt);
 }
@@ -566,6 +567,28 @@ static void test_api_kept__a_full_disk_is_told_and_the_object_is_there(void **st
 	disk_is_well();
 }
 
+/* More than a step puts into the new database. */
+static void test_api_kept__a_damaged_database_loses_no_kept_object(void **state)
+{
+	struct fixture *f = *state;
+	char body[96], name[16] = "";
+	uint64_t ticket;
+
+	for (unsigned int i = 0; i < 70; i++) {
+		(void)snprintf(name, sizeof(name), "pool-%u", i);
+		(void)snprintf(body, sizeof(body),
+			"{\"name\": \"%s\", \"size_bytes\": 4096, \"keep\": true}", name);
+		assert_int_equal(post(f, "/v1/buffers", body), 201);
+	}
+	ticket = kept(f, name)->ticket;
+	atomic_store(&is_damaged, true);
+	assert_int_equal(post(f, "/v1/pds", "{\"name\": \"spare\"}"), 201);
+	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).set_aside == 1);
+	SVC_UNTIL(f->svc, kept(f, name)->ticket > ticket && vbd_kept_outlives(kept(f, name)));
+	restart(f);
+	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 70);
+}
+
 static void test_api_kept__a_deletion_is_answered_when_it_is_written(void **state)
 {
 	struct fixture *f = *state;
@@ -1041,6 +1064,7 @@ int main(void)
 		TEST(the_answer_waits_until_it_is_written),
 		TEST(a_disk_that_hangs_does_not_hold_the_answer_for_ever),
 		TEST(a_full_disk_is_told_and_the_object_is_there),
+		TEST(a_damaged_database_loses_no_kept_object),
 		TEST(a_deletion_is_answered_when_it_is_written),
 		TEST(a_client_that_leaves_has_made_its_connection),
 		TEST(a_wait_follows_the_wait_for_the_disk),
