@@ -356,6 +356,46 @@ static void test_scrape__connections_of_others_are_neither_put_nor_counted(void 
 	vbd_caller_unref(bob);
 }
 
+static unsigned int count_put_for(struct svc *svc, const struct vbd_caller *scope)
+{
+	struct vbd_metrics_text out = {0};
+	unsigned int count;
+	char *text;
+
+	(void)put_connections(svc, scope, &out);
+	text = text_of(&out);
+	count = count_in(text, "\nverbsd_connection_info{");
+	free(text);
+	return count;
+}
+
+static void test_scrape__each_caller_gets_its_own_connections(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
+
+	alice->role = bob->role = VBD_ROLE_OPERATE;
+	connect_some(svc, bob, 3);
+	connect_some(svc, alice, 2);
+	assert_int_equal(count_put_for(svc, alice), 2);
+	assert_int_equal(count_put_for(svc, bob), 3);
+	assert_int_equal(count_put_for(svc, NULL), 5);
+	vbd_caller_unref(alice);
+	vbd_caller_unref(bob);
+}
+
+static void test_scrape__connections_that_ended_are_not_put(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	const struct vbd_connection *ended = svc_connect(svc, &spec);
+
+	SVC_UNTIL(svc, ended->object.ended);
+	connect_some(svc, NULL, 2);
+	assert_int_equal(count_put_for(svc, NULL), 2);
+}
+
 static void begin_family(struct vbd_metrics_text *out, size_t family)
 {
 	vbd_metrics_family(out, family ? "b" : "a", "gauge", "Buffers.");
@@ -398,6 +438,8 @@ static void test_scrape__objects_that_go_between_two_steps_do_no_harm(void **sta
 	text = text_of(&out);
 	assert_int_equal(count_in(text, "\na{"), 149);
 	assert_int_equal(count_in(text, "\nb{"), 148);
+	assert_int_equal(count_in(text, "{buffer=\"1\"} 1\n"), 2);
+	assert_int_equal(count_in(text, "{buffer=\"150\"} 1\n"), 2);
 	free(text);
 }
 
@@ -415,6 +457,8 @@ int main(void)
 		TEST(one_that_may_not_wait_gets_its_own_at_once),
 		TEST(connections_are_put_a_hundred_in_a_step),
 		TEST(connections_of_others_are_neither_put_nor_counted),
+		TEST(each_caller_gets_its_own_connections),
+		TEST(connections_that_ended_are_not_put),
 		TEST(objects_that_go_between_two_steps_do_no_harm),
 	};
 

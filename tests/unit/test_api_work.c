@@ -377,6 +377,15 @@ static void test_api_work__messages_are_read_and_deleted(void **state)
 	rest_refuse(rest, "/v1/connections/x/messages", "{'data':'a'}", "not_found", NULL);
 }
 
+static void test_api_work__a_drain_may_give_transfers_as_little_as_1_ms(void **state)
+{
+	struct rest *rest = *state;
+
+	rest_refuse(rest, "/v1/drain", "{'deadline_ms':0}", "out_of_range", "/deadline_ms");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/drain", "{'deadline_ms':1}"),
+		"{'state':'drained'}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +402,7 @@ int main(void)
 		TEST(the_kind_of_a_probe_decides_what_is_not_given),
 		TEST(a_benchmark_tells_its_figures),
 		TEST(messages_are_read_and_deleted),
+		TEST(a_drain_may_give_transfers_as_little_as_1_ms),
 #undef TEST
 	};
 

@@ -122,6 +122,7 @@ static void test_ops__messages_tell_what_the_peer_did(void **state)
 	assert_true(received->has_imm);
 	assert_int_equal(received->imm, UINT32_MAX);
 	assert_int_equal(received->length_bytes, 3);
+	assert_int_equal(received->written_bytes, 0);
 	received = &rc->messages[1]->received;
 	assert_int_equal(received->op, VBD_OP_WRITE_IMM);
 	assert_true(received->has_imm);

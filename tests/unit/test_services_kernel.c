@@ -8,10 +8,13 @@
 #include "base/log.h"
 #include "daemon/memory/windows.h"
 #include "rdma/device/caps.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void let_pass(uint64_t duration_ns)
@@ -209,6 +212,51 @@ static void test_services_kernel__a_failed_connection_has_no_phase(void **state)
 	assert_int_equal(vbd_counter_get(&daemon->times.phases[VBD_PHASE_CONNECT].count), 0);
 }
 
+/* One counter in each set of the first port, with the number of the set as its value. */
+static void write_counters(const char *folder)
+{
+	char path[SCRATCH_PATH_BYTES + 64];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/ports", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	(void)snprintf(path, sizeof(path), "%s/ports/1", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (enum vbd_counter_set set = 0; set < VBD_COUNTER_SET_COUNT; set++) {
+		(void)snprintf(
+			path, sizeof(path), "%s/ports/1/%s", folder, vbd_counter_set_name(set));
+		assert_int_equal(mkdir(path, 0700), 0);
+		(void)snprintf(path, sizeof(path), "%s/ports/1/%s/counted", folder,
+			vbd_counter_set_name(set));
+		file = fopen(path, "w");
+		assert_non_null(file);
+		assert_true(fprintf(file, "%u\n", set) > 0);
+		assert_int_equal(fclose(file), 0);
+	}
+}
+
+static void test_services_kernel__a_snapshot_has_each_set_of_counters(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	const struct vbd_kernel_view *view = vbd_kernel_view(svc->daemon);
+	char folder[SCRATCH_PATH_BYTES];
+
+	scratch_make(folder);
+	write_counters(folder);
+	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", folder);
+	take_snapshot(svc);
+	scratch_remove(folder);
+	assert_int_equal(view->counter_count, VBD_COUNTER_SET_COUNT);
+	for (enum vbd_counter_set set = 0; set < VBD_COUNTER_SET_COUNT; set++) {
+		assert_int_equal(view->counters[set].set, set);
+		assert_int_equal(view->counters[set].value, set);
+		assert_int_equal(view->counters[set].port_num, 1);
+		assert_string_equal(view->counters[set].device, "fake0");
+		assert_string_equal(view->counters[set].name, "counted");
+	}
+}
+
 static void test_services_kernel__the_loop_counts_its_turns(void **state)
 {
 	struct svc *svc = *state;
@@ -236,6 +284,7 @@ int main(void)
 		TEST(a_daemon_may_end_in_the_middle_of_a_look),
 		TEST(phases_and_ends_are_counted),
 		TEST(a_failed_connection_has_no_phase),
+		TEST(a_snapshot_has_each_set_of_counters),
 		TEST(the_loop_counts_its_turns),
 	};
 

@@ -5,6 +5,7 @@
  */
 #include "rdma/data/worker.h"
 
+#include "base/clock.h"
 #include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
@@ -324,6 +325,28 @@ static void test_worker__a_busy_one_polls_on_until_its_channel_ends(void **state
 	assert_true(vbd_list_empty(&worker->active_cqs));
 }
 
+static void test_worker__the_time_until_work_comes_is_counted_as_spun(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+	uint64_t spun_ns;
+
+	params.qp.poll = VBD_POLL_BUSY;
+	rc = rig_conn_connect(rig, &params);
+	rig_settle(rig);
+	vbd_worker_turn(worker, true);
+	assert_int_not_equal(worker->spun_at_ns, 0);
+	while (vbd_clock_mono_ns() <= worker->spun_at_ns)
+		;
+	spun_ns = vbd_counter_get(&worker->spun_ns);
+	fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
+	vbd_worker_turn(worker, true);
+	assert_true(vbd_counter_get(&worker->spun_ns) > spun_ns);
+	assert_int_equal(worker->spun_at_ns, 0);
+}
+
 static void test_worker__an_adaptive_one_polls_on_for_a_while(void **state)
 {
 	struct rig *rig = *state;
@@ -413,6 +436,7 @@ int main(void)
 		TEST(it_answers_before_it_takes_the_event),
 		TEST(messages_of_one_poll_came_at_one_time),
 		TEST(a_busy_one_polls_on_until_its_channel_ends),
+		TEST(the_time_until_work_comes_is_counted_as_spun),
 		TEST(an_adaptive_one_polls_on_for_a_while),
 		TEST(indexes_are_used_again_with_a_new_generation),
 	};
