@@ -228,6 +228,18 @@ test('data: buf get tells when the file can not be written', async (t) => {
   assert.match(full.stderr, /\/dev\/full: No space left on device/);
 });
 
+test('data: buf get asks for no more once the file can not be written', async (t) => {
+  const server = await FakeServer.start(t, { [GET]: (_, response) => {
+    response.writeHead(200, octets);
+    // libcurl would take the number 1 as the success of a part of one byte.
+    response.write('a');
+    response.end('nd the rest');
+  } });
+  const { code, stderr } = await ctl(server, ['buf', 'get', 'target', '-o', '/dev/full']);
+  assert.equal(code, 1);
+  assert.equal(stderr.match(/No space left on device/g).length, 1, stderr);
+});
+
 test('data: buf sum prints checksum and name as sha256sum does', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/buffers/target/checksum': { json: { algorithm: 'sha256',
     checksum: 'ab12', offset: 4, length_bytes: 8 } } });

@@ -139,6 +139,14 @@ test('top: the filter narrows the list while it is typed, and Escape brings all 
   await run.until(shows('123'));
 });
 
+test('top: a key without a meaning is ignored, and the next one is not', async (t) => {
+  const { run } = await start(t, new Daemon());
+  await run.until(shows('231'));
+  run.type('\u001b[15~i'); // F5
+  await run.until(/sorted by id/);
+  await run.until(shows('123'));
+});
+
 test('top: a shows connections that ended, and why', async (t) => {
   const { run } = await start(t, new Daemon(), [...FAST, '--sort', 'id'], { columns: 130 });
   await run.until(shows('123'));

@@ -120,6 +120,16 @@ test('verbs: atomics need their operands and print what was there', async (t) =>
     assert.equal((await ctl(server, ['transfers', ...args, ...REMOTE])).code, 2);
 });
 
+test('verbs: an atomic needs to know where', async (t) => {
+  const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() } });
+  for (const args of [['fetch-add', '7', '--add', '0x1'], ['compare-swap', '7', '--compare', '0x1', '--swap', '0x2']]) {
+    const { code, stderr } = await ctl(server, ['transfers', ...args]);
+    assert.equal(code, 2);
+    assert.match(stderr, /needs --remote, or --remote-addr and --remote-rkey instead/);
+  }
+  assert.deepEqual(server.requests, []);
+});
+
 test('verbs: an atomic at a named buffer needs its access', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() },
     'GET /v1/buffers/closed': { json: buffer({ access: ['remote_write'] }) } });
