@@ -86,6 +86,7 @@ static void put_extra(struct vbd_encoder *out, const struct vbd_problem_extra *e
 			vbd_put_text(out, NULL, extra->users[i]);
 		vbd_end(out);
 	}
+	put_text(out, "kept_object", extra->kept_object ? extra->kept_object : "");
 	if (extra->allow) {
 		vbd_begin_array(out, "allow");
 		for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {

@@ -21,6 +21,7 @@ struct vbd_problem_extra {
 	size_t n_users;
 	unsigned int allow;		 /* bit mask of enum vbd_method */
 	const struct vbd_faults *faults; /* of the body; without any, the error is the only fault */
+	const char *kept_object;	 /* path of the kept object for which another try follows */
 	bool outcome; /* of something that the request began: 424 whatever the code is */
 };
 

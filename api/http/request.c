@@ -311,9 +311,10 @@ void vbd_reply_problem_extra(
 	answered(req, req->reply.status ? req->reply.status : status);
 }
 
-void vbd_reply_outcome(struct vbd_request *req, const struct vbd_error *err)
+void vbd_reply_outcome(
+	struct vbd_request *req, const struct vbd_error *err, const char *kept_object)
 {
-	const struct vbd_problem_extra extra = {.outcome = true};
+	const struct vbd_problem_extra extra = {.outcome = true, .kept_object = kept_object};
 
 	vbd_request_acted(req, true);
 	vbd_request_add_header(req, "Location", err->object);

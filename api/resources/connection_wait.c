@@ -5,6 +5,10 @@
 #include "api/resources/connections.h"
 #include "api/resources/tag.h"
 #include "daemon/connections/connections.h"
+#include "daemon/kept/kept.h"
+
+#include <stdio.h>
+#include <string.h>
 
 struct vbd_connection *vbd_request_connection(struct vbd_request *req)
 {
@@ -20,10 +24,20 @@ void vbd_connection_reply(
 /* Answer a client that waited with the error that ended the connection. */
 static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
 {
+	const struct vbd_kept *kept = vbd_kept_of_try(&connection->object);
+	char path[sizeof(((struct vbd_error *)0)->object)];
 	struct vbd_error err = {0};
+	char text[sizeof(err.text)];
 
 	vbd_object_problem(&connection->object, &err);
-	vbd_reply_outcome(req, &err);
+	if (!kept) {
+		vbd_reply_outcome(req, &err, NULL);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "%.220s; it is kept", err.text);
+	memcpy(err.text, text, sizeof(err.text));
+	(void)vbd_registry_path(kept->object.registry, kept->object.id, path);
+	vbd_reply_outcome(req, &err, path);
 }
 
 struct state_waiter {
@@ -85,7 +99,7 @@ static void reply_reached(struct vbd_request *req, const struct state_waiter *wa
 
 		(void)vbd_registry_path(waiter->connection->object.registry,
 			waiter->connection->object.id, err.object);
-		vbd_reply_outcome(req, &err);
+		vbd_reply_outcome(req, &err, NULL);
 		return;
 	}
 	if (waiter->goal == VBD_GOAL_STEPPED)

@@ -138,7 +138,7 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	/* A request without a wait gets the state of a failed task, not its error. */
 	if (state == VBD_TASK_FAILED && req->wait_asked) {
 		vbd_object_problem(waiter->task, &err);
-		vbd_reply_outcome(req, &err);
+		vbd_reply_outcome(req, &err, NULL);
 		return;
 	}
 	if (state == VBD_TASK_RUNNING && why != VBD_WAKE_TIMEOUT)

@@ -146,6 +146,15 @@ struct vbd_kept *vbd_kept_of(const struct vbd_object *object)
 	return kept && kept->made_id == object->id ? kept : NULL;
 }
 
+struct vbd_kept *vbd_kept_of_try(const struct vbd_object *object)
+{
+	struct vbd_kept *kept = find(object->registry, object->name);
+
+	return kept && object->id <= kept->made_id && object->created_ns >= kept->object.created_ns
+		       ? kept
+		       : NULL;
+}
+
 struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char *name)
 {
 	struct vbd_kept *kept = find(registry, name);

@@ -123,6 +123,10 @@ void vbd_kept_settle(struct vbd_kept *kept);
  * is none */
 struct vbd_kept *vbd_kept_of(const struct vbd_object *object);
 
+/** vbd_kept_of_try - the kept object of which @object is or was a try, also if newer ones followed;
+ * NULL if it is kept no longer, or never was */
+struct vbd_kept *vbd_kept_of_try(const struct vbd_object *object);
+
 /** vbd_kept_absent - the kept object of this kind and name, if no object of this run is what it
  * keeps: none was made yet, or the newest has gone; NULL otherwise */
 struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char *name);

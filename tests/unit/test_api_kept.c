@@ -739,6 +739,21 @@ static void test_api_kept__a_peer_that_is_away_is_tried_until_it_is_there(void *
 	assert_int_equal(connection(f, "to-door")->conn->state, VBD_CONN_ESTABLISHED);
 }
 
+static void test_api_kept__a_first_try_that_fails_is_told_to_be_kept(void **state)
+{
+	struct fixture *f = *state;
+	char path[64];
+	json_t *json;
+
+	assert_int_equal(post(f, "/v1/connections?wait_ms=60000", TO_DOOR "}"), 424);
+	json = document(f);
+	(void)snprintf(
+		path, sizeof(path), "/v1/kept_objects/%" PRIu64, kept(f, "to-door")->object.id);
+	assert_string_equal(json_string_value(json_object_get(json, "kept_object")), path);
+	assert_non_null(strstr(json_string_value(json_object_get(json, "detail")), "; it is kept"));
+	json_decref(json);
+}
+
 static void test_api_kept__a_deleted_connection_does_not_come_again(void **state)
 {
 	struct fixture *f = *state;
@@ -1074,6 +1089,7 @@ int main(void)
 		TEST(on_failure_a_clean_end_is_the_end),
 		TEST(a_closed_connection_stays_closed_until_a_restart),
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
+		TEST(a_first_try_that_fails_is_told_to_be_kept),
 		TEST(a_deleted_connection_does_not_come_again),
 		TEST(a_deleted_record_of_an_earlier_run_does_not_come_again),
 		TEST(records_that_are_deleted_together_do_not_come_again),
