@@ -15,7 +15,7 @@ import { countersOf } from "./overview.js";
 const ALL = { state: "open,ended" };
 const WHOLE = { ...ALL, view: "full" };
 const COUNTED =
-	"id,name,state,side,qp_type,bringup,manual,device,peer,local,dst_addr,dst_port,listener,qp_attr,cq,counters,end_code,error,rtt,created_at,established_at,ended_at,waits_for";
+	"id,name,state,side,qp_type,bringup,manual,device,peer,local,dst_addr,dst_port,listener,qp_attr,cq,counters,end_code,error,rtt,created_at,established_at,ended_at,server_id,waits_for";
 
 export const collections = {
 	connections: {
