@@ -131,7 +131,8 @@ async function one_unplugging(a, b, { go = unplug, come = async () => {}, why = 
 	}
 }
 
-await with_device("the device is unplugged twice while connections are busy", async () => {
+// play(a, b) with two daemons of which b listens at both ports; nothing of them is left afterwards.
+async function with_listeners(play) {
 	const before = await resources();
 	const a = await Daemon.start("a");
 	const b = await Daemon.start("b");
@@ -139,30 +140,24 @@ await with_device("the device is unplugged twice while connections are busy", as
 	await Promise.all([a.ready(), b.ready()]);
 	await b.listen({ addr, port: PORT, name: "one" });
 	await b.listen({ port: WILD_PORT, name: "wild" });
+	await play(a, b);
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+}
+
+await with_device("the device is unplugged twice while connections are busy", () => with_listeners(async (a, b) => {
 	for (let i = 0; i < 2; i++)
 		await one_unplugging(a, b);
 	const { items } = await b.get("/v1/events?object=listener&limit=1000");
 	equal(items.filter(({ type }) => type === "listener_lost").length, 2, "events listener_lost");
 	equal(items.filter(({ type }) => type === "listener_restored").length, 2, "events listener_restored");
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
-});
+}));
 
-await with_device("the interface below the device is deleted while connections are busy", async () => {
-	const before = await resources();
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
-
-	await Promise.all([a.ready(), b.ready()]);
-	await b.listen({ addr, port: PORT, name: "one" });
-	await b.listen({ port: WILD_PORT, name: "wild" });
+await with_device("the interface below the device is deleted while connections are busy", () => with_listeners(async (a, b) => {
 	// The interface goes down first, which a work request may notice before anything else.
 	await one_unplugging(a, b, { go: delete_interface, come: add_interface, why: [...WHY, "local_error"] });
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
-});
+}));
 
 await with_device("the device is unplugged from an idle daemon", async () => {
 	const daemon = await Daemon.start("idle");

@@ -30,6 +30,15 @@ static void make_here(struct rest *rest)
 		"{'checksum':'42d3119e','length_bytes':16}");
 }
 
+/* A connection c, and the buffers here and there; returns the member remote of a transfer into
+ * there. */
+static const char *pair_with_buffers(struct rest *rest)
+{
+	(void)rest_pair(rest, "", "");
+	make_here(rest);
+	return remote(rest);
+}
+
 static void expect_bytes(struct rest *rest, const char *path, const char *bytes)
 {
 	(void)rest_call(rest, 200, "GET", path, NULL);
@@ -41,11 +50,8 @@ static void expect_bytes(struct rest *rest, const char *path, const char *bytes)
 static void test_api_work__a_write_tells_what_it_was_cut_into(void **state)
 {
 	struct rest *rest = *state;
-	const char *to;
+	const char *to = pair_with_buffers(rest);
 
-	(void)rest_pair(rest, "", "");
-	make_here(rest);
-	to = remote(rest);
 	rest_expect(rest_call(rest, 201, "POST", "/v1/transfers",
 			    "{'op':'write','connection':'c','buffer':'here','offset_bytes':4,"
 			    "'length_bytes':10,'chunk_bytes':4,'tx_depth':2,%s}",
@@ -68,11 +74,8 @@ static void expect_metric(const struct rest *rest, const char *line)
 static void test_api_work__metrics_count_what_was_done(void **state)
 {
 	struct rest *rest = *state;
-	const char *to;
+	const char *to = pair_with_buffers(rest);
 
-	(void)rest_pair(rest, "", "");
-	make_here(rest);
-	to = remote(rest);
 	(void)rest_call(rest, 201, "POST", "/v1/transfers",
 		"{'op':'write','connection':'c','buffer':'here','length_bytes':10,'chunk_bytes':4,%"
 		"s}",
@@ -93,11 +96,8 @@ static void test_api_work__metrics_count_what_was_done(void **state)
 static void test_api_work__ranges_are_gathered_in_one_request(void **state)
 {
 	struct rest *rest = *state;
-	const char *to;
+	const char *to = pair_with_buffers(rest);
 
-	(void)rest_pair(rest, "", "");
-	make_here(rest);
-	to = remote(rest);
 	rest_expect(rest_call(rest, 201, "POST", "/v1/transfers",
 			    "{'op':'write','connection':'c','sges':[{'buffer':'here',"
 			    "'offset_bytes':10,'length_bytes':3},{'buffer':'here','length_bytes':"
@@ -194,11 +194,8 @@ static void test_api_work__a_member_of_another_operation_is_refused(void **state
 	};
 	struct rest *rest = *state;
 	char body[512];
-	const char *to;
+	const char *to = pair_with_buffers(rest);
 
-	(void)rest_pair(rest, "", "");
-	make_here(rest);
-	to = remote(rest);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		(void)snprintf(body, sizeof(body), "{'connection':'c','buffer':'here',%s,%s}",
 			cases[i].body, to);
@@ -215,11 +212,8 @@ static void test_api_work__a_member_of_another_operation_is_refused(void **state
 static void test_api_work__a_batch_counts_its_transfers(void **state)
 {
 	struct rest *rest = *state;
-	const char *to;
+	const char *to = pair_with_buffers(rest);
 
-	(void)rest_pair(rest, "", "");
-	make_here(rest);
-	to = remote(rest);
 	rest_expect(rest_call(rest, 201, "POST", "/v1/batches",
 			    "{'labels':{'a':'b'},'transfers':[{'op':'write','connection':'c',"
 			    "'buffer':'here','length_bytes':10,%s},{'op':'send','connection':'c',"

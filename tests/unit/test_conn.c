@@ -117,6 +117,19 @@ static void test_conn__an_open_asks_the_device_for_nothing_that_is_known(void **
 	assert_int_equal(fake_count("ibv_query_gid_ex"), 3);
 }
 
+/* ibv_modify_qp() blocks until now. */
+static void connects_on_a_call_thread(struct rig *rig)
+{
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+	vbd_fabric_dispatch_cm(rig->fabric);
+	assert_int_equal(rc->conn->calling, VBD_CONN_CALLS_RTR);
+	fake_unblock();
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
 /* A move to RTR would wait on a call thread. On the control thread the fake demands that the
  * hardware address is known. */
 static void test_conn__a_known_neighbour_needs_no_call_thread(void **test_state)
@@ -134,13 +147,7 @@ static void test_conn__a_known_neighbour_needs_no_call_thread(void **test_state)
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	fake_device_async(rig->device, IBV_EVENT_PORT_ERR, 1);
 	vbd_device_drain_async(device);
-	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
-	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
-	vbd_fabric_dispatch_cm(rig->fabric);
-	assert_int_equal(rc->conn->calling, VBD_CONN_CALLS_RTR);
-	fake_unblock();
-	rig_settle(rig);
-	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	connects_on_a_call_thread(rig);
 }
 
 /* On the control thread the fake demands that the hardware address is known. */
@@ -148,17 +155,11 @@ static void test_conn__a_neighbour_that_the_kernel_lost_is_asked_for_on_a_call_t
 	void **test_state)
 {
 	struct rig *rig = *test_state;
-	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
+	(void)rig_conn_connect(rig, NULL);
 	fake_lose_neighbours();
 	fake_block("ibv_modify_qp");
-	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
-	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
-	vbd_fabric_dispatch_cm(rig->fabric);
-	assert_int_equal(rc->conn->calling, VBD_CONN_CALLS_RTR);
-	fake_unblock();
-	rig_settle(rig);
-	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	connects_on_a_call_thread(rig);
 }
 
 static void test_conn__only_a_channel_that_stood_still_is_resumed_by_a_command(void **test_state)
