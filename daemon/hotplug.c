@@ -124,7 +124,7 @@ static void watch_async(struct vbd_hotplug *hotplug, struct vbd_device *device)
 	vbd_list_append(&hotplug->async_watches, &watch->link);
 }
 
-/* The same. */
+/* As after watch_async(), watch_missing() tries again after a failure. */
 static void on_cm_opened(void *arg)
 {
 	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
