@@ -116,7 +116,7 @@ static unsigned int ask(
 	vbd_dispatch_run(life->dispatch, req);
 	SVC_UNTIL(life->svc, req->reply.status);
 	if (req->reply.status >= 400 && req->reply.body)
-		assert_non_null(strstr(req->reply.body, "\"code\":"));
+		assert_non_null(memmem(req->reply.body, req->reply.body_bytes, "\"code\":", 7));
 	return req->reply.status;
 }
 
