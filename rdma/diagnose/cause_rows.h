@@ -228,7 +228,7 @@
 		"Read and delete messages, or connect with a larger qp.rq_depth.") \
 	X(SRQ_DRY, "srq_dry", OUT(WELL) | OUT(STUCK), CLUE(SRQ_EMPTY), 0, 0, 40, GUEST, \
 		"shared receive queue {srq} here has no receive left, so the peer waits with what needs one", \
-		"Read and delete the messages of the connections that use it, or create one with a larger max_wr (`verbsctl srqs create`).") \
+		"Read and delete the messages of the connections that use it, or create one with more receives (`verbsctl srqs create --depth`).") \
 	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN), 0, 50, GUEST, \
 		"the peer sent a message longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \

@@ -41,7 +41,7 @@
 		"Have connections closed there, or limits.connections of its configuration raised.") \
 	X(VBD_CONNECT_REFUSAL_FAULT, "fault", "a fault of a client refuses it", \
 		"it was told to refuse connect requests, as a test", \
-		"Wait until the fault there is deleted: `verbsctl faults list`.") \
+		"Wait until the fault there is deleted: `verbsctl faults ls`.") \
 	X(VBD_CONNECT_REFUSAL_QUOTA, "quota", "a quota of the listener's owner is used up", \
 		"the owner of its listener has used up a quota", \
 		"Have connections of that owner closed, or its quotas in callers_file there raised.") \
