@@ -3,6 +3,7 @@
 // The second guest of reboot.mjs, a host with a disk: each boot starts the daemon of its configuration, and tells what is there
 // when all of it is up. In the first boot a client asks for more, and leaves work that a power cut finds.
 
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, renameSync } from "node:fs";
 
 import { Daemon, busy, run, until, write_file } from "./lib.mjs";
@@ -37,15 +38,31 @@ connections: ${JSON.stringify([{ name: "to-runner", ...to_runner, ...RECONNECT }
 const daemon = await Daemon.start("host", ["--config", CONFIG, "--set", `state_dir=${LAB_DISK}/state`]);
 const list = async (path) => (await daemon.get(`${path}${path.includes("?") ? "&" : "?"}limit=1000`)).items;
 
-async function tell_all(name, count) {
+async function all_that_is_there(count) {
 	const { items: kept } = await daemon.until("/v1/kept_objects", `${count} kept objects that are up`,
 		({ items }) => items.length === count && items.every(({ state }) => state === "up"));
 
-	tell(name, {
+	return {
 		kept, server_id: (await daemon.get("/v1")).server_id, pool: await daemon.get("/v1/buffers/pool"),
 		events: await list("/v1/events"), connections: await list("/v1/connections?state=open,ended&view=full"),
 		transfers: await list("/v1/transfers?state=open,ended&view=full"),
-	});
+	};
+}
+
+const rows = (where) => Number(execFileSync("sqlite3", ["-readonly", `${LAB_DISK}/state/state.db`,
+	`SELECT count(*) FROM records WHERE ${where}`], { encoding: "utf8" }));
+
+// Waits until the disk has what a test looks for after the power cut. The row of an object follows the object by some
+// milliseconds, and a kernel that loses power has lost what it had not yet written: by default of the last 5 s.
+async function is_on_disk({ connections, transfers }) {
+	for (const [kind, state, items] of [["connection", "established", connections], ["transfer", "done", transfers]]) {
+		const ids = items.filter((item) => item.state === state).map(({ id }) => id);
+
+		await until(`rows of each ${kind} that is ${state}`,
+			() => rows(`kind = '${kind}' AND state = '${state}' AND id IN (${ids})`) === ids.length);
+	}
+	await daemon.until("/v1/stats", "nothing that waits for the disk", ({ store_waiting }) => store_waiting === 0);
+	await run("sync");
 }
 
 // Asks to keep an object of each kind, and begins what nobody asked to keep.
@@ -56,19 +73,18 @@ async function work() {
 
 	await daemon.connect({ name: "passing", ...to_runner });
 	await daemon.transfer("write", link, own, runner.buffer);
-	await daemon.until("/v1/stats", "nothing that waits for the disk", ({ store_waiting }) => store_waiting === 0);
-	// A kernel that loses power has lost what it had not yet written: by default of the last 5 s.
-	await run("sync");
 	return () => busy(daemon, link, own, runner.buffer);
 }
 
 if (is_first) {
-	await tell_all("configured", 3);
+	await all_that_is_there(3);
 	const go_on = await work();
+	const before = await all_that_is_there(6);
 
-	await tell_all("before", 6);
+	await is_on_disk(before);
+	tell("before", before);
 	await go_on();
 } else {
-	await tell_all("after", 6);
+	tell("after", await all_that_is_there(6));
 	await daemon.end(600_000);
 }
