@@ -17,7 +17,7 @@
 #define VBD_FAULT_EXPIRES_MS_MAX 86400000 /* a day */
 #define VBD_FAULT_DELAY_MS_MAX	 60000
 
-/* Which connections are meant, or listeners by REFUSE_ACCEPTS; all wishes must be met. */
+/* A fault hits the connections, or with REFUSE_ACCEPTS the listeners, that fit each member. */
 struct vbd_fault_target {
 	uint64_t id;		   /* 0: any */
 	char name[VBD_NAME_BYTES]; /* "": any */

@@ -11,7 +11,8 @@
 
 #define WAIT_MS 1000
 
-/* That of RoCE v2, and the first one of traceroute(8), which relies on it being closed. */
+/* PORT_ROCE is that of RoCE v2; traceroute(8) begins with PORT_CLOSED, and relies on it being
+ * closed. */
 enum { PORT_ROCE = 4791, PORT_CLOSED = 33434 };
 
 enum { ROCE, CLOSED, DOORS };

@@ -303,6 +303,17 @@ export class Daemon {
 	}
 }
 
+// Moves bytes into the peer's buffer `remote` and back, by way of the buffer `source` of the same size.
+export async function moves_bytes(daemon, connection, source, remote) {
+	const bytes = randomBytes(remote.size_bytes);
+
+	await daemon.fill(source, bytes);
+	await daemon.transfer("write", connection, source, remote);
+	await daemon.fill(source, Buffer.alloc(remote.size_bytes));
+	await daemon.transfer("read", connection, source, remote);
+	ok(bytes.equals(await daemon.bytes(source)), "the bytes that came back are others");
+}
+
 // Writes again and again until a write fails, and returns its problem.
 export async function busy(daemon, connection, buffer, remote) {
 	for (;;) {

@@ -4,9 +4,8 @@
 // host is the second guest, which runs reboot_peer.mjs; this one is its peer, which stays.
 
 import { existsSync, readFileSync, renameSync } from "node:fs";
-import { randomBytes } from "node:crypto";
 
-import { Daemon, busy, equal, finish, ok, run, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, busy, equal, finish, moves_bytes, ok, run, scenario, until, write_file } from "./lib.mjs";
 import { scratch_file } from "../scratch.mjs";
 
 const { LAB_PEER_ADDR, LAB_SHARED } = process.env;
@@ -22,17 +21,6 @@ async function told(name) {
 
 const established = (daemon, previous_id) => daemon.until("/v1/connections/to-host", "the connection to the host",
 	({ id, state }) => id !== previous_id && state === "established", 120_000);
-
-// Moves bytes into the host's buffer and back.
-async function moves_bytes(daemon, connection, source, pool) {
-	const bytes = randomBytes(pool.size_bytes);
-
-	await daemon.fill(source, bytes);
-	await daemon.transfer("write", connection, source, pool);
-	await daemon.fill(source, Buffer.alloc(pool.size_bytes));
-	await daemon.transfer("read", connection, source, pool);
-	ok(bytes.equals(await daemon.bytes(source)), "the bytes that came back are others");
-}
 
 const names = (items) => items.map(({ name }) => name).sort().join(" ");
 const last = (items) => items.at(-1);

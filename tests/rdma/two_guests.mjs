@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 
 import { explain, foretold_ms, names_its_end } from "./explained.mjs";
-import { Daemon, busy, dev, equal, finish, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
+import { Daemon, busy, dev, equal, finish, moves_bytes, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
 const ended = `${process.env.LAB_SHARED}/ended.json`;
@@ -187,12 +187,7 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	const watched = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { heartbeat_ms: 500 } });
 	const probed = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 	const source = await daemon.buffer(target.size_bytes);
-	const bytes = randomBytes(target.size_bytes);
-	await daemon.fill(source, bytes);
-	await daemon.transfer("write", used, source, target);
-	await daemon.fill(source, Buffer.alloc(target.size_bytes));
-	await daemon.transfer("read", used, source, target);
-	ok(bytes.equals(await daemon.bytes(source)), "the bytes that came back are others");
+	await moves_bytes(daemon, used, source, target);
 
 	const end = busy(daemon, used, source, target);
 	await daemon.until("/v1/stats", "a third transfer", ({ transfers, transfers_ended_done }) =>

@@ -95,13 +95,7 @@ static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_re
 static const char *header(struct vbd_request *req, const char *name)
 {
 	(void)req;
-	if (strcasecmp(name, "Authorization") == 0)
-		return current->authorization;
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	if (strcasecmp(name, "Content-Type") == 0)
-		return "application/json";
-	return NULL;
+	return unit_header(current->authorization, name);
 }
 
 static const struct vbd_transport transport = {

@@ -30,13 +30,9 @@ static struct fixture *current;
 static const char *header(struct vbd_request *req, const char *name)
 {
 	(void)req;
-	if (strcasecmp(name, "Authorization") == 0)
-		return current->authorization;
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	if (strcasecmp(name, "Content-Type") == 0)
-		return "application/json";
-	return strcasecmp(name, "Idempotency-Key") == 0 ? current->key : NULL;
+	if (strcasecmp(name, "Idempotency-Key") == 0)
+		return current->key;
+	return unit_header(current->authorization, name);
 }
 
 static const struct vbd_transport transport = {.header = header,

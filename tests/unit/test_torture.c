@@ -86,11 +86,7 @@ static const struct means statements = {"call of SQLite", fail_sqlite, sqlite_ha
 static const char *header(struct vbd_request *req, const char *name)
 {
 	(void)req;
-	if (strcasecmp(name, "Authorization") == 0)
-		return "Bearer control";
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+	return unit_header("Bearer control", name);
 }
 
 static const struct vbd_transport transport = {

@@ -7,6 +7,8 @@
 #include "api/http/request.h"
 #include "tests/unit/unit.h"
 
+#include <strings.h>
+
 /** unit_add_caller - add a caller whose token is its name */
 static inline void unit_add_caller(
 	struct vbd_caller_list *list, const char *name, enum vbd_role role)
@@ -17,6 +19,16 @@ static inline void unit_add_caller(
 	credential = vbd_caller_list_know(list, VBD_CREDENTIAL_TOKEN);
 	assert_non_null(credential);
 	assert_true(vbd_token_hash(name, credential->sha256));
+}
+
+/** unit_header - `header` of a transport for requests with JSON by the caller of @authorization */
+static inline const char *unit_header(const char *authorization, const char *name)
+{
+	if (strcasecmp(name, "Authorization") == 0)
+		return authorization;
+	if (strcasecmp(name, "Host") == 0)
+		return "localhost";
+	return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
 /** unit_park - `park` of a transport: each request may wait, and nobody ends the wait */
