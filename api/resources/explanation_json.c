@@ -205,7 +205,7 @@ static void put_evidence(struct vbd_encoder *out, const char *name,
 
 	vbd_begin_array(out, name);
 	for (unsigned int i = 0; diagnosis && i < VBD_CLUE_COUNT; i++) {
-		if (diagnosis->evidence & UINT64_C(1) << i)
+		if (diagnosis->evidence & VBD_CLUE_BIT(i))
 			put_sentence(out, NULL,
 				vbd_words_fill(vbd_clue_text((enum vbd_clue)i), facts, text,
 					sizeof(text)));

@@ -6,7 +6,7 @@
 #include "rdma/diagnose/words.h"
 
 #define OUT(sym)  (UINT64_C(1) << VBD_OUTCOME_##sym)
-#define CLUE(sym) (UINT64_C(1) << VBD_CLUE_##sym)
+#define CLUE(sym) VBD_CLUE_BIT(VBD_CLUE_##sym)
 #define GUEST	  "`rdma.explain`"
 #define GUESTS	  "`rdma.explain_two`"
 #define UNIT(why) "`unit.test_cause`: " why
@@ -15,7 +15,8 @@ _Static_assert(VBD_OUTCOME_COUNT <= 64, "outcomes are the bits of a uint64_t");
 
 struct row {
 	const char *name;
-	uint64_t outcomes, needs, against, supports;
+	uint64_t outcomes;
+	vbd_clue_set needs, against, supports;
 	unsigned int weight;
 	const char *staged;
 	const char *text;
@@ -30,19 +31,22 @@ static const struct row rows[VBD_CAUSE_COUNT] = {
 #undef ROW
 };
 
-static unsigned int weight_of(const struct row *row, uint64_t clues)
+static unsigned int weight_of(const struct row *row, vbd_clue_set clues)
 {
-	return row->weight +
-	       VBD_CAUSE_SUPPORT * (unsigned int)__builtin_popcountll(row->supports & clues);
+	unsigned int weight = row->weight;
+
+	for (vbd_clue_set left = row->supports & clues; left; left &= left - 1)
+		weight += VBD_CAUSE_SUPPORT;
+	return weight;
 }
 
-static bool is_possible(const struct row *row, unsigned int outcome, uint64_t clues)
+static bool is_possible(const struct row *row, unsigned int outcome, vbd_clue_set clues)
 {
 	return (row->outcomes & UINT64_C(1) << outcome) && (clues & row->needs) == row->needs &&
 	       !(clues & row->against);
 }
 
-size_t vbd_causes_weigh(unsigned int outcome, uint64_t clues, enum vbd_cause_code *codes)
+size_t vbd_causes_weigh(unsigned int outcome, vbd_clue_set clues, enum vbd_cause_code *codes)
 {
 	size_t count = 0;
 
@@ -60,7 +64,7 @@ size_t vbd_causes_weigh(unsigned int outcome, uint64_t clues, enum vbd_cause_cod
 	return count;
 }
 
-static void tell(enum vbd_cause_code code, uint64_t clues, const struct vbd_facts *facts,
+static void tell(enum vbd_cause_code code, vbd_clue_set clues, const struct vbd_facts *facts,
 	struct vbd_diagnosis *diagnosis)
 {
 	const struct row *row = &rows[code];
@@ -74,7 +78,7 @@ static void tell(enum vbd_cause_code code, uint64_t clues, const struct vbd_fact
 void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_diagnoses)
 {
 	enum vbd_cause_code codes[VBD_CAUSE_COUNT];
-	uint64_t clues = vbd_clues_find(facts);
+	vbd_clue_set clues = vbd_clues_find(facts);
 	size_t count = vbd_causes_weigh(facts->incident.outcome, clues, codes);
 
 	ret_diagnoses->count = 0;

@@ -30,9 +30,9 @@ enum vbd_cause_code {
 /* A cause that the facts allow. */
 struct vbd_diagnosis {
 	enum vbd_cause_code code;
-	uint64_t evidence; /* the clues that speak for it */
-	char text[320];	   /* a clause without a full stop, with this connection's numbers */
-	char advice[320];  /* a sentence */
+	vbd_clue_set evidence; /* the clues that speak for it */
+	char text[320];	       /* a clause without a full stop, with this connection's numbers */
+	char advice[320];      /* a sentence */
 };
 
 struct vbd_diagnoses {
@@ -50,7 +50,7 @@ void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_d
  *
  * Returns their number.
  */
-size_t vbd_causes_weigh(unsigned int outcome, uint64_t clues, enum vbd_cause_code *codes);
+size_t vbd_causes_weigh(unsigned int outcome, vbd_clue_set clues, enum vbd_cause_code *codes);
 
 /** vbd_cause_name - "nobody_listens" */
 const char *vbd_cause_name(enum vbd_cause_code code);

@@ -35,13 +35,13 @@ enum {
 };
 
 struct clues {
-	uint64_t bits;
+	vbd_clue_set bits;
 };
 
 static void note(struct clues *clues, enum vbd_clue clue, bool seen)
 {
 	if (seen)
-		clues->bits |= UINT64_C(1) << clue;
+		clues->bits |= VBD_CLUE_BIT(clue);
 }
 
 static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
@@ -213,7 +213,7 @@ static void look_at_limits(const struct vbd_error *error, struct clues *clues)
 	note(clues, VBD_CLUE_ROUTE_ERROR, error->status == VBD_E_ROUTE_ERROR);
 }
 
-uint64_t vbd_clues_find(const struct vbd_facts *facts)
+vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)
 {
 	struct clues clues = {0};
 

@@ -9,8 +9,6 @@
 
 #include "rdma/diagnose/clue_rows.h"
 
-#include <stdint.h>
-
 struct vbd_facts;
 
 enum vbd_clue {
@@ -20,10 +18,15 @@ enum vbd_clue {
 		VBD_CLUE_COUNT
 };
 
-_Static_assert(VBD_CLUE_COUNT <= 64, "clues are the bits of a uint64_t");
+/* A set of clues: VBD_CLUE_BIT() of each. */
+__extension__ typedef unsigned __int128 vbd_clue_set;
 
-/** vbd_clues_find - the clues in @facts: bit 1 << enum vbd_clue for each */
-uint64_t vbd_clues_find(const struct vbd_facts *facts);
+#define VBD_CLUE_BIT(clue) ((vbd_clue_set)1 << (clue))
+
+_Static_assert(VBD_CLUE_COUNT <= 128, "clues are the bits of a vbd_clue_set");
+
+/** vbd_clues_find - the clues in @facts */
+vbd_clue_set vbd_clues_find(const struct vbd_facts *facts);
 
 /** vbd_clue_text - the text of a clue, with placeholders (rdma/diagnose/words.h) */
 const char *vbd_clue_text(enum vbd_clue clue);

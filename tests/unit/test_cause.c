@@ -708,11 +708,12 @@ static void test_cause__each_row_was_the_first_in_a_case(void **state)
 	}
 }
 
-static void has_a_cause(enum vbd_outcome outcome, uint64_t implied, unsigned int a, unsigned int b)
+static void has_a_cause(
+	enum vbd_outcome outcome, vbd_clue_set implied, unsigned int a, unsigned int b)
 {
 	enum vbd_cause_code codes[VBD_CAUSE_COUNT];
 
-	if (!vbd_causes_weigh(outcome, implied | UINT64_C(1) << a | UINT64_C(1) << b, codes))
+	if (!vbd_causes_weigh(outcome, implied | VBD_CLUE_BIT(a) | VBD_CLUE_BIT(b), codes))
 		fail_msg("outcome %u has no cause with: %s; %s", outcome,
 			vbd_clue_text((enum vbd_clue)a), vbd_clue_text((enum vbd_clue)b));
 }
@@ -722,7 +723,7 @@ static void test_cause__every_incident_has_a_cause_whatever_two_clues_say(void *
 	(void)state;
 	for (unsigned int i = VBD_OUTCOME_WELL + 1; i < VBD_OUTCOME_COUNT; i++) {
 		enum vbd_outcome outcome = (enum vbd_outcome)i;
-		uint64_t implied;
+		vbd_clue_set implied;
 
 		begin(outcome);
 		implied = vbd_clues_find(&facts);
