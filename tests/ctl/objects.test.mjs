@@ -57,6 +57,15 @@ for (const { args, path, items, heading, rows } of LISTS) {
   });
 }
 
+test('objects: connections of earlier runs are marked, where there are some', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections':
+    page([connection(), rejected({ id: 6, server_id: '00000000000000a0' })]) });
+  const { stdout } = await succeeds(server, ['ls', '--state', 'open,ended']);
+  const [titles] = stdout.split('\n');
+  assert.match(titles, / END-CODE +EARLIER-RUN$/);
+  assert.deepEqual(rowsOf(stdout).map((cells) => cells.slice(-2)), [['-', '-'], ['rejected', '00000000000000a0']]);
+});
+
 test('objects: an empty list prints nothing', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections': page([]) });
   assert.equal((await succeeds(server, ['ls'])).stdout, '');

@@ -37,7 +37,7 @@ static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", 
 	VBD_CTL_HEX("LQPN", "qp_attr.lqpn"), VBD_CTL_HEX("RQPN", "qp_attr.rqpn"),
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT, NULL},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT, NULL},
-	VBD_CTL_WIDE("END-CODE", "end_code")};
+	VBD_CTL_WIDE("END-CODE", "end_code"), VBD_CTL_RARE("EARLIER-RUN", "server_id")};
 
 static const struct vbd_ctl_column counter_columns[] = {VBD_CTL_TEXT("OPERATION", "operation"),
 	VBD_CTL_NUMBER("POSTED", "counters.posted"),

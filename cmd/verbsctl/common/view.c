@@ -162,7 +162,7 @@ char *vbd_ctl_cell_list(const json_t *value)
 static const char *color_of(const char *state)
 {
 	static const char *const good[] = {
-		"established", "listening", "ready", "present", "active", "done", "ok"};
+		"established", "listening", "ready", "present", "active", "done", "ok", "up"};
 	static const char *const bad[] = {
 		"failed", "failing", "degraded", "lost", "removed", "timed_out", "down"};
 
@@ -194,19 +194,41 @@ static void table_add_row(struct libscols_table *table, const struct vbd_ctl_col
 	}
 }
 
+static bool is_in_rows(const char *path, const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (vbd_ctl_json_at(row, path))
+			return true;
+	}
+	return false;
+}
+
+static int flags_of(const struct vbd_ctl_column *column, const json_t *rows)
+{
+	int flags = 0;
+
+	if (column->flags & VBD_CTL_COLUMN_RIGHT)
+		flags |= SCOLS_FL_RIGHT;
+	if (column->flags & VBD_CTL_COLUMN_TRUNC)
+		flags |= SCOLS_FL_TRUNC;
+	if (column->flags & VBD_CTL_COLUMN_RARE && !is_in_rows(column->path, rows))
+		flags |= SCOLS_FL_HIDDEN;
+	return flags;
+}
+
 void vbd_ctl_table_put(
 	const struct vbd_ctl_column *columns, size_t column_count, const json_t *rows, bool color)
 {
 	struct libscols_table *table = vbd_ctl_must(scols_new_table());
 
 	scols_table_enable_colors(table, color);
-	for (size_t i = 0; i < column_count; i++) {
-		int flags = columns[i].flags & VBD_CTL_COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0;
-
-		if (columns[i].flags & VBD_CTL_COLUMN_TRUNC)
-			flags |= SCOLS_FL_TRUNC;
-		vbd_ctl_must(scols_table_new_column(table, columns[i].title, 0, flags));
-	}
+	for (size_t i = 0; i < column_count; i++)
+		vbd_ctl_must(scols_table_new_column(
+			table, columns[i].title, 0, flags_of(&columns[i], rows)));
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		table_add_row(table, columns, column_count, json_array_get(rows, i));
 	if (scols_table_set_stream(table, view_out()) < 0)

@@ -37,6 +37,7 @@ enum vbd_ctl_column_flags {
 	VBD_CTL_COLUMN_RIGHT = 1, /* right-aligned, for numbers */
 	VBD_CTL_COLUMN_STATE = 2, /* coloured by the state */
 	VBD_CTL_COLUMN_TRUNC = 4, /* becomes narrower if the terminal is too narrow */
+	VBD_CTL_COLUMN_RARE = 8,  /* left out of a table in which no row has the member */
 };
 
 struct vbd_ctl_column {
@@ -57,6 +58,10 @@ struct vbd_ctl_column {
 #define VBD_CTL_WIDE(title, path)                                          \
 	{                                                                  \
 		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC, NULL \
+	}
+#define VBD_CTL_RARE(title, path)                                                                \
+	{                                                                                        \
+		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC | VBD_CTL_COLUMN_RARE, NULL \
 	}
 #define VBD_CTL_STATE(title, path)                                         \
 	{                                                                  \
