@@ -54,7 +54,7 @@ fi
 
 # The guest does not inherit the environment.
 for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS CROWD_COUNT OWNERS LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE \
-	SOAK_REQUESTS SOAK_SECONDS SOAK_OUT; do
+	SOAK_REQUESTS SOAK_SECONDS SOAK_READERS SOAK_OUT; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done
 output=/dev/null

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mixed load (mixed.mjs) for as long as one likes, with faults and with clients that follow the events: memory stays flat,
-// nothing is left in the kernel, no answer is wrong. scripts/soak runs it, in a guest or over the scripted provider.
+// The mixed load (mixed.mjs) for as long as one likes, with faults, with clients that follow the events, and with clients that
+// read (readers.lua) as dashboards do: memory stays flat, nothing is left in the kernel, no answer is wrong. scripts/soak runs it,
+// in a guest or over the scripted provider.
 //
-//     SOAK_REQUESTS=N   how many requests, at most
+//     SOAK_REQUESTS=N   how many requests, at most; reads count as well
+//     SOAK_READERS=N    connections that read all the time; 0 is the default
 //     SOAK_SECONDS=N    how long, at most
 //     SOAK_OUT=FILE     where the samples go, as JSON
 
 import { readFileSync } from "node:fs";
 import http from "node:http";
+import { fileURLToPath } from "node:url";
 
-import { Daemon, Failure, equal, finish, ok, open_fds, run, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, Failure, PATIENCE_MS, Program, equal, finish, ok, open_fds, run, scenario, sleep, until, write_file } from "./lib.mjs";
 import { LANES, SEED, complaints, counts, delete_all, kinds_of, number_from, send_requests, warm_up } from "./mixed.mjs";
 import { scratch_file, scratch_folder } from "../scratch.mjs";
 
 const REQUESTS = number_from("SOAK_REQUESTS", 20_000);
+const READERS = number_from("SOAK_READERS", 0);
 const SECONDS = number_from("SOAK_SECONDS", 3600);
 const OUT = process.env.SOAK_OUT;
 const SAMPLES = 200;
+const SAMPLE_MS = 250; // between looks at their number
 const FOLLOWERS = 3;
 // Memory of ended objects and events fills once, early.
 const CONFIG = `records: {connections: 32, transfers: 32, batches: 32, probes: 32, benchmarks: 32, events: 1000, audit: 1000}
@@ -65,6 +70,30 @@ async function follow(daemon, is_over) {
 	}
 }
 
+// --- readers ------------------------------------------------------------------------------------------------------
+
+const READS = fileURLToPath(new URL("readers.lua", import.meta.url));
+const FINE = new Set([200, 404]);
+
+// Begins to read; the returned function ends that, and returns the number of answers of each status.
+function read(daemon) {
+	if (!READERS)
+		return async () => ({});
+	const program = new Program("wrk", ["-t", "1", "-c", String(READERS), "-d", `${SECONDS + 3600}s`, "--timeout", "90s", "-s", READS,
+		`http://127.0.0.1:${daemon.port}`, String(SEED)]);
+
+	return async () => {
+		program.kill("SIGINT");
+		const text = await program.success(PATIENCE_MS);
+		const answers = Object.fromEntries([...text.matchAll(/^(\d+) (\d+)$/gm)].map(([, status, count]) => [status, Number(count)]));
+		const wrong = Object.keys(answers).filter((status) => !FINE.has(Number(status)));
+
+		ok(answers[200], `no reads: ${text}`);
+		equal(wrong.join(), "", "statuses of reads that are wrong");
+		return answers;
+	};
+}
+
 // --- what is held -------------------------------------------------------------------------------------------------
 
 const KERNEL = /^kernel_objects_/;
@@ -93,6 +122,7 @@ async function are_held_again(daemon, before) {
 
 class Samples {
 	began = Date.now();
+	requests = 0; // that had an answer, of all clients
 	items = [];
 
 	constructor(daemon) { this.daemon = daemon; }
@@ -100,32 +130,37 @@ class Samples {
 	elapsed_s() { return (Date.now() - this.began) / 1000; }
 
 	// How much of the soak is over, from 0 to 1.
-	part(requests) { return Math.max(requests / REQUESTS, this.elapsed_s() / SECONDS); }
+	part() { return Math.max(this.requests / REQUESTS, this.elapsed_s() / SECONDS); }
 
-	look(requests) {
-		return { requests, elapsed_s: Math.round(this.elapsed_s() * 10) / 10, rss_bytes: rss_bytes(this.daemon),
+	look() {
+		return { requests: this.requests, elapsed_s: Math.round(this.elapsed_s() * 10) / 10, rss_bytes: rss_bytes(this.daemon),
 			fds: open_fds(this.daemon.pid) };
 	}
 
-	take(requests) {
-		if (this.part(requests) * SAMPLES >= this.items.length)
-			this.items.push(this.look(requests));
+	async count() { this.requests = (await this.daemon.get("/v1/stats")).http_request_duration_count; }
+
+	// Takes samples until the soak is over, or the daemon.
+	async take() {
+		while (this.part() < 1 && !this.daemon.gone) {
+			await this.count();
+			if (this.part() * SAMPLES >= this.items.length)
+				this.items.push(this.look());
+			await sleep(SAMPLE_MS);
+		}
 	}
 }
 
 // Sends the requests of a round, deletes all objects, and returns what is held then.
-async function play_round(daemon, kinds, before, samples, round, sent) {
-	const count = await send_requests(daemon, kinds, (count) => {
-		samples.take(sent + count);
-		return samples.part(sent + count) >= round / ROUNDS;
-	}).catch(async (error) => {
+async function play_round(daemon, kinds, before, samples, round) {
+	const count = await send_requests(daemon, kinds, () => samples.part() >= round / ROUNDS).catch(async (error) => {
 		throw new Failure(`${error.message}; the daemon ended with ${JSON.stringify(await daemon.end())}`);
 	});
 
 	await daemon.is_fine();
 	await delete_all(daemon, kinds);
 	await are_held_again(daemon, before);
-	return samples.look(sent + count);
+	await samples.count();
+	return { ...samples.look(), drawn: count };
 }
 
 const mib = (bytes) => `${(bytes / (1 << 20)).toFixed(1)} MiB`;
@@ -140,27 +175,33 @@ await scenario("a long mixed load leaves memory flat and the kernel as it was", 
 	const samples = new Samples(daemon);
 	let is_over = false;
 	const followers = Array.from({ length: FOLLOWERS }, () => follow(daemon, () => is_over));
+	const end_reading = read(daemon);
+	const sampled = samples.take();
 	const idle = [];
 
 	for (let round = 1; round <= ROUNDS; round++)
-		idle.push(await play_round(daemon, kinds, before, samples, round, idle.at(-1)?.requests ?? 0));
+		idle.push(await play_round(daemon, kinds, before, samples, round));
+	const reads = await end_reading();
+	await sampled;
 	is_over = true;
 	// The followers hear of the end by another event.
 	await daemon.refused("DELETE", "/v1/buffers/99999999");
 	await Promise.all(followers);
 	const [then, now] = [idle[FULL_AFTER - 1], idle.at(-1)].map(({ rss_bytes }) => rss_bytes);
-	const { requests } = idle.at(-1);
+	await samples.count();
+	const { requests } = samples;
+	const drawn = idle.reduce((sum, round) => sum + round.drawn, 0);
 	const { process_cpu_ns } = await daemon.get("/v1/stats");
-	const result = { where: process.env.LAB ? "guest" : "fake", seed: SEED, lanes: LANES, requests, seconds: Math.round(samples.elapsed_s()),
+	const result = { where: process.env.LAB ? "guest" : "fake", seed: SEED, lanes: LANES, requests, drawn, reads, seconds: Math.round(samples.elapsed_s()),
 		cpu_seconds: Math.round(process_cpu_ns / 1e9), events: followed.events, streams: followed.streams,
 		answers: Object.fromEntries([...counts].sort(([, a], [, b]) => b - a)), held: before, idle, samples: samples.items };
 
 	if (OUT)
 		write_file(OUT, `${JSON.stringify(result)}\n`);
-	console.log(`seed ${SEED}: ${requests} requests in ${result.seconds} s, ${followed.events} events seen; memory without objects: ` +
+	console.log(`seed ${SEED}: ${requests} requests in ${result.seconds} s, ${drawn} of them drawn, ${followed.events} events seen; memory without objects: ` +
 		idle.map(({ rss_bytes }) => mib(rss_bytes)).join(", "));
 	console.log(Object.entries(result.answers).map(([what, count]) => `${what} ${count}`).join(", "));
-	ok(requests < ENOUGH || now <= then * GROWTH + SLACK_BYTES, "memory grows");
+	ok(REQUESTS < ENOUGH || now <= then * GROWTH + SLACK_BYTES, "memory grows");
 	equal([...complaints.values()].join("\n"), "", "complaints");
 	ok(!/fake provider: /.test(daemon.log()), `the provider complains: ${daemon.log().slice(-500)}`);
 	await daemon.stop();
