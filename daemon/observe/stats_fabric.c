@@ -2,6 +2,8 @@
 #include "daemon/observe/stats_parts.h"
 
 #include "base/attr.h"
+#include "daemon/core/context.h"
+#include "daemon/core/registry.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"

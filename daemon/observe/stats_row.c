@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/observe/stats_parts.h"
-
-#include "base/attr.h"
+#include "daemon/observe/stats_row.h"
 
 #include <stdio.h>
 #include <string.h>

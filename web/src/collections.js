@@ -10,7 +10,7 @@
 //   pollOnly parameters of those polls, which leave out items that can't change; moves(item) says whether an item can
 //   load     function of request() that returns the items, for a list that is not read page by page from path
 //   sampleOf the {id, counters} of an item to keep for charts, or null
-import { countersOf } from "./overview.js";
+import { countersOf } from "./summary.js";
 
 const ALL = { state: "open,ended" };
 const WHOLE = { ...ALL, view: "full" };

@@ -3,7 +3,7 @@
 // The first page: the state of the daemon and of its connections, and the failures of the last hour.
 import { FormButton } from "../forms/form.jsx";
 import { useConnectionNames, useList, useNow, useStats, useStore } from "../hooks.js";
-import { failuresOf } from "../overview.js";
+import { failuresOf } from "../summary.js";
 import { Trouble } from "../ui/bits.jsx";
 import { Devices } from "./overview/devices.jsx";
 import { Failures } from "./overview/failures.jsx";

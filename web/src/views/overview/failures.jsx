@@ -2,7 +2,7 @@
 //
 // The failures of the last hour: how often each cause was met, and the newest ones.
 import { ago, clock, count } from "../../format.js";
-import { causesOf, failureSays } from "../../overview.js";
+import { causesOf, failureSays } from "../../summary.js";
 import { hashOf, objectHash } from "../../router.js";
 import { Panel } from "../../ui/bits.jsx";
 import { words } from "../../words.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The limits that are nearest to their end.
-import { NEAR, limitRows } from "../../overview.js";
+import { NEAR, limitRows } from "../../summary.js";
 import { Meter, Panel } from "../../ui/bits.jsx";
 
 const MOST = 5;

@@ -2,7 +2,7 @@
 //
 // The number of connections in each state.
 import { count } from "../../format.js";
-import { openStates } from "../../overview.js";
+import { openStates } from "../../summary.js";
 import { hashOf } from "../../router.js";
 import { Panel, State } from "../../ui/bits.jsx";
 

@@ -3,7 +3,7 @@
 // The rates of all connections and endpoints together, and the connections that move the most.
 import { rate } from "../../format.js";
 import { useList, useStore } from "../../hooks.js";
-import { busiest } from "../../overview.js";
+import { busiest } from "../../summary.js";
 import { hashOf } from "../../router.js";
 import { Panel, Spark } from "../../ui/bits.jsx";
 import { Chart } from "../../ui/chart.jsx";

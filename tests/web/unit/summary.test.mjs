@@ -9,7 +9,7 @@ import {
 	failuresOf,
 	limitRows,
 	openStates,
-} from "../../../web/src/overview.js";
+} from "../../../web/src/summary.js";
 import { totals } from "../../../web/src/rates.js";
 
 test("the daemon's counters have the form of a connection's", () => {
