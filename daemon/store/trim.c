@@ -16,67 +16,60 @@
  * older ones by itself, unless the queue was full. */
 #define RECORDS_SLACK 1024
 
-static enum vbd_status trim_answers(
-	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
-{
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(id) FROM answers", &last, err);
-
-	if (status != VBD_OK || last < trim->trimmed_answer + ANSWERS_SLACK)
-		return status;
-	trim->trimmed_answer = last;
-	return vbd_answer_table_trim(database, trim->answers_max, VBD_ANSWERS_BYTES_MAX, err);
-}
+/* A bounded table: how its newest row is found, and what deletes its oldest ones. */
+struct table {
+	const char *newest; /* SQL for the number of the newest row; numbers ascend */
+	uint64_t slack;
+	enum vbd_status (*trim)(
+		const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err);
+};
 
 static enum vbd_status trim_events(
-	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
+	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(seq) FROM events", &last, err);
+	enum vbd_status status = vbd_event_table_trim(database, trim->events_max, err);
 
-	if (status != VBD_OK || last < trim->trimmed_seq + EVENTS_SLACK)
-		return status;
-	trim->trimmed_seq = last;
-	status = vbd_event_table_trim(database, trim->events_max, err);
 	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
 }
 
-static enum vbd_status trim_audit(
-	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
+static enum vbd_status trim_answers(
+	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(id) FROM audit", &last, err);
+	return vbd_answer_table_trim(database, trim->answers_max, VBD_ANSWERS_BYTES_MAX, err);
+}
 
-	if (status != VBD_OK || last < trim->trimmed_audit + AUDIT_SLACK)
-		return status;
-	trim->trimmed_audit = last;
+static enum vbd_status trim_audit(
+	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
+{
 	return vbd_audit_table_trim(database, trim->audit_max, err);
 }
 
 static enum vbd_status trim_records(
-	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
+	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	uint64_t last = 0;
-	enum vbd_status status =
-		vbd_database_number(database, "SELECT max(rowid) FROM records", &last, err);
-
-	if (status != VBD_OK || last < trim->trimmed_record + RECORDS_SLACK)
-		return status;
-	trim->trimmed_record = last;
 	return vbd_record_table_trim(database, &trim->records, err);
 }
+
+static const struct table tables[VBD_TRIM_TABLES] = {
+	{"SELECT max(seq) FROM events", EVENTS_SLACK, trim_events},
+	{"SELECT max(id) FROM answers", ANSWERS_SLACK, trim_answers},
+	{"SELECT max(id) FROM audit", AUDIT_SLACK, trim_audit},
+	{"SELECT max(rowid) FROM records", RECORDS_SLACK, trim_records},
+};
 
 enum vbd_status vbd_trim_run(
 	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	enum vbd_status status = trim_events(trim, database, err);
+	enum vbd_status status = VBD_OK;
 
-	if (status == VBD_OK)
-		status = trim_answers(trim, database, err);
-	if (status == VBD_OK)
-		status = trim_audit(trim, database, err);
-	return status == VBD_OK ? trim_records(trim, database, err) : status;
+	for (size_t i = 0; i < VBD_TRIM_TABLES && status == VBD_OK; i++) {
+		uint64_t newest = 0;
+
+		status = vbd_database_number(database, tables[i].newest, &newest, err);
+		if (status != VBD_OK || newest < trim->trimmed[i] + tables[i].slack)
+			continue;
+		trim->trimmed[i] = newest;
+		status = tables[i].trim(trim, database, err);
+	}
+	return status;
 }

@@ -13,11 +13,12 @@
 
 struct vbd_database;
 
+#define VBD_TRIM_TABLES 4
+
 struct vbd_trim {
 	uint64_t events_max, answers_max, audit_max; /* rows */
 	struct vbd_record_limits records;
-	/* The newest rows when the tables were trimmed last: */
-	uint64_t trimmed_seq, trimmed_answer, trimmed_audit, trimmed_record;
+	uint64_t trimmed[VBD_TRIM_TABLES]; /* the newest row of each when it was trimmed last */
 };
 
 /** vbd_trim_run - trim the tables that have grown enough since; in a transaction */
