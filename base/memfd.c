@@ -6,15 +6,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Linux 6.3 has it; a kernel with vm.memfd_noexec=2 creates no memfd without it. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
+
+/* Linux 6.3 sets it on each memfd with MFD_NOEXEC_SEAL. */
+#ifndef F_SEAL_EXEC
+#define F_SEAL_EXEC 0x0020
+#endif
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define MODE  (S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH)
 
 #define STEP_BYTES ((size_t)64 << 20)
 
@@ -102,9 +112,9 @@ static enum vbd_status allocate(
  * fresh memfd, 0777, a read-only descriptor would be as good as a writable one. */
 static enum vbd_status protect(int fd, struct vbd_error *err)
 {
-	if (fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
+	if (fchmod(fd, MODE) != 0)
 		return vbd_error_errno(err, VBD_OK, "fchmod", errno, "shared memory");
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+	if (fcntl(fd, F_ADD_SEALS, SEALS) != 0)
 		return vbd_error_errno(err, VBD_OK, "F_ADD_SEALS", errno, "shared memory");
 	return VBD_OK;
 }
@@ -125,6 +135,44 @@ enum vbd_status vbd_memfd_create(
 	else
 		(void)close(fd);
 	return status;
+}
+
+static bool is_protected(int fd, const struct stat *stat)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR && stat->st_uid == geteuid() &&
+	       (stat->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) == MODE;
+}
+
+static bool has_pages(int fd, size_t huge_page_bytes)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	if (!huge_page_bytes)
+		return fs.f_type == TMPFS_MAGIC;
+	return fs.f_type == HUGETLBFS_MAGIC && (size_t)fs.f_bsize == huge_page_bytes;
+}
+
+enum vbd_status vbd_memfd_check(
+	int fd, size_t size_bytes, size_t huge_page_bytes, struct vbd_error *err)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat stat;
+
+	if (seals < 0 || (seals & ~F_SEAL_EXEC) != SEALS || fstat(fd, &stat) != 0)
+		return vbd_error_set(err, VBD_E_BAD_VALUE, "it is not sealed memory of verbsd");
+	if (!is_protected(fd, &stat))
+		return vbd_error_set(
+			err, VBD_E_BAD_VALUE, "it belongs to another user, or has another mode");
+	if ((size_t)stat.st_size != size_bytes)
+		return vbd_error_set(err, VBD_E_BAD_VALUE, "it has %lld bytes, and %zu are wanted",
+			(long long)stat.st_size, size_bytes);
+	if (!has_pages(fd, huge_page_bytes))
+		return vbd_error_set(err, VBD_E_BAD_VALUE, "it has pages of another size");
+	return VBD_OK;
 }
 
 enum vbd_status vbd_memfd_reopen(int fd, bool writable, int *ret_fd, struct vbd_error *err)

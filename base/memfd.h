@@ -34,6 +34,17 @@ enum vbd_status vbd_memfd_create(size_t size_bytes, size_t huge_page_bytes, int 
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
+ * vbd_memfd_check - can a descriptor from elsewhere stand for one of vbd_memfd_create()?
+ * @size_bytes, @huge_page_bytes: as for that function
+ *
+ * Returns VBD_OK if it is a memfd of this size and these pages, has the seals, is writable, and
+ * belongs to the daemon's user; VBD_E_BAD_VALUE, with a text that says what does not fit. Does not
+ * block.
+ */
+enum vbd_status vbd_memfd_check(
+	int fd, size_t size_bytes, size_t huge_page_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
  * vbd_memfd_reopen - make another descriptor of the memory, which does not share its offset
  * @writable: false: neither the descriptor nor a shared mapping of it can write, and a program of
  *            another user can't get a writable one from it

@@ -392,9 +392,11 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 		status = start_reload(program, err);
 	if (!status)
 		status = start_watchdog(program, err);
-	if (!status)
-		vbd_api_keep(program->api, &program->specs);
-	return status;
+	if (status)
+		return status;
+	vbd_daemon_take_held(program->daemon);
+	vbd_api_keep(program->api, &program->specs);
+	return VBD_OK;
 }
 
 /* Check what vbd_config_check() leaves to those who use it, and print the result. */

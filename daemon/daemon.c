@@ -16,6 +16,7 @@
 #include "daemon/observe/evidence.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
+#include "daemon/sdnotify.h"
 #include "daemon/store/keeper.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
@@ -138,6 +139,19 @@ enum vbd_status vbd_daemon_create(
 	}
 	*ret_daemon = daemon;
 	return VBD_OK;
+}
+
+static void on_found(const char *name, int fd, void *arg)
+{
+	vbd_holder_found(arg, name, fd);
+}
+
+void vbd_daemon_take_held(struct vbd_daemon *daemon)
+{
+	struct vbd_holder *holder = &daemon->reconciler->holder;
+
+	vbd_holder_use(holder, vbd_sdnotify_store_max());
+	vbd_sdnotify_stored(on_found, holder);
 }
 
 void vbd_daemon_announce(struct vbd_daemon *daemon)

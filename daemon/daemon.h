@@ -14,6 +14,10 @@
 enum vbd_status vbd_daemon_create(const struct vbd_config *config, struct vbd_daemon **ret_daemon,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_daemon_take_held - take the memory of kept buffers that systemd has held since the run
+ * before; after the sockets, and before anything is kept */
+void vbd_daemon_take_held(struct vbd_daemon *daemon);
+
 /** vbd_daemon_announce - append the event daemon_started: whatever can fail at the start is done */
 void vbd_daemon_announce(struct vbd_daemon *daemon);
 

@@ -3,7 +3,7 @@
  * The interface to systemd: readiness, watchdog, inherited sockets. The functions do nothing if the
  * daemon was not started by systemd, or was built without libsystemd.
  *
- * Any thread, but vbd_sdnotify_sockets() only at the start.
+ * Any thread, but the last two only at the start.
  */
 #ifndef VBD_DAEMON_SDNOTIFY_H
 #define VBD_DAEMON_SDNOTIFY_H
@@ -30,6 +30,10 @@ uint64_t vbd_sdnotify_watchdog_ms(void);
 /** vbd_sdnotify_alive - WATCHDOG=1 */
 void vbd_sdnotify_alive(void);
 
+/** vbd_sdnotify_store_max - how many descriptors systemd holds for this service, by $FDSTORE; 0:
+ * there is no such store */
+unsigned int vbd_sdnotify_store_max(void);
+
 /* Inherited listening sockets, non-blocking. */
 struct vbd_sdnotify_sockets {
 	int tcp_fds[VBD_LISTEN_MAX];
@@ -41,9 +45,19 @@ struct vbd_sdnotify_sockets {
  * vbd_sdnotify_sockets - get the inherited listening sockets; the caller closes them
  *
  * Returns VBD_OK, also without sockets; VBD_E_BAD_VALUE for a socket that is not a listening stream
- * socket of these families, a second unix socket, or more than VBD_LISTEN_MAX TCP sockets.
+ * socket of these families, a second unix socket, or more than VBD_LISTEN_MAX TCP sockets. What an
+ * earlier run has left with systemd is passed over.
  */
 enum vbd_status vbd_sdnotify_sockets(
 	struct vbd_sdnotify_sockets *ret_sockets, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_sdnotify_stored - call @cb for each descriptor that an earlier run has left with systemd (by
+ * its name: daemon/kept/held.h), which is the caller's then
+ *
+ * @name is valid in the call only. Once, at the start, after vbd_sdnotify_sockets(): what systemd
+ * has passed is forgotten.
+ */
+void vbd_sdnotify_stored(void (*cb)(const char *name, int fd, void *arg), void *arg);
 
 #endif

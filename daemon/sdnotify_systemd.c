@@ -2,12 +2,15 @@
 #include "daemon/sdnotify.h"
 
 #include "base/clock.h"
+#include "daemon/kept/held.h"
 
 #include <systemd/sd-daemon.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* Results of sd_notify(3) are ignored: the daemon works without systemd. */
@@ -80,21 +83,56 @@ static enum vbd_status take_socket(
 	return VBD_OK;
 }
 
+/* systemd before version 254 does not set the variable: the unit does. */
+unsigned int vbd_sdnotify_store_max(void)
+{
+	const char *max = getenv("FDSTORE");
+	unsigned long count = max && getenv("NOTIFY_SOCKET") ? strtoul(max, NULL, 10) : 0;
+
+	return count < VBD_HELD_MAX ? (unsigned int)count : VBD_HELD_MAX;
+}
+
+static bool is_stored(const char *name)
+{
+	return strncmp(name, VBD_HELD_PREFIX, strlen(VBD_HELD_PREFIX)) == 0;
+}
+
+static void free_names(char **names)
+{
+	for (size_t i = 0; names && names[i]; i++)
+		free(names[i]);
+	free((void *)names);
+}
+
 enum vbd_status vbd_sdnotify_sockets(
 	struct vbd_sdnotify_sockets *ret_sockets, struct vbd_error *err)
 {
 	struct vbd_sdnotify_sockets sockets = {.unix_fd = -1};
-	int count = sd_listen_fds(1);
+	enum vbd_status status = VBD_OK;
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(0, &names);
 
 	if (count < 0)
-		return vbd_error_errno(
-			err, VBD_E_BAD_VALUE, "sd_listen_fds", -count, "sockets from systemd");
-	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count; fd++) {
-		enum vbd_status status = take_socket(fd, &sockets, err);
-
-		if (status != VBD_OK)
-			return status;
+		return vbd_error_errno(err, VBD_E_BAD_VALUE, "sd_listen_fds_with_names", -count,
+			"sockets from systemd");
+	for (int i = 0; i < count && status == VBD_OK; i++) {
+		if (!is_stored(names[i]))
+			status = take_socket(SD_LISTEN_FDS_START + i, &sockets, err);
 	}
-	*ret_sockets = sockets;
-	return VBD_OK;
+	free_names(names);
+	if (status == VBD_OK)
+		*ret_sockets = sockets;
+	return status;
+}
+
+void vbd_sdnotify_stored(void (*cb)(const char *name, int fd, void *arg), void *arg)
+{
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(1, &names);
+
+	for (int i = 0; i < count; i++) {
+		if (is_stored(names[i]))
+			cb(names[i], SD_LISTEN_FDS_START + i, arg);
+	}
+	free_names(names);
 }

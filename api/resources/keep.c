@@ -168,5 +168,6 @@ void vbd_keep_begin(struct vbd_daemon *daemon)
 {
 	if (daemon->keeper)
 		vbd_keeper_take_desired(daemon->keeper, keep_row, daemon);
+	vbd_holder_sweep(&daemon->reconciler->holder);
 	vbd_reconciler_begin(daemon->reconciler, &vbd_keep_ops);
 }

@@ -10,6 +10,7 @@
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/labels.h"
+#include "daemon/kept/held.h"
 #include "daemon/memory/buffers.h"
 
 #include <stdio.h>
@@ -105,10 +106,16 @@ enum vbd_status vbd_keep_check_body(const json_t *json, struct vbd_error *err)
 
 /* --- objects --------------------------------------------------------------------------------- */
 
-static enum vbd_status make_listener(struct vbd_daemon *daemon, const json_t *json,
+static struct vbd_daemon *daemon_of(const struct vbd_kept *kept)
+{
+	return kept ? kept->object.registry->daemon : NULL;
+}
+
+static enum vbd_status make_listener(struct vbd_kept *kept, const json_t *json,
 	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
 	struct vbd_error *err)
 {
+	struct vbd_daemon *daemon = daemon_of(kept);
 	struct vbd_listener_spec spec;
 	struct vbd_listener *listener;
 	enum vbd_status status = vbd_listener_decode(daemon, json, &spec, faults, err);
@@ -122,11 +129,27 @@ static enum vbd_status make_listener(struct vbd_daemon *daemon, const json_t *js
 	return status;
 }
 
+/* A buffer of the kind shared has the bytes of the run before, if systemd has held them. */
+static enum vbd_status make_new_buffer(struct vbd_kept *kept, struct vbd_buffer_spec *spec,
+	struct vbd_buffer **ret_buffer, struct vbd_error *err)
+{
+	struct vbd_buffer_bytes bytes = {.fd = vbd_held_fd(kept)};
+	enum vbd_status status;
+
+	if (bytes.fd >= 0)
+		spec->bytes = &bytes;
+	status = vbd_buffer_create(daemon_of(kept), spec, ret_buffer, err);
+	if (status == VBD_OK && bytes.misfit.status)
+		vbd_held_misfit(kept, &bytes.misfit);
+	return status;
+}
+
 /* The bytes of a lost buffer stay. */
-static enum vbd_status make_buffer(struct vbd_daemon *daemon, const json_t *json,
+static enum vbd_status make_buffer(struct vbd_kept *kept, const json_t *json,
 	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
 	struct vbd_error *err)
 {
+	struct vbd_daemon *daemon = daemon_of(kept);
 	struct vbd_buffer_spec spec;
 	struct vbd_buffer *buffer =
 		before ? VBD_CONTAINER_OF(before, struct vbd_buffer, object) : NULL;
@@ -140,7 +163,7 @@ static enum vbd_status make_buffer(struct vbd_daemon *daemon, const json_t *json
 	}
 	if (status == VBD_OK)
 		status = buffer ? vbd_buffer_restore(buffer, &spec, err)
-				: vbd_buffer_create(daemon, &spec, &buffer, err);
+				: make_new_buffer(kept, &spec, &buffer, err);
 	if (status == VBD_OK)
 		*ret_object = &buffer->object;
 	return status;
@@ -155,10 +178,11 @@ static bool does_without(const struct vbd_conn *conn)
 	       (!params->heartbeat_ms || vbd_qp_refuses_heartbeat(&conn->qp));
 }
 
-static enum vbd_status make_connection(struct vbd_daemon *daemon, const json_t *json,
+static enum vbd_status make_connection(struct vbd_kept *kept, const json_t *json,
 	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
 	struct vbd_error *err)
 {
+	struct vbd_daemon *daemon = daemon_of(kept);
 	struct vbd_connection_spec spec;
 	struct vbd_connection *connection;
 	enum vbd_status status = vbd_connection_decode(daemon, json, true, &spec, faults, err);
@@ -199,8 +223,8 @@ const struct vbd_keepable *vbd_keepable_listed(const char *list)
 	return NULL;
 }
 
-static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_kept *kept,
-	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_error *err)
+static enum vbd_status make(struct vbd_kept *kept, struct vbd_object *before,
+	struct vbd_object **ret_object, struct vbd_error *err)
 {
 	struct vbd_faults faults = {0};
 	struct vbd_keep_input unused;
@@ -212,7 +236,7 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_kept *ke
 	if (status == VBD_OK) {
 		(void)json_object_del(json, "labels");
 		status = vbd_keepable_of(kept->of)->make(
-			daemon, json, before, ret_object, &faults, err);
+			kept, json, before, ret_object, &faults, err);
 	}
 	vbd_faults_fini(&faults);
 	json_decref(json);

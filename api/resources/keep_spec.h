@@ -33,8 +33,8 @@ enum vbd_status vbd_keep_refuse_policy(
 enum vbd_status vbd_keep_check_body(const json_t *json, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* Decode @json, which has neither labels nor the members of keep_fields any more, and make the
- * object. @daemon: NULL to decode only. @before: what is there of the object; NULL for nothing. */
-typedef enum vbd_status (*vbd_keep_make_fn)(struct vbd_daemon *daemon, const json_t *json,
+ * object. @kept: NULL to decode only. @before: what is there of the object; NULL for nothing. */
+typedef enum vbd_status (*vbd_keep_make_fn)(struct vbd_kept *kept, const json_t *json,
 	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
 	struct vbd_error *err);
 

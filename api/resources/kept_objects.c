@@ -25,6 +25,16 @@ static void put_course(struct vbd_encoder *out, const struct vbd_kept *kept)
 	vbd_put_error(out, "error", &kept->last_error, NULL);
 }
 
+/* The last members of them. */
+static void put_restart(struct vbd_encoder *out, const struct vbd_kept *kept)
+{
+	vbd_put_bool(out, "outlives_restart", vbd_kept_outlives(kept));
+	if (kept->of == VBD_KIND_BUFFER)
+		vbd_put_bool(out, "bytes_outlive_restart", vbd_kept_bytes_outlive(kept));
+	else
+		vbd_put_null(out, "bytes_outlive_restart");
+}
+
 void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
 {
 	const struct vbd_kept *kept = vbd_kept_of(object);
@@ -34,7 +44,7 @@ void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
 	vbd_begin_object(out, "desired");
 	vbd_put_u64(out, "id", kept->object.id);
 	put_course(out, kept);
-	vbd_put_bool(out, "outlives_restart", vbd_kept_outlives(kept));
+	put_restart(out, kept);
 	vbd_end(out);
 }
 
@@ -59,7 +69,7 @@ static void encode_kept(struct vbd_encoder *out, const void *item)
 	vbd_put_u64_or_null(out, "previous_id", kept->previous_id != 0, kept->previous_id);
 	put_course(out, kept);
 	put_policy(out, kept);
-	vbd_put_bool(out, "outlives_restart", vbd_kept_outlives(kept));
+	put_restart(out, kept);
 	vbd_put_time(out, "created_at", kept->object.created_ns);
 }
 

@@ -152,6 +152,8 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"A kept object is being made, is there, was lost or waits for the next try") \
 	X(VBD_EVENT_KEPT_OBJECT_FAILED, "kept_object_failed", VBD_EVENT_DATA_STATE_CODE, \
 		"A try to make a kept object has failed, or the object has gone; another try follows") \
+	X(VBD_EVENT_KEPT_OBJECT_WITHOUT_BYTES, "kept_object_without_bytes", VBD_EVENT_DATA_STATE, \
+		"A kept shared buffer has not the bytes that it had before the start, or will not have them after the next one") \
 	X(VBD_EVENT_KEPT_OBJECT_DELETED, "kept_object_deleted", VBD_EVENT_DATA_STATE, \
 		"An object is kept no longer") \
 	X(VBD_EVENT_CONNECTION_CREATED, "connection_created", VBD_EVENT_DATA_STATE, \

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "daemon/core/labels.h"
+#include "daemon/kept/held.h"
 #include "daemon/kept/kept_made.h"
 #include "daemon/kept/kept_rows.h"
 #include "daemon/kept/reconciler.h"
@@ -34,6 +35,11 @@ bool vbd_kept_outlives(const struct vbd_kept *kept)
 {
 	return kept->source == VBD_KEPT_FROM_CONFIG ||
 	       vbd_keeper_has(kept->object.registry->daemon, kept->ticket);
+}
+
+bool vbd_kept_bytes_outlive(const struct vbd_kept *kept)
+{
+	return vbd_held_is_stored(kept) && vbd_kept_outlives(kept);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

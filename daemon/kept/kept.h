@@ -49,6 +49,8 @@ struct vbd_kept_policy {
 	uint32_t min_ms, max_ms;
 };
 
+struct vbd_held;
+
 /* The wish for an object. The texts are the caller's. */
 struct vbd_kept_spec {
 	enum vbd_object_kind of; /* VBD_KIND_LISTENER, _BUFFER or _CONNECTION */
@@ -76,6 +78,7 @@ struct vbd_kept {
 	struct vbd_error last_error; /* of the newest try, or of the end of what it made */
 	struct vbd_watch watch;	     /* of the newest object; on no list when that is not watched */
 	struct vbd_link due_link;    /* in the reconciler's queue */
+	struct vbd_held *held;	     /* of a shared buffer: its bytes over a restart; NULL: none */
 	uint64_t ticket;	     /* of its row in state_dir; see vbd_keeper_put_desired() */
 };
 
@@ -84,8 +87,8 @@ struct vbd_kept_ops {
 	/* Make the object of a spec, for the caller in `callers.current`, or make @before usable
 	 * again, a lost buffer, or an ended object; NULL: there is none. It need not be usable yet.
 	 */
-	enum vbd_status (*make)(struct vbd_daemon *daemon, const struct vbd_kept *kept,
-		struct vbd_object *before, struct vbd_object **ret_object, struct vbd_error *err);
+	enum vbd_status (*make)(struct vbd_kept *kept, struct vbd_object *before,
+		struct vbd_object **ret_object, struct vbd_error *err);
 };
 
 /**
@@ -151,5 +154,8 @@ void vbd_kept_use_config(
 
 /** vbd_kept_outlives - whether the object is kept by the next run of the daemon as well */
 bool vbd_kept_outlives(const struct vbd_kept *kept);
+
+/** vbd_kept_bytes_outlive - whether the next run has a kept buffer with the bytes of this one */
+bool vbd_kept_bytes_outlive(const struct vbd_kept *kept);
 
 #endif

@@ -159,7 +159,7 @@ static enum vbd_status make(
 
 	daemon->callers.current = kept->object.owner;
 	daemon->new_labels = kept->object.labels;
-	status = daemon->reconciler->ops->make(daemon, kept, vbd_kept_made(kept), ret_object, err);
+	status = daemon->reconciler->ops->make(kept, vbd_kept_made(kept), ret_object, err);
 	daemon->callers.current = current;
 	daemon->new_labels = labels;
 	return status;
@@ -206,6 +206,7 @@ static void forget(struct vbd_kept *kept)
 	leave(kept);
 	vbd_list_remove(&kept->due_link);
 	vbd_timer_clear(kept->object.deadline);
+	vbd_held_drop(kept);
 	reconciler_of(kept)->in_state[kept->state]--;
 	vbd_object_unregister(&kept->object);
 }
@@ -255,6 +256,7 @@ static void set_state(struct vbd_kept *kept, enum vbd_kept_state state)
 		return;
 	kept->up_ns = vbd_clock_mono_ns();
 	kept->last_error = (struct vbd_error){0};
+	vbd_held_up(kept);
 }
 
 void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event)
@@ -313,7 +315,10 @@ enum vbd_status vbd_reconciler_create(struct vbd_daemon *daemon, struct vbd_erro
 	reconciler->random = daemon->started_ns;
 	vbd_list_init(&reconciler->due);
 	status = vbd_timer_create(daemon->loop, on_pace, reconciler, &reconciler->pace, err);
+	if (status == VBD_OK)
+		status = vbd_holder_begin(&reconciler->holder, daemon, err);
 	if (status != VBD_OK) {
+		vbd_timer_destroy(reconciler->pace);
 		free(reconciler);
 		return status;
 	}
@@ -333,6 +338,7 @@ void vbd_reconciler_destroy(struct vbd_reconciler *reconciler)
 	if (!reconciler)
 		return;
 	vbd_kept_rows_end(&reconciler->rows);
+	vbd_holder_end(&reconciler->holder);
 	vbd_timer_destroy(reconciler->pace);
 	free(reconciler);
 }
@@ -357,6 +363,7 @@ static void free_kept(struct vbd_object *object)
 	struct vbd_kept *kept = VBD_CONTAINER_OF(object, struct vbd_kept, object);
 
 	leave(kept);
+	vbd_held_leave(kept);
 	vbd_list_remove(&kept->due_link);
 	free(kept->body);
 }
@@ -367,6 +374,7 @@ void vbd_reconciler_enter(struct vbd_kept *kept)
 	vbd_list_init(&kept->watch.link);
 	kept->watch.cb = on_made_changed;
 	reconciler_of(kept)->in_state[kept->state]++;
+	vbd_held_enter(kept);
 }
 
 const struct vbd_kind vbd_kept_object_kind = {

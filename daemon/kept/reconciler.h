@@ -9,6 +9,7 @@
 #ifndef VBD_DAEMON_KEPT_RECONCILER_H
 #define VBD_DAEMON_KEPT_RECONCILER_H
 
+#include "daemon/kept/held.h"
 #include "daemon/kept/kept.h"
 #include "daemon/kept/kept_rows.h"
 
@@ -19,6 +20,7 @@ struct vbd_reconciler {
 	struct vbd_timer *pace;		/* the next turn, while something is due */
 	bool paced;			/* `pace` is set */
 	struct vbd_kept_rows rows;
+	struct vbd_holder holder;
 	uint64_t random;
 	uint64_t tries, failures;
 	uint32_t in_state[VBD_KEPT_STATE_COUNT];

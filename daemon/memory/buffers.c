@@ -17,6 +17,8 @@
 #include <gnutls/crypto.h>
 #include <isa-l/crc.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +64,11 @@ static void allocate_and_register(void *arg)
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_mem *mem = &buffer->mem;
 
-	if (!creation->restores && vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
+	if (!mem->addr && vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
 		return;
-	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK && !creation->restores)
+	/* A second try needs bytes that are there already. */
+	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK && !creation->restores &&
+		!mem->has_bytes)
 		vbd_mem_unmap(mem);
 }
 
@@ -72,7 +76,8 @@ static void ready(struct vbd_buffer *buffer)
 {
 	buffer->state = VBD_BUFFER_READY;
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_REGISTERED, VBD_SEVERITY_INFO, VBD_OK,
-		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+		"%zu bytes on %s%s", buffer->mem.size_bytes, buffer->device_name,
+		buffer->mem.has_bytes ? ", with what was in them before the start" : "");
 }
 
 static void failed(struct vbd_buffer *buffer)
@@ -183,6 +188,27 @@ static enum vbd_status describe(
 	return VBD_OK;
 }
 
+/* Let the memory be that of an earlier run, if it fits. */
+static enum vbd_status use_bytes(
+	struct vbd_buffer_bytes *bytes, struct vbd_mem *mem, struct vbd_error *err)
+{
+	size_t huge_page_bytes = vbd_mem_is_huge(mem) ? mem->page_size_bytes : 0;
+
+	if (mem->kind != VBD_MEM_SHARED) {
+		(void)vbd_error_set(
+			&bytes->misfit, VBD_E_BAD_VALUE, "the buffer is not shared any more");
+		return VBD_OK;
+	}
+	if (vbd_memfd_check(bytes->fd, vbd_mem_mapped_bytes(mem), huge_page_bytes,
+		    &bytes->misfit) != VBD_OK)
+		return VBD_OK;
+	mem->fd = fcntl(bytes->fd, F_DUPFD_CLOEXEC, 0);
+	if (mem->fd < 0)
+		return vbd_error_errno(err, VBD_OK, "fcntl", errno, "shared memory");
+	mem->has_bytes = true;
+	return VBD_OK;
+}
+
 static enum vbd_status check_device(
 	const struct vbd_device *device, const struct vbd_mem *mem, struct vbd_error *err)
 {
@@ -284,7 +310,10 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 		status = add_buffer(daemon, spec->name, &mem, pd, &buffer, err);
 	if (status)
 		return status;
-	status = begin(buffer, pd, false, err);
+	if (spec->bytes)
+		status = use_bytes(spec->bytes, &buffer->mem, err);
+	if (!status)
+		status = begin(buffer, pd, false, err);
 	if (status) {
 		vbd_object_free(&buffer->object);
 		return status;

@@ -36,6 +36,12 @@ struct vbd_buffer {
 			    `users`; a deleted buffer is freed at 0 */
 };
 
+/* Memory of an earlier run, which a shared buffer is to have. */
+struct vbd_buffer_bytes {
+	int fd;			 /* stays the caller's: the buffer has a duplicate */
+	struct vbd_error misfit; /* set if the buffer can't have it, and has zeros */
+};
+
 struct vbd_buffer_spec {
 	char name[64]; /* "" for none */
 	uint64_t size_bytes;
@@ -45,8 +51,9 @@ struct vbd_buffer_spec {
 	uint64_t page_size_bytes;
 	bool relaxed_ordering; /* see struct vbd_mem */
 	bool on_demand_paging;
-	char device_name[65]; /* "" for the PD's, or the default device */
-	uint64_t pd_id;	      /* 0 for the device's default PD */
+	char device_name[65];		/* "" for the PD's, or the default device */
+	uint64_t pd_id;			/* 0 for the device's default PD */
+	struct vbd_buffer_bytes *bytes; /* NULL: zeros */
 };
 
 /**
@@ -54,7 +61,8 @@ struct vbd_buffer_spec {
  * @ret_buffer: REGISTERING; its watches are called when it becomes READY or FAILED
  *
  * Returns the errors of @spec (VBD_E_NAME_TAKEN, _LIMIT_REACHED, _NO_DEVICE, _NOT_SUPPORTED,
- * _BAD_VALUE, _STOPPING). A later failure is the buffer's own `error`, until it is deleted.
+ * _BAD_VALUE, _STOPPING, _FD_LIMIT). A later failure is the buffer's own `error`, until it is
+ * deleted.
  */
 enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
 	struct vbd_buffer **ret_buffer, struct vbd_error *err) VBD_MUST_CHECK;

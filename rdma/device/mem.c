@@ -66,7 +66,11 @@ static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_er
 
 static enum vbd_status allocate_shared(struct vbd_mem *mem, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_memfd_create(vbd_mem_mapped_bytes(mem),
+	enum vbd_status status;
+
+	if (mem->has_bytes)
+		return map(mem, MAP_SHARED, mem->fd, err);
+	status = vbd_memfd_create(vbd_mem_mapped_bytes(mem),
 		vbd_mem_is_huge(mem) ? mem->page_size_bytes : 0, &mem->fd, err);
 
 	if (status)
@@ -198,12 +202,12 @@ void vbd_mem_empty(struct vbd_mem *mem)
 
 void vbd_mem_unmap(struct vbd_mem *mem)
 {
-	if (mem->addr) {
+	if (is_shared(mem) && (mem->addr || mem->has_bytes))
+		(void)close(mem->fd);
+	if (mem->addr)
 		(void)munmap(mem->addr, vbd_mem_mapped_bytes(mem));
-		if (is_shared(mem))
-			(void)close(mem->fd);
-	}
 	mem->addr = NULL;
+	mem->has_bytes = false;
 	vbd_account_close(&mem->account);
 }
 

@@ -43,7 +43,8 @@ struct vbd_mem {
 	size_t page_size_bytes; /* of vbd_hugepage_choose() for huge pages, which HUGEPAGE has, and
 				   SHARED if this is more than the kernel's normal page */
 	uint8_t *addr;
-	int fd;		   /* SHARED: of vbd_memfd_create() while `addr` is set; else unused */
+	bool has_bytes;	   /* SHARED: `fd` is memory of an earlier run, with its bytes */
+	int fd;		   /* SHARED: of vbd_memfd_create() while `addr` or `has_bytes` is set */
 	struct vbd_pd *pd; /* with a reference while registered */
 	struct vbd_account account;
 	struct ibv_mr *mr; /* NULL while not registered */
@@ -57,7 +58,8 @@ bool vbd_mem_is_huge(const struct vbd_mem *mem);
 /** vbd_mem_mapped_bytes - the mapped size: size_bytes rounded up to whole huge pages */
 size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem);
 
-/** vbd_mem_allocate - map @mem->size_bytes of zeroed memory of @mem->kind; any thread */
+/** vbd_mem_allocate - map @mem->size_bytes of zeroed memory of @mem->kind, or with `has_bytes`
+ * that of `fd`, which vbd_memfd_check() has passed; any thread */
 enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**

@@ -95,10 +95,10 @@ const is = async (name, wanted) => equal(await property(name), wanted, name);
 
 const token = (name) => readFileSync(`/etc/verbsd/${name}.token`, "utf8").trim();
 
-// Sends a request to the unix socket, or with a token to the loopback.
+// Sends a request to the unix socket, or with a token to the loopback. A body is JSON, or the bytes of a buffer.
 function request(method, path, { body, as } = {}) {
 	const where = as ? { host: "127.0.0.1", port: 7480 } : { socketPath: HTTP_SOCKET };
-	const headers = { "Content-Type": "application/json", Prefer: "wait=60", ...(as && { Authorization: `Bearer ${as}` }) };
+	const headers = { "Content-Type": Buffer.isBuffer(body) ? "application/octet-stream" : "application/json", Prefer: "wait=60", ...(as && { Authorization: `Bearer ${as}` }) };
 
 	return new Promise((done, fail) => {
 		const sent = http.request({ ...where, method, path, headers, agent: false }, (answer) => {
@@ -111,7 +111,7 @@ function request(method, path, { body, as } = {}) {
 
 		sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error("no answer")));
 		sent.on("error", fail);
-		sent.end(body && JSON.stringify(body));
+		sent.end(Buffer.isBuffer(body) ? body : body && JSON.stringify(body));
 	});
 }
 
@@ -215,6 +215,33 @@ await with_journal("a daemon that is killed is started again, and has its events
 	equal(after.resumed, true, "resumed");
 	equal(JSON.stringify(after.items.slice(0, before.items.length)), JSON.stringify(before.items), "events of before");
 	ok(after.items[before.items.length].seq > before.last, "the numbers do not grow");
+});
+
+await with_journal("a kept shared buffer has its bytes after a kill and a restart, and zeros after a stop", async () => {
+	const checksum = async () => (await call("GET", "/v1/buffers/pool/checksum")).checksum;
+	const is_up = () => until("the buffer to be there", async () => (await call("GET", "/v1/kept_objects/pool")).state === "up");
+	const { desired } = await call("POST", "/v1/buffers", { name: "pool", kind: "shared", size_bytes: 65536, keep: true });
+
+	equal(desired.bytes_outlive_restart, true, "bytes_outlive_restart");
+	const zeros = await checksum();
+	await call("PUT", "/v1/buffers/pool/data", Buffer.from("what was there"));
+	const bytes = await checksum();
+	await is_restarted_after(() => main_gets("KILL"));
+	await is_up();
+	equal(await checksum(), bytes, "bytes after a kill");
+	await systemctl("restart", SERVICE);
+	await ready();
+	await is_up();
+	equal(await checksum(), bytes, "bytes after a restart");
+	await is("NFileDescriptorStore", "1");
+	await systemctl("stop", SERVICE);
+	await is("NFileDescriptorStore", "0");
+	await systemctl("start", SERVICE);
+	await ready();
+	await is_up();
+	equal(await checksum(), zeros, "bytes after a stop");
+	await call("DELETE", "/v1/buffers/pool");
+	await until("systemd to let go", async () => await property("NFileDescriptorStore") === "0");
 });
 
 await with_journal("a daemon that feeds no watchdog is started again", async () => {

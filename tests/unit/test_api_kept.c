@@ -5,6 +5,7 @@
 #include "api/resources/keep.h"
 #include "api/resources/records.h"
 #include "api/routes.h"
+#include "base/memfd.h"
 #include "daemon/config/specs.h"
 #include "daemon/drain.h"
 #include "daemon/kept/reconciler.h"
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 struct fixture {
 	struct svc *svc;
@@ -323,6 +325,31 @@ static void test_api_kept__what_the_file_lists_is_made(void **state)
 	assert_int_equal(buffer(f, "pool")->mem.size_bytes, 65536);
 	assert_null(buffer(f, "pool")->object.owner);
 	assert_true(vbd_kept_outlives(kept(f, "pool")));
+}
+
+static void test_api_kept__a_registration_that_fails_loses_no_bytes_of_the_run_before(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_holder *holder;
+	int fd = -1;
+
+	close_api(f);
+	svc_restart(f->svc);
+	holder = &f->svc->daemon->reconciler->holder;
+	assert_int_equal(vbd_memfd_create(4096, 0, &fd, NULL), VBD_OK);
+	assert_int_equal(pwrite(fd, "before", 6, 0), 6);
+	vbd_holder_use(holder, 8);
+	vbd_holder_found(holder, "buffer//pool", fd);
+	configure(f, "buffers:\n- name: pool\n  kind: shared\n  size_bytes: 4K\n");
+	fake_fail_next("ibv_reg_mr", EINVAL);
+	open_api(f);
+	await(f, "pool", VBD_KEPT_WAITING);
+	SVC_UNTIL(f->svc, kept(f, "pool")->failures == 1);
+	assert_true(vbd_kept_bytes_outlive(kept(f, "pool")));
+	await(f, "pool", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "pool")->tries, 2);
+	assert_memory_equal(buffer(f, "pool")->mem.addr, "before", 6);
+	assert_true(vbd_kept_bytes_outlive(kept(f, "pool")));
 }
 
 static void test_api_kept__what_a_reload_lists_no_longer_goes(void **state)
@@ -1059,6 +1086,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(what_the_file_lists_is_made),
+		TEST(a_registration_that_fails_loses_no_bytes_of_the_run_before),
 		TEST(what_a_reload_lists_no_longer_goes),
 		TEST(a_changed_spec_replaces_the_object),
 		TEST(a_file_with_a_fault_is_refused_with_its_line),

@@ -157,6 +157,39 @@ static void test_memfd__a_descriptor_for_writing_has_an_offset_of_its_own(void *
 	assert_int_equal(close(fd), 0);
 }
 
+static void must_refuse(int fd, size_t size_bytes, const char *text)
+{
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_memfd_check(fd, size_bytes, 0, &err), VBD_E_BAD_VALUE);
+	assert_non_null(strstr(err.text, text));
+}
+
+static void test_memfd__one_from_elsewhere_is_taken_only_if_it_is_like_an_own_one(void **state)
+{
+	struct fixture *f = *state;
+	int other = memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fds[2];
+	int fd = -1;
+
+	assert_int_equal(vbd_memfd_check(f->fd, SIZE_BYTES, 0, &f->err), VBD_OK);
+	must_refuse(f->fd, SIZE_BYTES + 1, "has 12345 bytes, and 12346 are wanted");
+	assert_int_equal(
+		vbd_memfd_check(f->fd, SIZE_BYTES, (size_t)2 << 20, &f->err), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_memfd_reopen(f->fd, false, &fd, &f->err), VBD_OK);
+	must_refuse(fd, SIZE_BYTES, "another mode");
+	assert_int_equal(ftruncate(other, SIZE_BYTES), 0);
+	must_refuse(other, SIZE_BYTES, "not sealed");
+	assert_int_equal(fcntl(other, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+	must_refuse(other, SIZE_BYTES, "another mode");
+	assert_int_equal(pipe(fds), 0);
+	must_refuse(fds[0], SIZE_BYTES, "not sealed");
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	(void)close(other);
+	(void)close(fd);
+}
+
 static void test_memfd__another_user_gets_no_writable_one_from_it(void **state)
 {
 	struct fixture *f = *state;
@@ -200,6 +233,7 @@ int main(void)
 		MEMFD_TEST(a_hole_reads_as_zeros),
 		MEMFD_TEST(a_descriptor_for_reading_can_not_write),
 		MEMFD_TEST(a_descriptor_for_writing_has_an_offset_of_its_own),
+		MEMFD_TEST(one_from_elsewhere_is_taken_only_if_it_is_like_an_own_one),
 		MEMFD_TEST(another_user_gets_no_writable_one_from_it),
 		MEMFD_TEST(emptied_it_keeps_no_memory_for_others),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/sdnotify.h"
 
+#include "daemon/kept/held.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -103,6 +105,56 @@ static int listening_socket(int family)
 	return high;
 }
 
+static void must_not_come(const char *name, int fd, void *arg)
+{
+	(void)arg;
+	fail_msg("%s: %d", name, fd);
+}
+
+static void take_stored(const char *name, int fd, void *arg)
+{
+	assert_string_equal(name, "buffer/alice/pool");
+	*(int *)arg = fd;
+}
+
+static void test_sdnotify__what_an_earlier_run_has_left_is_no_socket(void **state)
+{
+	struct vbd_sdnotify_sockets sockets = {0};
+	struct vbd_error err = {0};
+	int tcp = listening_socket(AF_INET);
+	int memory = memfd_create("left", 0);
+	int stored = -1;
+
+	(void)state;
+	hand_over(memory, 0);
+	hand_over(tcp, 1);
+	(void)setenv("LISTEN_FDNAMES", "buffer/alice/pool:verbsd.socket", 1);
+	assert_int_equal(vbd_sdnotify_sockets(&sockets, &err), VBD_OK);
+	assert_int_equal(sockets.tcp_count, 1);
+	assert_int_equal(sockets.tcp_fds[0], 4);
+	vbd_sdnotify_stored(take_stored, &stored);
+	assert_int_equal(stored, 3);
+	assert_null(getenv("LISTEN_FDNAMES"));
+	for (int fd = 3; fd < 5; fd++)
+		(void)close(fd);
+	(void)close(memory);
+	(void)close(tcp);
+}
+
+static void test_sdnotify__the_store_is_known_by_a_variable(void **state)
+{
+	(void)state;
+	(void)setenv("FDSTORE", "16", 1);
+	assert_int_equal(vbd_sdnotify_store_max(), 0);
+	(void)setenv("NOTIFY_SOCKET", "/nowhere", 1);
+	assert_int_equal(vbd_sdnotify_store_max(), 16);
+	(void)setenv("FDSTORE", "100000", 1);
+	assert_int_equal(vbd_sdnotify_store_max(), VBD_HELD_MAX);
+	(void)unsetenv("FDSTORE");
+	assert_int_equal(vbd_sdnotify_store_max(), 0);
+	(void)unsetenv("NOTIFY_SOCKET");
+}
+
 static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **state)
 {
 	struct vbd_sdnotify_sockets sockets = {0};
@@ -124,6 +176,7 @@ static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **s
 	assert_int_equal(sockets.tcp_fds[1], 5);
 	for (int fd = 3; fd < 6; fd++)
 		assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	vbd_sdnotify_stored(must_not_come, NULL);
 	assert_null(getenv("LISTEN_FDS"));
 	for (int fd = 3; fd < 6; fd++)
 		(void)close(fd);
@@ -163,6 +216,8 @@ int main(void)
 		cmocka_unit_test(test_sdnotify__without_systemd_nothing_happens),
 		cmocka_unit_test(test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites),
 		cmocka_unit_test(test_sdnotify__sockets_are_told_apart_and_made_non_blocking),
+		cmocka_unit_test(test_sdnotify__what_an_earlier_run_has_left_is_no_socket),
+		cmocka_unit_test(test_sdnotify__the_store_is_known_by_a_variable),
 		cmocka_unit_test(test_sdnotify__a_socket_nobody_can_use_is_refused),
 	};
 

@@ -75,7 +75,7 @@ export const keptObject = (over = {}) => ({
   id: 2, owner: null, labels: {}, name: 'to-b', kind: 'connection', object_id: 7, previous_id: 5, source: 'config', state: 'waiting', tries: 3,
   last_try_at: at(20), next_try_at: at(24),
   error: { code: 'unreachable', detail: 'the peer did not answer', hint: 'look whether it is there', first: null },
-  reconnect: 'always', reconnect_min_ms: 500, reconnect_max_ms: 30000, outlives_restart: true, created_at: at(1), ...over,
+  reconnect: 'always', reconnect_min_ms: 500, reconnect_max_ms: 30000, outlives_restart: true, bytes_outlive_restart: null, created_at: at(1), ...over,
 });
 
 export const fault = (over = {}) => ({

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/kept/held.h"
+
+#include "base/log.h"
+#include "daemon/kept/fd_store.h"
+#include "daemon/kept/kept_made.h"
+#include "daemon/kept/reconciler.h"
+#include "daemon/memory/buffers.h"
+#include "daemon/store/keeper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A turn tells of so many. */
+#define TOLD_PER_TURN 16
+
+/* A systemd that does not read is tried again after so long. */
+#define RETRY_MS 200
+
+static struct vbd_holder *holder_of(const struct vbd_kept *kept)
+{
+	return &kept->object.registry->daemon->reconciler->holder;
+}
+
+static void close_found(struct vbd_held *held)
+{
+	if (held->found_fd >= 0)
+		(void)close(held->found_fd);
+	held->found_fd = -1;
+}
+
+static void free_held(struct vbd_held *held)
+{
+	close_found(held);
+	vbd_list_remove(&held->link);
+	vbd_list_remove(&held->told_link);
+	free(held);
+}
+
+static struct vbd_held *new_held(struct vbd_holder *holder, const char *name)
+{
+	struct vbd_held *held = calloc(1, sizeof(*held));
+
+	if (!held)
+		return NULL;
+	(void)snprintf(held->name, sizeof(held->name), "%s", name);
+	held->found_fd = -1;
+	vbd_list_init(&held->told_link);
+	vbd_list_append(&holder->all, &held->link);
+	return held;
+}
+
+static void log_without_bytes(struct vbd_kept *kept, const char *text)
+{
+	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_WITHOUT_BYTES, VBD_SEVERITY_WARNING,
+		VBD_OK, "buffer %s: %.160s", kept->object.name, text);
+}
+
+/* --- what systemd is told -------------------------------------------------------------------- */
+
+/* The objects show whether the bytes outlive the daemon. */
+static void mark_changed(const struct vbd_held *held)
+{
+	struct vbd_object *made = held->kept ? vbd_kept_made(held->kept) : NULL;
+
+	if (held->kept)
+		held->kept->object.version++;
+	if (made)
+		made->version++;
+}
+
+static void append(struct vbd_link *list, struct vbd_held *held)
+{
+	vbd_list_remove(&held->told_link);
+	vbd_list_append(list, &held->told_link);
+}
+
+static bool remove_from_store(
+	struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
+{
+	if (vbd_fd_store_remove(held->name, err) != VBD_OK)
+		return false;
+	held->to_remove = false;
+	held->is_stored = false;
+	holder->stored--;
+	return true;
+}
+
+static bool add_to_store(struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
+{
+	struct vbd_object *made = held->kept ? vbd_kept_made(held->kept) : NULL;
+	int fd = made && made->id == held->buffer_id
+			 ? vbd_buffer_fd(VBD_CONTAINER_OF(made, struct vbd_buffer, object))
+			 : -1;
+
+	if (fd >= 0 && vbd_fd_store_add(held->name, fd, err) != VBD_OK)
+		return false;
+	held->to_add = false;
+	held->is_stored = fd >= 0;
+	holder->stored += held->is_stored;
+	mark_changed(held);
+	return true;
+}
+
+static void wait_for_room(struct vbd_holder *holder, struct vbd_held *held)
+{
+	char text[120];
+
+	(void)snprintf(text, sizeof(text),
+		"its bytes will not be there after a restart: systemd holds %u descriptors already",
+		holder->stored);
+	append(&holder->without_room, held);
+	log_without_bytes(held->kept, text);
+}
+
+static void give_room(struct vbd_holder *holder)
+{
+	struct vbd_held *next = VBD_LIST_FIRST(&holder->without_room, struct vbd_held, told_link);
+
+	if (next && holder->stored < holder->max)
+		append(&holder->to_tell, next);
+}
+
+/* Returns false if systemd does not read. */
+static bool tell(struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
+{
+	if (held->to_remove && !remove_from_store(holder, held, err))
+		return false;
+	vbd_list_remove(&held->told_link);
+	if (held->to_add && held->kept && holder->stored >= holder->max)
+		wait_for_room(holder, held);
+	else if (held->to_add && !add_to_store(holder, held, err)) {
+		vbd_list_prepend(&holder->to_tell, &held->told_link);
+		return false;
+	}
+	if (!held->kept && !held->is_stored)
+		free_held(held);
+	give_room(holder);
+	return true;
+}
+
+static void tell_all(struct vbd_holder *holder)
+{
+	struct vbd_error err = {0};
+	struct vbd_held *held;
+	bool is_read = true;
+
+	for (int i = 0; i < TOLD_PER_TURN && is_read; i++) {
+		held = VBD_LIST_FIRST(&holder->to_tell, struct vbd_held, told_link);
+		if (!held)
+			break;
+		is_read = tell(holder, held, &err);
+	}
+	if (!is_read && !holder->is_failing)
+		vbd_log(VBD_LOG_WARNING, NULL,
+			"%s; the bytes of new kept buffers are not held until it does", err.text);
+	holder->is_failing = !is_read;
+	if (!vbd_list_empty(&holder->to_tell))
+		vbd_timer_set(holder->timer, is_read ? 0 : RETRY_MS);
+}
+
+static void on_timer(void *arg)
+{
+	tell_all(arg);
+}
+
+static void want(struct vbd_holder *holder, struct vbd_held *held)
+{
+	append(&holder->to_tell, held);
+	if (!holder->is_failing)
+		tell_all(holder);
+}
+
+/* --- what the run before has left ------------------------------------------------------------ */
+
+void vbd_holder_use(struct vbd_holder *holder, uint32_t max)
+{
+	holder->max = max < VBD_HELD_MAX ? max : VBD_HELD_MAX;
+}
+
+static struct vbd_held *find_unclaimed(const struct vbd_holder *holder, const char *name)
+{
+	vbd_list_for_each (link, &holder->all) {
+		struct vbd_held *held = VBD_CONTAINER_OF(link, struct vbd_held, link);
+
+		if (!held->kept && !held->to_remove && strcmp(held->name, name) == 0)
+			return held;
+	}
+	return NULL;
+}
+
+void vbd_holder_found(struct vbd_holder *holder, const char *name, int fd)
+{
+	struct vbd_held *held = find_unclaimed(holder, name);
+
+	if (held)
+		close_found(held);
+	else if (strlen(name) < VBD_HELD_NAME_BYTES)
+		held = new_held(holder, name);
+	if (held && !held->is_stored) {
+		held->found_fd = fd;
+		held->is_stored = true;
+		holder->stored++;
+		holder->unclaimed++;
+		return;
+	}
+	vbd_log(VBD_LOG_WARNING, NULL, "descriptor %.140s from systemd is closed: %s", name,
+		held ? "there are two of the name" : "no buffer can be meant");
+	(void)close(fd);
+}
+
+/* Without its rows the daemon does not know what is kept, and the next run may. */
+static bool knows_all(const struct vbd_daemon *daemon)
+{
+	char unused[8];
+
+	return vbd_keeper_check(daemon, unused, sizeof(unused)) != VBD_KEEPING_FAILING;
+}
+
+void vbd_holder_sweep(struct vbd_holder *holder)
+{
+	bool is_known = knows_all(holder->daemon);
+
+	vbd_list_for_each (link, &holder->all) {
+		struct vbd_held *held = VBD_CONTAINER_OF(link, struct vbd_held, link);
+
+		if (held->kept)
+			continue;
+		close_found(held);
+		vbd_log(VBD_LOG_WARNING, NULL,
+			"descriptor %.140s from systemd is closed: no such buffer is kept%s",
+			held->name, is_known ? "" : " now; systemd holds on to it");
+		if (!is_known)
+			continue;
+		holder->unclaimed--;
+		held->to_remove = true;
+		append(&holder->to_tell, held);
+	}
+	tell_all(holder);
+}
+
+/* --- buffers --------------------------------------------------------------------------------- */
+
+static void make_name(const struct vbd_kept *kept, char ret_name[VBD_HELD_NAME_BYTES])
+{
+	(void)snprintf(ret_name, VBD_HELD_NAME_BYTES, VBD_HELD_PREFIX "%s/%s",
+		kept->object.owner ? kept->object.owner->name : "", kept->object.name);
+}
+
+void vbd_held_enter(struct vbd_kept *kept)
+{
+	char name[VBD_HELD_NAME_BYTES];
+
+	if (kept->of != VBD_KIND_BUFFER || !holder_of(kept)->unclaimed)
+		return;
+	make_name(kept, name);
+	kept->held = find_unclaimed(holder_of(kept), name);
+	if (!kept->held)
+		return;
+	kept->held->kept = kept;
+	holder_of(kept)->unclaimed--;
+}
+
+int vbd_held_fd(const struct vbd_kept *kept)
+{
+	return kept->held ? kept->held->found_fd : -1;
+}
+
+void vbd_held_misfit(struct vbd_kept *kept, const struct vbd_error *why)
+{
+	char text[200];
+
+	(void)snprintf(text, sizeof(text),
+		"what was in it before the start is gone, it has zeros: %.100s", why->text);
+	close_found(kept->held);
+	log_without_bytes(kept, text);
+}
+
+/* Whether the next run will look for the bytes of @buffer. */
+static bool is_wanted(const struct vbd_kept *kept, const struct vbd_buffer *buffer)
+{
+	const struct vbd_daemon *daemon = kept->object.registry->daemon;
+
+	return buffer->mem.kind == VBD_MEM_SHARED &&
+	       (kept->source == VBD_KEPT_FROM_CONFIG || daemon->keeper);
+}
+
+void vbd_held_up(struct vbd_kept *kept)
+{
+	struct vbd_holder *holder = holder_of(kept);
+	struct vbd_object *made = vbd_kept_made(kept);
+	const struct vbd_buffer *buffer;
+	char name[VBD_HELD_NAME_BYTES];
+
+	if (kept->of != VBD_KIND_BUFFER || !made || (!holder->max && !kept->held))
+		return;
+	buffer = VBD_CONTAINER_OF(made, struct vbd_buffer, object);
+	if (!is_wanted(kept, buffer)) {
+		vbd_held_drop(kept);
+		return;
+	}
+	make_name(kept, name);
+	if (!kept->held)
+		kept->held = new_held(holder, name);
+	if (!kept->held || kept->held->buffer_id == made->id)
+		return;
+	kept->held->kept = kept;
+	kept->held->buffer_id = made->id;
+	close_found(kept->held);
+	/* The memory that was found is the one that systemd holds. */
+	if (buffer->mem.has_bytes)
+		return;
+	kept->held->to_remove = kept->held->is_stored;
+	kept->held->to_add = true;
+	want(holder, kept->held);
+}
+
+void vbd_held_leave(struct vbd_kept *kept)
+{
+	if (kept->held)
+		kept->held->kept = NULL;
+	kept->held = NULL;
+}
+
+void vbd_held_drop(struct vbd_kept *kept)
+{
+	struct vbd_held *held = kept->held;
+
+	if (!held)
+		return;
+	vbd_held_leave(kept);
+	close_found(held);
+	held->to_add = false;
+	held->to_remove = held->is_stored;
+	if (held->is_stored)
+		want(holder_of(kept), held);
+	else
+		free_held(held);
+}
+
+bool vbd_held_is_stored(const struct vbd_kept *kept)
+{
+	const struct vbd_held *held = kept->held;
+
+	return held && held->is_stored && !held->to_remove &&
+	       (held->found_fd >= 0 || held->buffer_id == kept->made_id);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum vbd_status vbd_holder_begin(
+	struct vbd_holder *holder, struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	holder->daemon = daemon;
+	vbd_list_init(&holder->all);
+	vbd_list_init(&holder->to_tell);
+	vbd_list_init(&holder->without_room);
+	return vbd_timer_create(daemon->loop, on_timer, holder, &holder->timer, err);
+}
+
+void vbd_holder_end(struct vbd_holder *holder)
+{
+	if (!holder->daemon)
+		return;
+	vbd_timer_destroy(holder->timer);
+	vbd_list_for_each (link, &holder->all)
+		free_held(VBD_CONTAINER_OF(link, struct vbd_held, link));
+}
