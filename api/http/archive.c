@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define EXPLANATION "explanation" /* of vbd_put_past_explanation() */
+#define DESIRED	    "desired"	  /* of vbd_put_desired() */
 
 bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_record *record)
 {
@@ -22,6 +23,8 @@ bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_recor
 		.body = body,
 		.explanation = json_incref(json_object_get(body, EXPLANATION))};
 	(void)json_object_del(body, EXPLANATION);
+	/* A later run may keep another object in its place, or none any more. */
+	(void)json_object_del(body, DESIRED);
 	return true;
 }
 

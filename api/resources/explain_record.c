@@ -10,10 +10,11 @@
 #include "api/resources/records.h"
 #include "daemon/core/record.h"
 #include "daemon/observe/explain.h"
+#include "rdma/names/reason.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* --- the row --------------------------------------------------------------------------------- */
 
@@ -38,22 +39,33 @@ static void put_empty(struct vbd_encoder *out, const char *name)
 	vbd_end(out);
 }
 
-/* "Connection 7 (to-b) is failed: the daemon ended before the object did (daemon_died)." */
+/* The error of the end, or what its code means; "" if that is the code of a newer verbsd. */
+static const char *end_text(const struct vbd_archived *archived)
+{
+	const char *detail = vbd_archived_error(archived, "detail");
+
+	if (detail && *detail)
+		return detail;
+	for (int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
+		if (strcmp(vbd_reason_name((enum vbd_reason)i), archived->record->end_code) == 0)
+			return vbd_reason_text((enum vbd_reason)i);
+	}
+	return "";
+}
+
+/* "It failed: the daemon ended before the object did." */
 static void put_summary(struct vbd_encoder *out, const struct vbd_archived *archived)
 {
-	const struct vbd_record *record = archived->record;
-	const char *detail = vbd_archived_error(archived, "detail");
-	char text[480];
-	size_t len;
+	const char *end = end_text(archived);
+	bool failed = strcmp(archived->record->state, "failed") == 0;
+	const char *became = failed ? "It failed" : "It was closed";
+	char text[320];
 
-	len = (size_t)snprintf(text, sizeof(text), "Connection %" PRIu64 "%s%.64s%s is %.23s",
-		record->id, record->name[0] ? " (" : "", record->name, record->name[0] ? ")" : "",
-		record->state);
-	if (detail && *detail)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, ": %c%.240s",
-			tolower((unsigned char)*detail), detail + 1);
-	(void)snprintf(text + len, sizeof(text) - len, "%s%.32s%s.",
-		record->end_code[0] ? " (" : "", record->end_code, record->end_code[0] ? ")" : "");
+	if (*end)
+		(void)snprintf(text, sizeof(text), "%s: %c%.240s.", became,
+			tolower((unsigned char)*end), end + 1);
+	else
+		(void)snprintf(text, sizeof(text), "%s.", became);
 	vbd_put_text(out, "summary", text);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock is set, a daemon stands still, its peer does: deadlines go by the time that this host has run.
+// The clock is set, a daemon stands still, its peer does: deadlines go by the time that this host has run. The long form:
+// STILL_S=60 tests/rdma/guest.sh clocks build/dev "stood still"
 
 import { readFileSync } from "node:fs";
 
@@ -8,6 +9,7 @@ import { Daemon, equal, finish, ok, run, scenario, sleep, transfers_work, until 
 
 const PORT = 7471;
 const HOUR_S = 3600;
+const STILL_S = Number(process.env.STILL_S || 8); // how long a daemon stands still
 
 // Patient with a slow guest: three intervals are 3 s, and the device repeats for 5 s.
 const QP = { heartbeat_ms: 1000, ack_timeout: 18 };
@@ -75,7 +77,7 @@ await scenario("a daemon that stood still blames no peer, and goes on", () => tw
 
 	await more_answers(a, here);
 	await stopped(a);
-	await sleep(8000);
+	await sleep(STILL_S * 1000);
 	a.kill("SIGCONT");
 	await more_answers(a, here);
 	equal((await a.connection(here.id)).state, "established", "the connection");

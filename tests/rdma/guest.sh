@@ -53,8 +53,8 @@ fi
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
 # The guest does not inherit the environment.
-for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS CROWD_COUNT OWNERS LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE \
-	SOAK_REQUESTS SOAK_SECONDS SOAK_READERS SOAK_OUT; do
+for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS CROWD_COUNT OWNERS STILL_S LOAD_SEED LOAD_REQUESTS LOAD_LANES \
+	LOAD_TRACE SOAK_REQUESTS SOAK_SECONDS SOAK_READERS SOAK_OUT; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done
 output=/dev/null
