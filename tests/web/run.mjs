@@ -21,7 +21,7 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking
 const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60_000);
 // Each request of a page waits up to this long: finds scenarios that depend on how fast a daemon answers.
 const LATE_MS = Number(process.env.LATE_MS ?? 0);
-const SUITES = ["story", "overview", "datagrams", "forms", "measure", "events", "access", "restart", "many", "looks"];
+const SUITES = ["story", "overview", "datagrams", "forms", "measure", "events", "access", "kept", "restart", "many", "looks"];
 
 function skip(why) {
 	console.log(`skipped: ${why}`);

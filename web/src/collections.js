@@ -5,6 +5,7 @@
 //   kinds    kinds of objects whose events make the list out of date
 //   query    further parameters of the list: views show what has ended too
 //   fields   members that the list needs; all when absent
+//   keptAs   member of a single object that tells how it is kept, so that events about that concern the object too
 //   pollMs   interval of the polls while the list is shown, for counters that change without events; 0 for none
 //   itemMs   interval of the polls of a single object, 1000 when absent
 //   pollOnly parameters of those polls, which leave out items that can't change; moves(item) says whether an item can
@@ -22,12 +23,16 @@ export const collections = {
 		path: "/v1/connections",
 		query: ALL,
 		kinds: ["connection"],
+		keptAs: "desired",
 		fields: COUNTED,
 		pollMs: 2000,
 		pollOnly: { state: "open" },
 		moves: isOpen,
 		sampleOf: (item) => (isOpen(item) ? item : null),
 	},
+	/* The drain has no id: an event about the daemon itself makes it out of date. */
+	drain: { path: "/v1/drain", kinds: ["daemon"], itemMs: 5000 },
+	keptObjects: { path: "/v1/kept_objects", query: { view: "full" }, kinds: ["kept_object"], pollMs: 0 },
 	stats: {
 		path: "/v1/stats",
 		kinds: [],

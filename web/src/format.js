@@ -86,6 +86,13 @@ export function clock(time, { millis = false } = {}) {
 	return millis ? `${text}.${String(at.getMilliseconds()).padStart(3, "0")}` : text;
 }
 
+/** nsBetween - the time between two times of the API, which have nanoseconds */
+export function nsBetween(from, to) {
+	const fraction = (time) => Number((/\.(\d+)/.exec(time)?.[1] ?? "").padEnd(9, "0").slice(0, 9));
+	const wholeMs = (time) => Date.parse(time.replace(/\.\d+/, ""));
+	return (wholeMs(to) - wholeMs(from)) * 1e6 + fraction(to) - fraction(from);
+}
+
 /** percent - a share from 0 to 1 */
 export function percent(value) {
 	return value == null ? NONE : `${Math.round(value * 100)} %`;

@@ -56,9 +56,16 @@ export function useStats() {
 	return useItem("stats", "");
 }
 
-/** useMay - whether this page may make objects and act on them */
-export function useMay() {
-	return ["operate", "control"].includes(useStore().index?.role);
+const ROLES = ["read", "operate", "control"];
+
+/** useMay - whether this page may make objects and act on them, or may do what needs another role */
+export function useMay(needed = "operate") {
+	return ROLES.indexOf(useStore().index?.role) >= ROLES.indexOf(needed);
+}
+
+/** useDrain - whether the daemon takes on work, as GET /v1/drain says; null until it is known */
+export function useDrain() {
+	return useItem("drain", "").item;
 }
 
 export function useRoute() {

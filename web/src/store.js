@@ -14,9 +14,13 @@ const PATIENCE_MS = 3000; /* a daemon that hung for a while is read again soon a
 const ITEM_POLL_MS = 1000;
 const PART_POLL_MS = 5000;
 
+/* The object of an event without one, as an entry whose ref is "" names it. */
+const THE_DAEMON = { kind: "daemon", id: null, name: "" };
+
 // Whether an event about an object makes an entry out of date.
 function concerns(object, { spec, items, item, ref }) {
-	if (!spec.kinds.includes(object?.kind)) return false;
+	if (object.kind === "kept_object" && item?.[spec.keptAs]?.id === object.id) return true;
+	if (!spec.kinds.includes(object.kind)) return false;
 	const shown = String(item?.id ?? item?.[object.kind]?.id ?? ref);
 	return Boolean(items) || shown === String(object.id) || shown === object.name;
 }
@@ -208,7 +212,7 @@ export class Store {
 	addEvents(events) {
 		if (!events.length) return;
 		this.events = [...this.events, ...events].slice(-EVENTS_KEPT);
-		for (const event of events) this.outdate(event.object);
+		for (const event of events) this.outdate(event.object ?? THE_DAEMON);
 		this.changed();
 	}
 

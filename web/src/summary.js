@@ -92,7 +92,33 @@ export function limitRows(stats, devices) {
 export function failuresOf(warnings, events, now) {
 	const known = new Map(warnings.map((event) => [event.seq, event]));
 	for (const event of events) if (["warning", "error"].includes(event.severity)) known.set(event.seq, event);
-	return [...known.values()].filter(({ at }) => now - Date.parse(at) < HOUR_MS).sort((a, b) => b.seq - a.seq);
+	const recent = [...known.values()].filter(({ at }) => now - Date.parse(at) < HOUR_MS).sort((a, b) => b.seq - a.seq);
+	return recent.filter((event, i) => !isToldByConnection(event, recent.slice(i + 1)));
+}
+
+/* A kept connection that fails has two events: its own end, and then that of the try. */
+function isToldByConnection({ type, object, data }, earlier) {
+	if (type !== "kept_object_failed") return false;
+	const before = earlier.find((event) => event.object?.name === object.name);
+	return before?.type === "connection_ended" && before.data.code === data.code;
+}
+
+/** repeated - [{event, times}] of failures of the same object with the same cause; event is the newest */
+export function repeated(failures) {
+	const groups = new Map();
+	for (const event of failures) {
+		const { kind, id, name } = event.object ?? {};
+		const key = `${kind} ${name ?? id} ${failureSays(event).cause}`;
+		const group = groups.get(key);
+		if (group) group.times++;
+		else groups.set(key, { event, times: 1 });
+	}
+	return [...groups.values()];
+}
+
+/** isAway - whether a kept object is to be there and is not */
+export function isAway({ state }) {
+	return ["waiting", "trying", "lost"].includes(state);
 }
 
 /** failureSays - {cause, text} of a failure: the code in words, or the type of the event; text may be "" */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plain words for the names of states and types in events and timelines. Pure.
+// Plain words for the names of states and types in events and timelines, for drains and for kept objects. Pure.
+import { ago, clock, counted, span } from "./format.js";
 
 /** words - "peer_disconnect" -> "peer disconnect" */
 export function words(name) {
@@ -39,5 +40,50 @@ export function eventSays({ type, detail, data }) {
 export function entrySays({ kind, what, detail: text }) {
 	const detail = text ?? "";
 	if (kind === "state") return { what: words(what), detail };
+	if (kind === "event") {
+		const { title, text: plain } = eventSays({ type: what, detail });
+		return { what: title, detail: plain };
+	}
 	return kind === "command" ? { what, detail: /^[a-z_]+$/.test(detail) ? words(detail) : detail } : { what, detail };
+}
+
+/** drainSays - {title, text} of a drain: what is under way, and until when */
+export function drainSays(
+	{ state, deadline_at: deadline, transfer_count: transfers, connection_count: connections },
+	now,
+) {
+	const open = `Open: ${counted(connections, "connection")}.`;
+	if (state === "drained")
+		return { title: "verbsd is drained.", text: `It begins nothing new, and no transfer is under way. ${open}` };
+	const left = deadline ? Math.max(0, Date.parse(deadline) - now) : null;
+	const end = left === null ? "" : ` What is left is cancelled in ${span(left)}.`;
+	return {
+		title: "verbsd drains.",
+		text: `It begins nothing new. Under way: ${counted(transfers, "transfer")}.${end} ${open}`,
+	};
+}
+
+/** nextTrySays - "next try in 4 s"; null if no next try is planned */
+export function nextTrySays({ next_try_at: at }, now) {
+	if (!at) return null;
+	const left = Date.parse(at) - now;
+	return left < 1000 ? "next try now" : `next try in ${span(left)}`;
+}
+
+/** keptText - "kept" of an object that is there, "kept: lost", "kept: waiting, next try in 4 s" */
+export function keptText(kept, now) {
+	if (kept.state === "up") return "kept";
+	return `kept: ${[kept.state, nextTrySays(kept, now)].filter(Boolean).join(", ")}`;
+}
+
+/** keptSays - the rows of a kept object for Facts: its state, its newest try and what became of it, the next one */
+export function keptSays(kept, now) {
+	const { state, source, tries, last_try_at: tried, error, outlives_restart: outlives } = kept;
+	return [
+		["Kept by", source === "config" ? "the configuration" : "a request"],
+		["It is", [state, nextTrySays(kept, now)].filter(Boolean).join(", ")],
+		["Newest try", tried && `${ago(tried, now)}, number ${tries}`, tried && clock(tried, { millis: true })],
+		["What became of it", error?.detail],
+		["After a restart of verbsd", outlives ? "made again" : "gone"],
+	];
 }

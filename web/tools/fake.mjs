@@ -117,8 +117,10 @@ export class Fake {
 			devices: this.devices(),
 			transfers: this.transfers(),
 			probes: this.probes(),
+			kept_objects: this.keptObjects(),
 			...this.datagrams(),
 		};
+		this.drain = null; /* {since, deadline_at} while it drains */
 		setInterval(() => this.tick(), 1000).unref();
 	}
 
@@ -149,6 +151,8 @@ export class Fake {
 			src_port: null,
 			tos: null,
 			reuse_addr: false,
+			desired: id % 9 ? undefined : this.desired(id, state),
+			heartbeats: id % 9 ? undefined : { sent: 12 * id, answered: 12 * id - (failed ? 3 : 0) },
 			qp_attr: this.qp(id, state),
 			cq: { id: (id % 8) + 1, name: null },
 			counters: counters(id % 4 ? 0 : (id % 13) * 4e7),
@@ -182,8 +186,27 @@ export class Fake {
 			established_at: state === "connecting" || reason === "rejected" ? null : at(created + 11),
 			ended_at: reason ? at(created + 9e5) : null,
 			service: "inbox",
-			qp: { sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024 },
+			qp: {
+				sq_depth: 15,
+				rq_depth: 16,
+				recv_size_bytes: 1024,
+				heartbeat_ms: id % 9 ? undefined : 5000,
+			},
 			timeout_ms: 5000,
+		};
+	}
+
+	desired(id, state) {
+		const away = state === "failed";
+		return {
+			id,
+			source: id % 2 ? "config" : "api",
+			state: away ? "waiting" : state === "established" ? "up" : "stopped",
+			tries: away ? 4 : 1,
+			last_try_at: at(Date.now() - 9000),
+			next_try_at: away ? at(Date.now() + 21000) : null,
+			error: null,
+			outlives_restart: true,
 		};
 	}
 
@@ -325,7 +348,7 @@ export class Fake {
 			{
 				id: 1,
 				state: "running",
-				connection: 2,
+				connection: { id: 2, name: "node-0002" },
 				kind: "ack",
 				count: null,
 				interval_ms: 1000,
@@ -444,6 +467,62 @@ export class Fake {
 				},
 			],
 		};
+	}
+
+	keptObjects() {
+		const kept = (id, name, kind, state, error = null) => ({
+			id,
+			owner: null,
+			labels: {},
+			name,
+			kind,
+			object_id: null,
+			previous_id: null,
+			source: "config",
+			state,
+			tries: error ? 4 : 1,
+			last_try_at: at(Date.now() - 9000),
+			next_try_at: state === "waiting" ? at(Date.now() + 21000) : null,
+			error: error && { ...error, first: null },
+			reconnect: kind === "connection" ? "always" : null,
+			reconnect_min_ms: 500,
+			reconnect_max_ms: 30000,
+			outlives_restart: true,
+			created_at: at(this.startedMs),
+		});
+		return [
+			kept(1, "front", "listener", "up"),
+			kept(2, "to-archive", "connection", "waiting", {
+				code: "rejected",
+				detail: "nobody listens on that port (invalid service id)",
+				hint: ENDS.rejected[1],
+			}),
+			kept(3, "side", "listener", "lost", {
+				code: "device_removed",
+				detail: "The device was removed",
+				hint: "It comes back with the device.",
+			}),
+		];
+	}
+
+	/* GET, POST and DELETE of /v1/drain. No transfer of the stand-in ends, so nothing is ever drained. */
+	serveDrain(method, json) {
+		if (method === "POST") {
+			this.drain = { since: at(Date.now()), deadline_at: null };
+			this.say("daemon_draining", "notice", null, "begins nothing new");
+		} else if (method === "DELETE") {
+			this.drain = null;
+			this.say("daemon_undrained", "notice", null, "begins what it is asked to");
+			return json(null);
+		}
+		return json({
+			state: this.drain ? "draining" : "serving",
+			since: null,
+			deadline_at: null,
+			...this.drain,
+			transfer_count: this.lists.transfers.length,
+			connection_count: this.connections.filter(({ end_code: end }) => !end).length,
+		});
 	}
 
 	stats() {
@@ -641,6 +720,7 @@ export class Fake {
 			});
 		}
 		if (name === "stats") return json(this.stats());
+		if (name === "drain") return this.serveDrain(request.method, json);
 		const list = this.lists[name];
 		if (list && !ref) return json(this.page(list, url));
 		const one = list?.find(({ id, name: own }) => String(id) === ref || own === ref);

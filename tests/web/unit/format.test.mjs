@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { amount, ago, bytes, count, counted, endpoint, hex, ns, percent, rate, span } from "../../../web/src/format.js";
+import {
+	amount,
+	ago,
+	bytes,
+	count,
+	counted,
+	endpoint,
+	hex,
+	ns,
+	nsBetween,
+	percent,
+	rate,
+	span,
+} from "../../../web/src/format.js";
 
 test("bytes have three digits and a binary unit", () => {
 	assert.equal(bytes(0), "0 B");
@@ -73,4 +86,10 @@ test("a counted noun has its plural", () => {
 		[0, 1, 2, 12345].map((value) => counted(value, "peer")),
 		["no peers", "1 peer", "2 peers", "12\u202f345 peers"],
 	);
+});
+
+test("the time between two times of the API has nanoseconds", () => {
+	assert.equal(nsBetween("2026-01-31T12:00:00.999999900Z", "2026-01-31T12:00:01.000000200Z"), 300);
+	assert.equal(nsBetween("2026-01-31T12:00:00Z", "2026-01-31T12:01:00.5Z"), 60.5e9);
+	assert.equal(nsBetween("2026-01-31T12:00:00.000001Z", "2026-01-31T12:00:00.000001Z"), 0);
 });

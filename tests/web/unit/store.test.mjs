@@ -204,6 +204,31 @@ test("an object that has ended is not polled, a running one is", async () => {
 	stops.forEach((stop) => stop());
 });
 
+test("an event about the daemon itself makes the drain out of date, and no other object", async () => {
+	const { store } = setUp({ "/v1/drain": { state: "serving" }, "/v1/connections/7": connection(7, "closed") });
+	const stops = [store.watch("drain", ""), store.watch("connections", "7")];
+	await tick();
+	store.addEvents([{ seq: 1, object: { kind: "connection", id: 8, name: null } }]);
+	assert.ok(!store.item("drain", "").dirty);
+	store.addEvents([{ seq: 2, type: "daemon_draining", object: null }]);
+	assert.equal(store.item("drain", "").dirty, true);
+	assert.ok(!store.item("connections", "7").dirty);
+	stops.forEach((stop) => stop());
+});
+
+test("an event about a kept object makes the connection out of date that it keeps, though that has ended", async () => {
+	const { store } = setUp({
+		"/v1/connections/7": { ...connection(7, "failed"), desired: { id: 3 } },
+		"/v1/connections/3": connection(3, "failed"),
+	});
+	const stops = ["7", "3"].map((ref) => store.watch("connections", ref));
+	await tick();
+	store.addEvents([{ seq: 1, object: { kind: "kept_object", id: 3, name: "to-b" } }]);
+	assert.equal(store.item("connections", "7").dirty, true);
+	assert.ok(!store.item("connections", "3").dirty);
+	stops.forEach((stop) => stop());
+});
+
 test("a poll of the open connections finds those that have ended", () => {
 	const before = new Map([1, 2, 3].map((id) => [id, { id, state: id === 3 ? "closed" : "open", n: 0 }]));
 	const { items, left } = merged(

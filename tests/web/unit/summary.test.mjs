@@ -7,8 +7,10 @@ import {
 	countersOf,
 	failureSays,
 	failuresOf,
+	isAway,
 	limitRows,
 	openStates,
+	repeated,
 } from "../../../web/src/summary.js";
 import { totals } from "../../../web/src/rates.js";
 
@@ -96,6 +98,60 @@ test("a failure names its reason, and then only what the reason does not say", (
 		cause: "Transfer failed",
 		text: "write failed",
 	});
+});
+
+const NAMED = { kind: "connection", id: 7, name: "to-b" };
+const tried = (seq, code = "rejected") => [
+	{
+		seq,
+		at: soon(seq),
+		severity: "warning",
+		type: "connection_ended",
+		object: NAMED,
+		detail: `failed: ${code}`,
+		data: { code },
+	},
+	{
+		seq: seq + 1,
+		at: soon(seq),
+		severity: "warning",
+		type: "kept_object_failed",
+		object: { kind: "kept_object", id: 3, name: "to-b" },
+		detail: "connection to-b, try 1",
+		data: { code },
+	},
+];
+const soon = (seq) => new Date(NOW - 1000 + seq).toISOString();
+
+test("a try of a kept connection is one failure, and a kept object without a connection has its own", () => {
+	const [, lone] = tried(8, "no_device");
+	const failures = failuresOf([], [...tried(1), ...tried(3), lone], NOW);
+
+	assert.deepEqual(
+		failures.map(({ seq }) => seq),
+		[9, 3, 1],
+	);
+});
+
+test("failures of the same object with the same cause are told once, with their number", () => {
+	const failures = failuresOf([], [...tried(1), ...tried(3), ...tried(5, "timed_out"), ...tried(7)], NOW);
+
+	assert.deepEqual(
+		repeated(failures).map(({ event, times }) => [event.seq, times]),
+		[
+			[7, 3],
+			[5, 1],
+		],
+	);
+});
+
+test("a kept object that has ended on purpose is not away", () => {
+	const states = ["waiting", "trying", "up", "lost", "stopped", "replacing", "removing"];
+
+	assert.deepEqual(
+		states.filter((state) => isAway({ state })),
+		["waiting", "trying", "lost"],
+	);
 });
 
 test("causes are counted, the most frequent first", () => {

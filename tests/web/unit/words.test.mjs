@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { entrySays, eventSays, proseParts } from "../../../web/src/words.js";
+import { drainSays, entrySays, eventSays, keptSays, keptText, proseParts } from "../../../web/src/words.js";
 
 test("a change of state has its state in words", () => {
 	const says = (detail) => eventSays({ type: "connection_state_changed", detail });
@@ -51,6 +51,10 @@ test("an entry of a timeline keeps names of calls", () => {
 			detail: "the address is resolved",
 		},
 	);
+	assert.deepEqual(entrySays({ kind: "event", what: "connection_state_changed", detail: "resolving_addr" }), {
+		what: "Connection state changed",
+		detail: "resolving addr",
+	});
 	assert.deepEqual(entrySays({ kind: "command", what: "close", detail: "local_close" }), {
 		what: "close",
 		detail: "local close",
@@ -77,4 +81,52 @@ test("what is between backquotes is code, and a single one stays as it is", () =
 	]);
 	assert.deepEqual(proseParts("a ` alone"), [{ text: "a ` alone" }]);
 	assert.deepEqual(proseParts(""), []);
+});
+
+const NOW = Date.parse("2026-01-31T12:00:00Z");
+const soon = (ms) => new Date(NOW + ms).toISOString();
+
+test("a drain says what is under way, and when that is cancelled", () => {
+	const drain = { state: "draining", deadline_at: soon(30_500), transfer_count: 1, connection_count: 2 };
+
+	assert.deepEqual(drainSays(drain, NOW), {
+		title: "verbsd drains.",
+		text: "It begins nothing new. Under way: 1 transfer. What is left is cancelled in 30 s. Open: 2 connections.",
+	});
+	assert.equal(
+		drainSays({ ...drain, deadline_at: null }, NOW).text,
+		"It begins nothing new. Under way: 1 transfer. Open: 2 connections.",
+	);
+	assert.deepEqual(drainSays({ ...drain, state: "drained", transfer_count: 0, connection_count: 0 }, NOW), {
+		title: "verbsd is drained.",
+		text: "It begins nothing new, and no transfer is under way. Open: no connections.",
+	});
+});
+
+const KEPT = {
+	state: "waiting",
+	source: "api",
+	tries: 3,
+	last_try_at: soon(-2000),
+	next_try_at: soon(4200),
+	error: { detail: "nobody listens on that port" },
+	outlives_restart: true,
+};
+
+test("a kept object that is away tells its newest try, what became of it, and the time to the next one", () => {
+	const says = Object.fromEntries(keptSays(KEPT, NOW));
+
+	assert.equal(says["It is"], "waiting, next try in 4 s");
+	assert.equal(says["Newest try"], "2 s ago, number 3");
+	assert.equal(says["What became of it"], "nobody listens on that port");
+	assert.equal(keptText(KEPT, NOW), "kept: waiting, next try in 4 s");
+	assert.equal(keptText(KEPT, NOW + 60_000), "kept: waiting, next try now");
+});
+
+test("a kept object that is there has no next try", () => {
+	const up = { ...KEPT, state: "up", next_try_at: null, error: null };
+
+	assert.equal(Object.fromEntries(keptSays(up, NOW))["It is"], "up");
+	assert.equal(keptText(up, NOW), "kept");
+	assert.equal(keptText({ ...up, state: "lost" }, NOW), "kept: lost");
 });

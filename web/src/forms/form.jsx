@@ -147,7 +147,7 @@ function ActionDialog({ action, onClose, onDone }) {
 					<p>{action.text}</p>
 					<CurlBox request={action.request} />
 				</div>
-				<Buttons action={action.action} busy={busy} danger onClose={onClose} />
+				<Buttons action={action.action} busy={busy} danger={!action.harmless} onClose={onClose} />
 			</form>
 		</Dialog>
 	);
@@ -170,7 +170,7 @@ export function ActionButton({ name, item, small = false, label, onDone }) {
 	const action = actions[name](item);
 	const open = () =>
 		openDialog((close) => <ActionDialog key={action.title} action={action} onClose={close} onDone={onDone} />);
-	if (!useMay()) return null;
+	if (!useMay(action.role)) return null;
 	if (small) {
 		return (
 			<button type="button" class="icon-button" title={action.title} aria-label={action.title} onClick={open}>
@@ -179,7 +179,12 @@ export function ActionButton({ name, item, small = false, label, onDone }) {
 		);
 	}
 	return (
-		<button type="button" class="button button-danger" title={action.title} onClick={open}>
+		<button
+			type="button"
+			class={`button ${action.harmless ? "" : "button-danger"}`}
+			title={action.title}
+			onClick={open}
+		>
 			{label ?? action.action}
 		</button>
 	);

@@ -619,8 +619,26 @@ function label({ id, name }) {
 	return name ? `${name} (${id})` : `${id}`;
 }
 
-/** The actions on an object: title, consequences, and the request. */
+/**
+ * The actions on an object: title, consequences, and the request; role, if not every client that makes objects may do it;
+ * harmless, if it takes nothing away
+ */
 export const actions = {
+	drain: () => ({
+		title: "Drain this verbsd",
+		action: "Drain it",
+		text: "New connections, transfers and objects are refused, and /readyz answers 503. Running transfers finish, and open connections stay. The drain can be taken back.",
+		role: "control",
+		request: { method: "POST", path: "/v1/drain" },
+	}),
+	undrain: () => ({
+		title: "Take the drain back",
+		action: "Serve again",
+		text: "Requests for anything new are taken again, listeners accept, and kept objects that have gone are tried again.",
+		role: "control",
+		harmless: true,
+		request: { method: "DELETE", path: "/v1/drain" },
+	}),
 	closeConnection: (connection) => ({
 		title: `Close connection ${label(connection)}`,
 		action: "Close it",

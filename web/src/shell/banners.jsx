@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warnings at the top: the page is out of date, the daemon was restarted or injects faults, or events were missed.
+// Warnings at the top: the page is out of date, the daemon was restarted, drains or injects faults, or events were missed.
 import { useState } from "preact/hooks";
+import { ActionButton } from "../forms/form.jsx";
 import { clock, span } from "../format.js";
-import { useNow, useStore } from "../hooks.js";
+import { useDrain, useNow, useStore } from "../hooks.js";
+import { drainSays } from "../words.js";
 
 function Stale({ link, since }) {
 	const now = useNow(1000);
@@ -20,14 +22,31 @@ function Stale({ link, since }) {
 	);
 }
 
-function Restarted({ at }) {
+function Draining() {
+	const drain = useDrain();
+	const now = useNow(1000);
+	if (!drain || drain.state === "serving") return null;
+	const { title, text } = drainSays(drain, now);
+	return (
+		<div class="banner banner-warn" role="status" aria-label="Drain">
+			<p>
+				<strong>{title}</strong> {text}
+			</p>
+			<ActionButton name="undrain" item={drain} />
+		</div>
+	);
+}
+
+function Restarted({ at, keeps }) {
 	const [seen, setSeen] = useState(null);
 	if (seen === at) return null;
 	return (
 		<div class="banner banner-info" role="status">
 			<p>
-				<strong>verbsd was restarted</strong> at {clock(at)}. The objects on this page are those of the new run,
-				and ids start at 1 again.
+				<strong>verbsd was restarted</strong> at {clock(at)}.{" "}
+				{keeps
+					? "What was open has ended; what is kept is made again."
+					: "The objects on this page are those of the new run, and ids start at 1 again."}
 			</p>
 			<button class="button" type="button" onClick={() => setSeen(at)}>
 				Dismiss
@@ -64,7 +83,10 @@ export function Banners({ link }) {
 	return (
 		<div class="banners">
 			{store.link.state === "stale" && <Stale link={link} since={store.link.since} />}
-			{store.restarts > 0 && store.index && <Restarted at={store.index.started_at} />}
+			{store.restarts > 0 && store.index && (
+				<Restarted at={store.index.started_at} keeps={store.index.store.status !== "none"} />
+			)}
+			{store.index && <Draining />}
 			{store.index?.fault_injection && <Faulty />}
 			{store.missed > 0 && <Missed count={store.missed} />}
 		</div>

@@ -7,7 +7,7 @@ import { totals } from "../rates.js";
 import { hashOf } from "../router.js";
 import { State, Trouble } from "../ui/bits.jsx";
 import { Icon } from "../ui/icon.jsx";
-import { Ends, WorkRequests } from "./connection/facts.jsx";
+import { Ends, Kept, WorkRequests } from "./connection/facts.jsx";
 import { QueuePair } from "./connection/qp.jsx";
 import { Rates } from "./connection/rates.jsx";
 import { RoundTrips } from "./connection/round_trips.jsx";
@@ -68,6 +68,7 @@ export function ConnectionView({ route }) {
 				<div class="column">
 					<Rates connection={item} totals={totals(item.counters)} />
 					<RoundTrips connection={item} />
+					{item.desired && <Kept desired={item.desired} />}
 					<Ends connection={item} />
 					<WorkRequests counters={item.counters} />
 				</div>

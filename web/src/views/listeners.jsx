@@ -3,16 +3,17 @@
 // Listeners: the addresses and ports at which connections are accepted.
 import { count, endpoint } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
-import { useList, useMay } from "../hooks.js";
+import { useList, useMay, useNow } from "../hooks.js";
 import { Empty } from "../ui/bits.jsx";
 import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { List } from "../ui/list.jsx";
+import { keptText } from "../words.js";
 
 const ACCEPTS = { auto: "accepted", manual: "kept waiting", reject: "rejected" };
 
 const number = (key, label) => measure(key, label, (row) => row[key], count, "9%");
 
-function columnsFor(may) {
+function columnsFor(may, now) {
 	return [
 		{
 			key: "addr",
@@ -22,7 +23,7 @@ function columnsFor(may) {
 				<span class="name">
 					<strong class="mono">{endpoint(row)}</strong>
 					{row.name && <span class="faint"> {row.name}</span>}
-					{row.desired && <span class="faint">, kept</span>}
+					{row.desired && <span class="faint">, {keptText(row.desired, now)}</span>}
 					<span class="under narrow-only">
 						{row.service.replace("_", " ")}, {count(row.accepted)} accepted
 					</span>
@@ -78,7 +79,7 @@ export function ListenersView({ route }) {
 				search="Search address, name, service …"
 				textOf={textOf}
 				only={route.query.id}
-				columns={columnsFor(useMay())}
+				columns={columnsFor(useMay(), useNow(1000))}
 				action={<FormButton name="listen" primary />}
 				empty={
 					<Empty title="No listeners yet">

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The first page: the state of the daemon and of its connections, and the failures of the last hour.
-import { FormButton } from "../forms/form.jsx";
-import { useConnectionNames, useList, useNow, useStats, useStore } from "../hooks.js";
+import { ActionButton, FormButton } from "../forms/form.jsx";
+import { useConnectionNames, useDrain, useList, useNow, useStats, useStore } from "../hooks.js";
 import { failuresOf } from "../summary.js";
 import { Trouble } from "../ui/bits.jsx";
 import { Devices } from "./overview/devices.jsx";
 import { Failures } from "./overview/failures.jsx";
 import { Figures } from "./overview/figures.jsx";
+import { KeptAway } from "./overview/kept.jsx";
 import { Limits } from "./overview/limits.jsx";
 import { Running } from "./overview/running.jsx";
 import { States } from "./overview/states.jsx";
@@ -24,6 +25,7 @@ function useFailures() {
 
 export function OverviewView() {
 	const { item: stats, problem } = useStats();
+	const drain = useDrain();
 	const devices = useList("devices");
 	const nameOf = useConnectionNames();
 	const { failures, now, isKnown } = useFailures();
@@ -33,6 +35,7 @@ export function OverviewView() {
 				<h1>Overview</h1>
 				<FormButton name="connect" />
 				<FormButton name="listen" />
+				{drain?.state === "serving" && <ActionButton name="drain" item={drain} label="Drain" />}
 			</div>
 			{problem && !stats && problem.status !== 0 && <Trouble problem={problem} />}
 			{stats && (
@@ -42,6 +45,7 @@ export function OverviewView() {
 						<div class="column">
 							<Traffic stats={stats} />
 							<Running nameOf={nameOf} />
+							<KeptAway />
 							{isKnown && <Failures failures={failures} now={now} nameOf={nameOf} />}
 						</div>
 						<div class="column">

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two ends of a connection, its parameters, and its counters.
-import { amount, asked, bytes, clock, count, endpoint, NONE, ns, refText } from "../../format.js";
-import { useItem } from "../../hooks.js";
+import { amount, asked, bytes, clock, count, endpoint, NONE, ns, nsBetween, refText } from "../../format.js";
+import { useItem, useNow } from "../../hooks.js";
 import { hashOf } from "../../router.js";
 import { Copy, Facts, Meter, Panel } from "../../ui/bits.jsx";
 import { isOpen } from "../../collections.js";
+import { keptSays } from "../../words.js";
 
 function CqUse({ id }) {
 	const { item } = useItem("cqs", String(id));
@@ -25,9 +26,12 @@ function CqUse({ id }) {
 	);
 }
 
-/* "up", "waiting, next try 12:00:01" */
-function keptText({ state, next_try_at }) {
-	return next_try_at ? `${state}, next try ${clock(next_try_at)}` : state;
+/* The time of the last answer is not known, only how many there were. */
+function heartbeatText({ qp, heartbeats }) {
+	if (!heartbeats) return null;
+	const { sent, answered } = heartbeats;
+	const when = `after ${ns(qp.heartbeat_ms * 1e6)} without a sign of life`;
+	return sent === 0 ? `${when}; none was needed` : `${when}; ${count(answered)} of ${count(sent)} answered`;
 }
 
 function Mono({ children }) {
@@ -61,7 +65,7 @@ export function Ends({ connection }) {
 					],
 					["Listener", connection.listener && refText(connection.listener)],
 					["Service", connection.service],
-					["Kept", connection.desired && keptText(connection.desired)],
+					["Heartbeat", heartbeatText(connection)],
 					["Longest message", `${count(qp.recv_size_bytes)} bytes`],
 					["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
 					[
@@ -79,12 +83,21 @@ export function Ends({ connection }) {
 					],
 					[
 						"Time to establish",
-						connection.established_at &&
-							ns((Date.parse(connection.established_at) - Date.parse(connection.created_at)) * 1e6),
+						connection.established_at && ns(nsBetween(connection.created_at, connection.established_at)),
 					],
 					["Ended", connection.ended_at && clock(connection.ended_at, { millis: true }), connection.ended_at],
 				]}
 			/>
+		</Panel>
+	);
+}
+
+/** Kept - how verbsd keeps the connection */
+export function Kept({ desired }) {
+	const now = useNow(1000);
+	return (
+		<Panel title="Kept">
+			<Facts rows={keptSays(desired, now)} />
 		</Panel>
 	);
 }

@@ -42,8 +42,13 @@ export function Name({ row }) {
 	return (
 		<span class="name">
 			<a href={hashOf({ view: "connections", ref: String(row.id) })}>{row.name ?? `#${row.id}`}</a>
-			{row.name && <span class="faint"> #{row.id}</span>}
-			{row.server_id && <span class="faint"> of an earlier run</span>}
+			{row.name && !row.server_id && <span class="faint"> #{row.id}</span>}
+			{row.server_id && (
+				<span class="faint" title={`connection ${row.id}, of an earlier run of verbsd`}>
+					{" "}
+					earlier run
+				</span>
+			)}
 			<span class="under narrow-only mono">{peerOf(row)}</span>
 		</span>
 	);

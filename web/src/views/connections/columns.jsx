@@ -24,14 +24,14 @@ export function columnsFor(rows, { store, cqs, now }) {
 		{
 			key: "id",
 			label: "Connection",
-			width: "13.5%",
+			width: "15.5%",
 			value: (row) => row.name ?? row.id,
 			cell: (row) => <Name row={row} />,
 		},
 		{
 			key: "state",
 			label: "State",
-			width: "14.5%",
+			width: "17%",
 			value: (row) => `${row.state} ${row.end_code ?? ""}`,
 			cell: (row) => <Reason row={row} />,
 		},

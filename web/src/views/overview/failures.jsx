@@ -2,7 +2,7 @@
 //
 // The failures of the last hour: how often each cause was met, and the newest ones.
 import { ago, clock, count } from "../../format.js";
-import { causesOf, failureSays } from "../../summary.js";
+import { causesOf, failureSays, repeated } from "../../summary.js";
 import { hashOf, objectHash } from "../../router.js";
 import { Panel } from "../../ui/bits.jsx";
 import { words } from "../../words.js";
@@ -15,7 +15,7 @@ function nameOfObject(object, nameOf) {
 	return name ?? (kind === "connection" ? nameOf(id) : `${words(kind)} ${id}`);
 }
 
-function Failure({ event, now, nameOf }) {
+function Failure({ event, times, now, nameOf }) {
 	const { cause, text } = failureSays(event);
 	const href = objectHash(event.object);
 	const name = nameOfObject(event.object, nameOf);
@@ -29,7 +29,10 @@ function Failure({ event, now, nameOf }) {
 				) : (
 					<span class="clip">{name}</span>
 				)}
-				<strong>{cause}</strong>
+				<span>
+					<strong>{cause}</strong>
+					{times > 1 && <span class="faint"> × {count(times)}</span>}
+				</span>
 				<time class="num faint" datetime={event.at} title={clock(event.at)}>
 					{ago(event.at, now)}
 				</time>
@@ -52,6 +55,7 @@ function Causes({ failures }) {
 }
 
 export function Failures({ failures, now, nameOf }) {
+	const groups = repeated(failures);
 	const all = <a href={hashOf({ view: "events", query: { severity: "warning" } })}>All in events</a>;
 	return (
 		<Panel title="Failed in the last hour" className="failures-panel" aside={failures.length > 0 && all}>
@@ -59,14 +63,14 @@ export function Failures({ failures, now, nameOf }) {
 			{failures.length > 1 && <Causes failures={failures} />}
 			{failures.length > 0 && (
 				<ol class="failures" aria-label="Failures, newest first">
-					{failures.slice(0, MOST).map((event) => (
-						<Failure key={event.seq} event={event} now={now} nameOf={nameOf} />
+					{groups.slice(0, MOST).map(({ event, times }) => (
+						<Failure key={event.seq} event={event} times={times} now={now} nameOf={nameOf} />
 					))}
 				</ol>
 			)}
-			{failures.length > MOST && (
+			{groups.length > MOST && (
 				<p class="panel-foot note">
-					The newest {count(MOST)} of {count(failures.length)} are shown.
+					The newest {count(MOST)} of {count(groups.length)} are shown.
 				</p>
 			)}
 		</Panel>
