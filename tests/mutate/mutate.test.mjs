@@ -4,7 +4,7 @@
 // mutant of the tested function is killed, and each one of the other function survives.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -65,8 +65,30 @@ test("a mutant of a tested function is killed, one of a function without a test 
 	assert.equal(readFileSync(join(tree, "base/planted.c"), "utf8"), source);
 });
 
+test("the survivors of a result are tested again, where their lines have moved to", () => {
+	const tree = join(scratch_folder("again"), "tree");
+	const [first, second] = [scratch_path("first.json"), scratch_path("second.json")];
+	cpSync(join(ROOT, "tests/mutate/planted"), tree, { recursive: true });
+	const planted = join(tree, "base/planted.c");
+	const source = readFileSync(planted, "utf8");
+	const at = source.split("\n").indexOf("\treturn value + 3;");
+	const record = (outcome, line, before, after) => ({ file: "base/planted.c", line, operator: "constant", before, after, outcome });
+	writeFileSync(first, JSON.stringify({ records: [
+		record("survived", at + 1, "\treturn value + 3;", "\treturn value + 4;"),
+		record("survived", at + 1, "\treturn value + 5;", "\treturn value + 6;"),
+		record("killed", 1, "\t\treturn -1;", "\t\treturn -2;"),
+	] }));
+	writeFileSync(planted, `/* A line more. */\n${source}`);
+
+	const { status, stderr } = run("--tree", tree, "--again", first, "--json", second);
+	assert.equal(status, 0, stderr);
+	const { records, skipped } = JSON.parse(readFileSync(second, "utf8"));
+	assert.deepEqual(records.map(({ line, after, outcome }) => [line, after, outcome]), [[at + 2, "\treturn value + 4;", "survived"]]);
+	assert.deepEqual(skipped.map(({ why }) => why), ["the line is another one"]);
+});
+
 test("a wrong option is refused with a hint", () => {
-	for (const args of [["--count", "0"], ["--seed", "x"], ["--seed"], ["--tree", "/nowhere/at/all"], ["--fast"]]) {
+	for (const args of [["--count", "0"], ["--seed", "x"], ["--seed"], ["--tree", "/nowhere/at/all"], ["--again", "/nowhere/at/all"], ["--fast"]]) {
 		const { status, stderr } = run(...args);
 		assert.equal(status, 2, args.join(" "));
 		assert.match(stderr, /--help/);

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { tests_of } from "./suites.mjs";
+import { run_test, tests_of } from "./suites.mjs";
 
 const TIMEOUT_MS = 900_000;
 
@@ -58,4 +58,10 @@ export function guest_tests(tree, file) {
 		folder: tree.root,
 		timeout_ms: TIMEOUT_MS,
 	});
+}
+
+// Builds the programs with the sources as they are, and runs a suite.
+export async function passes_in_guest(tree, test) {
+	build(tree);
+	return (await run_test(test, test.timeout_ms)).outcome === "passed";
 }

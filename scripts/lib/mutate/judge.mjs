@@ -4,7 +4,7 @@
 
 import { relative } from "node:path";
 
-import { guest_tests } from "./guests.mjs";
+import { guest_tests, passes_in_guest } from "./guests.mjs";
 import { deadline_ms, run_test } from "./suites.mjs";
 
 // Unit tests are linked in groups that double, since most mutants are killed by one of the first.
@@ -26,6 +26,7 @@ export class Judge {
 		this.tree = tree;
 		this.reach = reach;
 		this.tests = tests;
+		this.sound = new Map();
 	}
 
 	#target({ command: [program] }) {
@@ -74,6 +75,25 @@ export class Judge {
 		return this.tree.build(programs) ? { skipped: "does not link" } : this.#first_to_notice(tests);
 	}
 
+	// Whether a suite of the guest passes without the mutant, which is put back. A suite that does not can't notice anything.
+	async #is_sound(test, mutant) {
+		if (!this.sound.has(test.name)) {
+			this.tree.restore();
+			this.sound.set(test.name, await passes_in_guest(this.tree, test));
+			this.tree.apply(mutant);
+		}
+		return this.sound.get(test.name);
+	}
+
+	async #by_guests(mutant) {
+		for (const test of guest_tests(this.tree, mutant.file)) {
+			const killer = this.sound.get(test.name) === false ? undefined : await this.#first_to_notice([test]);
+			if (killer && (await this.#is_sound(test, mutant)))
+				return killer;
+		}
+		return undefined;
+	}
+
 	// Returns { skipped: why }, or { reached, killer }: how many tests execute the line, and the one that noticed.
 	async judge(mutant, with_guests) {
 		const reached = likeliest_first(this.reach.of(mutant, this.tests), mutant.file, this.reach.normal_ms);
@@ -84,7 +104,7 @@ export class Judge {
 			if (skipped)
 				return { skipped };
 			const killer = (await this.#by_unit_tests(of_kind("unit"))) ?? (await this.#by_native_suites(of_kind("native"))) ??
-				(with_guests ? await this.#first_to_notice(guest_tests(this.tree, mutant.file)) : undefined);
+				(with_guests ? await this.#by_guests(mutant) : undefined);
 			return killer?.skipped ? killer : { reached: reached.length, killer };
 		} finally {
 			this.tree.restore();

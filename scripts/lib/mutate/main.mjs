@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: main.mjs OPTIONS: what scripts/mutate does after it has read its options. OPTIONS is JSON with origin, folder, count,
-// seed, only, json, list, guest.
+// seed, only, json, again, list, guest.
 
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { survivors_of } from "./again.mjs";
 import { Judge, diff_of, label_of } from "./judge.mjs";
 import { Reach } from "./reach.mjs";
 import { sample } from "./sample.mjs";
@@ -17,6 +18,8 @@ const PRODUCT = /^(base|rdma|daemon|api|cmd)\/.*\.c$/;
 
 const options = JSON.parse(process.argv[2]);
 const say = (text) => process.stderr.write(`mutate: ${text}\n`);
+
+const origin_text = () => (options.again ? `the survivors in ${options.again}` : `seed ${options.seed}`);
 
 const commit_of = (root) =>
 	spawnSync("git", ["-C", root, "describe", "--always", "--dirty"], { encoding: "utf8" }).stdout?.trim() || "unknown";
@@ -74,10 +77,10 @@ function report(commit, { records, skipped }) {
 	for (const survivor of survivors)
 		console.log(`${diff_of(survivor)}# ${survivor.reached} tests reach the line\n`);
 	if (options.json) {
-		const result = { seed: options.seed, commit, mutants: records.length, killed: killed.length, killed_by_kind: by, survived: survivors.length, skipped, records };
+		const result = { seed: options.again ? null : options.seed, commit, mutants: records.length, killed: killed.length, killed_by_kind: by, survived: survivors.length, skipped, records };
 		writeFileSync(options.json, `${JSON.stringify(result, null, "\t")}\n`);
 	}
-	console.log(`seed ${options.seed}, commit ${commit}: ${by.unit} killed by unit tests, ${by.native} by native suites, ${by.guest} in the guest; ${skipped.length} left out`);
+	console.log(`${origin_text()}, commit ${commit}: ${by.unit} killed by unit tests, ${by.native} by native suites, ${by.guest} in the guest; ${skipped.length} left out`);
 	console.log(`${killed.length} of ${records.length} killed, ${survivors.length} survived`);
 }
 
@@ -100,8 +103,8 @@ async function main() {
 	}
 	const commit = commit_of(options.origin);
 	const tree = new Tree(options.origin, sources, options.folder);
-	const mutants = sample(tree.root, files, options.seed);
-	say(`seed ${options.seed}; builds a copy in ${options.folder}`);
+	const mutants = options.again ? survivors_of(tree.root, options.again) : sample(tree.root, files, options.seed);
+	say(`${origin_text()}; builds a copy in ${options.folder}`);
 	tree.configure();
 	const said = tree.build();
 	if (said)

@@ -101,15 +101,17 @@ export class Tree {
 		return status === 0 ? readFileSync(object) : undefined;
 	}
 
-	// Writes a mutant into the copy. Returns undefined, or why there is nothing to test: the line does not compile, or
-	// the compiler makes the same code of it. What is written stays until restore().
-	apply({ file, line, after }) {
+	// Writes a mutant into the copy. Returns undefined, or why there is nothing to test: the line is another one, it does
+	// not compile, or the compiler makes the same code of it. What is written stays until restore().
+	apply({ file, line, before, after }) {
 		const path = this.path(file);
 
 		if (!this.objects.has(file))
 			this.objects.set(file, this.#object(file));
 		this.original = { path, text: readFileSync(path, "utf8") };
 		const lines = this.original.text.split("\n");
+		if (lines[line - 1] !== before)
+			return "the line is another one";
 		lines[line - 1] = after;
 		writeFileSync(path, lines.join("\n"));
 		const object = this.#object(file);
