@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests that change objects, and what the answers tell of them, over the fake provider. */
+#include "tests/unit/rest.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static unsigned int port_of(struct rest *rest, const char *listener)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/v1/listeners/%s", listener);
+	return (unsigned int)rest_number(rest_call(rest, 200, "GET", path, NULL), "port");
+}
+
+/* --- requests of peers -------------------------------------------------------------------------
+ */
+
+/* A connection "c" to the listener "m", which leaves it to the client: connection 2. */
+static void ask(struct rest *rest)
+{
+	(void)rest_call(rest, 201, "POST", "/v1/listeners",
+		"{'name':'m','addr':'10.0.0.1','port':0,'accept':'manual'}");
+	rest->headers = "";
+	(void)rest_call(rest, 202, "POST", "/v1/connections",
+		"{'name':'c','dst_addr':'10.0.0.1','dst_port':%u,'private_data':{'data':'ask'}}",
+		port_of(rest, "m"));
+	rest->headers = REST_WAIT;
+	while (rest_number(rest_call(rest, 200, "GET", "/v1/connections?state=requested", NULL),
+		       "total") == 0)
+		svc_turn(rest->svc);
+}
+
+static void test_api_requests__a_request_is_accepted_as_the_client_wants(void **state)
+{
+	struct rest *rest = *state;
+
+	ask(rest);
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/2", NULL),
+		"{'name':null,'state':'requested','waits_for':'a client\\u0027s decision to accept "
+		"or reject',"
+		"'private_data':{'local':null,'peer':{'carried_by':'request','data':'ask',"
+		"'encoding':'text','length_bytes':56}}}");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/2/accept",
+			    "{'name':'in','service':'echo','private_data':{'data':'0102',"
+			    "'encoding':'hex'}}"),
+		"{'id':2,'name':'in','state':'established','service':'echo','waits_for':null}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/c?until=established&wait_ms=60000",
+			    NULL),
+		"{'private_data':{'peer':{'carried_by':'reply','data':'0102','encoding':'hex',"
+		"'length_bytes':196}}}");
+	rest_expect(rest_call(rest, 409, "POST", "/v1/connections/2/accept", "{}"),
+		"{'code':'wrong_state'}");
+}
+
+static void test_api_requests__what_an_accept_does_not_name_stays(void **state)
+{
+	struct rest *rest = *state;
+
+	ask(rest);
+	rest_refuse(rest, "/v1/connections/2/accept", "{'service':'x'}", "bad_value", "/service");
+	rest_refuse(rest, "/v1/connections/2/accept",
+		"{'private_data':{'data':'x','encoding':'hex'}}", "bad_value",
+		"/private_data/data");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/2/accept", NULL),
+		"{'name':null,'state':'established','service':'inbox'}");
+}
+
+static void expect_rejected(struct rest *rest, const char *reason, const char *data)
+{
+	const json_t *error;
+
+	rest_expect(
+		rest_call(rest, 200, "GET", "/v1/connections/c?until=ended&wait_ms=60000", NULL),
+		"{'state':'failed','end_code':'rejected'}");
+	error = json_object_get(json_object_get(rest->document, "error"), "first");
+	assert_string_equal(rest_text(error, "cm_event"), "RDMA_CM_EVENT_REJECTED");
+	assert_string_equal(rest_text(error, "reject_reason"), reason);
+	rest_expect(json_object_get(rest->document, "private_data"), data);
+}
+
+static void test_api_requests__a_request_is_rejected_with_data(void **state)
+{
+	struct rest *rest = *state;
+
+	ask(rest);
+	rest_refuse(rest, "/v1/connections/2/reject", "{'reason':'x'}", "bad_value", "/reason");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/2/reject",
+			    "{'reason':'IB_CM_REJ_CONSUMER_DEFINED','private_data':{'data':'no'}}"),
+		"{'id':2}");
+	expect_rejected(rest, "IB_CM_REJ_CONSUMER_DEFINED", "{'peer':{'data':'no'}}");
+}
+
+static void test_api_requests__a_request_is_rejected_for_a_vendor_option(void **state)
+{
+	struct rest *rest = *state;
+
+	ask(rest);
+	(void)rest_call(rest, 200, "POST", "/v1/connections/2/reject",
+		"{'reason':'vendor_option_not_supported'}");
+	expect_rejected(rest, "IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED", "{'peer':null}");
+}
+
+/* --- queues ------------------------------------------------------------------------------------
+ */
+
+static void test_api_requests__a_completion_queue_is_changed(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(rest, 201, "POST", "/v1/cqs", "{'name':'q','device':'fake0','cqe':100}");
+	rest_expect(rest_call(rest, 200, "PATCH", "/v1/cqs/q",
+			    "{'moderation':{'count':3,'period_us':4}}"),
+		"{'name':'q','moderation':{'count':3,'period_us':4}}");
+	rest_expect(rest_call(rest, 200, "PATCH", "/v1/cqs/q", "{'moderation':{'count':5}}"),
+		"{'moderation':{'count':5,'period_us':4}}");
+	rest_expect(rest_call(rest, 200, "PATCH", "/v1/cqs/q", "{'cqe':200}"),
+		"{'cqe':200,'moderation':{'count':5,'period_us':4}}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/cqs/q", "{'cqe':0}"),
+		"{'code':'out_of_range','pointer':'/cqe'}");
+	rest_expect(
+		rest_call(rest, 404, "PATCH", "/v1/cqs/x", "{'cqe':1}"), "{'code':'not_found'}");
+}
+
+static void test_api_requests__the_limit_of_a_shared_receive_queue_is_changed(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(rest, 201, "POST", "/v1/srqs", "{'name':'s','max_wr':8,'srq_limit':1}");
+	rest_expect(rest_call(rest, 200, "PATCH", "/v1/srqs/s", "{'srq_limit':8}"),
+		"{'name':'s','srq_limit':8}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/srqs/s", "{'srq_limit':9}"),
+		"{'code':'out_of_range','pointer':'/srq_limit',"
+		"'detail':'limit is 9; the queue holds 8 receives'}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/srqs/s", "{}"),
+		"{'code':'missing_field','pointer':'/srq_limit'}");
+	rest_expect(rest_call(rest, 404, "PATCH", "/v1/srqs/x", "{'srq_limit':1}"),
+		"{'code':'not_found'}");
+}
+
+/* --- listeners ---------------------------------------------------------------------------------
+ */
+
+static void test_api_requests__a_listener_tells_its_rules(void **state)
+{
+	struct rest *rest = *state;
+
+	rest_expect(rest_call(rest, 201, "POST", "/v1/listeners",
+			    "{'addr':'10.0.0.1','port':1000,'tos':0,'reuse_addr':true,"
+			    "'allow':['10.0.0.0/8','fe80::/10'],'max_connections':5,"
+			    "'max_per_peer':4,'connects_per_s':3,'connects_burst':2}"),
+		"{'id':1,'name':null,'addr':'10.0.0.1','port':1000,'tos':0,'reuse_addr':true,"
+		"'v6_only':null,'allow':['10.0.0.0/8','fe80::/10'],'max_connections':5,"
+		"'max_per_peer':4,'connects_per_s':3,'connects_burst':2}");
+	rest_expect(rest_call(rest, 201, "POST", "/v1/listeners",
+			    "{'addr':'::','port':1001,'v6_only':true}"),
+		"{'tos':null,'reuse_addr':false,'v6_only':true,'allow':[]}");
+	rest_expect(rest_call(rest, 201, "POST", "/v1/listeners",
+			    "{'addr':'::','port':1002,'v6_only':false}"),
+		"{'v6_only':false}");
+}
+
+/* --- many at once ------------------------------------------------------------------------------
+ */
+
+static void test_api_requests__connections_of_a_label_are_closed_together(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_pair(rest, ",'labels':{'job':'x'}", "");
+	rest_expect(rest_call(rest, 200, "POST",
+			    "/v1/connections/-/close?label=job%3Dx&dry_run=true", NULL),
+		"{'selected':1,'ids':[1],'dry_run':true,'done':0,'pending':0,'failed':0,"
+		"'failures':[]}");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/-/close?label=job%3Dx", NULL),
+		"{'selected':1,'ids':[1],'dry_run':false,'done':1,'pending':0,'failed':0}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/c", NULL),
+		"{'state':'closed','end_code':'local_close'}");
+	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/-/close?label=job%3Dx", NULL),
+		"{'selected':0,'ids':[],'done':0}");
+	(void)rest_call(rest, 200, "GET", "/v1/connections/2?until=ended&wait_ms=60000", NULL);
+	rest_expect(rest_call(rest, 200, "DELETE", "/v1/connections?all=true", NULL),
+		"{'selected':2,'ids':[1,2],'done':2,'pending':0}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections?state=open,ended", NULL),
+		"{'total':0}");
+}
+
+static void test_api_requests__what_of_a_selection_can_not_be_deleted_is_told(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(rest, 201, "POST", "/v1/pds", "{'name':'used','device':'fake0'}");
+	(void)rest_call(rest, 201, "POST", "/v1/pds", "{'name':'free','device':'fake0'}");
+	(void)rest_call(
+		rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64,'pd':'used'}");
+	rest_expect(rest_call(rest, 200, "DELETE", "/v1/pds?all=true", NULL),
+		"{'selected':3,'ids':[1,2,3],'done':1,'pending':0,'failed':2,'failures':[{'id':1,"
+		"'name':null,'code':'wrong_state'},{'id':2,'name':'used','code':'in_use',"
+		"'detail':'pd 2 has 1 user'}]}");
+	rest_expect(rest_call(rest, 400, "DELETE", "/v1/pds", NULL),
+		"{'code':'missing_field','parameter':'label'}");
+	rest_expect(rest_call(rest, 400, "DELETE", "/v1/pds?all=true&label=a%3Db", NULL),
+		"{'code':'bad_value','parameter':'all'}");
+}
+
+/* --- what happened -----------------------------------------------------------------------------
+ */
+
+static void test_api_requests__a_failed_transfer_says_why(void **state)
+{
+	struct rest *rest = *state;
+	const json_t *error;
+
+	(void)rest_pair(rest, "", "");
+	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64}");
+	(void)rest_call(rest, 424, "POST", "/v1/transfers",
+		"{'op':'write','connection':'c','buffer':'b','remote':{'addr':'0x1000',"
+		"'rkey':'0x99'}}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/transfers/1", NULL),
+		"{'state':'failed','error':{'code':'remote_access','first':{'source':'wc',"
+		"'code':'remote_access','op':'write','cm_event':null,'cm_status':null,"
+		"'reject_reason':null,'wc_status':'IBV_WC_REM_ACCESS_ERR','async_event':null,"
+		"'errno':null,'transfer':1}}}");
+	error = json_object_get(rest->document, "error");
+	assert_true(strlen(rest_text(error, "detail")) && strlen(rest_text(error, "hint")));
+	error = json_object_get(error, "first");
+	assert_true(strlen(rest_text(error, "detail")) && strlen(rest_text(error, "at")));
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/c/explain", NULL),
+		"{'request':{'op':'write','transfer':1,'length_bytes':64,'done_bytes':0,"
+		"'remote_addr':'0x1000','rkey':'0x00000099'}}");
+}
+
+static void test_api_requests__the_timeline_of_a_connection_is_told(void **state)
+{
+	struct rest *rest = *state;
+	const json_t *items;
+
+	(void)rest_pair(rest, "", "");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/c/timeline", NULL),
+		"{'next':null,'dropped':0}");
+	items = json_object_get(rest->document, "items");
+	assert_int_equal(json_array_size(items), rest_number(rest->document, "total"));
+	rest_expect(json_array_get(items, 0), "{'kind':'state','what':'resolving_addr'}");
+}
+
+static void test_api_requests__a_reload_is_refused_without_a_program_that_can(void **state)
+{
+	struct rest *rest = *state;
+
+	rest_expect(rest_call(rest, 422, "POST", "/v1/reload", NULL), "{'code':'not_supported'}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_api_requests__##name, rest_setup, rest_teardown)
+		TEST(a_request_is_accepted_as_the_client_wants),
+		TEST(what_an_accept_does_not_name_stays),
+		TEST(a_request_is_rejected_with_data),
+		TEST(a_request_is_rejected_for_a_vendor_option),
+		TEST(a_completion_queue_is_changed),
+		TEST(the_limit_of_a_shared_receive_queue_is_changed),
+		TEST(a_listener_tells_its_rules),
+		TEST(connections_of_a_label_are_closed_together),
+		TEST(what_of_a_selection_can_not_be_deleted_is_told),
+		TEST(a_failed_transfer_says_why),
+		TEST(the_timeline_of_a_connection_is_told),
+		TEST(a_reload_is_refused_without_a_program_that_can),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
