@@ -58,11 +58,23 @@ test("a mutant of a tested function is killed, one of a function without a test 
 	assert.equal(status, 0, stderr);
 	const { records, killed, survived } = JSON.parse(readFileSync(json, "utf8"));
 	assert.ok(killed > 0 && survived > 0, stderr);
-	for (const { line, outcome, after } of records)
+	for (const { line, outcome, after } of records.filter(({ file }) => file === "base/planted.c"))
 		assert.equal(outcome, line < first_untested ? "killed" : "survived", after);
 	assert.equal(stdout.trimEnd().split("\n").at(-1), `${killed} of ${killed + survived} killed, ${survived} survived`);
 	assert.match(stdout, /^-\treturn value \+ 3;\n\+\treturn value/m);
 	assert.equal(readFileSync(join(tree, "base/planted.c"), "utf8"), source);
+});
+
+test("a line of verbsctl is known to be tested, although the test kills it", () => {
+	const tree = join(scratch_folder("killed"), "tree");
+	const json = scratch_path("mutants.json");
+	cpSync(join(ROOT, "tests/mutate/planted"), tree, { recursive: true });
+
+	const { status, stderr } = run("--tree", tree, "--json", json, "--seed", "1", "--only", "cmd/verbsctl");
+	assert.equal(status, 0, stderr);
+	const { records } = JSON.parse(readFileSync(json, "utf8"));
+	const { outcome, killed_by } = records.find(({ before }) => before.includes("printf"));
+	assert.deepEqual([outcome, killed_by], ["killed", "ctl.forever"]);
 });
 
 test("the survivors of a result are tested again, where their lines have moved to", () => {
