@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options that print something and end, and options that can't be.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+
+import { scratch_folder } from "../scratch.mjs";
+import { VERBSD } from "./lib.mjs";
+
+const LIMIT = { timeout: 60000 };
+
+const run = (...args) => spawnSync(VERBSD, args, { encoding: "utf8" });
+
+function prints(...args) {
+	const { status, stdout, stderr } = run(...args);
+	assert.equal(status, 0, stderr);
+	assert.equal(stderr, "");
+	return stdout;
+}
+
+function refuses(args, said) {
+	const { status, stdout, stderr } = run(...args);
+	assert.equal(status, 2, args.join(" "));
+	assert.equal(stdout, "");
+	assert.match(stderr, said);
+	assert.match(stderr, /\nTry 'verbsd --help'\.\n$/);
+}
+
+const NAMES = ["config", "listen", "unix-socket", "control-token-file", "read-token-file", "workers", "log-level", "log-format",
+	"insecure", "set", "check-config", "dump-config", "make-token", "help", "version"];
+
+test("options: --help has a line for each option, in columns", LIMIT, () => {
+	const lines = prints("--help").split("\n").filter((line) => line.startsWith("  --"));
+	assert.deepEqual(lines.map((line) => /^ {2}--([a-z-]+)/.exec(line)[1]), NAMES);
+	for (const line of lines)
+		assert.match(line, /^.{31} \S/);
+	assert.match(prints("--help"), /^Usage: verbsd \[OPTION\]\.\.\.\n.*\n\n {2}--config FILE {17}read [^]*\n\nOptions override the file\./);
+});
+
+test("options: --version tells name and version", LIMIT, () => {
+	assert.match(prints("--version"), /^verbsd \d+\.\d+\.\d+\n$/);
+});
+
+test("options: --make-token prints another token each time, with its hash", LIMIT, () => {
+	const made = () => /^token: ([0-9a-f]{64})\ntoken_sha256: ([0-9a-f]{64})\n$/.exec(prints("--make-token")).slice(1);
+	const [[token, hash], [other]] = [made(), made()];
+	assert.equal(hash, createHash("sha256").update(token).digest("hex"));
+	assert.notEqual(token, other);
+});
+
+test("options: --dump-config prints what is in force, which can be read again", LIMIT, () => {
+	const path = join(scratch_folder("options"), "verbsd.yaml");
+	writeFileSync(path, "workers: 3\nlog_level: error\n");
+	const text = prints("--workers", "5", "--set", "limits.http_body_bytes=70000", "--config", path, "--dump-config");
+	for (const line of ["workers: 5", "log_level: error", "  http_body_bytes: 70000", 'listen: "127.0.0.1:7480"'])
+		assert.ok(text.split("\n").includes(line), `${line}: ${text}`);
+	writeFileSync(path, text);
+	assert.equal(prints("--config", path, "--dump-config"), text);
+	assert.equal(prints("--config", path, "--check-config"), "the configuration is fine\n");
+});
+
+test("options: what can not be is refused with a hint", LIMIT, () => {
+	refuses(["now"], /^verbsd: it takes no arguments, only options\n/);
+	refuses(["--nope"], /unrecognized option '--nope'\nverbsd: see above\n/);
+	refuses(["--set", "workers"], /^verbsd: --set takes KEY=VALUE, not 'workers'\n/);
+	refuses(["--set", `${"x".repeat(64)}=1`], /^verbsd: --set takes KEY=VALUE, not 'x{64}=1'\n/);
+	refuses(["--set", "nokey=1"], /nokey/);
+	refuses(["--workers", "0"], /^verbsd: workers: 0 is not between 1 and 64\n/);
+});
