@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bounds of the tables: the oldest rows go, once so many have come that it is worth to look. */
+#include "daemon/store/trim.h"
+
+#include "daemon/core/kinds.h"
+#include "daemon/store/answer_table.h"
+#include "daemon/store/database.h"
+#include "daemon/store/schema.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct fixture {
+	char folder[SCRATCH_PATH_BYTES];
+	struct vbd_database *database;
+	struct vbd_trim trim;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char path[SCRATCH_PATH_BYTES + 32];
+
+	assert_non_null(f);
+	scratch_make(f->folder);
+	(void)snprintf(path, sizeof(path), "%s/state.db", f->folder);
+	assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+	assert_int_equal(vbd_database_open(path, &f->database, NULL), VBD_OK);
+	assert_int_equal(vbd_schema_prepare(f->database, NULL), VBD_OK);
+	f->trim = (struct vbd_trim){.events_max = 3, .answers_max = 4, .audit_max = 5};
+	for (size_t i = 0; i < VBD_ARRAY_LEN(f->trim.records.max); i++)
+		f->trim.records.max[i] = VBD_KEPT_WITHIN;
+	f->trim.records.max[VBD_KIND_CONNECTION] = 6;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_database_close(f->database);
+	scratch_remove(f->folder);
+	free(f);
+	return 0;
+}
+
+/* Inserts rows whose number @first to @last stands for ?1 in @values. */
+static void fill(
+	struct fixture *f, const char *table, const char *values, uint64_t first, uint64_t last)
+{
+	char sql[600];
+
+	(void)snprintf(sql, sizeof(sql),
+		"WITH RECURSIVE n(i) AS (SELECT %" PRIu64
+		" UNION ALL SELECT i + 1 FROM n WHERE i < %" PRIu64
+		") INSERT INTO %s SELECT %s FROM n",
+		first, last, table, values);
+	assert_int_equal(vbd_database_run(f->database, sql, NULL), VBD_OK);
+}
+
+#define EVENTS "events (seq, run, at_ns, type, severity, detail)", "i, 1, 1, 'x', 'info', 'x'"
+#define ANSWERS                                                                           \
+	"answers (id, key, digest, begun_ns, status, code, content_type, headers, body)", \
+		"i, i, x'00', 1, 200, '', '', '', 'x'"
+#define AUDIT "audit (id, at_ns, line)", "i, 1, 'x'"
+#define RECORDS(kind)                                                 \
+	"records (kind, id, run, state, created_ns, ended_ns, body)", \
+		"'" kind "', i, 1, 'x', 1, CASE WHEN i % 2 THEN 1 END, 'x'"
+
+static void expect(struct fixture *f, const char *sql, uint64_t wanted)
+{
+	uint64_t number = 0;
+
+	assert_int_equal(vbd_database_number(f->database, sql, &number, NULL), VBD_OK);
+	assert_int_equal(number, wanted);
+}
+
+static void run(struct fixture *f)
+{
+	assert_int_equal(vbd_trim_run(&f->trim, f->database, NULL), VBD_OK);
+}
+
+static void test_trim__the_newest_events_stay(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f, EVENTS, 1, 255);
+	run(f);
+	expect(f, "SELECT count(*) FROM events", 255);
+	fill(f, EVENTS, 256, 256);
+	run(f);
+	expect(f, "SELECT count(*) FROM events", 3);
+	expect(f, "SELECT min(seq) FROM events", 254);
+	fill(f, EVENTS, 257, 511);
+	run(f);
+	expect(f, "SELECT count(*) FROM events", 258);
+	fill(f, EVENTS, 512, 512);
+	run(f);
+	expect(f, "SELECT min(seq) FROM events", 510);
+}
+
+static void test_trim__the_newest_answers_stay(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f, ANSWERS, 1, 63);
+	run(f);
+	expect(f, "SELECT count(*) FROM answers", 63);
+	fill(f, ANSWERS, 64, 64);
+	run(f);
+	expect(f, "SELECT count(*) FROM answers", 4);
+	expect(f, "SELECT min(id) FROM answers", 61);
+}
+
+static void test_trim__answers_are_bounded_in_bytes_too(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f, ANSWERS, 1, 8);
+	assert_int_equal(vbd_answer_table_trim(f->database, 100, 3, NULL), VBD_OK);
+	expect(f, "SELECT count(*) FROM answers", 3);
+	expect(f, "SELECT min(id) FROM answers", 6);
+}
+
+static void test_trim__the_newest_lines_of_the_audit_stay(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f, AUDIT, 1, 255);
+	run(f);
+	expect(f, "SELECT count(*) FROM audit", 255);
+	fill(f, AUDIT, 256, 256);
+	run(f);
+	expect(f, "SELECT count(*) FROM audit", 5);
+	expect(f, "SELECT min(id) FROM audit", 252);
+}
+
+static void test_trim__of_each_kind_with_a_history_the_newest_ended_records_stay(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f, RECORDS("connection"), 1, 1023);
+	run(f);
+	expect(f, "SELECT count(*) FROM records", 1023);
+	fill(f, RECORDS("buffer"), 1, 10);
+	run(f);
+	expect(f, "SELECT count(*) FROM records WHERE kind = 'buffer'", 10);
+	expect(f, "SELECT count(*) FROM records WHERE kind = 'connection' AND ended_ns", 6);
+	expect(f, "SELECT min(id) FROM records WHERE kind = 'connection' AND ended_ns", 1013);
+	expect(f, "SELECT count(*) FROM records WHERE kind = 'connection' AND ended_ns IS NULL",
+		511);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(test_trim__##name, setup, teardown)
+		TEST(the_newest_events_stay),
+		TEST(the_newest_answers_stay),
+		TEST(answers_are_bounded_in_bytes_too),
+		TEST(the_newest_lines_of_the_audit_stay),
+		TEST(of_each_kind_with_a_history_the_newest_ended_records_stay),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
