@@ -3,6 +3,7 @@
 
 #include "api/resources/context.h"
 #include "api/resources/keep_answer.h"
+#include "api/resources/tag.h"
 #include "daemon/core/object.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/store.h"
@@ -18,6 +19,15 @@ uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_re
 	return vbd_kept_drop(kept);
 }
 
+static enum vbd_status check_removal(struct vbd_request *req, const struct vbd_registry *registry,
+	const struct vbd_kept *kept, struct vbd_error *err)
+{
+	if (vbd_caller_may_change(req->caller, kept->object.owner))
+		return vbd_tag_unchanged(req, registry->singular, NULL, err);
+	return vbd_error_set(err, VBD_E_FORBIDDEN,
+		"%.64s is kept for verbsd; only the role control may change it", req->ref);
+}
+
 bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of)
 {
 	const struct vbd_registry *registry = &vbd_request_daemon(req)->registries[of];
@@ -27,12 +37,9 @@ bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of)
 	if (!kept || !vbd_caller_sees(req->caller, kept->object.owner) ||
 		vbd_object_find(registry, req->ref, NULL))
 		return false;
-	if (vbd_caller_may_change(req->caller, kept->object.owner)) {
+	if (check_removal(req, registry, kept, &err) == VBD_OK)
 		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
-		return true;
-	}
-	(void)vbd_error_set(&err, VBD_E_FORBIDDEN,
-		"%.64s is kept for verbsd; only the role control may change it", req->ref);
-	vbd_reply_problem(req, &err);
+	else
+		vbd_reply_problem(req, &err);
 	return true;
 }

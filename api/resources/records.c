@@ -86,13 +86,34 @@ bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind)
 	return true;
 }
 
+static enum vbd_status check_tag(struct vbd_request *req, const struct vbd_task_kind *kind,
+	const struct vbd_record *record, struct vbd_error *err)
+{
+	char tag[VBD_TAG_BYTES];
+
+	return vbd_tag_unchanged(
+		req, vbd_object_kind_name(kind->kind), tag_of(kind, record, tag), err);
+}
+
 bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	const struct vbd_record *record = vbd_record_of_path(req, kind->kind);
+	struct vbd_error err = {0};
 
-	if (record)
+	if (record && check_tag(req, kind, record, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else if (record)
 		reply(req, kind, record, NULL);
 	return record;
+}
+
+static enum vbd_status check_removal(struct vbd_request *req, const struct vbd_task_kind *kind,
+	const struct vbd_record *record, struct vbd_error *err)
+{
+	if (vbd_caller_may_change(req->caller, record->owner))
+		return check_tag(req, kind, record, err);
+	return vbd_error_set(err, VBD_E_FORBIDDEN,
+		"%.64s belongs to verbsd; only the role control may change it", req->ref);
 }
 
 bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind)
@@ -104,9 +125,7 @@ bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind
 
 	if (!record)
 		return false;
-	if (!vbd_caller_may_change(req->caller, record->owner)) {
-		(void)vbd_error_set(&err, VBD_E_FORBIDDEN,
-			"%.64s belongs to verbsd; only the role control may change it", req->ref);
+	if (check_removal(req, kind, record, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return true;
 	}

@@ -50,17 +50,28 @@ static bool has_tag(const char *list, const char *tag)
 	return false;
 }
 
+enum vbd_status vbd_tag_unchanged(
+	struct vbd_request *req, const char *singular, const char *tag, struct vbd_error *err)
+{
+	const char *known = vbd_request_header(req, "If-Match");
+
+	if (!known || (tag && has_tag(known, tag)))
+		return VBD_OK;
+	if (!tag)
+		return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
+			"there is no such %s now; the request is for %.64s", singular, known);
+	return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
+		"the %s has changed: its ETag is %s now; the request is for %.64s", singular, tag,
+		known);
+}
+
 enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,
 	const void *task, struct vbd_error *err)
 {
-	const char *known = vbd_request_header(req, "If-Match");
 	char tag[VBD_TAG_BYTES];
 
-	if (!known || has_tag(known, vbd_task_tag(req, kind, task, tag)))
-		return VBD_OK;
-	return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
-		"the %s has changed: its ETag is %s now; the request is for %.64s",
-		kind_name(kind, task), tag, known);
+	return vbd_tag_unchanged(
+		req, kind_name(kind, task), vbd_task_tag(req, kind, task, tag), err);
 }
 
 /* An answer that outlives the daemon is kept as a reader sees it. */

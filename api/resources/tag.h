@@ -25,6 +25,11 @@ char *vbd_task_tag(const struct vbd_request *req, const struct vbd_task_kind *ki
 enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,
 	const void *task, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_tag_unchanged - as vbd_task_unchanged(), for what is no object of this run; @singular: its
+ * kind; @tag: its ETag, NULL if there is nothing now that has one */
+enum vbd_status vbd_tag_unchanged(struct vbd_request *req, const char *singular, const char *tag,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_task_reply - answer with an object and its ETag */
 void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct vbd_task_kind *kind,
 	const void *task);

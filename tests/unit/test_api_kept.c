@@ -33,6 +33,7 @@ struct fixture {
 	struct vbd_dispatch *dispatch;
 	struct vbd_request req;
 	char target[256], path[256], authorization[64];
+	const char *if_match; /* of the next request; NULL for none */
 	char folder[SCRATCH_PATH_BYTES];
 };
 
@@ -97,6 +98,8 @@ static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_re
 static const char *header(struct vbd_request *req, const char *name)
 {
 	(void)req;
+	if (strcasecmp(name, "If-Match") == 0)
+		return current->if_match;
 	return unit_header(current->authorization, name);
 }
 
@@ -866,6 +869,10 @@ static void test_api_kept__what_is_not_yet_made_can_be_deleted_by_its_name(void 
 	restart(f);
 	vbd_drain_begin(f->svc->daemon, 0);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(targets); i++) {
+		/* There is nothing that could have a tag. */
+		f->if_match = "*";
+		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 412);
+		f->if_match = NULL;
 		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 204);
 		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 404);
 	}

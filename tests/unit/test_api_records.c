@@ -25,6 +25,7 @@ struct fixture {
 	struct vbd_dispatch *dispatch;
 	struct vbd_request req;
 	char target[160], path[160], authorization[64];
+	const char *if_match; /* of the next request; NULL for none */
 };
 
 static struct fixture *current;
@@ -36,7 +37,7 @@ static const char *header(struct vbd_request *req, const char *name)
 		return current->authorization;
 	if (strcasecmp(name, "Host") == 0)
 		return "localhost";
-	return NULL;
+	return strcasecmp(name, "If-Match") == 0 ? current->if_match : NULL;
 }
 
 static const struct vbd_transport transport = {.header = header,
@@ -412,6 +413,40 @@ static void test_records__a_deleted_record_is_gone_for_good(void **state)
 	assert_ids(f, "/v1/connections?state=ended", "");
 }
 
+/* The ETag of the newest answer. */
+static void copy_etag(const struct fixture *f, char *ret_tag, size_t tag_bytes)
+{
+	const struct vbd_reply *reply = &f->req.reply;
+
+	ret_tag[0] = '\0';
+	for (size_t i = 0; i < reply->n_headers; i++) {
+		if (strcmp(reply->headers[i].name, "ETag") == 0)
+			(void)snprintf(ret_tag, tag_bytes, "%s", reply->headers[i].value);
+	}
+	assert_true(ret_tag[0]);
+}
+
+static void test_records__a_record_that_a_request_does_not_mean_stays(void **state)
+{
+	static const char path[] = "/v1/connections/1";
+	struct fixture *f = *state;
+	char tag[128];
+
+	(void)fail_to_connect(f, "");
+	assert_int_equal(ask(f, "GET", path), 200);
+	copy_etag(f, tag, sizeof(tag));
+	restart(f);
+	f->if_match = tag; /* of the run before */
+	assert_int_equal(ask(f, "DELETE", path), 412);
+	assert_int_equal(ask(f, "POST", "/v1/connections/1/close"), 412);
+	f->if_match = NULL;
+	assert_int_equal(ask(f, "GET", path), 200);
+	copy_etag(f, tag, sizeof(tag));
+	f->if_match = tag;
+	assert_int_equal(ask(f, "POST", "/v1/connections/1/close"), 200);
+	assert_int_equal(ask(f, "DELETE", path), 204);
+}
+
 static void test_records__newer_ones_take_the_place_of_older_ones(void **state)
 {
 	struct fixture *f = *state;
@@ -518,6 +553,7 @@ int main(void)
 		TEST(an_end_is_explained_as_it_was),
 		TEST(lists_sort_select_and_go_on_over_runs),
 		TEST(a_deleted_record_is_gone_for_good),
+		TEST(a_record_that_a_request_does_not_mean_stays),
 		TEST(newer_ones_take_the_place_of_older_ones),
 		TEST(another_caller_does_not_see_them),
 		TEST(private_data_never_reaches_the_disk),
