@@ -39,18 +39,35 @@ struct id_item {
 	uint64_t last;
 };
 
+static enum vbd_status insert(struct vbd_database *database, const char *sql,
+	enum vbd_object_kind kind, uint64_t last, struct vbd_error *err)
+{
+	struct vbd_query query;
+
+	vbd_query_begin(&query, database, sql);
+	vbd_query_put_text(&query, name_of(kind));
+	vbd_query_put_u64(&query, last);
+	return vbd_query_run(&query, err);
+}
+
 static enum vbd_status write_id(
 	const struct vbd_store_item *item, struct vbd_database *database, struct vbd_error *err)
 {
 	const struct id_item *id = (const struct id_item *)item;
-	struct vbd_query query;
 
-	vbd_query_begin(&query, database,
+	return insert(database,
 		"INSERT INTO ids (kind, last) VALUES (?1, ?2)"
-		" ON CONFLICT (kind) DO UPDATE SET last = excluded.last");
-	vbd_query_put_text(&query, name_of(id->kind));
-	vbd_query_put_u64(&query, id->last);
-	return vbd_query_run(&query, err);
+		" ON CONFLICT (kind) DO UPDATE SET last = excluded.last",
+		id->kind, id->last, err);
+}
+
+enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
+	uint64_t last, struct vbd_error *err)
+{
+	return insert(database,
+		"INSERT INTO ids (kind, last) VALUES (?1, ?2)"
+		" ON CONFLICT (kind) DO UPDATE SET last = max(last, excluded.last)",
+		kind, last, err);
 }
 
 bool vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last)

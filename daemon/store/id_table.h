@@ -22,6 +22,10 @@ struct vbd_store;
 enum vbd_status vbd_id_table_load(struct vbd_database *database, uint64_t ret_ids[VBD_KIND_COUNT],
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_id_table_raise - note an id, unless a higher one is noted; the store's thread */
+enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
+	uint64_t last, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_id_put - note an id; the control thread. Returns false without memory. */
 bool vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last);
 

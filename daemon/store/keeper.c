@@ -2,6 +2,7 @@
 #include "daemon/store/keeper.h"
 
 #include "base/clock.h"
+#include "base/counter.h"
 #include "base/log.h"
 #include "daemon/core/watch.h"
 #include "daemon/store/audit_table.h"
@@ -29,12 +30,12 @@ struct vbd_keeper {
 	struct vbd_watch events;
 	struct vbd_link watches;
 	uint64_t newest_ticket;
-	uint64_t kept_seq;		    /* events up to this one are with the store */
-	uint64_t ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
+	uint64_t kept_seq; /* events up to this one are with the store */
 	bool was_failing, said_damage;
 	bool restored; /* `past` is the control thread's */
 	size_t deaths; /* objects that the run before had left open */
 	/* The store's thread uses these, and may outlive the daemon: */
+	struct vbd_counter ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
 	char server_id[17];
 	uint64_t started_wall_ns;
 	struct vbd_trim trim;
@@ -51,11 +52,21 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 		keeper->started_wall_ns, &keeper->past, err);
 }
 
+/* A database that replaces a damaged one gets the ids with its first rows, so that none is given
+ * twice, whenever the daemon is killed. */
 static enum vbd_status begin(struct vbd_database *database, void *arg, struct vbd_error *err)
 {
 	const struct vbd_keeper *keeper = arg;
+	enum vbd_status status =
+		vbd_run_table_begin(database, keeper->server_id, keeper->started_wall_ns, err);
 
-	return vbd_run_table_begin(database, keeper->server_id, keeper->started_wall_ns, err);
+	for (unsigned int i = 0; i < VBD_KIND_COUNT && status == VBD_OK; i++) {
+		uint64_t last = vbd_counter_get(&keeper->ids_noted[i]);
+
+		if (last)
+			status = vbd_id_table_raise(database, (enum vbd_object_kind)i, last, err);
+	}
+	return status;
 }
 
 static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
@@ -109,10 +120,10 @@ static void on_news(unsigned int events, void *arg)
 
 static void note_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
 {
-	if (id + IDS_AHEAD / 2 <= keeper->ids_noted[kind])
+	if (id + IDS_AHEAD / 2 <= vbd_counter_get(&keeper->ids_noted[kind]))
 		return;
 	if (vbd_id_put(keeper->store, kind, id + IDS_AHEAD))
-		keeper->ids_noted[kind] = id + IDS_AHEAD;
+		vbd_counter_set(&keeper->ids_noted[kind], id + IDS_AHEAD);
 }
 
 /* The ids are noted before what names them, so that no event is known without them. */
@@ -186,6 +197,15 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	return VBD_OK;
 }
 
+static void restore_ids(struct vbd_keeper *keeper)
+{
+	uint64_t ids[VBD_KIND_COUNT] = {0};
+
+	vbd_past_restore(&keeper->past, keeper->daemon, ids);
+	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
+		vbd_counter_set(&keeper->ids_noted[i], ids[i]);
+}
+
 static void restore_records(struct vbd_keeper *keeper)
 {
 	uint64_t died_wall_ns;
@@ -204,7 +224,7 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 		return VBD_OK;
 	keeper->restored = vbd_store_state(keeper->store).loaded;
 	if (keeper->restored)
-		vbd_past_restore(&keeper->past, daemon, keeper->ids_noted);
+		restore_ids(keeper);
 	keeper->kept_seq = vbd_eventlog_last(daemon->eventlog);
 	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
 	if (keeper->restored)

@@ -613,6 +613,40 @@ static void test_api_kept__a_damaged_database_loses_no_kept_object(void **state)
 	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 70);
 }
 
+/* The id behind which the next run goes on, as it is on the disk now; 0: none. */
+static uint64_t last_id_on_disk(const struct fixture *f, const char *kind)
+{
+	char path[SCRATCH_PATH_BYTES + 32], sql[80];
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *database = NULL;
+	uint64_t last = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
+	(void)snprintf(sql, sizeof(sql), "SELECT last FROM ids WHERE kind = '%s'", kind);
+	assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &stmt, NULL), SQLITE_OK);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		last = (uint64_t)sqlite3_column_int64(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	(void)sqlite3_close(database);
+	return last;
+}
+
+static void test_api_kept__a_database_that_replaces_a_damaged_one_begins_with_the_ids(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
+	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).waiting == 0);
+	assert_true(last_id_on_disk(f, "listener") >= 1);
+	atomic_store(&is_damaged, true);
+	assert_int_equal(post(f, "/v1/pds", "{\"name\": \"spare\"}"), 201);
+	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).set_aside == 1 &&
+				  vbd_keeper_state(f->svc->daemon).waiting == 0);
+	assert_true(last_id_on_disk(f, "listener") >= 1);
+	assert_true(last_id_on_disk(f, "event") >= vbd_eventlog_last(f->svc->daemon->eventlog));
+}
+
 static void test_api_kept__a_deletion_is_answered_when_it_is_written(void **state)
 {
 	struct fixture *f = *state;
@@ -1109,6 +1143,7 @@ int main(void)
 		TEST(a_disk_that_hangs_does_not_hold_the_answer_for_ever),
 		TEST(a_full_disk_is_told_and_the_object_is_there),
 		TEST(a_damaged_database_loses_no_kept_object),
+		TEST(a_database_that_replaces_a_damaged_one_begins_with_the_ids),
 		TEST(a_deletion_is_answered_when_it_is_written),
 		TEST(a_client_that_leaves_has_made_its_connection),
 		TEST(a_wait_follows_the_wait_for_the_disk),
