@@ -151,7 +151,13 @@ void fake_fail_next(const char *call, int errnum)
 
 const char *fake_failed_call(void)
 {
-	return g_fake.failed_call;
+	const char *call;
+
+	/* A worker may be making calls meanwhile. */
+	fake_lock();
+	call = g_fake.failed_call;
+	fake_unlock();
+	return call;
 }
 
 /* Statuses that the real provider returns for (nearly) every errno; for other calls the errno
