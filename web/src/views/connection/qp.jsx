@@ -2,6 +2,7 @@
 //
 // The queue pair: a diagram of its states, the transitions it has made, and its attributes.
 import { useEffect, useState } from "preact/hooks";
+import { isOpen } from "../../collections.js";
 import { hex, ns } from "../../format.js";
 import { BOX, deadPeer, diagram, inWords } from "../../qp.js";
 import { Facts, Panel } from "../../ui/bits.jsx";
@@ -117,7 +118,11 @@ export function QueuePair({ connection, timeline }) {
 	if (!qp)
 		return (
 			<Panel title="Queue pair">
-				<p class="panel-body muted">This connection has no queue pair yet.</p>
+				<p class="panel-body muted">
+					{isOpen(connection)
+						? "This connection has no queue pair yet."
+						: "This connection ended before it had a queue pair."}
+				</p>
 			</Panel>
 		);
 	return (

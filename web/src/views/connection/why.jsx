@@ -100,6 +100,21 @@ function Findings({ findings, folded }) {
 	);
 }
 
+/* The advice may say to compare the request with what the peer has. */
+function Request({ request }) {
+	if (!request?.remote_addr) return null;
+	const { op, length_bytes: length, remote_addr: addr, rkey } = request;
+	return (
+		<div class="hints">
+			<p class="label">Request</p>
+			<p>
+				{words(op)} of {count(length)} bytes at <span class="mono">{addr}</span> with key{" "}
+				<span class="mono">{rkey}</span>
+			</p>
+		</div>
+	);
+}
+
 function ErrorText({ error }) {
 	const { first } = error;
 	const facts = [
@@ -174,6 +189,7 @@ export function Why({ connection, reference }) {
 					</div>
 				)}
 				<Evidence evidence={why.evidence ?? []} possible={why.possible_causes ?? []} />
+				<Request request={why.request} />
 				{why.error && <ErrorText error={why.error} />}
 				{why.causes.length > 0 && (
 					<ul class="causes">
