@@ -34,6 +34,13 @@ test('kept: the list shows the state and why the newest try failed', async (t) =
   assert.match(stdout, /2 +to-b +connection +waiting +config +7 +3 /);
 });
 
+test('kept: show tells the pauses with their unit', async (t) => {
+  const server = await FakeServer.start(t, { [`GET ${LIST}/to-b`]: { json: keptObject() } });
+  const { stdout } = await ctl(server, ['kept-objects', 'show', 'to-b']);
+  assert.match(stdout, /^ {2}reconnect min +500 ms$/m);
+  assert.match(stdout, /^ {2}reconnect max +30000 ms$/m);
+});
+
 test('kept: one is kept no longer', async (t) => {
   const server = await FakeServer.start(t, { [`DELETE ${LIST}/to-b`]: { status: 204 } });
   assert.equal((await ctl(server, ['kept-objects', 'rm', 'to-b'])).code, 0);

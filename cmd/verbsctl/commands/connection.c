@@ -269,6 +269,14 @@ static void put_qp(const json_t *qp)
 			"path", qp, "{sgid} (index {gid_index}, {gid_type}, {netdev}) -> {dgid}");
 }
 
+static void put_heartbeats(const json_t *connection)
+{
+	if (vbd_ctl_json_at(connection, "heartbeats"))
+		vbd_ctl_line_put("heartbeat", connection,
+			"after {qp.heartbeat_ms} ms without a sign of life; "
+			"{heartbeats.answered} of {heartbeats.sent} answered");
+}
+
 static void put_ends(const json_t *connection)
 {
 	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TIME("created", "created_at"),
@@ -349,6 +357,7 @@ static void put_connection(const json_t *connection)
 	if (vbd_ctl_json_at(connection, "inbox"))
 		vbd_ctl_line_put("inbox", connection,
 			"{inbox.messages:count} of {inbox.capacity:count} messages");
+	put_heartbeats(connection);
 	put_ends(connection);
 	put_counters(connection);
 }

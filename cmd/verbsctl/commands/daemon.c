@@ -101,7 +101,7 @@ static void put_drain(const struct vbd_ctl *ctl, json_t *drain)
 		vbd_ctl_json_text(drain, "state"),
 		(unsigned long long)vbd_ctl_json_uint(drain, "transfer_count"),
 		(unsigned long long)vbd_ctl_json_uint(drain, "connection_count"));
-	if (deadline)
+	if (deadline && vbd_ctl_json_is(drain, "state", "draining"))
 		printf("; transfers are cancelled at %s", deadline);
 	(void)putchar('\n');
 }

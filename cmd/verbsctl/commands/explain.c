@@ -83,11 +83,6 @@ static void put_findings(const json_t *findings)
 			"{severity} {code}: {detail:said}");
 }
 
-static char *cell_whole_ms(const json_t *value)
-{
-	return vbd_ctl_format("%lld ms", (long long)json_integer_value(value));
-}
-
 static void put_facts(const json_t *facts)
 {
 	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("device", "device"),
@@ -99,7 +94,7 @@ static void put_facts(const json_t *facts)
 			"route", facts, "{route.netdev} from {route.src} to {route.next_hop}");
 	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("neighbour", "neighbour.state"),
 		VBD_CTL_TEXT("path mtu", "path_mtu_bytes"),
-		{"dead peer", "dead_peer_detect_ms", cell_whole_ms, 0, NULL},
+		{"dead peer", "dead_peer_detect_ms", vbd_ctl_cell_whole_ms, 0, NULL},
 		VBD_CTL_NS("rnr timer", "min_rnr_timer_ns"),
 		VBD_CTL_TEXT("backlog", "listener.backlog"),
 		VBD_CTL_BYTES("locked", "memlock.locked_bytes"),

@@ -25,6 +25,7 @@ static const struct {
 	{"_at", vbd_ctl_cell_time},
 	{"_bytes", vbd_ctl_cell_bytes},
 	{"_ns", vbd_ctl_cell_ns},
+	{"_ms", vbd_ctl_cell_whole_ms},
 };
 
 /* Chooses the format of a value. Returns the length of the suffix of @name that is its unit. */

@@ -63,8 +63,8 @@ enum vbd_ctl_kind {
 		"how the daemon waits for completions; busy takes a whole processor")              \
 	X(SPIN, "spin", 0, UINT, "US", "qp.spin_us",                                               \
 		"with --poll adaptive: how long to poll before sleeping, in us")                   \
-	X(HEARTBEAT, "heartbeat", 0, UINT, "MS", "qp.heartbeat_ms",                                \
-		"after MS ms without a sign of life ask the peer's device for one; 0: never")      \
+	X(HEARTBEAT, "heartbeat", 0, TIME, "TIME", "qp.heartbeat_ms",                              \
+		"after TIME without a sign of life ask the peer's device for one; 0: never")       \
 	X(SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                              \
 		"most memory ranges of a send, write or read")                                     \
 	X(RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                              \

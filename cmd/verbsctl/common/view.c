@@ -107,6 +107,13 @@ char *vbd_ctl_cell_ms(const json_t *value)
 	return vbd_ctl_format("%.3f", (double)vbd_ctl_json_uint(value, "") / 1e6);
 }
 
+char *vbd_ctl_cell_whole_ms(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_format("%llu ms", (unsigned long long)vbd_ctl_json_uint(value, ""));
+}
+
 char *vbd_ctl_cell_time(const json_t *value)
 {
 	/* "2026-01-02T03:04:05.000000006Z" without its last six digits, which are too many for a

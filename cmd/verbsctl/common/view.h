@@ -29,7 +29,8 @@ char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers a
 char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */
 char *vbd_ctl_cell_ns(const json_t *value);    /* 1.234 ms */
 char *vbd_ctl_cell_ms(const json_t *value);    /* nanoseconds as milliseconds: "1.234" */
-char *vbd_ctl_cell_time(const json_t *value);  /* RFC 3339, cut to milliseconds */
+char *vbd_ctl_cell_whole_ms(const json_t *value); /* 336 ms */
+char *vbd_ctl_cell_time(const json_t *value);	  /* RFC 3339, cut to milliseconds */
 char *vbd_ctl_cell_endpoint(const json_t *value); /* {addr, port} as 192.0.2.1:7471 or [::1]:7471 */
 char *vbd_ctl_cell_list(const json_t *value);	  /* an array of strings, joined by commas */
 
