@@ -5,6 +5,7 @@
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/connections/past_keys.h"
 #include "daemon/core/traces.h"
 #include "daemon/core/object.h"
 #include "daemon/datagrams/endpoints.h"
@@ -298,6 +299,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);
 	vbd_traces_destroy(daemon);
+	vbd_past_keys_destroy(daemon);
 	vbd_health_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
 	vbd_audit_destroy(daemon->audit);

@@ -21,7 +21,7 @@
 
 /* The kernel is asked for a route and counters within this time, unless it is configured just then.
  */
-#define KEEPING_MS 2000
+#define KEEPING_MS 3000
 
 /* A transfer that has done no byte more after this time makes no progress. */
 #define PROGRESS_MS 300

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/connections/past_keys.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/traces.h"
 #include "rdma/fabric/fabric.h"
@@ -137,6 +138,7 @@ static void ended(struct vbd_connection *connection)
 	const struct vbd_conn *conn = connection->conn;
 	bool clean = vbd_reason_clean(conn->qp.reason);
 
+	vbd_past_keys_note(connection);
 	vbd_object_end(&connection->object);
 	vbd_resolve_cancel(connection->resolution);
 	connection->resolution = NULL;

@@ -37,6 +37,7 @@ static bool add(struct vbd_inbox *inbox, struct vbd_recv_slot *slot)
 	struct vbd_message *message = calloc(1, sizeof(*message));
 
 	inbox->last_seq++;
+	inbox->last_received_ns = slot->received_ns;
 	if (!message)
 		return false;
 	message->seq = inbox->last_seq;

@@ -33,6 +33,7 @@ struct vbd_inbox {
 	struct vbd_link messages; /* of struct vbd_message, the oldest first */
 	uint32_t count;
 	uint64_t last_seq;	   /* 0 before the first */
+	uint64_t last_received_ns; /* CLOCK_MONOTONIC; of that one, also if it is deleted */
 	uint64_t dropped;	   /* messages that no client deleted, and that are gone */
 	struct vbd_link kept_link; /* in the daemon's kept_inboxes */
 	struct vbd_object *object; /* the owner */

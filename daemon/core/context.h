@@ -38,6 +38,7 @@ struct vbd_kernel;
 struct vbd_reconciler;
 struct vbd_recorder;
 struct vbd_traces;
+struct vbd_past_keys;
 
 /* X(SYMBOL, name, STATE): a phase of connecting, and the connection state that it lasts for */
 #define VBD_PHASE_MAP(X)                             \
@@ -66,13 +67,14 @@ struct vbd_daemon {
 	struct vbd_turns turns; /* works that take several turns */
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
-	struct vbd_audit *audit;       /* NULL without audit_file */
-	struct vbd_keeper *keeper;     /* NULL without state_dir */
-	struct vbd_recorder *recorder; /* the keeper's; NULL without one */
-	struct vbd_hotplug *hotplug;   /* device events, link events and CM polls */
-	struct vbd_health *health;     /* beats of the other threads */
-	struct vbd_kernel *kernel;     /* counters and resource counts that the kernel reports */
-	struct vbd_traces *traces;     /* counters as they were before something began */
+	struct vbd_audit *audit;	 /* NULL without audit_file */
+	struct vbd_keeper *keeper;	 /* NULL without state_dir */
+	struct vbd_recorder *recorder;	 /* the keeper's; NULL without one */
+	struct vbd_hotplug *hotplug;	 /* device events, link events and CM polls */
+	struct vbd_health *health;	 /* beats of the other threads */
+	struct vbd_kernel *kernel;	 /* counters and resource counts that the kernel reports */
+	struct vbd_traces *traces;	 /* counters as they were before something began */
+	struct vbd_past_keys *past_keys; /* NULL before the first */
 	struct vbd_reconciler *reconciler; /* makes the kept objects */
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */

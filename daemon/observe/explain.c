@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "daemon/connections/listeners.h"
-#include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/look.h"
 #include "rdma/data/channel.h"
@@ -14,7 +13,6 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,12 +185,16 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	incident->traces_known = before.traces_known;
 	incident->traces_over_ms = before.traces_over_ms;
 	memcpy(incident->traces, before.traces, sizeof(incident->traces));
+	incident->open_buffers = before.open_buffers;
+	incident->open_id = before.open_id;
+	incident->open_bytes = before.open_bytes;
 	incident->nothing_open = before.nothing_open;
 	incident->other_pd_open = before.other_pd_open;
 	incident->tcp_pending = before.tcp_pending;
 	incident->tcp_open = before.tcp_open;
 	if (!incident->transfer) {
 		incident->key_worked = before.key_worked;
+		incident->key_worked_earlier = before.key_worked_earlier;
 		incident->range_worked = before.range_worked;
 		incident->access_worked = before.access_worked;
 		incident->transfer = before.transfer;
@@ -268,101 +270,6 @@ static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *co
 	return count ? timeline->entries[count - 1] : NULL;
 }
 
-/* --- the sentence ---------------------------------------------------------------------------- */
-
-struct sentence {
-	char *text;
-	size_t room, len;
-};
-
-static void VBD_PRINTF(2, 3) add(struct sentence *sentence, const char *fmt, ...)
-{
-	va_list ap;
-	int len;
-
-	if (sentence->len >= sentence->room)
-		return;
-	va_start(ap, fmt);
-	len = vsnprintf(sentence->text + sentence->len, sentence->room - sentence->len, fmt, ap);
-	va_end(ap);
-	sentence->len += len > 0 ? (size_t)len : 0;
-}
-
-static void add_peer(struct sentence *sentence, const struct vbd_connection *connection)
-{
-	const struct vbd_conn *conn = connection->conn;
-	char addr[VBD_ADDR_TEXT_BYTES];
-
-	if (conn->peer.ss_family)
-		add(sentence, " with %s port %u", vbd_addr_format(&conn->peer, addr),
-			vbd_addr_port(&conn->peer));
-	else if (connection->dst_addr)
-		add(sentence, " with %s port %u", connection->dst_addr, connection->dst_port);
-	if (*conn->device_name)
-		add(sentence, " on %s", conn->device_name);
-}
-
-/* The cause often names the peer itself. */
-static bool cause_names_peer(const struct vbd_explanation *explanation)
-{
-	const char *peer = explanation->facts.incident.peer;
-
-	return explanation->diagnoses.count && *peer &&
-	       strstr(explanation->diagnoses.items[0].text, peer);
-}
-
-static void add_end(struct sentence *sentence, const struct vbd_connection *connection,
-	const struct vbd_explanation *explanation)
-{
-	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
-
-	add(sentence, "%s",
-		explanation->facts.open		 ? "It is ending"
-		: conn->state == VBD_CONN_FAILED ? "It failed"
-						 : "It was closed");
-	if (!cause_names_peer(explanation))
-		add_peer(sentence, connection);
-	add(sentence, ": %s",
-		diagnoses->count ? diagnoses->items[0].text : vbd_reason_text(conn->qp.reason));
-}
-
-static void add_alive(struct sentence *sentence, const struct vbd_connection *connection,
-	const struct vbd_explanation *explanation)
-{
-	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_findings *findings = &explanation->findings;
-	size_t grave = 0;
-
-	while (grave < findings->count &&
-		vbd_finding_severity(findings->items[grave].code) != VBD_FINDING_IS_INFO)
-		grave++;
-	add(sentence, "It is %s", vbd_conn_state_name(conn->state));
-	if (!cause_names_peer(explanation))
-		add_peer(sentence, connection);
-	if (explanation->diagnoses.count)
-		add(sentence, ", but %s", explanation->diagnoses.items[0].text);
-	else if (conn->state == VBD_CONN_ESTABLISHED)
-		add(sentence, ", and nothing has failed");
-	else
-		add(sentence, " and waits for %s", vbd_conn_state_waits_for(conn->state));
-	if (grave && !explanation->diagnoses.count)
-		add(sentence, "; %zu finding%s attention", grave, grave == 1 ? " needs" : "s need");
-}
-
-static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)
-{
-	/* Leave room for the full stop. */
-	struct sentence sentence = {
-		.text = explanation->summary, .room = sizeof(explanation->summary) - 1};
-
-	if (connection->conn->qp.reason != VBD_REASON_NONE)
-		add_end(&sentence, connection, explanation);
-	else
-		add_alive(&sentence, connection, explanation);
-	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
-}
-
 /* A reader may not see private data; the reason of a verbsd is no user's. */
 static void hide_words(enum vbd_role role, struct vbd_incident *incident)
 {
@@ -382,5 +289,5 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
 	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
 	find_causes(connection->conn, ret_explanation);
 	ret_explanation->preceding = find_preceding(connection->conn);
-	summarise(connection, ret_explanation);
+	vbd_explain_summarise(connection, ret_explanation);
 }

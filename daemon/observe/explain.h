@@ -56,6 +56,10 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 bool vbd_explain_running(
 	const struct vbd_connection *connection, uint64_t *ret_transfer, uint64_t *ret_done_bytes);
 
+/** vbd_explain_summarise - set the summary of an explanation from the rest of it */
+void vbd_explain_summarise(
+	const struct vbd_connection *connection, struct vbd_explanation *explanation);
+
 /** vbd_explain_unheard - does the connection wait for a sign of the peer, or did it end for lack of
  * one? */
 bool vbd_explain_unheard(const struct vbd_connection *connection);

@@ -4,10 +4,12 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/connections/past_keys.h"
 #include "daemon/core/addr.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/observe/look.h"
 #include "daemon/work/transfers.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/device/source.h"
 #include "rdma/diagnose/outcome.h"
 #include "rdma/fabric/fabric.h"
@@ -49,17 +51,21 @@ static const struct vbd_transfer_record *find_transfer(
 	return object ? VBD_CONTAINER_OF(object, struct vbd_transfer_record, object) : NULL;
 }
 
-/* The transfer that has waited longest for the peer; NULL if none does. */
+/* The transfer that has waited longest for the peer; NULL if none does. A receive is none of those
+ * unless there are only receives. */
 static const struct vbd_transfer_record *oldest_transfer(const struct vbd_conn *conn)
 {
+	const struct vbd_transfer_record *receive = NULL;
+
 	vbd_list_for_each (link, &conn->qp.transfers) {
 		const struct vbd_transfer_record *record =
 			VBD_CONTAINER_OF(link, struct vbd_transfer_record, link);
 
 		if (record->transfer.op != VBD_OP_RECV)
 			return record;
+		receive = receive ? receive : record;
 	}
-	return NULL;
+	return receive;
 }
 
 static void gather_transfer(
@@ -112,16 +118,26 @@ static unsigned int access_of(int op)
 				     : 1U << op;
 }
 
-static void gather_remote_use(const struct vbd_conn *conn, struct vbd_incident *incident)
+static void gather_remote_use(
+	const struct vbd_connection *connection, struct vbd_incident *incident)
 {
-	const struct vbd_qp_remote_use *use = &conn->qp.remote_use;
+	const struct vbd_qp_remote_use *use = &connection->conn->qp.remote_use;
 
-	if (incident->op < 0 || !incident->transfer || !use->ops || use->rkey != incident->rkey)
+	const struct vbd_qp_remote_use request = {
+		.rkey = incident->rkey,
+		.ops = incident->op >= 0 ? access_of(incident->op) : 0,
+		.begin = incident->remote_addr,
+		.end = incident->remote_addr + incident->length_bytes,
+	};
+
+	if (incident->op < 0 || !incident->transfer)
+		return;
+	incident->key_worked_earlier = vbd_past_keys_worked(connection, &request);
+	if (!use->ops || use->rkey != incident->rkey)
 		return;
 	incident->key_worked = true;
-	incident->access_worked = use->ops & access_of(incident->op);
-	incident->range_worked = incident->remote_addr >= use->begin &&
-				 incident->remote_addr + incident->length_bytes <= use->end;
+	incident->access_worked = use->ops & request.ops;
+	incident->range_worked = request.begin >= use->begin && request.end <= use->end;
 }
 
 /* Peers may still use the key of memory that was closed to them during the connection. */
@@ -162,31 +178,42 @@ static void gather_open_memory(
 		const struct vbd_buffer *buffer =
 			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 
-		if (++looked_at > BUFFERS_LOOKED_AT)
+		if (++looked_at > BUFFERS_LOOKED_AT) {
+			incident->open_buffers = 0;
 			return;
+		}
 		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access ||
 			strcmp(buffer->device_name, conn->device_name) != 0)
 			continue;
-		if (buffer->mem.pd == conn->qp.pd)
-			return;
 		open = true;
+		if (buffer->mem.pd != conn->qp.pd)
+			continue;
+		incident->open_buffers++;
+		incident->open_id = object->id;
+		incident->open_bytes = buffer->mem.size_bytes;
 	}
 	incident->nothing_open = !open;
-	incident->other_pd_open = open;
+	incident->other_pd_open = open && !incident->open_buffers;
 }
 
 static void gather_history(const struct vbd_conn *conn, struct vbd_incident *incident)
 {
+	const struct vbd_heartbeat_counters *heartbeat = vbd_qp_heartbeat(&conn->qp);
+
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
 		const struct vbd_op_counters *counters = vbd_qp_op_counters(&conn->qp, op);
 
-		if (op == VBD_OP_RECV)
+		if (op == VBD_OP_RECV) {
+			incident->heard = vbd_counter_get(&counters->completed);
 			continue;
+		}
 		incident->acked = incident->acked || vbd_counter_get(&counters->completed);
 		incident->outstanding =
 			incident->outstanding || vbd_counter_get(&counters->flushed);
 	}
 	incident->recv_size_bytes = conn->params.qp.recv_size_bytes;
+	if (heartbeat)
+		incident->heartbeats = vbd_counter_get(&heartbeat->answered);
 	incident->held_back = conn->qp.channel && vbd_counter_get(&conn->qp.channel->paused);
 }
 
@@ -258,8 +285,10 @@ static void gather_wait(
 	if (conn->state != VBD_CONN_ESTABLISHED)
 		incident->waited_ms =
 			(vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
-	if (incident->waited_ms >= LONG_MS && stands_still(incident, look))
-		incident->outcome = vbd_outcome_of_wait(conn->state);
+	if (incident->waited_ms < LONG_MS || !stands_still(incident, look))
+		return;
+	incident->outcome =
+		incident->op == VBD_OP_RECV ? VBD_OUTCOME_UNSENT : vbd_outcome_of_wait(conn->state);
 }
 
 static void gather_end(const struct vbd_conn *conn, struct vbd_incident *incident)
@@ -285,9 +314,9 @@ bool vbd_explain_unheard(const struct vbd_connection *connection)
 {
 	static const uint64_t unheard =
 		UINT64_C(1) << VBD_OUTCOME_CONNECTING | UINT64_C(1) << VBD_OUTCOME_STUCK |
-		UINT64_C(1) << VBD_OUTCOME_UNANSWERED | UINT64_C(1) << VBD_OUTCOME_UNCONFIRMED |
-		UINT64_C(1) << VBD_OUTCOME_UNACKED | UINT64_C(1) << VBD_OUTCOME_SILENT |
-		UINT64_C(1) << VBD_OUTCOME_LATE;
+		UINT64_C(1) << VBD_OUTCOME_UNSENT | UINT64_C(1) << VBD_OUTCOME_UNANSWERED |
+		UINT64_C(1) << VBD_OUTCOME_UNCONFIRMED | UINT64_C(1) << VBD_OUTCOME_UNACKED |
+		UINT64_C(1) << VBD_OUTCOME_SILENT | UINT64_C(1) << VBD_OUTCOME_LATE;
 	struct vbd_incident incident = {.outcome = VBD_OUTCOME_WELL};
 
 	gather_request(connection, &incident);
@@ -321,7 +350,7 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 	*incident = (struct vbd_incident){.outcome = VBD_OUTCOME_WELL};
 	gather_request(connection, incident);
 	gather_history(conn, incident);
-	gather_remote_use(conn, incident);
+	gather_remote_use(connection, incident);
 	gather_closed_memory(connection, incident);
 	gather_peer(connection, incident);
 	gather_words(conn, incident);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A knock takes a thread of the pool for up to a second; the others have more to do. */
+/* A knock takes a thread of the pool for up to 1.5 s; the others have more to do. */
 #define KNOCKS_MAX 2
 
 struct job {
@@ -36,14 +36,14 @@ static void work(void *arg)
 		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&job->dst,
 					       (const struct sockaddr *)&job->src, &look->netroute,
 					       NULL) == VBD_OK;
-	if (job->knocks && look->netroute_known && !look->netroute.route_errnum &&
-		!look->netroute.local)
-		vbd_pv_knock(&job->src, &job->dst, &look->knock);
-	if (!*job->ibdev_path)
-		return;
-	vbd_traces_read(job->ibdev_path, job->ports, look->counters);
-	look->counted_ns = vbd_clock_mono_ns();
-	look->counted = true;
+	/* Before the packets of a knock. */
+	if (*job->ibdev_path) {
+		vbd_traces_read(job->ibdev_path, job->ports, look->counters);
+		look->counted_ns = vbd_clock_mono_ns();
+		look->counted = true;
+	}
+	if (job->knocks && look->netroute_known && !look->netroute.route_errnum)
+		vbd_pv_knock(&job->src, &job->dst, look->netroute.local, &look->knock);
 }
 
 static void done(void *arg)

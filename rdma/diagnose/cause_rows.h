@@ -25,7 +25,8 @@
 /* Outcomes that a failure of the network between the two can have. */
 #define VBD_CAUSE_SILENCE                                                                    \
 	(OUT(RESOLVING) | OUT(CONNECTING) | OUT(STUCK) | OUT(UNRESOLVED) | OUT(UNANSWERED) | \
-		OUT(UNCONFIRMED) | OUT(HANDSHAKE) | OUT(UNACKED) | OUT(SILENT) | OUT(LATE))
+		OUT(UNCONFIRMED) | OUT(HANDSHAKE) | OUT(UNACKED) | OUT(SILENT) | OUT(LATE) | \
+		OUT(UNSENT))
 /* And those that a failure of the interface here can have besides. */
 #define VBD_CAUSE_BREAKDOWN                                                             \
 	(VBD_CAUSE_SILENCE | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(REFUSED) | \
@@ -62,8 +63,8 @@
 		"the peer's host {host} no longer answers on {netdev}", \
 		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
 	X(ADDRESS_TAKEN, "address_taken", OUT(MOVED), 0, 0, 0, 50, GUEST, \
-		"{host} has another hardware address than when the connection began: another host has taken its address, or its interface was replaced", \
-		"`ip neigh show {host}` has the present hardware address; compare it with that of the peer, and connect again.") \
+		"{host} has another hardware address now{hwaddr}: another host has taken its address, or its interface was replaced", \
+		"Compare the hardware address with that of the peer (`ip link` there); if it is another host's, take the address from that. Then connect again.") \
 	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, GUEST, \
 		"the port of {device} went down, and is up again", \
 		"Connect again; if it happens again, check cable and switch.") \
@@ -95,8 +96,8 @@
 		"the program at {peer} refused and said \"{words}\"", \
 		"Do what it says; its log has more.") \
 	X(REFUSED_BY_PROGRAM, "refused_by_program", OUT(REJECTED), CLUE(REJ_PROGRAM), CLUE(WORDS), 0, 50, GUEST, \
-		"the program at {peer} refused and did not say why", \
-		"See the log or the verbsd of the peer: its policy, a limit, a decision that came too late, or its program has ended.") \
+		"the program at {peer} refused and did not say why, or ended before it had decided", \
+		"See on the peer whether the program runs, and its log: its policy, a limit, a decision that came too late.") \
 	X(PEER_EXHAUSTED, "peer_exhausted", OUT(REJECTED), CLUE(REJ_RESOURCES), 0, 0, 50, GUEST, \
 		"the peer has no room for another connection: {reject}", \
 		"Close connections there, or raise its limits: `rdma resource`, the rdma cgroup, its kernel log.") \
@@ -136,13 +137,19 @@
 	X(NO_RDMA_THERE, "no_rdma_there", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(KNOCK_REFUSED), CLUE(MRA_CAME) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 77, GUEST, \
 		"{host} is up and takes no RDMA packets (UDP 4791): it has no RDMA device there, or a firewall of it rejects them", \
 		"`rdma link` on {host} must list a device for the interface with that address; else let UDP 4791 in there.") \
-	X(CONNECT_BLOCKED, "connect_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(HOST_UP) | CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(KNOCK_REFUSED) | CLUE(CM_SILENT) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 45, GUESTS, \
-		"{host} is up, and a repeated connect request got no answer in {waited}: a firewall drops UDP 4791 there or on the way, no RDMA device has that address, or the listener's backlog is full", \
-		"Open UDP 4791 both ways; on {host}, `rdma link` must list a device for the address, and `rdma resource show cm_id` tells whether requests wait undecided.") \
-	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
+	X(CONNECT_BLOCKED, "connect_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 40, GUESTS, \
+		"{host} is up, and no RDMA device answers there: a firewall drops UDP 4791 there or on the way, or no RDMA device has that address", \
+		"`rdma link` on {host} must list a device for the address; if it does, open UDP 4791 both ways.") \
+	X(BACKLOG_FULL_THERE, "backlog_full_there", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
+		"{host} drops the connect requests for port {port}: the backlog of its listener is full, since its program does not take requests", \
+		"See on {host} whether the program runs, is stopped or hangs; a larger backlog lets more requests wait (`verbsctl listen --backlog`).") \
+	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
+		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it is busy, stopped, or has a full backlog", \
+		"See on {host} whether the program runs, and whether the request waits for a decision there (`verbsctl ls`, `verbsctl accept`). A request of 15 s or longer (timeout_ms) is told whether the backlog is full.") \
+	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (firewall on UDP 4791, no RDMA device, full backlog)", \
-		"`ping {host}` tells whether the host is up. See there whether the request waits (`verbsctl ls`), and whether it has a device (`rdma link`); a timeout_ms of 15000 or more lets its CM say which.") \
-	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, UNIT("a host that is asked answers or does not, and a cause above is known then"), \
+		"`ping {host}` tells whether the host is up. See there whether the request waits (`verbsctl ls`), and whether it has a device (`rdma link`). A request of 15 s or longer (timeout_ms) is told whether a program has it.") \
+	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"no answer to a repeated connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
 		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
@@ -178,6 +185,9 @@
 	X(ACCESS_NOT_GRANTED, "access_not_granted", OUT(ACCESS), CLUE(KEY_WORKED), CLUE(ACCESS_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 56, GUEST, \
 		"the peer's memory does not grant a {op}: its key worked before for another access", \
 		"Let the peer create the buffer or window with the access for a {op} (`verbsctl buffers create --access`).") \
+	X(KEY_OF_BEFORE, "key_of_before", OUT(ACCESS), CLUE(KEY_WORKED_EARLIER), CLUE(KEY_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 54, GUEST, \
+		"the key of a {what} is of before: it worked on an earlier connection with {host}, which has closed that memory since, or was started anew", \
+		"Get address and rkey from the peer anew after each connect.") \
 	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}.") \
@@ -196,7 +206,19 @@
 	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUESTS, \
 		"packets with the path MTU of {path_mtu} bytes do not fit through {netdev}, which carries {route_mtu}", \
 		"Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.") \
-	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 60, GUEST, \
+	X(WRONG_PSN, "wrong_psn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(FEW_CAME), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 68, GUEST, \
+		"the peer answers, and acknowledges nothing: its queue pair waits for other packets, since the PSN that it was given is not the one that this side sends from", \
+		"Compare manual.local.psn here with manual.remote.psn of the peer, and bring both queue pairs up anew.") \
+	X(WRONG_PSN_HERE, "wrong_psn_here", OUT(WELL) | OUT(UNSENT), CLUE(BY_HAND) | CLUE(NEVER_HEARD) | CLUE(NEVER_ACKED) | CLUE(OUT_OF_STEP), VBD_CAUSE_KNOWN_PATH, 0, 66, GUEST, \
+		"packets of the peer come, and this queue pair drops them: the PSN that it was given is not the one that the peer sends from", \
+		"Compare manual.remote.psn here with manual.local.psn of the peer, and bring both queue pairs up anew.") \
+	X(WRONG_QPN, "wrong_qpn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(CM_ANSWERED) | CLUE(SILENT), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 64, GUEST, \
+		"the RDMA device of {host} answers, and the queue pair there never did: the QP number given here is not its, it was given other attributes for this side, or it is not in RTR", \
+		"Compare manual.local of each side with manual.remote of the other (qpn, gid), and bring the peer's queue pair up.") \
+	X(WRONG_GID, "wrong_gid", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(CM_UNHEARD), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 64, GUESTS, \
+		"no RDMA device answers at {host}, the address in the GID that this side was given: it is not the peer's GID, or a firewall drops UDP 4791", \
+		"Compare manual.remote.gid here with manual.local.gid of the peer; if they are equal, open UDP 4791 both ways.") \
+	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 60, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"the peer never acknowledged anything: QP number, GID or PSN that this side was given are not the peer's, or its queue pair is not up", \
 		"Compare manual.local of each side with manual.remote of the other, and bring the peer's queue pair up.") \
 	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
@@ -208,16 +230,22 @@
 	X(TOO_SLOW, "too_slow", OUT(LATE), CLUE(MOVED_ON), CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, GUESTS, \
 		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: it is slower than the deadline allows", \
 		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
-	X(PATH_BLOCKED, "path_blocked", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(HOST_UP), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(BY_HAND) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 40, GUESTS, \
-		"{host} is up, and does not acknowledge a {what}: a firewall drops UDP 4791 there or on the way, or the queue pair there is gone", \
-		"Open UDP 4791 both ways; see the peer's end of the connection, and connect again.") \
-	X(HOST_SILENT, "host_silent", VBD_CAUSE_NO_PROGRESS | OUT(CONNECTING) | OUT(UNANSWERED) | OUT(SILENT), CLUE(HOST_SILENT), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(BY_HAND) | CLUE(CM_SILENT) | CLUE(IB) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 42, GUESTS, \
+	X(PATH_BLOCKED, "path_blocked", VBD_CAUSE_NO_PROGRESS | OUT(SILENT) | OUT(UNSENT), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 48, GUESTS, \
+		"{host} is up, and its RDMA device no longer answers: a firewall drops UDP 4791 there or on the way, or the device is gone", \
+		"`rdma link` on {host} must list its device; if it does, open UDP 4791 both ways. Then connect again.") \
+	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
+		"the RDMA device of {host} answers, and the queue pair of this connection no longer does: it failed or was destroyed there, or host or device were started anew", \
+		"See the peer's end of the connection and the log there, and connect again.") \
+	X(NOTHING_SENT, "nothing_sent", OUT(UNSENT) | OUT(LATE), CLUE(OP_RECEIVES), VBD_CAUSE_KNOWN_PATH, 0, 40, GUEST, \
+		"{request} has waited {waited} for a message, and the peer has sent none: {signs}", \
+		"See what the program of the peer waits for, and whether it sends on this connection.") \
+	X(HOST_SILENT, "host_silent", VBD_CAUSE_NO_PROGRESS | OUT(CONNECTING) | OUT(UNANSWERED) | OUT(SILENT) | OUT(UNSENT), CLUE(HOST_SILENT), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(BY_HAND) | CLUE(CM_SILENT) | CLUE(IB) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 42, GUESTS, \
 		"nothing of {host} answers, neither RDMA nor ICMP: it is down, or the way to it is cut", \
 		"Check that the host is up, its cable and the switch: `ping {host}`, `ip neigh show {host}`; a firewall that drops ICMP as well looks the same.") \
-	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
+	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.") \
-	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
+	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways; connect again.") \
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, GUEST, \
@@ -242,7 +270,7 @@
 		"the peer reached for memory, and the buffers here that are open to peers are in another protection domain than its connection", \
 		"Create buffer and listener in one protection domain (`--pd`).") \
 	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN), 0, 50, GUEST, \
-		"the peer reached for memory that it may not use: a wrong key, a range past the end, or an access that is not granted", \
+		"the peer reached for memory that it may not use: {open}, and its key is another, its range goes past the end, or its access is not granted", \
 		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
 	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT("verbsd refuses a request that its buffers do not cover"), \
 		"the device here could not do a {what}: its memory is not registered any more, is in another protection domain, or does not allow it", \

@@ -23,6 +23,10 @@
 /* A peer gives up a connection so long after its packets got lost, at most. */
 #define LATELY_MS 300000
 
+/* A request is repeated seven times at most, and each may be answered. Where more packets came
+ * others were among them. */
+#define ANSWERS_MAX 8
+
 /* Reject reasons of the kernel's rdma/ib_cm.h. */
 enum {
 	REJ_NO_QP = 1,
@@ -99,7 +103,10 @@ static void look_at_knock(const struct vbd_facts *facts, struct clues *clues)
 
 	note(clues, VBD_CLUE_HOST_UP, knock->answered || confirmed);
 	note(clues, VBD_CLUE_HOST_SILENT,
-		knock->done && !knock->answered && !knock->forbidden && !confirmed);
+		knock->done && !knock->answered && !knock->forbidden && !knock->cm_answered &&
+			!confirmed);
+	note(clues, VBD_CLUE_CM_ANSWERED, knock->cm_answered);
+	note(clues, VBD_CLUE_CM_UNHEARD, knock->asked && !knock->cm_answered);
 	note(clues, VBD_CLUE_KNOCK_REFUSED, knock->refused);
 	note(clues, VBD_CLUE_FORBIDDEN, knock->forbidden);
 	note(clues, VBD_CLUE_SLOW_WAY,
@@ -115,6 +122,14 @@ static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_RNR_CAME,
 		traces[VBD_TRACE_RNR_CAME] || incident->outcome == VBD_OUTCOME_RNR);
 	note(clues, VBD_CLUE_GAPS, traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_GAPS_TOLD]);
+	note(clues, VBD_CLUE_FEW_CAME,
+		incident->traces_known && traces[VBD_TRACE_PACKETS_CAME] &&
+			traces[VBD_TRACE_PACKETS_CAME] <= ANSWERS_MAX);
+	/* The counters are those of all connections: they say something of one that awaits a
+	 * message. */
+	note(clues, VBD_CLUE_OUT_OF_STEP,
+		(facts->inbox_capacity || incident->outcome == VBD_OUTCOME_UNSENT) &&
+			(traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_REPEATS_SEEN]));
 	note(clues, VBD_CLUE_SILENT,
 		incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] &&
 			!traces[VBD_TRACE_PACKETS_CAME]);
@@ -146,10 +161,15 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_OVER_ONE_PACKET,
 		facts->path_mtu_bytes && incident->length_bytes > facts->path_mtu_bytes);
 	note(clues, VBD_CLUE_NEVER_ACKED, !incident->acked);
+	note(clues, VBD_CLUE_NEVER_HEARD, !incident->heard);
+	note(clues, VBD_CLUE_HEARTBEATS, incident->heartbeats);
+	note(clues, VBD_CLUE_OP_RECEIVES,
+		incident->op == VBD_OP_RECV || incident->outcome == VBD_OUTCOME_UNSENT);
 	note(clues, VBD_CLUE_BY_HAND, incident->by_hand);
 	note(clues, VBD_CLUE_HELD_BACK, incident->held_back);
 	note(clues, VBD_CLUE_OUTSTANDING, incident->outstanding);
 	note(clues, VBD_CLUE_KEY_WORKED, incident->key_worked);
+	note(clues, VBD_CLUE_KEY_WORKED_EARLIER, incident->key_worked_earlier);
 	note(clues, VBD_CLUE_RANGE_WORKED, incident->range_worked);
 	note(clues, VBD_CLUE_ACCESS_WORKED, incident->access_worked);
 	note(clues, VBD_CLUE_NOTHING_OPEN, incident->nothing_open);

@@ -22,8 +22,12 @@
 	X(MTU_TOO_LARGE, "the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
 	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(GAPS, "packets were missing ({gaps} times)") \
+	X(FEW_CAME, "few RDMA packets came to {device}: {packets_came}") \
+	X(OUT_OF_STEP, "packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
 	X(HOST_UP, "{host} answered from the network: it is up") \
 	X(HOST_SILENT, "{host} did not answer a datagram to a closed port either") \
+	X(CM_ANSWERED, "the RDMA device of {host} answered a question just now") \
+	X(CM_UNHEARD, "no RDMA device answered a question to {host}") \
 	X(SLOW_WAY, "an answer of {host} took {rtt}, and an acknowledgement is awaited for {patience}") \
 	X(KNOCK_REFUSED, "{host} answered that its UDP port 4791 is closed") \
 	X(FORBIDDEN, "this host did not let a datagram to UDP port 4791 of {host} out") \
@@ -41,10 +45,14 @@
 	X(OVER_ONE_PACKET, "the request was longer than one packet") \
 	X(RECEIVE_TOO_SHORT, "a receive here failed because of its length") \
 	X(NEVER_ACKED, "nothing was ever acknowledged on this connection") \
+	X(NEVER_HEARD, "the peer has sent no message on this connection") \
+	X(HEARTBEATS, "the peer's device has answered {heartbeats} heartbeats") \
+	X(OP_RECEIVES, "a {op} waits for a message of the peer") \
 	X(BY_HAND, "the queue pair was brought up by hand") \
 	X(HELD_BACK, "the queue pair here can't send in its state") \
 	X(OLD_KEY, "{old}") \
 	X(KEY_WORKED, "the same key worked before") \
+	X(KEY_WORKED_EARLIER, "the same request worked on an earlier connection with {host}") \
 	X(RANGE_WORKED, "requests of before covered the same range") \
 	X(ACCESS_WORKED, "a request of the same kind worked before") \
 	X(NOTHING_OPEN, "no buffer of {device} here was open to peers") \

@@ -24,6 +24,7 @@
 	X(VBD_OUTCOME_UNDECIDED, "undecided")	/* for a client's decision here */                 \
 	X(VBD_OUTCOME_AWAITING, "awaiting")	/* by hand: for the peer's attributes */           \
 	X(VBD_OUTCOME_STUCK, "stuck")		/* a transfer makes no progress */                 \
+	X(VBD_OUTCOME_UNSENT, "unsent")		/* a receive waits for a message */                \
 	/* the connection ended before it was established */                                       \
 	X(VBD_OUTCOME_NAMELESS, "nameless")	  /* the host name has no address */               \
 	X(VBD_OUTCOME_UNRESOLVED, "unresolved")	  /* no address or no route, or none in time */    \
@@ -65,16 +66,18 @@ enum vbd_outcome { VBD_OUTCOME_MAP(VBD_ENUM_ROW) VBD_OUTCOME_COUNT };
  * The counters of the kernel that are compared before and after.
  * X(SYMBOL, set, name of Soft-RoCE or the CM, name of mlx5 or "")
  */
-#define VBD_TRACE_MAP(X)                                                                    \
-	/* answers of peers that they have no receive posted */                             \
-	X(VBD_TRACE_RNR_CAME, VBD_COUNTER_SET_HW, "rcvd_rnr_err", "rnr_nak_retry_err")      \
-	/* gaps in what peers sent */                                                       \
-	X(VBD_TRACE_GAPS_SEEN, VBD_COUNTER_SET_HW, "out_of_seq_request", "out_of_sequence") \
-	/* gaps that peers saw */                                                           \
-	X(VBD_TRACE_GAPS_TOLD, VBD_COUNTER_SET_HW, "rcvd_seq_err", "packet_seq_err")        \
-	X(VBD_TRACE_PACKETS_SENT, VBD_COUNTER_SET_HW, "sent_pkts", "")                      \
-	X(VBD_TRACE_PACKETS_CAME, VBD_COUNTER_SET_HW, "rcvd_pkts", "")                      \
-	/* answers that the peer's program has the request and has not decided */           \
+#define VBD_TRACE_MAP(X)                                                                        \
+	/* answers of peers that they have no receive posted */                                 \
+	X(VBD_TRACE_RNR_CAME, VBD_COUNTER_SET_HW, "rcvd_rnr_err", "rnr_nak_retry_err")          \
+	/* gaps in what peers sent */                                                           \
+	X(VBD_TRACE_GAPS_SEEN, VBD_COUNTER_SET_HW, "out_of_seq_request", "out_of_sequence")     \
+	/* gaps that peers saw */                                                               \
+	X(VBD_TRACE_GAPS_TOLD, VBD_COUNTER_SET_HW, "rcvd_seq_err", "packet_seq_err")            \
+	/* what peers sent once more, or seem to */                                             \
+	X(VBD_TRACE_REPEATS_SEEN, VBD_COUNTER_SET_HW, "duplicate_request", "duplicate_request") \
+	X(VBD_TRACE_PACKETS_SENT, VBD_COUNTER_SET_HW, "sent_pkts", "")                          \
+	X(VBD_TRACE_PACKETS_CAME, VBD_COUNTER_SET_HW, "rcvd_pkts", "")                          \
+	/* answers that the peer's program has the request and has not decided */               \
 	X(VBD_TRACE_MRA_CAME, VBD_COUNTER_SET_CM_RX_MSGS, "mra", "")
 
 #define VBD_TRACE_ENUM(sym, set, name, other) sym,
@@ -100,20 +103,25 @@ struct vbd_incident {
 	uint64_t remote_addr, length_bytes;
 	uint32_t rkey;
 	uint64_t done_bytes;
-	uint64_t window;	/* work requests that it may have outstanding; 0: unknown */
-	uint64_t requests_left; /* work requests that are not done, outstanding or to be posted */
-	uint64_t waited_ms;	/* for this long it has waited, or had when it was given up */
-	bool held_back;		/* sends are paused here, since the QP can't send in its state */
-	bool acked;		/* an earlier request was acknowledged */
-	bool key_worked;	/* an earlier request with the same key was done */
-	bool range_worked;	/* and others with that key covered this range */
-	bool access_worked;	/* and one with that key was of the same kind */
-	bool tcp_pending;	/* Soft-iWARP: TCP has not connected yet */
-	bool tcp_open;		/* Soft-iWARP: TCP has connected, the handshake has not ended */
-	bool nothing_open;	/* no buffer of the device here was open to peers */
-	bool other_pd_open;	/* one was, but none in the connection's protection domain */
-	bool listener_deleted;	/* while the request waited for a decision here */
-	bool outstanding;	/* requests of this side were, when the peer left */
+	uint64_t window;	 /* work requests that it may have outstanding; 0: unknown */
+	uint64_t requests_left;	 /* work requests that are not done, outstanding or to be posted */
+	uint64_t waited_ms;	 /* for this long it has waited, or had when it was given up */
+	bool held_back;		 /* sends are paused here, since the QP can't send in its state */
+	bool acked;		 /* an earlier request was acknowledged */
+	bool heard;		 /* the peer has sent a message */
+	uint64_t heartbeats;	 /* that the peer's device has answered */
+	bool key_worked;	 /* an earlier request with the same key was done */
+	bool key_worked_earlier; /* the same request was, on an earlier connection */
+	bool range_worked;	 /* and others with that key covered this range */
+	bool access_worked;	 /* and one with that key was of the same kind */
+	bool tcp_pending;	 /* Soft-iWARP: TCP has not connected yet */
+	bool tcp_open;		 /* Soft-iWARP: TCP has connected, the handshake has not ended */
+	uint64_t open_buffers;	 /* buffers here that were open to the peer; 0: unknown */
+	uint64_t open_id, open_bytes; /* of the only one */
+	bool nothing_open;	      /* no buffer of the device here was open to peers */
+	bool other_pd_open;	      /* one was, but none in the connection's protection domain */
+	bool listener_deleted;	      /* while the request waited for a decision here */
+	bool outstanding;	      /* requests of this side were, when the peer left */
 
 	uint32_t recv_size_bytes; /* of the receives here */
 	char words[96];		  /* text that the peer rejected with; "" if none */

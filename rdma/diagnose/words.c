@@ -260,6 +260,32 @@ static void put_old(char *out, const struct vbd_facts *facts)
 			vbd_span_text(ms * VBD_NS_PER_MS, time));
 }
 
+static void put_open(char *out, const struct vbd_facts *facts)
+{
+	const struct vbd_incident *incident = &facts->incident;
+
+	if (incident->open_buffers == 1)
+		(void)snprintf(out, WORD_BYTES,
+			"only buffer %" PRIu64 " here, of %" PRIu64 " bytes, is open to it",
+			incident->open_id, incident->open_bytes);
+	else if (incident->open_buffers)
+		(void)snprintf(out, WORD_BYTES, "%" PRIu64 " buffers here are open to it",
+			incident->open_buffers);
+}
+
+static void put_hwaddr(char *out, const struct vbd_facts *facts)
+{
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
+	size_t len = 0;
+
+	if (!facts->netroute_known || netroute->gateway || !netroute->hwaddr_bytes)
+		return;
+	len = (size_t)snprintf(out, WORD_BYTES, ", ");
+	for (size_t i = 0; i < netroute->hwaddr_bytes; i++)
+		len += (size_t)snprintf(
+			out + len, WORD_BYTES - len, i ? ":%02x" : "%02x", netroute->hwaddr[i]);
+}
+
 static void put_inbox(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->inbox_capacity);
@@ -281,9 +307,34 @@ static void put_gaps(char *out, const struct vbd_facts *facts)
 				facts->incident.traces[VBD_TRACE_GAPS_TOLD]);
 }
 
+static void put_out_of_step(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.traces[VBD_TRACE_GAPS_SEEN] +
+				facts->incident.traces[VBD_TRACE_REPEATS_SEEN]);
+}
+
+static void put_heartbeats(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.heartbeats);
+}
+
+/* What shows that the peer lives although it sends nothing. */
+static void put_signs(char *out, const struct vbd_facts *facts)
+{
+	if (facts->incident.heartbeats)
+		put_text(out, "nothing has failed here, and its device answers the heartbeats");
+	else if (facts->knock.cm_answered)
+		put_text(out, "nothing has failed here, and its RDMA device answers");
+}
+
 static void put_packets_sent(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_SENT]);
+}
+
+static void put_packets_came(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_CAME]);
 }
 
 static const struct word {

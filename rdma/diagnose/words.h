@@ -44,12 +44,18 @@ struct vbd_facts;
 	X(reject, "it gives no reason") \
 	X(reject_advice, "See the log of the peer.") \
 	X(error, "the reason is not known") \
+	X(open, "buffers here are open to it") \
+	X(hwaddr, "") \
 	X(old, "a buffer here was deleted") \
 	X(inbox, "?") \
 	X(srq, "?") \
 	X(rnr_came, "some") \
 	X(gaps, "some") \
-	X(packets_sent, "some")
+	X(out_of_step, "some") \
+	X(heartbeats, "some") \
+	X(signs, "nothing has failed here") \
+	X(packets_sent, "some") \
+	X(packets_came, "some")
 /* clang-format on */
 
 /** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */

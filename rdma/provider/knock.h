@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does the host at an address live, and does it take RDMA packets? Two empty datagrams to it, and
- * what ICMP answers. A part of the provider (see rdma/provider/provider.h) that does not use the
- * libraries.
+ * what ICMP answers; and a question to its connection manager (rdma/provider/ask.h). A part of the
+ * provider (see rdma/provider/provider.h).
  */
 #ifndef VBD_RDMA_PROVIDER_KNOCK_H
 #define VBD_RDMA_PROVIDER_KNOCK_H
@@ -18,16 +18,19 @@ struct vbd_pv_knock {
 	uint64_t rtt_ns; /* of the first answer */
 	bool refused;	 /* that port was 4791, which every device of RoCE v2 has */
 	bool forbidden;	 /* this host let no datagram out to that port */
+	bool asked;	 /* a question to its connection manager has left */
+	bool cm_answered;
 };
 
 /**
- * vbd_pv_knock - send an empty datagram to UDP 4791 of a host, which a device of RoCE v2 drops, and
- * one to a port that is hardly ever open
+ * vbd_pv_knock - ask the connection manager of a host; send an empty datagram to its UDP port 4791,
+ * which a device of RoCE v2 drops, and one to a port that is hardly ever open
  * @src: the source address; its port does not count. ss_family 0: any
+ * @own: the host is this one, which lives: the connection manager is asked, and no more
  *
- * Any thread; blocks for at most a second.
+ * Any thread; blocks for 1.5 s at most.
  */
-void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst,
+void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst, bool own,
 	struct vbd_pv_knock *ret_knock);
 
 #endif

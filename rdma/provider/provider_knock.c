@@ -2,6 +2,7 @@
 #include "rdma/provider/knock.h"
 
 #include "base/clock.h"
+#include "rdma/provider/ask.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -91,18 +92,28 @@ static void take_answers(
 	knock->rtt_ns = knock->answered ? first_ns - began_ns : 0;
 }
 
-void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst,
+void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst, bool own,
 	struct vbd_pv_knock *ret_knock)
 {
 	uint64_t began_ns = vbd_clock_mono_ns();
-	int errnums[DOORS];
-	const int fds[DOORS] = {
-		[ROCE] = send_to(src, dst, PORT_ROCE, &errnums[ROCE]),
-		[CLOSED] = send_to(src, dst, PORT_CLOSED, &errnums[CLOSED]),
-	};
+	int errnums[DOORS] = {0};
+	int fds[DOORS] = {-1, -1};
 	uint64_t refused_ns[DOORS] = {0};
 	struct pollfd doors[DOORS];
+	struct vbd_pv_ask *ask = NULL;
 
+	if (!own) {
+		fds[ROCE] = send_to(src, dst, PORT_ROCE, &errnums[ROCE]);
+		fds[CLOSED] = send_to(src, dst, PORT_CLOSED, &errnums[CLOSED]);
+	}
+	*ret_knock = (struct vbd_pv_knock){
+		.done = fds[ROCE] >= 0 && fds[CLOSED] >= 0,
+		.forbidden = errnums[ROCE] == EPERM || errnums[ROCE] == ENOBUFS,
+	};
+	/* A message of the connection manager that can't leave does harm: see
+	 * rdma/device/cm_silence.h. */
+	if (!ret_knock->forbidden)
+		ask = vbd_pv_ask_begin(src, dst);
 	for (unsigned int i = 0; i < DOORS; i++)
 		doors[i] = (struct pollfd){.fd = errnums[i] ? -1 : fds[i], .events = POLLERR};
 	await(doors, refused_ns);
@@ -110,9 +121,6 @@ void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_stor
 		if (fds[i] >= 0)
 			(void)close(fds[i]);
 	}
-	*ret_knock = (struct vbd_pv_knock){
-		.done = fds[ROCE] >= 0 && fds[CLOSED] >= 0,
-		.forbidden = errnums[ROCE] == EPERM || errnums[ROCE] == ENOBUFS,
-	};
 	take_answers(began_ns, refused_ns, ret_knock);
+	vbd_pv_ask_end(ask, &ret_knock->asked, &ret_knock->cm_answered);
 }

@@ -71,11 +71,12 @@ void fake_netroute(const struct vbd_pv_netroute *netroute)
 	fake_unlock();
 }
 
-void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst,
+void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst, bool own,
 	struct vbd_pv_knock *ret_knock)
 {
 	(void)src;
 	(void)dst;
+	(void)own;
 	fake_lock();
 	*ret_knock = g_fake.knock;
 	fake_unlock();

@@ -117,6 +117,19 @@ await stage("requests that wait for a decision leave the kernel's backlog free",
 	await far.until(`/v1/listeners/${hand.id}`, "three requests", ({ waiting }) => waiting === 3);
 });
 
+await stage("a program that is stopped, and its backlog fills", async () => {
+	const { port } = await far.listen({ addr, port: next_port(), backlog: 1 });
+
+	far.kill("SIGSTOP");
+	// It takes the only place in the backlog, also when it has ended here.
+	await says(near, await failed(near, { dst_port: port }), "not_taken_yet");
+	const dropped = await begin(near, { dst_port: port, timeout_ms: 60_000 });
+
+	await says_at_last(near, dropped, "backlog_full_there");
+	far.kill("SIGCONT");
+	await near.connection_in(dropped.id, "established");
+});
+
 await stage("attributes that nobody gives", async () => {
 	const make = (timeout_ms) => near.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, timeout_ms });
 	const ended = await make(1500);
@@ -157,6 +170,12 @@ await stage("a key that worked before is refused", async () => {
 			await far.call("DELETE", `/v1/buffers/${id}`);
 		await move(op, here, { remote: { addr: `0x${(BigInt(at) + BigInt(offset)).toString(16)}`, rkey } });
 		await says(near, await near.end_of(here.id), code);
+		if (code !== "memory_closed_there")
+			continue;
+		const [next] = await pair();
+
+		await move(op, next, { remote: { addr: at, rkey } });
+		await says(near, await near.end_of(next.id), "key_of_before");
 	}
 });
 
@@ -235,18 +254,47 @@ await stage("a queue pair that is not the peer's, and one that went", async () =
 
 	await near.post(`${CONNECTION}/${(await here).id}/remote`, { ...local, qpn: local.qpn ^ 0xff00 }, 60);
 	await move("send", await here);
-	await says(near, await near.end_of((await here).id), "wrong_remote");
+	await says(near, await near.end_of((await here).id), "wrong_qpn");
 
 	const { from, to } = await manual_pair(near, far, { qp_type: "rc", device: dev, qp });
 	equal((await move("send", from, { size_bytes: 65536 })).code, "out_of_range", "a message that is longer than the peer's receives");
 	await move("send", from);
 	await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
 	await move("send", from);
-	await says(near, await near.end_of(from.id), "not_acknowledged");
+	await says(near, await near.end_of(from.id), "qp_gone_there");
 	const beating = await manual_pair(near, far, { qp_type: "rc", device: dev, qp: { ...qp, heartbeat_ms: 500 } });
 
 	await far.call("DELETE", `${CONNECTION}/${beating.to.id}`, undefined, { wait_s: 60 });
-	await says(near, await near.end_of(beating.from.id), "peer_silent");
+	await says(near, await near.end_of(beating.from.id), "qp_gone_there");
+});
+
+await stage("a PSN that is not the peer's", async () => {
+	const qp = { ack_timeout: 14, retry_count: 1 };
+
+	for (const shift of [-5, 5]) {
+		const [here, there] = await Promise.all([near, far].map((daemon) =>
+			daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, qp, service: "inbox" }, 60)));
+		const { local } = here.manual;
+
+		await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60);
+		await far.post(`${CONNECTION}/${there.id}/remote`, { ...local, psn: (local.psn + shift + 0x1000000) % 0x1000000 }, 60);
+		await move("send", here);
+		// Of a packet that the peer takes for a repeat Soft-RoCE may say that it is done.
+		if (shift < 0)
+			await says(near, await near.end_of(here.id), "wrong_psn");
+		await says_at_last(far, there, "wrong_psn_here");
+	}
+});
+
+await stage("a receive for a message that nobody sends", async () => {
+	const [here, there] = await pair({ service: "none" }, { service: "none" });
+	const receive = (timeout_ms) => move("recv", there, { daemon: far, timeout_ms });
+	const ends = receive(8000);
+
+	await says_at_last(far, there, "nothing_sent");
+	await ends;
+	await says(far, await far.end_of(there.id), "nothing_sent");
+	await near.end_of(here.id);
 });
 
 // --- ends that somebody wanted, and those that nobody did ----------------------------------------------------------

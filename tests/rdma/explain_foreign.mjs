@@ -111,7 +111,7 @@ await scenario("a host that is up, and does not answer", async () => {
 	await run("tc", "qdisc", "del", "dev", HERE, "clsact");
 	const peer = await foreign_peer();
 
-	await says(daemon, await silent(), "no_answer_yet");
+	await says(daemon, await silent(), "connect_blocked");
 	peer.kill("SIGKILL");
 	await peer.end();
 	await daemon.stop();

@@ -18,8 +18,9 @@ async function spoiled(how, undo, play) {
 	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
 
 	await run(...how(netdev));
-	await play(netdev);
+	const played = await play(netdev);
 	await run(...undo(netdev));
+	return played;
 }
 
 // The cause of a connection's end. A host that does not answer a knock within a second seems to be down, so a scenario in
@@ -74,9 +75,22 @@ await scenario("the first line names a firewall on the way to a host that is up"
 	await until("path_blocked", async () => {
 		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 2 } });
 
-		await spoiled(deaf, hearing, () => daemon.try("POST", "/v1/transfers", { op: "write", connection: connection.id,
-			buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 }));
-		return await cause_of(daemon, connection) === "path_blocked";
+		return spoiled(deaf, hearing, async () => {
+			await daemon.try("POST", "/v1/transfers", { op: "write", connection: connection.id,
+				buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 });
+			return await cause_of(daemon, connection) === "path_blocked";
+		});
+	});
+	await until("wrong_gid", async () => {
+		const connection = await daemon.post("/v1/connections", { bringup: "manual", qp_type: "rc", device: dev,
+			qp: { ack_timeout: 14, retry_count: 1 } }, 60);
+		const { local } = connection.manual;
+
+		await daemon.post(`/v1/connections/${connection.id}/remote`, { ...local, gid: `::ffff:${peer_addr}` }, 60);
+		return spoiled(deaf, hearing, async () => {
+			await daemon.try("POST", `/v1/connections/${connection.id}/messages`, { data: "hello" }, { wait_s: 60 });
+			return await cause_of(daemon, connection) === "wrong_gid";
+		});
 	});
 	// The CM repeats its request after some seconds.
 	await spoiled(deaf, hearing, () => until("connect_blocked", async () =>
@@ -109,19 +123,20 @@ await scenario("the first line names what is wrong with the network", async () =
 		await until("a gap that the peer tells of", () => gaps() > before);
 		await run("tc", "qdisc", "change", "dev", netdev, "root", "netem", "loss", "100%");
 		await written;
+		await says(hurt, "packets_lost");
 	});
-	await says(hurt, "packets_lost");
 	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [narrow, wide, "mtu_too_large"]]) {
 		const connection = await connect(2);
 
-		await spoiled(how, undo, () => write(connection));
-		await says(connection, code);
+		await spoiled(how, undo, async () => {
+			await write(connection);
+			await says(connection, code);
+		});
 	}
 	const silent = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { heartbeat_ms: 500 } });
 
 	await daemon.until(`/v1/connections/${silent.id}`, "an answered heartbeat", ({ heartbeats }) => heartbeats.answered > 0);
-	await spoiled(lossy(100), lossless, () => daemon.end_of(silent.id));
-	await says(silent, "host_silent");
+	await spoiled(lossy(100), lossless, () => says(silent, "host_silent"));
 	await spoiled(lossy(100), lossless, async () => {
 		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
 

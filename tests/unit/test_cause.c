@@ -289,7 +289,8 @@ static void knocked(bool answered, bool refused, bool forbidden)
 		.answered = answered,
 		.refused = refused,
 		.forbidden = forbidden,
-		.rtt_ns = answered ? 2 * VBD_NS_PER_MS : 0};
+		.rtt_ns = answered ? 2 * VBD_NS_PER_MS : 0,
+		.asked = true};
 }
 
 static void test_cause__a_knock_tells_a_firewall_from_a_host_that_is_down(void **state)
@@ -297,12 +298,15 @@ static void test_cause__a_knock_tells_a_firewall_from_a_host_that_is_down(void *
 	(void)state;
 	begin(VBD_OUTCOME_UNANSWERED);
 	knocked(true, false, false);
+	leads_to(VBD_CAUSE_CONNECT_BLOCKED);
+	says("192.0.2.2 is up");
+	facts.knock.asked = false;
 	leads_to(VBD_CAUSE_NO_ANSWER_YET); /* its program may not have decided */
+	facts.knock.asked = true;
 	facts.incident.waited_ms = 12000;
 	facts.incident.traces_known = true;
 	facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 3;
 	leads_to(VBD_CAUSE_CONNECT_BLOCKED);
-	says("192.0.2.2 is up");
 	facts.incident.traces[VBD_TRACE_MRA_CAME] = 1;
 	leads_to(VBD_CAUSE_PEER_UNDECIDED);
 	facts.incident.traces[VBD_TRACE_MRA_CAME] = 0;
@@ -344,11 +348,102 @@ static void test_cause__a_write_that_is_not_acknowledged_after_a_knock(void **st
 	says("an answer of 192.0.2.2 takes 300 ms, and this side waits 202 ms");
 	knocked(false, false, false);
 	leads_to(VBD_CAUSE_HOST_SILENT);
-	/* A queue pair of a wrong number on a host that is up looks the same. */
+	facts.knock.cm_answered = true; /* its firewall drops pings only */
+	leads_to(VBD_CAUSE_QP_GONE_THERE);
+	says("the RDMA device of 192.0.2.2 answers");
+}
+
+static void test_cause__a_cm_that_answers_has_the_request(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNANSWERED);
 	knocked(true, false, false);
+	facts.knock.cm_answered = true;
+	leads_to(VBD_CAUSE_NOT_TAKEN_YET);
+	says("the program at port 7471 has not decided in 3.2 s");
+	facts.incident.waited_ms = 12000;
+	facts.incident.traces_known = true;
+	facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 3;
+	leads_to(VBD_CAUSE_BACKLOG_FULL_THERE);
+	says("port 7471");
+	facts.incident.traces[VBD_TRACE_MRA_CAME] = 1;
+	leads_to(VBD_CAUSE_PEER_UNDECIDED);
+}
+
+static void test_cause__attributes_given_by_hand_that_are_not_the_peers(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_SEND);
 	facts.incident.by_hand = true;
 	facts.incident.acked = false;
 	leads_to(VBD_CAUSE_WRONG_REMOTE);
+	knocked(true, false, false);
+	leads_to(VBD_CAUSE_WRONG_GID);
+	knocked(false, false, false);
+	leads_to(VBD_CAUSE_WRONG_GID);
+	facts.knock.cm_answered = true;
+	leads_to(VBD_CAUSE_WRONG_REMOTE);
+	facts.incident.traces_known = true;
+	facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 3;
+	leads_to(VBD_CAUSE_WRONG_QPN);
+	facts.incident.traces[VBD_TRACE_PACKETS_CAME] = 1;
+	leads_to(VBD_CAUSE_WRONG_PSN);
+	facts.incident.traces[VBD_TRACE_PACKETS_CAME] = 1000; /* of others */
+	leads_to(VBD_CAUSE_WRONG_REMOTE);
+	facts.incident.acked = true; /* it has worked */
+	leads_to(VBD_CAUSE_QP_GONE_THERE);
+}
+
+static void test_cause__packets_that_come_out_of_step_to_a_queue_pair_by_hand(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_WELL);
+	facts.incident.by_hand = true;
+	facts.incident.acked = false;
+	facts.inbox_capacity = 16;
+	vbd_causes_judge(&facts, &diagnoses);
+	assert_int_equal(diagnoses.count, 0);
+	facts.incident.traces[VBD_TRACE_REPEATS_SEEN] = 1;
+	leads_to(VBD_CAUSE_WRONG_PSN_HERE);
+	facts.incident.heard = true;
+	vbd_causes_judge(&facts, &diagnoses);
+	assert_int_equal(diagnoses.count, 0);
+	facts.incident.heard = false;
+	facts.inbox_capacity = 0; /* writes may have come */
+	vbd_causes_judge(&facts, &diagnoses);
+	assert_int_equal(diagnoses.count, 0);
+	facts.incident.outcome = VBD_OUTCOME_UNSENT;
+	leads_to(VBD_CAUSE_WRONG_PSN_HERE);
+}
+
+static void test_cause__a_receive_waits_for_a_message(void **state)
+{
+	static const enum vbd_outcome outcomes[] = {VBD_OUTCOME_UNSENT, VBD_OUTCOME_LATE};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(outcomes); i++) {
+		begin(outcomes[i]);
+		facts.incident.op = VBD_OP_RECV;
+		facts.incident.transfer = 7;
+		leads_to(VBD_CAUSE_NOTHING_SENT);
+		says("transfer 7 has waited 3.2 s for a message, and the peer has sent none: "
+		     "nothing has failed here");
+		knocked(true, false, false);
+		facts.knock.cm_answered = true;
+		leads_to(VBD_CAUSE_NOTHING_SENT);
+		says("its RDMA device answers");
+		facts.incident.heartbeats = 4;
+		leads_to(VBD_CAUSE_NOTHING_SENT);
+		says("answers the heartbeats");
+		facts.knock.cm_answered = false;
+		leads_to(VBD_CAUSE_PATH_BLOCKED);
+		facts.port.state = IBV_PORT_DOWN;
+		leads_to(VBD_CAUSE_INTERFACE_DOWN);
+	}
+	begin(VBD_OUTCOME_UNSENT);
+	knocked(false, false, false);
+	leads_to(VBD_CAUSE_HOST_SILENT);
 }
 
 static void test_cause__a_transfer_that_moves_is_slow_and_not_stuck(void **state)
@@ -397,7 +492,10 @@ static void test_cause__an_address_that_moved_to_another_host(void **state)
 
 	(void)state;
 	begin(vbd_outcome_of_end(&end));
+	facts.netroute.hwaddr[0] = 2;
+	facts.netroute.hwaddr[5] = 0x77;
 	leads_to(VBD_CAUSE_ADDRESS_TAKEN);
+	says("another hardware address now, 02:00:00:00:00:77:");
 }
 
 static void test_cause__a_handshake_that_breaks_off(void **state)
@@ -445,7 +543,10 @@ static void test_cause__an_access_error_is_of_the_side_that_asked(void **state)
 	says("a read of 8000 bytes");
 	begin(VBD_OUTCOME_REFUSED);
 	leads_to(VBD_CAUSE_REFUSED_HERE);
-	says("the peer reached for memory that it may not use");
+	says("the peer reached for memory that it may not use: buffers here are open to it");
+	facts.incident.open_buffers = 3;
+	leads_to(VBD_CAUSE_REFUSED_HERE);
+	says("3 buffers here are open to it");
 	facts.incident.buffer_deleted = true;
 	facts.incident.buffer_deleted_ms = 1500;
 	leads_to(VBD_CAUSE_OLD_KEY_REFUSED);
@@ -534,6 +635,9 @@ static void test_cause__a_key_that_worked_before_tells_what_is_refused(void **st
 	begin(VBD_OUTCOME_ACCESS);
 	completion(IBV_WC_REM_ACCESS_ERR, VBD_OP_WRITE);
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
+	facts.incident.key_worked_earlier = true;
+	leads_to(VBD_CAUSE_KEY_OF_BEFORE);
+	says("an earlier connection with 192.0.2.2");
 	facts.incident.key_worked = true;
 	leads_to(VBD_CAUSE_ACCESS_NOT_GRANTED);
 	says("does not grant a write");
@@ -775,6 +879,10 @@ int main(void)
 		cmocka_unit_test(test_cause__a_knock_tells_a_firewall_from_a_host_that_is_down),
 		cmocka_unit_test(test_cause__a_neighbour_that_answered_meanwhile_is_up),
 		cmocka_unit_test(test_cause__a_write_that_is_not_acknowledged_after_a_knock),
+		cmocka_unit_test(test_cause__a_cm_that_answers_has_the_request),
+		cmocka_unit_test(test_cause__attributes_given_by_hand_that_are_not_the_peers),
+		cmocka_unit_test(test_cause__packets_that_come_out_of_step_to_a_queue_pair_by_hand),
+		cmocka_unit_test(test_cause__a_receive_waits_for_a_message),
 		cmocka_unit_test(test_cause__a_transfer_that_moves_is_slow_and_not_stuck),
 		cmocka_unit_test(test_cause__tcp_tells_what_does_not_answer_over_iwarp),
 		cmocka_unit_test(test_cause__an_address_that_moved_to_another_host),

@@ -40,7 +40,7 @@ static void test_knock__a_host_that_hears_is_up(void **state)
 	struct vbd_pv_knock knock = {0};
 
 	(void)state;
-	vbd_pv_knock(&any, &host, &knock);
+	vbd_pv_knock(&any, &host, false, &knock);
 	assert_true(knock.done);
 	assert_true(knock.answered);
 	assert_true(knock.rtt_ns > 0);
@@ -61,7 +61,7 @@ static void test_knock__a_host_without_a_device_says_so(void **state)
 	if (door < 0)
 		skip();
 	(void)close(door);
-	vbd_pv_knock(&src, &host, &knock);
+	vbd_pv_knock(&src, &host, false, &knock);
 	assert_true(knock.answered);
 	assert_true(knock.refused);
 }
@@ -73,7 +73,7 @@ static void test_knock__an_address_that_is_not_reached_is_no_answer(void **state
 	struct vbd_pv_knock knock = {.answered = true};
 
 	(void)state;
-	vbd_pv_knock(&src, &host, &knock);
+	vbd_pv_knock(&src, &host, false, &knock);
 	assert_false(knock.answered);
 	assert_false(knock.refused);
 }

@@ -106,6 +106,13 @@ static void test_evidence__memory_that_was_closed_had_worked(void **state)
 	leads_to(VBD_CAUSE_MEMORY_CLOSED_THERE);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_OLD_KEY_REFUSED);
+	scene.pair = svc_pair(svc, svc_listen(svc, NULL));
+	move(&scene, VBD_OP_WRITE, 32, rkey);
+	(void)end_of(svc, scene.pair.active);
+	leads_to(VBD_CAUSE_KEY_OF_BEFORE);
+	scene.pair = svc_pair(svc, svc_listen(svc, NULL));
+	move(&scene, VBD_OP_WRITE, 4064, rkey);
+	assert_false(end_of(svc, scene.pair.active)->key_worked_earlier);
 }
 
 static void test_evidence__another_key_has_not_worked(void **state)
@@ -119,6 +126,7 @@ static void test_evidence__another_key_has_not_worked(void **state)
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_REFUSED_HERE);
+	assert_non_null(strstr(explained.summary, ", of 4096 bytes, is open to it"));
 }
 
 static void test_evidence__no_memory_is_open_to_the_peer(void **state)
@@ -139,7 +147,9 @@ static void test_evidence__a_silent_peer_is_knocked_at(void **state)
 		enum vbd_cause_code code;
 	} rows[] = {
 		{{.done = true, .answered = true, .refused = true}, VBD_CAUSE_NO_RDMA_THERE},
-		{{.done = true, .answered = true}, VBD_CAUSE_PATH_BLOCKED},
+		{{.done = true, .answered = true, .asked = true}, VBD_CAUSE_PATH_BLOCKED},
+		{{.done = true, .answered = true, .asked = true, .cm_answered = true},
+			VBD_CAUSE_QP_GONE_THERE},
 		{{.done = true}, VBD_CAUSE_HOST_SILENT},
 		{{.done = true, .forbidden = true}, VBD_CAUSE_FORBIDDEN_HERE},
 	};
