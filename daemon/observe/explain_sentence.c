@@ -66,7 +66,7 @@ static void add_end(struct sentence *sentence, const struct vbd_connection *conn
 		diagnoses->count ? diagnoses->items[0].text : vbd_reason_text(conn->qp.reason));
 }
 
-/* What comes from the peer is the only sign that its program goes on. */
+/* The messages of the peer are the only sign that its program goes on. */
 static void add_messages(struct sentence *sentence, const struct vbd_connection *connection)
 {
 	const struct vbd_inbox *inbox = &connection->inbox;

@@ -73,7 +73,7 @@ enum vbd_outcome { VBD_OUTCOME_MAP(VBD_ENUM_ROW) VBD_OUTCOME_COUNT };
 	X(VBD_TRACE_GAPS_SEEN, VBD_COUNTER_SET_HW, "out_of_seq_request", "out_of_sequence")     \
 	/* gaps that peers saw */                                                               \
 	X(VBD_TRACE_GAPS_TOLD, VBD_COUNTER_SET_HW, "rcvd_seq_err", "packet_seq_err")            \
-	/* what peers sent once more, or seem to */                                             \
+	/* packets that peers sent once more, or seem to */                                     \
 	X(VBD_TRACE_REPEATS_SEEN, VBD_COUNTER_SET_HW, "duplicate_request", "duplicate_request") \
 	X(VBD_TRACE_PACKETS_SENT, VBD_COUNTER_SET_HW, "sent_pkts", "")                          \
 	X(VBD_TRACE_PACKETS_CAME, VBD_COUNTER_SET_HW, "rcvd_pkts", "")                          \

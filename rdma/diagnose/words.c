@@ -318,7 +318,7 @@ static void put_heartbeats(char *out, const struct vbd_facts *facts)
 	put_number(out, facts->incident.heartbeats);
 }
 
-/* What shows that the peer lives although it sends nothing. */
+/* These signs show that the peer lives although it sends nothing. */
 static void put_signs(char *out, const struct vbd_facts *facts)
 {
 	if (facts->incident.heartbeats)

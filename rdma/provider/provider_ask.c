@@ -28,7 +28,7 @@
 
 enum progress { ASKING, ASKED, ANSWERED, GIVEN_UP };
 
-/* Of the thread that asks, and of the caller. The later one frees it. */
+/* The thread that asks and the caller share it. The later one frees it. */
 struct vbd_pv_ask {
 	struct sockaddr_storage src, dst;
 	uint64_t began_ns;

@@ -121,7 +121,7 @@ await stage("a program that is stopped, and its backlog fills", async () => {
 	const { port } = await far.listen({ addr, port: next_port(), backlog: 1 });
 
 	far.kill("SIGSTOP");
-	// It takes the only place in the backlog, also when it has ended here.
+	// This request takes the only place in the backlog, also when it has ended here.
 	await says(near, await failed(near, { dst_port: port }), "not_taken_yet");
 	const dropped = await begin(near, { dst_port: port, timeout_ms: 60_000 });
 
@@ -279,7 +279,7 @@ await stage("a PSN that is not the peer's", async () => {
 		await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60);
 		await far.post(`${CONNECTION}/${there.id}/remote`, { ...local, psn: (local.psn + shift + 0x1000000) % 0x1000000 }, 60);
 		await move("send", here);
-		// Of a packet that the peer takes for a repeat Soft-RoCE may say that it is done.
+		// Soft-RoCE may say that a packet is done which the peer takes for a repeat.
 		if (shift < 0)
 			await says(near, await near.end_of(here.id), "wrong_psn");
 		await says_at_last(far, there, "wrong_psn_here");

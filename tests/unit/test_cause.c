@@ -391,7 +391,7 @@ static void test_cause__attributes_given_by_hand_that_are_not_the_peers(void **s
 	leads_to(VBD_CAUSE_WRONG_PSN);
 	facts.incident.traces[VBD_TRACE_PACKETS_CAME] = 1000; /* of others */
 	leads_to(VBD_CAUSE_WRONG_REMOTE);
-	facts.incident.acked = true; /* it has worked */
+	facts.incident.acked = true; /* the attributes are right */
 	leads_to(VBD_CAUSE_QP_GONE_THERE);
 }
 
