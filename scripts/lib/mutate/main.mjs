@@ -49,7 +49,28 @@ function record(mutant, { reached, killer }, duration_ms) {
 	};
 }
 
-async function judge_all(mutants, judge) {
+function figures_of(records) {
+	const killed = records.filter(({ outcome }) => outcome === "killed");
+
+	return {
+		killed,
+		survivors: records.filter(({ outcome }) => outcome === "survived"),
+		by: Object.fromEntries(["unit", "native", "guest"].map((kind) => [kind, killed.filter((each) => each.kind === kind).length])),
+	};
+}
+
+// Written after each mutant, so that a run that is broken off has told what it found.
+function write_json(commit, { records, skipped }) {
+	const { killed, survivors, by } = figures_of(records);
+
+	if (options.json)
+		writeFileSync(options.json, `${JSON.stringify({
+			seed: options.again ? null : options.seed, commit, mutants: records.length, killed: killed.length, killed_by_kind: by,
+			survived: survivors.length, skipped, records,
+		}, null, "\t")}\n`);
+}
+
+async function judge_all(mutants, judge, commit) {
 	const records = [];
 	const skipped = [];
 
@@ -65,21 +86,17 @@ async function judge_all(mutants, judge) {
 		records.push(record(mutant, verdict, Date.now() - started));
 		const { outcome, killed_by, reached } = records.at(-1);
 		say(`${records.length}: ${label_of(mutant)}: ${outcome}${killed_by ? ` by ${killed_by}` : ` ${reached} tests that reach it`}`);
+		write_json(commit, { records, skipped });
 	}
 	return { records, skipped };
 }
 
 function report(commit, { records, skipped }) {
-	const killed = records.filter(({ outcome }) => outcome === "killed");
-	const by = Object.fromEntries(["unit", "native", "guest"].map((kind) => [kind, killed.filter((each) => each.kind === kind).length]));
-	const survivors = records.filter(({ outcome }) => outcome === "survived");
+	const { killed, survivors, by } = figures_of(records);
 
 	for (const survivor of survivors)
 		console.log(`${diff_of(survivor)}# ${survivor.reached} tests reach the line\n`);
-	if (options.json) {
-		const result = { seed: options.again ? null : options.seed, commit, mutants: records.length, killed: killed.length, killed_by_kind: by, survived: survivors.length, skipped, records };
-		writeFileSync(options.json, `${JSON.stringify(result, null, "\t")}\n`);
-	}
+	write_json(commit, { records, skipped });
 	console.log(`${origin_text()}, commit ${commit}: ${by.unit} killed by unit tests, ${by.native} by native suites, ${by.guest} in the guest; ${skipped.length} left out`);
 	console.log(`${killed.length} of ${records.length} killed, ${survivors.length} survived`);
 }
@@ -91,6 +108,15 @@ function list(mutants) {
 			return;
 		console.log(diff_of(value));
 	}
+}
+
+// Builds the copy. Returns its tests but those of a guest.
+function built_tests(tree) {
+	const said = tree.build();
+
+	if (said)
+		throw new Error(`the copy does not build:\n${said}`);
+	return tests_of(tree.build_folder).filter(({ kind }) => kind !== "guest");
 }
 
 async function main() {
@@ -106,12 +132,9 @@ async function main() {
 	const mutants = options.again ? survivors_of(tree.root, options.again) : sample(tree.root, files, options.seed);
 	say(`${origin_text()}; builds a copy in ${options.folder}`);
 	tree.configure();
-	const said = tree.build();
-	if (said)
-		throw new Error(`the copy does not build:\n${said}`);
+	const known = options.again && options.guest ? [] : built_tests(tree);
 	const reach = new Reach(tree, join(options.folder, "build/reach"));
-	const tests = await measure_all(tests_of(tree.build_folder).filter(({ kind }) => kind !== "guest"), reach);
-	report(commit, await judge_all(mutants, new Judge(tree, reach, tests)));
+	report(commit, await judge_all(mutants, new Judge(tree, reach, await measure_all(known, reach)), commit));
 }
 
 try {
