@@ -506,6 +506,41 @@ static int count_bodies(const struct fixture *f, const char *text)
 	return count;
 }
 
+/* Damages what is kept of an object that has ended, behind the daemon's back. */
+static void spoil_bodies(const struct fixture *f)
+{
+	char path[SCRATCH_PATH_BYTES + 64];
+	sqlite3 *handle = NULL;
+
+	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
+	while (has_waiting(f))
+		svc_turn(f->svc);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	(void)sqlite3_busy_timeout(handle, 60000);
+	assert_int_equal(
+		sqlite3_exec(handle, "UPDATE records SET body = '{'", NULL, NULL, NULL), SQLITE_OK);
+	(void)sqlite3_close(handle);
+}
+
+static void assert_unreadable(struct fixture *f, const char *target)
+{
+	static const char said[] = "the record of connection 1 in state_dir can't be read";
+
+	assert_int_equal(ask(f, "GET", target), 404);
+	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, said, strlen(said)));
+}
+
+static void test_records__one_that_can_not_be_read_is_told(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(fail_to_connect(f, "front"), 1);
+	spoil_bodies(f);
+	restart(f);
+	assert_unreadable(f, "/v1/connections/1");
+	assert_unreadable(f, "/v1/connections/front/explain");
+}
+
 static void test_records__private_data_never_reaches_the_disk(void **state)
 {
 	struct fixture *f = *state;
@@ -556,6 +591,7 @@ int main(void)
 		TEST(a_record_that_a_request_does_not_mean_stays),
 		TEST(newer_ones_take_the_place_of_older_ones),
 		TEST(another_caller_does_not_see_them),
+		TEST(one_that_can_not_be_read_is_told),
 		TEST(private_data_never_reaches_the_disk),
 		TEST(transfers_are_found_by_what_they_used),
 	};
