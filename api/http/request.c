@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An object without many labels, which a client may choose, has room in it. */
+#define ANSWER_ROOM_BYTES 8192
+
 const char *vbd_request_header(struct vbd_request *req, const char *name)
 {
 	return req->transport->header(req, name);
@@ -198,6 +201,22 @@ static void set_document(struct vbd_request *req, const char *content_type, stru
 	req->reply.body_bytes = text_bytes;
 }
 
+enum vbd_status vbd_request_reserve_answer(struct vbd_request *req, struct vbd_error *err)
+{
+	req->answer_room = malloc(ANSWER_ROOM_BYTES);
+	return req->answer_room ? VBD_OK
+				: vbd_error_set(err, VBD_E_NO_MEMORY,
+					  "no memory for the answer, so nothing was done");
+}
+
+struct vbd_encoder vbd_request_begin_answer(struct vbd_request *req)
+{
+	char *room = req->answer_room;
+
+	req->answer_room = NULL;
+	return vbd_encode_begin_in(room, ANSWER_ROOM_BYTES);
+}
+
 void vbd_reply_json(struct vbd_request *req, unsigned int status, struct vbd_encoder *out)
 {
 	req->acted |= status < 400;
@@ -356,6 +375,8 @@ void vbd_request_fini(struct vbd_request *req)
 	vbd_faults_fini(&req->faults);
 	free(req->body);
 	req->body = NULL;
+	free(req->answer_room);
+	req->answer_room = NULL;
 	vbd_reply_fini(&req->reply);
 	vbd_caller_unref(req->caller);
 	req->caller = NULL;

@@ -90,6 +90,7 @@ struct vbd_request {
 	char *body;
 	size_t body_bytes;
 	size_t body_room_bytes;
+	char *answer_room;	   /* see vbd_request_reserve_answer(); NULL: none, or it is used */
 	vbd_audited_cb on_audited; /* NULL: there is none, or it was called */
 	bool parked;
 	bool abandoned; /* the client has left: an answer is stored for its Idempotency-Key only */
@@ -151,6 +152,15 @@ void vbd_request_add_retry_after(struct vbd_request *req, unsigned int seconds);
 
 /** vbd_request_add_location - add `Location: /v1/KIND/ID` */
 void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_t id);
+
+/** vbd_request_reserve_answer - take the memory for the answer now: a request that makes an object,
+ * and then finds none, would be told that nothing was made */
+enum vbd_status vbd_request_reserve_answer(
+	struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_request_begin_answer - begin the document for vbd_reply_json(), in the memory that was
+ * reserved, if that was done */
+struct vbd_encoder vbd_request_begin_answer(struct vbd_request *req);
 
 /** vbd_reply_json - answer with a document, which this ends; without memory for it, answer 507 */
 void vbd_reply_json(struct vbd_request *req, unsigned int status, struct vbd_encoder *out);

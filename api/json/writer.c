@@ -246,7 +246,12 @@ void vbd_end(struct vbd_encoder *out)
 
 struct vbd_encoder vbd_encode_begin(void)
 {
-	struct vbd_encoder out = {0};
+	return vbd_encode_begin_in(NULL, 0);
+}
+
+struct vbd_encoder vbd_encode_begin_in(char *room, size_t room_bytes)
+{
+	struct vbd_encoder out = {.bytes = room, .room = room ? room_bytes : 0};
 
 	vbd_begin_object(&out, NULL);
 	return out;

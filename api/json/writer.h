@@ -39,6 +39,10 @@ struct vbd_encoder {
  * vbd_encode_end() or vbd_encode_drop() */
 struct vbd_encoder vbd_encode_begin(void);
 
+/** vbd_encode_begin_in - as vbd_encode_begin(), in memory from malloc that is there already, and is
+ * the encoder's then; @room: NULL for none */
+struct vbd_encoder vbd_encode_begin_in(char *room, size_t room_bytes);
+
 /**
  * vbd_encode_end - close the object of the document
  * @ret_len: length without the NUL behind the text

@@ -14,7 +14,8 @@ void vbd_create_labelled(struct vbd_request *req)
 	struct vbd_labels *labels = NULL;
 	struct vbd_kept *kept = NULL;
 
-	if (vbd_labels_decode(json_object_get(req->json, "labels"), &labels, &err) != VBD_OK ||
+	if (vbd_request_reserve_answer(req, &err) != VBD_OK ||
+		vbd_labels_decode(json_object_get(req->json, "labels"), &labels, &err) != VBD_OK ||
 		vbd_keep_take(req, labels, &kept, &err) != VBD_OK) {
 		vbd_labels_unref(labels);
 		vbd_reply_problem(req, &err);

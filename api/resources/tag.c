@@ -97,7 +97,7 @@ static void add_public_body(
 void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct vbd_task_kind *kind,
 	const void *task)
 {
-	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_encoder out = vbd_request_begin_answer(req);
 	struct vbd_sieve sieve;
 	char tag[VBD_TAG_BYTES];
 

@@ -77,6 +77,16 @@ static void expect_good(struct rest *rest, const char *method, const char *path,
 		fail_msg("%s %s: %s", method, path, rest->reply);
 }
 
+/* A problem says that nothing was made. One of a connection may be about its failure. */
+static void check_unmade(struct rest *rest, const struct action *action, int status)
+{
+	if (status < 400 || !action->undo || strstr(action->undo, "connections"))
+		return;
+	if (rest_perform(rest, "GET", action->undo, NULL) != 404)
+		fail_msg("%s %s: %d, and it is there: %s", action->method, action->path, status,
+			rest->reply);
+}
+
 static void test_api_memory__each_allocation_of_a_request_may_fail(void **state)
 {
 	struct rest *rest = *state;
@@ -99,6 +109,7 @@ static void test_api_memory__each_allocation_of_a_request_may_fail(void **state)
 			failures += failed;
 			check_reply(rest, action, status);
 			expect_good(rest, "GET", "/livez", NULL);
+			check_unmade(rest, action, status);
 			if (action->undo)
 				(void)rest_perform(rest, "DELETE", action->undo, NULL);
 		}

@@ -234,9 +234,7 @@ static void listed(struct life *life)
 
 static bool connect_kept(struct life *life)
 {
-	/* Without memory for its answer a request fails that has made and kept the connection. */
-	return kept(life, "to-door") ||
-	       ask(life, VBD_METHOD_POST, "/v1/connections", TO_DOOR) < 400;
+	return ask(life, VBD_METHOD_POST, "/v1/connections", TO_DOOR) < 400;
 }
 
 static void connected(struct life *life)
@@ -269,7 +267,7 @@ static bool move(struct life *life)
 	if (ask(life, VBD_METHOD_POST, "/v1/transfers", body) >= 400)
 		return false;
 	SVC_UNTIL(life->svc, daemon->transfers->open == 0);
-	return daemon->transfers_done > 0;
+	return daemon->transfers_done == 1;
 }
 
 /* A transfer that failed has taken its connection along, which comes back by itself. */
