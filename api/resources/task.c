@@ -6,6 +6,7 @@
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"
+#include "api/resources/keep_answer.h"
 #include "api/resources/records.h"
 #include "api/resources/tag.h"
 #include "daemon/core/devices.h"
@@ -147,12 +148,27 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	vbd_task_reply(req, state == VBD_TASK_DONE ? 201 : 202, kind, waiter->task);
 }
 
+/* The object goes with the answer. */
+static void answer_failed(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	struct vbd_error err = {0};
+
+	(void)arg;
+	if (object)
+		object->registry->kind->problem(object, &err);
+	else
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "it was deleted in the meantime");
+	vbd_request_acted(req, false);
+	vbd_reply_problem(req, &err);
+	if (object)
+		vbd_object_unregister(object);
+}
+
 static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
 {
 	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
 	const struct vbd_task_kind *kind = waiter->kind;
 	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
 	enum vbd_task_state state;
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
@@ -161,11 +177,9 @@ static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
 	}
 	state = kind->state(waiter->task);
 	if (state == VBD_TASK_FAILED) {
-		waiter->task->registry->kind->problem(waiter->task, &err);
-		vbd_request_acted(req, false);
-		vbd_reply_problem(req, &err);
-		(void)vbd_kept_drop(vbd_kept_of(waiter->task));
-		vbd_object_unregister(waiter->task);
+		base->handed_on = true;
+		vbd_keep_answer(req, vbd_kept_drop(vbd_kept_of(waiter->task)), waiter->task,
+			answer_failed, NULL);
 	} else if (state == VBD_TASK_DONE || why == VBD_WAKE_TIMEOUT) {
 		vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
 		vbd_task_reply(req, state == VBD_TASK_DONE ? 201 : 202, kind, waiter->task);

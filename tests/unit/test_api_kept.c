@@ -461,6 +461,35 @@ static void test_api_kept__a_deleted_object_is_kept_no_longer(void **state)
 	assert_null(kept(f, "own"));
 }
 
+static void must_be_forgotten(struct fixture *f, const char *name)
+{
+	assert_null(kept(f, name));
+	restart(f);
+	assert_null(kept(f, name));
+}
+
+static void test_api_kept__a_buffer_that_fails_is_kept_no_longer_before_the_answer(void **state)
+{
+	const struct vbd_daemon *daemon;
+	struct fixture *f = *state;
+
+	daemon = f->svc->daemon;
+	fake_fail_next("ibv_reg_mr", EINVAL);
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/buffers",
+		"{\"name\": \"pool\", \"size_bytes\": 4096, \"keep\": true}");
+	/* No other try comes while the disk is held. */
+	kept(f, "pool")->policy.min_ms = 3600000;
+	kept(f, "pool")->policy.max_ms = 3600000;
+	SVC_UNTIL(f->svc, buffer(f, "pool")->state == VBD_BUFFER_FAILED);
+	release_disk(SQLITE_OK);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_true(f->req.reply.status >= 400);
+	assert_true(vbd_keeper_has(daemon, vbd_keeper_newest_ticket(daemon)));
+	assert_null(buffer(f, "pool"));
+	must_be_forgotten(f, "pool");
+}
+
 static void test_api_kept__what_is_not_kept_any_more_stays(void **state)
 {
 	struct fixture *f = *state;
@@ -845,13 +874,6 @@ static void keep_over_a_restart(struct fixture *f)
 	assert_null(connection(f, "to-door"));
 }
 
-static void must_be_forgotten(struct fixture *f, const char *name)
-{
-	assert_null(kept(f, name));
-	restart(f);
-	assert_null(kept(f, name));
-}
-
 static void test_api_kept__a_deleted_record_of_an_earlier_run_does_not_come_again(void **state)
 {
 	struct fixture *f = *state;
@@ -1134,6 +1156,7 @@ int main(void)
 		TEST(a_request_keeps_what_it_makes),
 		TEST(a_request_that_makes_nothing_keeps_nothing),
 		TEST(a_deleted_object_is_kept_no_longer),
+		TEST(a_buffer_that_fails_is_kept_no_longer_before_the_answer),
 		TEST(what_is_not_kept_any_more_stays),
 		TEST(an_operator_can_not_drop_what_the_file_lists),
 		TEST(the_next_run_makes_it_for_the_same_owner),
