@@ -341,6 +341,8 @@ void vbd_put_connection(struct vbd_encoder *out, const struct vbd_connection *co
 	vbd_put_rtt(out, "rtt", connection);
 	vbd_put_end(out, &conn->qp, connection->object.ended);
 	vbd_put_desired(out, &connection->object);
+	if (connection->previous_id)
+		vbd_put_u64(out, "previous_id", connection->previous_id);
 	put_times(out, conn);
 	put_private_data(out, conn);
 }

@@ -24,7 +24,7 @@ void vbd_connection_reply(
 /* Answer a client that waited with the error that ended the connection. */
 static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
 {
-	const struct vbd_kept *kept = vbd_kept_of_try(&connection->object);
+	const struct vbd_kept *kept = vbd_kept_of(&connection->object);
 	char path[sizeof(((struct vbd_error *)0)->object)];
 	struct vbd_error err = {0};
 	char text[sizeof(err.text)];

@@ -31,6 +31,7 @@ struct asking {
 	struct vbd_request *req; /* NULL: the client has left */
 	struct vbd_resolution *resolution;
 	uint64_t connection;
+	uint64_t created_ns;	       /* of the connection that is looked at */
 	uint64_t transfer, done_bytes; /* that are watched; 0: none */
 	char host[256];
 	uint64_t port; /* 0: none */
@@ -70,30 +71,7 @@ static void explain(struct vbd_request *req, const struct vbd_connection *connec
 	vbd_reply_json(req, 200, &out);
 }
 
-static void on_look(const struct vbd_look *look, void *arg)
-{
-	struct asking *asking = arg;
-	struct vbd_error gone = {0};
-	const struct vbd_object *object;
-
-	if (!asking->req) {
-		free(asking);
-		return;
-	}
-	object = vbd_registry_find_id(
-		vbd_request_daemon(asking->req)->connections, asking->connection);
-	if (object) {
-		struct vbd_look watched = *look;
-
-		watched.transfer = asking->transfer;
-		watched.transfer_done = asking->done_bytes;
-		explain(asking->req, (const struct vbd_connection *)(const void *)object, &watched);
-		free(asking);
-		return;
-	}
-	(void)vbd_error_set(&gone, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
-	refuse(asking, &gone);
-}
+static void on_look(const struct vbd_look *look, void *arg);
 
 static void look_for(struct asking *asking)
 {
@@ -106,9 +84,41 @@ static void look_for(struct asking *asking)
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted");
 	else if (vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK &&
 		 vbd_look_begin((const struct vbd_connection *)(const void *)object, on_look,
-			 asking, &err) == VBD_OK)
+			 asking, &err) == VBD_OK) {
+		asking->created_ns = object->created_ns;
 		return;
+	}
 	refuse(asking, &err);
+}
+
+static void on_look(const struct vbd_look *look, void *arg)
+{
+	struct asking *asking = arg;
+	struct vbd_error gone = {0};
+	const struct vbd_object *object;
+
+	if (!asking->req) {
+		free(asking);
+		return;
+	}
+	object = vbd_registry_find_id(
+		vbd_request_daemon(asking->req)->connections, asking->connection);
+	/* The look was at another one that had the id before. */
+	if (object && object->created_ns != asking->created_ns) {
+		look_for(asking);
+		return;
+	}
+	if (object) {
+		struct vbd_look watched = *look;
+
+		watched.transfer = asking->transfer;
+		watched.transfer_done = asking->done_bytes;
+		explain(asking->req, (const struct vbd_connection *)(const void *)object, &watched);
+		free(asking);
+		return;
+	}
+	(void)vbd_error_set(&gone, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
+	refuse(asking, &gone);
 }
 
 static void on_watched(struct vbd_request *req, void *arg)

@@ -192,6 +192,7 @@ static enum vbd_status make_connection(struct vbd_kept *kept, const json_t *json
 	if (before && spec.params.qp.heartbeat_if_able &&
 		does_without(VBD_CONTAINER_OF(before, struct vbd_connection, object)->conn))
 		spec.params.qp.heartbeat_ms = 0;
+	spec.replaces_id = before ? before->id : 0;
 	status = vbd_connection_create(daemon, &spec, &connection, err);
 	if (status == VBD_OK)
 		*ret_object = &connection->object;

@@ -25,7 +25,7 @@ static bool put_some(struct vbd_metrics_text *out, const struct vbd_metrics_obje
 
 	for (int i = 0; i < VBD_METRICS_STEP_OBJECTS && object && at->shown < objects->max; i++) {
 		put_object(out, objects, object, at);
-		object = vbd_registry_next(object);
+		object = vbd_registry_after(objects->registry, object->id);
 	}
 	return !object || at->shown == objects->max;
 }

@@ -10,6 +10,7 @@
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/core/object.h"
+#include "daemon/kept/reconciler.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct shown_waiter {
 	struct vbd_waiter waiter; /* first */
 	const struct vbd_task_kind *kind;
 	void *task;
+	uint64_t id; /* of `task` */
 	struct vbd_view view;
 	uint64_t states;  /* bit mask of the states to wait for */
 	uint64_t version; /* `changed`: answer when the object has another one */
@@ -99,24 +101,55 @@ static enum vbd_status parse_until(
 	return refuse_until(states, until, err);
 }
 
-/* An ended object does not get into another state. */
+/* An ended object gets into another state only if it is to be made again. */
+static bool is_final(const struct shown_waiter *waiter, uint64_t state)
+{
+	const struct vbd_page_state *states = waiter->kind->page->states;
+	const struct vbd_kept *kept;
+
+	if (!states || !states[state].ended)
+		return false;
+	if (waiter->kind->find)
+		return true;
+	kept = vbd_kept_of(waiter->task);
+	return !kept || !vbd_reconciler_will_make(kept);
+}
+
 static bool is_over(const struct shown_waiter *waiter)
 {
 	const struct vbd_page_source *page = waiter->kind->page;
 	uint64_t state = page->states ? page->state_of(waiter->task) : 0;
 
-	if (page->states && page->states[state].ended)
+	if (is_final(waiter, state))
 		return true;
 	if (waiter->changed)
 		return vbd_task_version(waiter->kind, waiter->task) != waiter->version;
 	return !waiter->waits || (waiter->states >> state & 1);
 }
 
+/* Another object may have got the id: it is the one that the client waits for. */
+static void follow_id(struct shown_waiter *waiter)
+{
+	const struct vbd_object *task = waiter->task;
+	struct vbd_object *now;
+
+	if (waiter->kind->find || task->id == waiter->id)
+		return;
+	now = vbd_registry_find_id(task->registry, waiter->id);
+	if (!now)
+		return;
+	waiter->task = now;
+	vbd_watch_remove(&waiter->waiter.watch);
+	vbd_watch_add(&now->watches, &waiter->waiter.watch);
+}
+
 static void answer(struct vbd_waiter *base, enum vbd_wake why)
 {
-	const struct shown_waiter *waiter = VBD_CONTAINER_OF(base, struct shown_waiter, waiter);
+	struct shown_waiter *waiter = VBD_CONTAINER_OF(base, struct shown_waiter, waiter);
 	struct vbd_error err = {0};
 
+	if (why != VBD_WAKE_OBJECT_GONE)
+		follow_id(waiter);
 	if (why == VBD_WAKE_OBJECT_GONE) {
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
 			"the object was deleted while the request waited for a change of it");
@@ -136,6 +169,7 @@ void vbd_task_get(struct vbd_request *req)
 	waiter.task = vbd_task_find(req, waiter.kind);
 	if (!waiter.task)
 		return;
+	waiter.id = waiter.kind->find ? 0 : ((const struct vbd_object *)waiter.task)->id;
 	if (vbd_view_parse(req, waiter.kind->page->members, false, &waiter.view, &err) != VBD_OK ||
 		parse_until(req, &waiter, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);

@@ -41,9 +41,7 @@ static enum vbd_status create(struct vbd_request *req, uint64_t begun_ns,
 
 static bool is_coming(const struct vbd_kept *kept)
 {
-	return kept && vbd_reconciler_tries(kept->object.registry->daemon->reconciler) &&
-	       (kept->state == VBD_KEPT_WAITING || kept->state == VBD_KEPT_TRYING ||
-		       kept->state == VBD_KEPT_REPLACING);
+	return kept && vbd_reconciler_will_make(kept);
 }
 
 static struct vbd_kept *kept_of(struct vbd_object *object)
@@ -51,18 +49,32 @@ static struct vbd_kept *kept_of(struct vbd_object *object)
 	return object ? VBD_CONTAINER_OF(object, struct vbd_kept, object) : NULL;
 }
 
-/* The kept connection of the body's name that is to come, and for which the transfer was refused;
- * NULL: none. */
-static struct vbd_kept *coming(struct vbd_request *req, const struct vbd_error *err)
+/* By the id of the connection, which stays the same, or by its name, also before its first try. */
+static struct vbd_kept *find_kept(const struct vbd_daemon *daemon, const json_t *ref)
 {
-	const char *name = json_string_value(json_object_get(req->json, "connection"));
-	bool refused = err->status == VBD_E_WRONG_STATE || err->status == VBD_E_NOT_FOUND;
+	const char *name = json_string_value(ref);
+	uint64_t id = (uint64_t)json_integer_value(ref);
+	const struct vbd_object *object;
 	struct vbd_kept *kept;
 
-	if (!name || !refused)
-		return NULL;
-	kept = vbd_object_find(vbd_request_daemon(req)->kept_objects, name, NULL);
-	return is_coming(kept) && kept->of == VBD_KIND_CONNECTION ? kept : NULL;
+	if (name && !vbd_ref_is_id(name, &id)) {
+		kept = vbd_object_find(daemon->kept_objects, name, NULL);
+		return kept && kept->of == VBD_KIND_CONNECTION ? kept : NULL;
+	}
+	object = vbd_registry_find_id(daemon->connections, id);
+	return object ? vbd_kept_of(object) : NULL;
+}
+
+/* The kept connection of the body that is to come, and for which the transfer was refused; NULL:
+ * none. */
+static struct vbd_kept *coming(struct vbd_request *req, const struct vbd_error *err)
+{
+	bool refused = err->status == VBD_E_WRONG_STATE || err->status == VBD_E_NOT_FOUND;
+	struct vbd_kept *kept = refused ? find_kept(vbd_request_daemon(req),
+						  json_object_get(req->json, "connection"))
+					: NULL;
+
+	return is_coming(kept) ? kept : NULL;
 }
 
 static void refuse(struct vbd_request *req, struct vbd_error *err)

@@ -147,12 +147,10 @@ static enum vbd_status check_operands(const struct transfer_create *input, struc
 
 static enum vbd_status check_wait(const struct transfer_create *input, struct vbd_error *err)
 {
-	if (input->if_not_established == IF_NOT_REFUSE ||
-		(input->connection_seen && !input->connection.id))
+	if (input->if_not_established == IF_NOT_REFUSE || input->connection_seen)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_BAD_VALUE, "/if_not_established",
-		"to wait is possible for a connection that is named only: one that is made again "
-		"has another id");
+		"to wait is possible for a connection only");
 }
 
 static enum vbd_status check_cutting(const struct transfer_create *input, struct vbd_error *err)

@@ -141,29 +141,68 @@ static enum vbd_status make_conn(struct vbd_connection *connection,
 		&vbd_connection_conn_ops, connection, &connection->conn, err);
 }
 
+/* --- a connection that another one replaces -------------------------------------------------- */
+
+/* Give the connection the id of the one that it replaces, which is returned; NULL: there is none.
+ */
+static struct vbd_connection *replace(struct vbd_connection *connection, uint64_t id)
+{
+	struct vbd_object *before =
+		id ? vbd_registry_find_id(connection->object.registry, id) : NULL;
+
+	if (!before || !before->ended)
+		return NULL;
+	vbd_object_replace(&connection->object, before);
+	return vbd_connection_of(before);
+}
+
+/* Messages are numbered by id, over all connections that have had it. */
+static void finish_replacing(struct vbd_connection *connection, struct vbd_connection *before)
+{
+	connection->previous_id = before->object.id;
+	connection->inbox.last_seq = before->inbox.last_seq;
+	vbd_conn_replaced(before->conn, before->object.id, connection->conn);
+	vbd_object_log(&before->object, VBD_EVENT_CONNECTION_RENUMBERED, VBD_SEVERITY_INFO, VBD_OK,
+		"was connection %llu, which is made again",
+		(unsigned long long)connection->object.id);
+	vbd_object_replaced(&connection->object, &before->object);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+static enum vbd_status make_rdma_side(struct vbd_connection *connection,
+	const struct vbd_connection_spec *spec, const struct vbd_cm_params *cm,
+	struct vbd_error *err)
+{
+	connection->dst_addr = strdup(spec->dst_addr);
+	connection->dst_port = spec->dst_port;
+	if (!connection->dst_addr)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	return make_conn(connection, spec, cm, err);
+}
+
 /* Make a connection with its RDMA side; nothing is sent yet. @spec, @cm: checked. */
 static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connection_spec *spec,
 	const char *name, const struct vbd_cm_params *cm, struct vbd_connection **ret_connection,
 	struct vbd_error *err)
 {
-	struct vbd_connection *connection;
+	struct vbd_connection *connection, *before;
 	enum vbd_status status =
 		make_record(daemon, daemon->callers.current, name, &spec->params, &connection, err);
 
 	if (status)
 		return status;
-	connection->dst_addr = strdup(spec->dst_addr);
-	connection->dst_port = spec->dst_port;
-	if (!connection->dst_addr) {
-		vbd_object_free(&connection->object);
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
-	}
-	status = make_conn(connection, spec, cm, err);
+	before = replace(connection, spec->replaces_id);
+	status = make_rdma_side(connection, spec, cm, err);
 	if (status) {
+		if (before)
+			vbd_object_replace(&before->object, &connection->object);
 		vbd_object_free(&connection->object);
 		return status;
 	}
 	enter(connection);
+	if (before)
+		finish_replacing(connection, before);
 	*ret_connection = connection;
 	return VBD_OK;
 }

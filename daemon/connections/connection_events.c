@@ -78,6 +78,7 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	case VBD_TIMELINE_CALL:
 	case VBD_TIMELINE_WC:
 	case VBD_TIMELINE_COMMAND:
+	case VBD_TIMELINE_TRY:
 	case VBD_TIMELINE_EVENT:
 	case VBD_TIMELINE_KIND_COUNT:
 		return;

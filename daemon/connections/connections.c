@@ -108,6 +108,8 @@ static void free_connection(struct vbd_object *object)
 	vbd_resolve_cancel(connection->resolution);
 	vbd_inbox_clear(&connection->inbox);
 	vbd_conn_destroy(connection->conn);
+	if (connection->keeping)
+		*connection->keeping = NULL;
 	free(connection->kept);
 	free(connection->dst_addr);
 }

@@ -24,6 +24,7 @@ struct vbd_connection {
 	uint64_t listener_id; /* 0 on the active side */
 	bool undecided;	      /* the listener counted the request, but not its outcome yet */
 	bool counted_waiting; /* in its listener's `waiting` */
+	bool in_flight;	      /* came out of the queue, and is counted as one that connects */
 	bool in_state;	      /* the daemon's connections_in_state has it in `counted_state` */
 	enum vbd_conn_state counted_state;
 	struct vbd_resolution *resolution;
@@ -37,8 +38,10 @@ struct vbd_connection {
 		unannounced_link;   /* in the queue, until there is an event of its creation */
 	struct vbd_link queue_link; /* in the queue, while it waits for its turn to connect */
 	struct vbd_facts *kept;	    /* of the moment of its first error; NULL: none are kept */
-	bool keeping;		    /* more facts for `kept` are being gathered */
-	bool in_flight;		    /* came out of the queue, and is counted as one that connects */
+	/* More facts for `kept` are being gathered for the connection to which this points; cleared
+	 * when that is freed. NULL: none are. */
+	struct vbd_connection **keeping;
+	uint64_t previous_id; /* that the try before has now; 0: this is the first, or not kept */
 };
 
 struct vbd_connection_spec {
@@ -49,6 +52,8 @@ struct vbd_connection_spec {
 	struct vbd_conn_room *room; /* for them: memory that was got before; NULL: none was */
 	char dst_addr[256];
 	uint16_t dst_port;
+	/* The connection, which has ended, whose id this one gets; 0, and if that is gone: none. */
+	uint64_t replaces_id;
 	char src_addr[256]; /* "" for any; cm.src is made from it */
 	uint32_t timeout_ms;
 	struct vbd_conn_params params;

@@ -393,22 +393,56 @@ bool vbd_object_settle(struct vbd_object *object)
 	return true;
 }
 
-void vbd_object_end(struct vbd_object *object)
+static void enter_history(struct vbd_object *object)
 {
 	struct vbd_registry *registry = object->registry;
-	struct vbd_link *oldest = NULL;
+	struct vbd_link *oldest;
 
+	vbd_history_add(&registry->ended, &object->ended_link);
+	make_room_for_ended(registry);
+	oldest = vbd_history_take_oldest(&registry->ended, registry->kept);
+	if (oldest)
+		(void)vbd_object_delete(VBD_CONTAINER_OF(oldest, struct vbd_object, ended_link));
+}
+
+void vbd_object_end(struct vbd_object *object)
+{
 	count_end(object);
 	want_record(object);
 	(void)vbd_object_settle(object);
-	if (registry->kind->keeps_history) {
-		vbd_history_add(&registry->ended, &object->ended_link);
-		make_room_for_ended(registry);
-		oldest = vbd_history_take_oldest(&registry->ended, registry->kept);
-	}
-	if (oldest)
-		(void)vbd_object_delete(VBD_CONTAINER_OF(oldest, struct vbd_object, ended_link));
-	vbd_daemon_check_stop(registry->daemon);
+	if (object->registry->kind->keeps_history && !object->held)
+		enter_history(object);
+	vbd_daemon_check_stop(object->registry->daemon);
+}
+
+void vbd_object_hold(struct vbd_object *object, bool held)
+{
+	if (object->held == held)
+		return;
+	object->held = held;
+	if (!object->ended || !object->registry->kind->keeps_history)
+		return;
+	if (held)
+		vbd_history_leave(&object->registry->ended, &object->ended_link);
+	else
+		enter_history(object);
+}
+
+void vbd_object_replace(struct vbd_object *object, struct vbd_object *before)
+{
+	vbd_registry_exchange(object->registry, object, before);
+}
+
+void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before)
+{
+	struct vbd_daemon *daemon = object->registry->daemon;
+
+	if (before->recorded && daemon->record_replaced)
+		daemon->record_replaced(daemon, kind_of(object), object->id, before->id);
+	/* An ETag of the id is out of date now. */
+	object->version = before->version + 1;
+	vbd_object_changed(before);
+	vbd_object_hold(before, false);
 }
 
 void vbd_object_cancel(struct vbd_object *object)

@@ -120,6 +120,18 @@ bool vbd_object_delete(struct vbd_object *object);
  * object lives on. One that is in no registry is ignored. */
 void vbd_object_leave(struct vbd_object *object);
 
+/** vbd_object_replace - @object, which is new, gets the id of @before, which has ended, and @before
+ * that of @object. Nothing tells of it before vbd_object_replaced(); until then another call with
+ * the arguments exchanged undoes it. */
+void vbd_object_replace(struct vbd_object *object, struct vbd_object *before);
+
+/** vbd_object_replaced - let watches, ETags and the store follow vbd_object_replace() */
+void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before);
+
+/** vbd_object_hold - when the object has ended it stays in its registry, whatever else ends, until
+ * it is held no longer or a client deletes it; then it counts as the one that ended last */
+void vbd_object_hold(struct vbd_object *object, bool held);
+
 /** vbd_object_unregister - take the object out of its registry at once, and free it as
  * vbd_object_delete() does. Its watches are called then, unless the caller calls them first. */
 void vbd_object_unregister(struct vbd_object *object);

@@ -76,6 +76,16 @@ void vbd_places_remove(struct vbd_places *places, uint64_t id)
 		close_gaps(places);
 }
 
+void vbd_places_exchange(struct vbd_places *places, uint64_t id, uint64_t other_id)
+{
+	struct vbd_place *one = &places->places[find(places, id)];
+	struct vbd_place *other = &places->places[find(places, other_id)];
+	struct vbd_object *object = one->object;
+
+	one->object = other->object;
+	other->object = object;
+}
+
 struct vbd_object *vbd_places_after(const struct vbd_places *places, uint64_t id)
 {
 	size_t i = id < UINT64_MAX ? find(places, id + 1) : places->count;

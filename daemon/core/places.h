@@ -39,6 +39,9 @@ void vbd_places_take_last(struct vbd_places *places);
 /** vbd_places_remove - remove an object that was added; on average this moves one other */
 void vbd_places_remove(struct vbd_places *places, uint64_t id);
 
+/** vbd_places_exchange - the objects that were added with @id and @other_id change places */
+void vbd_places_exchange(struct vbd_places *places, uint64_t id, uint64_t other_id);
+
 /** vbd_places_after - the object with the lowest id above @id; NULL if there is none */
 struct vbd_object *vbd_places_after(const struct vbd_places *places, uint64_t id);
 

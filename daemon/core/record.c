@@ -66,13 +66,19 @@ struct vbd_record *vbd_records_find(const struct vbd_records *records, uint64_t 
 struct vbd_record *vbd_records_find_name(
 	const struct vbd_records *records, const char *name, const struct vbd_caller *caller)
 {
+	struct vbd_record *newest = NULL;
+
+	/* The id does not tell: a kept connection has one that is older than those of earlier
+	 * tries.
+	 */
 	for (size_t i = records->end; i > records->first; i--) {
 		struct vbd_record *record = records->items[i - 1];
 
-		if (strcmp(record->name, name) == 0 && vbd_caller_sees(caller, record->owner))
-			return record;
+		if (strcmp(record->name, name) == 0 && vbd_caller_sees(caller, record->owner) &&
+			(!newest || record->created_wall_ns > newest->created_wall_ns))
+			newest = record;
 	}
-	return NULL;
+	return newest;
 }
 
 struct vbd_record *vbd_records_after(const struct vbd_records *records, uint64_t id)

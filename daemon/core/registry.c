@@ -134,6 +134,21 @@ static void delete_id(struct vbd_registry *registry, struct vbd_object *object)
 	HASH_DELETE(by_id, registry->by_id, object);
 }
 
+/* An object of the registry gets another id, which one that is yet to be moved may have as well.
+ * Without an expansion of the table nothing is allocated, so that this can't fail. */
+/* NOLINTNEXTLINE(readability-function-size): the length comes from uthash's macros */
+static void rehash_id(struct vbd_registry *registry, struct vbd_object *object, uint64_t id)
+{
+	UT_hash_table *table = object->by_id.tbl;
+	unsigned int noexpand = table->noexpand;
+
+	delete_id(registry, object);
+	object->id = id;
+	table->noexpand = 1;
+	HASH_ADD(by_id, registry->by_id, id, sizeof(object->id), object);
+	table->noexpand = noexpand;
+}
+
 static bool insert_name(struct vbd_registry *registry, struct vbd_object *object)
 {
 	struct vbd_object *holder;
@@ -236,6 +251,16 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 	delete_id(registry, object);
 	vbd_places_remove(&registry->places, object->id);
 	object->id = 0;
+}
+
+void vbd_registry_exchange(
+	struct vbd_registry *registry, struct vbd_object *object, struct vbd_object *other)
+{
+	uint64_t id = object->id, other_id = other->id;
+
+	vbd_places_exchange(&registry->places, id, other_id);
+	rehash_id(registry, object, other_id);
+	rehash_id(registry, other, id);
 }
 
 struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uint64_t id)

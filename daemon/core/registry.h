@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of one kind, by id and by name. Ids start at 1, ascend and are never reused, so the
- * order in which objects were added is the order of their ids.
+ * The objects of one kind, by id and by name. Ids start at 1 and ascend. None is given twice, but
+ * two objects may exchange theirs: see vbd_registry_exchange().
  *
  * Control thread only; never blocks. The caller that adds an object owns the object.
  */
@@ -55,6 +55,7 @@ struct vbd_object {
 	uint64_t version;  /* counts changes of state and of parameters */
 	bool ended;
 	bool deleted;		    /* by a client: the object skips the history */
+	bool held;		    /* the object stays when it ends; see vbd_object_hold() */
 	bool announced;		    /* an event has named the object, and none its deletion */
 	const char *logged_state;   /* `data.state` of the last event about the object */
 	struct vbd_timer *deadline; /* NULL for a kind without one */
@@ -167,11 +168,16 @@ struct vbd_object *vbd_registry_find_ref(
 /** vbd_registry_count - the number of objects now */
 uint64_t vbd_registry_count(const struct vbd_registry *registry);
 
-/** vbd_registry_first - the object with the lowest id; NULL if there is none */
+/** vbd_registry_exchange - two objects of the registry get each other's id; their names stay, and
+ * vbd_registry_next() has both behind all others */
+void vbd_registry_exchange(
+	struct vbd_registry *registry, struct vbd_object *object, struct vbd_object *other);
+
+/** vbd_registry_first - the object that was added first; NULL if there is none */
 struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
 
-/** vbd_registry_next - the object with the next id; NULL behind the last. Call it before @object is
- * removed. */
+/** vbd_registry_next - the object that was added next; NULL behind the last. Call it before @object
+ * is removed. */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
 
 /** vbd_registry_after - the object with the lowest id above @id, found without a walk; NULL if
@@ -181,12 +187,12 @@ struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint6
 /** vbd_registry_before - the object with the highest id below @id; NULL if there is none */
 struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint64_t id);
 
-/** vbd_registry_for_each - each object, the lowest id first; the body must not remove an object */
+/** vbd_registry_for_each - each object, as they were added; the body must not remove an object */
 #define vbd_registry_for_each(object_, registry_)                                 \
 	for (struct vbd_object *object_ = vbd_registry_first(registry_); object_; \
 		object_ = vbd_registry_next(object_))
 
-/** vbd_registry_drain - call @free_object for each object, the lowest id first; @free_object may
+/** vbd_registry_drain - call @free_object for each object, as they were added; @free_object may
  * remove its own object only */
 void vbd_registry_drain(
 	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object));

@@ -132,11 +132,15 @@ static void forget(struct vbd_kept *kept)
 {
 	struct vbd_object *made = vbd_kept_made(kept);
 
-	if (made)
-		made->version++;
 	kept->made_id = 0;
 	if (kept->state != VBD_KEPT_REMOVING)
 		vbd_reconciler_step(kept, VBD_KEPT_EV_REMOVED);
+	if (!made)
+		return;
+	made->version++;
+	vbd_object_hold(made, false);
+	if (made->ended)
+		vbd_watch_notify(&made->watches, false);
 }
 
 void vbd_kept_settle(struct vbd_kept *kept)
@@ -150,15 +154,6 @@ struct vbd_kept *vbd_kept_of(const struct vbd_object *object)
 	struct vbd_kept *kept = find(object->registry, object->name);
 
 	return kept && kept->made_id == object->id ? kept : NULL;
-}
-
-struct vbd_kept *vbd_kept_of_try(const struct vbd_object *object)
-{
-	struct vbd_kept *kept = find(object->registry, object->name);
-
-	return kept && object->id <= kept->made_id && object->created_ns >= kept->object.created_ns
-		       ? kept
-		       : NULL;
 }
 
 struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char *name)

@@ -71,7 +71,7 @@ struct vbd_kept {
 	struct vbd_kept_policy policy;
 	char *body;
 	uint64_t made_id;     /* of the newest object; 0: none was made yet */
-	uint64_t previous_id; /* of the object before it; 0: none */
+	uint64_t previous_id; /* of the object before it, as it is now; 0: none */
 	uint64_t tries;
 	uint32_t failures;			  /* since it was up for max_ms */
 	uint64_t last_try_ns, next_try_ns, up_ns; /* monotonic; 0: none */
@@ -125,10 +125,6 @@ void vbd_kept_settle(struct vbd_kept *kept);
 /** vbd_kept_of - the kept object under whose name @object is the newest of its kind; NULL if there
  * is none */
 struct vbd_kept *vbd_kept_of(const struct vbd_object *object);
-
-/** vbd_kept_of_try - the kept object of which @object is or was a try, also if newer ones followed;
- * NULL if it is kept no longer, or never was */
-struct vbd_kept *vbd_kept_of_try(const struct vbd_object *object);
 
 /** vbd_kept_absent - the kept object of this kind and name, if no object of this run is what it
  * keeps: none was made yet, or the newest has gone; NULL otherwise */

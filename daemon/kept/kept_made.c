@@ -92,14 +92,44 @@ enum vbd_kept_event vbd_kept_close(const struct vbd_kept *kept, struct vbd_error
 	return object->ended ? VBD_KEPT_EV_GONE : VBD_KEPT_EV_MADE;
 }
 
-void vbd_kept_note_try(const struct vbd_kept *kept, const struct vbd_error *before)
+/* NULL for another kind, and without a connection. */
+static struct vbd_connection *made_connection(const struct vbd_kept *kept)
 {
-	struct vbd_object *object = vbd_kept_made(kept);
+	struct vbd_object *object = kept->of == VBD_KIND_CONNECTION ? vbd_kept_made(kept) : NULL;
 
-	if (kept->of != VBD_KIND_CONNECTION || !object || kept->tries < 2)
+	return object ? VBD_CONTAINER_OF(object, struct vbd_connection, object) : NULL;
+}
+
+uint64_t vbd_kept_before(const struct vbd_kept *kept)
+{
+	const struct vbd_connection *connection = made_connection(kept);
+
+	return connection ? connection->previous_id : 0;
+}
+
+void vbd_kept_note_try(const struct vbd_kept *kept)
+{
+	const struct vbd_connection *connection = made_connection(kept);
+
+	if (!connection || kept->tries < 2)
 		return;
-	vbd_conn_notef(VBD_CONTAINER_OF(object, struct vbd_connection, object)->conn,
-		VBD_TIMELINE_COMMAND, "reconnect",
-		"try %" PRIu64 " for %.63s, after connection %" PRIu64 "%s%.120s", kept->tries,
-		kept->object.name, kept->previous_id, before->status ? ": " : "", before->text);
+	if (connection->previous_id)
+		vbd_conn_notef(connection->conn, VBD_TIMELINE_TRY, "begun",
+			"try %" PRIu64 "; the one before has the id %" PRIu64 " now", kept->tries,
+			connection->previous_id);
+	else
+		vbd_conn_notef(
+			connection->conn, VBD_TIMELINE_TRY, "begun", "try %" PRIu64, kept->tries);
+}
+
+void vbd_kept_note_wait(const struct vbd_kept *kept, const char *next)
+{
+	const struct vbd_connection *connection = made_connection(kept);
+	const struct vbd_error *error = &kept->last_error;
+
+	if (connection)
+		vbd_conn_notef(connection->conn, VBD_TIMELINE_TRY, "waiting",
+			"after try %" PRIu64 " (%s), the next %s%s%s", kept->tries,
+			error->status ? vbd_status_code(error->status) : "ended", next,
+			error->text[0] ? ": " : "", error->text);
 }

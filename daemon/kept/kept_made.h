@@ -23,7 +23,15 @@ enum vbd_kept_event vbd_kept_see(const struct vbd_kept *kept, struct vbd_error *
  * @ret_err: why it is busy */
 enum vbd_kept_event vbd_kept_close(const struct vbd_kept *kept, struct vbd_error *ret_err);
 
-/** vbd_kept_note_try - let the timeline of a connection that was made again say so, and why */
-void vbd_kept_note_try(const struct vbd_kept *kept, const struct vbd_error *before);
+/** vbd_kept_before - the id that the try before the newest connection has now; 0: there is none, or
+ * it is not a connection */
+uint64_t vbd_kept_before(const struct vbd_kept *kept);
+
+/** vbd_kept_note_try - let the timeline of a connection that was made again say so */
+void vbd_kept_note_try(const struct vbd_kept *kept);
+
+/** vbd_kept_note_wait - let the timeline of a connection tell why the newest try is over
+ * @next: when the next one is: "in 512 ms" */
+void vbd_kept_note_wait(const struct vbd_kept *kept, const char *next);
 
 #endif

@@ -25,6 +25,13 @@ static const char *kind_name(const struct vbd_kept *kept)
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
+bool vbd_reconciler_will_make(const struct vbd_kept *kept)
+{
+	return vbd_reconciler_tries(kept->object.registry->daemon->reconciler) &&
+	       (kept->state == VBD_KEPT_WAITING || kept->state == VBD_KEPT_TRYING ||
+		       kept->state == VBD_KEPT_REPLACING);
+}
+
 bool vbd_reconciler_tries(const struct vbd_reconciler *reconciler)
 {
 	const struct vbd_daemon *daemon = reconciler->daemon;
@@ -114,7 +121,7 @@ static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 	reconciler_of(kept)->failures++;
 }
 
-static void log_failure(struct vbd_kept *kept, uint64_t pause_ms)
+static void tell_failure(struct vbd_kept *kept, uint64_t pause_ms)
 {
 	char next[48] = "when the drain is taken back";
 
@@ -124,6 +131,7 @@ static void log_failure(struct vbd_kept *kept, uint64_t pause_ms)
 		kept->last_error.status, "%s %s, try %" PRIu64 ": %.120s; the next %s",
 		kind_name(kept), kept->object.name, kept->tries,
 		kept->last_error.status ? kept->last_error.text : "it is gone", next);
+	vbd_kept_note_wait(kept, next);
 }
 
 static void try_later(struct vbd_kept *kept)
@@ -136,7 +144,7 @@ static void try_later(struct vbd_kept *kept)
 	pause_ms = vbd_reconciler_pause_ms(&kept->policy, kept->failures, next_random(reconciler));
 	kept->next_try_ns = now_ns + pause_ms * VBD_NS_PER_MS;
 	vbd_timer_set(kept->object.deadline, pause_ms);
-	log_failure(kept, pause_ms);
+	tell_failure(kept, pause_ms);
 }
 
 void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object)
@@ -144,6 +152,9 @@ void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object)
 	if (kept->made_id && kept->made_id != object->id)
 		kept->previous_id = kept->made_id;
 	kept->made_id = object->id;
+	if (vbd_kept_before(kept))
+		kept->previous_id = vbd_kept_before(kept);
+	vbd_object_hold(object, true);
 	vbd_watch_remove(&kept->watch);
 	vbd_watch_add(&object->watches, &kept->watch);
 }
@@ -167,7 +178,6 @@ static enum vbd_status make(
 
 static enum vbd_kept_event try_now(struct vbd_kept *kept)
 {
-	const struct vbd_error before = kept->last_error;
 	struct vbd_object *object = NULL;
 	struct vbd_error err = {0};
 
@@ -180,7 +190,7 @@ static enum vbd_kept_event try_now(struct vbd_kept *kept)
 		return VBD_KEPT_EV_REFUSED;
 	}
 	vbd_reconciler_watch(kept, object);
-	vbd_kept_note_try(kept, &before);
+	vbd_kept_note_try(kept);
 	return vbd_kept_see(kept, &kept->last_error);
 }
 
@@ -240,18 +250,24 @@ static enum vbd_kept_event perform(struct vbd_kept *kept, enum vbd_kept_action a
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* The object shows the state as well, so it has changed with it. */
+/* The object shows the state as well, so it has changed with it. One that has ended stays until the
+ * next try. */
 static void set_state(struct vbd_kept *kept, enum vbd_kept_state state)
 {
 	struct vbd_object *made = vbd_kept_made(kept);
+	bool waited = kept->state == VBD_KEPT_WAITING;
 
 	if (kept->state == state)
 		return;
 	reconciler_of(kept)->in_state[kept->state]--;
 	reconciler_of(kept)->in_state[state]++;
 	kept->state = state;
-	if (made)
+	if (made) {
 		made->version++;
+		vbd_object_hold(made, state != VBD_KEPT_STOPPED && state != VBD_KEPT_REMOVING);
+	}
+	if (made && waited && made->ended)
+		vbd_watch_notify(&made->watches, false);
 	if (state != VBD_KEPT_UP)
 		return;
 	kept->up_ns = vbd_clock_mono_ns();

@@ -60,6 +60,9 @@ void vbd_reconciler_resume(struct vbd_reconciler *reconciler);
  * the daemon drains or stops */
 bool vbd_reconciler_tries(const struct vbd_reconciler *reconciler);
 
+/** vbd_reconciler_will_make - whether the object is not there, and is tried, or will be */
+bool vbd_reconciler_will_make(const struct vbd_kept *kept);
+
 /** vbd_reconciler_device_added - try what waits, which may be for the device */
 void vbd_reconciler_device_added(struct vbd_daemon *daemon);
 

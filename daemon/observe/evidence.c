@@ -11,27 +11,22 @@
 
 struct keeping {
 	struct vbd_daemon *daemon;
-	uint64_t connection;
+	struct vbd_connection *connection; /* NULL: it is freed */
 };
 
 static void on_look(const struct vbd_look *look, void *arg)
 {
 	const struct keeping *keeping = arg;
-	struct vbd_daemon *daemon = keeping->daemon;
-	struct vbd_object *object = NULL;
+	struct vbd_connection *connection = keeping->connection;
 
-	/* Without `hotplug` the daemon is being destroyed, and its objects are freed. */
-	if (daemon->hotplug) {
-		daemon->looks_running--;
-		object = vbd_registry_find_id(daemon->connections, keeping->connection);
-	}
-	if (object) {
-		struct vbd_connection *connection =
-			VBD_CONTAINER_OF(object, struct vbd_connection, object);
-
-		connection->keeping = false;
+	if (connection)
+		connection->keeping = NULL;
+	/* Without `hotplug` the daemon is being destroyed. */
+	if (keeping->daemon->hotplug)
+		keeping->daemon->looks_running--;
+	if (connection && keeping->daemon->hotplug) {
 		vbd_look_take(connection, look, connection->kept);
-		vbd_object_counted(object);
+		vbd_object_counted(&connection->object);
 	}
 	free(arg);
 }
@@ -47,13 +42,13 @@ static void look(struct vbd_connection *connection)
 	if (!keeping)
 		return;
 	keeping->daemon = daemon;
-	keeping->connection = connection->object.id;
+	keeping->connection = connection;
 	if (vbd_look_begin(connection, on_look, keeping, NULL) != VBD_OK) {
 		free(keeping);
 		return;
 	}
 	daemon->looks_running++;
-	connection->keeping = true;
+	connection->keeping = &keeping->connection;
 }
 
 void vbd_evidence_keep(struct vbd_connection *connection)

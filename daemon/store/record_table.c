@@ -139,6 +139,44 @@ void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uin
 	vbd_store_put(store, &item->item);
 }
 
+struct moved_item {
+	struct vbd_store_item item; /* first */
+	const char *kind;
+	uint64_t id, new_id;
+};
+
+/* In one statement, so that a daemon which is killed leaves the row under one of its ids. */
+static enum vbd_status write_moved(
+	const struct vbd_store_item *item, struct vbd_database *database, struct vbd_error *err)
+{
+	const struct moved_item *moved = (const struct moved_item *)item;
+	struct vbd_query query;
+
+	vbd_query_begin(&query, database,
+		"UPDATE OR REPLACE records SET id = ?3,"
+		" body = iif(json_valid(body), json_set(body, '$.id', ?3), body)"
+		" WHERE kind = ?1 AND id = ?2");
+	vbd_query_put_text(&query, moved->kind);
+	vbd_query_put_u64(&query, moved->id);
+	vbd_query_put_u64(&query, moved->new_id);
+	return vbd_query_run(&query, err);
+}
+
+void vbd_record_put_moved(
+	struct vbd_store *store, enum vbd_object_kind kind, uint64_t id, uint64_t new_id)
+{
+	struct moved_item *item = calloc(1, sizeof(*item));
+
+	if (!item)
+		return;
+	item->item.bytes = sizeof(*item);
+	item->item.write = write_moved;
+	item->kind = vbd_object_kind_name(kind);
+	item->id = id;
+	item->new_id = new_id;
+	vbd_store_put(store, &item->item);
+}
+
 struct deaths_item {
 	struct vbd_store_item item; /* first */
 	uint64_t died_wall_ns;

@@ -59,6 +59,10 @@ bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, co
 /** vbd_record_put_gone - forget an object; the control thread */
 void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uint64_t id);
 
+/** vbd_record_put_moved - an object has got another id, and its row with it; the control thread */
+void vbd_record_put_moved(
+	struct vbd_store *store, enum vbd_object_kind kind, uint64_t id, uint64_t new_id);
+
 /** vbd_record_put_deaths - note that what earlier runs have left open ended with them; the control
  * thread */
 void vbd_record_put_deaths(struct vbd_store *store, uint64_t died_wall_ns);

@@ -96,6 +96,12 @@ static void on_dropped(struct vbd_daemon *daemon, enum vbd_object_kind kind, uin
 	vbd_record_put_gone(daemon->recorder->store, kind, id);
 }
 
+static void on_replaced(
+	struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id, uint64_t new_id)
+{
+	vbd_record_put_moved(daemon->recorder->store, kind, id, new_id);
+}
+
 static void flush(struct vbd_recorder *recorder)
 {
 	struct vbd_object *object;
@@ -111,6 +117,7 @@ void vbd_recorder_encode_with(struct vbd_recorder *recorder, vbd_record_encode_f
 	recorder->encode = encode;
 	recorder->daemon->record_wanted = encode ? on_wanted : NULL;
 	recorder->daemon->record_dropped = encode ? on_dropped : NULL;
+	recorder->daemon->record_replaced = encode ? on_replaced : NULL;
 }
 
 enum vbd_status vbd_recorder_create(struct vbd_daemon *daemon, struct vbd_store *store,

@@ -230,6 +230,10 @@ void vbd_conn_note(
 void vbd_conn_notef(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
 
+/** vbd_conn_replaced - the connection, which has ended, gets another id; @next, which is new, has
+ * its id now, and the entries of its timeline that tell of tries */
+void vbd_conn_replaced(struct vbd_conn *conn, uint64_t new_id, struct vbd_conn *next);
+
 /** vbd_conn_note_change - add an entry of kind QP or STATE that is a transition, and call noted().
  * @from, @to: static strings */
 void vbd_conn_note_change(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *from,

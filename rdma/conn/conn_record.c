@@ -43,6 +43,13 @@ void vbd_conn_note_change(struct vbd_conn *conn, enum vbd_timeline_kind kind, co
 	notify(conn, vbd_timeline_add(&conn->timeline, &note));
 }
 
+void vbd_conn_replaced(struct vbd_conn *conn, uint64_t new_id, struct vbd_conn *next)
+{
+	conn->id = new_id;
+	conn->qp.owner_id = new_id;
+	vbd_timeline_carry_tries(&next->timeline, &conn->timeline);
+}
+
 void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
 {
 	conn->deadline_ms = timeout_ms;

@@ -73,6 +73,45 @@ struct vbd_timeline_entry *vbd_timeline_add(
 	return entry;
 }
 
+static uint32_t count_tries(const struct vbd_timeline *timeline)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < timeline->count; i++)
+		count += timeline->entries[i]->kind == VBD_TIMELINE_TRY;
+	return count;
+}
+
+/* Put the last entry in front of all behind @at. */
+static void move_last(struct vbd_timeline *timeline, uint32_t at)
+{
+	struct vbd_timeline_entry *last = timeline->entries[timeline->count - 1];
+
+	memmove(&timeline->entries[at + 1], &timeline->entries[at],
+		(timeline->count - 1 - at) * sizeof(timeline->entries[0]));
+	timeline->entries[at] = last;
+}
+
+void vbd_timeline_carry_tries(struct vbd_timeline *timeline, const struct vbd_timeline *before)
+{
+	uint32_t left = count_tries(before), at = 0;
+
+	for (uint32_t i = 0; i < before->count; i++) {
+		const struct vbd_timeline_entry *tried = before->entries[i];
+		const struct vbd_timeline_note note = {
+			.kind = tried->kind, .what = tried->what, .detail = tried->detail};
+		struct vbd_timeline_entry *copy;
+
+		if (tried->kind != VBD_TIMELINE_TRY || left-- > VBD_TIMELINE_TRIES_MAX)
+			continue;
+		copy = vbd_timeline_add(timeline, &note);
+		if (!copy)
+			continue;
+		copy->at_ns = tried->at_ns;
+		move_last(timeline, at++);
+	}
+}
+
 void vbd_timeline_fini(struct vbd_timeline *timeline)
 {
 	for (uint32_t i = 0; i < timeline->count; i++)

@@ -97,9 +97,9 @@ async function play() {
 	const kept = await a.post("/v1/connections", { name: "to-door", dst_addr: addr, dst_port: PORT, timeout_ms: 60_000, keep: true,
 		reconnect: "always", reconnect_min_ms: 50 }, 60);
 	await inject(a, { effect: "qp_error", target: "to-door" });
-	await a.ended_with(kept.id, "qp_fatal");
-	const again = await a.until("/v1/connections/to-door", "another connection",
-		({ id, state }) => id !== kept.id && state === "established");
+	const again = await a.until(`/v1/connections/${kept.id}`, "the next try",
+		({ created_at, state }) => created_at !== kept.created_at && state === "established");
+	await a.ended_with(again.previous_id, "qp_fatal");
 	await transfers_work(a, again, b);
 	await a.call("DELETE", "/v1/kept_objects/to-door");
 	await close_all();

@@ -40,10 +40,10 @@ class Host {
 		return this.daemon.until(`/v1/kept_objects/${name}`, `state ${state}`, (kept) => kept.state === state);
 	}
 
-	// Until the connection is another one than that with the id, and is there.
-	async another(name, id) {
-		return this.daemon.until(`/v1/connections/${name}`, "another connection",
-			(seen) => seen.id !== id && seen.state === "established");
+	// Until the connection was made again, and is there. Its id stays the same.
+	async again({ id, created_at }) {
+		return this.daemon.until(`/v1/connections/${id}`, "the next try",
+			(seen) => seen.created_at !== created_at && seen.state === "established");
 	}
 }
 
@@ -70,13 +70,20 @@ async function play() {
 	const { error } = await a.daemon.until("/v1/kept_objects/to-door", "a failed try", (kept) => kept.error);
 	ok(error.code, "why the connection is gone");
 	await b.start();
-	const again = await a.another("to-door", connection.id);
-	await all_is_up();
+	const again = await a.again(connection);
+	equal((await all_is_up()).id, connection.id, "id of the connection with the name");
 	const kept = await a.daemon.get("/v1/kept_objects/to-door");
-	equal(kept.object_id, again.id, "id of the newest connection");
-	ok(kept.previous_id >= connection.id, "there is no connection before it");
-	const { items } = await a.daemon.get(`/v1/connections/${again.id}/timeline`);
-	ok(items.some(({ detail }) => /to-door, after connection/.test(detail ?? "")), "the timeline does not say why it was made");
+	equal(kept.object_id, connection.id, "id of the newest connection");
+	equal(kept.previous_id, again.previous_id, "id of the record of the try before");
+	const before = await a.daemon.get(`/v1/connections/${again.previous_id}`);
+	ok(before.ended_at, "the record of the try before does not tell its end");
+	const { items } = await a.daemon.get(`/v1/connections/${connection.id}/timeline`);
+	const told = items.filter(({ kind }) => kind === "try");
+	ok(told.some(({ what, detail }) => what === "waiting" && /^after try 1 \([a-z_]+\), the next in \d+ ms: ./.test(detail)),
+		"the timeline does not say why the first try was over");
+	equal(told.at(-1).what, "begun", "the newest entry about a try");
+	const { items: events } = await a.daemon.get(`/v1/events?object=connection/${connection.id}&type=connection_established`);
+	ok(events.length >= 2, "the events of the id are not those of all tries");
 	await transfers_work(a.daemon, again, b.daemon);
 
 	// The active side dies.
@@ -94,7 +101,7 @@ async function play() {
 	await a.kept("to-door", "waiting");
 	await b.kept("pool", "waiting");
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
-	connection = await a.another("to-door", connection.id);
+	connection = await a.again(connection);
 	await all_is_up();
 	await a.kept("own", "up");
 	ok((await b.daemon.bytes({ id: "pool" })).subarray(0, bytes.length).equals(bytes), "the buffer has other bytes");
@@ -108,7 +115,7 @@ async function play() {
 	equal((await b.daemon.get("/v1/kept_objects/pool")).tries, tries, "tries for the buffer, whose spec is the same");
 	a.configure(to_door(PORT + 1));
 	await a.daemon.post("/v1/reload");
-	connection = await a.another("to-door", connection.id);
+	connection = await a.again(connection);
 	equal(connection.dst_port, PORT + 1, "port of the connection");
 	a.configure("");
 	await a.daemon.post("/v1/reload");

@@ -19,8 +19,8 @@ async function told(name) {
 	return JSON.parse(readFileSync(`${LAB_SHARED}/${name}.json`, "utf8"));
 }
 
-const established = (daemon, previous_id) => daemon.until("/v1/connections/to-host", "the connection to the host",
-	({ id, state }) => id !== previous_id && state === "established", 120_000);
+const established = (daemon, before) => daemon.until("/v1/connections/to-host", "the connection to the host",
+	({ created_at, state }) => created_at !== before?.created_at && state === "established", 120_000);
 
 const names = (items) => items.map(({ name }) => name).sort().join(" ");
 const last = (items) => items.at(-1);
@@ -78,7 +78,10 @@ await scenario("a host that loses power in the middle of work has all of it agai
 
 	is_as_before(before, after);
 	has_its_history(before, after);
-	await moves_bytes(daemon, await established(daemon, first.id), source, after.pool);
+	const again = await established(daemon, first);
+
+	equal(again.id, first.id, "id of the connection to the host");
+	await moves_bytes(daemon, again, source, after.pool);
 	console.log(`     ${before.events.length} events and ${before.transfers.length} transfers of the run before`);
 	await daemon.stop();
 });

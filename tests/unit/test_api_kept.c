@@ -776,17 +776,27 @@ static void end_by_peer(struct fixture *f)
 	vbd_connection_close(svc_newest_of(f->svc, listener(f, "door")));
 }
 
+/* The peer ends the connection, and another one is established. */
+static void reconnect(struct fixture *f)
+{
+	uint64_t tries = kept(f, "to-door")->tries;
+
+	end_by_peer(f);
+	SVC_UNTIL(f->svc, kept(f, "to-door")->tries > tries);
+	await(f, "to-door", VBD_KEPT_UP);
+}
+
+static void connection_path(uint64_t id, char path[64])
+{
+	(void)snprintf(path, 64, "/v1/connections/%" PRIu64, id);
+}
+
 static void test_api_kept__a_connection_that_the_peer_ends_comes_again(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t id;
 
 	open_to_door(f, "");
-	id = connection(f, "to-door")->object.id;
-	end_by_peer(f);
-	SVC_UNTIL(f->svc, connection(f, "to-door")->object.id != id);
-	await(f, "to-door", VBD_KEPT_UP);
-	assert_int_equal(kept(f, "to-door")->previous_id, id);
+	reconnect(f);
 	assert_int_equal(kept(f, "to-door")->tries, 2);
 	assert_string_equal(connection(f, "to-door")->object.owner->name, "alice");
 	assert_true(svc_count_events(f->svc, VBD_EVENT_KEPT_OBJECT_FAILED) > 0);
@@ -898,17 +908,18 @@ static void test_api_kept__records_that_are_deleted_together_do_not_come_again(v
 static void test_api_kept__an_older_record_is_deleted_and_the_newest_is_kept(void **state)
 {
 	struct fixture *f = *state;
-	char target[64];
-	uint64_t id;
+	char older[64], newest[64];
 
 	open_to_door(f, "");
-	id = connection(f, "to-door")->object.id;
-	(void)snprintf(target, sizeof(target), "/v1/connections/%" PRIu64, id);
-	end_by_peer(f);
-	SVC_UNTIL(f->svc, connection(f, "to-door")->object.id != id);
+	reconnect(f);
+	connection_path(connection(f, "to-door")->previous_id, older);
+	connection_path(connection(f, "to-door")->object.id, newest);
 	restart(f);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, target, NULL), 204);
+	vbd_drain_begin(f->svc->daemon, 0);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, older, NULL), 204);
 	assert_non_null(kept(f, "to-door"));
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, newest, NULL), 204);
+	assert_null(kept(f, "to-door"));
 }
 
 static void test_api_kept__what_is_not_yet_made_can_be_deleted_by_its_name(void **state)
@@ -952,15 +963,6 @@ static void test_api_kept__an_operator_can_not_delete_what_the_file_lists_before
 static uint32_t heartbeat_ms(struct fixture *f)
 {
 	return connection(f, "to-door")->conn->params.qp.heartbeat_ms;
-}
-
-static void reconnect(struct fixture *f)
-{
-	uint64_t id = connection(f, "to-door")->object.id;
-
-	end_by_peer(f);
-	SVC_UNTIL(f->svc, connection(f, "to-door")->object.id != id);
-	await(f, "to-door", VBD_KEPT_UP);
 }
 
 static void test_api_kept__a_connection_has_heartbeats_by_default(void **state)
@@ -1067,7 +1069,7 @@ static void test_api_kept__a_transfer_is_refused_unless_it_is_to_wait(void **sta
 	assert_non_null(strstr(json_string_value(json_object_get(json, "hint")), "again"));
 	json_decref(json);
 	must_refuse(f, "/v1/transfers",
-		"{\"connection\": 1, \"op\": \"send\", \"length_bytes\": 0" WAIT "}", "bad_value",
+		"{\"ud_endpoint\": 1, \"op\": \"send\", \"length_bytes\": 0" WAIT "}", "bad_value",
 		"/if_not_established");
 	must_refuse(f, "/v1/batches",
 		"{\"transfers\": [{\"connection\": \"to-door\", \"op\": \"send\", "
@@ -1094,6 +1096,316 @@ static void test_api_kept__nothing_waits_for_a_connection_that_is_kept_no_longer
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 409);
 }
+
+/* --- one id ---------------------------------------------------------------------------------- */
+
+/* Member of the answer to a GET of the connection with the id; -1 if it has no such number. */
+static int64_t member_of(struct fixture *f, uint64_t id, const char *name)
+{
+	char path[64];
+	const json_t *member;
+	int64_t value;
+	json_t *json;
+
+	connection_path(id, path);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, path, NULL), 200);
+	json = document(f);
+	member = json_object_get(json, name);
+	value = json_is_integer(member) ? json_integer_value(member) : -1;
+	json_decref(json);
+	return value;
+}
+
+static bool is_in_state(struct fixture *f, uint64_t id, const char *state)
+{
+	char path[64];
+	json_t *json;
+	bool is;
+
+	connection_path(id, path);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, path, NULL), 200);
+	json = document(f);
+	is = strcmp(json_string_value(json_object_get(json, "state")), state) == 0;
+	json_decref(json);
+	return is;
+}
+
+/* The number of entries about tries in the timeline of the connection. */
+static unsigned int count_tries(struct fixture *f, uint64_t id, const char *what)
+{
+	char path[64], target[80];
+	const json_t *entry;
+	unsigned int count = 0;
+	json_t *json;
+	size_t i;
+
+	connection_path(id, path);
+	(void)snprintf(target, sizeof(target), "%s/timeline", path);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, target, NULL), 200);
+	json = document(f);
+	json_array_foreach(json_object_get(json, "items"), i, entry)
+	{
+		if (strcmp(json_string_value(json_object_get(entry, "kind")), "try") == 0)
+			count += strcmp(json_string_value(json_object_get(entry, "what")), what) ==
+				 0;
+	}
+	json_decref(json);
+	return count;
+}
+
+static void test_api_kept__a_connection_that_is_made_again_keeps_its_id(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id, version, first, second;
+
+	open_to_door(f, "");
+	id = connection(f, "to-door")->object.id;
+	version = connection(f, "to-door")->object.version;
+	reconnect(f);
+	first = connection(f, "to-door")->previous_id;
+	reconnect(f);
+	second = connection(f, "to-door")->previous_id;
+	assert_int_equal(connection(f, "to-door")->object.id, id);
+	assert_true(connection(f, "to-door")->object.version > version);
+	assert_int_equal(kept(f, "to-door")->made_id, id);
+	assert_int_equal(kept(f, "to-door")->previous_id, second);
+	assert_true(is_in_state(f, id, "established"));
+	assert_true(is_in_state(f, first, "closed"));
+	assert_int_equal(member_of(f, id, "previous_id"), second);
+	assert_int_equal(member_of(f, second, "previous_id"), first);
+	assert_int_equal(member_of(f, first, "previous_id"), -1);
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_CONNECTION_RENUMBERED), 2);
+}
+
+static void test_api_kept__the_timeline_tells_why_each_try_was_over(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	open_to_door(f, "");
+	id = connection(f, "to-door")->object.id;
+	assert_int_equal(count_tries(f, id, "waiting"), 0);
+	reconnect(f);
+	reconnect(f);
+	assert_int_equal(count_tries(f, id, "waiting"), 2);
+	assert_int_equal(count_tries(f, id, "begun"), 2);
+	assert_int_equal(count_tries(f, connection(f, "to-door")->previous_id, "waiting"), 2);
+}
+
+static void test_api_kept__the_timeline_has_the_last_tries_and_room_for_its_own(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	assert_int_equal(post(f, "/v1/connections", TO_DOOR "}"), 202);
+	id = connection(f, "to-door")->object.id;
+	SVC_UNTIL(f->svc, kept(f, "to-door")->tries > 30);
+	configure(f, DOOR);
+	await(f, "to-door", VBD_KEPT_UP);
+	assert_int_equal(connection(f, "to-door")->object.id, id);
+	assert_int_equal(count_tries(f, id, "waiting"), 20);
+	assert_int_equal(count_tries(f, id, "begun"), 21);
+	assert_int_equal(connection(f, "to-door")->conn->timeline.dropped, 0);
+}
+
+/* A connection that is kept, and tried again after such a pause; it waits for that. */
+static uint64_t wait_for_the_next_try(struct fixture *f, const char *pause_ms)
+{
+	char body[256];
+
+	configure(f, DOOR);
+	await(f, "door", VBD_KEPT_UP);
+	(void)snprintf(body, sizeof(body),
+		"{\"name\": \"to-door\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471, "
+		"\"keep\": true, \"reconnect_min_ms\": %s, \"reconnect_max_ms\": 3600000}",
+		pause_ms);
+	assert_in_range(post(f, "/v1/connections", body), 201, 202);
+	await(f, "to-door", VBD_KEPT_UP);
+	end_by_peer(f);
+	await(f, "to-door", VBD_KEPT_WAITING);
+	return kept(f, "to-door")->made_id;
+}
+
+#define LONG "3600000"
+
+static void test_api_kept__between_tries_the_id_has_the_one_that_ended(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = wait_for_the_next_try(f, LONG);
+	const json_t *desired;
+	json_t *json;
+
+	assert_true(is_in_state(f, id, "closed"));
+	json = document(f);
+	desired = json_object_get(json, "desired");
+	assert_string_equal(json_string_value(json_object_get(desired, "state")), "waiting");
+	assert_true(json_is_string(json_object_get(desired, "next_try_at")));
+	json_decref(json);
+}
+
+/* Another connection, which is not kept, begins and ends. */
+static void open_and_close_another(struct fixture *f)
+{
+	struct vbd_connection *other;
+
+	assert_in_range(
+		post(f, "/v1/connections",
+			"{\"name\": \"plain\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471}"),
+		201, 202);
+	other = connection(f, "plain");
+	SVC_UNTIL(f->svc, other->conn->state == VBD_CONN_ESTABLISHED);
+	vbd_connection_close(other);
+	SVC_UNTIL(f->svc, f->svc->daemon->connections->open == 0);
+}
+
+static void test_api_kept__what_waits_for_a_try_is_no_record_that_makes_room(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = wait_for_the_next_try(f, LONG);
+	struct vbd_registry *registry = f->svc->daemon->connections;
+
+	registry->kept = 1;
+	open_and_close_another(f);
+	assert_non_null(vbd_registry_find_id(registry, id));
+	(void)vbd_kept_drop(kept(f, "to-door"));
+	assert_int_equal(registry->ended.count, 1);
+}
+
+static void test_api_kept__without_a_history_the_id_stays(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id, version;
+
+	f->svc->daemon->connections->kept = 0;
+	open_to_door(f, "");
+	id = connection(f, "to-door")->object.id;
+	for (int i = 0; i < 3; i++) {
+		version = connection(f, "to-door")->object.version;
+		reconnect(f);
+		assert_int_equal(connection(f, "to-door")->object.id, id);
+		assert_true(connection(f, "to-door")->object.version > version);
+	}
+	SVC_UNTIL(f->svc, vbd_registry_count(f->svc->daemon->connections) == 2);
+}
+
+static void test_api_kept__a_stopped_connection_that_gets_another_spec_keeps_its_id(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	configure(f, DOOR "connections:\n- {name: to-door, dst_addr: 10.0.0.1, dst_port: 7471}\n");
+	await(f, "to-door", VBD_KEPT_UP);
+	id = connection(f, "to-door")->object.id;
+	vbd_connection_close(connection(f, "to-door"));
+	await(f, "to-door", VBD_KEPT_STOPPED);
+	configure(f, DOOR "connections:\n- {name: to-door, dst_addr: 10.0.0.1, dst_port: 7471, "
+			  "timeout_ms: 9000}\n");
+	await(f, "to-door", VBD_KEPT_UP);
+	assert_int_equal(connection(f, "to-door")->object.id, id);
+	assert_int_equal(connection(f, "to-door")->conn->timeout_ms, 9000);
+	assert_int_equal(f->svc->daemon->connections->ended.count, 2);
+}
+
+/* A GET of the connection that waits; it has no answer yet. */
+static void get_later(struct fixture *f, uint64_t id, const char *until)
+{
+	char path[64], target[120];
+
+	connection_path(id, path);
+	(void)snprintf(target, sizeof(target), "%s?until=%s&wait_ms=60000", path, until);
+	send_request(f, "alice", VBD_METHOD_GET, target, NULL);
+	assert_int_equal(f->req.reply.status, 0);
+}
+
+static void must_get(struct fixture *f, uint64_t id, const char *member, const char *value)
+{
+	json_t *json;
+
+	assert_int_equal(f->req.reply.status, 200);
+	json = document(f);
+	assert_int_equal(json_integer_value(json_object_get(json, "id")), id);
+	if (member)
+		assert_string_equal(json_string_value(json_object_get(json, member)), value);
+	json_decref(json);
+}
+
+static void test_api_kept__a_request_waits_over_a_try_until_a_state_is_there(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = wait_for_the_next_try(f, "200");
+
+	get_later(f, id, "established");
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	must_get(f, id, "state", "established");
+}
+
+static void test_api_kept__a_request_that_waits_for_a_change_sees_the_next_try(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = wait_for_the_next_try(f, "200");
+
+	get_later(f, id, "changed");
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	must_get(f, id, NULL, NULL);
+}
+
+static void test_api_kept__a_request_waits_no_longer_for_what_is_not_kept(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = wait_for_the_next_try(f, LONG);
+
+	get_later(f, id, "established");
+	(void)vbd_kept_drop(kept(f, "to-door"));
+	must_get(f, id, "state", "closed");
+}
+
+static void test_api_kept__a_transfer_by_id_waits_for_the_next_try(void **state)
+{
+	struct fixture *f = *state;
+	char body[200];
+	uint64_t id;
+
+	assert_int_equal(
+		post(f, "/v1/buffers", "{\"name\": \"source\", \"size_bytes\": 4096}"), 201);
+	id = wait_for_the_next_try(f, "200");
+	(void)snprintf(body, sizeof(body),
+		"{\"connection\": %" PRIu64 ", \"op\": \"send\", \"buffer\": \"source\", "
+		"\"length_bytes\": 8" WAIT "}",
+		id);
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/transfers", body);
+	assert_int_equal(f->req.reply.status, 0);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 202);
+	assert_int_equal(connection(f, "to-door")->object.id, id);
+}
+
+static void test_api_kept__messages_are_numbered_over_all_tries(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, "");
+	connection(f, "to-door")->inbox.last_seq = 7;
+	reconnect(f);
+	assert_int_equal(connection(f, "to-door")->inbox.last_seq, 7);
+}
+
+static void test_api_kept__after_a_restart_the_name_is_that_of_the_newest_try(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id, previous;
+
+	open_to_door(f, "");
+	id = connection(f, "to-door")->object.id;
+	reconnect(f);
+	previous = connection(f, "to-door")->previous_id;
+	restart(f);
+	vbd_drain_begin(f->svc->daemon, 0);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/connections/to-door", NULL), 200);
+	must_get(f, id, "name", "to-door");
+	assert_int_equal(member_of(f, previous, "id"), previous);
+}
+
+/* --- drain, many ----------------------------------------------------------------------------- */
 
 static bool tries_at_some_time(struct fixture *f, const char *name)
 {
@@ -1192,6 +1504,19 @@ int main(void)
 		TEST(a_transfer_is_refused_unless_it_is_to_wait),
 		TEST(a_transfer_waits_until_its_deadline),
 		TEST(nothing_waits_for_a_connection_that_is_kept_no_longer),
+		TEST(a_connection_that_is_made_again_keeps_its_id),
+		TEST(the_timeline_tells_why_each_try_was_over),
+		TEST(the_timeline_has_the_last_tries_and_room_for_its_own),
+		TEST(between_tries_the_id_has_the_one_that_ended),
+		TEST(what_waits_for_a_try_is_no_record_that_makes_room),
+		TEST(without_a_history_the_id_stays),
+		TEST(a_stopped_connection_that_gets_another_spec_keeps_its_id),
+		TEST(a_request_waits_over_a_try_until_a_state_is_there),
+		TEST(a_request_that_waits_for_a_change_sees_the_next_try),
+		TEST(a_request_waits_no_longer_for_what_is_not_kept),
+		TEST(a_transfer_by_id_waits_for_the_next_try),
+		TEST(messages_are_numbered_over_all_tries),
+		TEST(after_a_restart_the_name_is_that_of_the_newest_try),
 		TEST(a_drain_ends_the_tries_until_it_is_taken_back),
 		TEST(many_are_tried_a_few_in_a_turn),
 	};

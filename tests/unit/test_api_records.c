@@ -315,6 +315,25 @@ static void test_records__what_a_killed_run_had_open_has_died(void **state)
 	}
 }
 
+/* The row of the object that gets the id is not written yet when the daemon is killed. */
+static void test_records__a_record_that_got_another_id_is_whole_after_a_kill(void **state)
+{
+	struct fixture *f = *state;
+	json_t *moved;
+
+	assert_int_equal(fail_to_connect(f, "to-nowhere"), 1);
+	while (has_waiting(f))
+		svc_turn(f->svc);
+	f->svc->daemon->record_replaced(f->svc->daemon, VBD_KIND_CONNECTION, 1, 7);
+	kill_and_restart(f);
+	assert_ids(f, "/v1/connections?state=ended", "7");
+	moved = get(f, "/v1/connections/7");
+	assert_int_equal(json_integer_value(json_object_get(moved, "id")), 7);
+	assert_string_equal(text_of(moved, "name"), "to-nowhere");
+	assert_string_equal(text_of(moved, "state"), "failed");
+	json_decref(moved);
+}
+
 static void test_records__an_end_is_explained_as_it_was(void **state)
 {
 	struct fixture *f = *state;
@@ -584,6 +603,7 @@ int main(void)
 		TEST(an_ended_object_is_there_after_a_restart),
 		TEST(each_object_has_the_id_of_its_run),
 		TEST(what_a_killed_run_had_open_has_died),
+		TEST(a_record_that_got_another_id_is_whole_after_a_kill),
 		TEST(a_stop_ends_objects_as_stopping),
 		TEST(an_end_is_explained_as_it_was),
 		TEST(lists_sort_select_and_go_on_over_runs),

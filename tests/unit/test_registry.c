@@ -209,6 +209,35 @@ static void test_registry__the_order_is_that_of_the_ids(void **state)
 	assert_int_equal(vbd_registry_count(&f->registry), 67);
 }
 
+/* The second of two objects is the first one of the table, and there may be no others in it. */
+static void test_registry__two_objects_exchange_their_ids_without_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_object *one, *other;
+
+	for (size_t i = 0; i < 100; i++) {
+		add(f, i, i == 0 ? "one" : "");
+		one = &f->things[0].object;
+		other = &f->things[i].object;
+		if (i == 0)
+			continue;
+		g_memory.failing = true;
+		g_memory.calls_before_failure = 0;
+		vbd_registry_exchange(&f->registry, one, other);
+		assert_int_equal(one->id, i + 1);
+		assert_int_equal(other->id, 1);
+		assert_ptr_equal(vbd_registry_find_id(&f->registry, i + 1), one);
+		assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), other);
+		assert_ptr_equal(vbd_registry_find_name(&f->registry, "one"), one);
+		assert_ptr_equal(vbd_registry_after(&f->registry, 0), other);
+		assert_ptr_equal(vbd_registry_before(&f->registry, i + 2), one);
+		assert_int_equal(vbd_registry_count(&f->registry), i + 1);
+		vbd_registry_exchange(&f->registry, other, one);
+		g_memory.failing = false;
+		assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), one);
+	}
+}
+
 static void test_registry__removing_what_was_never_added_is_fine(void **state)
 {
 	struct fixture *f = *state;
@@ -381,6 +410,7 @@ int main(void)
 		REGISTRY_TEST(the_limit_is_refused_and_named),
 		REGISTRY_TEST(a_failed_add_keeps_the_error_that_was_first),
 		REGISTRY_TEST(the_order_is_that_of_the_ids),
+		REGISTRY_TEST(two_objects_exchange_their_ids_without_memory),
 		REGISTRY_TEST(removing_what_was_never_added_is_fine),
 		REGISTRY_TEST(an_object_may_get_another_name),
 		REGISTRY_TEST(a_name_leads_to_the_newest_that_has_it),

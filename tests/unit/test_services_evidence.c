@@ -139,6 +139,19 @@ static void test_evidence__no_memory_is_open_to_the_peer(void **state)
 	leads_to(VBD_CAUSE_NOTHING_OPEN);
 }
 
+static void test_evidence__a_record_is_deleted_while_its_facts_are_gathered(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+	uint64_t id = scene.pair.active->object.id;
+
+	(void)begin(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1);
+	SVC_UNTIL(svc, scene.pair.active->object.ended);
+	vbd_object_free(&scene.pair.active->object);
+	SVC_UNTIL(svc, svc->daemon->looks_running == 0);
+	assert_null(vbd_registry_find_id(svc->daemon->connections, id));
+}
+
 static void test_evidence__a_silent_peer_is_knocked_at(void **state)
 {
 	static const struct vbd_pv_netroute netroute = {.netdev = "lo"};
@@ -183,6 +196,7 @@ int main(void)
 		TEST(test_evidence__memory_that_was_closed_had_worked),
 		TEST(test_evidence__another_key_has_not_worked),
 		TEST(test_evidence__no_memory_is_open_to_the_peer),
+		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),
 		TEST(test_evidence__a_silent_peer_is_knocked_at),
 #undef TEST
 	};

@@ -43,6 +43,7 @@ struct life {
 	struct vbd_request req;
 	char target[64];
 	char folder[SCRATCH_PATH_BYTES];
+	uint64_t made_id; /* of the kept connection, before it was lost */
 };
 
 /* --- what fails ------------------------------------------------------------------------------ */
@@ -280,6 +281,26 @@ static void moved(struct life *life)
 	await_up(life, "to-door");
 }
 
+/* The peer ends the connection. */
+static bool lose(struct life *life)
+{
+	struct vbd_object *door = named(life->svc->daemon->listeners, "door");
+	uint64_t tries = kept(life, "to-door")->tries;
+
+	life->made_id = kept(life, "to-door")->made_id;
+	vbd_connection_close(
+		svc_newest_of(life->svc, VBD_CONTAINER_OF(door, struct vbd_listener, object)));
+	SVC_UNTIL(life->svc, kept(life, "to-door")->tries > tries);
+	return true;
+}
+
+/* Tries that fail half-way leave the id where it is. */
+static void tried_again(struct life *life)
+{
+	await_up(life, "to-door");
+	assert_int_equal(named(life->svc->daemon->connections, "to-door")->id, life->made_id);
+}
+
 static bool reload(struct life *life)
 {
 	return use_lists(life, POOL("other"));
@@ -326,13 +347,14 @@ static void restarted(struct life *life)
 	await_up(life, "to-door");
 }
 
-enum { START, LIST, CONNECT, MOVE, RELOAD, FORGET, STAGE_COUNT };
+enum { START, LIST, CONNECT, MOVE, LOSE, RELOAD, FORGET, STAGE_COUNT };
 
 static const struct stage stages[STAGE_COUNT] = {
 	[START] = {"start", start, started},
 	[LIST] = {"lists of the configuration", list, listed},
 	[CONNECT] = {"a kept connection", connect_kept, connected},
 	[MOVE] = {"a transfer", move, moved},
+	[LOSE] = {"another try", lose, tried_again},
 	[RELOAD] = {"a reload", reload, reloaded},
 	[FORGET] = {"the end of the connection", forget, forgotten},
 };
@@ -419,7 +441,7 @@ static bool live(const struct stage *failing, const struct means *means, unsigne
 	for (int i = 0; i < STAGE_COUNT; i++) {
 		if (&stages[i] == failing)
 			has_failed = play_failing(life, failing, means, nth);
-		else
+		else if (i != LOSE) /* which waits for the next try */
 			play(life, &stages[i]);
 		/* The state is richest before its end. */
 		if (i == MOVE && failing == &start_again) {

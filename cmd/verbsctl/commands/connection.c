@@ -283,6 +283,7 @@ static void put_ends(const json_t *connection)
 		VBD_CTL_TIME("established", "established_at"), VBD_CTL_TIME("ended", "ended_at"),
 		VBD_CTL_TEXT("waits for", "waits_for"), VBD_CTL_TEXT("kept", "desired.state"),
 		VBD_CTL_TIME("next try", "desired.next_try_at"),
+		VBD_CTL_NUMBER("try before", "previous_id"),
 		VBD_CTL_TEXT("earlier run", "server_id"), VBD_CTL_TEXT("end code", "end_code"),
 		VBD_CTL_TEXT("error", "error.detail"),
 		VBD_CTL_TEXT("  cm event", "error.first.cm_event"),
