@@ -25,10 +25,10 @@ export async function until(look) {
 
 export class Daemon {
 	// stderr is a descriptor, or "pipe": then .log grows. The command starts with a program that runs the rest.
-	// All options can be given, or some to add.
-	constructor({ stderr = "pipe", args = [], env = {}, command = [], socket, options } = {}) {
+	// All options can be given, or some to add. Another build of the daemon may take its place.
+	constructor({ stderr = "pipe", args = [], env = {}, command = [], socket, options, verbsd = VERBSD } = {}) {
 		this.socket = socket ?? join(scratch_folder("daemon"), "verbsd.sock");
-		const [program, ...before] = [...command, VERBSD];
+		const [program, ...before] = [...command, verbsd];
 		options ??= ["--listen", "", "--unix-socket", this.socket, ...args];
 		this.process = spawn(program, [...before, ...options], {
 			env: { ...process.env, ...env },
