@@ -124,10 +124,17 @@ static int make_token(void)
 	return EXIT_SUCCESS;
 }
 
+/* Returns the exit status after an error that has been printed. */
+static int usage_hint(void)
+{
+	(void)fputs("Try 'verbsd --help'.\n", stderr);
+	return EXIT_USAGE;
+}
+
 static int usage_error(const char *text)
 {
-	(void)fprintf(stderr, "verbsd: %s\nTry 'verbsd --help'.\n", text);
-	return EXIT_USAGE;
+	(void)fprintf(stderr, "verbsd: %s\n", text);
+	return usage_hint();
 }
 
 enum {
@@ -203,7 +210,7 @@ static int parse(
 	optind = 1;
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (option == '?') /* getopt_long(3) has printed the error */
-			return usage_error("see above");
+			return usage_hint();
 		if (prints(option))
 			exit(print(option));
 		if (option == OPT_CONFIG)

@@ -65,7 +65,7 @@ test("options: --dump-config prints what is in force, which can be read again", 
 
 test("options: what can not be is refused with a hint", LIMIT, () => {
 	refuses(["now"], /^verbsd: it takes no arguments, only options\n/);
-	refuses(["--nope"], /unrecognized option '--nope'\nverbsd: see above\n/);
+	refuses(["--nope"], /unrecognized option '--nope'\nTry 'verbsd --help'\.\n/);
 	refuses(["--set", "workers"], /^verbsd: --set takes KEY=VALUE, not 'workers'\n/);
 	refuses(["--set", `${"x".repeat(64)}=1`], /^verbsd: --set takes KEY=VALUE, not 'x{64}=1'\n/);
 	refuses(["--set", "nokey=1"], /nokey/);
