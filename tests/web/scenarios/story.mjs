@@ -100,7 +100,22 @@ async function read_why(world, page, { state, end_code }) {
 	ok(explained.followed_by !== undefined, "errors after the first one are not counted");
 }
 
+// The advice says to compare the request with what the peer has.
+async function a_refused_write(world) {
+	await world.fresh();
+	const { id } = await world.connection();
+
+	await world.make("a", "/v1/buffers", { size_bytes: 64, name: "source" });
+	await world.try("a", "POST", "/v1/transfers", { op: "write", connection: id, buffer: "source",
+		remote: { addr: "0x1000", rkey: "0x00000099" } }, 60);
+	const page = await world.page("a", `#/connections/${id}`);
+
+	await sees(page.locator(".view-head").getByText("failed"));
+	await sees(page.getByText("write of 64 bytes at 0x1000 with key 0x00000099"));
+}
+
 export const scenarios = [
+	["a write that the peer refuses is shown with its address and key", a_refused_write],
 	["a connection made by the form reaches RTS, moves bytes, and shows why it ended after its peer was killed", async (world) => {
 		await world.fresh();
 		const { remote } = await offer_a_buffer(world);
