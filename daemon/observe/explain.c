@@ -188,6 +188,7 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	incident->open_buffers = before.open_buffers;
 	incident->open_id = before.open_id;
 	incident->open_bytes = before.open_bytes;
+	incident->open_access = before.open_access;
 	incident->nothing_open = before.nothing_open;
 	incident->other_pd_open = before.other_pd_open;
 	incident->tcp_pending = before.tcp_pending;

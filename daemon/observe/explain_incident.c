@@ -191,6 +191,7 @@ static void gather_open_memory(
 		incident->open_buffers++;
 		incident->open_id = object->id;
 		incident->open_bytes = buffer->mem.size_bytes;
+		incident->open_access = buffer->mem.access;
 	}
 	incident->nothing_open = !open;
 	incident->other_pd_open = open && !incident->open_buffers;

@@ -119,6 +119,9 @@
 	X(NOT_IWARP, "not_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN), CLUE(MRA_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
 		"{peer} took the TCP connection and did not answer the handshake of iWARP in {waited}: a program that is not iWARP listens there, or its program has not decided", \
 		"Look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and whether the request waits there (`verbsctl ls`).") \
+	X(TCP_CLOSED, "tcp_closed", OUT(REJECTED), CLUE(IWARP) | CLUE(REJ_PROGRAM), CLUE(WORDS) | CLUE(VERBSD_SAID), 0, 52, GUEST, \
+		"{peer} ended the handshake of iWARP without a word: its program refused or ended, or it is no program of iWARP", \
+		"Look on the peer which program listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and at its log.") \
 	X(TCP_BLOCKED, "tcp_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_PENDING) | CLUE(HOST_UP), VBD_CAUSE_KNOWN_PATH, 0, 60, GUESTS, \
 		"{host} is up, and its TCP did not answer on port {port} in {waited}: a firewall drops that port", \
 		"Open the TCP port both ways: `nft list ruleset` on both hosts.") \

@@ -118,6 +118,7 @@ struct vbd_incident {
 	bool tcp_open;		 /* Soft-iWARP: TCP has connected, the handshake has not ended */
 	uint64_t open_buffers;	 /* buffers here that were open to the peer; 0: unknown */
 	uint64_t open_id, open_bytes; /* of the only one */
+	unsigned int open_access;     /* of it: bits of enum vbd_mem_access */
 	bool nothing_open;	      /* no buffer of the device here was open to peers */
 	bool other_pd_open;	      /* one was, but none in the connection's protection domain */
 	bool listener_deleted;	      /* while the request waited for a decision here */

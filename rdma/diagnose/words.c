@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
+#include "rdma/device/mem.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
@@ -266,8 +267,13 @@ static void put_open(char *out, const struct vbd_facts *facts)
 
 	if (incident->open_buffers == 1)
 		(void)snprintf(out, WORD_BYTES,
-			"only buffer %" PRIu64 " here, of %" PRIu64 " bytes, is open to it",
-			incident->open_id, incident->open_bytes);
+			"only buffer %" PRIu64 " here is open to it, with %" PRIu64
+			" bytes and access%s%s%s%s",
+			incident->open_id, incident->open_bytes,
+			incident->open_access & VBD_ACCESS_REMOTE_WRITE ? " remote_write" : "",
+			incident->open_access & VBD_ACCESS_REMOTE_READ ? " remote_read" : "",
+			incident->open_access & VBD_ACCESS_REMOTE_ATOMIC ? " remote_atomic" : "",
+			incident->open_access & VBD_ACCESS_MW_BIND ? " mw_bind" : "");
 	else if (incident->open_buffers)
 		(void)snprintf(out, WORD_BYTES, "%" PRIu64 " buffers here are open to it",
 			incident->open_buffers);

@@ -71,11 +71,10 @@ static void put_diagnoses(void)
 		"true, 21 vague and 3 wrong; after more facts 32, 12 and 1. Ten that were new "
 		"then: 6 true, 4 vague.\nOn the passive side of nine of them: 2, 4 and 3 "
 		"before, 5, 4 and none after. Cases, rows and verdicts are by the\nsame author; "
-		"only what the mending touched ran again. Vague are above all a firewall that "
-		"drops UDP 4791 on the\nother host or on the way, a key that never worked, and a "
-		"peer whose program or device has gone. Wrong are a PSN\ngiven by hand that is "
-		"behind the peer's, and a receive that waits for a message that nobody sends: "
-		"nothing has\nfailed then, says the first line.\n\n"
+		"only what the mending touched ran again. Vague stay a key that never worked on "
+		"the side that uses it, a firewall\nagainst a device that was removed (both are "
+		"silent), and a peer whose program ended against one that closed the\n"
+		"connection.\n\n"
 		"| code | the first line says | what to do first | staged by |\n"
 		"|---|---|---|---|\n");
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {

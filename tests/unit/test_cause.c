@@ -478,6 +478,12 @@ static void test_cause__tcp_tells_what_does_not_answer_over_iwarp(void **state)
 	facts.incident.tcp_open = true;
 	leads_to(VBD_CAUSE_NOT_IWARP);
 	says("took the TCP connection");
+	begin(VBD_OUTCOME_REJECTED);
+	facts.iwarp = true;
+	cm_event(RDMA_CM_EVENT_REJECTED, -ECONNRESET);
+	leads_to(VBD_CAUSE_TCP_CLOSED);
+	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "no");
+	leads_to(VBD_CAUSE_REFUSED_WITH_WORDS);
 }
 
 static void test_cause__an_address_that_moved_to_another_host(void **state)

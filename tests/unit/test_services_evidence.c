@@ -126,7 +126,8 @@ static void test_evidence__another_key_has_not_worked(void **state)
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_REFUSED_HERE);
-	assert_non_null(strstr(explained.summary, ", of 4096 bytes, is open to it"));
+	assert_non_null(strstr(
+		explained.summary, " is open to it, with 4096 bytes and access remote_write,"));
 }
 
 static void test_evidence__no_memory_is_open_to_the_peer(void **state)
