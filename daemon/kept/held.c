@@ -109,8 +109,8 @@ static void wait_for_room(struct vbd_holder *holder, struct vbd_held *held)
 	char text[120];
 
 	(void)snprintf(text, sizeof(text),
-		"its bytes will not be there after a restart: systemd holds %u descriptors already",
-		holder->stored);
+		"its bytes will not be there after a restart: systemd has room for %u of them",
+		holder->max);
 	append(&holder->without_room, held);
 	log_without_bytes(held->kept, text);
 }

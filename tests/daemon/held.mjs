@@ -244,7 +244,7 @@ test("held: a buffer for which systemd has no room says so, and gets the next ro
 
 	assert.equal((await host.keep({ ...POOL, name: "a" })).bytes_outlive_restart, true);
 	assert.equal((await host.keep({ ...POOL, name: "b" })).bytes_outlive_restart, false);
-	assert.match((await host.events())[0].detail, /^buffer b: .*systemd holds 1 descriptors already/);
+	assert.match((await host.events())[0].detail, /^buffer b: .*systemd has room for 1 of them/);
 	await host.write("b", "kept");
 	await host.ask("DELETE", "buffers/a");
 	await until(async () => (await host.kept("b")).bytes_outlive_restart);
