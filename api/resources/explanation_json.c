@@ -287,7 +287,8 @@ static void add_hint(struct hints *hints, const char *hint)
 	hints->items[hints->count++] = hint;
 }
 
-/* Advice for the causes, the best supported first, then hints for findings. */
+/* Advice for the causes, the best supported first. Without a cause the findings say what to do;
+ * with one they are what it is made of. */
 static void put_hints(
 	struct vbd_encoder *out, const char *name, const struct vbd_explanation *explanation)
 {
@@ -296,7 +297,7 @@ static void put_hints(
 
 	for (size_t i = 0; i < explanation->diagnoses.count; i++)
 		add_hint(&hints, explanation->diagnoses.items[i].advice);
-	for (size_t i = 0; i < findings->count; i++) {
+	for (size_t i = 0; i < findings->count && !explanation->diagnoses.count; i++) {
 		enum vbd_finding_code code = findings->items[i].code;
 
 		if (vbd_finding_severity(code) != VBD_FINDING_IS_INFO)

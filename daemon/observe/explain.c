@@ -191,6 +191,7 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	incident->open_access = before.open_access;
 	incident->nothing_open = before.nothing_open;
 	incident->other_pd_open = before.other_pd_open;
+	memcpy(incident->open_device, before.open_device, sizeof(incident->open_device));
 	incident->tcp_pending = before.tcp_pending;
 	incident->tcp_open = before.tcp_open;
 	if (!incident->transfer) {

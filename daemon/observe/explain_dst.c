@@ -28,15 +28,21 @@ static bool load(const struct vbd_device *device, struct search *search)
 	       vbd_device_query_gids(device, search->gids, &search->gid_count, NULL) == VBD_OK;
 }
 
-static bool has_rdma(const struct vbd_daemon *daemon, struct search *search, const char *netdev)
+/* Several devices may belong to one interface. */
+static void find_devices(const struct vbd_daemon *daemon, struct search *search, const char *netdev,
+	struct vbd_facts *facts)
 {
+	facts->netroute_has_rdma = facts->netroute_by_device = false;
 	vbd_list_for_each (link, &daemon->fabric->devices) {
-		if (load(VBD_CONTAINER_OF(link, struct vbd_device, link), search) &&
-			vbd_source_has_interface(
-				search->gids, search->gid_count, search->interfaces, netdev))
-			return true;
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (!load(device, search) || !vbd_source_has_interface(search->gids,
+						     search->gid_count, search->interfaces, netdev))
+			continue;
+		facts->netroute_has_rdma = true;
+		if (strcmp(device->name, facts->device) == 0)
+			facts->netroute_by_device = true;
 	}
-	return false;
 }
 
 void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
@@ -48,7 +54,7 @@ void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_n
 	facts->netroute = *netroute;
 	if (netroute->route_errnum || getifaddrs(&search.interfaces) != 0)
 		return;
-	facts->netroute_has_rdma = has_rdma(daemon, &search, netroute->netdev);
+	find_devices(daemon, &search, netroute->netdev, facts);
 	freeifaddrs(search.interfaces);
 }
 

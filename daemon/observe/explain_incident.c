@@ -169,6 +169,7 @@ static void gather_open_memory(
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
+	const char *elsewhere = NULL;
 	unsigned int looked_at = 0;
 	bool open = false;
 
@@ -182,9 +183,12 @@ static void gather_open_memory(
 			incident->open_buffers = 0;
 			return;
 		}
-		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access ||
-			strcmp(buffer->device_name, conn->device_name) != 0)
+		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access)
 			continue;
+		if (strcmp(buffer->device_name, conn->device_name) != 0) {
+			elsewhere = buffer->device_name;
+			continue;
+		}
 		open = true;
 		if (buffer->mem.pd != conn->qp.pd)
 			continue;
@@ -195,11 +199,15 @@ static void gather_open_memory(
 	}
 	incident->nothing_open = !open;
 	incident->other_pd_open = open && !incident->open_buffers;
+	if (elsewhere)
+		(void)snprintf(
+			incident->open_device, sizeof(incident->open_device), "%s", elsewhere);
 }
 
 static void gather_history(const struct vbd_conn *conn, struct vbd_incident *incident)
 {
 	const struct vbd_heartbeat_counters *heartbeat = vbd_qp_heartbeat(&conn->qp);
+	const struct vbd_op_counters *receives = vbd_qp_op_counters(&conn->qp, VBD_OP_RECV);
 
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
 		const struct vbd_op_counters *counters = vbd_qp_op_counters(&conn->qp, op);
@@ -212,6 +220,10 @@ static void gather_history(const struct vbd_conn *conn, struct vbd_incident *inc
 		incident->outstanding =
 			incident->outstanding || vbd_counter_get(&counters->flushed);
 	}
+	incident->no_receive_left =
+		!conn->params.qp.srq_id &&
+		vbd_counter_get(&receives->posted) ==
+			vbd_counter_get(&receives->completed) + vbd_counter_get(&receives->errors);
 	incident->recv_size_bytes = conn->params.qp.recv_size_bytes;
 	if (heartbeat)
 		incident->heartbeats = vbd_counter_get(&heartbeat->answered);

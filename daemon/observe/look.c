@@ -21,6 +21,7 @@ struct job {
 	char ibdev_path[256]; /* "": no device */
 	unsigned int ports;
 	bool knocks;
+	size_t packet_bytes; /* of RoCE v2, with the path MTU; 0: unknown */
 	struct vbd_look look;
 	vbd_look_cb cb;
 	void *arg;
@@ -43,7 +44,8 @@ static void work(void *arg)
 		look->counted = true;
 	}
 	if (job->knocks && look->netroute_known && !look->netroute.route_errnum)
-		vbd_pv_knock(&job->src, &job->dst, look->netroute.local, &look->knock);
+		vbd_pv_knock(&job->src, &job->dst, look->netroute.local, job->packet_bytes,
+			&look->knock);
 }
 
 static void done(void *arg)
@@ -73,6 +75,12 @@ static bool may_knock(const struct vbd_connection *connection)
 	       !(connection->kept && connection->kept->netroute_known);
 }
 
+/* A full packet after UDP's header: 12 bytes of header before the data, and 4 of checksum. */
+static size_t packet_bytes(const struct vbd_qp_info *info)
+{
+	return info->path_known && !info->iwarp ? info->path_mtu_bytes + 16U : 0;
+}
+
 enum vbd_status vbd_look_begin(
 	const struct vbd_connection *connection, vbd_look_cb cb, void *arg, struct vbd_error *err)
 {
@@ -94,6 +102,7 @@ enum vbd_status vbd_look_begin(
 	}
 	job->cb = cb;
 	job->arg = arg;
+	job->packet_bytes = packet_bytes(&connection->conn->qp.info);
 	job->knocks = may_knock(connection) && job->dst.ss_family;
 	status = vbd_loop_work(daemon->loop, work, done, job, err);
 	if (status)

@@ -62,6 +62,9 @@
 	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 85, GUEST, \
 		"the peer's host {host} no longer answers on {netdev}", \
 		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
+	X(NEIGHBOUR_BY_HAND, "neighbour_by_hand", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_BY_HAND) | CLUE(HOST_SILENT), CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(CM_SILENT) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 70, GUEST, \
+		"packets to {next_hop} go to a hardware address{hwaddr}, which somebody has set by hand on {netdev}, and nothing answers there", \
+		"Compare it with that of {next_hop} (`ip -br link` there); `ip neigh del {next_hop} dev {netdev}` lets the kernel ask for it again.") \
 	X(ADDRESS_TAKEN, "address_taken", OUT(MOVED), 0, 0, 0, 50, GUEST, \
 		"{host} has another hardware address now{hwaddr}: another host has taken its address, or its interface was replaced", \
 		"Compare the hardware address with that of the peer (`ip link` there); if it is another host's, take the address from that. Then connect again.") \
@@ -71,6 +74,9 @@
 	X(ROUTE_MOVED, "route_moved", VBD_CAUSE_SILENCE, CLUE(ROUTE_MOVED), VBD_CAUSE_KNOWN_PATH & ~CLUE(NEIGHBOUR_SILENT), 0, 75, GUEST, \
 		"the route to {host} has moved to {netdev}, and the connection has the address of another interface", \
 		"Connect again; see `ip route get {host}`.") \
+	X(WRONG_DEVICE, "wrong_device", OUT(RESOLVING) | OUT(UNRESOLVED) | OUT(CONNECTING) | OUT(UNANSWERED) | OUT(REJECTED), CLUE(OTHER_DEVICE), VBD_CAUSE_KNOWN_PATH & ~CLUE(NEIGHBOUR_SILENT), 0, 74, GUESTS, \
+		"packets to {host} leave by {netdev}, which is not an interface of {device}, the device that was asked for", \
+		"Connect without a device, or name that of {netdev}: `rdma link` lists both.") \
 	X(NO_SUBNET_MANAGER, "no_subnet_manager", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(IB) | CLUE(ROUTE_ERROR), CLUE(PORT_DOWN), 0, 60, UNIT("the lab has no InfiniBand"), \
 		"the subnet manager gives no path to {host}", \
 		"Check that a subnet manager runs (`sminfo`), and that the ports of both sides are active.") \
@@ -96,8 +102,8 @@
 		"the program at {peer} refused and said \"{words}\"", \
 		"Do what it says; its log has more.") \
 	X(REFUSED_BY_PROGRAM, "refused_by_program", OUT(REJECTED), CLUE(REJ_PROGRAM), CLUE(WORDS), 0, 50, GUEST, \
-		"the program at {peer} refused and did not say why, or ended before it had decided", \
-		"See on the peer whether the program runs, and its log: its policy, a limit, a decision that came too late.") \
+		"the program at {peer} refused and did not say why, ended before it had decided, or listens there at another address of its host only", \
+		"See on {host} at which address it listens (`rdma resource show cm_id`), and whether it runs; its log has more: its policy, a limit, a decision that came too late.") \
 	X(PEER_EXHAUSTED, "peer_exhausted", OUT(REJECTED), CLUE(REJ_RESOURCES), 0, 0, 50, GUEST, \
 		"the peer has no room for another connection: {reject}", \
 		"Close connections there, or raise its limits: `rdma resource`, the rdma cgroup, its kernel log.") \
@@ -140,8 +146,11 @@
 	X(NO_RDMA_THERE, "no_rdma_there", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(KNOCK_REFUSED), CLUE(MRA_CAME) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 77, GUEST, \
 		"{host} is up and takes no RDMA packets (UDP 4791): it has no RDMA device there, or a firewall of it rejects them", \
 		"`rdma link` on {host} must list a device for the interface with that address; else let UDP 4791 in there.") \
+	X(FIREWALL_REJECTS, "firewall_rejects", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(FIREWALL), CLUE(MRA_CAME) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 79, GUEST, \
+		"the firewall at {firewall} rejects RDMA packets (UDP 4791) to {host}", \
+		"Let UDP 4791 in there, for all sources: `nft list ruleset`, or `firewall-cmd --add-port=4791/udp`.") \
 	X(CONNECT_BLOCKED, "connect_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 40, GUESTS, \
-		"{host} is up, and no RDMA device answers there: a firewall drops UDP 4791 there or on the way, or no RDMA device has that address", \
+		"{host} is up, and no RDMA device answers there: a firewall drops UDP 4791 there, here or on the way, or no RDMA device has that address", \
 		"`rdma link` on {host} must list a device for the address; if it does, open UDP 4791 both ways.") \
 	X(BACKLOG_FULL_THERE, "backlog_full_there", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
 		"{host} drops the connect requests for port {port}: the backlog of its listener is full, since its program does not take requests", \
@@ -205,10 +214,13 @@
 		"See the first error of the peer's connection, and the kernel log there.") \
 	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(RNR_CAME) | CLUE(OP_SENDS), 0, 0, 80, GUEST, \
 		"the peer had no receive posted for a {what}", \
-		"Let the peer read and delete its messages, give it more receives (qp.rq_depth), or a service that answers; rnr_retry 7 here waits without limit.") \
+		"Let the peer read and delete its messages, give it more receives (qp.rq_depth), or a service that answers; a larger qp.rnr_retry and qp.retry_count here wait longer.") \
 	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUESTS, \
 		"packets with the path MTU of {path_mtu} bytes do not fit through {netdev}, which carries {route_mtu}", \
 		"Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.") \
+	X(WAY_TOO_NARROW, "way_too_narrow", VBD_CAUSE_NO_PROGRESS, CLUE(LARGE_LOST), CLUE(MTU_TOO_LARGE) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 66, GUEST, \
+		"packets with the path MTU of {path_mtu} bytes do not reach {host}, and small ones do: an interface or a switch between carries less", \
+		"Raise the MTU there (`ping -M do -s {path_mtu} {host}` must pass), or connect again with a smaller path_mtu_bytes (`--path-mtu`).") \
 	X(WRONG_PSN, "wrong_psn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(FEW_CAME), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 68, GUEST, \
 		"the peer answers, and acknowledges nothing: its queue pair waits for other packets, since the PSN that it was given is not the one that this side sends from", \
 		"Compare manual.local.psn here with manual.remote.psn of the peer, and bring both queue pairs up anew.") \
@@ -227,6 +239,9 @@
 	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
 		"the path to {host} loses packets, and a {what} was not acknowledged in {waited}", \
 		"Look for drops: `ip -s link show {netdev}`, switches and flow control; larger qp.retry_count and qp.ack_timeout bridge short losses.") \
+	X(LOSSY, "path_lossy", OUT(WELL), CLUE(RUNS_ON) | CLUE(MANY_GAPS), 0, 0, 35, GUESTS, \
+		"the path to {host} loses packets, which slows {request}: {done} of {length} bytes are done after {waited}", \
+		"Look for drops: `ip -s link show {netdev}`, switches and flow control on the way.") \
 	X(TIMEOUT_TOO_SHORT, "timeout_too_short", OUT(UNACKED), CLUE(SLOW_WAY), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 62, GUESTS, \
 		"an answer of {host} takes {rtt}, and this side waits {patience} for an acknowledgement, with all retries", \
 		"Raise qp.ack_timeout (each step doubles the time) and qp.retry_count, or look for what delays packets on the way.") \
@@ -269,6 +284,9 @@
 	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
 		"the peer reached for memory, and no buffer here is open to peers", \
 		"Create a buffer with remote access (`verbsctl buffers create --access`), and give the peer its address and rkey.") \
+	X(ON_OTHER_DEVICE, "memory_on_other_device", OUT(REFUSED), CLUE(NOTHING_OPEN) | CLUE(OTHER_DEVICE_OPEN), CLUE(PORT_DOWN), 0, 59, GUEST, \
+		"the peer reached for memory, and the buffers here that are open to peers are on {open_device}, while its connection is on {device}", \
+		"Create the buffer on the device of the connection (`verbsctl buffers create --device {device}`), and give the peer its address and rkey.") \
 	X(OTHER_PD, "other_pd", OUT(REFUSED), CLUE(OTHER_PD_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
 		"the peer reached for memory, and the buffers here that are open to peers are in another protection domain than its connection", \
 		"Create buffer and listener in one protection domain (`--pd`).") \
@@ -296,16 +314,19 @@
 	X(FULL_FDS, "full_fds", OUT(RESOURCE), CLUE(FULL_FDS), 0, 0, 50, UNIT("a connection takes no file descriptor"), \
 		"this verbsd has no file descriptor left", \
 		"Raise RLIMIT_NOFILE: LimitNOFILE= in the unit.") \
-	X(FULL_DEVICE, "full_device", OUT(RESOURCE), CLUE(FULL_DEVICE), 0, 0, 50, GUEST, \
+	X(FULL_CGROUP, "full_cgroup", OUT(RESOURCE), CLUE(FULL_CGROUP), 0, 0, 55, GUEST, \
+		"the rdma cgroup of this verbsd allows no more objects on {device}", \
+		"Raise the limits for {device} in rdma.max of its cgroup, which `cat /proc/$(pidof verbsd)/cgroup` names; rdma.current has what is used.") \
+	X(FULL_DEVICE, "full_device", OUT(RESOURCE), CLUE(FULL_DEVICE), CLUE(FULL_CGROUP), 0, 50, UNIT("Soft-RoCE and siw have room for more objects than a guest has memory for"), \
 		"device {device} has no room for another object: {error}", \
-		"Delete what is not needed (`rdma resource`), or raise the limits of the rdma cgroup.") \
+		"Delete what is not needed: `rdma resource` counts the objects of all programs.") \
 	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOURCE), CLUE(NOT_SERVED), 0, 0, 50, GUEST, \
 		"{error}", \
 		"Use an address of an interface that `rdma link` lists; the loopback has no RDMA device.") \
 	X(PORT_TAKEN, "port_taken", OUT(RESOURCE), CLUE(PORT_TAKEN), 0, 0, 50, GUEST, \
 		"the port that this side was to have is taken by another program, connection or listener", \
 		"Choose another src_port, or leave it out to let the kernel pick one.") \
-	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE), 0, 20, UNIT("the calls that a test can make fail are named above"), \
+	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE) | CLUE(FULL_CGROUP), 0, 20, UNIT("the calls that a test can make fail are named above"), \
 		"a call failed here: {error}", \
 		"The call and its error number are in error.first; see the kernel log.") \
 	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
@@ -314,6 +335,12 @@
 	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), 0, 0, 50, GUEST, \
 		"the peer disconnected while requests of this side were outstanding: its program ended or was killed", \
 		"See the log on the peer, and connect again when its program runs.") \
+	X(PEER_LEFT_INBOX, "peer_left_inbox_full", OUT(PEER_LEFT), CLUE(INBOX_FULL), CLUE(PORT_FELL), 0, 55, GUEST, \
+		"the peer disconnected while all {inbox} receives here held messages that nobody had deleted, so that it could send no more", \
+		"Read and delete messages, or connect with a larger qp.rq_depth.") \
+	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING), 0, 54, GUEST, \
+		"the peer disconnected after {device} had told it that no receive is posted here", \
+		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
 	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING), 0, 30, GUEST, \
 		"the peer disconnected: its program closed the connection or ended", \
 		"If that was not meant, see the log or the verbsd of the peer.") \

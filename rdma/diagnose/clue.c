@@ -20,6 +20,9 @@
  * when the request is over. */
 #define REPEATED_MS 10000
 
+/* With less than one gap in so many packets a path is good enough. */
+#define MANY 200
+
 /* A peer gives up a connection so long after its packets got lost, at most. */
 #define LATELY_MS 300000
 
@@ -85,6 +88,11 @@ static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
 		neighbour &&
 			(strcmp(neighbour, "failed") == 0 || strcmp(neighbour, "incomplete") == 0));
 	note(clues, VBD_CLUE_NEIGHBOUR_KNOWN, neighbour && netroute->hwaddr_bytes);
+	note(clues, VBD_CLUE_NEIGHBOUR_BY_HAND,
+		neighbour && netroute->hwaddr_bytes && strcmp(neighbour, "permanent") == 0);
+	note(clues, VBD_CLUE_OTHER_DEVICE,
+		routed && facts->netroute_has_rdma && *facts->device && !facts->device_removed &&
+			!facts->netroute_by_device);
 	note(clues, VBD_CLUE_MTU_TOO_LARGE,
 		routed && !facts->iwarp && netroute->mtu_bytes &&
 			facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes);
@@ -109,6 +117,8 @@ static void look_at_knock(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_CM_UNHEARD, knock->asked && !knock->cm_answered);
 	note(clues, VBD_CLUE_KNOCK_REFUSED, knock->refused);
 	note(clues, VBD_CLUE_FORBIDDEN, knock->forbidden);
+	note(clues, VBD_CLUE_FIREWALL, *knock->firewall);
+	note(clues, VBD_CLUE_LARGE_LOST, knock->large_lost);
 	note(clues, VBD_CLUE_SLOW_WAY,
 		knock->answered && vbd_facts_dead_peer_detect_ms(facts, &patience_ms) &&
 			knock->rtt_ns > patience_ms * VBD_NS_PER_MS);
@@ -121,6 +131,7 @@ static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
 
 	note(clues, VBD_CLUE_RNR_CAME,
 		traces[VBD_TRACE_RNR_CAME] || incident->outcome == VBD_OUTCOME_RNR);
+	note(clues, VBD_CLUE_RNR_TOLD, traces[VBD_TRACE_RNR_TOLD]);
 	note(clues, VBD_CLUE_GAPS, traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_GAPS_TOLD]);
 	note(clues, VBD_CLUE_FEW_CAME,
 		incident->traces_known && traces[VBD_TRACE_PACKETS_CAME] &&
@@ -130,6 +141,10 @@ static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_OUT_OF_STEP,
 		(facts->inbox_capacity || incident->outcome == VBD_OUTCOME_UNSENT) &&
 			(traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_REPEATS_SEEN]));
+	note(clues, VBD_CLUE_MANY_GAPS,
+		traces[VBD_TRACE_PACKETS_SENT] &&
+			(traces[VBD_TRACE_GAPS_SEEN] + traces[VBD_TRACE_GAPS_TOLD]) * MANY >=
+				traces[VBD_TRACE_PACKETS_SENT]);
 	note(clues, VBD_CLUE_SILENT,
 		incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] &&
 			!traces[VBD_TRACE_PACKETS_CAME]);
@@ -167,16 +182,21 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 		incident->op == VBD_OP_RECV || incident->outcome == VBD_OUTCOME_UNSENT);
 	note(clues, VBD_CLUE_BY_HAND, incident->by_hand);
 	note(clues, VBD_CLUE_HELD_BACK, incident->held_back);
+	note(clues, VBD_CLUE_NO_RECEIVE_LEFT, incident->no_receive_left);
 	note(clues, VBD_CLUE_OUTSTANDING, incident->outstanding);
 	note(clues, VBD_CLUE_KEY_WORKED, incident->key_worked);
 	note(clues, VBD_CLUE_KEY_WORKED_EARLIER, incident->key_worked_earlier);
 	note(clues, VBD_CLUE_RANGE_WORKED, incident->range_worked);
 	note(clues, VBD_CLUE_ACCESS_WORKED, incident->access_worked);
 	note(clues, VBD_CLUE_NOTHING_OPEN, incident->nothing_open);
+	note(clues, VBD_CLUE_OTHER_DEVICE_OPEN, *incident->open_device);
 	note(clues, VBD_CLUE_OTHER_PD_OPEN, incident->other_pd_open);
 	note(clues, VBD_CLUE_MOVED_ON,
 		incident->outcome == VBD_OUTCOME_LATE && incident->done_bytes &&
 			incident->done_bytes < incident->length_bytes);
+	note(clues, VBD_CLUE_RUNS_ON,
+		incident->outcome == VBD_OUTCOME_WELL && incident->transfer &&
+			incident->op != VBD_OP_RECV && incident->waited_ms);
 	note(clues, VBD_CLUE_TCP_PENDING, incident->tcp_pending);
 	note(clues, VBD_CLUE_TCP_OPEN, incident->tcp_open);
 	note(clues, VBD_CLUE_OLD_KEY, incident->buffer_deleted || incident->window_revoked);
@@ -229,6 +249,10 @@ static void look_at_limits(const struct vbd_error *error, struct clues *clues)
 	note(clues, VBD_CLUE_FULL_MEMLOCK, error->status == VBD_E_MEMLOCK);
 	note(clues, VBD_CLUE_FULL_FDS, error->status == VBD_E_FD_LIMIT);
 	note(clues, VBD_CLUE_FULL_DEVICE, error->status == VBD_E_DEVICE_LIMIT);
+	/* rdmacg_try_charge(), kernel 6.1; a device that is full says ENOMEM. */
+	note(clues, VBD_CLUE_FULL_CGROUP,
+		error->status == VBD_E_DEVICE_LIMIT && error->source == VBD_SOURCE_ERRNO &&
+			error->raw == EAGAIN);
 	/* rdma_resolve_route(3) fails at once without a GID for the source address. */
 	note(clues, VBD_CLUE_ROUTE_ERROR, error->status == VBD_E_ROUTE_ERROR);
 }

@@ -19,11 +19,19 @@
 	X(GATEWAY, "{host} is behind a router") \
 	X(NEIGHBOUR_SILENT, "nobody answers on {netdev} for {next_hop}") \
 	X(NEIGHBOUR_KNOWN, "on {netdev} the hardware address of {next_hop} is known") \
+	X(NEIGHBOUR_BY_HAND, "on {netdev} the hardware address of {next_hop} was set by hand{hwaddr}") \
+	X(OTHER_DEVICE, "{netdev} is not an interface of {device}") \
 	X(MTU_TOO_LARGE, "the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
 	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
+	X(RNR_TOLD, "{device} answered peers that no receive is posted ({rnr_told} times)") \
+	X(NO_RECEIVE_LEFT, "no receive was posted here") \
 	X(GAPS, "packets were missing ({gaps} times)") \
 	X(FEW_CAME, "few RDMA packets came to {device}: {packets_came}") \
 	X(OUT_OF_STEP, "packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
+	X(MANY_GAPS, "packets were missing {gaps} times among {packets_sent} that {device} sent") \
+	X(RUNS_ON, "{request} goes on") \
+	X(LARGE_LOST, "{host} answered a small datagram, and none as long as a packet with the path MTU of {path_mtu} bytes") \
+	X(FIREWALL, "{firewall} answered that datagrams to UDP port 4791 are forbidden there") \
 	X(HOST_UP, "{host} answered from the network: it is up") \
 	X(HOST_SILENT, "{host} did not answer a datagram to a closed port either") \
 	X(CM_ANSWERED, "the RDMA device of {host} answered a question just now") \
@@ -56,6 +64,7 @@
 	X(RANGE_WORKED, "requests of before covered the same range") \
 	X(ACCESS_WORKED, "a request of the same kind worked before") \
 	X(NOTHING_OPEN, "no buffer of {device} here was open to peers") \
+	X(OTHER_DEVICE_OPEN, "a buffer of {open_device} here was open to peers") \
 	X(OTHER_PD_OPEN, "the buffers here that were open to peers are in another protection domain than the connection") \
 	X(MOVED_ON, "{done} of {length} bytes were done") \
 	X(TCP_PENDING, "the kernel's TCP has not connected") \
@@ -79,7 +88,8 @@
 	X(PORT_TAKEN, "the kernel says that the port is in use") \
 	X(FULL_MEMLOCK, "the limit of locked memory is reached") \
 	X(FULL_FDS, "no file descriptor is left") \
-	X(FULL_DEVICE, "the device or its cgroup has no room")
+	X(FULL_DEVICE, "the device or its cgroup has no room") \
+	X(FULL_CGROUP, "the kernel says EAGAIN, as at a limit of the rdma cgroup")
 /* clang-format on */
 
 #endif

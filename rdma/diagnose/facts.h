@@ -70,6 +70,7 @@ struct vbd_facts {
 	bool netroute_known; /* the kernel has reported the route */
 	struct vbd_pv_netroute netroute;
 	bool netroute_has_rdma;	   /* a device belongs to the interface of the route */
+	bool netroute_by_device;   /* and it is `device` */
 	struct vbd_pv_knock knock; /* at the peer's host; all false: nobody knocked */
 };
 

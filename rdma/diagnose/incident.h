@@ -69,6 +69,8 @@ enum vbd_outcome { VBD_OUTCOME_MAP(VBD_ENUM_ROW) VBD_OUTCOME_COUNT };
 #define VBD_TRACE_MAP(X)                                                                        \
 	/* answers of peers that they have no receive posted */                                 \
 	X(VBD_TRACE_RNR_CAME, VBD_COUNTER_SET_HW, "rcvd_rnr_err", "rnr_nak_retry_err")          \
+	/* answers to peers that no receive is posted here */                                   \
+	X(VBD_TRACE_RNR_TOLD, VBD_COUNTER_SET_HW, "send_rnr_err", "out_of_buffer")              \
 	/* gaps in what peers sent */                                                           \
 	X(VBD_TRACE_GAPS_SEEN, VBD_COUNTER_SET_HW, "out_of_seq_request", "out_of_sequence")     \
 	/* gaps that peers saw */                                                               \
@@ -121,6 +123,8 @@ struct vbd_incident {
 	unsigned int open_access;     /* of it: bits of enum vbd_mem_access */
 	bool nothing_open;	      /* no buffer of the device here was open to peers */
 	bool other_pd_open;	      /* one was, but none in the connection's protection domain */
+	char open_device[64];	      /* another device, a buffer of which here was open to peers */
+	bool no_receive_left;	      /* none of its own was posted here */
 	bool listener_deleted;	      /* while the request waited for a decision here */
 	bool outstanding;	      /* requests of this side were, when the peer left */
 

@@ -111,6 +111,16 @@ static void put_next_hop(char *out, const struct vbd_facts *facts)
 			AF_INET6, &((const struct sockaddr_in6 *)addr)->sin6_addr, out, WORD_BYTES);
 }
 
+static void put_open_device(char *out, const struct vbd_facts *facts)
+{
+	put_text(out, facts->incident.open_device);
+}
+
+static void put_firewall(char *out, const struct vbd_facts *facts)
+{
+	put_text(out, facts->knock.firewall);
+}
+
 static void put_path_mtu(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->path_mtu_bytes);
@@ -305,6 +315,11 @@ static void put_srq(char *out, const struct vbd_facts *facts)
 static void put_rnr_came(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.traces[VBD_TRACE_RNR_CAME]);
+}
+
+static void put_rnr_told(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.traces[VBD_TRACE_RNR_TOLD]);
 }
 
 static void put_gaps(char *out, const struct vbd_facts *facts)

@@ -27,6 +27,8 @@ struct vbd_facts;
 	X(port_state, "down") \
 	X(netdev, "the interface") \
 	X(next_hop, "the peer") \
+	X(firewall, "a router on the way") \
+	X(open_device, "another device") \
 	X(path_mtu, "?") \
 	X(route_mtu, "?") \
 	X(op, "request") \
@@ -50,6 +52,7 @@ struct vbd_facts;
 	X(inbox, "?") \
 	X(srq, "?") \
 	X(rnr_came, "some") \
+	X(rnr_told, "some") \
 	X(gaps, "some") \
 	X(out_of_step, "some") \
 	X(heartbeats, "some") \

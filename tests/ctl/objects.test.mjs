@@ -390,7 +390,8 @@ const explanation = {
   request: { op: 'write', transfer: 3, length_bytes: 64, done_bytes: 0, remote_addr: '0x7f00', rkey: '0x00001f2e' },
   causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', detail: 'No answer', causes: ['the peer is dead', 'the cable'] }],
   hints: ['Ping the peer.', 'Look at\u001b[31m it.'],
-  findings: [{ severity: 'info', code: 'flushed', detail: '3 were flushed.' }],
+  findings: [{ severity: 'info', code: 'flushed', detail: '3 were flushed.' },
+    { severity: 'info', code: 'rnr_timer', detail: 'It waits.' }],
   end_code: 'retry_exceeded',
   error: { code: 'retry_exceeded', detail: 'write: No answer', hint: 'Ping the peer.', first: null },
   preceded_by: { kind: 'qp', what: 'RTR -> RTS' },
@@ -412,7 +413,7 @@ test('explain: says what became of a connection', async (t) => {
     '  status        IBV_WC_RETRY_EXC_ERR: No answer',
     '  error         write: No answer',
     '  preceded by   RTR -> RTS', '  followed by   3 flushes and 1 errors, which are noise',
-    '  findings      info flushed: 3 were flushed.', '  device        rxe0', '  port state    active',
+    '  findings      info rnr_timer: It waits.', '  device        rxe0', '  port state    active',
     '  local gid     ::1', '  gid type      roce_v2', '  gid scope     global',
     '  route         eth0 from 192.0.2.1 to 192.0.2.2', '  neighbour     reachable', '  path mtu      1024',
     '  dead peer     336 ms', '  rnr timer     640.000 us', '  locked        2.0 KiB', ''].join('\n'));

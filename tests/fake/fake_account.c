@@ -72,8 +72,9 @@ void fake_netroute(const struct vbd_pv_netroute *netroute)
 }
 
 void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst, bool own,
-	struct vbd_pv_knock *ret_knock)
+	size_t large_bytes, struct vbd_pv_knock *ret_knock)
 {
+	(void)large_bytes;
 	(void)src;
 	(void)dst;
 	(void)own;

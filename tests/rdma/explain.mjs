@@ -12,7 +12,7 @@ import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memor
 import { addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 
-const { LAB_SIW_ADDR } = process.env;
+const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
 const NETWORK = addr.slice(0, addr.lastIndexOf("."));
 const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
 // The CM repeats a connect request after some seconds, and only a repeated one is answered that nobody has decided.
@@ -50,9 +50,9 @@ await stage("a host that does not answer, and one that went", async () => {
 	const ended = await begin(near, { dst_addr: silent, dst_port: 7999 });
 	const open = await begin(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 60_000 });
 
-	await says_at_last(near, open, "host_silent");
+	await says_at_last(near, open, "neighbour_by_hand");
 	await near.end_of(ended.id);
-	await says(near, ended, "host_silent");
+	await says(near, ended, "neighbour_by_hand");
 	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999 }), "host_silent");
 	const gone = await begin(near, { dst_addr: silent, dst_port: 7999 });
 
@@ -185,6 +185,12 @@ await stage("memory that is not open to the peer", async () => {
 	await move("read", here, { remote: { addr: "0x1000", rkey: "0x00001234" } });
 	await near.end_of(here.id);
 	await says(far, await far.end_of(there.id), "nothing_open");
+	const [astray, astray_there] = await pair();
+	const elsewhere = await far.buffer(PAGE, { device: LAB_SIW_DEV, access: ["remote_read"] });
+
+	await move("read", astray, { remote: { addr: elsewhere.addr, rkey: elsewhere.rkey } });
+	await near.end_of(astray.id);
+	await says(far, await far.end_of(astray_there.id), "memory_on_other_device");
 	const [other, other_there] = await pair();
 	const { id: pd } = await far.post("/v1/pds", { device: dev });
 	const { addr: at, rkey } = await far.buffer(PAGE, { device: dev, pd, access: ["remote_read"] });
@@ -210,10 +216,11 @@ await stage("a peer without a receive, while it waits and when it has failed", a
 	await waits;
 	await near.end_of(here.id);
 	await says(near, here, "no_receive");
-	const [other] = await pair({ service: "none", qp: { rnr_retry: 1 } }, { service: "none" });
+	const [other, unserved] = await pair({ service: "none", qp: { rnr_retry: 1 } }, { service: "none" });
 
 	await move("send", other);
 	await says(near, await near.end_of(other.id), "no_receive");
+	await says(far, await far.end_of(unserved.id), "peer_left_unserved");
 	const [held] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
 	const buffer = await near.buffer(PAGE, { device: dev });
 	const sent = await near.post("/v1/transfers", { op: "send", connection: held.id, buffer: buffer.id, length_bytes: 64 });
@@ -228,6 +235,8 @@ await stage("an inbox that nobody reads", async () => {
 	for (let i = 0; i < 2; i++)
 		await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
 	await says_at_last(far, there, "inbox_full");
+	await near.post(`${CONNECTION}/${here.id}/close`, {}, 60);
+	await says(far, await far.end_of(there.id), "peer_left_inbox_full");
 });
 
 await stage("a shared receive queue that nobody empties", async () => {

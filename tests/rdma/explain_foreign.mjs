@@ -5,13 +5,14 @@
 
 import { readFileSync } from "node:fs";
 
+import { explain } from "./explained.mjs";
 import { Daemon, PATIENCE_MS, Program, run, scenario, until } from "./lib.mjs";
 import { CONNECTION, failed, says } from "./explain_stage.mjs";
 
 const DEVICE = "rxe_cable";
 const HERE = "cable0", THERE = "cable1";
 const HERE_ADDR = "fd00:79::1", PEER_ADDR = "fd00:79::2", SUBNET = "fd00:79::/64";
-const BEHIND_ROUTER = "fd00:80::9", ROUTER = "fd00:79::9";
+const BEHIND_ROUTER = "fd00:80::9", ROUTER = "fd00:79::9", BEHIND_FIREWALL = "fd00:80::8";
 const OWN_ADDR = "198.18.0.1";
 const PORT = 7590, SILENT_PORT = 1000;
 const REJECTS_FROM = 2000, ACCEPTS_FROM = 3000, MUTE_PORT = 3255;
@@ -116,6 +117,28 @@ await scenario("a host that is up, and does not answer", async () => {
 	await peer.end();
 	await daemon.stop();
 });
+
+// A host that does not answer a knock within a second seems to be down: tries until it has answered.
+async function says_when_answered(daemon, fail, code) {
+	const ended = await until(code, async () => {
+		const connection = await fail();
+
+		return (await explain(daemon, connection)).cause.code === code && connection;
+	});
+
+	await says(daemon, ended, code);
+}
+
+await scenario("a cable with a firewall behind it, and one too narrow for full packets", () => with_peer(async (daemon) => {
+	await there("sysctl", "-qw", "net.ipv6.conf.all.forwarding=1");
+	await run("ip", "-n", "foreign", "-6", "route", "add", "prohibit", `${BEHIND_FIREWALL}/128`);
+	await run("ip", "-6", "route", "add", `${BEHIND_FIREWALL}/128`, "via", PEER_ADDR, "dev", HERE);
+	await says_when_answered(daemon, () => failed(daemon, { dst_addr: BEHIND_FIREWALL, dst_port: PORT, timeout_ms: 1500 }),
+		"firewall_rejects");
+	await run("ip", "link", "set", HERE, "mtu", "4400");
+	await says_when_answered(daemon, async () => write(daemon, await accepted(daemon, MUTE_PORT)), "way_too_narrow");
+	await run("ip", "link", "set", HERE, "mtu", "1500");
+}));
 
 await scenario("another host takes the peer's address", () => with_peer(async (daemon) => {
 	const { id } = await accepted(daemon, MUTE_PORT);

@@ -18,7 +18,7 @@ const MEMLOCK_BYTES = 256 << 10;
 const LIMITS = {
 	full_memlock: ["prlimit", `--memlock=${MEMLOCK_BYTES}:${MEMLOCK_BYTES}`, "setpriv", "--bounding-set", "-ipc_lock", "--inh-caps",
 		"-ipc_lock"],
-	full_device: ["sh", "-c", `echo $$ >${CGROUP}/cgroup.procs; exec "$@"`, "sh"],
+	full_cgroup: ["sh", "-c", `echo $$ >${CGROUP}/cgroup.procs; exec "$@"`, "sh"],
 };
 
 for (const [code, prefix] of Object.entries(LIMITS))

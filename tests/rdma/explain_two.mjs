@@ -114,6 +114,17 @@ await scenario("the first line names what is wrong with the network", async () =
 		equal(hints[0], cause.advice, "the first advice");
 	};
 
+	// A retry_count of 7 is for ever on Soft-RoCE.
+	const slowed = await connect(7);
+
+	await spoiled(lossy(20), lossless, () => until("path_lossy", async () => {
+		const { items } = await daemon.get("/v1/transfers?state=running");
+
+		if (!items.length)
+			void write(slowed);
+		return (await explain(daemon, slowed)).cause?.code === "path_lossy";
+	}, 3 * PATIENCE_MS));
+	await daemon.call("DELETE", `/v1/connections/${slowed.id}`);
 	const hurt = await connect(6);
 
 	await spoiled(lossy(30), lossless, async (netdev) => {
@@ -159,6 +170,17 @@ await scenario("the first line names a firewall that drops a port of TCP", async
 		return await cause_of(daemon, connection) === "tcp_blocked";
 	});
 	await run("tc", "qdisc", "del", "dev", "siwnet0", "clsact");
+	await daemon.stop();
+});
+
+await scenario("the first line names a device that is not that of the route", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const { body } = await daemon.try("POST", "/v1/connections", { dst_addr: peer_addr, dst_port: port,
+		device: process.env.LAB_SIW_DEV, timeout_ms: 8000 });
+
+	equal(await cause_of(daemon, { id: body.id ?? body.instance.split("/").at(-1) }), "wrong_device", "the cause");
 	await daemon.stop();
 });
 

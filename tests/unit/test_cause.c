@@ -45,6 +45,7 @@ static void begin(enum vbd_outcome outcome)
 			.neighbour = "reachable",
 			.hwaddr_bytes = 6},
 		.netroute_has_rdma = true,
+		.netroute_by_device = true,
 		.incident = {.outcome = outcome,
 			.peer = "192.0.2.2",
 			.asked = "b.example",
@@ -151,6 +152,73 @@ static void test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_ho
 	leads_to(VBD_CAUSE_HOST_GONE);
 	facts.netroute.gateway = true;
 	leads_to(VBD_CAUSE_ROUTER_SILENT);
+}
+
+static void test_cause__a_hardware_address_that_was_set_by_hand_goes_before_a_silent_host(
+	void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNANSWERED);
+	facts.knock.done = true;
+	facts.netroute.neighbour = "stale";
+	leads_to(VBD_CAUSE_HOST_SILENT);
+	facts.netroute.neighbour = "permanent";
+	memcpy(facts.netroute.hwaddr, "\x02\x00\x00\x00\x00\x99", 6);
+	leads_to(VBD_CAUSE_NEIGHBOUR_BY_HAND);
+	says("02:00:00:00:00:99");
+	facts.knock.answered = true;
+	leads_to(VBD_CAUSE_NO_ANSWER_YET);
+}
+
+static void test_cause__an_answer_from_the_way_names_a_firewall_or_a_narrow_way(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.knock.done = facts.knock.answered = facts.knock.large_lost = true;
+	facts.path_mtu_bytes = 4096;
+	facts.netroute.mtu_bytes = 9000;
+	leads_to(VBD_CAUSE_WAY_TOO_NARROW);
+	says("path MTU of 4096 bytes");
+	facts.netroute.mtu_bytes = 1500;
+	leads_to(VBD_CAUSE_MTU_TOO_LARGE);
+	facts.knock.large_lost = false;
+	facts.netroute.mtu_bytes = 9000;
+	(void)snprintf(facts.knock.firewall, sizeof(facts.knock.firewall), "192.0.2.254");
+	leads_to(VBD_CAUSE_FIREWALL_REJECTS);
+	says("192.0.2.254 rejects RDMA packets (UDP 4791) to 192.0.2.2");
+}
+
+static void test_cause__a_transfer_that_goes_on_over_a_lossy_path(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_WELL);
+	facts.incident.op = VBD_OP_WRITE;
+	facts.incident.transfer = 7;
+	facts.incident.length_bytes = 8000;
+	facts.incident.done_bytes = 4000;
+	facts.incident.traces_known = true;
+	facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 1000;
+	facts.incident.traces[VBD_TRACE_GAPS_TOLD] = 4;
+	vbd_causes_judge(&facts, &diagnoses);
+	assert_int_equal(diagnoses.count, 0);
+	facts.incident.traces[VBD_TRACE_GAPS_TOLD] = 5;
+	leads_to(VBD_CAUSE_LOSSY);
+	says("4000 of 8000 bytes are done after 3.2 s");
+}
+
+static void test_cause__a_device_that_is_not_that_of_the_route_is_named(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_REJECTED);
+	cm_event(RDMA_CM_EVENT_REJECTED, -ECONNREFUSED);
+	facts.iwarp = true;
+	leads_to(VBD_CAUSE_NOBODY_LISTENS);
+	facts.netroute_by_device = false;
+	leads_to(VBD_CAUSE_WRONG_DEVICE);
+	says("eth0, which is not an interface of rxe0");
+	facts.netroute_has_rdma = false;
+	leads_to(VBD_CAUSE_NOBODY_LISTENS);
 }
 
 static void test_cause__an_address_that_is_not_resolved(void **state)
@@ -659,11 +727,30 @@ static void test_cause__memory_that_is_not_open_explains_a_refusal_here(void **s
 	begin(VBD_OUTCOME_REFUSED);
 	facts.incident.nothing_open = true;
 	leads_to(VBD_CAUSE_NOTHING_OPEN);
+	(void)snprintf(facts.incident.open_device, sizeof(facts.incident.open_device), "siw0");
+	leads_to(VBD_CAUSE_ON_OTHER_DEVICE);
+	says("are on siw0, while its connection is on rxe0");
 	facts.incident.nothing_open = false;
 	facts.incident.other_pd_open = true;
 	leads_to(VBD_CAUSE_OTHER_PD);
 	facts.incident.buffer_deleted = true;
 	leads_to(VBD_CAUSE_OLD_KEY_REFUSED);
+}
+
+static void test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_PEER_LEFT);
+	leads_to(VBD_CAUSE_PEER_LEFT);
+	facts.incident.no_receive_left = true;
+	leads_to(VBD_CAUSE_PEER_LEFT);
+	facts.incident.traces[VBD_TRACE_RNR_TOLD] = 3;
+	leads_to(VBD_CAUSE_PEER_LEFT_UNSERVED);
+	facts.incident.outstanding = true;
+	leads_to(VBD_CAUSE_PEER_LEFT_BUSY);
+	facts.inbox_capacity = facts.inbox_messages = 64;
+	leads_to(VBD_CAUSE_PEER_LEFT_INBOX);
+	says("all 64 receives");
 }
 
 static void test_cause__a_shared_receive_queue_that_ran_dry(void **state)
@@ -746,6 +833,9 @@ static void test_cause__a_limit_here_is_named(void **state)
 	leads_to(VBD_CAUSE_FULL_FDS);
 	facts.incident.error.status = VBD_E_DEVICE_LIMIT;
 	leads_to(VBD_CAUSE_FULL_DEVICE);
+	facts.incident.error.source = VBD_SOURCE_ERRNO;
+	facts.incident.error.raw = EAGAIN;
+	leads_to(VBD_CAUSE_FULL_CGROUP);
 }
 
 static void test_cause__an_end_that_somebody_wanted(void **state)
@@ -875,6 +965,12 @@ int main(void)
 		cmocka_unit_test(test_cause__an_address_that_went_is_named),
 		cmocka_unit_test(
 			test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_host_that_went),
+		cmocka_unit_test(
+			test_cause__a_hardware_address_that_was_set_by_hand_goes_before_a_silent_host),
+		cmocka_unit_test(
+			test_cause__an_answer_from_the_way_names_a_firewall_or_a_narrow_way),
+		cmocka_unit_test(test_cause__a_transfer_that_goes_on_over_a_lossy_path),
+		cmocka_unit_test(test_cause__a_device_that_is_not_that_of_the_route_is_named),
 		cmocka_unit_test(test_cause__an_address_that_is_not_resolved),
 		cmocka_unit_test(test_cause__a_rejection_names_who_rejected),
 		cmocka_unit_test(test_cause__the_words_of_the_peer_are_in_the_first_line),
@@ -894,6 +990,7 @@ int main(void)
 		cmocka_unit_test(test_cause__an_address_that_moved_to_another_host),
 		cmocka_unit_test(test_cause__a_key_that_worked_before_tells_what_is_refused),
 		cmocka_unit_test(test_cause__memory_that_is_not_open_explains_a_refusal_here),
+		cmocka_unit_test(test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent),
 		cmocka_unit_test(test_cause__a_shared_receive_queue_that_ran_dry),
 		cmocka_unit_test(test_cause__a_peer_that_left_after_the_port_fell),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),

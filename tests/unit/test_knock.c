@@ -40,7 +40,7 @@ static void test_knock__a_host_that_hears_is_up(void **state)
 	struct vbd_pv_knock knock = {0};
 
 	(void)state;
-	vbd_pv_knock(&any, &host, false, &knock);
+	vbd_pv_knock(&any, &host, false, 0, &knock);
 	assert_true(knock.done);
 	assert_true(knock.answered);
 	assert_true(knock.rtt_ns > 0);
@@ -61,9 +61,22 @@ static void test_knock__a_host_without_a_device_says_so(void **state)
 	if (door < 0)
 		skip();
 	(void)close(door);
-	vbd_pv_knock(&src, &host, false, &knock);
+	vbd_pv_knock(&src, &host, false, 0, &knock);
 	assert_true(knock.answered);
 	assert_true(knock.refused);
+}
+
+static void test_knock__large_datagrams_that_come_are_not_lost(void **state)
+{
+	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
+	const struct sockaddr_storage host = four("127.83.12.8");
+	struct vbd_pv_knock knock = {.large_lost = true};
+
+	(void)state;
+	vbd_pv_knock(&any, &host, false, 4112, &knock);
+	assert_true(knock.answered);
+	assert_false(knock.large_lost);
+	assert_string_equal(knock.firewall, "");
 }
 
 static void test_knock__an_address_that_is_not_reached_is_no_answer(void **state)
@@ -73,7 +86,7 @@ static void test_knock__an_address_that_is_not_reached_is_no_answer(void **state
 	struct vbd_pv_knock knock = {.answered = true};
 
 	(void)state;
-	vbd_pv_knock(&src, &host, false, &knock);
+	vbd_pv_knock(&src, &host, false, 0, &knock);
 	assert_false(knock.answered);
 	assert_false(knock.refused);
 }
@@ -83,6 +96,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_knock__a_host_that_hears_is_up),
 		cmocka_unit_test(test_knock__a_host_without_a_device_says_so),
+		cmocka_unit_test(test_knock__large_datagrams_that_come_are_not_lost),
 		cmocka_unit_test(test_knock__an_address_that_is_not_reached_is_no_answer),
 	};
 

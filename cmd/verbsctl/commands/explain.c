@@ -76,11 +76,26 @@ static void put_possible(const json_t *possible)
 		vbd_ctl_line_put(i ? "" : "or maybe", json_array_get(possible, i), "{text:said}");
 }
 
+/* The flushes are told as what followed the end. */
+static bool is_told_elsewhere(const json_t *finding)
+{
+	const char *code = vbd_ctl_json_text(finding, "code");
+
+	return code && strcmp(code, "flushed") == 0;
+}
+
 static void put_findings(const json_t *findings)
 {
-	for (size_t i = 0; i < json_array_size(findings); i++)
-		vbd_ctl_line_put(i ? "" : "findings", json_array_get(findings, i),
-			"{severity} {code}: {detail:said}");
+	const char *label = "findings";
+
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		const json_t *finding = json_array_get(findings, i);
+
+		if (is_told_elsewhere(finding))
+			continue;
+		vbd_ctl_line_put(label, finding, "{severity} {code}: {detail:said}");
+		label = "";
+	}
 }
 
 static void put_facts(const json_t *facts)
@@ -90,8 +105,10 @@ static void put_facts(const json_t *facts)
 		VBD_CTL_TEXT("gid type", "sgid.type"), VBD_CTL_TEXT("gid scope", "sgid.scope"),
 		VBD_CTL_TEXT("peer gid", "dgid.gid"));
 	if (vbd_ctl_json_at(facts, "route"))
-		vbd_ctl_line_put(
-			"route", facts, "{route.netdev} from {route.src} to {route.next_hop}");
+		vbd_ctl_line_put("route", facts,
+			vbd_ctl_json_at(facts, "route.src")
+				? "{route.netdev} from {route.src} to {route.next_hop}"
+				: "{route.netdev} to {route.next_hop}");
 	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("neighbour", "neighbour.state"),
 		VBD_CTL_TEXT("path mtu", "path_mtu_bytes"),
 		{"dead peer", "dead_peer_detect_ms", vbd_ctl_cell_whole_ms, 0, NULL},
