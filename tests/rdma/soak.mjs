@@ -9,7 +9,7 @@
 //     SOAK_SECONDS=N    how long, at most
 //     SOAK_OUT=FILE     where the samples go, as JSON
 
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import http from "node:http";
 import { fileURLToPath } from "node:url";
 
@@ -73,7 +73,7 @@ async function follow(daemon, is_over) {
 // --- readers ------------------------------------------------------------------------------------------------------
 
 const READS = fileURLToPath(new URL("readers.lua", import.meta.url));
-const FINE = new Set([200, 404]);
+const FINE = new Set([200, 404, 409]); // 409: the bytes of a buffer whose state has none
 
 // Begins to read; the returned function ends that, and returns the number of answers of each status.
 function read(daemon) {
@@ -107,14 +107,28 @@ async function held(daemon) {
 		leaked_objects: stats.leaked_objects };
 }
 
+// What the threads of the daemon wait for, and what the kernel lists: for a failure.
+async function who_holds({ pid }) {
+	const threads = readdirSync(`/proc/${pid}/task`).map((thread) => ["comm", "stack"].map((file) => {
+		try {
+			return readFileSync(`/proc/${pid}/task/${thread}/${file}`, "utf8").trim();
+		} catch ({ code }) {
+			return code;
+		}
+	}).join(": "));
+	const listed = process.env.LAB ? await Promise.all(["qp", "cm_id", "pd"].map((kind) => run("rdma", "resource", "show", kind))) : [];
+
+	return [...listed, ...threads].join("\n");
+}
+
 async function are_held_again(daemon, before) {
 	let seen;
 
 	await until("what was there before", async () => {
 		seen = await held(daemon);
 		return JSON.stringify(seen) === JSON.stringify(before);
-	}, 120_000).catch(() => {
-		throw new Failure(`held before: ${JSON.stringify(before)}; and after: ${JSON.stringify(seen)}`);
+	}, 120_000).catch(async () => {
+		throw new Failure(`held before: ${JSON.stringify(before)}; and after: ${JSON.stringify(seen)}\n${await who_holds(daemon)}`);
 	});
 }
 
@@ -179,8 +193,10 @@ await scenario("a long mixed load leaves memory flat and the kernel as it was", 
 	const sampled = samples.take();
 	const idle = [];
 
-	for (let round = 1; round <= ROUNDS; round++)
+	for (let round = 1; round <= ROUNDS; round++) {
 		idle.push(await play_round(daemon, kinds, before, samples, round));
+		console.log(`round ${round}: ${samples.requests} requests after ${Math.round(samples.elapsed_s())} s`);
+	}
 	const reads = await end_reading();
 	await sampled;
 	is_over = true;
