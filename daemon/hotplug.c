@@ -2,6 +2,7 @@
 #include "daemon/hotplug.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "daemon/core/traces.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
@@ -14,6 +15,7 @@
 #include "daemon/memory/windows.h"
 #include "daemon/uevent.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/fabric/goodbye.h"
 #include "rdma/names/names.h"
 
 #include <stdio.h>
@@ -32,6 +34,9 @@
  * forbidden access over an otherwise idle connection waits for that. */
 #define QP_CHECK_MS    500
 #define QP_CHECK_COUNT 16
+
+/* At the same time, of CM ids that wait for the answer to a disconnect: 1024 take 8 s. */
+#define GOODBYE_CHECK_COUNT 64
 
 /* Number of removed devices whose records are kept. */
 #define REMOVED_KEPT 16
@@ -374,6 +379,7 @@ static void on_qp_timer(void *arg)
 	watch_missing(hotplug);
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
 	vbd_fabric_turn_qp_pools(hotplug->daemon->fabric);
+	vbd_goodbyes_check(hotplug->daemon->fabric, vbd_clock_mono_ns(), GOODBYE_CHECK_COUNT);
 }
 
 static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_error *err)

@@ -86,6 +86,7 @@ struct vbd_conn {
 	bool cm_connected;	/* rdma_disconnect(3) is owed */
 	bool goodbye_owed;	/* rdma_disconnect(3) was called, and DISCONNECTED must answer it */
 	bool peer_disconnected; /* DISCONNECTED came */
+	bool cm_over;		/* REJECTED or TIMEWAIT_EXIT came: nothing answers a disconnect */
 	bool listener_deleted;	/* REQUESTED: that is why it is closed, nobody has decided on it */
 	enum vbd_conn_calling calling;
 	struct vbd_conn_call *call; /* NULL while `calling` is NOTHING */

@@ -254,7 +254,8 @@ bool vbd_conn_cm_outlives(struct vbd_conn *conn)
 	vbd_conn_cm_disconnect(conn);
 	if (vbd_cm_must_not_send(device))
 		kind = conn->cm_connected ? VBD_GOODBYE_HELD : VBD_GOODBYE_UNWANTED;
-	else if (!conn->goodbye_owed || conn->peer_disconnected || conn->cm.src_port)
+	else if (!conn->goodbye_owed || conn->peer_disconnected || conn->cm_over ||
+		 conn->cm.src_port)
 		return false;
 	return vbd_goodbye_begin(conn->fabric, kind, conn->cm_id, &conn->account);
 }

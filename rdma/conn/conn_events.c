@@ -68,6 +68,9 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 		conn->peer_disconnected = true;
 		vbd_conn_check_qp(conn);
 	}
+	/* cm_rej_handler() and cm_timewait_handler() in core/cm.c, 6.1. */
+	if (event->type == RDMA_CM_EVENT_REJECTED || event->type == RDMA_CM_EVENT_TIMEWAIT_EXIT)
+		conn->cm_over = true;
 	vbd_conn_cm_take_peer_data(conn, event);
 	note_cm_event(conn, event);
 	if (status)

@@ -52,6 +52,12 @@ static bool is_on(const struct vbd_goodbye *goodbye, const struct vbd_device *de
 	return name && strcmp(name, device->name) == 0;
 }
 
+static void note_said(struct vbd_goodbye *goodbye)
+{
+	goodbye->kind = VBD_GOODBYE_SAID;
+	goodbye->said_ns = vbd_clock_mono_ns();
+}
+
 static void go_on(struct vbd_goodbye *goodbye)
 {
 	struct vbd_error error = {0};
@@ -60,7 +66,7 @@ static void go_on(struct vbd_goodbye *goodbye)
 		return;
 	if (goodbye->kind == VBD_GOODBYE_HELD &&
 		vbd_pv_disconnect(goodbye->cm_id, &error) == VBD_OK)
-		goodbye->kind = VBD_GOODBYE_SAID;
+		note_said(goodbye);
 	else
 		end(goodbye);
 }
@@ -91,6 +97,8 @@ bool vbd_goodbye_begin(struct vbd_fabric *fabric, enum vbd_goodbye_kind kind,
 	goodbye->tag.kind = VBD_CM_GOODBYE;
 	goodbye->fabric = fabric;
 	goodbye->kind = kind;
+	if (kind == VBD_GOODBYE_SAID)
+		note_said(goodbye);
 	goodbye->cm_id = cm_id;
 	goodbye->call.work = destroy_work;
 	goodbye->call.done = on_destroyed;
@@ -108,6 +116,25 @@ void vbd_goodbye_on_cm_event(struct vbd_goodbye *goodbye, const struct vbd_pv_cm
 		event->type == RDMA_CM_EVENT_TIMEWAIT_EXIT ||
 		event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		end(goodbye);
+}
+
+void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int count)
+{
+	const struct vbd_link *first = NULL;
+
+	for (; count && !vbd_list_empty(&fabric->goodbyes) && fabric->goodbyes.next != first;
+		count--) {
+		struct vbd_link *link = fabric->goodbyes.next;
+		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
+
+		if (!first)
+			first = link;
+		vbd_list_remove(link);
+		vbd_list_append(&fabric->goodbyes, link);
+		if (goodbye->kind == VBD_GOODBYE_SAID &&
+			now_ns >= goodbye->said_ns + VBD_GOODBYE_PATIENCE_NS)
+			end(goodbye);
+	}
 }
 
 void vbd_goodbyes_abandon(struct vbd_fabric *fabric)

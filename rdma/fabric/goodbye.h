@@ -13,6 +13,7 @@
 #ifndef VBD_RDMA_FABRIC_GOODBYE_H
 #define VBD_RDMA_FABRIC_GOODBYE_H
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "rdma/data/calls.h"
 #include "rdma/names/cm_tag.h"
@@ -29,6 +30,9 @@ struct vbd_pv_cm_event;
  * memory. */
 #define VBD_GOODBYES_MAX 1024
 
+/* After that the kernel has given up, and its answer to the disconnect is not to come any more. */
+#define VBD_GOODBYE_PATIENCE_NS (120 * VBD_NS_PER_S)
+
 /* How far a connection has got with its disconnect when it ends. */
 enum vbd_goodbye_kind {
 	VBD_GOODBYE_SAID,     /* rdma_disconnect(3) was called: its answer is missing */
@@ -44,6 +48,7 @@ struct vbd_goodbye {
 	struct rdma_cm_id *cm_id;
 	struct vbd_call call;
 	enum vbd_goodbye_kind kind;
+	uint64_t said_ns; /* monotonic; valid if `kind` is SAID */
 	bool ending;
 };
 
@@ -62,6 +67,13 @@ void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device);
 /** vbd_goodbye_on_cm_event - the peer has answered, the kernel has given up, or the device goes: a
  * call thread destroys the id */
 void vbd_goodbye_on_cm_event(struct vbd_goodbye *goodbye, const struct vbd_pv_cm_event *event);
+
+/**
+ * vbd_goodbyes_check - destroy the ids whose answer has not come in VBD_GOODBYE_PATIENCE_NS
+ * @now_ns: monotonic
+ * @count:  looks at so many at most, those that were not looked at for the longest time
+ */
+void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int count);
 
 /** vbd_goodbyes_abandon - destroy all ids; no call thread runs any more */
 void vbd_goodbyes_abandon(struct vbd_fabric *fabric);

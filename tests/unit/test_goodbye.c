@@ -86,6 +86,49 @@ static void test_goodbye__who_was_disconnected_waits_for_nobody(void **state)
 	rig_assert_idle(rig);
 }
 
+/* The kernel's CM has no connection any more that a disconnect could end, so nothing would answer:
+ * cm_rej_handler() and cm_timewait_handler() in core/cm.c, 6.1. */
+static void test_goodbye__a_connection_that_the_cm_has_ended_waits_for_nobody(void **state)
+{
+	static const enum rdma_cm_event_type ends[] = {
+		RDMA_CM_EVENT_REJECTED, RDMA_CM_EVENT_TIMEWAIT_EXIT};
+	struct rig *rig = *state;
+
+	fake_unanswered(true);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ends); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ESTABLISHED);
+
+		fake_cm_event(rc->conn->cm_id, ends[i], 0);
+		rig_close(rc);
+		rig_settle(rig);
+		assert_true(vbd_conn_state_terminal(rc->conn->state));
+		assert_int_equal(rig->fabric->goodbye_count, 0);
+		rig_assert_idle(rig);
+	}
+}
+
+static void test_goodbye__an_id_whose_answer_never_comes_is_destroyed_in_the_end(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t now_ns;
+
+	fake_unanswered(true);
+	(void)closed(rig);
+	(void)closed(rig);
+	now_ns = vbd_clock_mono_ns();
+	vbd_goodbyes_check(rig->fabric, now_ns, 8);
+	rig_settle(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 2);
+	now_ns += VBD_GOODBYE_PATIENCE_NS;
+	vbd_goodbyes_check(rig->fabric, now_ns, 1);
+	rig_settle(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 1);
+	vbd_goodbyes_check(rig->fabric, now_ns, 8);
+	rig_settle(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 0);
+	rig_assert_idle(rig);
+}
+
 /* rig_teardown() asserts that nothing is left. */
 static void test_goodbye__those_at_the_end_are_destroyed(void **state)
 {
@@ -138,6 +181,9 @@ static void test_goodbye__soft_roce_says_it_when_its_interface_is_up_again(void 
 	cm_id = closed(rig);
 	assert_int_equal(rig->fabric->goodbye_count, 1);
 	assert_int_equal(fake_count("rdma_disconnect"), 0);
+	vbd_goodbyes_check(rig->fabric, vbd_clock_mono_ns() + VBD_GOODBYE_PATIENCE_NS, 8);
+	rig_settle(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 1);
 	port_is(rig, IBV_PORT_ACTIVE);
 	assert_int_equal(fake_count("rdma_disconnect"), 1);
 	assert_int_equal(rig->fabric->goodbye_count, 0);
@@ -210,6 +256,8 @@ int main(void)
 		TEST(an_id_outlives_its_connection_until_the_kernel_has_an_answer),
 		TEST(a_device_that_goes_waits_for_no_answer),
 		TEST(who_was_disconnected_waits_for_nobody),
+		TEST(a_connection_that_the_cm_has_ended_waits_for_nobody),
+		TEST(an_id_whose_answer_never_comes_is_destroyed_in_the_end),
 		TEST(those_at_the_end_are_destroyed),
 		TEST(an_answer_just_before_the_end_destroys_the_id_once),
 		TEST(soft_roce_says_it_when_its_interface_is_up_again),
