@@ -172,6 +172,7 @@ void vbd_close_connection(struct vbd_request *req)
 	if (!connection)
 		return;
 	vbd_connection_close(connection);
+	vbd_kept_rest(vbd_kept_of(&connection->object));
 	vbd_connection_wait(req, connection, VBD_GOAL_ENDED, 200, false);
 }
 

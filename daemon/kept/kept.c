@@ -170,6 +170,16 @@ uint64_t vbd_kept_ticket(const struct vbd_object *object)
 	return kept ? kept->ticket : VBD_TICKET_NONE;
 }
 
+void vbd_kept_rest(struct vbd_kept *kept)
+{
+	if (!kept || kept->state != VBD_KEPT_WAITING)
+		return;
+	vbd_list_remove(&kept->due_link);
+	vbd_timer_clear(kept->object.deadline);
+	kept->next_try_ns = 0;
+	vbd_reconciler_step(kept, VBD_KEPT_EV_RESTED);
+}
+
 uint64_t vbd_kept_drop(struct vbd_kept *kept)
 {
 	uint64_t ticket;

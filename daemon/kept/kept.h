@@ -134,6 +134,10 @@ struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char
  * is not kept, or has no row */
 uint64_t vbd_kept_ticket(const struct vbd_object *object);
 
+/** vbd_kept_rest - a client closes a connection that has ended: if another try is to follow, it
+ * does not, until the next start or another spec; NULL is fine */
+void vbd_kept_rest(struct vbd_kept *kept);
+
 /** vbd_kept_drop - a client has deleted the object, or wants it kept no longer: forget the spec,
  * here and in state_dir; the object stays as it is; NULL is fine; returns the ticket of the
  * deletion in state_dir */

@@ -13,7 +13,7 @@ static const struct vbd_kept_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COU
 		ON(READY, UP, NOTHING, "the request that keeps the object has made it"),
 		ON(LOST, LOST, NOTHING, "the request that keeps the object has made it"),
 		ON(ENDED, WAITING, LATER, "the object that its request had made has failed"),
-		ON(RESTED, STOPPED, LEAVE, "the object that its request had made has ended"),
+		ON(RESTED, STOPPED, LEAVE, "the object that its request had made has ended, or a client wants no other try"),
 		ON(GONE, WAITING, NOTHING, "the next try makes another"),
 		ON(BUSY, WAITING, NOTHING, "nothing is being ended"),
 		ON(DEVICE, WAITING, SOON, "the device may be the one that was missing"),

@@ -107,7 +107,7 @@ async function held(daemon) {
 		leaked_objects: stats.leaked_objects };
 }
 
-// What the threads of the daemon wait for, and what the kernel lists: for a failure.
+// Returns the stacks of the daemon's threads and what the kernel lists, for the message of a failure.
 async function who_holds({ pid }) {
 	const threads = readdirSync(`/proc/${pid}/task`).map((thread) => ["comm", "stack"].map((file) => {
 		try {

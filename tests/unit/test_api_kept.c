@@ -1243,6 +1243,22 @@ static void test_api_kept__between_tries_the_id_has_the_one_that_ended(void **st
 	json_decref(json);
 }
 
+static void test_api_kept__a_close_between_tries_ends_the_tries(void **state)
+{
+	struct fixture *f = *state;
+	const json_t *desired;
+	json_t *json;
+
+	(void)wait_for_the_next_try(f, LONG);
+	assert_int_equal(
+		ask(f, "alice", VBD_METHOD_POST, "/v1/connections/to-door/close", NULL), 200);
+	json = document(f);
+	desired = json_object_get(json, "desired");
+	assert_string_equal(json_string_value(json_object_get(desired, "state")), "stopped");
+	assert_true(json_is_null(json_object_get(desired, "next_try_at")));
+	json_decref(json);
+}
+
 /* Another connection, which is not kept, begins and ends. */
 static void open_and_close_another(struct fixture *f)
 {
@@ -1508,6 +1524,7 @@ int main(void)
 		TEST(the_timeline_tells_why_each_try_was_over),
 		TEST(the_timeline_has_the_last_tries_and_room_for_its_own),
 		TEST(between_tries_the_id_has_the_one_that_ended),
+		TEST(a_close_between_tries_ends_the_tries),
 		TEST(what_waits_for_a_try_is_no_record_that_makes_room),
 		TEST(without_a_history_the_id_stays),
 		TEST(a_stopped_connection_that_gets_another_spec_keeps_its_id),
