@@ -218,6 +218,20 @@ static void test_api_hardware__what_the_peer_does_not_tell_is_null(void **state)
 		"{'state':'established','qp_attr':{'state':'RTS'}}");
 }
 
+static void test_api_hardware__a_step_that_the_device_refuses_is_a_problem(void **state)
+{
+	struct rest *rest = *state;
+
+	make_manual(rest, "m");
+	fake_fail_next("ibv_modify_qp", EINVAL);
+	rest_expect(rest_call(rest, 424, "POST", "/v1/connections/m/remote",
+			    "{'gid':'::ffff:10.0.0.9','qpn':99,'psn':7}"),
+		"{'code':'verbs_error','instance':'/v1/connections/1','call':'ibv_modify_qp',"
+		"'errno':'EINVAL'}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/m", NULL),
+		"{'state':'awaiting_remote','error':null,'qp_attr':{'state':'INIT','rqpn':null}}");
+}
+
 static void test_api_hardware__numbers_that_can_not_be_are_refused(void **state)
 {
 	static const struct {
@@ -263,6 +277,7 @@ int main(void)
 		TEST(a_range_of_bytes_is_read),
 		TEST(one_tells_the_numbers_that_the_other_takes),
 		TEST(what_the_peer_does_not_tell_is_null),
+		TEST(a_step_that_the_device_refuses_is_a_problem),
 		TEST(numbers_that_can_not_be_are_refused),
 #undef TEST
 	};

@@ -207,6 +207,25 @@ static void test_api_requests__what_of_a_selection_can_not_be_deleted_is_told(vo
 /* --- what happened -----------------------------------------------------------------------------
  */
 
+static void test_api_requests__a_receive_tells_what_came(void **state)
+{
+	struct rest *rest = *state;
+
+	fake_receives_optional(true);
+	(void)rest_pair(rest, "", ",'service':'none'");
+	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64}");
+	rest->headers = "";
+	rest_expect(rest_call(rest, 202, "POST", "/v1/transfers",
+			    "{'op':'recv','connection':'2','buffer':'b','length_bytes':32}"),
+		"{'received':null}");
+	rest->headers = REST_WAIT;
+	(void)rest_call(rest, 201, "POST", "/v1/transfers",
+		"{'op':'send','connection':'c','buffer':'b','length_bytes':5}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/transfers/1?until=ended&wait_ms=60000", NULL),
+		"{'state':'done','received':{'op':'send','length_bytes':5,'written_bytes':null,"
+		"'imm':null}}");
+}
+
 static void test_api_requests__a_failed_transfer_says_why(void **state)
 {
 	struct rest *rest = *state;
@@ -265,6 +284,7 @@ int main(void)
 		TEST(a_listener_tells_its_rules),
 		TEST(connections_of_a_label_are_closed_together),
 		TEST(what_of_a_selection_can_not_be_deleted_is_told),
+		TEST(a_receive_tells_what_came),
 		TEST(a_failed_transfer_says_why),
 		TEST(the_timeline_of_a_connection_is_told),
 		TEST(a_reload_is_refused_without_a_program_that_can),
