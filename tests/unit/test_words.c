@@ -289,6 +289,33 @@ static void test_outcome__a_wait_is_judged_by_its_state(void **state)
 		assert_int_equal(vbd_outcome_of_wait((enum vbd_conn_state)i), wanted[i]);
 }
 
+static void test_trace__a_counter_of_the_kernel_is_known_by_its_set_and_name(void **state)
+{
+	static const struct {
+		enum vbd_counter_set set;
+		const char *name;
+		enum vbd_trace wanted;
+	} rows[] = {
+		{VBD_COUNTER_SET_HW, "rcvd_rnr_err", VBD_TRACE_RNR_CAME},
+		{VBD_COUNTER_SET_HW, "rnr_nak_retry_err", VBD_TRACE_RNR_CAME},
+		{VBD_COUNTER_SET_HW, "out_of_seq_request", VBD_TRACE_GAPS_SEEN},
+		{VBD_COUNTER_SET_HW, "out_of_sequence", VBD_TRACE_GAPS_SEEN},
+		{VBD_COUNTER_SET_HW, "rcvd_seq_err", VBD_TRACE_GAPS_TOLD},
+		{VBD_COUNTER_SET_HW, "packet_seq_err", VBD_TRACE_GAPS_TOLD},
+		{VBD_COUNTER_SET_HW, "duplicate_request", VBD_TRACE_REPEATS_SEEN},
+		{VBD_COUNTER_SET_HW, "sent_pkts", VBD_TRACE_PACKETS_SENT},
+		{VBD_COUNTER_SET_HW, "rcvd_pkts", VBD_TRACE_PACKETS_CAME},
+		{VBD_COUNTER_SET_CM_RX_MSGS, "mra", VBD_TRACE_MRA_CAME},
+		{VBD_COUNTER_SET_HW, "mra", VBD_TRACE_COUNT},
+		{VBD_COUNTER_SET_CM_RX_MSGS, "sent_pkts", VBD_TRACE_COUNT},
+		{VBD_COUNTER_SET_HW, "link_downed", VBD_TRACE_COUNT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		assert_int_equal(vbd_trace_of(rows[i].set, rows[i].name), rows[i].wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +332,7 @@ int main(void)
 		cmocka_unit_test(
 			test_outcome__a_deadline_is_judged_by_the_state_in_which_it_passed),
 		cmocka_unit_test(test_outcome__a_wait_is_judged_by_its_state),
+		cmocka_unit_test(test_trace__a_counter_of_the_kernel_is_known_by_its_set_and_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
