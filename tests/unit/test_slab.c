@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct vbd_slabs *slabs_of(struct rig *rig)
 {
@@ -124,6 +126,33 @@ static void test_slab__a_registration_that_fails_leaves_nothing(void **state)
 	vbd_slabs_give(slabs, &range);
 }
 
+/* The memory that the whole process has mapped. */
+static size_t mapped_bytes(void)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	size_t pages = 0;
+
+	assert_non_null(statm);
+	assert_int_equal(fscanf(statm, "%zu", &pages), 1);
+	(void)fclose(statm);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void test_slab__memory_that_can_not_be_registered_is_unmapped(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_slabs *slabs = slabs_of(rig);
+	struct vbd_slab_range range = {0};
+	size_t before_bytes = mapped_bytes();
+
+	fake_one_thread();
+	for (int i = 0; i < 64; i++) {
+		fake_fail_next("ibv_reg_mr", ENOMEM);
+		assert_int_equal(vbd_slabs_take(slabs, 100, &range, NULL), VBD_E_NO_MEMORY);
+	}
+	assert_true(mapped_bytes() < before_bytes + 32 * VBD_SLAB_BYTES);
+}
+
 struct other {
 	pthread_t thread;
 	struct vbd_slabs *slabs;
@@ -185,6 +214,7 @@ int main(void)
 		TEST(a_large_range_has_its_own_and_leaves_nothing),
 		TEST(what_one_owner_received_the_next_does_not_see),
 		TEST(a_registration_that_fails_leaves_nothing),
+		TEST(memory_that_can_not_be_registered_is_unmapped),
 		TEST(threads_share_them),
 		TEST(a_device_that_goes_takes_its_slabs_along),
 	};
