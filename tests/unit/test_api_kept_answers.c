@@ -216,6 +216,35 @@ static int count_bodies(const struct fixture *f, const char *text)
 	return count;
 }
 
+/* Damages what is kept of each answer, behind the daemon's back. */
+static void spoil_digests(const struct fixture *f)
+{
+	char path[SCRATCH_PATH_BYTES + 64];
+	sqlite3 *handle = NULL;
+
+	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
+	while (vbd_keeper_state(f->svc->daemon).waiting)
+		svc_turn(f->svc);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	(void)sqlite3_busy_timeout(handle, 60000);
+	assert_int_equal(
+		sqlite3_exec(handle, "UPDATE answers SET digest = x'00'", NULL, NULL, NULL),
+		SQLITE_OK);
+	(void)sqlite3_close(handle);
+}
+
+static void test_kept_answers__one_that_can_not_be_read_is_as_if_it_were_not_there(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	spoil_digests(f);
+	restart(f);
+	assert_int_equal(vbd_dispatch_idempotency_keys(f->dispatch), 0);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	assert_non_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+}
+
 static void test_kept_answers__keys_never_reach_the_disk(void **state)
 {
 	static const char body[] =
@@ -247,6 +276,9 @@ int main(void)
 			test_kept_answers__a_refused_request_runs_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__the_oldest_make_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__one_that_can_not_be_read_is_as_if_it_were_not_there,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__keys_never_reach_the_disk, setup, teardown),
 	};
