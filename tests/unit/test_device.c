@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/msgpool.h"
+#include "rdma/device/neighbour.h"
 #include "rdma/device/pd.h"
 #include "rdma/device/port_counters.h"
 #include "tests/unit/rig.h"
@@ -523,6 +524,24 @@ static void test_device__the_pool_goes_with_the_device(void **state)
 	assert_int_equal(fake_live().mrs, 0);
 }
 
+/* A second may pass between the two calls: then it is learnt again. */
+static void test_device__a_neighbour_that_was_found_is_known_for_a_while(void **state)
+{
+	struct vbd_device *device = device_of(*state);
+	struct ibv_ah_attr path = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = 2}};
+
+	path.grh.dgid.raw[15] = 9;
+	assert_false(vbd_neighbour_is_known(device, &path));
+	do
+		vbd_neighbour_learn(device, &path);
+	while (!vbd_neighbour_is_known(device, &path));
+	path.grh.dgid.raw[15] = 8;
+	assert_false(vbd_neighbour_is_known(device, &path));
+	path.grh.dgid.raw[15] = 9;
+	path.grh.sgid_index = 3;
+	assert_false(vbd_neighbour_is_known(device, &path));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_device__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -542,6 +561,7 @@ int main(void)
 		TEST(freed_shared_memory_stays_with_who_maps_it_unless_emptied),
 		TEST(shared_memory_without_a_page_is_an_error_and_no_signal),
 		TEST(memory_that_can_not_be_mapped_leaves_no_descriptor),
+		TEST(a_neighbour_that_was_found_is_known_for_a_while),
 		TEST(messages_have_a_slot_each),
 		TEST(slots_are_registered_when_they_are_needed),
 		TEST(a_pool_that_can_not_be_made_leaves_nothing),
