@@ -263,6 +263,16 @@ static void test_api_requests__the_timeline_of_a_connection_is_told(void **state
 	rest_expect(json_array_get(items, 0), "{'kind':'state','what':'resolving_addr'}");
 }
 
+static void test_api_requests__each_fault_of_an_item_is_told(void **state)
+{
+	struct rest *rest = *state;
+
+	rest_expect(rest_call(rest, 400, "POST", "/v1/batches",
+			    "{'transfers':[{'op':'send','connection':1,'x':1,'y':2}]}"),
+		"{'errors_total':2,'errors':[{'pointer':'/transfers/0/x','code':'unknown_field'},"
+		"{'pointer':'/transfers/0/y','code':'unknown_field'}]}");
+}
+
 static void test_api_requests__a_reload_is_refused_without_a_program_that_can(void **state)
 {
 	struct rest *rest = *state;
@@ -287,6 +297,7 @@ int main(void)
 		TEST(a_receive_tells_what_came),
 		TEST(a_failed_transfer_says_why),
 		TEST(the_timeline_of_a_connection_is_told),
+		TEST(each_fault_of_an_item_is_told),
 		TEST(a_reload_is_refused_without_a_program_that_can),
 #undef TEST
 	};
