@@ -161,6 +161,15 @@ static void test_api_requests__a_listener_tells_its_rules(void **state)
 		"{'v6_only':false}");
 }
 
+static void test_api_requests__a_listener_is_on_the_device_that_is_asked_for(void **state)
+{
+	struct rest *rest = *state;
+
+	rest_expect(rest_call(rest, 503, "POST", "/v1/listeners",
+			    "{'addr':'10.0.0.1','port':1000,'device':'fake9'}"),
+		"{'code':'no_device','pointer':'/device'}");
+}
+
 /* --- many at once ------------------------------------------------------------------------------
  */
 
@@ -292,6 +301,7 @@ int main(void)
 		TEST(a_completion_queue_is_changed),
 		TEST(the_limit_of_a_shared_receive_queue_is_changed),
 		TEST(a_listener_tells_its_rules),
+		TEST(a_listener_is_on_the_device_that_is_asked_for),
 		TEST(connections_of_a_label_are_closed_together),
 		TEST(what_of_a_selection_can_not_be_deleted_is_told),
 		TEST(a_receive_tells_what_came),
