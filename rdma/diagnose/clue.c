@@ -98,6 +98,19 @@ static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
 			facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes);
 }
 
+/* The peer has been silent at least as long as this side awaits an acknowledgement, with all
+ * retries. A transfer that failed may have begun long before that. */
+static uint64_t silent_ms(const struct vbd_facts *facts)
+{
+	uint64_t patience_ms;
+
+	if (facts->incident.outcome == VBD_OUTCOME_UNACKED &&
+		vbd_facts_dead_peer_detect_ms(facts, &patience_ms) &&
+		patience_ms < facts->incident.waited_ms)
+		return patience_ms;
+	return facts->incident.waited_ms;
+}
+
 /* The kernel confirms a neighbour by its answers, which a firewall hardly ever drops. */
 static void look_at_knock(const struct vbd_facts *facts, struct clues *clues)
 {
@@ -105,8 +118,7 @@ static void look_at_knock(const struct vbd_facts *facts, struct clues *clues)
 	const struct vbd_pv_knock *knock = &facts->knock;
 	bool confirmed = facts->netroute_known && netroute->neighbour && !netroute->gateway &&
 			 strcmp(netroute->neighbour, "reachable") == 0 &&
-			 netroute->confirmed_known &&
-			 netroute->confirmed_ms < facts->incident.waited_ms;
+			 netroute->confirmed_known && netroute->confirmed_ms < silent_ms(facts);
 	uint64_t patience_ms;
 
 	note(clues, VBD_CLUE_HOST_UP, knock->answered || confirmed);

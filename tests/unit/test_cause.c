@@ -399,6 +399,13 @@ static void test_cause__a_neighbour_that_answered_meanwhile_is_up(void **state)
 	leads_to(VBD_CAUSE_HOST_SILENT);
 	facts.netroute.confirmed_ms = 200;
 	leads_to(VBD_CAUSE_PATH_BLOCKED);
+	/* Since then no acknowledgement came for 135 ms: the write had gone well until then. */
+	facts.timers_known = true;
+	facts.ack_timeout = 14;
+	facts.retry_count = 1;
+	leads_to(VBD_CAUSE_HOST_SILENT);
+	facts.netroute.confirmed_ms = 100;
+	leads_to(VBD_CAUSE_PATH_BLOCKED);
 }
 
 static void test_cause__a_write_that_is_not_acknowledged_after_a_knock(void **state)
