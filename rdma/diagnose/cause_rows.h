@@ -222,8 +222,8 @@
 		"packets with the path MTU of {path_mtu} bytes do not reach {host}, and small ones do: an interface or a switch between carries less", \
 		"Raise the MTU there (`ping -M do -s {path_mtu} {host}` must pass), or connect again with a smaller path_mtu_bytes (`--path-mtu`).") \
 	X(WRONG_PSN, "wrong_psn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(FEW_CAME), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 68, GUEST, \
-		"the peer answers, and acknowledges nothing: its queue pair waits for other packets, since the PSN that it was given is not the one that this side sends from", \
-		"Compare manual.local.psn here with manual.remote.psn of the peer, and bring both queue pairs up anew.") \
+		"the peer's queue pair acknowledges nothing: it was given another PSN than this side sends from, it is not in RTR, or it has another QP number than this side was given", \
+		"Compare manual.local of each side with manual.remote of the other (psn, qpn), and bring both queue pairs up anew.") \
 	X(WRONG_PSN_HERE, "wrong_psn_here", OUT(WELL) | OUT(UNSENT), CLUE(BY_HAND) | CLUE(NEVER_HEARD) | CLUE(NEVER_ACKED) | CLUE(OUT_OF_STEP), VBD_CAUSE_KNOWN_PATH, 0, 66, GUEST, \
 		"packets of the peer come, and this queue pair drops them: the PSN that it was given is not the one that the peer sends from", \
 		"Compare manual.remote.psn here with manual.local.psn of the peer, and bring both queue pairs up anew.") \
@@ -342,8 +342,8 @@
 		"the peer disconnected after {device} had told it that no receive is posted here", \
 		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
 	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING), 0, 30, GUEST, \
-		"the peer disconnected: its program closed the connection or ended", \
-		"If that was not meant, see the log or the verbsd of the peer.") \
+		"the peer disconnected: its program closed the connection or ended, or its RDMA device was removed", \
+		"If that was not meant, see on {host} the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
 	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \
 		"a client of this verbsd deleted the listener while the request of {host} waited for a decision", \
 		"If that was not meant, create the listener again, and let {host} connect again.") \

@@ -52,7 +52,7 @@ const CAUSES = {
 	peer_disconnect: () => ({
 		cause: {
 			code: "peer_left",
-			text: "the peer disconnected: its program closed the connection or ended",
+			text: "the peer disconnected: its program closed the connection or ended, or its RDMA device was removed",
 			advice: "If that was not meant, see the log or the verbsd of the peer.",
 		},
 		evidence: [],
