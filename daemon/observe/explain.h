@@ -61,7 +61,7 @@ void vbd_explain_summarise(
 	const struct vbd_connection *connection, struct vbd_explanation *explanation);
 
 /** vbd_explain_unheard - does the connection wait for a sign of the peer, or did it end for lack of
- * one? */
+ * one, or by the peer's disconnect, which its host or device may have sent when it went? */
 bool vbd_explain_unheard(const struct vbd_connection *connection);
 
 /* The destination of a connection to come. */

@@ -329,7 +329,8 @@ bool vbd_explain_unheard(const struct vbd_connection *connection)
 		UINT64_C(1) << VBD_OUTCOME_CONNECTING | UINT64_C(1) << VBD_OUTCOME_STUCK |
 		UINT64_C(1) << VBD_OUTCOME_UNSENT | UINT64_C(1) << VBD_OUTCOME_UNANSWERED |
 		UINT64_C(1) << VBD_OUTCOME_UNCONFIRMED | UINT64_C(1) << VBD_OUTCOME_UNACKED |
-		UINT64_C(1) << VBD_OUTCOME_SILENT | UINT64_C(1) << VBD_OUTCOME_LATE;
+		UINT64_C(1) << VBD_OUTCOME_SILENT | UINT64_C(1) << VBD_OUTCOME_LATE |
+		UINT64_C(1) << VBD_OUTCOME_PEER_LEFT;
 	struct vbd_incident incident = {.outcome = VBD_OUTCOME_WELL};
 
 	gather_request(connection, &incident);

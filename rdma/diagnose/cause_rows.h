@@ -156,7 +156,7 @@
 		"{host} drops the connect requests for port {port}: the backlog of its listener is full, since its program does not take requests", \
 		"See on {host} whether the program runs, is stopped or hangs; a larger backlog lets more requests wait (`verbsctl listen --backlog`).") \
 	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
-		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it is busy, stopped, or has a full backlog", \
+		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it waits for somebody who decides, is busy or stopped, or has a full backlog", \
 		"See on {host} whether the program runs, and whether the request waits for a decision there (`verbsctl ls`, `verbsctl accept`). A request of 15 s or longer (timeout_ms) is told whether the backlog is full.") \
 	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (firewall on UDP 4791, no RDMA device, full backlog)", \
@@ -341,6 +341,12 @@
 	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING), 0, 54, GUEST, \
 		"the peer disconnected after {device} had told it that no receive is posted here", \
 		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
+	X(PEER_LEFT_HOST, "peer_left_host_silent", OUT(PEER_LEFT), CLUE(HOST_SILENT), CLUE(LOCAL) | CLUE(PORT_FELL), 0, 58, GUESTS, \
+		"the peer disconnected, and nothing of {host} answers now, neither RDMA nor ICMP: its host was shut down, or the way to it is cut", \
+		"Check that the host is up, its cable and the switch: `ping {host}`; connect again when it is.") \
+	X(PEER_LEFT_DEVICE, "peer_left_device_silent", OUT(PEER_LEFT), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(LOCAL) | CLUE(PORT_FELL) | CLUE(IB) | CLUE(IWARP), 0, 57, GUESTS, \
+		"the peer disconnected, and no RDMA device answers at {host} now: its device was removed, or a firewall drops UDP 4791", \
+		"`rdma link` on {host} must list a device for the address; if it does, open UDP 4791 both ways.") \
 	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING), 0, 30, GUEST, \
 		"the peer disconnected: its program closed the connection or ended, or its RDMA device was removed", \
 		"If that was not meant, see on {host} the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \

@@ -111,12 +111,14 @@ static uint64_t silent_ms(const struct vbd_facts *facts)
 	return facts->incident.waited_ms;
 }
 
-/* The kernel confirms a neighbour by its answers, which a firewall hardly ever drops. */
+/* The kernel confirms a neighbour by its answers, which a firewall hardly ever drops. A peer that
+ * disconnects has answered before that. */
 static void look_at_knock(const struct vbd_facts *facts, struct clues *clues)
 {
 	const struct vbd_pv_netroute *netroute = &facts->netroute;
 	const struct vbd_pv_knock *knock = &facts->knock;
-	bool confirmed = facts->netroute_known && netroute->neighbour && !netroute->gateway &&
+	bool confirmed = facts->incident.outcome != VBD_OUTCOME_PEER_LEFT &&
+			 facts->netroute_known && netroute->neighbour && !netroute->gateway &&
 			 strcmp(netroute->neighbour, "reachable") == 0 &&
 			 netroute->confirmed_known && netroute->confirmed_ms < silent_ms(facts);
 	uint64_t patience_ms;

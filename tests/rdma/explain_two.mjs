@@ -11,7 +11,7 @@ const told = `${process.env.LAB_SHARED}/peer.json`;
 const peer_addr = process.env.LAB_PEER_ADDR;
 
 await until("the peer to be ready", () => existsSync(told));
-const { port, buffer: target } = JSON.parse(readFileSync(told, "utf8"));
+const { port, rping_port, buffer: target } = JSON.parse(readFileSync(told, "utf8"));
 
 // Does something to what leaves by the interface to the peer, and undoes it.
 async function spoiled(how, undo, play) {
@@ -153,6 +153,22 @@ await scenario("the first line names what is wrong with the network", async () =
 
 		await says({ id }, "host_silent");
 	});
+	await daemon.stop();
+});
+
+await scenario("the first line names a host or a device that went when the peer disconnected", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: rping_port });
+
+	// The service rping ends a connection whose peer does not speak its protocol.
+	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "hello" }, 60);
+	await until("peer_left", async () => await cause_of(daemon, connection) === "peer_left");
+	await spoiled(deaf, hearing, () => until("peer_left_device_silent", async () =>
+		await cause_of(daemon, connection) === "peer_left_device_silent"));
+	await spoiled(lossy(100), lossless, () => until("peer_left_host_silent", async () =>
+		await cause_of(daemon, connection) === "peer_left_host_silent"));
 	await daemon.stop();
 });
 

@@ -783,6 +783,18 @@ static void test_cause__a_peer_that_left_after_the_port_fell(void **state)
 	leads_to(VBD_CAUSE_PEER_LEFT);
 }
 
+static void test_cause__a_peer_that_left_because_its_host_or_device_went(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_PEER_LEFT);
+	facts.knock.done = facts.knock.asked = true;
+	leads_to(VBD_CAUSE_PEER_LEFT_HOST);
+	facts.knock.answered = true;
+	leads_to(VBD_CAUSE_PEER_LEFT_DEVICE);
+	facts.knock.cm_answered = true;
+	leads_to(VBD_CAUSE_PEER_LEFT);
+}
+
 static void test_cause__while_it_is_stuck_too(void **state)
 {
 	(void)state;
@@ -1000,6 +1012,7 @@ int main(void)
 		cmocka_unit_test(test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent),
 		cmocka_unit_test(test_cause__a_shared_receive_queue_that_ran_dry),
 		cmocka_unit_test(test_cause__a_peer_that_left_after_the_port_fell),
+		cmocka_unit_test(test_cause__a_peer_that_left_because_its_host_or_device_went),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
 		cmocka_unit_test(test_cause__a_request_that_waits_for_a_decision_here),
 		cmocka_unit_test(test_cause__an_access_error_is_of_the_side_that_asked),
