@@ -3,10 +3,11 @@
 // Usage: run.mjs BUILDDIR [PART]
 //
 // Tests the dashboard of BUILDDIR's verbsd in Debian's Chromium on this machine, with two daemons and a real RDMA device in
-// one guest of the lab. PART selects the scenarios whose name contains it. Screenshots stay in BUILDDIR/web-artefacts. The
-// last line is "N passed, N failed"; the status is 77 where the test can't run.
+// one guest of the lab. PART selects the scenarios whose name contains it. Screenshots stay in BUILDDIR/web-artefacts, those of
+// the run before in BUILDDIR/web-artefacts.before, since scripts/test
+// repeats a run that has failed. The last line is "N passed, N failed"; the status is 77 where the test can't run.
 
-import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -48,7 +49,9 @@ async function main() {
 	const build = realpathSync(folder);
 	const artefacts = join(build, "web-artefacts");
 
-	rmSync(artefacts, { recursive: true, force: true });
+	rmSync(`${artefacts}.before`, { recursive: true, force: true });
+	if (existsSync(artefacts))
+		renameSync(artefacts, `${artefacts}.before`);
 	mkdirSync(artefacts, { recursive: true });
 	const [{ World }, ...suites] = await Promise.all(["./world.mjs", ...SUITES.map((name) => `./scenarios/${name}.mjs`)]
 		.map((path) => import(path)));
