@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
-import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last,
+import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last, says_of_one,
 	stage, staged } from "./explain_stage.mjs";
 import { addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
@@ -122,7 +122,7 @@ await stage("a program that is stopped, and its backlog fills", async () => {
 
 	far.kill("SIGSTOP");
 	// This request takes the only place in the backlog, also when it has ended here.
-	await says(near, await failed(near, { dst_port: port }), "not_taken_yet");
+	await says_of_one(near, "not_taken_yet", () => failed(near, { dst_port: port }));
 	const dropped = await begin(near, { dst_port: port, timeout_ms: 60_000 });
 
 	await says_at_last(near, dropped, "backlog_full_there");
@@ -258,23 +258,31 @@ await stage("a peer that speaks another protocol", async () => {
 
 await stage("a queue pair that is not the peer's, and one that went", async () => {
 	const qp = { ack_timeout: 14, retry_count: 1 };
-	const [here, there] = [near, far].map((daemon) => daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, qp }, 60));
-	const { local } = (await there).manual;
+	const shape = { qp_type: "rc", device: dev, qp };
 
-	await near.post(`${CONNECTION}/${(await here).id}/remote`, { ...local, qpn: local.qpn ^ 0xff00 }, 60);
-	await move("send", await here);
-	await says(near, await near.end_of((await here).id), "wrong_qpn");
+	await says_of_one(near, "wrong_qpn", async () => {
+		const [here, there] = await Promise.all([near, far].map((daemon) => daemon.post(CONNECTION, { bringup: "manual", ...shape }, 60)));
+		const { local } = there.manual;
 
-	const { from, to } = await manual_pair(near, far, { qp_type: "rc", device: dev, qp });
-	equal((await move("send", from, { size_bytes: 65536 })).code, "out_of_range", "a message that is longer than the peer's receives");
-	await move("send", from);
-	await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
-	await move("send", from);
-	await says(near, await near.end_of(from.id), "qp_gone_there");
-	const beating = await manual_pair(near, far, { qp_type: "rc", device: dev, qp: { ...qp, heartbeat_ms: 500 } });
+		await near.post(`${CONNECTION}/${here.id}/remote`, { ...local, qpn: local.qpn ^ 0xff00 }, 60);
+		await move("send", here);
+		return near.end_of(here.id);
+	});
+	await says_of_one(near, "qp_gone_there", async () => {
+		const { from, to } = await manual_pair(near, far, shape);
 
-	await far.call("DELETE", `${CONNECTION}/${beating.to.id}`, undefined, { wait_s: 60 });
-	await says(near, await near.end_of(beating.from.id), "qp_gone_there");
+		equal((await move("send", from, { size_bytes: 65536 })).code, "out_of_range", "a message that is longer than the peer's receives");
+		await move("send", from);
+		await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
+		await move("send", from);
+		return near.end_of(from.id);
+	});
+	await says_of_one(near, "qp_gone_there", async () => {
+		const { from, to } = await manual_pair(near, far, { ...shape, qp: { ...qp, heartbeat_ms: 500 } });
+
+		await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
+		return near.end_of(from.id);
+	});
 });
 
 await stage("a PSN that is not the peer's", async () => {

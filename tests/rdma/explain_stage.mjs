@@ -3,7 +3,7 @@
 // Shared by the parts of the suite explain: two daemons, and holding what an explanation says.
 
 import { explain } from "./explained.mjs";
-import { Daemon, addr, build, dev, equal, ok, run, scenario } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, addr, build, dev, equal, ok, run, scenario, until } from "./lib.mjs";
 
 export const CONNECTION = "/v1/connections";
 export const PAGE = 4096;
@@ -38,6 +38,18 @@ export async function says(daemon, connection, code) {
 // Waits until a connection that is open is explained by a cause of this code.
 export const says_at_last = async (daemon, connection, code) => {
 	await daemon.until(`${CONNECTION}/${connection.id}/explain`, code, ({ cause }) => cause?.code === code);
+	return says(daemon, connection, code);
+};
+
+// Makes connections until one is explained by a cause of this code, for causes that the peer's connection manager tells apart:
+// one that has not answered after 1.5 s, since the machine is busy, counts as silent.
+export const says_of_one = async (daemon, code, make) => {
+	const connection = await until(code, async () => {
+		const made = await make();
+
+		return (await explain(daemon, made)).cause?.code === code && made;
+	}, 5 * PATIENCE_MS);
+
 	return says(daemon, connection, code);
 };
 
