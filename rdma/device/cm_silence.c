@@ -40,5 +40,5 @@ bool vbd_cm_is_silent(const struct vbd_device *device)
 bool vbd_cm_must_not_send(struct vbd_device *device)
 {
 	return vbd_device_is_soft_roce(device) && device->state == VBD_DEVICE_PRESENT &&
-	       !vbd_device_recently_active(device, PORT_STATE_NS);
+	       vbd_device_recently_down(device, PORT_STATE_NS);
 }

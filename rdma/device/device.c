@@ -319,25 +319,46 @@ enum vbd_status vbd_device_recent_port(
 	return VBD_OK;
 }
 
-bool vbd_device_port_active(const struct vbd_device *device)
+/* @ret_answered: whether each port has answered, if none is active */
+static bool ask_ports(const struct vbd_device *device, bool *ret_answered)
 {
 	struct vbd_port port;
 
+	*ret_answered = device->context != NULL;
 	for (uint8_t n = 1; device->context && n <= device->attr.phys_port_cnt; n++) {
-		if (vbd_device_query_port(device, n, &port, NULL) == VBD_OK &&
-			port.state == IBV_PORT_ACTIVE)
+		if (vbd_device_query_port(device, n, &port, NULL) != VBD_OK)
+			*ret_answered = false;
+		else if (port.state == IBV_PORT_ACTIVE)
 			return true;
 	}
 	return false;
 }
 
-bool vbd_device_recently_active(struct vbd_device *device, uint64_t age_ns)
+bool vbd_device_port_active(const struct vbd_device *device)
+{
+	bool answered;
+
+	return ask_ports(device, &answered);
+}
+
+static void look_at_ports(struct vbd_device *device, uint64_t age_ns)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (!device->recent.port_at_ns || now_ns >= device->recent.port_at_ns + age_ns) {
-		device->recent.port_active = vbd_device_port_active(device);
-		device->recent.port_at_ns = now_ns;
-	}
+	if (device->recent.port_at_ns && now_ns < device->recent.port_at_ns + age_ns)
+		return;
+	device->recent.port_active = ask_ports(device, &device->recent.port_answered);
+	device->recent.port_at_ns = now_ns;
+}
+
+bool vbd_device_recently_active(struct vbd_device *device, uint64_t age_ns)
+{
+	look_at_ports(device, age_ns);
 	return device->recent.port_active;
+}
+
+bool vbd_device_recently_down(struct vbd_device *device, uint64_t age_ns)
+{
+	look_at_ports(device, age_ns);
+	return !device->recent.port_active && device->recent.port_answered;
 }

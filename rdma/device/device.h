@@ -113,6 +113,7 @@ struct vbd_device_recent {
 	struct vbd_gid gid;
 	uint64_t gid_at_ns; /* 0: gid is not known */
 	bool port_active;
+	bool port_answered;  /* each port has, if none is active */
 	uint64_t port_at_ns; /* 0: port_active is not known */
 	struct vbd_neighbour neighbours[VBD_NEIGHBOURS];
 	struct vbd_port port;
@@ -203,6 +204,10 @@ bool vbd_device_port_active(const struct vbd_device *device);
 /** vbd_device_recently_active - vbd_device_port_active(), or its last answer if that is no older
  * than @age_ns and no event about a port has come since */
 bool vbd_device_recently_active(struct vbd_device *device, uint64_t age_ns);
+
+/** vbd_device_recently_down - whether each port has said so, as of vbd_device_recently_active(): a
+ * port that could not be asked may be active */
+bool vbd_device_recently_down(struct vbd_device *device, uint64_t age_ns);
 
 /**
  * vbd_device_query_gids - the filled entries of the GID tables

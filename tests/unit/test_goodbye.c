@@ -210,6 +210,22 @@ static void test_goodbye__soft_roce_is_not_asked_for_its_port_by_each_disconnect
 	assert_int_equal(fake_count("ibv_query_port"), asked);
 }
 
+/* The event that the port is up again would not come, since it was never down. */
+static void test_goodbye__soft_roce_that_can_not_be_asked_for_its_port_is_not_down(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+
+	become_soft_roce(rig);
+	vbd_fabric_default_device(rig->fabric)->recent.port_at_ns = 0;
+	fake_fail_next("ibv_query_port", EIO);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_REJECTED, 8);
+	rig_settle(rig);
+	assert_true(vbd_conn_state_terminal(rc->conn->state));
+	assert_int_equal(rig->fabric->goodbye_count, 0);
+	rig_assert_idle(rig);
+}
+
 /* The destruction of its id would send a reject. */
 static void test_goodbye__soft_roce_gives_up_a_connect_when_its_interface_is_up_again(void **state)
 {
@@ -262,6 +278,7 @@ int main(void)
 		TEST(an_answer_just_before_the_end_destroys_the_id_once),
 		TEST(soft_roce_says_it_when_its_interface_is_up_again),
 		TEST(soft_roce_is_not_asked_for_its_port_by_each_disconnect),
+		TEST(soft_roce_that_can_not_be_asked_for_its_port_is_not_down),
 		TEST(soft_roce_gives_up_a_connect_when_its_interface_is_up_again),
 		TEST(soft_roce_that_hears_nothing_after_a_fall_may_be_deaf),
 	};
