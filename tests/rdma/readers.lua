@@ -5,7 +5,7 @@
 
 local kinds = { "connections", "connections", "connections", "buffers", "listeners", "transfers", "batches", "probes", "benchmarks" }
 local parts = { connections = { "", "", "/explain", "/messages", "/timeline" }, buffers = { "", "/checksum" } }
-local pages = { "/v1/stats", "/metrics", "/v1", "/v1/events?limit=20", "/v1/devices", "/v1/kept_objects", "/healthz", "/readyz" }
+local pages = { "/v1/stats", "/metrics", "/v1", "/v1/events?limit=20", "/v1/devices", "/v1/kept_objects", "/livez" }
 local marks = { connections = '"qp_type":', buffers = '"rkey":', listeners = '"backlog":', transfers = '"op":' } -- in a list of the kind
 local ids = {} -- of each kind, of the list that came last
 local BURST = 8 -- requests that follow one another at once (RFC 9112, 9.3.2), which spares most of the cost of TCP
