@@ -54,6 +54,27 @@ static inline void vbd_list_prepend(struct vbd_link *head, struct vbd_link *link
 	vbd_list_append(head->next, link);
 }
 
+/**
+ * vbd_list_go_round - for looking at a long list a few links at a time, in turn
+ * @first: of the links of this time; points to NULL at the first call
+ *
+ * Moves the first link to the end, and returns it; NULL if the list is empty, or has been gone
+ * round.
+ */
+static inline struct vbd_link *vbd_list_go_round(
+	struct vbd_link *head, const struct vbd_link **first)
+{
+	struct vbd_link *link = head->next;
+
+	if (vbd_list_empty(head) || link == *first)
+		return NULL;
+	if (!*first)
+		*first = link;
+	vbd_list_remove(link);
+	vbd_list_append(head, link);
+	return link;
+}
+
 /* The struct TYPE whose member MEMBER is the first on the list; NULL if the list is empty. */
 #define VBD_LIST_FIRST(head, type, member) \
 	(vbd_list_empty(head) ? NULL : VBD_CONTAINER_OF((head)->next, type, member))

@@ -190,15 +190,11 @@ static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, vo
 void vbd_fabric_check_qps(struct vbd_fabric *fabric, unsigned int count)
 {
 	const struct vbd_link *first = NULL;
+	struct vbd_link *link;
 
-	for (; count && !vbd_list_empty(&fabric->qps) && fabric->qps.next != first; count--) {
-		struct vbd_link *link = fabric->qps.next;
+	for (; count && (link = vbd_list_go_round(&fabric->qps, &first)); count--) {
 		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
 
-		if (!first)
-			first = link;
-		vbd_list_remove(link);
-		vbd_list_append(&fabric->qps, link);
 		qp->check(qp);
 	}
 }

@@ -121,16 +121,11 @@ void vbd_goodbye_on_cm_event(struct vbd_goodbye *goodbye, const struct vbd_pv_cm
 void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int count)
 {
 	const struct vbd_link *first = NULL;
+	struct vbd_link *link;
 
-	for (; count && !vbd_list_empty(&fabric->goodbyes) && fabric->goodbyes.next != first;
-		count--) {
-		struct vbd_link *link = fabric->goodbyes.next;
+	for (; count && (link = vbd_list_go_round(&fabric->goodbyes, &first)); count--) {
 		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
 
-		if (!first)
-			first = link;
-		vbd_list_remove(link);
-		vbd_list_append(&fabric->goodbyes, link);
 		if (goodbye->kind == VBD_GOODBYE_SAID &&
 			now_ns >= goodbye->said_ns + VBD_GOODBYE_PATIENCE_NS)
 			end(goodbye);
