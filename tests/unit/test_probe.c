@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/probe.h"
 
+#include "base/clock.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define HOUR_NS UINT64_C(3600000000000)
 
@@ -74,13 +76,39 @@ static void come_due(const struct probing *probing)
 	rig_settle(probing->rc->rig);
 }
 
+static void assert_counters(
+	const struct vbd_probe_counters *counters, uint64_t sent, uint64_t completed, uint64_t late)
+{
+	assert_int_equal(vbd_counter_get(&counters->sent), sent);
+	assert_int_equal(vbd_counter_get(&counters->completed), completed);
+	assert_int_equal(vbd_counter_get(&counters->late), late);
+	assert_int_equal(vbd_counter_get(&counters->rtt_ns.count), completed);
+}
+
 static void assert_counts(
 	const struct vbd_probe *probe, uint64_t sent, uint64_t completed, uint64_t late)
 {
-	assert_int_equal(vbd_counter_get(&probe->counters.sent), sent);
-	assert_int_equal(vbd_counter_get(&probe->counters.completed), completed);
-	assert_int_equal(vbd_counter_get(&probe->counters.late), late);
-	assert_int_equal(vbd_counter_get(&probe->counters.rtt_ns.count), completed);
+	assert_counters(&probe->counters, sent, completed, late);
+}
+
+/* The only probe of the worker, so that the sums of its kind are its own counts. */
+static void assert_sums(const struct probing *probing)
+{
+	const struct vbd_probe_counters *own = &probing->probe->counters;
+
+	for (int kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
+		const struct vbd_probe_counters *sums =
+			&probing->rc->rig->fabric->workers[0]->probe_totals[kind];
+
+		if (kind != (int)probing->probe->kind) {
+			assert_counters(sums, 0, 0, 0);
+			assert_int_equal(vbd_counter_get(&sums->lost), 0);
+			continue;
+		}
+		assert_counters(sums, vbd_counter_get(&own->sent), vbd_counter_get(&own->completed),
+			vbd_counter_get(&own->late));
+		assert_int_equal(vbd_counter_get(&sums->lost), vbd_counter_get(&own->lost));
+	}
 }
 
 static void test_probe__a_ping_is_a_write_of_nothing(void **state)
@@ -143,6 +171,72 @@ static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **st
 	free(probing.probe);
 }
 
+static void test_probe__the_next_is_due_an_interval_after_the_last_and_missed_ones_are_skipped(
+	void **state)
+{
+	struct probing probing;
+	uint64_t before_ns, after_ns, due_ns;
+
+	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	acknowledge(&probing);
+	due_ns = vbd_clock_mono_ns() - 1000;
+	probing.probe->due_ns = due_ns;
+	vbd_probes_run_due(worker_of(&probing));
+	assert_counts(probing.probe, 2, 1, 0);
+	assert_int_equal(probing.probe->due_ns, due_ns + HOUR_NS);
+	acknowledge(&probing);
+
+	probing.probe->interval_ns = 1000;
+	probing.probe->due_ns = 1;
+	before_ns = vbd_clock_mono_ns();
+	vbd_probes_run_due(worker_of(&probing));
+	after_ns = vbd_clock_mono_ns();
+	assert_counts(probing.probe, 3, 2, 0);
+	assert_in_range(probing.probe->due_ns, before_ns + 1000, after_ns + 1000);
+	vbd_probe_stop(probing.probe);
+	rig_settle(*state);
+	free(probing.probe);
+}
+
+/* Brings the ping back as if it had been sent @ago_ns earlier. Returns its round trip. */
+static uint64_t acknowledge_late(const struct probing *probing, uint64_t ago_ns)
+{
+	probing->probe->posted_ns -= ago_ns;
+	acknowledge(probing);
+	return vbd_counter_get(&probing->probe->last_ns);
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static void test_probe__jitter_is_the_smoothed_change_of_round_trips(void **state)
+{
+	struct probing probing;
+	uint64_t first_ns, second_ns, third_ns, sum_16;
+
+	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	first_ns = acknowledge_late(&probing, 1000000000);
+	assert_true(first_ns >= 1000000000);
+	assert_int_equal(vbd_counter_get(&probing.probe->jitter_ns), 0);
+	come_due(&probing);
+	second_ns = acknowledge_late(&probing, 9000000000);
+	sum_16 = apart(second_ns, first_ns);
+	assert_int_equal(vbd_counter_get(&probing.probe->jitter_ns), sum_16 / 16);
+	come_due(&probing);
+	third_ns = acknowledge_late(&probing, 2000000000);
+	/* RFC 3550, A.8 */
+	sum_16 += apart(third_ns, second_ns) - ((sum_16 + 8) >> 4);
+	assert_int_equal(vbd_counter_get(&probing.probe->jitter_ns), sum_16 >> 4);
+	assert_int_equal(probing.probe->jitter_16, sum_16);
+	assert_int_equal(vbd_counter_get(&probing.probe->counters.rtt_ns.sum),
+		first_ns + second_ns + third_ns);
+	vbd_probe_stop(probing.probe);
+	rig_settle(*state);
+	free(probing.probe);
+}
+
 static void test_probe__a_late_ping_is_counted_once_and_waited_for(void **state)
 {
 	struct probing probing;
@@ -158,8 +252,10 @@ static void test_probe__a_late_ping_is_counted_once_and_waited_for(void **state)
 	assert_counts(probing.probe, 2, 1, 1);
 	come_due(&probing);
 	assert_counts(probing.probe, 2, 1, 2);
+	assert_sums(&probing);
 	vbd_probe_stop(probing.probe);
 	rig_settle(*state);
+	assert_string_equal(probing.probe->error.text, "the probe was cancelled after 1 pings");
 	free(probing.probe);
 }
 
@@ -227,6 +323,7 @@ static void test_probe__a_full_queue_makes_it_wait_and_then_it_goes_first(void *
 	assert_counts(probing.probe, 1, 1, 0);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
 	assert_int_equal(vbd_counter_get(&rt->transfer.bytes_done), 64);
+	assert_sums(&probing);
 	free(probing.probe);
 }
 
@@ -246,6 +343,8 @@ static void test_probe__what_never_comes_back_is_lost_with_the_connection(void *
 	assert_counts(probing.probe, 2, 1, 0);
 	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 1);
 	assert_int_equal(probing.probe->error.status, VBD_E_QP_FATAL);
+	assert_string_equal(probing.probe->error.text, "the connection ended after 1 pings");
+	assert_sums(&probing);
 	assert_int_equal(probing.rc->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(probing.rc->conn->qp.reason, VBD_REASON_RETRY_EXCEEDED);
 	assert_int_equal(vbd_worker_wait_ms(worker), -1);
@@ -312,6 +411,58 @@ static void test_probe__a_message_is_back_when_the_peer_has_sent_it_back(void **
 	free(probing.probe);
 }
 
+static void test_probe__a_message_has_the_mark_its_number_and_bytes_that_count_on(void **state)
+{
+	struct probing probing;
+	struct fake_wr wr;
+	uint8_t bytes[40];
+	uint64_t number;
+
+	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 2);
+	for (uint64_t i = 1; i <= 2; i++) {
+		wr = fake_send_at(qp_of(&probing), 0);
+		assert_int_equal(wr.length_bytes, sizeof(bytes));
+		fake_wr_gather(&wr, bytes);
+		assert_memory_equal(bytes, "vbd-echo", 8);
+		memcpy(&number, bytes + 8, sizeof(number));
+		assert_int_equal(number, i);
+		for (uint8_t k = 16; k < sizeof(bytes); k++)
+			assert_int_equal(bytes[k], i + k);
+		echo(&probing, -1);
+		if (i == 1)
+			come_due(&probing);
+	}
+	assert_int_equal(vbd_counter_get(&probing.probe->mismatched), 0);
+	assert_int_equal(probing.ended, 1);
+	assert_sums(&probing);
+	free(probing.probe);
+}
+
+static void test_probe__an_answer_with_another_mark_or_number_is_none(void **state)
+{
+	struct probing probing;
+	struct fake_wr wr;
+	uint8_t bytes[40];
+
+	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 1);
+	wr = fake_send_at(qp_of(&probing), 0);
+	fake_wr_gather(&wr, bytes);
+	acknowledge(&probing);
+	for (size_t i = 0; i < 16; i += 15) {
+		bytes[i] ^= 1;
+		fake_recv_done(qp_of(&probing), bytes, sizeof(bytes));
+		rig_settle(*state);
+		bytes[i] ^= 1;
+		assert_counts(probing.probe, 1, 0, 0);
+	}
+	bytes[16] ^= 1;
+	fake_recv_done(qp_of(&probing), bytes, sizeof(bytes));
+	rig_settle(*state);
+	assert_counts(probing.probe, 1, 1, 0);
+	assert_int_equal(vbd_counter_get(&probing.probe->mismatched), 1);
+	free(probing.probe);
+}
+
 static void test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be(void **state)
 {
 	struct probing probing;
@@ -338,6 +489,7 @@ static void test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be(v
 	probing.probe->posted_ns = 1;
 	come_due(&probing);
 	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 2);
+	assert_sums(&probing);
 	assert_int_equal(probing.ended, 1);
 	assert_int_equal(probing.probe->error.status, VBD_OK);
 	free(probing.probe);
@@ -394,12 +546,16 @@ int main(void)
 		TEST(a_ping_is_a_write_of_nothing),
 		TEST(the_next_goes_out_when_one_is_back),
 		TEST(an_interval_wakes_the_worker_and_none_does_not),
+		TEST(the_next_is_due_an_interval_after_the_last_and_missed_ones_are_skipped),
+		TEST(jitter_is_the_smoothed_change_of_round_trips),
 		TEST(a_late_ping_is_counted_once_and_waited_for),
 		TEST(a_stop_does_not_wait_for_the_last_ping),
 		TEST(a_stop_that_comes_late_changes_nothing),
 		TEST(a_full_queue_makes_it_wait_and_then_it_goes_first),
 		TEST(what_never_comes_back_is_lost_with_the_connection),
 		TEST(a_message_is_back_when_the_peer_has_sent_it_back),
+		TEST(a_message_has_the_mark_its_number_and_bytes_that_count_on),
+		TEST(an_answer_with_another_mark_or_number_is_none),
 		TEST(what_is_not_back_in_a_second_is_lost_where_that_can_be),
 		TEST(a_reliable_connection_loses_nothing_but_itself),
 		TEST(of_many_the_next_one_is_the_first_to_come_due),
