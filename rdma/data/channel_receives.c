@@ -235,6 +235,7 @@ static void message_came(struct vbd_channel *channel, uint32_t index, const stru
 	struct vbd_recv_slot *slot;
 
 	if (vbd_channel_need_recv_slots(channel, error) != VBD_OK) {
+		vbd_channel_count_failed(channel, VBD_OP_RECV);
 		vbd_channel_break(channel, error, VBD_OP_RECV, 0);
 		*error = (struct vbd_error){0};
 		return;

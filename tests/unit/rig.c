@@ -7,6 +7,7 @@
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
+#include "rdma/names/names.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
@@ -695,6 +696,27 @@ void rig_assert_idle(struct rig *rig)
 
 /* Setup and teardown. */
 
+/* Each work request that was posted has come to one end. */
+static void assert_all_ended(const struct vbd_op_counters *counters, enum vbd_op op)
+{
+	uint64_t posted = vbd_counter_get(&counters->posted);
+	uint64_t ended = vbd_counter_get(&counters->completed) +
+			 vbd_counter_get(&counters->errors) + vbd_counter_get(&counters->flushed);
+
+	if (posted != ended)
+		fail_msg("%s: %llu posted, %llu ended", vbd_op_name(op), (unsigned long long)posted,
+			(unsigned long long)ended);
+	assert_in_range(vbd_counter_get(&counters->signalled), 0, posted);
+}
+
+static void assert_work_ended(struct rig *rig)
+{
+	for (unsigned int i = 0; i < rig->fabric->worker_count; i++) {
+		for (int op = 0; op < VBD_OP_COUNT; op++)
+			assert_all_ended(&rig->fabric->workers[i]->op_totals[op], (enum vbd_op)op);
+	}
+}
+
 static void end_conn(struct rig *rig, struct rig_conn *rc)
 {
 	if (!rc->conn)
@@ -737,8 +759,10 @@ void rig_stop(struct rig *rig)
 		vbd_cm_listener_close(&rig->listeners[i].cm);
 	for (unsigned int i = 0; i < rig->mem_count; i++)
 		vbd_mem_free(&rig->mems[i]);
-	if (rig->fabric)
+	if (rig->fabric) {
 		rig_finish_calls(rig);
+		assert_work_ended(rig);
+	}
 	vbd_fabric_destroy(rig->fabric);
 	rig->fabric = NULL;
 	rig->threads = false;
