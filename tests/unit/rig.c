@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,64 @@
 /* More turns than any test needs; a rig that still moves after them runs in a circle. */
 #define TURNS_MAX 20000
 
+static void __attribute__((format(printf, 2, 3))) tell(struct rig *rig, const char *fmt, ...)
+{
+	size_t used = rig->story ? strlen(rig->story) : 0;
+	va_list ap;
+
+	if (!rig->story)
+		return;
+	va_start(ap, fmt);
+	used += (size_t)vsnprintf(rig->story + used, RIG_STORY_BYTES - used, fmt, ap);
+	va_end(ap);
+	assert_in_range(used, 0, RIG_STORY_BYTES - 2);
+	memcpy(rig->story + used, "\n", 2);
+}
+
 static void on_log(enum vbd_log_level level, const char *object, const char *text, void *arg)
 {
 	struct rig *rig = arg;
 
-	(void)object;
-	(void)text;
 	if (level != VBD_LOG_DEBUG)
 		rig->warnings++;
+	tell(rig, "%s: %s", object, text);
+}
+
+void rig_tell_story(struct rig *rig)
+{
+	rig->story = calloc(1, RIG_STORY_BYTES);
+	assert_non_null(rig->story);
+	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_TEXT);
+}
+
+/* As it would be written in a test. */
+static void print_story(char *story)
+{
+	for (char *line = strtok(story, "\n"); line; line = strtok(NULL, "\n"))
+		print_message("\t\t\"%s\\n\"\n", line);
+}
+
+void rig_assert_story(struct rig *rig, const char *story)
+{
+	if (strcmp(rig->story, story) != 0) {
+		print_story(rig->story);
+		fail_msg("this is another story");
+	}
+	rig->story[0] = '\0';
+}
+
+void rig_assert_told(struct rig *rig, const char *line)
+{
+	size_t length = strlen(line);
+	const char *at = rig->story;
+
+	while ((at = strstr(at, line))) {
+		if ((at == rig->story || at[-1] == '\n') && at[length] == '\n')
+			return;
+		at += length;
+	}
+	print_story(rig->story);
+	fail_msg("nothing told: %s", line);
 }
 
 /* Devices. */
@@ -204,8 +255,11 @@ static void on_state(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
 
 static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *arg)
 {
+	struct rig_conn *rc = arg;
+
 	(void)conn;
-	((struct rig_conn *)arg)->deadline_ms = timeout_ms;
+	rc->deadline_ms = timeout_ms;
+	tell(rc->rig, "deadline %llu ms", (unsigned long long)timeout_ms);
 }
 
 static void on_message(void *reader, struct vbd_recv_slot *slot)
@@ -229,8 +283,15 @@ static void on_memory_goes(void *reader)
 
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
-	(void)arg;
+	struct rig_conn *rc = arg;
+
 	assert_ptr_equal(entry, conn->timeline.entries[conn->timeline.count - 1]);
+	if (entry->from && entry->kind != VBD_TIMELINE_QP)
+		tell(rc->rig, "%s %s -> %s (%s)", vbd_timeline_kind_name(entry->kind), entry->from,
+			entry->to, entry->detail);
+	else
+		tell(rc->rig, "%s %s (%s)", vbd_timeline_kind_name(entry->kind), entry->what,
+			entry->detail);
 }
 
 static void on_stepped(struct vbd_conn *conn, void *arg)
@@ -815,6 +876,7 @@ int rig_teardown(void **state)
 	assert_int_equal(rig->warnings, 0);
 	vbd_log_set_observer(NULL, NULL);
 	fake_reset();
+	free(rig->story);
 	free(rig);
 	return 0;
 }

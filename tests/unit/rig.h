@@ -13,13 +13,14 @@
 #include "rdma/fabric/fabric.h"
 #include "tests/fake/provider_fake.h"
 
-#define RIG_LISTENERS 4
-#define RIG_MEMS      4
-#define RIG_TRANSFERS 8
-#define RIG_CONNS     80
-#define RIG_STATES    12
-#define RIG_MESSAGES  64
-#define RIG_CQ_DEPTH  256
+#define RIG_LISTENERS	4
+#define RIG_MEMS	4
+#define RIG_TRANSFERS	8
+#define RIG_CONNS	80
+#define RIG_STATES	12
+#define RIG_MESSAGES	64
+#define RIG_CQ_DEPTH	256
+#define RIG_STORY_BYTES 16384
 
 struct rig;
 
@@ -73,6 +74,7 @@ struct rig {
 	unsigned int queued_calls; /* calls that a test leaves in the queue of their lane */
 	bool threads;		   /* the workers run as threads; nothing is turned by hand */
 	unsigned int warnings;	   /* log lines above debug level, which rdma/ must not write */
+	char *story; /* what is told, a line each; NULL unless rig_tell_story() was called */
 };
 
 /**
@@ -91,6 +93,18 @@ void rig_make_iwarp(struct rig *rig);
 
 /** rig_stop - end all connections, if necessary by force, and destroy everything */
 void rig_stop(struct rig *rig);
+
+/**
+ * rig_tell_story - record from now on, a line each: the log, also at debug level, what connections
+ * note, and the deadlines that they set
+ */
+void rig_tell_story(struct rig *rig);
+
+/** rig_assert_story - assert that exactly this was recorded since the last call */
+void rig_assert_story(struct rig *rig, const char *story);
+
+/** rig_assert_told - assert that this line was recorded since the last rig_assert_story() */
+void rig_assert_told(struct rig *rig, const char *line);
 
 /** rig_finish_calls - until no call is under way; what is left of queue pairs is destroyed by calls
  */
