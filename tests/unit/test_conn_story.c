@@ -2,6 +2,11 @@
 /* Whole lives of connections: each note of the timeline, each deadline and each line of the log. */
 #include "rdma/conn/conn.h"
 
+#include "base/clock.h"
+#include "rdma/conn/conn_manual.h"
+#include "rdma/data/channel.h"
+#include "rdma/data/heartbeat.h"
+#include "rdma/data/worker.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
@@ -255,9 +260,9 @@ static void test_story__a_peer_rejects_or_does_not_answer(void **state)
 		"call ibv_destroy_qp (lqpn 0x000013)\n"
 		"call rdma_destroy_id ()\n"
 		"state draining -> failed (all work requests are completed, after an error)\n");
-	assert_string_equal(
-		rc->conn->qp.first_error.error.text, "the deadline of 5000 ms passed in state "
-						     "connecting, waiting for the peer's answer");
+	assert_string_equal(rc->conn->qp.first_error.error.text,
+		"the deadline of 5000 ms passed in state "
+		"connecting, waiting for the peer's answer");
 }
 
 static void test_story__calls_that_fail_at_the_end_are_logged(void **state)
@@ -323,6 +328,259 @@ static void test_story__a_fault_is_injected(void **state)
 		"state draining -> failed (all work requests are completed, after an error)\n");
 }
 
+/* Brought up by hand. */
+
+static const struct vbd_manual_remote remote = {
+	.gid = {[10] = 0xff, 0xff, 10, 0, 0, 99},
+	.qpn = 0x4242,
+	.psn = 0x111111,
+	.hop_limit = 64,
+	.responder_resources = VBD_DEPTH_UNKNOWN,
+	.initiator_depth = VBD_DEPTH_UNKNOWN,
+};
+
+static void step(struct rig_conn *rc, enum vbd_qp_step to)
+{
+	struct vbd_error err = {0};
+
+	if (vbd_conn_set_qp_state(rc->conn, to, &err) != VBD_OK)
+		fail_msg("%s", err.text);
+	rig_settle(rc->rig);
+}
+
+static void test_story__a_queue_pair_is_moved_by_hand(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	rig_tell_story(rig);
+	rc = rig_manual(rig, NULL, NULL);
+	rig_assert_story(rig, "state awaiting_remote ()\n"
+			      "deadline 0 ms\n"
+			      "call ibv_create_qp (lqpn 0x000011, cq 1)\n"
+			      "qp RESET -> INIT (lqpn 0x000011)\n");
+	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &rig->err), VBD_OK);
+	rig_settle(rig);
+	rig_assert_story(rig, "command remote (qpn 0x004242, lid 0, to RTS)\n"
+			      "qp INIT -> RTR (lqpn 0x000011)\n"
+			      "qp RTR -> RTS (lqpn 0x000011)\n"
+			      "conn: 1 awaiting_remote -> established (qp_up)\n"
+			      "deadline 0 ms\n"
+			      "state awaiting_remote -> established (the QP is in RTS)\n");
+	step(rc, VBD_QP_TO_SQD);
+	step(rc, VBD_QP_TO_RTS);
+	rig_assert_story(rig, "command qp_state (SQD)\n"
+			      "qp RTS -> SQD (lqpn 0x000011)\n"
+			      "command qp_state (RTS)\n"
+			      "qp SQD -> RTS (lqpn 0x000011)\n");
+	fake_flushes_withheld(true);
+	step(rc, VBD_QP_TO_ERR);
+	rig_assert_story(rig, "command qp_state (ERR)\n"
+			      "qp RTS -> ERR (lqpn 0x000011)\n"
+			      "conn: 1 established -> awaiting_remote (qp_down)\n"
+			      "deadline 1000 ms\n"
+			      "state established -> awaiting_remote (the QP is in ERR)\n");
+	fake_flushes_withheld(false);
+	fake_flush(rc->conn->qp.ibv_qp);
+	rig_settle(rig);
+	rig_assert_story(rig, "deadline 0 ms\n");
+	step(rc, VBD_QP_TO_RESET);
+	rig_assert_story(rig, "command qp_state (RESET)\n"
+			      "qp ERR -> RESET (lqpn 0x000011)\n");
+	step(rc, VBD_QP_TO_INIT);
+	step(rc, VBD_QP_TO_RTR);
+	rig_assert_story(rig, "command qp_state (INIT)\n"
+			      "qp RESET -> INIT (lqpn 0x000011)\n"
+			      "command qp_state (RTR)\n"
+			      "qp INIT -> RTR (lqpn 0x000011)\n");
+	rig_close(rc);
+	rig_assert_story(rig, "command close (local_close)\n"
+			      "conn: 1 awaiting_remote -> draining (cmd_close)\n"
+			      "deadline 1000 ms\n"
+			      "qp RTR -> ERR (lqpn 0x000011)\n"
+			      "state awaiting_remote -> draining (a client closed the connection)\n"
+			      "conn: 1 draining -> closed (drained_clean)\n"
+			      "deadline 0 ms\n"
+			      "call ibv_destroy_qp (lqpn 0x000011)\n"
+			      "state draining -> closed (all work requests are completed)\n");
+}
+
+static void test_story__moves_that_fail_are_noted(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	rc = rig_manual(rig, NULL, NULL);
+	rig_tell_story(rig);
+	fake_fail_next("ibv_modify_qp", ETIMEDOUT);
+	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &rig->err), VBD_OK);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->manual->failure.status, VBD_E_ADDR_ERROR);
+	rig_assert_story(rig, "command remote (qpn 0x004242, lid 0, to RTS)\n"
+			      "command move failed (to RTR: by the script: ibv_modify_qp: "
+			      "Connection timed out (ETIMEDOUT))\n");
+	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &rig->err), VBD_OK);
+	rig_settle(rig);
+	rig->story[0] = '\0';
+	fake_fail_next("ibv_modify_qp", EINVAL);
+	assert_int_not_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_SQD, &rig->err), VBD_OK);
+	assert_string_equal(
+		rig->err.text, "by the script: ibv_modify_qp: Invalid argument (EINVAL)");
+	rig_assert_story(rig, "command qp_state (SQD)\n"
+			      "command move failed (to SQD: by the script: ibv_modify_qp: Invalid "
+			      "argument (EINVAL))\n");
+	rig_close(rc);
+}
+
+static void assert_not_moved(const struct rig_conn *rc, enum vbd_qp_step to, const char *text)
+{
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, to, &err), VBD_E_WRONG_STATE);
+	assert_string_equal(err.text, text);
+}
+
+static void test_story__a_move_that_is_refused_says_why(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_error err = {0};
+
+	assert_not_moved(rc, VBD_QP_TO_ERR,
+		"connection 1 was not created with bringup manual: the CM moves its QP");
+	rig_close(rc);
+	rc = rig_manual(rig, NULL, NULL);
+	assert_not_moved(rc, VBD_QP_TO_RTR,
+		"RTR needs the peer's attributes, and connection 2 has none yet: POST …/remote");
+	assert_not_moved(rc, VBD_QP_TO_SQD,
+		"the QP of connection 2 is in INIT and can't go to SQD; possible: RESET, RTR, ERR");
+	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &err), VBD_OK);
+	assert_not_moved(
+		rc, VBD_QP_TO_ERR, "an earlier move of the QP of connection 2 is not complete yet");
+	rig_settle(rig);
+	assert_int_equal(
+		vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &err), VBD_E_WRONG_STATE);
+	assert_string_equal(err.text,
+		"the QP of connection 2 is in RTS; the peer's attributes can be set in INIT only");
+	step(rc, VBD_QP_TO_SQD);
+	fake_qp_draining(rc->conn->qp.ibv_qp, true);
+	assert_not_moved(rc, VBD_QP_TO_RTS, "the send queue of connection 2 is still draining");
+	fake_qp_draining(rc->conn->qp.ibv_qp, false);
+	rig_close(rc);
+	assert_not_moved(rc, VBD_QP_TO_RESET, "connection 2 is closed");
+}
+
+/* Others that tell. */
+
+static void test_story__a_queue_pair_of_the_pool_was_made_before(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_tell_story(rig);
+	vbd_fabric_set_qp_pool(rig->fabric, 2);
+	(void)rig_conn_connect(rig, NULL);
+	rig->fabric->qp_pools.last_open_ns = 0;
+	fake_fail_next("ibv_create_qp", ENOMEM);
+	vbd_fabric_turn_qp_pools(rig->fabric);
+	rig_settle(rig);
+	rig_assert_told(rig,
+		"qp_pool: fake0: by the script: ibv_create_qp: Cannot allocate memory (ENOMEM)");
+	assert_int_equal(rig->fabric->qp_pools.failures, 1);
+	rig_stop(rig);
+	assert_true(rig_start(rig, 1));
+	vbd_fabric_set_qp_pool(rig->fabric, 2);
+	(void)rig_conn_connect(rig, NULL);
+	rig->fabric->qp_pools.last_open_ns = 0;
+	vbd_fabric_turn_qp_pools(rig->fabric);
+	rig_settle(rig);
+	rig->story[0] = '\0';
+	(void)rig_conn_connect(rig, NULL);
+	rig_assert_story(rig,
+		"state resolving_addr ()\n"
+		"deadline 5000 ms\n"
+		"call rdma_create_id ()\n"
+		"call rdma_resolve_addr (timeout 2000 ms)\n"
+		"cm_event RDMA_CM_EVENT_ADDR_RESOLVED (status 0)\n"
+		"conn: 2 resolving_addr -> resolving_route (addr_resolved)\n"
+		"call rdma_resolve_route (device fake0 port 1)\n"
+		"state resolving_addr -> resolving_route (the address is resolved)\n"
+		"cm_event RDMA_CM_EVENT_ROUTE_RESOLVED (status 0)\n"
+		"conn: 2 resolving_route -> connecting (route_resolved)\n"
+		"call ibv_create_qp (lqpn 0x000013, cq 1, made before: it was in the pool)\n"
+		"qp RESET -> INIT (lqpn 0x000013)\n"
+		"call rdma_connect (qp_num 0x000013)\n"
+		"state resolving_route -> connecting (the route is resolved)\n"
+		"cm_event RDMA_CM_EVENT_CONNECT_RESPONSE (status 0)\n"
+		"qp INIT -> RTR (lqpn 0x000013)\n"
+		"conn: 2 connecting -> established (qp_rtr)\n"
+		"qp RTR -> RTS (lqpn 0x000013)\n"
+		"call rdma_establish ()\n"
+		"deadline 0 ms\n"
+		"state connecting -> established (the QP is in RTR)\n");
+}
+
+static void test_story__a_heartbeat_that_is_not_answered_ends_it(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+
+	params.qp.heartbeat_ms = 1000;
+	rc = rig_conn_connect(rig, &params);
+	rig_settle(rig);
+	rig_tell_story(rig);
+	worker->now_ns = rc->conn->qp.channel->heartbeat->alive_ns + 1000 * VBD_NS_PER_MS;
+	vbd_heartbeats_run(worker);
+	worker->now_ns = 0;
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 129);
+	rig_settle(rig);
+	rig_assert_story(rig,
+		"wc IBV_WC_RETRY_EXC_ERR (heartbeat, vendor_err 129)\n"
+		"conn: 1 established -> draining (wc_error)\n"
+		"call rdma_disconnect ()\n"
+		"deadline 1000 ms\n"
+		"qp RTS -> ERR (lqpn 0x000011)\n"
+		"state established -> draining (a completion failed)\n"
+		"cm_event RDMA_CM_EVENT_DISCONNECTED (status 0)\n"
+		"conn: 1 draining -> failed (drained_failed)\n"
+		"deadline 0 ms\n"
+		"call ibv_destroy_qp (lqpn 0x000011)\n"
+		"call rdma_destroy_id ()\n"
+		"state draining -> failed (all work requests are completed, after an error)\n");
+	assert_string_equal(rc->conn->qp.first_error.error.text,
+		"heartbeat: The peer's device did not acknowledge in time (IBV_WC_RETRY_EXC_ERR, "
+		"vendor_err 129)");
+}
+
+static void test_story__a_list_of_devices_that_fails_is_logged(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_tell_story(rig);
+	fake_fail_next("ibv_get_device_list", EMFILE);
+	vbd_fabric_rescan(rig->fabric);
+	rig_assert_story(
+		rig, "fabric: by the script: ibv_get_device_list: Too many open files (EMFILE)\n");
+}
+
+static void test_story__what_a_listener_is_not_asked_is_logged(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+
+	rig_tell_story(rig);
+	rig_listen(listener);
+	fake_cm_event(listener->cm.cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	rig_settle(rig);
+	rig_assert_story(rig, "listener: ignores RDMA_CM_EVENT_ADDR_CHANGE\n");
+	listener->refuse = true;
+	fake_fail_next("rdma_reject", EINVAL);
+	(void)rig_request(listener);
+	rig_assert_story(rig, "listener: by the script: rdma_reject: Invalid argument (EINVAL)\n");
+	assert_int_equal(fake_live().ids, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_story__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -336,6 +594,13 @@ int main(void)
 		TEST(a_peer_rejects_or_does_not_answer),
 		TEST(calls_that_fail_at_the_end_are_logged),
 		TEST(a_fault_is_injected),
+		TEST(a_queue_pair_is_moved_by_hand),
+		TEST(moves_that_fail_are_noted),
+		TEST(a_move_that_is_refused_says_why),
+		TEST(a_queue_pair_of_the_pool_was_made_before),
+		TEST(a_heartbeat_that_is_not_answered_ends_it),
+		TEST(a_list_of_devices_that_fails_is_logged),
+		TEST(what_a_listener_is_not_asked_is_logged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
