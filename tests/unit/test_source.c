@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -269,6 +270,146 @@ static void test_source__addresses_of_no_family_are_none(void **state)
 	assert_true(vbd_sockaddr_is_any((struct sockaddr *)&addr));
 }
 
+static void test_source__prefixes_of_any_length_are_networks(void **state)
+{
+	static const struct {
+		const char *mask, *near, *far;
+	} rows[] = {
+		{"255.255.255.255", "10.76.7.1", "10.76.7.0"},
+		{"255.255.255.254", "10.76.7.0", "10.76.7.2"},
+		{"255.255.128.0", "10.76.127.255", "10.76.128.1"},
+		{"254.0.0.0", "11.1.1.1", "12.76.7.1"},
+	};
+	const struct vbd_gid gids[] = {
+		gid_of("::ffff:10.76.9.9", "roce_v2"),
+		gid_of("::ffff:10.76.7.1", "roce_v2"),
+	};
+	struct sockaddr_storage own = addr_of("10.76.7.1", 0);
+	struct ifaddrs interface = {.ifa_addr = (struct sockaddr *)&own};
+
+	(void)state;
+	/* Without a mask nobody knows what is near. */
+	assert_string_equal(picked(gids, 2, &interface, "10.76.7.1", 0), "10.76.9.9");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct sockaddr_storage mask = addr_of(rows[i].mask, 0);
+
+		interface.ifa_netmask = (struct sockaddr *)&mask;
+		assert_string_equal(picked(gids, 2, &interface, rows[i].near, 0), "10.76.7.1");
+		assert_string_equal(picked(gids, 2, &interface, rows[i].far, 0), "10.76.9.9");
+	}
+}
+
+static void test_source__what_is_picked_is_an_address_and_nothing_else(void **state)
+{
+	static const uint8_t mac[] = {0x52, 0x54, 0, 0x4c, 2, 1};
+	const struct vbd_gid roce[] = {
+		gid_of("::ffff:10.76.0.1", "roce_v2"), gid_of("fd00:76::1", "roce_v2")};
+	struct vbd_gid iwarp = {.type = "ib", .vlan_id = -1};
+	struct sockaddr_storage four = addr_of("10.76.0.1", 0), six = addr_of("fd00:76::1", 0);
+	struct interface interface;
+	struct sockaddr_storage got;
+
+	(void)state;
+	memset(&got, 0xff, sizeof(got));
+	assert_true(vbd_source_pick(roce, 2, NULL, (struct sockaddr *)&four, &got));
+	assert_memory_equal(&got, &four, sizeof(got));
+	memset(&got, 0xff, sizeof(got));
+	assert_true(vbd_source_pick(roce, 2, NULL, (struct sockaddr *)&six, &got));
+	assert_memory_equal(&got, &six, sizeof(got));
+	memcpy(iwarp.raw, mac, sizeof(mac));
+	describe(&interface, mac, sizeof(mac));
+	memset(&got, 0xff, sizeof(got));
+	assert_true(vbd_source_pick(&iwarp, 1, interface.list, (struct sockaddr *)&four, &got));
+	assert_memory_equal(&got, &interface.four, sizeof(got));
+	memset(&got, 0xff, sizeof(got));
+	assert_true(vbd_source_of_gid(&roce[0], &got));
+	assert_memory_equal(&got, &four, sizeof(got));
+	assert_false(vbd_source_of_gid(&iwarp, &got));
+}
+
+static void test_source__addresses_are_the_same_in_all_their_bytes(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		uint32_t scope_a, scope_b;
+		bool same;
+	} rows[] = {
+		{"10.76.0.1", "10.76.0.1", 0, 0, true},
+		{"10.76.0.1", "10.76.0.2", 0, 0, false},
+		{"11.76.0.1", "10.76.0.1", 0, 0, false},
+		{"fd00::1", "fd00::1", 0, 0, true},
+		{"fd00::1", "fd00::1", 1, 2, true},
+		{"fd00::1", "fd00::2", 0, 0, false},
+		{"fd01::1", "fd00::1", 0, 0, false},
+		{"fe80::1", "fe80::1", 2, 2, true},
+		{"fe80::1", "fe80::1", 1, 2, false},
+		{"::ffff:10.76.0.1", "10.76.0.1", 0, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct sockaddr_storage a = addr_of(rows[i].a, rows[i].scope_a);
+		struct sockaddr_storage b = addr_of(rows[i].b, rows[i].scope_b);
+
+		assert_int_equal(vbd_sockaddr_is_same((struct sockaddr *)&a, (struct sockaddr *)&b),
+			rows[i].same);
+		assert_int_equal(vbd_sockaddr_is_same((struct sockaddr *)&b, (struct sockaddr *)&a),
+			rows[i].same);
+	}
+	assert_int_equal(vbd_sockaddr_bytes(&(struct sockaddr){.sa_family = AF_INET}),
+		sizeof(struct sockaddr_in));
+	assert_int_equal(vbd_sockaddr_bytes(&(struct sockaddr){.sa_family = AF_INET6}),
+		sizeof(struct sockaddr_in6));
+}
+
+static void test_source__a_bind_that_fails_is_judged_by_whose_address_it_is(void **state)
+{
+	static const struct {
+		const char *addr;
+		uint16_t port;
+		int raw;
+		enum vbd_status status;
+	} rows[] = {
+		{"127.0.0.1", 7471, EADDRINUSE, VBD_E_ADDRESS_IN_USE},
+		{"192.0.2.1", 7471, EADDRINUSE, VBD_E_ADDRESS_IN_USE},
+		{"127.0.0.1", 7471, EADDRNOTAVAIL, VBD_E_ADDRESS_IN_USE},
+		{"0.0.0.0", 7471, EADDRNOTAVAIL, VBD_E_ADDRESS_IN_USE},
+		{"192.0.2.1", 7471, EADDRNOTAVAIL, VBD_E_ADDRESS_NOT_AVAILABLE},
+		{"127.0.0.1", 0, EADDRINUSE, VBD_E_ADDRESS_NOT_AVAILABLE},
+		{"127.0.0.1", 7471, EACCES, VBD_E_ADDRESS_NOT_AVAILABLE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct sockaddr_storage addr = addr_of(rows[i].addr, 0);
+		struct vbd_error why = {.source = VBD_SOURCE_ERRNO, .raw = rows[i].raw}, err = {0};
+
+		((struct sockaddr_in *)&addr)->sin_port = htons(rows[i].port);
+		(void)vbd_error_set(&why, VBD_E_ADDRESS_NOT_AVAILABLE, "rdma_bind_addr: refused");
+		why.call = "rdma_bind_addr";
+		assert_int_equal(
+			vbd_source_judge_bind((struct sockaddr *)&addr, "port", &why, &err),
+			rows[i].status);
+		assert_int_equal(err.status, rows[i].status);
+		assert_string_equal(err.call, "rdma_bind_addr");
+		assert_int_equal(err.raw, rows[i].raw);
+		assert_int_equal(err.source, VBD_SOURCE_ERRNO);
+		if (rows[i].status != VBD_E_ADDRESS_IN_USE)
+			continue;
+		assert_string_equal(err.param, "port");
+		assert_string_equal(err.text, "port 7471 is taken by another program or listener: "
+					      "rdma_bind_addr: refused");
+		/* The first cause stays, and none need be given. */
+		err = (struct vbd_error){0};
+		(void)vbd_error_set(&err, VBD_E_INTERNAL, "first");
+		(void)!vbd_source_judge_bind((struct sockaddr *)&addr, "port", &why, &err);
+		assert_string_equal(err.text, "first");
+		assert_int_equal(
+			vbd_source_judge_bind((struct sockaddr *)&addr, "port", &why, NULL),
+			rows[i].status);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +422,10 @@ int main(void)
 		cmocka_unit_test(test_source__an_address_is_sent_from_with_its_own_gid),
 		cmocka_unit_test(test_source__an_iwarp_device_sends_from_what_its_interface_has),
 		cmocka_unit_test(test_source__addresses_of_no_family_are_none),
+		cmocka_unit_test(test_source__prefixes_of_any_length_are_networks),
+		cmocka_unit_test(test_source__what_is_picked_is_an_address_and_nothing_else),
+		cmocka_unit_test(test_source__addresses_are_the_same_in_all_their_bytes),
+		cmocka_unit_test(test_source__a_bind_that_fails_is_judged_by_whose_address_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
