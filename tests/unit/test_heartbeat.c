@@ -48,6 +48,15 @@ static void look_after(const struct rig_conn *rc, double intervals)
 	worker->now_ns = 0;
 }
 
+static void look_at(const struct rig_conn *rc, uint64_t now_ns)
+{
+	struct vbd_worker *worker = worker_of(rc);
+
+	worker->now_ns = now_ns;
+	vbd_heartbeats_run(worker);
+	worker->now_ns = 0;
+}
+
 static void assert_counts(const struct rig_conn *rc, uint64_t sent, uint64_t answered)
 {
 	const struct vbd_heartbeat_counters *counters = vbd_qp_heartbeat(&rc->conn->qp);
@@ -100,6 +109,62 @@ static void test_heartbeat__a_silent_peer_ends_the_connection_in_three_intervals
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_PEER_SILENT);
 	assert_int_equal(rc->conn->qp.first_error.op, -1);
 	assert_counts(rc, 1, 0);
+}
+
+static void test_heartbeat__each_look_plans_the_next(void **state)
+{
+	const struct rig_conn *rc = connect_with(*state);
+	struct vbd_heartbeat *heartbeat = heartbeat_of(rc);
+	const uint64_t early_ns = INTERVAL_NS / 8;
+	uint64_t at_ns = heartbeat->alive_ns;
+
+	assert_int_equal(heartbeat->due.key, at_ns + INTERVAL_NS);
+	/* It may be early by an eighth, and not by more. */
+	look_at(rc, at_ns + INTERVAL_NS - early_ns - 1);
+	assert_int_equal(heartbeat->due.key, at_ns + INTERVAL_NS);
+	/* After a sign of life it waits an interval from there. */
+	heartbeat->alive_ns = at_ns + INTERVAL_NS / 2;
+	look_at(rc, at_ns + INTERVAL_NS - early_ns);
+	assert_int_equal(heartbeat->due.key, heartbeat->alive_ns + INTERVAL_NS);
+	assert_int_equal(sends(rc), 0);
+	at_ns = heartbeat->due.key - early_ns;
+	look_at(rc, at_ns);
+	assert_int_equal(sends(rc), 1);
+	assert_int_equal(heartbeat->due.key, at_ns + 2 * INTERVAL_NS);
+	/* A sign of life that is no answer delays the end by two intervals from there. */
+	heartbeat->alive_ns = at_ns + INTERVAL_NS;
+	look_at(rc, heartbeat->due.key - early_ns);
+	assert_int_equal(heartbeat->due.key, heartbeat->alive_ns + 2 * INTERVAL_NS);
+	/* A process that was late by an interval gives the time again; one that was less, does not.
+	 */
+	at_ns = heartbeat->due.key + INTERVAL_NS;
+	look_at(rc, at_ns);
+	assert_int_equal(heartbeat->due.key, at_ns + 2 * INTERVAL_NS);
+	look_at(rc, heartbeat->due.key + INTERVAL_NS - 1);
+	rig_settle(rc->rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_string_equal(rc->conn->qp.first_error.error.text,
+		"the peer's device did not acknowledge a heartbeat, and gave no sign of life for "
+		"5999999 ms");
+	assert_counts(rc, 1, 0);
+}
+
+static void test_heartbeat__an_answer_in_time_is_no_silence(void **state)
+{
+	const struct rig_conn *rc = connect_with(*state);
+	struct vbd_heartbeat *heartbeat = heartbeat_of(rc);
+	const uint64_t early_ns = INTERVAL_NS / 8;
+	uint64_t at_ns = heartbeat->due.key;
+
+	look_at(rc, at_ns);
+	/* Two intervals after the sign of life: the look comes at the last moment that is in time.
+	 */
+	heartbeat->alive_ns = heartbeat->due.key - 2 * INTERVAL_NS + 1;
+	look_at(rc, heartbeat->due.key - early_ns);
+	assert_false(rc->conn->qp.channel->broken);
+	heartbeat->alive_ns = heartbeat->due.key - 2 * INTERVAL_NS;
+	look_at(rc, heartbeat->due.key - early_ns);
+	assert_true(rc->conn->qp.channel->broken);
 }
 
 static void test_heartbeat__a_device_that_gives_up_tells_of_a_silent_peer(void **state)
@@ -167,6 +232,7 @@ static void test_heartbeat__none_is_sent_while_a_request_is_outstanding(void **s
 	look_after(rc, 2);
 	look_after(rc, 5);
 	assert_int_equal(sends(rc), 1);
+	assert_int_equal(heartbeat_of(rc)->due.key, heartbeat_of(rc)->alive_ns + 6 * INTERVAL_NS);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rc->rig);
@@ -276,6 +342,8 @@ int main(void)
 		WITH_RIG(test_heartbeat__a_quiet_peer_is_asked_by_a_write_of_nothing),
 		WITH_RIG(test_heartbeat__an_answer_begins_the_next_interval),
 		WITH_RIG(test_heartbeat__a_silent_peer_ends_the_connection_in_three_intervals),
+		WITH_RIG(test_heartbeat__each_look_plans_the_next),
+		WITH_RIG(test_heartbeat__an_answer_in_time_is_no_silence),
 		WITH_RIG(test_heartbeat__a_device_that_gives_up_tells_of_a_silent_peer),
 		WITH_RIG(test_heartbeat__another_failure_of_it_is_not_silence),
 		WITH_RIG(test_heartbeat__a_peer_that_allows_no_writes_refuses_it),
