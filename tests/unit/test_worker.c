@@ -6,10 +6,13 @@
 #include "rdma/data/worker.h"
 
 #include "base/clock.h"
+#include "base/heap.h"
+#include "rdma/data/spin.h"
 #include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 
@@ -370,6 +373,89 @@ static void test_worker__an_adaptive_one_polls_on_for_a_while(void **state)
 	assert_int_equal(vbd_counter_get(&worker->busy_channels), 0);
 }
 
+static void test_worker__a_use_of_an_adaptive_one_moves_the_end_of_polling(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	struct vbd_conn_params params = rig_params();
+	struct vbd_channel *channel;
+	struct vbd_cq *cq;
+
+	params.qp.poll = VBD_POLL_ADAPTIVE;
+	params.qp.spin_us = 50;
+	channel = rig_conn_connect(rig, &params)->conn->qp.channel;
+	cq = channel->cq;
+	rig_settle(rig);
+	cq->spin_until_ns = 0;
+	worker->now_ns = 1000;
+	vbd_spin_used(channel);
+	assert_int_equal(cq->spin_until_ns, 51000);
+	assert_false(vbd_list_empty(&worker->active_cqs));
+	/* Another connection of the CQ may have asked for longer. */
+	cq->spin_until_ns = 51001;
+	vbd_spin_used(channel);
+	assert_int_equal(cq->spin_until_ns, 51001);
+	worker->now_ns = 0;
+	assert_false(vbd_spin_wanted(cq));
+	assert_int_equal(cq->spin_until_ns, 0);
+	cq->spin_until_ns = UINT64_MAX;
+	assert_true(vbd_spin_wanted(cq));
+	cq->spin_until_ns = 0;
+	rig_settle(rig);
+	channel->limits.poll = VBD_POLL_EVENTS;
+	vbd_spin_used(channel);
+	assert_int_equal(cq->spin_until_ns, 0);
+	assert_true(vbd_list_empty(&worker->active_cqs));
+}
+
+static void test_worker__one_that_spins_looks_up_in_each_64th_turn(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	unsigned int armed = worker->armed_cqs, looks = 0;
+	uint64_t spun_ns = vbd_counter_get(&worker->spun_ns);
+
+	worker->spin_turns = 0;
+	worker->armed_cqs = 1;
+	assert_false(vbd_spin_turn(worker));
+	assert_int_not_equal(worker->spun_at_ns, 0);
+	worker->spun_at_ns -= 1000000;
+	for (unsigned int i = 2; i < 64; i++)
+		assert_false(vbd_spin_turn(worker));
+	assert_int_equal(vbd_counter_get(&worker->spun_ns), spun_ns);
+	assert_true(vbd_spin_turn(worker));
+	assert_true(vbd_counter_get(&worker->spun_ns) >= spun_ns + 1000000);
+	for (unsigned int i = 0; i < 256; i++)
+		looks += vbd_spin_turn(worker);
+	assert_int_equal(looks, 4);
+	/* Without others that could wake it there is nothing to look at. */
+	worker->armed_cqs = 0;
+	for (unsigned int i = 0; i < 128; i++)
+		assert_false(vbd_spin_turn(worker));
+	/* A clock that was read earlier takes no time away. */
+	spun_ns = vbd_counter_get(&worker->spun_ns);
+	worker->spun_at_ns = UINT64_MAX;
+	vbd_spin_worked(worker);
+	assert_int_equal(vbd_counter_get(&worker->spun_ns), spun_ns);
+	assert_int_equal(worker->spun_at_ns, 0);
+	worker->armed_cqs = armed;
+}
+
+static void test_worker__the_next_due_time_bounds_its_sleep(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	struct vbd_heap_node node = {0};
+
+	assert_int_equal(vbd_worker_wait_ms(worker), -1);
+	vbd_heap_add(&worker->heartbeats, &node, 1);
+	assert_int_equal(vbd_worker_wait_ms(worker), 0);
+	vbd_heap_remove(&worker->heartbeats, &node);
+	vbd_heap_add(&worker->heartbeats, &node, UINT64_MAX - VBD_NS_PER_S);
+	assert_int_equal(vbd_worker_wait_ms(worker), INT_MAX);
+	vbd_heap_remove(&worker->heartbeats, &node);
+}
+
 static void test_worker__each_runs_on_its_processor(void **state)
 {
 	struct rig *rig = *state;
@@ -438,6 +524,9 @@ int main(void)
 		TEST(a_busy_one_polls_on_until_its_channel_ends),
 		TEST(the_time_until_work_comes_is_counted_as_spun),
 		TEST(an_adaptive_one_polls_on_for_a_while),
+		TEST(a_use_of_an_adaptive_one_moves_the_end_of_polling),
+		TEST(one_that_spins_looks_up_in_each_64th_turn),
+		TEST(the_next_due_time_bounds_its_sleep),
 		TEST(indexes_are_used_again_with_a_new_generation),
 	};
 
