@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What endpoints, their peers and their groups tell of their lives. */
+#include "daemon/datagrams/endpoints.h"
+
+#include "base/log.h"
+#include "daemon/core/addr.h"
+#include "daemon/datagrams/groups.h"
+#include "daemon/datagrams/peers.h"
+#include "rdma/fabric/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PORT 7174
+
+static char told[8192]; /* lines of the log */
+
+/* Workers and call threads log nothing of these. */
+static void on_log(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	static const char *const objects[] = {"endpoint", "peer", "group"};
+	size_t used = strlen(told);
+
+	(void)level;
+	(void)arg;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(objects); i++) {
+		if (object && strcmp(object, objects[i]) == 0)
+			(void)snprintf(told + used, sizeof(told) - used, "%s %s\n", object, text);
+	}
+}
+
+static int setup(void **state)
+{
+	int rc = svc_setup(state);
+
+	told[0] = '\0';
+	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_TEXT);
+	vbd_log_set_observer(on_log, NULL);
+	return rc;
+}
+
+static int teardown(void **state)
+{
+	int rc = svc_teardown(state);
+
+	vbd_log_set_observer(NULL, NULL);
+	return rc;
+}
+
+static void assert_told(const char *text)
+{
+	if (strcmp(told, text) != 0) {
+		for (char *line = strtok(told, "\n"); line; line = strtok(NULL, "\n"))
+			print_message("\t\t\"%s\\n\"\n", line);
+		fail_msg("this is another story");
+	}
+	told[0] = '\0';
+}
+
+static struct vbd_endpoint_record *open_at(struct svc *svc, uint16_t port)
+{
+	struct vbd_endpoint_spec spec = {.port = port, .params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_record *record = NULL;
+
+	spec.params.qp.rq_depth = 4;
+	if (port)
+		(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, record->endpoint->state == VBD_ENDPOINT_READY);
+	return record;
+}
+
+static struct vbd_peer_record *ask(struct svc *svc, struct vbd_endpoint_record *from, uint16_t port)
+{
+	struct vbd_peer_spec spec = {
+		.endpoint = from, .dst_port = port, .timeout_ms = 60000, .gid_index = -1};
+	struct vbd_peer_record *record = NULL;
+
+	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "10.0.0.1");
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	return record;
+}
+
+static struct vbd_group_record *join(struct svc *svc, struct vbd_endpoint_record *endpoint)
+{
+	const struct vbd_group_spec spec = {
+		.endpoint = endpoint, .addr = "239.1.2.3", .timeout_ms = 60000};
+	struct vbd_group_record *record = NULL;
+
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	return record;
+}
+
+static void test_ud_story__an_endpoint_opens_asks_joins_and_ends(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+	struct vbd_group_record *group;
+	const struct vbd_peer_record *peer;
+
+	assert_told("endpoint 1 opening -> ready (prepared)\n"
+		    "endpoint 1: QP RESET -> INIT\n"
+		    "endpoint 1: QP INIT -> RTR\n"
+		    "endpoint 1: QP RTR -> RTS\n");
+	peer = ask(svc, here, PORT);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY);
+	assert_told("peer 1 resolving_addr -> resolving_route (addr_resolved)\n"
+		    "peer 1 resolving_route -> asking (route_resolved)\n"
+		    "peer 1 asking -> making_ah (answered)\n"
+		    "peer 1 making_ah -> ready (ah_made)\n");
+	group = join(svc, here);
+	SVC_UNTIL(svc, group->group.state == VBD_GROUP_IS_JOINED);
+	assert_told("group 1 resolving -> joining (addr_resolved)\n"
+		    "group 1 joining -> joined (member)\n");
+	vbd_object_delete(&group->object);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->multicast_memberships) == 0);
+	assert_told("group 1 joined -> leaving (cmd_leave)\n"
+		    "group 1 leaving -> left (idle)\n");
+	vbd_object_delete(&here->object);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
+	assert_told("endpoint 1 ready -> closing (cmd_close)\n"
+		    "endpoint 1: QP RTS -> ERR\n"
+		    "endpoint 1 closing -> closed (drained_clean)\n"
+		    "peer 1 ready -> failed (endpoint_ended)\n");
+}
+
+static void test_ud_story__errors_name_what_failed(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+	const struct vbd_group_record *group = join(svc, here);
+	struct vbd_peer_record *peer;
+
+	SVC_UNTIL(svc, group->group.state == VBD_GROUP_IS_JOINED);
+	told[0] = '\0';
+	peer = ask(svc, here, PORT + 9);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_string_equal(
+		peer->peer.error.text, "nobody listens on that port (service id not supported)");
+	assert_told("peer 1 resolving_addr -> resolving_route (addr_resolved)\n"
+		    "peer 1 resolving_route -> asking (route_resolved)\n"
+		    "peer 1 asking -> failed (rejected)\n");
+	fake_fail_next("ibv_create_ah", EIO);
+	peer = ask(svc, here, PORT);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_string_equal(
+		peer->peer.error.text, "by the script: ibv_create_ah: Input/output error (EIO)");
+	assert_told("peer 2 resolving_addr -> resolving_route (addr_resolved)\n"
+		    "peer 2 resolving_route -> asking (route_resolved)\n"
+		    "peer 2 asking -> making_ah (answered)\n"
+		    "peer 2 making_ah -> failed (ah_failed)\n");
+	peer = ask(svc, here, PORT);
+	vbd_peer_deadline(&peer->peer);
+	assert_string_equal(peer->peer.error.text,
+		"the deadline passed while the peer waited for the address of the host");
+	peer = ask(svc, here, PORT);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY);
+	fake_cm_event(group->group.cm_id, RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN);
+	SVC_UNTIL(svc, group->group.state == VBD_GROUP_IS_FAILED);
+	assert_string_equal(group->group.error.text, "The multicast group could not be joined");
+	told[0] = '\0';
+	fake_recv_failed(here->endpoint->qp.ibv_qp, IBV_WC_LOC_PROT_ERR, 5);
+	SVC_UNTIL(svc, here->object.ended);
+	assert_told("endpoint 1 ready -> closing (wc_error)\n"
+		    "endpoint 1: QP RTS -> ERR\n"
+		    "endpoint 1 closing -> failed (drained_failed)\n"
+		    "peer 4 ready -> failed (endpoint_ended)\n");
+	assert_string_equal(here->endpoint->qp.first_error.error.text,
+		"recv: The local key does not cover the local memory (IBV_WC_LOC_PROT_ERR, "
+		"vendor_err 5)");
+	assert_string_equal(peer->peer.error.text, "the peer's endpoint ended");
+}
+
+static void test_ud_story__hints_and_refusals_that_fail_are_logged(void **state)
+{
+	struct svc *svc = *state;
+	struct fake_device *other = fake_device_add("fake1");
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+	struct vbd_endpoint_spec spec = {.port = PORT + 1,
+		.addr = "10.0.0.1",
+		.device = "fake1",
+		.params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_record *none = NULL;
+	struct vbd_error err = {0};
+
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	told[0] = '\0';
+	fake_cm_event(here->endpoint->listen_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	fake_fail_next("rdma_reject", EIO);
+	(void)fake_connect_request(here->endpoint->listen_id, other);
+	SVC_UNTIL(svc, here->endpoint->sidr_refused == 1);
+	assert_told("endpoint ignores RDMA_CM_EVENT_ADDR_CHANGE\n"
+		    "endpoint by the script: rdma_reject: Input/output error (EIO)\n");
+	assert_int_equal(here->endpoint->sidr_requests, 1);
+	assert_int_equal(here->endpoint->sidr_answered, 0);
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &none, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.text, "the address belongs to device fake0, not to fake1");
+	fake_qp_async(here->endpoint->qp.ibv_qp, IBV_EVENT_QP_FATAL);
+	SVC_UNTIL(svc, here->object.ended);
+	assert_string_equal(here->endpoint->qp.first_error.error.text, "A QP failed");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_ud_story__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_endpoint_opens_asks_joins_and_ends),
+		TEST(errors_name_what_failed),
+		TEST(hints_and_refusals_that_fail_are_logged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
