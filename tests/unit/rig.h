@@ -74,7 +74,7 @@ struct rig {
 	unsigned int queued_calls; /* calls that a test leaves in the queue of their lane */
 	bool threads;		   /* the workers run as threads; nothing is turned by hand */
 	unsigned int warnings;	   /* log lines above debug level, which rdma/ must not write */
-	char *story; /* what is told, a line each; NULL unless rig_tell_story() was called */
+	char *story;		   /* each line that was told; NULL before rig_tell_story() */
 };
 
 /**

@@ -119,7 +119,7 @@ static void test_heartbeat__each_look_plans_the_next(void **state)
 	uint64_t at_ns = heartbeat->alive_ns;
 
 	assert_int_equal(heartbeat->due.key, at_ns + INTERVAL_NS);
-	/* It may be early by an eighth, and not by more. */
+	/* A heartbeat may be early by an eighth of its interval, and not by more. */
 	look_at(rc, at_ns + INTERVAL_NS - early_ns - 1);
 	assert_int_equal(heartbeat->due.key, at_ns + INTERVAL_NS);
 	/* After a sign of life it waits an interval from there. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What endpoints, their peers and their groups tell of their lives. */
+/* Endpoints, their peers and their groups tell of their lives. */
 #include "daemon/datagrams/endpoints.h"
 
 #include "base/log.h"
