@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/calls.h"
+
+#include "rdma/data/worker_messages.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <time.h>
+
+/* More calls than the lane has threads. */
+#define CALLS 4
+
+static struct {
+	struct vbd_mailbox control;
+	struct vbd_calls *calls;
+	sem_t begun, go_on;
+	unsigned int done, cancelled;
+} rig;
+
+struct waiting {
+	struct vbd_call call;
+	int errnum;
+};
+
+static int setup(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	rig.done = rig.cancelled = 0;
+	assert_int_equal(sem_init(&rig.begun, 0, 0), 0);
+	assert_int_equal(sem_init(&rig.go_on, 0, 0), 0);
+	assert_int_equal(vbd_mailbox_init(&rig.control, &err), VBD_OK);
+	assert_int_equal(vbd_calls_create(&rig.control, &rig.calls, &err), VBD_OK);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	vbd_calls_destroy(rig.calls);
+	vbd_mailbox_fini(&rig.control);
+	return 0;
+}
+
+static void wait_for(sem_t *sem)
+{
+	while (sem_wait(sem) != 0)
+		;
+}
+
+static void work(struct vbd_call *call)
+{
+	(void)call;
+	assert_int_equal(sem_post(&rig.begun), 0);
+	wait_for(&rig.go_on);
+}
+
+static void done(struct vbd_call *call)
+{
+	assert_false(call->running);
+	rig.done++;
+	rig.cancelled += call->cancelled;
+}
+
+/* Until a call is back. */
+static void take_one(void)
+{
+	struct pollfd fd = {.fd = vbd_mailbox_fd(&rig.control), .events = POLLIN};
+	struct vbd_mailbox_item *item;
+
+	while (!(item = vbd_mailbox_take(&rig.control))) {
+		assert_int_equal(poll(&fd, 1, -1), 1);
+		vbd_mailbox_rearm(&rig.control);
+	}
+	assert_int_equal(item->kind, VBD_CONTROL_CALL_DONE);
+	vbd_call_done(item);
+}
+
+static void assert_load(enum vbd_lane lane, unsigned int queued, unsigned int running)
+{
+	unsigned int got_queued, got_running;
+
+	vbd_calls_load(rig.calls, lane, &got_queued, &got_running);
+	assert_int_equal(got_queued, queued);
+	assert_int_equal(got_running, running);
+}
+
+static void test_calls__more_than_threads_wait_and_can_be_called_off(void **state)
+{
+	struct waiting calls[CALLS];
+
+	(void)state;
+	for (unsigned int i = 0; i < CALLS; i++) {
+		calls[i].call = (struct vbd_call){.work = work, .done = done};
+		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_MEMORY);
+	}
+	wait_for(&rig.begun);
+	wait_for(&rig.begun);
+	assert_load(VBD_LANE_MEMORY, 2, 2);
+	assert_load(VBD_LANE_PEER, 0, 0);
+	assert_int_equal(vbd_calls_busy(rig.calls), CALLS);
+	assert_int_equal(rig.calls->under_way, CALLS);
+	assert_int_equal(rig.calls->lanes[VBD_LANE_MEMORY].thread_count, 2);
+	vbd_call_interrupt(rig.calls, &calls[3].call);
+	assert_load(VBD_LANE_MEMORY, 1, 2);
+	take_one();
+	assert_true(calls[3].call.cancelled);
+	assert_int_equal(rig.cancelled, 1);
+	assert_int_equal(rig.calls->under_way, CALLS - 1);
+	/* The call is on no list any more: a second time changes nothing. */
+	vbd_call_interrupt(rig.calls, &calls[3].call);
+	assert_load(VBD_LANE_MEMORY, 1, 2);
+	for (unsigned int i = 0; i < CALLS - 1; i++)
+		assert_int_equal(sem_post(&rig.go_on), 0);
+	for (unsigned int i = 0; i < CALLS - 1; i++)
+		take_one();
+	assert_int_equal(rig.done, CALLS);
+	assert_int_equal(rig.cancelled, 1);
+	assert_int_equal(rig.calls->under_way, 0);
+	assert_load(VBD_LANE_MEMORY, 0, 0);
+	assert_int_equal(vbd_calls_busy(rig.calls), 0);
+	assert_null(vbd_mailbox_take(&rig.control));
+}
+
+static void test_calls__one_that_was_called_off_can_be_started_again(void **state)
+{
+	struct waiting calls[3];
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		calls[i].call = (struct vbd_call){.work = work, .done = done};
+		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_MEMORY);
+	}
+	wait_for(&rig.begun);
+	wait_for(&rig.begun);
+	vbd_call_interrupt(rig.calls, &calls[2].call);
+	take_one();
+	vbd_call_start(rig.calls, &calls[2].call, VBD_LANE_PEER);
+	assert_false(calls[2].call.cancelled);
+	wait_for(&rig.begun);
+	assert_load(VBD_LANE_PEER, 0, 1);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(sem_post(&rig.go_on), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		take_one();
+	assert_int_equal(rig.done, 4);
+	assert_int_equal(rig.cancelled, 1);
+}
+
+static void sleep_long(struct vbd_call *call)
+{
+	struct waiting *waiting = VBD_CONTAINER_OF(call, struct waiting, call);
+	const struct timespec hour = {.tv_sec = 3600};
+
+	assert_int_equal(sem_post(&rig.begun), 0);
+	waiting->errnum = clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
+}
+
+/* The signal may come before the call sleeps: then the next one ends it. */
+static void test_calls__a_system_call_is_interrupted(void **state)
+{
+	struct waiting waiting = {.call = {.work = sleep_long, .done = done}};
+	struct pollfd fd = {.fd = vbd_mailbox_fd(&rig.control), .events = POLLIN};
+
+	(void)state;
+	vbd_mailbox_rearm(&rig.control);
+	vbd_call_start(rig.calls, &waiting.call, VBD_LANE_PEER);
+	wait_for(&rig.begun);
+	do
+		vbd_call_interrupt(rig.calls, &waiting.call);
+	while (poll(&fd, 1, 1) == 0);
+	take_one();
+	assert_int_equal(waiting.errnum, EINTR);
+	assert_false(waiting.call.cancelled);
+}
+
+static void test_calls__lanes_have_names(void **state)
+{
+	(void)state;
+	assert_string_equal(vbd_lane_name(VBD_LANE_MEMORY), "memory");
+	assert_string_equal(vbd_lane_name(VBD_LANE_PEER), "peer");
+	assert_string_equal(vbd_lane_name(VBD_LANE_END), "end");
+	vbd_calls_destroy(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_calls__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(more_than_threads_wait_and_can_be_called_off),
+		TEST(one_that_was_called_off_can_be_started_again),
+		TEST(a_system_call_is_interrupted),
+		TEST(lanes_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
