@@ -2,6 +2,7 @@
 #include "rdma/device/device.h"
 
 #include "base/clock.h"
+#include "rdma/device/caps.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/neighbour.h"
@@ -542,6 +543,260 @@ static void test_device__a_neighbour_that_was_found_is_known_for_a_while(void **
 	assert_false(vbd_neighbour_is_known(device, &path));
 }
 
+static void test_device__each_attribute_is_taken_from_its_own(void **state)
+{
+	struct rig *rig = *state;
+	struct ibv_device_attr *said = &rig->device->attr;
+	const struct vbd_device_attr *attr;
+
+	said->vendor_part_id = 21;
+	said->max_mr_size = UINT64_C(1) << 40;
+	said->max_qp = 101;
+	said->max_qp_wr = 102;
+	said->max_sge = 103;
+	said->max_sge_rd = 104;
+	said->max_cq = 105;
+	said->max_cqe = 106;
+	said->max_mr = 107;
+	said->max_pd = 108;
+	said->max_qp_rd_atom = 109;
+	said->max_qp_init_rd_atom = 110;
+	said->max_srq = 111;
+	said->max_srq_wr = 112;
+	said->max_mw = 113;
+	said->max_ah = 114;
+	said->max_mcast_grp = 115;
+	rig->device->cq_mod_caps.max_cq_count = 116;
+	rig->device->cq_mod_caps.max_cq_period = 117;
+	rig->device->port.max_msg_sz = 118;
+	attr = &opened_again(rig)->attr;
+	assert_int_equal(attr->vendor_part_id, 21);
+	assert_int_equal(attr->max_mr_size_bytes, UINT64_C(1) << 40);
+	assert_int_equal(attr->max_qp, 101);
+	assert_int_equal(attr->max_qp_wr, 102);
+	assert_int_equal(attr->max_sge, 103);
+	assert_int_equal(attr->max_sge_rd, 104);
+	assert_int_equal(attr->max_cq, 105);
+	assert_int_equal(attr->max_cqe, 106);
+	assert_int_equal(attr->max_mr, 107);
+	assert_int_equal(attr->max_pd, 108);
+	assert_int_equal(attr->max_qp_rd_atom, 109);
+	assert_int_equal(attr->max_qp_init_rd_atom, 110);
+	assert_int_equal(attr->max_srq, 111);
+	assert_int_equal(attr->max_srq_wr, 112);
+	assert_int_equal(attr->max_mw, 113);
+	assert_int_equal(attr->max_ah, 114);
+	assert_int_equal(attr->max_mcast_grp, 115);
+	assert_int_equal(attr->max_cq_count, 116);
+	assert_int_equal(attr->max_cq_period_us, 117);
+	assert_int_equal(attr->max_msg_bytes, 118);
+}
+
+static void test_device__a_port_tells_all_of_its_attributes(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_port port;
+
+	rig->device->port.phys_state = 5;
+	rig->device->port.lid = 77;
+	rig->device->port.sm_lid = 78;
+	rig->device->port.pkey_tbl_len = 3;
+	rig->device->port.max_msg_sz = 1 << 30;
+	rig->device->port.link_layer = IBV_LINK_LAYER_INFINIBAND;
+	assert_int_equal(vbd_device_query_port(device_of(rig), 1, &port, &rig->err), VBD_OK);
+	assert_int_equal(port.port_num, 1);
+	assert_int_equal(port.phys_state, 5);
+	assert_int_equal(port.lid, 77);
+	assert_int_equal(port.sm_lid, 78);
+	assert_int_equal(port.pkeys, 3);
+	assert_int_equal(port.max_msg_bytes, 1 << 30);
+	assert_string_equal(port.link_layer, "infiniband");
+}
+
+/* A device of several ports is active if one of them is. */
+static void test_device__each_port_is_asked_until_one_is_active(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	unsigned int asked;
+
+	rig->device->attr.phys_port_cnt = 3;
+	device->attr.phys_port_cnt = 3;
+	rig->device->port.state = IBV_PORT_DOWN;
+	asked = fake_count("ibv_query_port");
+	assert_false(vbd_device_recently_active(device, 0));
+	assert_int_equal(fake_count("ibv_query_port"), asked + 3);
+	assert_true(vbd_device_recently_down(device, 3600 * VBD_NS_PER_S));
+	/* The answer serves for an hour. */
+	assert_int_equal(fake_count("ibv_query_port"), asked + 3);
+	/* A port that does not answer may be active. */
+	fake_fail_next("ibv_query_port", EIO);
+	assert_false(vbd_device_recently_down(device, 0));
+	assert_int_equal(fake_count("ibv_query_port"), asked + 6);
+	rig->device->port.state = IBV_PORT_ACTIVE;
+	assert_false(vbd_device_recently_down(device, 0));
+	assert_int_equal(fake_count("ibv_query_port"), asked + 7);
+	assert_true(vbd_device_recently_active(device, 3600 * VBD_NS_PER_S));
+	assert_int_equal(fake_count("ibv_query_port"), asked + 7);
+}
+
+static void test_device__events_of_a_port_name_it_and_end_recent_answers(void **state)
+{
+	static const struct {
+		enum ibv_event_type type;
+		bool of_port;
+	} rows[] = {
+		{IBV_EVENT_PORT_ACTIVE, true},
+		{IBV_EVENT_PORT_ERR, true},
+		{IBV_EVENT_LID_CHANGE, true},
+		{IBV_EVENT_PKEY_CHANGE, true},
+		{IBV_EVENT_SM_CHANGE, true},
+		{IBV_EVENT_CLIENT_REREGISTER, true},
+		{IBV_EVENT_GID_CHANGE, true},
+		{IBV_EVENT_SRQ_ERR, false},
+		{(enum ibv_event_type)31, false},
+	};
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		device->recent.port_at_ns = 1;
+		device->port_err_ns = 0;
+		fake_device_async(rig->device, rows[i].type, 1);
+		vbd_device_drain_async(device);
+		assert_int_equal(rig->async_events, i + 1);
+		assert_int_equal(rig->last_async_type, rows[i].type);
+		assert_int_equal(rig->last_async_port, rows[i].of_port);
+		assert_int_equal(device->recent.port_at_ns, rows[i].of_port ? 0 : 1);
+		assert_int_equal(device->port_err_ns != 0, rows[i].type == IBV_EVENT_PORT_ERR);
+	}
+}
+
+static void test_device__events_of_a_queue_pair_are_not_told_as_those_of_the_device(void **state)
+{
+	static const enum ibv_event_type types[] = {IBV_EVENT_COMM_EST, IBV_EVENT_SQ_DRAINED,
+		IBV_EVENT_PATH_MIG, IBV_EVENT_PATH_MIG_ERR, IBV_EVENT_QP_LAST_WQE_REACHED};
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	uint32_t entries = rc->conn->timeline.count;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(types); i++) {
+		fake_qp_async(rc->conn->qp.ibv_qp, types[i]);
+		rig_settle(rig);
+		assert_int_equal(rc->conn->timeline.count, ++entries);
+		assert_int_equal(vbd_counter_get(&device_of(rig)->async_events[types[i]]), 1);
+	}
+	assert_int_equal(rig->async_events, 0);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_device__a_neighbour_is_one_of_a_port_and_not_for_ever(void **state)
+{
+	struct vbd_device *device = device_of(*state);
+	struct ibv_ah_attr path = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = 2}};
+	struct vbd_neighbour *only = NULL;
+
+	path.grh.dgid.raw[15] = 9;
+	path.is_global = 0;
+	vbd_neighbour_learn(device, &path);
+	path.is_global = 1;
+	vbd_neighbour_learn(device, &path);
+	for (size_t i = 0; i < VBD_NEIGHBOURS; i++) {
+		if (device->recent.neighbours[i].at_ns) {
+			assert_null(only);
+			only = &device->recent.neighbours[i];
+		}
+	}
+	assert_non_null(only);
+	only->at_ns += 3600 * VBD_NS_PER_S;
+	assert_true(vbd_neighbour_is_known(device, &path));
+	path.is_global = 0;
+	assert_false(vbd_neighbour_is_known(device, &path));
+	path.is_global = 1;
+	path.port_num = 2;
+	assert_false(vbd_neighbour_is_known(device, &path));
+	path.port_num = 1;
+	only->at_ns = vbd_clock_mono_ns() - VBD_NS_PER_S;
+	assert_false(vbd_neighbour_is_known(device, &path));
+}
+
+static void test_device__access_of_memory_is_that_of_the_library(void **state)
+{
+	static const struct {
+		unsigned int access, flags;
+	} rows[] = {
+		{0, 0},
+		{VBD_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_WRITE},
+		{VBD_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_READ},
+		{VBD_ACCESS_REMOTE_ATOMIC, IBV_ACCESS_REMOTE_ATOMIC},
+		{VBD_ACCESS_MW_BIND, IBV_ACCESS_MW_BIND},
+		{VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ,
+			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		assert_int_equal(vbd_mem_access_flags(rows[i].access), rows[i].flags);
+}
+
+static void test_device__memory_in_huge_pages_is_mapped_in_whole_ones(void **state)
+{
+	static const struct {
+		size_t size_bytes, mapped_bytes;
+	} rows[] = {{1, 2097152}, {2097152, 2097152}, {2097153, 4194304}};
+	struct vbd_mem mem = {.size_bytes = 12345};
+
+	(void)state;
+	assert_false(vbd_mem_is_huge(&mem));
+	assert_int_equal(vbd_mem_mapped_bytes(&mem), 12345);
+	mem.page_size_bytes = 2097152;
+	mem.kind = VBD_MEM_HUGEPAGE;
+	assert_true(vbd_mem_is_huge(&mem));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		mem.size_bytes = rows[i].size_bytes;
+		assert_int_equal(vbd_mem_mapped_bytes(&mem), rows[i].mapped_bytes);
+	}
+	mem.kind = VBD_MEM_SHARED;
+	assert_true(vbd_mem_is_huge(&mem));
+	mem.page_size_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	assert_false(vbd_mem_is_huge(&mem));
+}
+
+static void test_device__errors_name_it_and_what_it_lacks(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	struct vbd_error err = {0};
+	uint32_t lkey;
+	uint8_t *addr;
+	int slot;
+
+	device->caps = 0;
+	assert_int_equal(vbd_device_require(device, VBD_CAP_SRQ, &err), VBD_E_NOT_SUPPORTED);
+	assert_string_equal(err.text, "device fake0 (roce) lacks srq");
+	assert_string_equal(err.device, "fake0");
+	assert_string_equal(err.capability, "srq");
+	assert_int_equal(vbd_device_require(device, VBD_CAP_SRQ, NULL), VBD_E_NOT_SUPPORTED);
+	err = (struct vbd_error){0};
+	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
+		assert_int_equal(
+			vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	assert_int_equal(
+		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_TOO_MANY_REQUESTS);
+	assert_string_equal(err.text, "device fake0 has 64 messages in flight, the limit");
+	vbd_msgpool_destroy(device->pd);
+	err = (struct vbd_error){0};
+	vbd_device_ref(device);
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(vbd_device_usable(device, &err), VBD_E_DEVICE_REMOVED);
+	assert_string_equal(err.text, "device fake0 is removing");
+	vbd_device_unref(device);
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_device_usable(device, &err), VBD_E_DEVICE_REMOVED);
+	assert_string_equal(err.text, "device fake0 is removed");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_device__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -550,6 +805,15 @@ int main(void)
 		TEST(tells_what_the_device_said),
 		TEST(its_transport_follows_driver_and_link),
 		TEST(a_device_that_can_not_be_opened_says_why),
+		TEST(each_attribute_is_taken_from_its_own),
+		TEST(a_port_tells_all_of_its_attributes),
+		TEST(each_port_is_asked_until_one_is_active),
+		TEST(events_of_a_port_name_it_and_end_recent_answers),
+		TEST(events_of_a_queue_pair_are_not_told_as_those_of_the_device),
+		TEST(a_neighbour_is_one_of_a_port_and_not_for_ever),
+		TEST(access_of_memory_is_that_of_the_library),
+		TEST(memory_in_huge_pages_is_mapped_in_whole_ones),
+		TEST(errors_name_it_and_what_it_lacks),
 		TEST(its_ports_are_asked_every_time),
 		TEST(a_port_is_asked_once_for_all_that_fail_together),
 		TEST(gids_have_type_and_scope),

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/fabric.h"
 
+#include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
+#include "rdma/device/pd.h"
+#include "rdma/fabric/shared.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static unsigned int device_count(const struct rig *rig)
@@ -449,6 +453,259 @@ static void test_fabric__a_failed_creation_leaves_nothing(void **state)
 	assert_int_equal(nth, 13);
 }
 
+/* Objects that are made on request. */
+
+static void assert_cq_refused(const struct vbd_device *device, uint32_t depth_cqe,
+	const struct vbd_cq_moderation *how, const char *param, const char *text)
+{
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_fabric_check_cq(device, depth_cqe, how, &err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(err.param, param);
+	assert_string_equal(err.text, text);
+}
+
+static void test_fabric__a_cq_keeps_to_the_limits_of_its_device(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	struct vbd_cq_moderation how = {.count = 10, .period_us = 20};
+	struct vbd_error err = {0};
+
+	device->attr.max_cqe = 100;
+	device->attr.max_cq_count = 10;
+	device->attr.max_cq_period_us = 20;
+	assert_int_equal(vbd_fabric_check_cq(device, 100, &how, &err), VBD_OK);
+	assert_int_equal(vbd_fabric_check_cq(device, 100, NULL, &err), VBD_OK);
+	assert_cq_refused(
+		device, 101, NULL, "cqe", "a completion queue of device fake0 holds 100 at most");
+	how.count = 11;
+	assert_cq_refused(
+		device, 100, &how, "moderation_count", "device fake0 allows a count of 10 at most");
+	how = (struct vbd_cq_moderation){.period_us = 21};
+	assert_cq_refused(device, 100, &how, "moderation_period_us",
+		"device fake0 allows a period of 20 us at most");
+	device->attr.max_cqe = 0; /* unknown */
+	how = (struct vbd_cq_moderation){.count = 1};
+	assert_int_equal(vbd_fabric_check_cq(device, 1 << 30, &how, &err), VBD_OK);
+	device->caps = 0;
+	assert_int_equal(vbd_fabric_check_cq(device, 16, &how, &err), VBD_E_NOT_SUPPORTED);
+	how = (struct vbd_cq_moderation){0};
+	assert_int_equal(vbd_fabric_check_cq(device, 16, &how, NULL), VBD_OK);
+	how = (struct vbd_cq_moderation){.period_us = 1};
+	assert_int_equal(vbd_fabric_check_cq(device, 16, &how, NULL), VBD_E_NOT_SUPPORTED);
+}
+
+static void test_fabric__a_cq_that_was_asked_for_has_room_up_to_its_end(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	struct vbd_error err = {0};
+	struct vbd_cq *cq;
+
+	assert_int_equal(vbd_fabric_make_cq(rig->fabric, device, 16, &cq, &rig->err), VBD_OK);
+	assert_true(cq->asked_for);
+	assert_ptr_equal(vbd_fabric_cq(rig->fabric, cq->id), cq);
+	assert_null(vbd_fabric_cq(rig->fabric, cq->id + 1));
+	assert_int_equal(vbd_fabric_admit_in(cq, 10, &err), VBD_OK);
+	assert_int_equal(vbd_fabric_admit_in(cq, 7, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 16);
+	assert_string_equal(
+		err.text, "cq 1 holds 16 completions and has 10 reserved: no room for 7 more");
+	assert_int_equal(vbd_fabric_admit_in(cq, 6, &rig->err), VBD_OK);
+	assert_int_equal(cq->reserved_cqe, 16);
+	assert_int_equal(cq->connections, 2);
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_fabric_resize_cq(cq, 15, &err), VBD_E_IN_USE);
+	assert_string_equal(
+		err.text, "cq 1 has 16 completions reserved and can't be smaller than that");
+	assert_int_equal(vbd_fabric_resize_cq(cq, 16, &rig->err), VBD_OK);
+	assert_int_equal(vbd_fabric_resize_cq(cq, 64, &rig->err), VBD_OK);
+	assert_int_equal(cq->capacity_cqe, 64);
+	vbd_cq_release(cq, 10);
+	vbd_cq_release(cq, 6);
+	cq->failed = true;
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_fabric_admit_in(cq, 1, &err), VBD_E_WRONG_STATE);
+	assert_string_equal(err.text, "the device has given up cq 1; create another one");
+	cq->failed = false;
+	vbd_fabric_delete_cq(rig->fabric, cq);
+	assert_null(vbd_fabric_cq(rig->fabric, cq->id));
+	rig_settle(rig);
+}
+
+static void test_fabric__cqs_are_summed_up_by_device(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *second = fake_device_add("fake1");
+	struct vbd_cq_totals totals, all;
+	struct vbd_device *one, *two;
+	struct vbd_cq *cqs[3];
+
+	vbd_fabric_rescan(rig->fabric);
+	one = vbd_fabric_device(rig->fabric, "fake0");
+	two = vbd_fabric_device(rig->fabric, "fake1");
+	assert_int_equal(vbd_fabric_make_cq(rig->fabric, one, 16, &cqs[0], &rig->err), VBD_OK);
+	assert_int_equal(vbd_fabric_make_cq(rig->fabric, one, 32, &cqs[1], &rig->err), VBD_OK);
+	assert_int_equal(vbd_fabric_make_cq(rig->fabric, two, 64, &cqs[2], &rig->err), VBD_OK);
+	rig_settle(rig);
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(cqs); i++) {
+		cqs[i]->reserved_cqe = 1 + i;
+		vbd_counter_set(&cqs[i]->outstanding, 10 + i);
+		vbd_counter_set(&cqs[i]->high_water, 22 - i);
+		vbd_counter_set(&cqs[i]->completions, 100 + i);
+		vbd_counter_set(&cqs[i]->error_completions, 50 + i);
+	}
+	one->ended_cq_completions = 1000;
+	one->ended_cq_error_completions = 2000;
+	two->ended_cq_completions = 3000;
+	two->ended_cq_error_completions = 4000;
+	vbd_fabric_cq_totals(rig->fabric, one, &totals);
+	assert_int_equal(totals.outstanding_cqe, 21);
+	assert_int_equal(totals.reserved_cqe, 3);
+	assert_int_equal(totals.capacity_cqe, 48);
+	assert_int_equal(totals.completions, 1201);
+	assert_int_equal(totals.error_completions, 2101);
+	assert_int_equal(totals.high_water_cqe, 22);
+	vbd_fabric_cq_totals(rig->fabric, two, &totals);
+	assert_int_equal(totals.completions, 3102);
+	assert_int_equal(totals.high_water_cqe, 20);
+	vbd_fabric_cq_totals(rig->fabric, NULL, &all);
+	assert_int_equal(all.outstanding_cqe, 33);
+	assert_int_equal(all.capacity_cqe, 112);
+	assert_int_equal(all.completions, 4303);
+	assert_int_equal(all.error_completions, 6153);
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(cqs); i++) {
+		cqs[i]->reserved_cqe = 0;
+		vbd_fabric_delete_cq(rig->fabric, cqs[i]);
+	}
+	rig_settle(rig);
+	/* Their counts stay with their device. */
+	vbd_fabric_cq_totals(rig->fabric, NULL, &totals);
+	assert_int_equal(totals.completions, all.completions);
+	assert_int_equal(totals.error_completions, all.error_completions);
+	(void)second;
+}
+
+static void test_fabric__an_srq_is_as_deep_as_device_and_cq_allow(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *second = fake_device_add("fake1");
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	struct vbd_srq_params params = {.depth = 9, .recv_size_bytes = 64};
+	struct vbd_error err = {0};
+	struct vbd_srq *srq = NULL;
+	struct vbd_cq *cq;
+
+	device->attr.max_srq_wr = 8;
+	assert_int_equal(
+		vbd_fabric_plan_srq(device->pd, NULL, &params, &srq, &err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(err.param, "depth");
+	assert_string_equal(err.text, "a shared receive queue of device fake0 holds 8 at most");
+	device->attr.max_srq_wr = 100;
+	device->attr.max_cqe = 8;
+	assert_int_equal(
+		vbd_fabric_plan_srq(device->pd, NULL, &params, &srq, NULL), VBD_E_OUT_OF_RANGE);
+	params.depth = 8;
+	assert_int_equal(vbd_fabric_plan_srq(device->pd, NULL, &params, &srq, &rig->err), VBD_OK);
+	assert_int_equal(srq->mem.size_bytes, 512);
+	vbd_srq_destroy(srq);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(vbd_fabric_make_cq(rig->fabric, vbd_fabric_device(rig->fabric, "fake1"),
+				 16, &cq, &rig->err),
+		VBD_OK);
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_fabric_plan_srq(device->pd, cq, &params, &srq, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.param, "srq_cq");
+	assert_string_equal(err.text, "cq 1 belongs to fake1, but the pd belongs to fake0");
+	rig_settle(rig);
+	vbd_fabric_delete_cq(rig->fabric, cq);
+	rig_settle(rig);
+	(void)second;
+}
+
+static void test_fabric__protection_domains_that_differ_are_named(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	struct vbd_error err = {0};
+	struct vbd_pd *pd;
+
+	assert_int_equal(vbd_fabric_make_pd(rig->fabric, device, &pd, &rig->err), VBD_OK);
+	assert_ptr_equal(vbd_fabric_pd(rig->fabric, pd->id), pd);
+	assert_null(vbd_fabric_pd(rig->fabric, pd->id + 1));
+	assert_int_equal(vbd_pd_require_same(pd, "one", pd, "other", &err), VBD_OK);
+	assert_int_equal(vbd_pd_require_same(device->pd, "srq 1", pd, "the endpoint", &err),
+		VBD_E_PD_MISMATCH);
+	assert_string_equal(
+		err.text, "srq 1 is in the default pd of fake0, and the endpoint is in pd 2");
+	(void)snprintf(pd->name, sizeof(pd->name), "video");
+	err = (struct vbd_error){0};
+	assert_int_equal(
+		vbd_pd_require_same(pd, "srq 1", device->pd, "it", &err), VBD_E_PD_MISMATCH);
+	assert_string_equal(
+		err.text, "srq 1 is in pd 2 (video), and it is in the default pd of fake0");
+	assert_int_equal(vbd_pd_users(pd), 0);
+	vbd_pd_ref(pd);
+	assert_int_equal(vbd_pd_users(pd), 1);
+	vbd_pd_delete(pd);
+	assert_null(vbd_fabric_pd(rig->fabric, 2));
+	assert_int_equal(fake_live().pds, 2);
+	vbd_pd_unref(pd);
+	assert_int_equal(fake_live().pds, 1);
+}
+
+static void assert_not_opened(struct rig *rig, const struct vbd_conn_params *params,
+	enum vbd_status status, const char *param, const char *text)
+{
+	struct rig_conn *rc = rig_conn_connect(rig, params);
+	const struct vbd_error *error = &rc->conn->qp.first_error.error;
+
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_string_equal(error->text, text);
+	assert_int_equal(error->status, status);
+	assert_string_equal(error->param, param);
+}
+
+static void test_fabric__parameters_beyond_the_device_say_what_it_has(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	struct vbd_conn_params params = rig_params();
+
+	device->attr.max_sge = 2;
+	params.qp.max_recv_sge = 3;
+	assert_not_opened(rig, &params, VBD_E_OUT_OF_RANGE, "max_recv_sge",
+		"max_recv_sge is 3; a work request of device fake0 has 2 ranges at most");
+	params.qp.max_recv_sge = 2;
+	params.qp.max_send_sge = 5;
+	assert_not_opened(rig, &params, VBD_E_OUT_OF_RANGE, "max_send_sge",
+		"max_send_sge is 5; a work request of device fake0 has 2 ranges at most");
+	params.qp.max_send_sge = 4; /* the default, which is lowered */
+	assert_int_equal(rig_conn_connect(rig, &params)->conn->qp.channel->limits.max_send_sge, 2);
+	params.qp.max_send_sge = 1;
+	assert_int_equal(rig_conn_connect(rig, &params)->conn->qp.channel->limits.max_send_sge, 1);
+	params = rig_params();
+	params.qp.pd_id = 77;
+	assert_not_opened(
+		rig, &params, VBD_E_NOT_FOUND, "pd", "there is no protection domain '77'");
+	params = rig_params();
+	params.qp.cq_id = 78;
+	assert_not_opened(rig, &params, VBD_E_NOT_FOUND, "cq", "there is no completion queue '78'");
+	params = rig_params();
+	params.qp.srq_id = 79;
+	assert_not_opened(
+		rig, &params, VBD_E_NOT_FOUND, "srq", "there is no shared receive queue '79'");
+	device->attr.max_cqe = 8;
+	params = rig_params();
+	params.qp.rq_depth = 5;
+	/* There is a CQ with room from the first connection; another is full. */
+	VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link)->failed = true;
+	assert_not_opened(rig, &params, VBD_E_OUT_OF_RANGE, "qp",
+		"sq_depth + rq_depth is 9; a completion queue of device fake0 holds 8");
+	VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link)->failed = false;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_fabric__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -477,6 +734,12 @@ int main(void)
 			rig_setup_two_workers, rig_teardown),
 		TEST(a_cq_that_is_not_needed_any_more_goes),
 		TEST(a_failed_creation_leaves_nothing),
+		TEST(a_cq_keeps_to_the_limits_of_its_device),
+		TEST(a_cq_that_was_asked_for_has_room_up_to_its_end),
+		TEST(cqs_are_summed_up_by_device),
+		TEST(an_srq_is_as_deep_as_device_and_cq_allow),
+		TEST(protection_domains_that_differ_are_named),
+		TEST(parameters_beyond_the_device_say_what_it_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
