@@ -707,11 +707,66 @@ static void test_channel__one_of_4096_of_an_srq_is_found_among_four(void **state
 	free(channels);
 }
 
+/* Memory. */
+
+static void test_channel__its_memory_has_room_for_receives_and_old_values(void **state)
+{
+	static const struct {
+		uint32_t rq_depth, recv_size_bytes, sq_depth;
+		size_t receives_bytes, mem_bytes;
+	} rows[] = {
+		{4, 64, 4, 256, 288},
+		{3, 5, 2, 16, 32},
+		{1, 8, 1, 8, 16},
+		{1, 9, 1, 16, 24},
+	};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_conn_params params = rig_params();
+		const struct vbd_channel *channel;
+
+		params.qp.rq_depth = rows[i].rq_depth;
+		params.qp.recv_size_bytes = rows[i].recv_size_bytes;
+		params.qp.sq_depth = rows[i].sq_depth;
+		channel = rig_conn_connect(rig, &params)->conn->qp.channel;
+		assert_int_equal(channel->mem_bytes, rows[i].mem_bytes);
+		assert_int_equal(channel->mem.size_bytes, rows[i].mem_bytes);
+		assert_int_equal(channel->old_values - channel->mem.addr, rows[i].receives_bytes);
+	}
+}
+
+static void test_channel__packets_are_counted_by_the_mtu(void **state)
+{
+	static const struct {
+		uint32_t length_bytes;
+		uint64_t packets;
+	} rows[] = {{0, 1}, {1, 1}, {31, 1}, {32, 1}, {33, 2}, {64, 2}};
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_SINK, 4);
+	struct vbd_channel *channel = rc->conn->qp.channel;
+	static const uint8_t bytes[64];
+
+	fake_recv_done(rc->conn->qp.ibv_qp, bytes, 64);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&channel->packets), 0);
+	vbd_counter_set(&channel->mtu_bytes, 32);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		uint64_t before = vbd_counter_get(&channel->packets);
+
+		fake_recv_done(rc->conn->qp.ibv_qp, bytes, rows[i].length_bytes);
+		rig_settle(rig);
+		assert_int_equal(vbd_counter_get(&channel->packets) - before, rows[i].packets);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_channel__##name, rig_setup, rig_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(its_memory_has_room_for_receives_and_old_values),
+		TEST(packets_are_counted_by_the_mtu),
 		TEST(an_idle_one_owns_no_slots),
 		TEST(flushes_of_an_idle_one_need_no_slots),
 		TEST(no_memory_for_the_first_slots_ends_it),

@@ -263,6 +263,21 @@ static void test_goodbye__soft_roce_that_hears_nothing_after_a_fall_may_be_deaf(
 	}
 }
 
+static void test_goodbye__no_more_ids_outlive_their_connections_than_the_limit(void **state)
+{
+	struct rig *rig = *state;
+
+	fake_unanswered(true);
+	rig->fabric->goodbye_count = VBD_GOODBYES_MAX - 1;
+	(void)closed(rig);
+	assert_int_equal(rig->fabric->goodbye_count, VBD_GOODBYES_MAX);
+	assert_int_equal(fake_live().ids, 1);
+	(void)closed(rig);
+	assert_int_equal(rig->fabric->goodbye_count, VBD_GOODBYES_MAX);
+	assert_int_equal(fake_live().ids, 1);
+	rig->fabric->goodbye_count = 1;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_goodbye__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -275,6 +290,7 @@ int main(void)
 		TEST(a_connection_that_the_cm_has_ended_waits_for_nobody),
 		TEST(an_id_whose_answer_never_comes_is_destroyed_in_the_end),
 		TEST(those_at_the_end_are_destroyed),
+		TEST(no_more_ids_outlive_their_connections_than_the_limit),
 		TEST(an_answer_just_before_the_end_destroys_the_id_once),
 		TEST(soft_roce_says_it_when_its_interface_is_up_again),
 		TEST(soft_roce_is_not_asked_for_its_port_by_each_disconnect),

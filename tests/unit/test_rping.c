@@ -61,15 +61,21 @@ static void test_rping__services_are_where_they_can_be(void **state)
 		enum vbd_qp_transport transport;
 		uint32_t recv_size_bytes;
 		enum vbd_status status;
+		const char *text;
 	} cases[] = {
-		{VBD_SERVICE_INBOX, VBD_TRANSPORT_UD, 1, VBD_OK},
-		{VBD_SERVICE_SINK, VBD_TRANSPORT_UC, 1, VBD_OK},
-		{VBD_SERVICE_ECHO, VBD_TRANSPORT_UC, 1, VBD_OK},
-		{VBD_SERVICE_ECHO, VBD_TRANSPORT_UD, 4096, VBD_E_NOT_SUPPORTED},
-		{VBD_SERVICE_RPING, VBD_TRANSPORT_RC, 16, VBD_OK},
-		{VBD_SERVICE_RPING, VBD_TRANSPORT_RC, 15, VBD_E_BAD_VALUE},
-		{VBD_SERVICE_RPING_CLIENT, VBD_TRANSPORT_UC, 16, VBD_E_NOT_SUPPORTED},
-		{VBD_SERVICE_RPING_CLIENT, VBD_TRANSPORT_UD, 16, VBD_E_NOT_SUPPORTED},
+		{VBD_SERVICE_INBOX, VBD_TRANSPORT_UD, 1, VBD_OK, NULL},
+		{VBD_SERVICE_SINK, VBD_TRANSPORT_UC, 1, VBD_OK, NULL},
+		{VBD_SERVICE_ECHO, VBD_TRANSPORT_UC, 1, VBD_OK, NULL},
+		{VBD_SERVICE_ECHO, VBD_TRANSPORT_UD, 4096, VBD_E_NOT_SUPPORTED,
+			"the service echo answers over a connection, and ud has no connection"},
+		{VBD_SERVICE_RPING, VBD_TRANSPORT_RC, 16, VBD_OK, NULL},
+		{VBD_SERVICE_RPING, VBD_TRANSPORT_RC, 15, VBD_E_BAD_VALUE,
+			"the service rping receives messages of 16 bytes; recv_size_bytes is only "
+			"15"},
+		{VBD_SERVICE_RPING_CLIENT, VBD_TRANSPORT_UC, 16, VBD_E_NOT_SUPPORTED,
+			"the service rping_client needs RDMA read, which uc does not support"},
+		{VBD_SERVICE_RPING_CLIENT, VBD_TRANSPORT_UD, 16, VBD_E_NOT_SUPPORTED,
+			"the service rping_client needs RDMA read, which ud does not support"},
 	};
 
 	(void)state;
@@ -80,6 +86,7 @@ static void test_rping__services_are_where_they_can_be(void **state)
 					 cases[i].recv_size_bytes, &err),
 			cases[i].status);
 		assert_int_equal(err.status, cases[i].status);
+		assert_string_equal(err.text, cases[i].text ? cases[i].text : "");
 	}
 }
 
@@ -293,6 +300,27 @@ static void test_rping__the_client_waits_for_a_send_slot(void **state)
 	free(probe);
 }
 
+static void test_rping__the_text_goes_round_the_letters(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = client(rig);
+	struct ended ended = {0};
+	struct vbd_probe *probe = make_probe(rc, &ended, 1);
+	struct message message;
+
+	probe->size_bytes = 80;
+	vbd_probe_start(probe);
+	rig_settle(rig);
+	memcpy(&message, fake_send_at(rc->conn->qp.ibv_qp, 0).addr, sizeof(message));
+	assert_int_equal(be32toh(message.size_bytes_be), 80);
+	assert_string_equal((const char *)(uintptr_t)be64toh(message.addr_be),
+		"rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyzABCDEFGH");
+	rig_close(rc);
+	assert_int_equal(ended.times, 1);
+	assert_string_equal(probe->error.text, "the connection ended after 0 pings");
+	free(probe);
+}
+
 #define PURE(name) cmocka_unit_test(test_rping__##name)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_rping__##name, rig_setup, rig_teardown)
 
@@ -308,6 +336,7 @@ int main(void)
 		TEST(a_probe_ends_with_its_connection),
 		TEST(a_word_out_of_turn_ends_the_connection),
 		TEST(the_client_waits_for_a_send_slot),
+		TEST(the_text_goes_round_the_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
