@@ -1498,6 +1498,69 @@ static void test_conn__many_who_look_at_a_qp_ask_the_device_once(void **test_sta
 	assert_int_equal(fake_count("ibv_query_qp"), queries + 3);
 }
 
+static void test_conn__two_deadlines_before_its_worker_turns_force_it_once(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
+
+	vbd_conn_deadline(rc->conn);
+	vbd_conn_deadline(rc->conn);
+	rig_settle(rig);
+	rc->deadline_ms = 0;
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__an_end_is_told_by_its_first_error_or_its_reason(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_error err = {0};
+
+	rig_close(rc);
+	vbd_qp_end_error(&rc->conn->qp, &err);
+	assert_int_equal(err.status, vbd_reason_status(VBD_REASON_LOCAL_CLOSE));
+	assert_memory_equal(err.text, "connection 1 ended: ", 20);
+	assert_string_equal(err.text + 20, vbd_reason_text(VBD_REASON_LOCAL_CLOSE));
+	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+	rig_deadline(rc);
+	vbd_qp_end_error(&rc->conn->qp, &err);
+	assert_int_equal(err.status, VBD_E_TIMED_OUT);
+	assert_string_equal(err.text, rc->conn->qp.first_error.error.text);
+	err = (struct vbd_error){0};
+	assert_int_equal(rc->conn->qp.ops->check_usable(&rc->conn->qp, &err), VBD_E_WRONG_STATE);
+	assert_string_equal(err.text,
+		"connection 2 is failed (timed_out); data moves only while it is established");
+	assert_string_equal(err.param, "connection");
+	assert_non_null(err.hint);
+	err = (struct vbd_error){0};
+	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+	assert_int_equal(rc->conn->qp.ops->check_usable(&rc->conn->qp, &err), VBD_E_WRONG_STATE);
+	assert_string_equal(
+		err.text, "connection 3 is connecting; data moves only while it is established");
+	assert_null(err.hint);
+}
+
+static void test_conn__only_some_events_of_its_queue_pair_fail_it(void **test_state)
+{
+	static const struct {
+		int type;
+		bool fails;
+	} rows[] = {
+		{IBV_EVENT_QP_FATAL, true},
+		{IBV_EVENT_QP_REQ_ERR, true},
+		{IBV_EVENT_QP_ACCESS_ERR, true},
+		{IBV_EVENT_CQ_ERR, true},
+		{IBV_EVENT_COMM_EST, false},
+		{IBV_EVENT_SQ_DRAINED, false},
+		{IBV_EVENT_PATH_MIG, false},
+		{IBV_EVENT_PORT_ERR, false},
+	};
+
+	(void)test_state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		assert_int_equal(vbd_qp_fails_by(rows[i].type), rows[i].fails);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_conn__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -1570,6 +1633,9 @@ int main(void)
 		TEST(a_device_that_could_not_be_opened_says_why),
 		TEST(too_deep_queues_are_refused_with_the_limit),
 		TEST(the_timeline_is_bounded_and_in_order),
+		TEST(two_deadlines_before_its_worker_turns_force_it_once),
+		TEST(an_end_is_told_by_its_first_error_or_its_reason),
+		TEST(only_some_events_of_its_queue_pair_fail_it),
 		TEST(at_debug_every_decision_is_logged),
 		TEST(what_it_moved_is_known_after_its_end),
 		TEST(a_qp_that_can_not_be_queried_keeps_its_facts),

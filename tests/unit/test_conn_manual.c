@@ -605,6 +605,45 @@ static void test_conn_manual__iwarp_is_refused(void **state)
 	assert_non_null(strstr(err.text, "manual_bringup"));
 }
 
+static void test_conn_manual__packets_that_did_not_come_are_told_by_their_numbers(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+	struct vbd_manual_remote remote = roce_peer();
+	struct vbd_counter *came;
+	struct rig_conn *rc;
+	struct vbd_conn *conn;
+
+	params.qp.transport = VBD_TRANSPORT_UC;
+	remote.psn = 3;
+	rc = rig_manual(rig, &params, NULL);
+	bring(rc, &remote, VBD_QP_TO_RTS);
+	conn = rc->conn;
+	came = &conn->qp.channel->packets;
+	assert_int_equal(vbd_counter_get(&conn->qp.channel->mtu_bytes), 1024);
+	assert_int_equal(conn->last_psn, 3);
+	vbd_conn_refresh_qp(conn);
+	assert_int_equal(conn->lost_packets, 0);
+	/* The device expects 3 next, and numbers have 24 bits: four have been sent. */
+	conn->last_psn = 0xffffff;
+	vbd_conn_refresh_qp(conn);
+	assert_int_equal(conn->last_psn, 3);
+	assert_int_equal(conn->lost_packets, 4);
+	vbd_counter_set(came, 3);
+	vbd_conn_refresh_qp(conn);
+	assert_int_equal(conn->lost_packets, 1);
+	vbd_counter_set(came, 4);
+	vbd_conn_refresh_qp(conn);
+	assert_int_equal(conn->lost_packets, 0);
+	vbd_counter_set(came, 5);
+	vbd_conn_refresh_qp(conn);
+	assert_int_equal(conn->lost_packets, 0);
+	conn->last_psn = 1;
+	vbd_conn_refresh_qp(conn);
+	assert_int_equal(conn->packets_sent, 6);
+	assert_int_equal(conn->lost_packets, 1);
+}
+
 /* Steps. */
 
 static void test_conn_manual__an_impossible_step_names_those_that_are_possible(void **state)
@@ -1115,6 +1154,7 @@ int main(void)
 		TEST(test_conn_manual__a_port_that_can_not_be_asked_is_an_error),
 		TEST(test_conn_manual__the_psn_is_random_unless_given),
 		TEST(test_conn_manual__iwarp_is_refused),
+		TEST(test_conn_manual__packets_that_did_not_come_are_told_by_their_numbers),
 		TEST(test_conn_manual__an_impossible_step_names_those_that_are_possible),
 		TEST(test_conn_manual__rtr_takes_the_peers_attributes),
 		TEST(test_conn_manual__attributes_are_taken_in_init_only),

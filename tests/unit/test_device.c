@@ -797,6 +797,22 @@ static void test_device__errors_name_it_and_what_it_lacks(void **state)
 	assert_string_equal(err.text, "device fake0 is removed");
 }
 
+static void test_device__private_memory_is_read_and_written_in_its_place(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_mem mem = {.size_bytes = 4096};
+	char got[6] = "";
+
+	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
+	assert_int_equal(vbd_mem_write(&mem, 7, "bytes", 6, &rig->err), VBD_OK);
+	assert_string_equal((const char *)mem.addr + 7, "bytes");
+	assert_int_equal(mem.addr[6], 0);
+	assert_int_equal(vbd_mem_read(&mem, 7, got, 6, &rig->err), VBD_OK);
+	assert_string_equal(got, "bytes");
+	vbd_mem_free(&mem);
+	assert_null(mem.addr);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_device__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -814,6 +830,7 @@ int main(void)
 		TEST(access_of_memory_is_that_of_the_library),
 		TEST(memory_in_huge_pages_is_mapped_in_whole_ones),
 		TEST(errors_name_it_and_what_it_lacks),
+		TEST(private_memory_is_read_and_written_in_its_place),
 		TEST(its_ports_are_asked_every_time),
 		TEST(a_port_is_asked_once_for_all_that_fail_together),
 		TEST(gids_have_type_and_scope),

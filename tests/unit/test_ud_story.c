@@ -204,6 +204,30 @@ static void test_ud_story__hints_and_refusals_that_fail_are_logged(void **state)
 	assert_string_equal(here->endpoint->qp.first_error.error.text, "A QP failed");
 }
 
+static void test_ud_story__a_peer_gets_what_an_endpoint_answers(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = {
+		.port = PORT, .addr = "10.0.0.1", .params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_record *there = NULL;
+	const struct vbd_peer_record *peer;
+
+	spec.params.reply.length_bytes = 5;
+	memcpy(spec.params.reply.bytes, "hello", 5);
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &there, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, there->endpoint->state == VBD_ENDPOINT_READY);
+	peer = ask(svc, open_at(svc, 0), PORT);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY);
+	assert_true(peer->peer.known);
+	assert_int_equal(peer->peer.qpn, there->endpoint->qp.info.lqpn);
+	assert_int_equal(peer->peer.answer.message, VBD_CM_MESSAGE_SIDR_REPLY);
+	/* The CM fills its message up with zeros. */
+	assert_in_range(peer->peer.answer.length_bytes, 6, VBD_PRIVATE_DATA_MAX);
+	assert_memory_equal(peer->peer.answer.bytes, "hello\0", 6);
+	assert_true(peer->peer.path.global);
+	assert_int_equal(peer->peer.path.port_num, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_ud_story__##name, setup, teardown)
 
 int main(void)
@@ -211,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_endpoint_opens_asks_joins_and_ends),
 		TEST(errors_name_what_failed),
+		TEST(a_peer_gets_what_an_endpoint_answers),
 		TEST(hints_and_refusals_that_fail_are_logged),
 	};
 
