@@ -13,6 +13,7 @@
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
 #include "daemon/memory/windows.h"
+#include "daemon/observe/report.h"
 #include "daemon/uevent.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/goodbye.h"
@@ -295,6 +296,12 @@ static void on_srq_gone(const struct vbd_srq *srq, void *arg)
 	vbd_shared_remove(((struct vbd_daemon *)arg)->srqs, srq->id);
 }
 
+static void on_report(const struct sockaddr *peer, const char *device_name,
+	const struct vbd_report *theirs, struct vbd_report *ret_ours, void *arg)
+{
+	vbd_report_answer(arg, peer, device_name, theirs, ret_ours);
+}
+
 static const struct vbd_fabric_ops fabric_ops = {
 	.device_added = on_device_added,
 	.device_removing = on_device_removing,
@@ -306,6 +313,7 @@ static const struct vbd_fabric_ops fabric_ops = {
 	.cq_gone = on_cq_gone,
 	.srq_gone = on_srq_gone,
 	.cm_opened = on_cm_opened,
+	.report = on_report,
 };
 
 /* Limit the records of removed devices, since a device may come and go endlessly. */

@@ -11,6 +11,7 @@
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/goodbye.h"
+#include "rdma/fabric/report_port.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 #include "rdma/ud/endpoint.h"
@@ -55,6 +56,10 @@ static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
 		break;
 	case VBD_CM_GOODBYE:
 		vbd_goodbye_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_goodbye, tag), event);
+		break;
+	case VBD_CM_REPORT_PORT:
+		vbd_report_port_on_cm_event(
+			VBD_CONTAINER_OF(tag, struct vbd_report_port, tag), event);
 		break;
 	case VBD_CM_REMAINS:
 		break;

@@ -95,6 +95,7 @@ static void put_end(struct vbd_encoder *out, const struct vbd_archived *archived
 	put_empty(out, "evidence");
 	put_empty(out, "possible_causes");
 	vbd_put_null(out, "request");
+	vbd_put_null(out, "peer_report");
 	put_empty(out, "causes");
 	vbd_begin_array(out, "hints");
 	if (hint && *hint)

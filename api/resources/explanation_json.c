@@ -269,6 +269,35 @@ static void put_request(struct vbd_encoder *out, const char *name,
 	vbd_end(out);
 }
 
+static void put_peer_report(struct vbd_encoder *out, const char *name,
+	const struct vbd_facts *facts, enum vbd_role role)
+{
+	const struct vbd_report *report = &facts->peer_report;
+	bool seen = role >= VBD_ROLE_OPERATE && report->remote_addr;
+
+	if (!report->known) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "state", !report->ended ? "open" : report->failed ? "failed" : "closed");
+	vbd_put_text(out, "end_code",
+		report->reason == VBD_REASON_NONE ? NULL : vbd_reason_name(report->reason));
+	vbd_put_text(out, "op", report->op < 0 ? NULL : vbd_op_name((enum vbd_op)report->op));
+	vbd_put_u64(out, "length_bytes", report->length_bytes);
+	if (seen) {
+		vbd_put_hex(out, "remote_addr", report->remote_addr, 1);
+		vbd_put_hex(out, "rkey", report->rkey, 8);
+	} else {
+		vbd_put_null(out, "remote_addr");
+		vbd_put_null(out, "rkey");
+	}
+	vbd_put_u64(out, "recv_size_bytes", report->recv_size_bytes);
+	vbd_put_text(out, "memory", vbd_report_memory_name(report->memory));
+	vbd_put_text(out, "memory_here", vbd_report_memory_name(facts->judged));
+	vbd_end(out);
+}
+
 /* The hints of an explanation, each once. */
 struct hints {
 	const char *items[VBD_DIAGNOSES_MAX + VBD_FINDING_COUNT];
@@ -330,6 +359,7 @@ void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *c
 	vbd_put_text(out, "summary", explanation->summary);
 	put_diagnoses(out, explanation);
 	put_request(out, "request", &explanation->facts.incident, role);
+	put_peer_report(out, "peer_report", &explanation->facts, role);
 	put_causes(out, "causes", explanation);
 	put_hints(out, "hints", explanation);
 	put_findings(out, "findings", &explanation->findings);

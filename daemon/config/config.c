@@ -36,6 +36,7 @@ const struct vbd_config_key vbd_config_keys[] = {
 	TEXT(VBD_CONFIG_TEXT, read_token_file, ""),
 	{"insecure", VBD_CONFIG_FLAG, OFFSET(insecure), "false", 0, 0},
 	{"fault_injection", VBD_CONFIG_FLAG, OFFSET(fault_injection), "false", 0, 0},
+	{"peer_reports", VBD_CONFIG_FLAG, OFFSET(peer_reports), "true", 0, 0},
 	TEXT(VBD_CONFIG_TEXT, callers_file, ""),
 	TEXT(VBD_CONFIG_TEXT, control_group, ""),
 	TEXT(VBD_CONFIG_TEXT, operate_group, ""),

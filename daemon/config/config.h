@@ -142,6 +142,7 @@ struct vbd_config {
 	struct vbd_config_tls tls;
 	bool insecure;	      /* plain HTTP is served to other hosts */
 	bool fault_injection; /* clients may have things go wrong, in tests */
+	bool peer_reports; /* verbsd and the verbsd of a peer tell each other why connections end */
 
 	/* Found by vbd_config_check(); (gid_t)-1 without unix_socket_group */
 	gid_t unix_socket_gid;

@@ -5,6 +5,7 @@
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/past_keys.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/traces.h"
 #include "rdma/fabric/fabric.h"
@@ -206,6 +207,12 @@ static void mark(const struct vbd_connection *connection)
 		vbd_traces_mark(daemon, device);
 }
 
+static void came_up(struct vbd_connection *connection)
+{
+	established(connection);
+	vbd_peer_reports_expect(connection);
+}
+
 static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
 {
 	struct vbd_connection *connection = arg;
@@ -216,12 +223,13 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	if (connection->undecided)
 		decided(connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)
-		established(connection);
+		came_up(connection);
 	else
 		connection->object.registry->daemon->connection_left(connection);
 	if (conn->state == VBD_CONN_CONNECTING)
 		mark(connection);
-	if (!vbd_reason_clean(conn->qp.reason) && !connection->kept)
+	if (!vbd_reason_clean(conn->qp.reason) &&
+		(!connection->kept || vbd_conn_state_terminal(conn->state)))
 		connection->object.registry->daemon->connection_failed(connection);
 	if (vbd_conn_state_terminal(conn->state)) {
 		if (connection->listener_id)

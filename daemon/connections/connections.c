@@ -2,6 +2,7 @@
 #include "daemon/connections/connections.h"
 
 #include "daemon/connections/connection_parts.h"
+#include "daemon/connections/peer_reports.h"
 #include "rdma/data/service.h"
 #include "rdma/fabric/fabric.h"
 
@@ -110,6 +111,7 @@ static void free_connection(struct vbd_object *object)
 	vbd_conn_destroy(connection->conn);
 	if (connection->keeping)
 		*connection->keeping = NULL;
+	vbd_peer_reports_forget(connection);
 	free(connection->kept);
 	free(connection->dst_addr);
 }

@@ -14,7 +14,14 @@
 struct vbd_conn_room;
 struct vbd_facts;
 struct vbd_listener;
+struct vbd_peer_report;
 struct vbd_probe_record;
+
+/* The queue pairs of a connection: a key without padding. */
+struct vbd_connection_qps {
+	uint64_t device_id;
+	uint32_t lqpn, rqpn;
+};
 
 struct vbd_connection {
 	struct vbd_object object; /* first */
@@ -41,6 +48,9 @@ struct vbd_connection {
 	/* More facts for `kept` are being gathered for the connection to which this points; cleared
 	 * when that is freed. NULL: none are. */
 	struct vbd_connection **keeping;
+	struct vbd_connection_qps qps;	     /* valid while `by_qps` is in its table */
+	UT_hash_handle by_qps;		     /* see daemon/connections/peer_reports.h */
+	struct vbd_peer_report *peer_report; /* NULL: the peer has reported nothing */
 	uint64_t previous_id; /* that the try before has now; 0: this is the first, or not kept */
 };
 

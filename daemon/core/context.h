@@ -123,10 +123,11 @@ struct vbd_daemon {
 	/* Called when a connection enters a state but ESTABLISHED: ends its windows. Set by
 	 * daemon.c. */
 	void (*connection_left)(struct vbd_connection *connection);
-	/* Called when the end of a connection has begun with a failure: keeps the facts of this
-	 * moment. Set by daemon.c. */
+	/* Called when the end of a connection has begun with a failure, and when it has ended:
+	 * keeps the facts of the first moment. Set by daemon.c. */
 	void (*connection_failed)(struct vbd_connection *connection);
-	void (*stopped)(void *arg); /* see vbd_daemon_stop() */
+	struct vbd_connection *connections_by_qps; /* see daemon/connections/peer_reports.h */
+	void (*stopped)(void *arg);		   /* see vbd_daemon_stop() */
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;

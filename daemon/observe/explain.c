@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/look.h"
 #include "rdma/data/channel.h"
@@ -209,6 +210,20 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	}
 }
 
+/* A report may come after the facts of the first error were kept. */
+static void gather_report(const struct vbd_connection *connection, struct vbd_facts *facts)
+{
+	const struct vbd_peer_report *report = connection->peer_report;
+
+	if (!report)
+		return;
+	if (report->came)
+		facts->peer_report = report->theirs;
+	facts->peer_replied = facts->peer_replied || report->came;
+	facts->judged = report->memory;
+	facts->judged_over_bytes = report->over_bytes;
+}
+
 static void gather(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts)
 {
@@ -218,6 +233,11 @@ static void gather(const struct vbd_connection *connection, const struct vbd_loo
 		vbd_explain_gather(connection, facts);
 	if (look && look->transfer && !connection->kept)
 		vbd_explain_incident(connection, look, facts);
+	gather_report(connection, facts);
+	if (look && look->replied)
+		facts->peer_replied = true;
+	if (look && look->replied && look->report.known)
+		facts->peer_report = look->report;
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	if (look && (!connection->kept || !facts->netroute_known))

@@ -51,6 +51,10 @@ void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_fact
 void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts);
 
+/** vbd_explain_request - set the request of @connection that failed, or waits longest for the peer:
+ * `op` -1 and `transfer` 0 if there is none */
+void vbd_explain_request(const struct vbd_connection *connection, struct vbd_incident *incident);
+
 /** vbd_explain_running - a transfer that has waited so long for the peer that one may ask whether
  * it makes progress: its id and the bytes done so far; false if there is none */
 bool vbd_explain_running(

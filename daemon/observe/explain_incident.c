@@ -92,7 +92,7 @@ static void gather_transfer(
 	incident->waited_ms = (until_ns - transfer->created_ns) / VBD_NS_PER_MS;
 }
 
-static void gather_request(const struct vbd_connection *connection, struct vbd_incident *incident)
+void vbd_explain_request(const struct vbd_connection *connection, struct vbd_incident *incident)
 {
 	const struct vbd_conn *conn = connection->conn;
 	const struct vbd_first_error *first = &conn->qp.first_error;
@@ -278,7 +278,7 @@ bool vbd_explain_running(
 
 	if (connection->conn->state != VBD_CONN_ESTABLISHED)
 		return false;
-	gather_request(connection, &incident);
+	vbd_explain_request(connection, &incident);
 	*ret_transfer = incident.transfer;
 	*ret_done_bytes = incident.done_bytes;
 	return incident.transfer && incident.waited_ms >= LONG_MS;
@@ -333,7 +333,7 @@ bool vbd_explain_unheard(const struct vbd_connection *connection)
 		UINT64_C(1) << VBD_OUTCOME_PEER_LEFT;
 	struct vbd_incident incident = {.outcome = VBD_OUTCOME_WELL};
 
-	gather_request(connection, &incident);
+	vbd_explain_request(connection, &incident);
 	if (connection->conn->qp.reason != VBD_REASON_NONE)
 		gather_end(connection->conn, &incident);
 	else
@@ -362,7 +362,7 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 	struct vbd_incident *incident = &facts->incident;
 
 	*incident = (struct vbd_incident){.outcome = VBD_OUTCOME_WELL};
-	gather_request(connection, incident);
+	vbd_explain_request(connection, incident);
 	gather_history(conn, incident);
 	gather_remote_use(connection, incident);
 	gather_closed_memory(connection, incident);

@@ -2,8 +2,11 @@
 #include "daemon/observe/look.h"
 
 #include "base/clock.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/core/traces.h"
 #include "daemon/observe/explain.h"
+#include "daemon/observe/report.h"
+#include "rdma/device/cm_silence.h"
 #include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
@@ -16,9 +19,8 @@
 struct job {
 	struct vbd_daemon *daemon;
 	char device[64];
-	struct sockaddr_storage dst; /* ss_family 0: unknown */
-	struct sockaddr_storage src;
-	char ibdev_path[256]; /* "": no device */
+	struct vbd_pv_question question; /* dst.ss_family 0: unknown */
+	char ibdev_path[256];		 /* "": no device */
 	unsigned int ports;
 	bool knocks;
 	size_t packet_bytes; /* of RoCE v2, with the path MTU; 0: unknown */
@@ -28,24 +30,38 @@ struct job {
 };
 
 /* Pool thread. */
+static void speak(struct job *job)
+{
+	struct vbd_look *look = &job->look;
+	struct vbd_pv_answer answer = {0};
+
+	if (job->knocks)
+		vbd_pv_knock(&job->question, look->netroute.local, job->packet_bytes, &look->knock,
+			&answer);
+	else if (job->question.count)
+		vbd_pv_ask_end(vbd_pv_ask_begin(&job->question), &answer);
+	look->replied = vbd_report_read(answer.bytes, answer.count, &look->report);
+}
+
+/* Pool thread. */
 static void work(void *arg)
 {
 	struct job *job = arg;
 	struct vbd_look *look = &job->look;
+	const struct vbd_pv_question *question = &job->question;
 
-	if (job->dst.ss_family)
-		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&job->dst,
-					       (const struct sockaddr *)&job->src, &look->netroute,
-					       NULL) == VBD_OK;
+	if (question->dst.ss_family)
+		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&question->dst,
+					       (const struct sockaddr *)&question->src,
+					       &look->netroute, NULL) == VBD_OK;
 	/* Before the packets of a knock. */
 	if (*job->ibdev_path) {
 		vbd_traces_read(job->ibdev_path, job->ports, look->counters);
 		look->counted_ns = vbd_clock_mono_ns();
 		look->counted = true;
 	}
-	if (job->knocks && look->netroute_known && !look->netroute.route_errnum)
-		vbd_pv_knock(&job->src, &job->dst, look->netroute.local, job->packet_bytes,
-			&look->knock);
+	if (look->netroute_known && !look->netroute.route_errnum)
+		speak(job);
 }
 
 static void done(void *arg)
@@ -81,19 +97,35 @@ static size_t packet_bytes(const struct vbd_qp_info *info)
 	return info->path_known && !info->iwarp ? info->path_mtu_bytes + 16U : 0;
 }
 
+/* Nothing is asked of a peer that has done nothing wrong or has answered, nor by a device whose CM
+ * a message would make deaf: see rdma/device/cm_silence.h. */
+static void prepare_question(const struct vbd_connection *connection, struct vbd_device *device,
+	struct vbd_pv_question *question)
+{
+	const struct vbd_conn *conn = connection->conn;
+
+	if (connection->peer_report && connection->peer_report->answered)
+		return;
+	if (device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device) &&
+		(!vbd_reason_clean(conn->qp.reason) || vbd_explain_unheard(connection)))
+		vbd_report_question(connection, question);
+}
+
 enum vbd_status vbd_look_begin(
 	const struct vbd_connection *connection, vbd_look_cb cb, void *arg, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
-	const struct vbd_device *device =
+	struct vbd_device *device =
 		vbd_fabric_device(daemon->fabric, connection->conn->device_name);
 	struct job *job = calloc(1, sizeof(*job));
 	enum vbd_status status;
 
 	if (!job)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
-	if (!vbd_explain_ends(connection, &job->src, &job->dst))
-		job->dst.ss_family = AF_UNSPEC;
+	if (vbd_explain_ends(connection, &job->question.src, &job->question.dst))
+		prepare_question(connection, device, &job->question);
+	else
+		job->question.dst.ss_family = AF_UNSPEC;
 	job->daemon = daemon;
 	if (device) {
 		memcpy(job->device, device->name, sizeof(job->device));
@@ -103,7 +135,7 @@ enum vbd_status vbd_look_begin(
 	job->cb = cb;
 	job->arg = arg;
 	job->packet_bytes = packet_bytes(&connection->conn->qp.info);
-	job->knocks = may_knock(connection) && job->dst.ss_family;
+	job->knocks = may_knock(connection) && job->question.dst.ss_family;
 	status = vbd_loop_work(daemon->loop, work, done, job, err);
 	if (status)
 		free(job);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A look at what surrounds a connection: the route and the neighbour of its peer, and the counters
- * of its device; and whether a peer that is silent lives. The thread pool looks, since all may
- * block.
+ * of its device; whether a peer that is silent lives, and what its verbsd reports on the
+ * connection. The thread pool looks, since all may block.
  *
  * Control thread.
  */
@@ -11,6 +11,7 @@
 
 #include "daemon/connections/connections.h"
 #include "rdma/diagnose/facts.h"
+#include "rdma/fabric/report.h"
 #include "rdma/provider/knock.h"
 #include "rdma/provider/netroute.h"
 
@@ -18,6 +19,8 @@ struct vbd_look {
 	bool netroute_known;
 	struct vbd_pv_netroute netroute;
 	struct vbd_pv_knock knock; /* at a peer that is silent; all false: nobody knocked */
+	bool replied;		   /* a verbsd at the peer's host did; `report` is set */
+	struct vbd_report report;  /* not `known`: it does not know the connection */
 	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
 	uint64_t transfer_done; /* its bytes then */
 	bool counted;		/* the two members below are set */

@@ -36,6 +36,16 @@
 	(CLUE(DEVICE_GONE) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE) | CLUE(NO_ROUTE) | \
 		CLUE(ROUTE_WITHOUT_RDMA) | CLUE(NEIGHBOUR_SILENT))
 
+/* A verbsd on the other side has judged the request of this one; this one that of the other side.
+ */
+#define VBD_CAUSE_JUDGED_THERE                                                     \
+	(CLUE(NO_SUCH_KEY_THERE) | CLUE(KEY_CLOSED_THERE) | CLUE(OTHER_PD_THERE) | \
+		CLUE(PAST_END_THERE) | CLUE(NO_ACCESS_THERE))
+#define VBD_CAUSE_JUDGED_HERE                                                   \
+	(CLUE(NO_SUCH_KEY_HERE) | CLUE(KEY_CLOSED_HERE) | CLUE(PAST_END_HERE) | \
+		CLUE(NO_ACCESS_HERE))
+#define VBD_CAUSE_PEER_SAID (CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED) | CLUE(PEER_FAILED))
+
 /* clang-format off */
 #define VBD_CAUSE_MAP(X) \
 	X(DEVICE_REMOVED, "device_removed", OUT(DEVICE_LOST) | VBD_CAUSE_BREAKDOWN, CLUE(DEVICE_GONE), 0, 0, 100, GUEST, \
@@ -188,22 +198,40 @@
 	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT("verbsd refuses such a request"), \
 		"a {op} is not possible on this connection: initiator_depth is 0", \
 		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
-	X(MEMORY_CLOSED_THERE, "memory_closed_there", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(RANGE_WORKED) | CLUE(ACCESS_WORKED), 0, 0, 60, GUEST, \
+	X(KEY_CLOSED_THERE, "key_closed_there", OUT(ACCESS), CLUE(KEY_CLOSED_THERE), 0, 0, 72, GUEST, \
+		"the peer has closed the memory of a {what}: no memory there has the key any more", \
+		"Get address and rkey of a present buffer or window from the peer; it should tell before memory goes.") \
+	X(NO_SUCH_KEY_THERE, "no_such_key_there", OUT(ACCESS), CLUE(NO_SUCH_KEY_THERE), 0, 0, 72, GUEST, \
+		"the key of a {what} is wrong: no memory of {host} that is open to peers has it", \
+		"Get address and rkey from the peer anew (`explain` shows those of the request).") \
+	X(GOES_PAST_END_THERE, "goes_past_end_there", OUT(ACCESS), CLUE(PAST_END_THERE), 0, 0, 72, GUEST, \
+		"a {what} goes past the end of the peer's memory{peer_over}", \
+		"Compare address and length of the request (`explain` shows them) with the buffer of the peer; size_bytes in `remote` refuses such a request.") \
+	X(NOT_GRANTED_THERE, "not_granted_there", OUT(ACCESS), CLUE(NO_ACCESS_THERE), 0, 0, 72, GUEST, \
+		"the peer's memory does not grant a {op}", \
+		"Let the peer create the buffer or window with the access for a {op} (`verbsctl buffers create --access`).") \
+	X(OTHER_PD_THERE, "other_pd_there", OUT(ACCESS), CLUE(OTHER_PD_THERE), 0, 0, 72, GUEST, \
+		"the peer's memory is in another protection domain than its side of the connection", \
+		"Let the peer create buffer and listener in one protection domain (`--pd`).") \
+	X(MEMORY_CLOSED_THERE, "memory_closed_there", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(RANGE_WORKED) | CLUE(ACCESS_WORKED), VBD_CAUSE_JUDGED_THERE, 0, 60, GUEST, \
 		"the peer has closed the memory of a {what}: key and range worked before", \
 		"Get address and rkey of a present buffer or window from the peer; it should tell before memory goes.") \
-	X(PAST_THE_END, "past_the_end", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(ACCESS_WORKED), CLUE(RANGE_WORKED), 0, 58, GUEST, \
+	X(PAST_THE_END, "past_the_end", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(ACCESS_WORKED), CLUE(RANGE_WORKED) | VBD_CAUSE_JUDGED_THERE, 0, 58, GUEST, \
 		"a {what} reaches beyond the peer's memory: its key worked before for other bytes of it", \
 		"Compare address and length of the request (`explain` shows them) with the buffer of the peer; if they are right, the peer has closed it.") \
-	X(ACCESS_NOT_GRANTED, "access_not_granted", OUT(ACCESS), CLUE(KEY_WORKED), CLUE(ACCESS_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 56, GUEST, \
+	X(ACCESS_NOT_GRANTED, "access_not_granted", OUT(ACCESS), CLUE(KEY_WORKED), CLUE(ACCESS_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS) | VBD_CAUSE_JUDGED_THERE, 0, 56, GUEST, \
 		"the peer's memory does not grant a {op}: its key worked before for another access", \
 		"Let the peer create the buffer or window with the access for a {op} (`verbsctl buffers create --access`).") \
-	X(KEY_OF_BEFORE, "key_of_before", OUT(ACCESS), CLUE(KEY_WORKED_EARLIER), CLUE(KEY_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 54, GUEST, \
+	X(KEY_OF_BEFORE, "key_of_before", OUT(ACCESS), CLUE(KEY_WORKED_EARLIER), CLUE(KEY_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS) | (VBD_CAUSE_JUDGED_THERE & ~CLUE(NO_SUCH_KEY_THERE)), 0, 74, GUEST, \
 		"the key of a {what} is of before: it worked on an earlier connection with {host}, which has closed that memory since, or was started anew", \
 		"Get address and rkey from the peer anew after each connect.") \
-	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
+	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS) | VBD_CAUSE_JUDGED_THERE, 0, 50, GUEST, \
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}.") \
-	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), 0, CLUE(LONGER_THAN_HERE), 50, GUEST, \
+	X(LONGER_THAN_RECEIVE_THERE, "longer_than_receive_there", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS) | CLUE(PEER_RECEIVE_SHORTER), 0, 0, 70, GUEST, \
+		"a {what} was longer than a receive of the peer, which has {peer_receive} bytes", \
+		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
+	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), CLUE(PEER_RECEIVE_SHORTER), CLUE(LONGER_THAN_HERE), 50, GUEST, \
 		"a {what} was longer than the peer's receive (receives here have {receive} bytes)", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
 	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 40, GUEST, \
@@ -275,10 +303,25 @@
 	X(SRQ_DRY, "srq_dry", OUT(WELL) | OUT(STUCK), CLUE(SRQ_EMPTY), 0, 0, 40, GUEST, \
 		"shared receive queue {srq} here has no receive left, so the peer waits with what needs one", \
 		"Read and delete the messages of the connections that use it, or create one with more receives (`verbsctl srqs create --depth`).") \
-	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN), 0, 50, GUEST, \
+	X(LONGER_THAN_RECEIVE_HERE, "longer_than_receive_here", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT) | CLUE(PEER_LENGTH_TOLD), CLUE(PORT_DOWN), 0, 60, GUEST, \
+		"the peer sent a message of {peer_length} bytes, and a receive here has {receive} bytes", \
+		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
+	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN) | CLUE(PEER_LENGTH_TOLD), 0, 50, GUEST, \
 		"the peer sent a message longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
-	X(OLD_KEY_REFUSED, "old_key_refused", OUT(REFUSED), CLUE(OLD_KEY), CLUE(PORT_DOWN), 0, 60, GUEST, \
+	X(KEY_CLOSED_HERE, "key_closed_here", OUT(REFUSED), CLUE(KEY_CLOSED_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
+		"the peer's {peer_what} had an old key: {old}", \
+		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
+	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(NOTHING_OPEN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
+		"the peer's {peer_what} had a key that no memory here has", \
+		"Give the peer address and rkey of the buffer or window that it is to use.") \
+	X(GOES_PAST_END_HERE, "goes_past_end_here", OUT(REFUSED), CLUE(PAST_END_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
+		"the peer's {peer_what} goes past the end of the memory here{over}", \
+		"Tell the peer address and size of the buffer or window, or create a larger one.") \
+	X(NOT_GRANTED_HERE, "not_granted_here", OUT(REFUSED), CLUE(NO_ACCESS_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
+		"the memory here does not grant the peer's {peer_what}", \
+		"Create the buffer or window with the access for a {peer_op} (`verbsctl buffers create --access`).") \
+	X(OLD_KEY_REFUSED, "old_key_refused", OUT(REFUSED), CLUE(OLD_KEY), CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 60, GUEST, \
 		"the peer reached for memory that it may not use, most likely with an old key: {old}", \
 		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
 	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
@@ -290,7 +333,7 @@
 	X(OTHER_PD, "other_pd", OUT(REFUSED), CLUE(OTHER_PD_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
 		"the peer reached for memory, and the buffers here that are open to peers are in another protection domain than its connection", \
 		"Create buffer and listener in one protection domain (`--pd`).") \
-	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN), 0, 50, GUEST, \
+	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 50, GUEST, \
 		"the peer reached for memory that it may not use: {open}, and its key is another, its range goes past the end, or its access is not granted", \
 		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
 	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT("verbsd refuses a request that its buffers do not cover"), \
@@ -329,16 +372,28 @@
 	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE) | CLUE(FULL_CGROUP), 0, 20, UNIT("the calls that a test can make fail are named above"), \
 		"a call failed here: {error}", \
 		"The call and its error number are in error.first; see the kernel log.") \
+	X(CLOSED_THERE, "closed_there", OUT(PEER_LEFT), CLUE(PEER_CLOSED), 0, 0, 70, GUEST, \
+		"a client of the verbsd at {host} closed the connection", \
+		"Nothing, if that was meant; the event log there has the time.") \
+	X(STOPPED_THERE, "stopped_there", OUT(PEER_LEFT), CLUE(PEER_STOPPED), 0, 0, 70, UNIT("a verbsd that was stopped answers for a moment only"), \
+		"the verbsd at {host} was stopped", \
+		"Connect again when it runs again.") \
+	X(FAILED_THERE, "failed_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FAILED), 0, 0, 79, GUEST, \
+		"the connection failed first on the side of {host}, which reports \"{peer_reason}\"", \
+		"`verbsctl explain` of the connection there has the cause.") \
+	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), 0, 0, 57, GUEST, \
+		"the verbsd that runs at {host} does not know the connection: that was started anew, or a client has deleted the connection there", \
+		"Connect again; the event log of that verbsd has its start (daemon_started) and what was deleted.") \
 	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
 		"the port of {device} here went down, and the peer gave the connection up after that", \
 		"Connect again; if it happens again, check cable and switch.") \
-	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), 0, 0, 50, GUEST, \
+	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), VBD_CAUSE_PEER_SAID, 0, 50, GUEST, \
 		"the peer disconnected while requests of this side were outstanding: its program ended or was killed", \
 		"See the log on the peer, and connect again when its program runs.") \
-	X(PEER_LEFT_INBOX, "peer_left_inbox_full", OUT(PEER_LEFT), CLUE(INBOX_FULL), CLUE(PORT_FELL), 0, 55, GUEST, \
+	X(PEER_LEFT_INBOX, "peer_left_inbox_full", OUT(PEER_LEFT), CLUE(INBOX_FULL), CLUE(PORT_FELL) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 81, GUEST, \
 		"the peer disconnected while all {inbox} receives here held messages that nobody had deleted, so that it could send no more", \
 		"Read and delete messages, or connect with a larger qp.rq_depth.") \
-	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING), 0, 54, GUEST, \
+	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 80, GUEST, \
 		"the peer disconnected after {device} had told it that no receive is posted here", \
 		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
 	X(PEER_LEFT_HOST, "peer_left_host_silent", OUT(PEER_LEFT), CLUE(HOST_SILENT), CLUE(LOCAL) | CLUE(PORT_FELL), 0, 58, GUESTS, \
@@ -347,7 +402,10 @@
 	X(PEER_LEFT_DEVICE, "peer_left_device_silent", OUT(PEER_LEFT), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(LOCAL) | CLUE(PORT_FELL) | CLUE(IB) | CLUE(IWARP), 0, 57, GUESTS, \
 		"the peer disconnected, and no RDMA device answers at {host} now: its device was removed, or a firewall drops UDP 4791", \
 		"`rdma link` on {host} must list a device for the address; if it does, open UDP 4791 both ways.") \
-	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING), 0, 30, GUEST, \
+	X(PEER_LEFT_ALIVE, "peer_left_device_answers", OUT(PEER_LEFT), CLUE(CM_ANSWERED), CLUE(OUTSTANDING) | VBD_CAUSE_PEER_SAID | CLUE(PEER_FORGOT), 0, 31, GUEST, \
+		"the peer disconnected, and its RDMA device still answers: its program closed the connection or ended", \
+		"If that was not meant, see the log of the program on {host}, or of its verbsd.") \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | VBD_CAUSE_PEER_SAID, 0, 30, GUEST, \
 		"the peer disconnected: its program closed the connection or ended, or its RDMA device was removed", \
 		"If that was not meant, see on {host} the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
 	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \

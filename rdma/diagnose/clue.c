@@ -219,6 +219,45 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_VERBSD_SAID, vbd_rejection_read(incident->words, &rejection));
 }
 
+/* A side that waits in vain for the other one does not say why that is silent. */
+static bool tells_cause(const struct vbd_facts *facts)
+{
+	enum vbd_reason reason = facts->peer_report.reason;
+	bool waited = reason == VBD_REASON_RETRY_EXCEEDED || reason == VBD_REASON_PEER_SILENT ||
+		      reason == VBD_REASON_TIMED_OUT || reason == VBD_REASON_UNREACHABLE;
+
+	return facts->peer_report.failed &&
+	       (!waited || facts->incident.outcome == VBD_OUTCOME_PEER_LEFT);
+}
+
+static void look_at_report(const struct vbd_facts *facts, struct clues *clues)
+{
+	const struct vbd_report *report = &facts->peer_report;
+	const struct vbd_incident *incident = &facts->incident;
+	bool sends = incident->op >= 0 && vbd_ops[incident->op].sends;
+	bool peer_sends = report->known && report->op >= 0 && vbd_ops[report->op].sends;
+
+	note(clues, VBD_CLUE_PEER_CLOSED,
+		report->known && report->reason == VBD_REASON_LOCAL_CLOSE);
+	note(clues, VBD_CLUE_PEER_STOPPED, report->known && report->reason == VBD_REASON_STOPPING);
+	note(clues, VBD_CLUE_PEER_FAILED, report->known && tells_cause(facts));
+	note(clues, VBD_CLUE_PEER_FORGOT, facts->peer_replied && !report->known);
+	note(clues, VBD_CLUE_PEER_RECEIVE_SHORTER,
+		sends && report->known && report->recv_size_bytes &&
+			incident->length_bytes > report->recv_size_bytes);
+	note(clues, VBD_CLUE_PEER_LENGTH_TOLD,
+		peer_sends && report->length_bytes > incident->recv_size_bytes);
+	note(clues, VBD_CLUE_NO_SUCH_KEY_THERE, report->memory == VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	note(clues, VBD_CLUE_KEY_CLOSED_THERE, report->memory == VBD_REPORT_MEMORY_CLOSED);
+	note(clues, VBD_CLUE_OTHER_PD_THERE, report->memory == VBD_REPORT_MEMORY_OTHER_PD);
+	note(clues, VBD_CLUE_PAST_END_THERE, report->memory == VBD_REPORT_MEMORY_PAST_END);
+	note(clues, VBD_CLUE_NO_ACCESS_THERE, report->memory == VBD_REPORT_MEMORY_NO_ACCESS);
+	note(clues, VBD_CLUE_NO_SUCH_KEY_HERE, facts->judged == VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	note(clues, VBD_CLUE_KEY_CLOSED_HERE, facts->judged == VBD_REPORT_MEMORY_CLOSED);
+	note(clues, VBD_CLUE_PAST_END_HERE, facts->judged == VBD_REPORT_MEMORY_PAST_END);
+	note(clues, VBD_CLUE_NO_ACCESS_HERE, facts->judged == VBD_REPORT_MEMORY_NO_ACCESS);
+}
+
 static void look_at_completion(const struct vbd_facts *facts, struct clues *clues)
 {
 	const struct vbd_error *error = &facts->incident.error;
@@ -280,6 +319,7 @@ vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)
 	look_at_knock(facts, &clues);
 	look_at_traces(facts, &clues);
 	look_at_request(facts, &clues);
+	look_at_report(facts, &clues);
 	look_at_completion(facts, &clues);
 	look_at_rejection(&facts->incident.error, &clues);
 	look_at_limits(&facts->incident.error, &clues);

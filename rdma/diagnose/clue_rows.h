@@ -74,6 +74,21 @@
 	X(LISTENER_DELETED, "the listener was deleted before anybody decided") \
 	X(WORDS, "the peer said \"{words}\"") \
 	X(VERBSD_SAID, "the verbsd there rejected the request, and said why") \
+	X(PEER_CLOSED, "the verbsd of {host} reports that a client closed the connection there") \
+	X(PEER_STOPPED, "the verbsd of {host} reports that it was stopped") \
+	X(PEER_FAILED, "the verbsd of {host} reports that the connection failed there: \"{peer_reason}\"") \
+	X(PEER_FORGOT, "a verbsd at {host} answers that it does not know the connection") \
+	X(PEER_RECEIVE_SHORTER, "the verbsd of {host} reports receives of {peer_receive} bytes") \
+	X(PEER_LENGTH_TOLD, "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
+	X(NO_SUCH_KEY_THERE, "the verbsd of {host} reports that no memory there has the key") \
+	X(KEY_CLOSED_THERE, "the verbsd of {host} reports that it has closed memory, and that none has the key now") \
+	X(OTHER_PD_THERE, "the verbsd of {host} reports that the memory is in another protection domain than the connection") \
+	X(PAST_END_THERE, "the verbsd of {host} reports that the request goes past the end of the memory{peer_over}") \
+	X(NO_ACCESS_THERE, "the verbsd of {host} reports that the memory does not grant the access") \
+	X(NO_SUCH_KEY_HERE, "the verbsd of {host} reports a {peer_what}, and no memory here has its key") \
+	X(KEY_CLOSED_HERE, "the verbsd of {host} reports a {peer_what}, and no memory here has its key any more") \
+	X(PAST_END_HERE, "the verbsd of {host} reports a {peer_what}, which goes past the end of the memory here{over}") \
+	X(NO_ACCESS_HERE, "the verbsd of {host} reports a {peer_what}, which the memory here does not grant") \
 	X(REJ_NO_SERVICE, "the peer's kernel knows no listener on that port") \
 	X(REJ_PROGRAM, "the peer's program decided") \
 	X(REJ_RESOURCES, "the peer's kernel or device has no room") \

@@ -11,6 +11,7 @@
 #include "rdma/device/device.h"
 #include "rdma/diagnose/finding.h"
 #include "rdma/diagnose/incident.h"
+#include "rdma/fabric/report.h"
 #include "rdma/provider/knock.h"
 #include "rdma/provider/netroute.h"
 
@@ -69,8 +70,13 @@ struct vbd_facts {
 
 	bool netroute_known; /* the kernel has reported the route */
 	struct vbd_pv_netroute netroute;
-	bool netroute_has_rdma;	   /* a device belongs to the interface of the route */
-	bool netroute_by_device;   /* and it is `device` */
+	bool netroute_has_rdma;	       /* a device belongs to the interface of the route */
+	bool netroute_by_device;       /* and it is `device` */
+	bool peer_replied;	       /* a verbsd answered at the peer's host */
+	struct vbd_report peer_report; /* not `known`: the peer has reported nothing */
+	/* The verdict on the request that the peer reported; that on ours is in `peer_report`. */
+	enum vbd_report_memory judged;
+	uint64_t judged_over_bytes;
 	struct vbd_pv_knock knock; /* at the peer's host; all false: nobody knocked */
 };
 

@@ -358,6 +358,57 @@ static void put_packets_came(char *out, const struct vbd_facts *facts)
 	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_CAME]);
 }
 
+static void put_peer_op(char *out, const struct vbd_facts *facts)
+{
+	if (facts->peer_report.known && facts->peer_report.op >= 0)
+		put_text(out, vbd_op_name((enum vbd_op)facts->peer_report.op));
+}
+
+static void put_peer_what(char *out, const struct vbd_facts *facts)
+{
+	size_t len;
+
+	put_peer_op(out, facts);
+	len = strlen(out);
+	if (len && facts->peer_report.length_bytes)
+		(void)snprintf(out + len, WORD_BYTES - len, " of %" PRIu64 " bytes",
+			facts->peer_report.length_bytes);
+}
+
+static void put_peer_length(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->peer_report.length_bytes);
+}
+
+static void put_peer_receive(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->peer_report.recv_size_bytes);
+}
+
+static void put_peer_reason(char *out, const struct vbd_facts *facts)
+{
+	const struct vbd_report *report = &facts->peer_report;
+
+	if (report->known && report->reason != VBD_REASON_NONE)
+		put_text(out, vbd_reason_text(report->reason));
+}
+
+static void put_past_end(char *out, uint64_t over_bytes)
+{
+	if (over_bytes)
+		(void)snprintf(out, WORD_BYTES, " by %" PRIu64 " bytes", over_bytes);
+}
+
+static void put_over(char *out, const struct vbd_facts *facts)
+{
+	put_past_end(out, facts->judged_over_bytes);
+}
+
+static void put_peer_over(char *out, const struct vbd_facts *facts)
+{
+	put_past_end(out, facts->peer_report.over_bytes);
+}
+
 static const struct word {
 	const char *name;
 	const char *unknown;

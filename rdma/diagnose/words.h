@@ -58,7 +58,14 @@ struct vbd_facts;
 	X(heartbeats, "some") \
 	X(signs, "nothing has failed here") \
 	X(packets_sent, "some") \
-	X(packets_came, "some")
+	X(packets_came, "some") \
+	X(peer_op, "request") \
+	X(peer_what, "request") \
+	X(peer_length, "?") \
+	X(peer_receive, "too few") \
+	X(peer_reason, "a failure") \
+	X(over, "") \
+	X(peer_over, "")
 /* clang-format on */
 
 /** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */

@@ -10,6 +10,7 @@
 #include "rdma/device/msgpool.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/fabric/goodbye.h"
+#include "rdma/fabric/report_port.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
@@ -54,6 +55,7 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 	vbd_list_init(&fabric->srqs);
 	vbd_list_init(&fabric->qps);
 	vbd_list_init(&fabric->goodbyes);
+	vbd_list_init(&fabric->report_ports);
 	status = vbd_mailbox_init(&fabric->control, err);
 	if (status) {
 		free(fabric);
@@ -148,6 +150,7 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 		vbd_worker_destroy(fabric->workers[i]);
 	free(fabric->workers);
 	vbd_goodbyes_abandon(fabric);
+	vbd_report_ports_close(fabric);
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
@@ -344,6 +347,7 @@ void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *devi
 		return;
 	if (fabric->ops->device_removing)
 		fabric->ops->device_removing(device, fabric->ops_arg);
+	vbd_report_ports_device_removing(fabric, device);
 	vbd_qp_pool_drop(device, NULL);
 	vbd_fabric_release_device(fabric, device);
 	/* Release the device's own reference: the device is not PRESENT any more. */

@@ -19,9 +19,11 @@
 #include <stdint.h>
 
 struct rdma_event_channel;
+struct sockaddr;
 struct vbd_calls;
 struct vbd_cq;
 struct vbd_pd;
+struct vbd_report;
 struct vbd_srq;
 struct vbd_transfer;
 struct vbd_worker;
@@ -50,6 +52,10 @@ struct vbd_fabric_ops {
 	void (*srq_gone)(const struct vbd_srq *srq, void *arg);
 	/* The event channel was opened late, with the first device: watch its descriptor. */
 	void (*cm_opened)(void *arg);
+	/* The verbsd at @peer reports on a connection of @device_name: set @ret_ours to the report
+	 * of this side. */
+	void (*report)(const struct sockaddr *peer, const char *device_name,
+		const struct vbd_report *theirs, struct vbd_report *ret_ours, void *arg);
 };
 
 /* A queue pair in the fabric's list: the receiver of the async events of this queue pair. */
@@ -85,6 +91,8 @@ struct vbd_fabric {
 	unsigned int listeners_everywhere; /* listeners that are bound to every device */
 	struct vbd_link goodbyes;	   /* of struct vbd_goodbye */
 	unsigned int goodbye_count;
+	struct vbd_link report_ports; /* of struct vbd_report_port */
+	unsigned int report_port_count;
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;

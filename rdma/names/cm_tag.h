@@ -17,6 +17,7 @@ struct vbd_cm_tag {
 		VBD_CM_GROUP,
 		VBD_CM_REMAINS,
 		VBD_CM_GOODBYE,
+		VBD_CM_REPORT_PORT,
 	} kind;
 };
 

@@ -1,40 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does the connection manager of a host answer? A question for a service that nobody offers: the
- * kernel of the host answers it, no program is asked, and no connection is made (SIDR of the
- * InfiniBand Architecture). A part of the provider (see rdma/provider/provider.h).
+ * Does the connection manager of a host answer, and does a verbsd there? A question by SIDR of the
+ * InfiniBand Architecture, by which no connection is made: where no program listens at the port,
+ * the kernel of the host answers. A part of the provider (see rdma/provider/provider.h).
  *
  * Any thread.
  */
 #ifndef VBD_RDMA_PROVIDER_ASK_H
 #define VBD_RDMA_PROVIDER_ASK_H
 
+#include "rdma/provider/provider.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 /* From the beginning to the end: the way to the host is found, and the answer awaited. */
 #define VBD_PV_ASK_MS 1500
 
+/* A verbsd listens at the first free one of these ports of RDMA_PS_UDP. */
+#define VBD_PV_REPORT_PORT  4794
+#define VBD_PV_REPORT_PORTS 4
+
+/* IBTA 12.11: private data of SIDR_REQ, less the CMA's own header, and of SIDR_REP. */
+#define VBD_PV_QUESTION_BYTES 180
+#define VBD_PV_REPLY_BYTES    136
+
+struct vbd_pv_question {
+	/* The source address, whose device asks; its port does not count. ss_family 0: any. */
+	struct sockaddr_storage src;
+	struct sockaddr_storage dst; /* its port does not count */
+	/* For the verbsd there: the ports above are asked in turn. 0 bytes: a port that hardly any
+	 * program has is asked, and no other. */
+	uint8_t bytes[VBD_PV_QUESTION_BYTES];
+	uint8_t count;
+	/* Is this the awaited reply? No further port is asked then. */
+	bool (*settles)(const uint8_t *bytes, size_t count);
+};
+
+struct vbd_pv_answer {
+	/* A question has left. False if nothing leads to the host, or if its device is iWARP, which
+	 * has no such question. */
+	bool asked;
+	bool answered; /* by the kernel of the host, or by a program */
+	uint8_t count; /* of `bytes`, the last reply: the one that settles it, if any; 0: none */
+	uint8_t bytes[VBD_PV_REPLY_BYTES];
+};
+
 struct vbd_pv_ask;
 
 /**
  * vbd_pv_ask_begin - let a thread ask
- * @src: the source address, whose device asks; its port does not count. ss_family 0: any
  *
  * Returns NULL without memory, or while too many threads ask. The caller ends it with
  * vbd_pv_ask_end().
  */
-struct vbd_pv_ask *vbd_pv_ask_begin(
-	const struct sockaddr_storage *src, const struct sockaddr_storage *dst);
+struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question);
 
 /**
- * vbd_pv_ask_end - wait for the answer, and free @ask
- * @ask:       NULL is fine
- * @ret_asked: the question has left. False if nothing leads to the host, or if its device is iWARP,
- *             which has no such question
+ * vbd_pv_ask_end - wait for the answer, and free @ask; NULL is fine
  *
  * Blocks for VBD_PV_ASK_MS from the beginning, at most.
  */
-void vbd_pv_ask_end(struct vbd_pv_ask *ask, bool *ret_asked, bool *ret_answered);
+void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer);
 
 #endif

@@ -7,6 +7,8 @@
 #ifndef VBD_RDMA_PROVIDER_KNOCK_H
 #define VBD_RDMA_PROVIDER_KNOCK_H
 
+#include "rdma/provider/ask.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,14 +30,14 @@ struct vbd_pv_knock {
 /**
  * vbd_pv_knock - ask the connection manager of a host; send an empty datagram to its UDP port 4791,
  * which a device of RoCE v2 drops, and one to a port that is hardly ever open
- * @src:         the source address; its port does not count. ss_family 0: any
+ * @question:    from where, to which host, and what its verbsd is asked
  * @own:         the host is this one, which lives: the connection manager is asked, and no more
  * @large_bytes: two of this length go to another closed port, and are not to be cut in parts; 0:
  *               none
  *
  * Any thread; blocks for 1.5 s at most.
  */
-void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst, bool own,
-	size_t large_bytes, struct vbd_pv_knock *ret_knock);
+void vbd_pv_knock(const struct vbd_pv_question *question, bool own, size_t large_bytes,
+	struct vbd_pv_knock *ret_knock, struct vbd_pv_answer *ret_answer);
 
 #endif

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* For the neighbour, and again for the path: the kernel knows both of a peer that it has spoken to.
  */
@@ -26,18 +27,21 @@
 /* At once: some may wait for the kernel, see forget(). */
 #define THREADS_MAX 4
 
-enum progress { ASKING, ASKED, ANSWERED, GIVEN_UP };
+/* The kernel has this status for a service that nobody offers: IB_SIDR_UNSUPPORTED of rdma/ib_cm.h.
+ */
+#define SIDR_UNSUPPORTED 1
 
 /* The thread that asks and the caller share it. The later one frees it. */
 struct vbd_pv_ask {
-	struct sockaddr_storage src, dst;
+	struct vbd_pv_question question;
 	uint64_t began_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	enum progress progress;
+	bool over; /* the thread has told all that it will */
+	struct vbd_pv_answer answer;
 	unsigned int users;
 
-	/* of the thread */
+	/* of the thread, for one port at a time */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
 	struct vbd_account account;
@@ -63,8 +67,24 @@ static unsigned int left_ms(const struct vbd_pv_ask *ask)
 	return now_ns < end_ns ? (unsigned int)((end_ns - now_ns) / VBD_NS_PER_MS) + 1 : 0;
 }
 
+/* Any event but the awaited one ends the question. */
+struct event {
+	enum rdma_cm_event_type type;
+	int status;
+	struct vbd_pv_answer said; /* its private data */
+};
+
+static void take_data(const struct rdma_ud_param *param, struct vbd_pv_answer *said)
+{
+	if (!param->private_data)
+		return;
+	said->count = param->private_data_len < VBD_PV_REPLY_BYTES ? param->private_data_len
+								   : VBD_PV_REPLY_BYTES;
+	memcpy(said->bytes, param->private_data, said->count);
+}
+
 /* The next event, if it comes in time. */
-static bool await(struct vbd_pv_ask *ask, enum rdma_cm_event_type *ret_type, int *ret_status)
+static bool await(struct vbd_pv_ask *ask, struct event *ret_event)
 {
 	struct pollfd poller = {.fd = ask->channel->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
@@ -72,27 +92,26 @@ static bool await(struct vbd_pv_ask *ask, enum rdma_cm_event_type *ret_type, int
 	if (poll(&poller, 1, (int)left_ms(ask)) <= 0 ||
 		rdma_get_cm_event(ask->channel, &event) != 0)
 		return false;
-	*ret_type = event->event;
-	*ret_status = event->status;
+	*ret_event = (struct event){.type = event->event, .status = event->status};
+	take_data(&event->param.ud, &ret_event->said);
 	(void)rdma_ack_cm_event(event);
 	return true;
 }
 
 static bool resolved(struct vbd_pv_ask *ask, enum rdma_cm_event_type wanted)
 {
-	enum rdma_cm_event_type type;
-	int status;
+	struct event event;
 
-	return await(ask, &type, &status) && type == wanted;
+	return await(ask, &event) && event.type == wanted;
 }
 
-static bool resolve(struct vbd_pv_ask *ask)
+static bool resolve(struct vbd_pv_ask *ask, uint16_t port)
 {
-	struct sockaddr_storage from = ask->src;
-	struct sockaddr_storage to = ask->dst;
+	struct sockaddr_storage from = ask->question.src;
+	struct sockaddr_storage to = ask->question.dst;
 
 	if (rdma_resolve_addr(ask->id, from.ss_family ? with_port(&from, 0) : NULL,
-		    with_port(&to, PORT_CLOSED), RESOLVE_MS) != 0 ||
+		    with_port(&to, port), RESOLVE_MS) != 0 ||
 		!resolved(ask, RDMA_CM_EVENT_ADDR_RESOLVED))
 		return false;
 	vbd_cm_context_bound(ask->id->verbs);
@@ -122,14 +141,8 @@ static void forget(struct vbd_pv_ask *ask)
 	vbd_pv_destroy_id(&ask->account, ask->id);
 	vbd_account_close(&ask->account);
 	vbd_pv_destroy_event_channel(ask->channel);
-}
-
-static void tell(struct vbd_pv_ask *ask, enum progress progress)
-{
-	(void)pthread_mutex_lock(&ask->lock);
-	ask->progress = progress;
-	(void)pthread_cond_signal(&ask->changed);
-	(void)pthread_mutex_unlock(&ask->lock);
+	ask->id = NULL;
+	ask->channel = NULL;
 }
 
 static void leave(struct vbd_pv_ask *ask)
@@ -147,27 +160,73 @@ static void leave(struct vbd_pv_ask *ask)
 }
 
 /* The status is that of the peer's answer, or negative: the kernel itself gave up. */
-static bool is_answer(enum rdma_cm_event_type type, int status)
+static bool is_answer(const struct event *event)
 {
-	return type == RDMA_CM_EVENT_ESTABLISHED ||
-	       (type == RDMA_CM_EVENT_UNREACHABLE && status > 0);
+	return event->type == RDMA_CM_EVENT_ESTABLISHED ||
+	       (event->type == RDMA_CM_EVENT_UNREACHABLE && event->status > 0);
+}
+
+static void tell_asked(struct vbd_pv_ask *ask)
+{
+	(void)pthread_mutex_lock(&ask->lock);
+	ask->answer.asked = true;
+	(void)pthread_mutex_unlock(&ask->lock);
+}
+
+/* Returns whether another port is to be asked. */
+static bool take_answer(struct vbd_pv_ask *ask, const struct event *event)
+{
+	const struct vbd_pv_question *question = &ask->question;
+	bool replied = event->status != SIDR_UNSUPPORTED && question->count;
+	bool settled = replied && question->settles(event->said.bytes, event->said.count);
+
+	(void)pthread_mutex_lock(&ask->lock);
+	ask->answer.answered = true;
+	if (replied) {
+		ask->answer.count = event->said.count;
+		memcpy(ask->answer.bytes, event->said.bytes, event->said.count);
+	}
+	(void)pthread_mutex_unlock(&ask->lock);
+	return question->count && !settled;
+}
+
+/* Returns whether another port is to be asked. A host that does not answer does not at any. */
+static bool ask_port(struct vbd_pv_ask *ask, uint16_t port)
+{
+	struct rdma_conn_param param = {
+		.private_data = ask->question.count ? ask->question.bytes : NULL,
+		.private_data_len = ask->question.count,
+	};
+	struct event event;
+
+	if (!open_id(ask) || !resolve(ask, port) || rdma_connect(ask->id, &param) != 0)
+		return false;
+	tell_asked(ask);
+	return await(ask, &event) && is_answer(&event) && take_answer(ask, &event);
+}
+
+/* The caller does not wait for the id to be destroyed. */
+static void tell_over(struct vbd_pv_ask *ask)
+{
+	(void)pthread_mutex_lock(&ask->lock);
+	ask->over = true;
+	(void)pthread_cond_signal(&ask->changed);
+	(void)pthread_mutex_unlock(&ask->lock);
 }
 
 static void *thread_main(void *arg)
 {
 	struct vbd_pv_ask *ask = arg;
-	struct rdma_conn_param nothing = {0};
-	enum rdma_cm_event_type type;
-	int status;
+	unsigned int ports = ask->question.count ? VBD_PV_REPORT_PORTS : 1;
+	uint16_t first = ask->question.count ? VBD_PV_REPORT_PORT : PORT_CLOSED;
+	bool goes_on = true;
 
-	if (!open_id(ask) || !resolve(ask) || rdma_connect(ask->id, &nothing) != 0) {
-		tell(ask, GIVEN_UP);
-	} else {
-		tell(ask, ASKED);
-		if (await(ask, &type, &status) && is_answer(type, status))
-			tell(ask, ANSWERED);
+	for (unsigned int i = 0; i < ports && goes_on; i++) {
+		goes_on = ask_port(ask, (uint16_t)(first + i));
+		if (!goes_on || i + 1 == ports)
+			tell_over(ask);
+		forget(ask);
 	}
-	forget(ask);
 	leave(ask);
 	(void)atomic_fetch_sub(&threads, 1);
 	return NULL;
@@ -186,15 +245,13 @@ static bool start_thread(struct vbd_pv_ask *ask)
 	return false;
 }
 
-struct vbd_pv_ask *vbd_pv_ask_begin(
-	const struct sockaddr_storage *src, const struct sockaddr_storage *dst)
+struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question)
 {
 	struct vbd_pv_ask *ask = calloc(1, sizeof(*ask));
 
 	if (!ask)
 		return NULL;
-	ask->src = *src;
-	ask->dst = *dst;
+	ask->question = *question;
 	ask->began_ns = vbd_clock_mono_ns();
 	ask->users = 2;
 	(void)pthread_mutex_init(&ask->lock, NULL);
@@ -206,20 +263,18 @@ struct vbd_pv_ask *vbd_pv_ask_begin(
 	return NULL;
 }
 
-void vbd_pv_ask_end(struct vbd_pv_ask *ask, bool *ret_asked, bool *ret_answered)
+void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
 {
 	struct timespec until;
 
-	*ret_asked = *ret_answered = false;
+	*ret_answer = (struct vbd_pv_answer){0};
 	if (!ask)
 		return;
 	until = vbd_cond_deadline(left_ms(ask));
 	(void)pthread_mutex_lock(&ask->lock);
-	while (ask->progress <= ASKED &&
-		pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
+	while (!ask->over && pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
 		;
-	*ret_asked = ask->progress == ASKED || ask->progress == ANSWERED;
-	*ret_answered = ask->progress == ANSWERED;
+	*ret_answer = ask->answer;
 	(void)pthread_mutex_unlock(&ask->lock);
 	leave(ask);
 }

@@ -189,9 +189,11 @@ static void take_answers(
 	knock->rtt_ns = knock->answered ? first_ns - began_ns : 0;
 }
 
-void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst, bool own,
-	size_t large_bytes, struct vbd_pv_knock *ret_knock)
+void vbd_pv_knock(const struct vbd_pv_question *question, bool own, size_t large_bytes,
+	struct vbd_pv_knock *ret_knock, struct vbd_pv_answer *ret_answer)
 {
+	const struct sockaddr_storage *src = &question->src;
+	const struct sockaddr_storage *dst = &question->dst;
 	uint64_t began_ns = vbd_clock_mono_ns();
 	int errnums[DOORS] = {0};
 	int fds[DOORS] = {-1, -1, -1};
@@ -212,7 +214,7 @@ void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_stor
 	/* A message of the connection manager that can't leave does harm: see
 	 * rdma/device/cm_silence.h. */
 	if (!ret_knock->forbidden)
-		ask = vbd_pv_ask_begin(src, dst);
+		ask = vbd_pv_ask_begin(question);
 	for (unsigned int i = 0; i < DOORS; i++)
 		doors[i] = (struct pollfd){.fd = errnums[i] ? -1 : fds[i], .events = POLLERR};
 	await(doors, refused_ns, ret_knock);
@@ -225,5 +227,7 @@ void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_stor
 	ret_knock->large_lost = fds[LARGE] >= 0 && errnums[LARGE] != EMSGSIZE &&
 				refused_ns[CLOSED] && !refused_ns[LARGE];
 	take_answers(began_ns, refused_ns, ret_knock);
-	vbd_pv_ask_end(ask, &ret_knock->asked, &ret_knock->cm_answered);
+	vbd_pv_ask_end(ask, ret_answer);
+	ret_knock->asked = ret_answer->asked;
+	ret_knock->cm_answered = ret_answer->answered;
 }

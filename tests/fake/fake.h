@@ -7,6 +7,7 @@
 #ifndef VBD_TESTS_FAKE_FAKE_H
 #define VBD_TESTS_FAKE_FAKE_H
 
+#include "rdma/provider/ask.h"
 #include "rdma/provider/provider_calls.h"
 #include "tests/fake/provider_fake.h"
 
@@ -117,7 +118,8 @@ struct fake_id {
 	bool parted;	 /* DISCONNECTED is queued or was taken */
 	uint8_t peer_responder_resources;
 	uint32_t peer_qpn;
-	struct fake_id *peer; /* loopback */
+	struct fake_id *peer;	/* loopback */
+	struct vbd_pv_ask *ask; /* the request is a question of fake_ask.c */
 	struct fake_id_asked asked;
 };
 
@@ -164,6 +166,9 @@ extern struct fake g_fake;
 
 void fake_lock(void);
 void fake_unlock(void);
+
+/** fake_ask_replied - a question was rejected with this private data */
+void fake_ask_replied(struct vbd_pv_ask *ask, const uint8_t *bytes, uint8_t count);
 
 /** fake_note - record a call that can't fail */
 void fake_note(const char *call);

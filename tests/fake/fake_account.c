@@ -70,22 +70,3 @@ void fake_netroute(const struct vbd_pv_netroute *netroute)
 	g_fake.netroute_set = true;
 	fake_unlock();
 }
-
-void vbd_pv_knock(const struct sockaddr_storage *src, const struct sockaddr_storage *dst, bool own,
-	size_t large_bytes, struct vbd_pv_knock *ret_knock)
-{
-	(void)large_bytes;
-	(void)src;
-	(void)dst;
-	(void)own;
-	fake_lock();
-	*ret_knock = g_fake.knock;
-	fake_unlock();
-}
-
-void fake_knock(const struct vbd_pv_knock *knock)
-{
-	fake_lock();
-	g_fake.knock = *knock;
-	fake_unlock();
-}

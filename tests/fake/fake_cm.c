@@ -556,10 +556,12 @@ static void take_private_data(struct fake_id *id, const void *data, uint8_t data
 }
 
 /* IBTA 12.6; the kernel's CMA uses 36 bytes of a request itself. */
-static uint8_t room_for(enum rdma_cm_event_type type)
+static uint8_t room_for(enum rdma_cm_event_type type, const struct fake_id *to)
 {
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		return 56;
+		return fake_id_is_ud(to) ? 180 : 56;
+	if (fake_id_is_ud(to))
+		return 136;
 	return type == RDMA_CM_EVENT_REJECTED ? 148 : 196;
 }
 
@@ -569,7 +571,7 @@ void fake_event_set_private_data(struct vbd_pv_cm_event *event, const struct fak
 	bool iwarp = to->device && to->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
 
 	event->has_conn_param = true;
-	event->private_data_bytes = iwarp ? data_bytes : room_for(event->type);
+	event->private_data_bytes = iwarp ? data_bytes : room_for(event->type, to);
 	if (data_bytes > event->private_data_bytes)
 		fake_broken("%u bytes of private data do not fit", data_bytes);
 	else if (data_bytes)
@@ -805,6 +807,8 @@ struct fake_id *fake_request_push(struct fake_id *listener, struct fake_device *
 		.qp_num = param->qp_num,
 	};
 
+	id->ibv.ps = listener->ibv.ps;
+	id->ibv.qp_type = listener->ibv.qp_type;
 	id->state = FAKE_ID_REQUESTED;
 	id->peer_known = true;
 	id->peer_qpn = param->qp_num;

@@ -130,6 +130,8 @@ void fake_loop_reject(struct fake_id *id)
 		.status = id->asked.vendor_option ? REJECT_VENDOR_OPTION : REJECT_CONSUMER,
 	};
 
+	if (id->ask)
+		fake_ask_replied(id->ask, id->asked.private_data, id->asked.private_data_bytes);
 	if (!id->peer)
 		return;
 	if (fake_id_is_ud(id->peer)) {

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
 import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last, says_of_one,
-	stage, staged } from "./explain_stage.mjs";
+	stage, stage_mute, staged } from "./explain_stage.mjs";
 import { addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 
@@ -140,7 +140,7 @@ await stage("attributes that nobody gives", async () => {
 
 // --- memory and messages -----------------------------------------------------------------------------------------
 
-await stage("an access that is refused, on both sides", async () => {
+await stage_mute("an access that is refused, on both sides", async () => {
 	for (const service of ["inbox", "none"]) {
 		const [here, there] = await pair({}, { service });
 		const { addr: at, rkey } = await open_memory();
@@ -159,7 +159,7 @@ await stage("an access that is refused, on both sides", async () => {
 	await says(far, await far.end_of(there.id), "old_key_refused");
 });
 
-await stage("a key that worked before is refused", async () => {
+await stage_mute("a key that worked before is refused", async () => {
 	for (const [code, access, op, offset] of [["memory_closed_there", ["remote_write"], "write", 0],
 		["past_the_end", ["remote_write"], "write", PAGE - 8], ["access_not_granted", ["remote_read"], "write", 0]]) {
 		const [here] = await pair();
@@ -200,7 +200,7 @@ await stage("memory that is not open to the peer", async () => {
 	await says(far, await far.end_of(other_there.id), "other_pd");
 });
 
-await stage("a message longer than the receive, on both sides", async () => {
+await stage_mute("a message longer than the receive, on both sides", async () => {
 	const [here, there] = await pair({ service: "none" }, { service: "inbox" });
 
 	await move("send", here, { size_bytes: 65536 });
@@ -229,7 +229,7 @@ await stage("a peer without a receive, while it waits and when it has failed", a
 	await says(near, await near.end_of(held.id), "cancelled_here");
 });
 
-await stage("an inbox that nobody reads", async () => {
+await stage_mute("an inbox that nobody reads", async () => {
 	const [here, there] = await pair({}, { service: "inbox", qp: { rq_depth: 2 } });
 
 	for (let i = 0; i < 2; i++)
@@ -254,9 +254,70 @@ await stage("a peer that speaks another protocol", async () => {
 	await says(far, await far.end_of(there.id), "speaks_otherwise");
 });
 
+// --- what the verbsd of the peer reports ---------------------------------------------------------------------------
+
+await stage("an access that is refused is judged by the side that has the memory", async () => {
+	const reach = async (spec, op, { offset = 0, key = (rkey) => rkey, before = () => {} }) => {
+		const [here, there] = await pair({}, { service: "none" });
+		const { id, addr: at, rkey } = await far.buffer(PAGE, { device: dev, ...spec });
+
+		await before(id);
+		await move(op, here, { remote: { addr: `0x${(BigInt(at) + BigInt(offset)).toString(16)}`, rkey: key(rkey) } });
+		await near.end_of(here.id);
+		return [here, await far.end_of(there.id)];
+	};
+	const { id: pd } = await far.post("/v1/pds", { device: dev });
+	const reads = { access: ["remote_read"] };
+
+	await open_memory();
+	for (const [spec, op, how, code_near, code_far] of [
+		[reads, "read", { key: other_key }, "no_such_key_there", "no_such_key_here"],
+		[reads, "read", { offset: PAGE - 8 }, "goes_past_end_there", "goes_past_end_here"],
+		[reads, "write", {}, "not_granted_there", "not_granted_here"],
+		[reads, "read", { before: (id) => far.call("DELETE", `/v1/buffers/${id}`) }, "key_closed_there", "key_closed_here"],
+		[{ ...reads, pd }, "read", {}, "other_pd_there", null],
+	]) {
+		const [here, there] = await reach(spec, op, how);
+
+		await says_at_last(near, here, code_near);
+		equal((await near.get(`${CONNECTION}/${here.id}/explain`)).possible_causes.length, 0, "other causes");
+		if (code_far)
+			await says_at_last(far, there, code_far);
+	}
+});
+
+await stage("a message longer than the receive: both sides tell both lengths", async () => {
+	const [here, there] = await pair({ service: "none" }, { service: "inbox" });
+
+	await move("send", here, { size_bytes: 65536 });
+	await near.end_of(here.id);
+	await says_at_last(near, here, "longer_than_receive_there");
+	const told = await says_at_last(far, await far.end_of(there.id), "longer_than_receive_here");
+
+	ok(told.summary.includes("65536"), `the length of the message is not in: ${told.summary}`);
+	equal(told.peer_report.length_bytes, 65536, "the length that the peer reported");
+	equal(told.peer_report.end_code, "remote_operation", "its reason");
+});
+
+await stage("a peer says why it left, and one that is started anew knows nothing", async () => {
+	const [here, there] = await pair();
+
+	await far.post(`${CONNECTION}/${there.id}/close`, {}, 60);
+	await says_of_one(near, "closed_there", () => near.end_of(here.id));
+	const [failing, peer] = await pair({ service: "none", qp: { rnr_retry: 1 } }, { service: "none" });
+
+	await move("recv", peer, { daemon: far, timeout_ms: 1500 });
+	await far.end_of(peer.id);
+	await says_of_one(near, "failed_there", () => near.end_of(failing.id));
+	const [left, deleted] = await pair();
+
+	await far.call("DELETE", `${CONNECTION}/${deleted.id}`, undefined, { wait_s: 60 });
+	await says_of_one(near, "forgotten_there", () => near.end_of(left.id));
+});
+
 // --- queue pairs by hand -----------------------------------------------------------------------------------------
 
-await stage("a queue pair that is not the peer's, and one that went", async () => {
+await stage_mute("a queue pair that is not the peer's, and one that went", async () => {
 	const qp = { ack_timeout: 14, retry_count: 1 };
 	const shape = { qp_type: "rc", device: dev, qp };
 
@@ -316,12 +377,16 @@ await stage("a receive for a message that nobody sends", async () => {
 
 // --- ends that somebody wanted, and those that nobody did ----------------------------------------------------------
 
-await stage("a peer that closes, and a peer that is killed", async () => {
+await stage_mute("a peer that closes, and a peer that is killed", async () => {
 	const [here, there] = await pair();
 
 	await far.post(`${CONNECTION}/${there.id}/close`, {}, 60);
 	await says(far, there, "closed_here");
-	await says(near, await near.end_of(here.id), "peer_left");
+	await says_of_one(near, "peer_left_device_answers", () => near.end_of(here.id));
+	const [wired, across] = await pair({}, {}, LAB_SIW_ADDR);
+
+	await far.post(`${CONNECTION}/${across.id}/close`, {}, 60);
+	await says(near, await near.end_of(wired.id), "peer_left");
 	const [other] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
 	const waits = move("send", other);
 
@@ -379,7 +444,7 @@ await stage("the interface is down before a connect, and nothing is heard after 
 	await near.call("DELETE", `${CONNECTION}/${deaf.id}`);
 });
 
-await stage("the peer leaves after the port fell here", async () => {
+await stage_mute("the peer leaves after the port fell here", async () => {
 	const [here, there] = await pair();
 
 	await run("ip", "link", "set", "dev", NETDEV, "carrier", "off");
@@ -409,7 +474,7 @@ await stage("a program that is not iWARP", async () => {
 	closing.close();
 });
 
-await stage("the device is removed", async () => {
+await stage_mute("the device is removed", async () => {
 	const [here, there] = await pair();
 
 	await run("rdma", "link", "delete", dev);
@@ -418,7 +483,8 @@ await stage("the device is removed", async () => {
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
 	// The daemon that learns of the removal first may disconnect the other before that learns of it.
 	for (const [daemon, connection] of ends)
-		await says(daemon, connection, connection.end_code === "device_removed" ? "device_removed" : "peer_left");
+		await (connection.end_code === "device_removed" ? says(daemon, connection, "device_removed")
+			: says_of_one(daemon, "peer_left_device_answers", () => connection));
 });
 
 // --- the table -----------------------------------------------------------------------------------------------------

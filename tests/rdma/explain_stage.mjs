@@ -90,8 +90,8 @@ export async function move(op, connection, { daemon = near, remote, size_bytes =
 export const open_memory = () => far.buffer(PAGE, { device: dev, access: ["remote_read", "remote_write"] });
 export const other_key = (rkey) => `0x${((parseInt(rkey, 16) ^ 0xff) >>> 0).toString(16).padStart(8, "0")}`;
 
-async function with_two(play) {
-	[near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+async function with_two(play, args) {
+	[near, far] = await Promise.all([Daemon.start("near", args), Daemon.start("far", args)]);
 	await Promise.all([near.ready(), far.ready()]);
 	await play();
 	for (const daemon of [near, far])
@@ -99,4 +99,7 @@ async function with_two(play) {
 			await daemon.stop();
 }
 
-export const stage = (what, play) => scenario(what, () => with_two(play));
+export const stage = (what, play) => scenario(what, () => with_two(play, []));
+
+// Two that report nothing to each other, as if each were another program to the other.
+export const stage_mute = (what, play) => scenario(`${what}; no reports`, () => with_two(play, ["--set", "peer_reports=false"]));

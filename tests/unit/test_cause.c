@@ -792,7 +792,148 @@ static void test_cause__a_peer_that_left_because_its_host_or_device_went(void **
 	facts.knock.answered = true;
 	leads_to(VBD_CAUSE_PEER_LEFT_DEVICE);
 	facts.knock.cm_answered = true;
+	leads_to(VBD_CAUSE_PEER_LEFT_ALIVE);
+	facts.knock = (struct vbd_pv_knock){0};
 	leads_to(VBD_CAUSE_PEER_LEFT);
+}
+
+/* --- the report of the peer's verbsd --------------------------------------------------------- */
+
+static void reports(enum vbd_reason reason)
+{
+	facts.peer_replied = true;
+	facts.peer_report = (struct vbd_report){.known = true,
+		.ended = true,
+		.failed = !vbd_reason_clean(reason),
+		.reason = reason,
+		.op = -1};
+}
+
+static void test_cause__a_peer_that_left_reports_why(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_PEER_LEFT);
+	facts.incident.outstanding = true;
+	reports(VBD_REASON_LOCAL_CLOSE);
+	leads_to(VBD_CAUSE_CLOSED_THERE);
+	assert_int_equal(diagnoses.count, 1);
+	reports(VBD_REASON_STOPPING);
+	leads_to(VBD_CAUSE_STOPPED_THERE);
+	reports(VBD_REASON_RETRY_EXCEEDED);
+	leads_to(VBD_CAUSE_FAILED_THERE);
+	says("192.0.2.2, which reports \"The peer's device stopped acknowledging\"");
+	assert_int_equal(diagnoses.count, 1);
+	reports(VBD_REASON_PEER_DISCONNECT);
+	leads_to(VBD_CAUSE_PEER_LEFT_BUSY);
+}
+
+static void test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connection(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_PEER_LEFT);
+	facts.peer_replied = true;
+	leads_to(VBD_CAUSE_FORGOTTEN_THERE);
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.knock.done = facts.knock.asked = facts.knock.answered = facts.knock.cm_answered =
+		true;
+	leads_to(VBD_CAUSE_QP_GONE_THERE);
+	facts.peer_replied = true;
+	leads_to(VBD_CAUSE_FORGOTTEN_THERE);
+}
+
+static void test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.knock.done = facts.knock.asked = facts.knock.answered = facts.knock.cm_answered =
+		true;
+	reports(VBD_REASON_RETRY_EXCEEDED);
+	leads_to(VBD_CAUSE_QP_GONE_THERE);
+	reports(VBD_REASON_QP_FATAL);
+	leads_to(VBD_CAUSE_FAILED_THERE);
+}
+
+static void test_cause__the_peer_names_what_was_wrong_with_a_refused_request(void **state)
+{
+	static const struct {
+		enum vbd_report_memory memory;
+		enum vbd_cause_code code;
+	} rows[] = {
+		{VBD_REPORT_MEMORY_NO_SUCH_KEY, VBD_CAUSE_NO_SUCH_KEY_THERE},
+		{VBD_REPORT_MEMORY_CLOSED, VBD_CAUSE_KEY_CLOSED_THERE},
+		{VBD_REPORT_MEMORY_OTHER_PD, VBD_CAUSE_OTHER_PD_THERE},
+		{VBD_REPORT_MEMORY_PAST_END, VBD_CAUSE_GOES_PAST_END_THERE},
+		{VBD_REPORT_MEMORY_NO_ACCESS, VBD_CAUSE_NOT_GRANTED_THERE},
+		{VBD_REPORT_MEMORY_GRANTED, VBD_CAUSE_ACCESS_REFUSED},
+		{VBD_REPORT_MEMORY_UNJUDGED, VBD_CAUSE_ACCESS_REFUSED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		begin(VBD_OUTCOME_ACCESS);
+		completion(IBV_WC_REM_ACCESS_ERR, VBD_OP_READ);
+		reports(VBD_REASON_PEER_DISCONNECT);
+		facts.peer_report.memory = rows[i].memory;
+		facts.peer_report.over_bytes = 96;
+		leads_to(rows[i].code);
+		assert_int_equal(diagnoses.count, 1);
+		if (rows[i].code == VBD_CAUSE_GOES_PAST_END_THERE)
+			says("a read of 8000 bytes goes past the end of the peer's memory by 96 "
+			     "bytes");
+	}
+}
+
+static void test_cause__this_side_names_what_was_wrong_with_the_peers_request(void **state)
+{
+	static const struct {
+		enum vbd_report_memory memory;
+		enum vbd_cause_code code;
+	} rows[] = {
+		{VBD_REPORT_MEMORY_NO_SUCH_KEY, VBD_CAUSE_NO_SUCH_KEY_HERE},
+		{VBD_REPORT_MEMORY_CLOSED, VBD_CAUSE_KEY_CLOSED_HERE},
+		{VBD_REPORT_MEMORY_PAST_END, VBD_CAUSE_GOES_PAST_END_HERE},
+		{VBD_REPORT_MEMORY_NO_ACCESS, VBD_CAUSE_NOT_GRANTED_HERE},
+		{VBD_REPORT_MEMORY_GRANTED, VBD_CAUSE_REFUSED_HERE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		begin(VBD_OUTCOME_REFUSED);
+		reports(VBD_REASON_REMOTE_ACCESS);
+		facts.peer_report.op = VBD_OP_WRITE;
+		facts.peer_report.length_bytes = 640;
+		facts.judged = rows[i].memory;
+		facts.judged_over_bytes = 64;
+		leads_to(rows[i].code);
+		assert_int_equal(diagnoses.count, 1);
+		if (rows[i].code == VBD_CAUSE_GOES_PAST_END_HERE)
+			says("the peer's write of 640 bytes goes past the end of the memory here "
+			     "by 64 bytes");
+	}
+}
+
+static void test_cause__both_sides_tell_both_lengths(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_OPERATION);
+	completion(IBV_WC_REM_OP_ERR, VBD_OP_SEND);
+	reports(VBD_REASON_LOCAL_ERROR);
+	facts.peer_report.recv_size_bytes = 8000;
+	leads_to(VBD_CAUSE_MESSAGE_TOO_LONG);
+	facts.peer_report.recv_size_bytes = 512;
+	leads_to(VBD_CAUSE_LONGER_THAN_RECEIVE_THERE);
+	says("a send of 8000 bytes was longer than a receive of the peer, which has 512 bytes");
+	begin(VBD_OUTCOME_RECEIVE_FAILED);
+	completion(IBV_WC_LOC_QP_OP_ERR, VBD_OP_RECV);
+	reports(VBD_REASON_REMOTE_OPERATION);
+	facts.peer_report.op = VBD_OP_SEND;
+	facts.peer_report.length_bytes = 4096;
+	leads_to(VBD_CAUSE_RECEIVE_TOO_SHORT);
+	facts.peer_report.length_bytes = 4097;
+	leads_to(VBD_CAUSE_LONGER_THAN_RECEIVE_HERE);
+	says("the peer sent a message of 4097 bytes, and a receive here has 4096 bytes");
 }
 
 static void test_cause__while_it_is_stuck_too(void **state)
@@ -1013,6 +1154,14 @@ int main(void)
 		cmocka_unit_test(test_cause__a_shared_receive_queue_that_ran_dry),
 		cmocka_unit_test(test_cause__a_peer_that_left_after_the_port_fell),
 		cmocka_unit_test(test_cause__a_peer_that_left_because_its_host_or_device_went),
+		cmocka_unit_test(test_cause__a_peer_that_left_reports_why),
+		cmocka_unit_test(
+			test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connection),
+		cmocka_unit_test(
+			test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing),
+		cmocka_unit_test(test_cause__the_peer_names_what_was_wrong_with_a_refused_request),
+		cmocka_unit_test(test_cause__this_side_names_what_was_wrong_with_the_peers_request),
+		cmocka_unit_test(test_cause__both_sides_tell_both_lengths),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
 		cmocka_unit_test(test_cause__a_request_that_waits_for_a_decision_here),
 		cmocka_unit_test(test_cause__an_access_error_is_of_the_side_that_asked),

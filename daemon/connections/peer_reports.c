@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections/peer_reports.h"
+
+#include "rdma/device/source.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/fabric/report_port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_daemon *daemon_of(const struct vbd_connection *connection)
+{
+	return connection->object.registry->daemon;
+}
+
+/* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
+static struct vbd_connection *find(
+	const struct vbd_daemon *daemon, const struct vbd_connection_qps *qps)
+{
+	struct vbd_connection *connection;
+
+	HASH_FIND(by_qps, daemon->connections_by_qps, qps, sizeof(*qps), connection);
+	return connection;
+}
+
+void vbd_peer_reports_forget(struct vbd_connection *connection)
+{
+	if (connection->by_qps.tbl)
+		HASH_DELETE(by_qps, daemon_of(connection)->connections_by_qps, connection);
+	memset(&connection->by_qps, 0, sizeof(connection->by_qps));
+	free(connection->peer_report);
+	connection->peer_report = NULL;
+}
+
+/* uthash leaves the handle's table NULL if it has no memory to grow: then no report finds it. */
+static void insert(struct vbd_connection *connection)
+{
+	HASH_ADD(by_qps, daemon_of(connection)->connections_by_qps, qps, sizeof(connection->qps),
+		connection);
+}
+/* NOLINTEND(readability-function-size) */
+
+/* Without a CM the GID has the address. */
+static void open_port(struct vbd_fabric *fabric, const struct vbd_conn *conn)
+{
+	struct sockaddr_storage local = conn->local;
+
+	if (!local.ss_family &&
+		(!conn->qp.info.sgid_known || !vbd_source_of_gid(&conn->qp.info.sgid, &local)))
+		return;
+	vbd_report_port_open(fabric, conn->qp.device, &local);
+}
+
+/* The numbers of an ended connection's queue pairs are given again. */
+static void displace(struct vbd_connection *before)
+{
+	struct vbd_peer_report *report = before->peer_report;
+
+	before->peer_report = NULL;
+	vbd_peer_reports_forget(before);
+	before->peer_report = report;
+}
+
+void vbd_peer_reports_expect(struct vbd_connection *connection)
+{
+	struct vbd_daemon *daemon = daemon_of(connection);
+	const struct vbd_conn *conn = connection->conn;
+	struct vbd_connection *before;
+
+	if (!daemon->config->peer_reports || !conn->qp.device || connection->by_qps.tbl)
+		return;
+	connection->qps = (struct vbd_connection_qps){
+		.device_id = conn->qp.device->id,
+		.lqpn = conn->qp.info.lqpn,
+		.rqpn = conn->qp.info.rqpn,
+	};
+	before = find(daemon, &connection->qps);
+	if (before)
+		displace(before);
+	insert(connection);
+	open_port(daemon->fabric, conn);
+}
+
+struct vbd_connection *vbd_peer_reports_find(
+	struct vbd_daemon *daemon, const char *device_name, uint32_t lqpn, uint32_t rqpn)
+{
+	const struct vbd_device *device = vbd_fabric_device(daemon->fabric, device_name);
+	struct vbd_connection_qps qps = {.lqpn = lqpn, .rqpn = rqpn};
+
+	if (!device)
+		return NULL;
+	qps.device_id = device->id;
+	return find(daemon, &qps);
+}
+
+struct vbd_peer_report *vbd_peer_report_room(struct vbd_connection *connection)
+{
+	if (!connection->peer_report)
+		connection->peer_report = calloc(1, sizeof(*connection->peer_report));
+	return connection->peer_report;
+}
+
+/* A report that is no answer judges nothing. */
+void vbd_peer_report_take(
+	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered)
+{
+	struct vbd_peer_report *report = vbd_peer_report_room(connection);
+	struct vbd_report before;
+
+	if (!report)
+		return;
+	before = report->theirs;
+	report->theirs = *theirs;
+	if (report->came && theirs->memory == VBD_REPORT_MEMORY_UNJUDGED) {
+		report->theirs.memory = before.memory;
+		report->theirs.over_bytes = before.over_bytes;
+	}
+	report->came = true;
+	report->answered = report->answered || answered;
+	vbd_object_counted(&connection->object);
+}

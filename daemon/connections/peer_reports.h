@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reports of the other sides of connections on their ends (rdma/fabric/report.h), and the
+ * connections by their queue pairs.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_CONNECTIONS_PEER_REPORTS_H
+#define VBD_DAEMON_CONNECTIONS_PEER_REPORTS_H
+
+#include "daemon/connections/connections.h"
+#include "rdma/fabric/report.h"
+
+struct vbd_peer_report {
+	bool came;     /* `theirs` is set */
+	bool answered; /* a question of this side was */
+	/* The newest, with the verdict of the one that had any. */
+	struct vbd_report theirs;
+	/* About the request that the peer reported and the device here had refused. It is judged
+	 * once, so that nobody can try keys. */
+	enum vbd_report_memory memory;
+	uint64_t over_bytes;
+};
+
+/** vbd_peer_reports_expect - @connection is established: a report may name it from now on. Opens a
+ * report port on its local address, unless the configuration says no. */
+void vbd_peer_reports_expect(struct vbd_connection *connection);
+
+/** vbd_peer_reports_find - the newest connection of these queue pairs on the device; NULL if there
+ * is none. The caller checks that the peer is the same. */
+struct vbd_connection *vbd_peer_reports_find(
+	struct vbd_daemon *daemon, const char *device_name, uint32_t lqpn, uint32_t rqpn);
+
+/** vbd_peer_report_room - connection->peer_report, made if need be; NULL without memory */
+struct vbd_peer_report *vbd_peer_report_room(struct vbd_connection *connection);
+
+/** vbd_peer_report_take - keep what the peer has reported; the watches are called. @answered: to a
+ * question of this side */
+void vbd_peer_report_take(
+	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered);
+
+/** vbd_peer_reports_forget - the connection is freed */
+void vbd_peer_reports_forget(struct vbd_connection *connection);
+
+#endif

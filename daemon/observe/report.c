@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/report.h"
+
+#include "base/attr.h"
+#include "daemon/connections/peer_reports.h"
+#include "daemon/memory/buffers.h"
+#include "daemon/memory/windows.h"
+#include "daemon/observe/explain.h"
+#include "rdma/device/pd.h"
+#include "rdma/device/source.h"
+#include "rdma/fabric/fabric.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The control thread goes through no more buffers and windows at once. */
+#define LOOKED_AT_MAX 256
+
+/* --- the report of this side ----------------------------------------------------------------- */
+
+static void take_request(const struct vbd_incident *incident, struct vbd_report *report)
+{
+	report->op = incident->op;
+	report->length_bytes = incident->transfer ? incident->length_bytes : 0;
+	report->remote_addr = incident->transfer ? incident->remote_addr : 0;
+	report->rkey = incident->transfer ? incident->rkey : 0;
+}
+
+/* The transfer of the first error may be deleted by now; the facts that are kept have it. */
+static void report_on(const struct vbd_connection *connection, struct vbd_report *ret_report)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_incident *before = connection->kept ? &connection->kept->incident : NULL;
+	struct vbd_incident incident = {0};
+
+	*ret_report = (struct vbd_report){
+		.known = true,
+		.ended = conn->qp.reason != VBD_REASON_NONE,
+		.failed = conn->qp.reason != VBD_REASON_NONE && !vbd_reason_clean(conn->qp.reason),
+		.lqpn = conn->qp.info.lqpn,
+		.rqpn = conn->qp.info.rqpn,
+		.reason = conn->qp.reason,
+		.recv_size_bytes = conn->params.qp.recv_size_bytes,
+	};
+	vbd_explain_request(connection, &incident);
+	take_request(
+		!incident.transfer && before && before->transfer ? before : &incident, ret_report);
+}
+
+static bool settles(const uint8_t *bytes, size_t count)
+{
+	struct vbd_report report;
+
+	return vbd_report_read(bytes, count, &report) && report.known;
+}
+
+void vbd_report_question(const struct vbd_connection *connection, struct vbd_pv_question *question)
+{
+	const struct vbd_conn *conn = connection->conn;
+	struct vbd_report report;
+
+	question->settles = settles;
+	if (!connection->object.registry->daemon->config->peer_reports || conn->qp.info.iwarp ||
+		!conn->qp.info.lqpn || !conn->qp.info.rqpn)
+		return;
+	report_on(connection, &report);
+	static_assert(VBD_REPORT_BYTES <= VBD_PV_QUESTION_BYTES, "a report fits into a question");
+	static_assert(VBD_REPORT_BYTES <= VBD_PV_REPLY_BYTES, "and into a reply");
+	vbd_report_write(&report, question->bytes);
+	question->count = VBD_REPORT_BYTES;
+}
+
+/* --- the request of the other side ----------------------------------------------------------- */
+
+/* Memory with a key. */
+struct region {
+	uint64_t begin, end;
+	unsigned int access; /* bits of enum vbd_mem_access */
+	const struct vbd_pd *pd;
+};
+
+static bool find_buffer(const struct vbd_daemon *daemon, const char *device_name, uint32_t rkey,
+	unsigned int *left, struct region *ret_region)
+{
+	vbd_registry_for_each (object, daemon->buffers) {
+		const struct vbd_buffer *buffer =
+			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+
+		if (!*left)
+			return false;
+		--*left;
+		if (buffer->state != VBD_BUFFER_READY || buffer->mem.rkey != rkey ||
+			strcmp(buffer->device_name, device_name) != 0)
+			continue;
+		ret_region->begin = (uintptr_t)buffer->mem.addr;
+		ret_region->end = ret_region->begin + buffer->mem.size_bytes;
+		ret_region->access = buffer->mem.access;
+		ret_region->pd = buffer->mem.pd;
+		return true;
+	}
+	return false;
+}
+
+static bool find_window(const struct vbd_daemon *daemon, const char *device_name, uint32_t rkey,
+	unsigned int *left, struct region *ret_region)
+{
+	vbd_registry_for_each (object, daemon->windows) {
+		const struct vbd_window_record *record =
+			VBD_CONTAINER_OF(object, struct vbd_window_record, object);
+
+		if (!*left)
+			return false;
+		--*left;
+		if (record->window.state != VBD_WINDOW_READY || record->window.rkey != rkey ||
+			strcmp(record->device_name, device_name) != 0)
+			continue;
+		ret_region->begin = record->addr;
+		ret_region->end = record->addr + record->window.range.length_bytes;
+		ret_region->access = record->window.range.access;
+		ret_region->pd = record->window.mem->pd;
+		return true;
+	}
+	return false;
+}
+
+static unsigned int access_wanted(int op)
+{
+	if (op == VBD_OP_WRITE || op == VBD_OP_WRITE_IMM)
+		return VBD_ACCESS_REMOTE_WRITE;
+	return vbd_ops[op].is_atomic ? VBD_ACCESS_REMOTE_ATOMIC : VBD_ACCESS_REMOTE_READ;
+}
+
+/* The queue pair of a connection that has ended is no longer in any PD; the request tells in which
+ * the connection was, but for one with an SRQ. */
+static bool is_in_pd(const struct vbd_conn *conn, const struct vbd_pd *pd)
+{
+	const struct vbd_qp_params *params = &conn->params.qp;
+
+	if (conn->qp.pd)
+		return conn->qp.pd == pd;
+	if (params->pd_id)
+		return params->pd_id == pd->id;
+	return params->srq_id || pd->is_default;
+}
+
+static enum vbd_report_memory judge_region(const struct vbd_conn *conn, const struct region *region,
+	const struct vbd_report *theirs, uint64_t *ret_over_bytes)
+{
+	uint64_t begin = theirs->remote_addr;
+	uint64_t room_bytes = region->end - begin;
+
+	if (!is_in_pd(conn, region->pd))
+		return VBD_REPORT_MEMORY_OTHER_PD;
+	if (!(region->access & access_wanted(theirs->op)))
+		return VBD_REPORT_MEMORY_NO_ACCESS;
+	if (begin < region->begin || begin > region->end || theirs->length_bytes > room_bytes) {
+		*ret_over_bytes = begin >= region->begin && begin <= region->end
+					  ? theirs->length_bytes - room_bytes
+					  : 0;
+		return VBD_REPORT_MEMORY_PAST_END;
+	}
+	return VBD_REPORT_MEMORY_GRANTED;
+}
+
+static enum vbd_report_memory judge_no_region(const struct vbd_conn *conn)
+{
+	const struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device_name);
+
+	return device && (device->buffer_closed_ns > conn->created_ns ||
+				 device->window_closed_ns > conn->created_ns)
+		       ? VBD_REPORT_MEMORY_CLOSED
+		       : VBD_REPORT_MEMORY_NO_SUCH_KEY;
+}
+
+static void judge(const struct vbd_connection *connection, const struct vbd_report *theirs,
+	struct vbd_peer_report *report)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	const struct vbd_conn *conn = connection->conn;
+	unsigned int left = LOOKED_AT_MAX;
+	struct region region;
+
+	if (find_window(daemon, conn->device_name, theirs->rkey, &left, &region) ||
+		find_buffer(daemon, conn->device_name, theirs->rkey, &left, &region))
+		report->memory = judge_region(conn, &region, theirs, &report->over_bytes);
+	else if (left)
+		report->memory = judge_no_region(conn);
+}
+
+/* The device has refused that request, and may be about to move the queue pair to ERR for it. So a
+ * peer learns more than the device has told it only once for each connection, as if it had lost
+ * one. */
+static bool is_to_judge(const struct vbd_report *theirs, const struct vbd_peer_report *report)
+{
+	return report->memory == VBD_REPORT_MEMORY_UNJUDGED && theirs->op >= 0 &&
+	       vbd_ops[theirs->op].needs_remote && theirs->reason == VBD_REASON_REMOTE_ACCESS;
+}
+
+static struct vbd_connection *find(struct vbd_daemon *daemon, const struct sockaddr *peer,
+	const char *device_name, const struct vbd_report *theirs)
+{
+	struct vbd_connection *connection =
+		device_name ? vbd_peer_reports_find(daemon, device_name, theirs->rqpn, theirs->lqpn)
+			    : NULL;
+	struct sockaddr_storage local, known;
+
+	if (!connection || !vbd_explain_ends(connection, &local, &known) ||
+		!vbd_sockaddr_is_same((const struct sockaddr *)&known, peer))
+		return NULL;
+	return connection;
+}
+
+void vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
+	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours)
+{
+	struct vbd_connection *connection = find(daemon, peer, device_name, theirs);
+	struct vbd_peer_report *report;
+
+	*ret_ours = (struct vbd_report){.op = -1};
+	if (!connection)
+		return;
+	/* The device has moved the queue pair to ERR if it refused the request. */
+	if (theirs->reason == VBD_REASON_REMOTE_ACCESS)
+		vbd_conn_check_qp(connection->conn);
+	report = vbd_peer_report_room(connection);
+	if (report && is_to_judge(theirs, report))
+		judge(connection, theirs, report);
+	report_on(connection, ret_ours);
+	if (report) {
+		ret_ours->memory = report->memory;
+		ret_ours->over_bytes = report->over_bytes;
+	}
+	vbd_peer_report_take(connection, theirs, false);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reports that verbsd exchanges with the verbsd of a peer: see rdma/fabric/report.h.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_OBSERVE_REPORT_H
+#define VBD_DAEMON_OBSERVE_REPORT_H
+
+#include "daemon/connections/connections.h"
+#include "rdma/fabric/report.h"
+#include "rdma/provider/ask.h"
+
+/** vbd_report_question - set the question to the verbsd of the peer about @connection, with the
+ * report of this side; `count` stays 0 if it can't be asked: the configuration says no, the queue
+ * pairs are not known, or the connection is over iWARP */
+void vbd_report_question(const struct vbd_connection *connection, struct vbd_pv_question *question);
+
+/** vbd_report_answer - the verbsd at @peer reports on a connection of @device_name: keep that, and
+ * set @ret_ours to the report of this side */
+void vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
+	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours);
+
+#endif

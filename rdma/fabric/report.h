@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A report: the few facts about the end of a connection that its two sides tell each other when
+ * both are verbsd. rdma_disconnect(3) takes no private data, so a report travels in the private
+ * data of an SIDR request, and the other side's in the reply (see rdma/fabric/report_port.h).
+ *
+ *   bytes    member (numbers in network byte order)
+ *    0..3    "VBSD"
+ *    4       version: 1
+ *    5       bits: 1 known, 2 ended, 4 failed
+ *    6..7    0
+ *    8..11   lqpn
+ *   12..15   rqpn
+ *   16..23   length_bytes
+ *   24..31   remote_addr
+ *   32..35   rkey
+ *   36..39   recv_size_bytes
+ *   40..47   over_bytes
+ *   48..79   name of the operation, "" for none
+ *   80..95   name of enum vbd_report_memory
+ *   96..127  name of the reason, "" while the connection has not ended
+ *
+ * A later version may append bytes. A name that this version does not know counts as "".
+ *
+ * Any thread; pure.
+ */
+#ifndef VBD_RDMA_FABRIC_REPORT_H
+#define VBD_RDMA_FABRIC_REPORT_H
+
+#include "base/enum.h"
+#include "rdma/names/reason.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VBD_REPORT_BYTES 128
+
+/* The device of the sender refused to let the other side use its memory: why, as far as the sender
+ * can tell. X(SYMBOL, name) */
+#define VBD_REPORT_MEMORY_MAP(X)                                                      \
+	X(VBD_REPORT_MEMORY_UNJUDGED, "unjudged")                                     \
+	X(VBD_REPORT_MEMORY_GRANTED, "granted") /* nothing is wrong with it now */    \
+	X(VBD_REPORT_MEMORY_NO_SUCH_KEY, "no_such_key")                               \
+	X(VBD_REPORT_MEMORY_CLOSED, "closed") /* no such key; memory was closed to */ \
+	/* peers during the connection */                                             \
+	X(VBD_REPORT_MEMORY_OTHER_PD, "other_pd")                                     \
+	X(VBD_REPORT_MEMORY_PAST_END, "past_end") /* by over_bytes */                 \
+	X(VBD_REPORT_MEMORY_NO_ACCESS, "no_access")
+
+enum vbd_report_memory { VBD_REPORT_MEMORY_MAP(VBD_ENUM_ROW) VBD_REPORT_MEMORY_COUNT };
+
+/** vbd_report_memory_name - "past_end" */
+const char *vbd_report_memory_name(enum vbd_report_memory memory);
+
+/* "Sender" is the side that writes the report. */
+struct vbd_report {
+	bool known;  /* the sender has a connection with these two queue pairs */
+	bool ended;  /* its end has begun */
+	bool failed; /* and something went wrong */
+	uint32_t lqpn, rqpn;
+	enum vbd_reason reason; /* NONE while it has not ended */
+	/* The request of the sender that failed or was outstanding. */
+	int op; /* enum vbd_op; -1: none */
+	uint64_t length_bytes, remote_addr;
+	uint32_t rkey;
+	uint32_t recv_size_bytes;      /* of the receives of the sender */
+	enum vbd_report_memory memory; /* in a reply: about the request of the other side */
+	uint64_t over_bytes;
+};
+
+/** vbd_report_write - the bytes of @report */
+void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_BYTES]);
+
+/** vbd_report_read - the report in private data; false if that is none, or of another version */
+bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_report);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions by SIDR to a verbsd, which is this program. */
+#include "tests/fake/fake.h"
+
+#include "base/thread.h"
+#include "rdma/provider/knock.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vbd_pv_ask {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool replied;
+	struct vbd_pv_answer answer;
+};
+
+static struct fake_id *first_listener(struct sockaddr_storage *dst)
+{
+	struct fake_id *listener = NULL;
+
+	for (unsigned int i = 0; i < VBD_PV_REPORT_PORTS && !listener; i++) {
+		((struct sockaddr_in *)dst)->sin_port = htons((uint16_t)(VBD_PV_REPORT_PORT + i));
+		listener = fake_listener_on((const struct sockaddr *)dst);
+	}
+	return listener && fake_id_is_ud(listener) && listener->device ? listener : NULL;
+}
+
+static void push(struct vbd_pv_ask *ask, const struct vbd_pv_question *question)
+{
+	const struct rdma_conn_param param = {
+		.private_data = question->bytes,
+		.private_data_len = question->count,
+	};
+	struct sockaddr_storage dst = question->dst;
+	struct fake_id *listener = first_listener(&dst);
+
+	ask->answer.asked = true;
+	ask->answer.answered = true;
+	if (!listener)
+		return;
+	fake_request_push(listener, listener->device, (const struct sockaddr *)&dst,
+		(const struct sockaddr *)&question->src, &param)
+		->ask = ask;
+	ask->answer.answered = false;
+}
+
+struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question)
+{
+	struct vbd_pv_ask *ask;
+
+	fake_lock();
+	if (!g_fake.loopback || !question->count) {
+		fake_unlock();
+		return NULL;
+	}
+	ask = fake_allocate(sizeof(*ask));
+	(void)pthread_mutex_init(&ask->lock, NULL);
+	vbd_cond_init(&ask->changed);
+	push(ask, question);
+	ask->replied = ask->answer.answered;
+	fake_unlock();
+	return ask;
+}
+
+void fake_ask_replied(struct vbd_pv_ask *ask, const uint8_t *bytes, uint8_t count)
+{
+	(void)pthread_mutex_lock(&ask->lock);
+	ask->replied = true;
+	ask->answer.answered = true;
+	ask->answer.count = count;
+	memcpy(ask->answer.bytes, bytes, count);
+	(void)pthread_cond_signal(&ask->changed);
+	(void)pthread_mutex_unlock(&ask->lock);
+}
+
+void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
+{
+	struct timespec until = vbd_cond_deadline(VBD_PV_ASK_MS);
+
+	*ret_answer = (struct vbd_pv_answer){0};
+	if (!ask)
+		return;
+	(void)pthread_mutex_lock(&ask->lock);
+	while (!ask->replied && pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
+		;
+	(void)pthread_mutex_unlock(&ask->lock);
+	fake_lock();
+	vbd_list_for_each (link, &g_fake.ids) {
+		struct fake_id *id = VBD_CONTAINER_OF(link, struct fake_id, link);
+
+		if (id->ask == ask)
+			id->ask = NULL;
+	}
+	fake_unlock();
+	*ret_answer = ask->answer;
+	(void)pthread_cond_destroy(&ask->changed);
+	(void)pthread_mutex_destroy(&ask->lock);
+	free(ask);
+}
+
+void vbd_pv_knock(const struct vbd_pv_question *question, bool own, size_t large_bytes,
+	struct vbd_pv_knock *ret_knock, struct vbd_pv_answer *ret_answer)
+{
+	(void)large_bytes;
+	(void)own;
+	fake_lock();
+	*ret_knock = g_fake.knock;
+	fake_unlock();
+	vbd_pv_ask_end(vbd_pv_ask_begin(question), ret_answer);
+}
+
+void fake_knock(const struct vbd_pv_knock *knock)
+{
+	fake_lock();
+	g_fake.knock = *knock;
+	fake_unlock();
+}

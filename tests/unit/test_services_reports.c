@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verbsd on both sides of a connection tell each other why it ended. */
+#include "daemon/connections/peer_reports.h"
+#include "daemon/memory/windows.h"
+#include "daemon/observe/report.h"
+#include "rdma/device/op.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/provider/ask.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#define SIZE 4096
+
+static struct sockaddr_in host(const char *text)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(9)};
+
+	assert_int_equal(inet_pton(AF_INET, text, &addr.sin_addr), 1);
+	return addr;
+}
+
+/* The report of the side that @connection is connected to, whose read of @length_bytes was refused.
+ */
+static struct vbd_report refused_read(const struct vbd_connection *connection, uint64_t addr,
+	uint32_t rkey, uint64_t length_bytes)
+{
+	return (struct vbd_report){
+		.known = true,
+		.ended = true,
+		.failed = true,
+		.lqpn = connection->conn->qp.info.rqpn,
+		.rqpn = connection->conn->qp.info.lqpn,
+		.reason = VBD_REASON_REMOTE_ACCESS,
+		.op = VBD_OP_READ,
+		.remote_addr = addr,
+		.rkey = rkey,
+		.length_bytes = length_bytes,
+	};
+}
+
+static struct vbd_report answer(struct svc *svc, const char *from, const struct vbd_report *theirs)
+{
+	const struct sockaddr_in peer = host(from);
+	struct vbd_report ours = {.known = true};
+
+	vbd_report_answer(svc->daemon, (const struct sockaddr *)&peer, "fake0", theirs, &ours);
+	return ours;
+}
+
+static void test_reports__both_queue_pairs_and_the_address_name_a_connection(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct sockaddr_in peer = host("10.0.0.1");
+	struct vbd_report theirs = refused_read(pair.passive, 0, 0, 0);
+	struct vbd_report ours;
+
+	ours = answer(svc, "10.0.0.1", &theirs);
+	assert_true(ours.known);
+	assert_false(ours.ended);
+	assert_int_equal(ours.lqpn, pair.passive->conn->qp.info.lqpn);
+	assert_int_equal(ours.recv_size_bytes, pair.passive->conn->params.qp.recv_size_bytes);
+	assert_true(pair.passive->peer_report->came);
+	assert_null(pair.active->peer_report);
+	assert_false(answer(svc, "10.0.0.2", &theirs).known);
+	vbd_report_answer(svc->daemon, (const struct sockaddr *)&peer, "fake1", &theirs, &ours);
+	assert_false(ours.known);
+	vbd_report_answer(svc->daemon, (const struct sockaddr *)&peer, NULL, &theirs, &ours);
+	assert_false(ours.known);
+	theirs.lqpn++;
+	assert_false(answer(svc, "10.0.0.1", &theirs).known);
+	theirs.lqpn--;
+	theirs.rqpn += 1000;
+	assert_false(answer(svc, "10.0.0.1", &theirs).known);
+}
+
+static void test_reports__an_end_is_told_with_its_reason(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_report theirs = refused_read(pair.active, 0, 0, 0);
+	struct vbd_report ours;
+
+	svc_close(svc, pair.active);
+	ours = answer(svc, "10.0.0.1", &theirs);
+	assert_true(ours.known && ours.ended);
+	assert_false(ours.failed);
+	assert_int_equal(ours.reason, VBD_REASON_LOCAL_CLOSE);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+}
+
+static void test_reports__a_connection_is_good_for_one_key(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
+	uint64_t addr = (uintptr_t)buffer->mem.addr;
+	struct vbd_report wrong = refused_read(pair.passive, addr, buffer->mem.rkey + 77, 8);
+	struct vbd_report right = refused_read(pair.passive, addr, buffer->mem.rkey, 8);
+
+	wrong.reason = VBD_REASON_PEER_DISCONNECT;
+	assert_int_equal(answer(svc, "10.0.0.1", &wrong).memory, VBD_REPORT_MEMORY_UNJUDGED);
+	wrong.reason = VBD_REASON_REMOTE_ACCESS;
+	assert_int_equal(answer(svc, "10.0.0.1", &wrong).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	assert_int_equal(answer(svc, "10.0.0.1", &right).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	svc_close(svc, pair.passive);
+	assert_int_equal(answer(svc, "10.0.0.1", &right).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	SVC_UNTIL(svc, pair.active->object.ended);
+}
+
+static void judged(struct svc *svc, struct vbd_listener *listener, struct vbd_report theirs,
+	enum vbd_report_memory memory, uint64_t over_bytes)
+{
+	struct svc_pair pair = svc_pair(svc, listener);
+	struct vbd_report ours;
+
+	theirs.lqpn = pair.passive->conn->qp.info.rqpn;
+	theirs.rqpn = pair.passive->conn->qp.info.lqpn;
+	svc_close(svc, pair.passive);
+	ours = answer(svc, "10.0.0.1", &theirs);
+	assert_string_equal(vbd_report_memory_name(ours.memory), vbd_report_memory_name(memory));
+	assert_int_equal(ours.over_bytes, over_bytes);
+	SVC_UNTIL(svc, pair.active->object.ended);
+}
+
+static void test_reports__a_refused_request_is_judged_to_the_byte(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct svc_pair pair = svc_pair(svc, listener);
+	const struct vbd_buffer *buffer =
+		svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC);
+	uint64_t addr = (uintptr_t)buffer->mem.addr;
+	struct vbd_report theirs = refused_read(pair.passive, addr, buffer->mem.rkey, SIZE);
+
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_GRANTED, 0);
+	theirs.length_bytes = SIZE + 1;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_PAST_END, 1);
+	theirs.remote_addr = addr + SIZE;
+	theirs.length_bytes = 8;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_PAST_END, 8);
+	theirs.remote_addr = addr - 1;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_PAST_END, 0);
+	theirs.remote_addr = UINT64_MAX;
+	theirs.length_bytes = UINT64_MAX;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_PAST_END, 0);
+	theirs.remote_addr = addr;
+	theirs.length_bytes = 8;
+	theirs.op = VBD_OP_WRITE;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_NO_ACCESS, 0);
+	theirs.op = VBD_OP_FETCH_ADD;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_GRANTED, 0);
+	theirs.op = VBD_OP_SEND;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_UNJUDGED, 0);
+	theirs.op = -1;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_UNJUDGED, 0);
+	theirs.op = VBD_OP_READ;
+	theirs.rkey += 1;
+	judged(svc, listener, theirs, VBD_REPORT_MEMORY_NO_SUCH_KEY, 0);
+}
+
+static void test_reports__a_later_report_does_not_take_the_verdict_back(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_report theirs = {.known = true,
+		.reason = VBD_REASON_QP_FATAL,
+		.op = -1,
+		.memory = VBD_REPORT_MEMORY_PAST_END,
+		.over_bytes = 5};
+
+	vbd_peer_report_take(pair.active, &theirs, true);
+	theirs.memory = VBD_REPORT_MEMORY_UNJUDGED;
+	theirs.reason = VBD_REASON_LOCAL_ERROR;
+	vbd_peer_report_take(pair.active, &theirs, false);
+	assert_int_equal(pair.active->peer_report->theirs.memory, VBD_REPORT_MEMORY_PAST_END);
+	assert_int_equal(pair.active->peer_report->theirs.over_bytes, 5);
+	assert_int_equal(pair.active->peer_report->theirs.reason, VBD_REASON_LOCAL_ERROR);
+	assert_true(pair.active->peer_report->answered);
+}
+
+static void test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
+	const struct vbd_report theirs =
+		refused_read(pair.passive, (uintptr_t)buffer->mem.addr, buffer->mem.rkey, 8);
+
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	svc_close(svc, pair.passive);
+	assert_int_equal(answer(svc, "10.0.0.1", &theirs).memory, VBD_REPORT_MEMORY_CLOSED);
+	SVC_UNTIL(svc, pair.active->object.ended);
+}
+
+static void test_reports__the_next_port_serves_where_one_is_taken(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener;
+
+	spec.port = VBD_PV_REPORT_PORT;
+	listener = svc_listen(svc, &spec);
+	(void)svc_pair(svc, listener);
+	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
+	assert_non_null(fake_id_listening(VBD_PV_REPORT_PORT + 1));
+	(void)svc_pair(svc, listener);
+	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
+	assert_null(fake_id_listening(VBD_PV_REPORT_PORT + 2));
+}
+
+static void test_reports__the_port_goes_with_the_device(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
+	fake_device_cm_removal(svc->device);
+	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
+	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
+	assert_null(fake_id_listening(VBD_PV_REPORT_PORT));
+}
+
+static void test_reports__the_configuration_can_say_no(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_pv_question question = {0};
+	struct svc_pair pair;
+
+	svc->config.peer_reports = false;
+	svc_restart(svc);
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
+	assert_null(fake_id_listening(VBD_PV_REPORT_PORT));
+	vbd_report_question(pair.active, &question);
+	assert_int_equal(question.count, 0);
+	assert_false(answer(svc, "10.0.0.1", &(const struct vbd_report){.lqpn = 1}).known);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, svc_setup, svc_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_reports__both_queue_pairs_and_the_address_name_a_connection),
+		TEST(test_reports__an_end_is_told_with_its_reason),
+		TEST(test_reports__a_connection_is_good_for_one_key),
+		TEST(test_reports__a_refused_request_is_judged_to_the_byte),
+		TEST(test_reports__a_later_report_does_not_take_the_verdict_back),
+		TEST(test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key),
+		TEST(test_reports__the_next_port_serves_where_one_is_taken),
+		TEST(test_reports__the_port_goes_with_the_device),
+		TEST(test_reports__the_configuration_can_say_no),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
