@@ -82,16 +82,22 @@ static void expect_nothing_left(struct svc *svc)
 	assert_int_equal(svc->daemon->ud_endpoints->open, 0);
 }
 
-static struct vbd_peer_record *ask(
-	struct svc *svc, struct vbd_endpoint_record *from, const char *addr, uint16_t port)
+static struct vbd_peer_record *ask_for(struct svc *svc, struct vbd_endpoint_record *from,
+	const char *addr, uint16_t port, uint32_t timeout_ms)
 {
 	struct vbd_peer_spec spec = {
-		.endpoint = from, .dst_port = port, .timeout_ms = 60000, .gid_index = -1};
+		.endpoint = from, .dst_port = port, .timeout_ms = timeout_ms, .gid_index = -1};
 	struct vbd_peer_record *record = NULL;
 
 	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "%s", addr);
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
 	return record;
+}
+
+static struct vbd_peer_record *ask(
+	struct svc *svc, struct vbd_endpoint_record *from, const char *addr, uint16_t port)
+{
+	return ask_for(svc, from, addr, port, 60000);
 }
 
 static struct vbd_peer_record *asked(struct svc *svc, struct vbd_endpoint_record *from)
@@ -169,6 +175,36 @@ static void test_services_endpoints__its_event_names_an_address_only_if_it_liste
 	event = vbd_eventlog_next(svc->daemon->eventlog, event->seq, &filter);
 	assert_non_null(event);
 	assert_non_null(strstr(event->detail, "listens on 10.0.0.1 port 7174"));
+}
+
+static void refuse_endpoint(struct svc *svc, const struct vbd_endpoint_spec *spec,
+	enum vbd_status status, const char *pointer)
+{
+	struct vbd_endpoint_record *record = NULL;
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_endpoint_create(svc->daemon, spec, &record, &err), status);
+	assert_string_equal(err.pointer, pointer);
+	assert_null(record);
+	expect_nothing_left(svc);
+}
+
+static void test_services_endpoints__one_that_nobody_could_ask_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = endpoint_spec(PORT);
+
+	(void)snprintf(spec.addr, sizeof(spec.addr), "localhost");
+	refuse_endpoint(svc, &spec, VBD_E_BAD_VALUE, "/addr");
+	spec = endpoint_spec(PORT);
+	spec.params.qkey = VBD_CM_QKEY + 1;
+	refuse_endpoint(svc, &spec, VBD_E_BAD_VALUE, "/qkey");
+	spec = endpoint_spec(0);
+	(void)snprintf(spec.device, sizeof(spec.device), "fake7");
+	refuse_endpoint(svc, &spec, VBD_E_NOT_FOUND, "/device");
+	(void)snprintf(spec.device, sizeof(spec.device), "fake0");
+	spec.params.qkey = VBD_CM_QKEY + 1;
+	assert_int_equal(open_as(svc, &spec)->endpoint->params.qkey, VBD_CM_QKEY + 1);
 }
 
 static void test_services_endpoints__two_ask_and_talk(void **state)
@@ -415,6 +451,193 @@ static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void
 		svc_turn(svc);
 	}
 	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), 0);
+}
+
+static void test_services_endpoints__a_peer_that_does_not_answer_in_time_fails(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	struct vbd_peer_record *peer;
+	struct vbd_error problem;
+
+	fake_loopback(false);
+	peer = ask_for(svc, here, "10.0.0.1", PORT, 5);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	vbd_object_problem(&peer->object, &problem);
+	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
+	assert_string_equal(problem.object, "/v1/ud_peers/1");
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_PEER_FAILED), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_PEER_READY), 0);
+	assert_int_equal(fake_live().ids, 0);
+}
+
+static void test_services_endpoints__a_peer_can_be_asked_by_its_name(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = endpoint_spec(PORT);
+	struct vbd_endpoint_record *here;
+	struct vbd_peer_record *peer;
+
+	(void)snprintf(spec.addr, sizeof(spec.addr), "0.0.0.0");
+	(void)open_as(svc, &spec);
+	here = endpoint(svc, 0);
+	peer = ask(svc, here, "localhost", PORT);
+	assert_non_null(peer->resolution);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY || peer->peer.state == VBD_PEER_FAILED);
+	assert_null(peer->resolution);
+	assert_int_equal(peer->peer.error.status, VBD_OK);
+	assert_int_equal(peer->peer.state, VBD_PEER_READY);
+	peer = ask(svc, here, "nobody.invalid", PORT);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_int_equal(peer->peer.error.status, VBD_E_NAME_NOT_RESOLVED);
+	/* One that goes meanwhile is not told. */
+	peer = ask(svc, here, "localhost", PORT);
+	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
+	(void)ask(svc, here, "localhost", PORT);
+	vbd_object_delete(&here->object);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 1 &&
+			       !vbd_loop_has_work(svc->daemon->loop));
+	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
+}
+
+static struct vbd_group_spec group_of(struct vbd_endpoint_record *endpoint, const char *addr)
+{
+	struct vbd_group_spec spec = {.endpoint = endpoint, .timeout_ms = 60000};
+
+	(void)snprintf(spec.addr, sizeof(spec.addr), "%s", addr);
+	return spec;
+}
+
+static void refuse_group(
+	struct svc *svc, struct vbd_group_spec spec, enum vbd_status status, const char *pointer)
+{
+	struct vbd_group_record *record = NULL;
+	uint64_t count = vbd_registry_count(svc->daemon->multicast_memberships);
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &record, &err), status);
+	assert_string_equal(err.pointer, pointer);
+	assert_null(record);
+	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), count);
+}
+
+static void test_services_endpoints__a_group_has_a_multicast_address(void **state)
+{
+	static const struct {
+		const char *addr;
+		bool is_multicast;
+	} rows[] = {
+		{"223.255.255.255", false},
+		{"224.0.0.0", true},
+		{"239.255.255.255", true},
+		{"240.0.0.0", false},
+		{"10.0.0.1", false},
+		{"fe80::1", false},
+		{"ff0e::1", true},
+		{"localhost", false},
+	};
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		const struct vbd_group_spec spec = group_of(here, rows[i].addr);
+		struct vbd_group_record *record = NULL;
+
+		if (rows[i].is_multicast)
+			assert_int_equal(
+				vbd_group_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+		else
+			refuse_group(svc, spec, VBD_E_BAD_VALUE, "/addr");
+	}
+}
+
+static void test_services_endpoints__an_endpoint_is_once_in_a_group(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	struct vbd_group_spec spec = group_of(here, "239.1.2.3");
+	struct vbd_group_record *first = joined(svc, here, VBD_GROUP_FULL);
+	struct vbd_group_record *other = NULL;
+
+	refuse_group(svc, spec, VBD_E_WRONG_STATE, "/addr");
+	spec = group_of(here, "239.1.2.4");
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &other, &svc->err), VBD_OK);
+	spec = group_of(here, "ff0e::1");
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &other, &svc->err), VBD_OK);
+	refuse_group(svc, spec, VBD_E_WRONG_STATE, "/addr");
+	spec = group_of(here, "ff0e::2");
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &other, &svc->err), VBD_OK);
+	(void)joined(svc, endpoint(svc, PORT + 1), VBD_GROUP_FULL);
+	/* A membership that was lost is none. */
+	fake_cm_event(first->group.cm_id, RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN);
+	SVC_UNTIL(svc, first->group.state == VBD_GROUP_IS_FAILED);
+	(void)joined(svc, here, VBD_GROUP_FULL);
+}
+
+static void test_services_endpoints__a_member_needs_the_key_of_groups(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = endpoint_spec(0);
+	struct vbd_endpoint_record *here;
+
+	spec.params.qkey = VBD_CM_QKEY + 1;
+	here = open_as(svc, &spec);
+	refuse_group(svc,
+		(struct vbd_group_spec){
+			.endpoint = here, .addr = "239.1.2.3", .mode = VBD_GROUP_FULL},
+		VBD_E_BAD_VALUE, "/mode");
+	(void)joined(svc, here, VBD_GROUP_SEND_ONLY);
+}
+
+static void test_services_endpoints__a_group_that_nobody_opens_in_time_fails(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	const struct vbd_group_spec spec = {.endpoint = here, .addr = "239.1.2.3", .timeout_ms = 5};
+	struct vbd_group_record *record = NULL;
+	struct vbd_error problem;
+
+	fake_loopback(false);
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, record->group.state == VBD_GROUP_IS_FAILED);
+	assert_true(record->object.ended);
+	vbd_object_problem(&record->object, &problem);
+	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
+	assert_string_equal(problem.object, "/v1/multicast_memberships/1");
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_MULTICAST_MEMBERSHIP_FAILED), 1);
+	assert_int_equal(fake_live().ids, 0);
+}
+
+static void refuse_datagram(
+	struct svc *svc, const struct vbd_transfer_spec *to, const char *pointer)
+{
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, to, (const uint8_t *)"a", 1, NULL,
+				 1000, &record, &err),
+		VBD_E_WRONG_STATE);
+	assert_string_equal(err.pointer, pointer);
+	assert_null(record);
+}
+
+static void test_services_endpoints__a_destination_that_is_not_there_yet_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	const struct vbd_group_spec spec = {
+		.endpoint = here, .addr = "239.1.2.3", .timeout_ms = 60000};
+	struct vbd_group_record *group = NULL;
+
+	fake_loopback(false);
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &group, &svc->err), VBD_OK);
+	refuse_datagram(svc,
+		&(const struct vbd_transfer_spec){.qp = &here->endpoint->qp, .group = group},
+		"/multicast_membership");
+	refuse_datagram(svc,
+		&(const struct vbd_transfer_spec){
+			.qp = &here->endpoint->qp, .peer = ask(svc, here, "10.0.0.1", PORT)},
+		"/ud_peer");
 }
 
 static void test_services_endpoints__a_membership_can_be_lost(void **state)
@@ -791,6 +1014,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(its_queue_pair_is_ud),
 		TEST(its_event_names_an_address_only_if_it_listens),
+		TEST(one_that_nobody_could_ask_is_refused),
 		TEST(two_ask_and_talk),
 		TEST(unread_datagrams_of_ended_ones_are_limited),
 		TEST(a_message_names_its_sender),
@@ -803,6 +1027,13 @@ int main(void)
 		TEST(a_group_is_joined_heard_and_left),
 		TEST(a_group_leaves_when_what_was_sent_is_gone),
 		TEST(a_group_that_can_not_be_attached_fails),
+		TEST(a_peer_that_does_not_answer_in_time_fails),
+		TEST(a_peer_can_be_asked_by_its_name),
+		TEST(a_group_has_a_multicast_address),
+		TEST(an_endpoint_is_once_in_a_group),
+		TEST(a_member_needs_the_key_of_groups),
+		TEST(a_group_that_nobody_opens_in_time_fails),
+		TEST(a_destination_that_is_not_there_yet_is_refused),
 		TEST(a_membership_can_be_lost),
 		TEST(an_end_takes_peers_and_groups_along),
 		TEST(a_failed_completion_ends_it_with_its_error),
