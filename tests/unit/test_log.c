@@ -207,6 +207,75 @@ static void test_log__text_from_outside_becomes_valid_utf8_without_controls(void
 	}
 }
 
+/* The bytes that carry @value as a character of @len bytes, in UTF-8's form or not. */
+static void encode(char *to, uint32_t value, unsigned int len)
+{
+	static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+	for (unsigned int i = len - 1; i > 0; i--, value >>= 6)
+		to[i] = (char)(0x80 | (value & 0x3f));
+	to[0] = (char)(first[len] | value);
+	to[len] = '\0';
+}
+
+static bool stays(const char *text)
+{
+	char cleaned[8];
+
+	strcpy(cleaned, text);
+	vbd_text_clean(cleaned);
+	assert_int_equal(strlen(cleaned), strlen(text));
+	return strcmp(cleaned, text) == 0;
+}
+
+static void test_log__just_the_characters_of_unicode_stay(void **state)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	char text[8];
+
+	(void)state;
+	for (unsigned int len = 2; len <= 4; len++) {
+		for (uint32_t value = 0; value < 1u << (5 * len + 1); value++) {
+			bool is_character = value >= least[len] && value <= 0x10ffff &&
+					    (value < 0xd800 || value > 0xdfff) && value >= 0xa0;
+
+			encode(text, value, len);
+			if (stays(text) != is_character)
+				fail_msg("U+%04x in %u bytes", value, len);
+		}
+	}
+	for (int c = 1; c < 0x100; c++) {
+		text[0] = (char)c;
+		text[1] = '\0';
+		assert_int_equal(stays(text), c >= ' ' && c < 0x7f);
+	}
+}
+
+static void test_log__a_byte_that_continues_no_character_breaks_it(void **state)
+{
+	static const char *const whole[] = {"\u00e9", "\u20ac", "\U0001f600"};
+	static const unsigned char others[] = {0x01, 0x41, 0x7f, 0xc0, 0xff};
+	char text[8];
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(whole); i++) {
+		assert_true(stays(whole[i]));
+		for (size_t at = 1; whole[i][at]; at++) {
+			for (size_t k = 0; k < VBD_ARRAY_LEN(others); k++) {
+				strcpy(text, whole[i]);
+				text[at] = (char)others[k];
+				vbd_text_clean(text);
+				assert_int_equal(text[0], '?');
+			}
+			strcpy(text, whole[i]);
+			text[at] = '\0';
+			vbd_text_clean(text);
+			assert_int_equal(text[0], '?');
+			assert_int_equal(strlen(text), at);
+		}
+	}
+}
+
 static void test_log__text_is_copied_as_far_as_it_fits(void **state)
 {
 	char text[6];
@@ -234,6 +303,8 @@ int main(void)
 		LOG_TEST(the_longest_line_is_cut_and_whole_in_every_format),
 		cmocka_unit_test(test_log__levels_have_names_both_ways),
 		cmocka_unit_test(test_log__text_is_copied_as_far_as_it_fits),
+		cmocka_unit_test(test_log__just_the_characters_of_unicode_stay),
+		cmocka_unit_test(test_log__a_byte_that_continues_no_character_breaks_it),
 		cmocka_unit_test(test_log__text_from_outside_becomes_valid_utf8_without_controls),
 	};
 
