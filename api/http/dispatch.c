@@ -244,7 +244,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 	char *target, const struct vbd_auth_peer *peer)
 {
 	struct vbd_error err = {0};
-	unsigned int allow = 0;
+	unsigned int allow;
 
 	req->context = dispatch->config.context;
 	req->on_audited = dispatch->config.on_audited;
