@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/work/transfers.h"
 
+#include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/fabric/fabric.h"
@@ -280,6 +281,137 @@ static void test_services_transfers__a_buffer_of_another_device_is_refused(void 
 	assert_string_equal(spec.buffer->device_name, "fake1");
 	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/buffer");
 	(void)second;
+}
+
+static void test_services_transfers__an_atomic_has_its_size_and_alignment(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_device *device = scene.pair.active->conn->qp.device;
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_FETCH_ADD);
+	uint64_t caps = device->caps;
+
+	for (uint64_t length_bytes = 7; length_bytes <= 9; length_bytes += 2) {
+		spec.length_bytes = length_bytes;
+		assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/length_bytes");
+	}
+	spec.repeats = 2;
+	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/size_bytes");
+	spec.repeats = 0;
+	spec.length_bytes = 8;
+	spec.wr.remote_addr = 0x1004;
+	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/remote/addr");
+	device->caps &= ~(1ULL << VBD_CAP_ATOMICS);
+	assert_refused(&scene, &spec, VBD_E_NOT_SUPPORTED, "/op");
+	device->caps = caps;
+	scene.pair.active->conn->qp.info.initiator_depth = 0;
+	assert_refused(&scene, &spec, VBD_E_WRONG_STATE, "/op");
+}
+
+static void test_services_transfers__what_must_go_inline_has_to_fit(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+
+	spec.wr.inlined = true;
+	spec.length_bytes = VBD_INLINE_BYTES + 1;
+	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/inline");
+	scene.here->mem.kind = VBD_MEM_SHARED;
+	spec.length_bytes = 1;
+	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/inline");
+	scene.here->mem.kind = VBD_MEM_ANONYMOUS;
+	/* Each work request has to fit, not the whole. */
+	spec.length_bytes = 2 * VBD_INLINE_BYTES;
+	spec.chunk_bytes = VBD_INLINE_BYTES;
+	wait_for_end(svc, begin(&scene, &spec));
+	assert_int_equal(svc->daemon->transfers_done, 1);
+}
+
+/* A work request of as many ranges, in two buffers: each but the first has one byte. */
+static void put_ranges(const struct scene *scene, struct vbd_transfer_spec *spec, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		spec->ranges[i] =
+			(struct vbd_transfer_range){.buffer = i ? scene->here : scene->there,
+				.offset_bytes = i,
+				.length_bytes = i ? 1 : 5};
+	spec->buffer = NULL;
+	spec->range_count = count;
+	spec->length_bytes = count + 4;
+}
+
+static void refuse_ranges(struct scene *scene, const struct vbd_transfer_spec *spec,
+	enum vbd_status status, const char *pointer)
+{
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_transfer_create(scene->svc->daemon, spec, &record, &err), status);
+	assert_string_equal(err.pointer, pointer);
+	assert_null(record);
+	assert_int_equal(scene->here->users + scene->there->users, 0);
+}
+
+static void test_services_transfers__ranges_are_as_many_as_the_queue_pair_takes(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_qp *qp = &scene.pair.active->conn->qp;
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_READ);
+	uint32_t max = qp->channel->limits.max_send_sge;
+	char pointer[40];
+
+	assert_in_range(max, 2, VBD_ARRAY_LEN(spec.ranges) - 1);
+	put_ranges(&scene, &spec, max + 1);
+	refuse_ranges(&scene, &spec, VBD_E_OUT_OF_RANGE, "/sges");
+	qp->device->attr.max_sge_rd = max - 1;
+	put_ranges(&scene, &spec, max);
+	refuse_ranges(&scene, &spec, VBD_E_OUT_OF_RANGE, "/sges");
+	spec.ranges[max - 2].offset_bytes = 10000;
+	spec.range_count = max - 1;
+	(void)snprintf(pointer, sizeof(pointer), "/sges/%u/length_bytes", max - 2);
+	refuse_ranges(&scene, &spec, VBD_E_RANGE_NOT_SATISFIABLE, pointer);
+	spec.ranges[max - 2].offset_bytes = 9999;
+	scene.here->state = VBD_BUFFER_LOST;
+	refuse_ranges(&scene, &spec, VBD_E_WRONG_STATE, "/sges/1/buffer");
+	scene.here->state = VBD_BUFFER_READY;
+}
+
+static void test_services_transfers__ranges_go_inline_but_those_in_shared_memory(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
+	struct vbd_transfer_record *record;
+
+	put_ranges(&scene, &spec, 2);
+	record = begin(&scene, &spec);
+	assert_true(record->transfer.wr.inlined);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	scene.here->mem.kind = VBD_MEM_SHARED; /* of the last range only */
+	record = begin(&scene, &spec);
+	assert_false(record->transfer.wr.inlined);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	scene.here->mem.kind = VBD_MEM_ANONYMOUS;
+	assert_true(vbd_list_empty(&scene.pair.active->conn->qp.transfers));
+}
+
+static void test_services_transfers__a_connection_has_one_peer(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
+	struct vbd_peer_record peer = {0};
+	struct vbd_group_record group = {0};
+
+	spec.peer = &peer;
+	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/ud_peer");
+	spec.peer = NULL;
+	spec.group = &group;
+	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/multicast_membership");
 }
 
 static void test_services_transfers__open_ones_are_limited(void **state)
@@ -619,6 +751,11 @@ int main(void)
 		TEST(long_messages_have_so_many_slots),
 		TEST(what_can_not_work_is_refused),
 		TEST(a_buffer_of_another_device_is_refused),
+		TEST(an_atomic_has_its_size_and_alignment),
+		TEST(what_must_go_inline_has_to_fit),
+		TEST(ranges_are_as_many_as_the_queue_pair_takes),
+		TEST(ranges_go_inline_but_those_in_shared_memory),
+		TEST(a_connection_has_one_peer),
 		TEST(open_ones_are_limited),
 		TEST(without_memory_nothing_is_left),
 		TEST(what_is_prepared_moves_when_started),
