@@ -435,6 +435,87 @@ static void test_resources__two_domains_do_not_meet(void **state)
 	assert_int_equal(vbd_shared_check(svc->daemon, &params, NULL), VBD_E_PD_MISMATCH);
 }
 
+static void test_resources__two_devices_do_not_meet(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec of_home = {.size_bytes = 64, .device_name = "fake0"};
+	struct vbd_conn_params params = vbd_conn_params_default();
+	const struct vbd_cq *cq = make_cq(svc, "home", 64);
+	struct vbd_buffer_spec buffer_spec = of_home;
+	struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 64}};
+	struct vbd_srq_creation *creation = NULL;
+	struct vbd_buffer *buffer = NULL;
+	struct vbd_shared *away = NULL;
+	struct outcome outcome = {0};
+	struct vbd_error err = {0};
+
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(vbd_pd_request(svc->daemon, "away", "fake1", &away, &svc->err), VBD_OK);
+	assert_string_equal(away->pd->device->name, "fake1");
+
+	buffer_spec.pd_id = away->pd->id;
+	assert_int_equal(
+		vbd_buffer_create(svc->daemon, &buffer_spec, &buffer, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/device");
+	(void)snprintf(buffer_spec.device_name, sizeof(buffer_spec.device_name), "fake1");
+	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, &buffer, &svc->err), VBD_OK);
+	assert_string_equal(buffer->device_name, "fake1");
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
+
+	params.qp.pd_id = away->pd->id;
+	params.qp.cq_id = cq->id;
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(vbd_shared_check(svc->daemon, &params, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/qp/cq");
+
+	srq_spec.pd = away->pd;
+	(void)snprintf(srq_spec.device_name, sizeof(srq_spec.device_name), "fake0");
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(
+		vbd_srq_request(svc->daemon, &srq_spec, on_made, &outcome, &creation, &err),
+		VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/device");
+	srq_spec.device_name[4] = '1';
+	assert_int_equal(request_srq(svc, &srq_spec, &away, &svc->err), VBD_OK);
+	assert_string_equal(away->srq->pd->device->name, "fake1");
+}
+
+static void test_resources__what_uses_a_domain_is_listed(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_pd *pd = make_pd(svc, "used");
+	const struct vbd_buffer_spec buffer_spec = {.size_bytes = 64, .pd_id = pd->id};
+	struct vbd_endpoint_spec endpoint_spec = {.params = vbd_endpoint_params_default()};
+	struct vbd_shared *shared = record_of(svc->daemon->pds, pd->id);
+	struct vbd_endpoint_record *endpoint = NULL;
+	struct vbd_buffer *buffer = NULL;
+	struct vbd_error err = {0};
+	struct vbd_users users;
+
+	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, &buffer, &svc->err), VBD_OK);
+	vbd_shared_users_of(shared, &users);
+	assert_int_equal(users.total, 1);
+	assert_string_equal(users.paths[0], "/v1/buffers/1");
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
+	(void)svc_buffer(svc, "elsewhere", 64, 0);
+	endpoint_spec.params.qp.pd_id = pd->id;
+	assert_int_equal(
+		vbd_endpoint_create(svc->daemon, &endpoint_spec, &endpoint, &svc->err), VBD_OK);
+	vbd_shared_users_of(shared, &users);
+	assert_int_equal(users.total, 2);
+	assert_string_equal(users.paths[0], "/v1/ud_endpoints/1");
+	assert_string_equal(users.paths[1], "/v1/buffers/1");
+	assert_int_equal(vbd_shared_delete(shared, &users, &err), VBD_E_IN_USE);
+	vbd_object_delete(&endpoint->object);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc,
+		vbd_registry_count(svc->daemon->ud_endpoints) == 0 && svc->daemon->pool_jobs == 0);
+	vbd_shared_users_of(shared, &users);
+	assert_int_equal(users.total, 0);
+	assert_int_equal(vbd_shared_delete(shared, &users, &svc->err), VBD_OK);
+}
+
 static void test_resources__what_is_used_is_not_deleted(void **state)
 {
 	struct svc *svc = *state;
@@ -850,6 +931,8 @@ int main(void)
 		TEST(shared_receives_leave_less_for_connections),
 		TEST(shared_receives_leave_less_for_endpoints),
 		TEST(two_domains_do_not_meet),
+		TEST(two_devices_do_not_meet),
+		TEST(what_uses_a_domain_is_listed),
 		TEST(what_is_used_is_not_deleted),
 		TEST(each_gets_its_own_messages_in_order),
 		TEST(users_that_have_no_room_in_the_queue_get_another),

@@ -179,6 +179,45 @@ static void test_services_windows__bad_ones_are_refused_before_anything_is_made(
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "");
 }
 
+static void test_services_windows__a_buffer_that_is_lost_or_elsewhere_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = set_scene(svc);
+	struct vbd_window_spec spec = spec_of(&scene, 2);
+	struct vbd_buffer_spec buffer_spec = {
+		.size_bytes = 8192, .access = VBD_ACCESS_MW_BIND, .device_name = "fake1"};
+
+	scene.target->state = VBD_BUFFER_LOST;
+	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "/buffer");
+	scene.target->state = VBD_BUFFER_READY;
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(
+		vbd_buffer_create(svc->daemon, &buffer_spec, &spec.buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, spec.buffer->state == VBD_BUFFER_READY);
+	assert_refused(svc, &spec, VBD_E_BAD_VALUE, "/buffer");
+	/* No connection is on that device. */
+	spec.connection = NULL;
+	spec.range.type = 1;
+	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "");
+}
+
+static void test_services_windows__one_that_was_revoked_says_so(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = set_scene(svc);
+	const struct vbd_window_spec spec = spec_of(&scene, 1);
+	struct vbd_window_record *record = open_window(svc, &spec);
+	struct vbd_error problem;
+
+	vbd_object_problem(&record->object, &problem);
+	assert_int_equal(problem.status, VBD_E_CANCELLED);
+	assert_string_equal(problem.object, "/v1/windows/1");
+	record->error.status = VBD_E_TIMED_OUT;
+	vbd_object_problem(&record->object, &problem);
+	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
+}
+
 static void test_services_windows__their_buffer_stays_and_names_them(void **state)
 {
 	struct svc *svc = *state;
@@ -463,6 +502,8 @@ int main(void)
 		TEST(memory_of_another_pd_is_refused),
 		TEST(a_part_gets_a_region_of_its_own_on_rxe),
 		TEST(an_end_meets_a_region_on_its_way),
+		TEST(a_buffer_that_is_lost_or_elsewhere_is_refused),
+		TEST(one_that_was_revoked_says_so),
 		TEST(their_buffer_stays_and_names_them),
 		TEST(a_connection_takes_type_2_with_it),
 		TEST(another_connection_carries_a_revocation),
