@@ -438,6 +438,25 @@ static void test_services_buffers__checksums_are_the_known_ones(void **state)
 	assert_int_equal(buffer->refs, 0);
 }
 
+static void test_services_buffers__a_checksum_goes_over_all_pieces(void **state)
+{
+	struct svc *svc = *state;
+	const uint64_t size_bytes = 3 * 65536;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", size_bytes, 0);
+	char hex[16];
+
+	for (uint64_t i = 0; i < size_bytes; i++)
+		buffer->mem.addr[i] = (uint8_t)(i * 7 + i / 65536);
+	for (uint64_t length_bytes = 65535; length_bytes <= 65537; length_bytes++) {
+		(void)snprintf(hex, sizeof(hex), "%08x",
+			vbd_crc32c_add(0, buffer->mem.addr + 3, length_bytes));
+		assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 3, length_bytes, hex);
+	}
+	(void)snprintf(hex, sizeof(hex), "%08x", vbd_crc32c_add(0, buffer->mem.addr, size_bytes));
+	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, size_bytes, hex);
+	assert_int_equal(svc->daemon->pool_jobs, 0);
+}
+
 static void test_services_buffers__a_checksum_outlives_a_delete(void **state)
 {
 	struct svc *svc = *state;
@@ -469,6 +488,105 @@ static void test_services_buffers__the_bytes_survive_their_device(void **state)
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 9, "e3069283");
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	assert_nothing_left(svc);
+}
+
+static enum vbd_status restore(struct vbd_buffer *buffer, struct vbd_error *err)
+{
+	const struct vbd_buffer_spec spec = {.size_bytes = 9};
+
+	*err = (struct vbd_error){0};
+	return vbd_buffer_restore(buffer, &spec, err);
+}
+
+static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 9, VBD_ACCESS_REMOTE_READ);
+	struct vbd_error err;
+
+	memcpy(buffer->mem.addr, "123456789", 9);
+	assert_int_equal(restore(buffer, &err), VBD_E_WRONG_STATE);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_int_equal(restore(buffer, &err), VBD_E_NO_DEVICE);
+	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	buffer->users = 1;
+	assert_int_equal(restore(buffer, &err), VBD_E_IN_USE);
+	buffer->users = 0;
+
+	/* The device goes once more, while the memory is registered. */
+	assert_int_equal(restore(buffer, &err), VBD_OK);
+	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, buffer->state != VBD_BUFFER_REGISTERING);
+	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
+	assert_int_equal(buffer->error.status, VBD_E_DEVICE_REMOVED);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(restore(buffer, &err), VBD_OK);
+	SVC_UNTIL(svc, buffer->state != VBD_BUFFER_REGISTERING);
+	assert_int_equal(buffer->state, VBD_BUFFER_READY);
+	assert_int_equal(buffer->error.status, VBD_OK);
+	assert_int_equal(svc->daemon->buffers_bytes, 9);
+	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 9, "e3069283");
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	assert_nothing_left(svc);
+}
+
+static void test_services_buffers__a_writable_one_is_known_by_its_domain(void **state)
+{
+	static const struct {
+		unsigned int access;
+		bool writable;
+	} rows[] = {
+		{0, false},
+		{VBD_ACCESS_REMOTE_READ, false},
+		{VBD_ACCESS_REMOTE_WRITE, true},
+		{VBD_ACCESS_MW_BIND, true},
+	};
+	struct svc *svc = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_buffer *buffer = svc_buffer(svc, "", 9, rows[i].access);
+
+		assert_int_equal(
+			vbd_buffers_writable(svc->daemon, buffer->mem.pd), rows[i].writable);
+		assert_false(vbd_buffers_writable(svc->daemon, NULL));
+		buffer->state = VBD_BUFFER_REGISTERING;
+		assert_false(vbd_buffers_writable(svc->daemon, buffer->mem.pd));
+		buffer->state = VBD_BUFFER_READY;
+		assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	}
+}
+
+/* The peer whose access fails next is told that the key was withdrawn. */
+static void test_services_buffers__its_end_is_noted_if_peers_had_access(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	static const struct {
+		unsigned int access;
+		bool noted;
+	} rows[] = {
+		{0, false},
+		{VBD_ACCESS_MW_BIND, false},
+		{VBD_ACCESS_REMOTE_READ | VBD_ACCESS_MW_BIND, true},
+		{VBD_ACCESS_REMOTE_WRITE, true},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_buffer *buffer = svc_buffer(svc, "", 9, rows[i].access);
+
+		device->buffer_closed_ns = 0;
+		assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+		assert_int_equal(device->buffer_closed_ns > 0, rows[i].noted);
+	}
 }
 
 static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(void **state)
@@ -534,8 +652,12 @@ int main(void)
 		TEST(readers_keep_the_bytes_and_no_more),
 		TEST(a_buffer_stays_while_it_is_registered),
 		TEST(checksums_are_the_known_ones),
+		TEST(a_checksum_goes_over_all_pieces),
 		TEST(a_checksum_outlives_a_delete),
 		TEST(the_bytes_survive_their_device),
+		TEST(a_lost_one_is_registered_again_with_its_bytes),
+		TEST(a_writable_one_is_known_by_its_domain),
+		TEST(its_end_is_noted_if_peers_had_access),
 		TEST(a_device_that_goes_waits_for_those_in_use),
 		TEST(a_device_that_goes_while_they_are_made),
 	};
