@@ -9,6 +9,7 @@
 #include "rdma/names/names.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,64 @@ bool svc_start(struct svc *svc)
 static void on_stopped(void *arg)
 {
 	((struct svc *)arg)->stopped = true;
+}
+
+/* Compare the numbers that are counted as objects come and go with the lists. */
+static void check_numbers(struct svc *svc)
+{
+	struct vbd_daemon *daemon = svc->daemon;
+	uint64_t in_state[VBD_CONN_STATE_COUNT] = {0};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++) {
+		struct vbd_registry *registry = &daemon->registries[i];
+		uint64_t objects = registry->of_daemon.objects, open = registry->of_daemon.open;
+		uint64_t listed_open = 0;
+
+		if (!registry->kind)
+			continue;
+		for (struct vbd_caller *caller = daemon->callers.by_name; caller;
+			caller = caller->by_name.next) {
+			objects += caller->tallies[i].objects;
+			open += caller->tallies[i].open;
+		}
+		vbd_registry_for_each (object, registry)
+			listed_open += !object->ended;
+		assert_int_equal(objects, vbd_registry_count(registry));
+		assert_int_equal(open, registry->open);
+		assert_true(open >= listed_open);
+	}
+	vbd_registry_for_each (object, daemon->connections) {
+		const struct vbd_connection *connection =
+			VBD_CONTAINER_OF(object, struct vbd_connection, object);
+
+		if (!object->ended && connection->conn)
+			in_state[connection->conn->state]++;
+	}
+	assert_memory_equal(in_state, daemon->connections_in_state, sizeof(in_state));
+}
+
+/* What is counted for objects that are open is given back with their end. */
+static void check_nothing_counted(const struct svc *svc)
+{
+	const struct vbd_daemon *daemon = svc->daemon;
+	uint64_t buffers_bytes = 0;
+
+	assert_int_equal(daemon->connections->open, 0);
+	assert_int_equal(daemon->transfers->open, 0);
+	assert_int_equal(daemon->ud_endpoints->open, 0);
+	assert_int_equal(daemon->connections_accepted, 0);
+	assert_int_equal(daemon->connects_in_flight, 0);
+	assert_int_equal(daemon->receives_open, 0);
+	assert_int_equal(daemon->qp_receives_bytes, 0);
+	assert_int_equal(daemon->pool_jobs, 0);
+	vbd_registry_for_each (object, daemon->buffers)
+		buffers_bytes += VBD_CONTAINER_OF(object, struct vbd_buffer, object)->counted_bytes;
+	assert_int_equal(daemon->buffers_bytes, buffers_bytes);
+	for (const struct vbd_caller *caller = daemon->callers.by_name; caller;
+		caller = caller->by_name.next) {
+		assert_int_equal(caller->used[VBD_QUOTA_connections], 0);
+		assert_int_equal(caller->used[VBD_QUOTA_transfers], 0);
+	}
 }
 
 /* A copy of the lists of objects, kept by a client that only reads events. */
@@ -167,8 +226,11 @@ void svc_stop(struct svc *svc)
 	if (!svc->daemon)
 		return;
 	check_events(svc);
+	check_numbers(svc);
 	vbd_daemon_stop(svc->daemon, on_stopped, svc);
 	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
+	check_numbers(svc);
+	check_nothing_counted(svc);
 	svc_turn(svc);
 	check_work(svc);
 	vbd_daemon_destroy(svc->daemon);
@@ -189,11 +251,36 @@ bool svc_restart_in(struct svc *svc, const char *folder)
 	return svc_start(svc);
 }
 
+/* The descriptors of this process. */
+static unsigned int count_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	(void)closedir(folder);
+	return count;
+}
+
+/* The first loop of a process opens descriptors for all of them (uv_loop_init() in libuv's
+ * src/unix/loop.c: a pipe for signals). */
+static void open_first_loop(void)
+{
+	struct vbd_loop *loop = NULL;
+
+	assert_int_equal(vbd_loop_create(&loop, NULL), VBD_OK);
+	vbd_loop_destroy(loop);
+}
+
 int svc_setup(void **state)
 {
 	struct svc *svc = calloc(1, sizeof(*svc));
 
 	assert_non_null(svc);
+	open_first_loop();
+	svc->descriptors = count_descriptors();
 	fake_reset();
 	fake_loopback(true);
 	vbd_log_setup(VBD_LOG_ERROR, VBD_LOG_TEXT);
@@ -216,6 +303,7 @@ int svc_teardown(void **state)
 	svc_stop(svc);
 	assert_null(fake_misuse());
 	assert_int_equal(fake_live_total(), 0);
+	assert_int_equal(count_descriptors(), svc->descriptors);
 	fake_reset();
 	free(svc);
 	return 0;

@@ -19,11 +19,12 @@ struct svc {
 	struct fake_device *device;
 	struct vbd_error err; /* set by calls that must not fail */
 	bool stopped;
+	unsigned int descriptors; /* of the process before the daemon */
 };
 
 /**
  * svc_setup, svc_teardown - cmocka fixtures: one device "fake0"; teardown fails the test if an
- * object is left
+ * object or a descriptor is left, or if a number is not that of the objects
  */
 int svc_setup(void **state);
 int svc_teardown(void **state);
