@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the events of each object tell, whole: one line for each event. */
+#include "daemon/core/eventlog.h"
+
+#include "daemon/connections/connections.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/datagrams/groups.h"
+#include "daemon/datagrams/peers.h"
+#include "daemon/drain.h"
+#include "daemon/memory/windows.h"
+#include "daemon/work/benchmarks.h"
+#include "daemon/work/probes.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *word(const struct vbd_event *event, enum vbd_event_word which)
+{
+	return event->words[which] ? event->words[which] : "-";
+}
+
+/* One line: type, severity, state before and after, code: detail. What a connection logs on its way
+ * may come in another order. */
+static void expect(struct svc *svc, enum vbd_object_kind kind, uint64_t id, const char *lines)
+{
+	const struct vbd_event_filter filter = {.kind = kind,
+		.object_id = id,
+		.min_severity =
+			kind == VBD_KIND_CONNECTION ? VBD_SEVERITY_INFO : VBD_SEVERITY_DEBUG};
+	const struct vbd_event *event;
+	static char text[8192];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint64_t at = 0; (event = vbd_eventlog_next(svc->daemon->eventlog, at, &filter));
+		at = event->seq) {
+		if (event->kind != kind)
+			continue;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s %s>%s %s: %s\n",
+			vbd_event_type_name(event->type), vbd_severity_name(event->severity),
+			word(event, VBD_EVENT_PREVIOUS_STATE), word(event, VBD_EVENT_STATE),
+			word(event, VBD_EVENT_CODE), event->detail);
+		assert_true(used < sizeof(text));
+	}
+	assert_string_equal(text, lines);
+}
+
+/* The states that a connection went through, and why. */
+static void expect_way(struct svc *svc, const struct vbd_connection *connection, const char *lines)
+{
+	const struct vbd_event_filter filter = {.by_type = true,
+		.types[VBD_EVENT_CONNECTION_STATE_CHANGED] = true,
+		.kind = VBD_KIND_CONNECTION,
+		.object_id = connection->object.id};
+	const struct vbd_event *event;
+	char text[2048] = "";
+	size_t used = 0;
+
+	for (uint64_t at = 0; (event = vbd_eventlog_next(svc->daemon->eventlog, at, &filter));
+		at = event->seq) {
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\n", event->detail);
+		assert_true(used < sizeof(text));
+	}
+	assert_string_equal(text, lines);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static void test_services_events__a_buffer(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 5000, VBD_ACCESS_MW_BIND);
+	const struct vbd_buffer_spec spec = {.size_bytes = 4096};
+
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	expect(svc, VBD_KIND_BUFFER, 1,
+		"buffer_created debug ->registering -: registration on fake0 begins\n"
+		"buffer_registered info registering>ready -: 5000 bytes on fake0\n"
+		"buffer_deleted info ->ready -: 5000 bytes on fake0\n");
+	fake_fail_next("ibv_reg_mr", EAGAIN);
+	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_FAILED);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	expect(svc, VBD_KIND_BUFFER, 2,
+		"buffer_created debug ->registering -: registration on fake0 begins\n"
+		"buffer_failed warning registering>failed device_limit: 4096 bytes on fake0: by "
+		"the script: ibv_reg_mr: Resource temporarily unavailable (EAGAIN)\n"
+		"buffer_deleted debug ->failed -: without a name\n");
+	(void)svc_buffer(svc, "", 4096, 0);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	expect(svc, VBD_KIND_BUFFER, 3,
+		"buffer_created debug ->registering -: registration on fake0 begins\n"
+		"buffer_registered info registering>ready -: 4096 bytes on fake0\n"
+		"buffer_lost warning ready>lost device_removed: device fake0 is being removed; the "
+		"buffer's 4096 bytes are kept\n");
+	expect(svc, VBD_KIND_DEVICE, 1,
+		"device_added notice ->present -: fake0: roce\n"
+		"device_state_changed notice present>removing -: fake0: is being removed\n"
+		"device_removed notice removing>removed -: fake0: closed, as no object of verbsd "
+		"uses it any more\n");
+}
+
+struct scene {
+	struct svc_pair pair;
+	struct vbd_buffer *here, *there;
+};
+
+static struct scene set_scene(struct svc *svc)
+{
+	return (struct scene){
+		.pair = svc_pair(svc, svc_listen(svc, NULL)),
+		.here = svc_buffer(svc, "here", 8192, 0),
+		.there = svc_buffer(svc, "there", 8192,
+			VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_MW_BIND),
+	};
+}
+
+static void test_services_events__a_window(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = set_scene(svc);
+	struct vbd_window_spec spec = {.name = "mine",
+		.buffer = scene.there,
+		.connection = scene.pair.passive,
+		.range = {.type = 2, .length_bytes = 100, .access = VBD_ACCESS_REMOTE_READ},
+		.timeout_ms = 5000};
+	struct vbd_window_record *record = NULL;
+
+	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
+	vbd_object_delete(&record->object);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
+	expect(svc, VBD_KIND_WINDOW, 1,
+		"window_created debug ->binding -: type 2, 100 bytes at offset 0 of buffer 2\n"
+		"window_bound info binding>ready -: type 2, 100 bytes at offset 0 of buffer 2\n"
+		"window_state_changed debug ready>revoking -: ready -> revoking\n"
+		"window_revoked info revoking>revoked -: type 2, 100 bytes at offset 0 of buffer "
+		"2\n"
+		"window_deleted debug ->revoked -: mine\n");
+	spec.name[0] = '\0';
+	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
+	svc_close(svc, scene.pair.active);
+	SVC_UNTIL(svc, scene.pair.passive->object.ended && scene.there->users == 0);
+	expect(svc, VBD_KIND_WINDOW, 2,
+		"window_created debug ->binding -: type 2, 100 bytes at offset 0 of buffer 2\n"
+		"window_bound info binding>ready -: type 2, 100 bytes at offset 0 of buffer 2\n"
+		"window_revoked info ready>revoked peer_disconnect: type 2, 100 bytes at offset 0 "
+		"of buffer 2: connection 2 ended: The peer disconnected\n");
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+static struct vbd_transfer_spec write_of(const struct scene *scene)
+{
+	return (struct vbd_transfer_spec){
+		.qp = &scene->pair.active->conn->qp,
+		.buffer = scene->here,
+		.op = VBD_OP_WRITE,
+		.length_bytes = 8000,
+		.wr.remote_addr = (uintptr_t)scene->there->mem.addr,
+		.wr.rkey = scene->there->mem.rkey,
+		.chunk_bytes = 1000,
+		.timeout_ms = 30000,
+	};
+}
+
+static struct vbd_transfer_record *transfer(struct svc *svc, const struct vbd_transfer_spec *spec)
+{
+	struct vbd_transfer_record *record = NULL;
+
+	assert_int_equal(vbd_transfer_create(svc->daemon, spec, &record, &svc->err), VBD_OK);
+	return record;
+}
+
+static void test_services_events__a_transfer(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = set_scene(svc);
+	struct vbd_transfer_spec spec = write_of(&scene);
+	struct vbd_transfer_record *record = transfer(svc, &spec);
+
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_TRANSFER, 1,
+		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
+		"transfer_state_changed debug queued>running -: queued -> running\n"
+		"transfer_ended info running>done -: write done, 8000 of 8000 bytes over "
+		"connection 1\n");
+	fake_loopback(false);
+	(void)transfer(svc, &spec);
+	record = transfer(svc, &spec);
+	vbd_object_cancel(&record->object);
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_TRANSFER, 3,
+		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
+		"transfer_state_changed debug queued>cancelling -: queued -> cancelling\n"
+		"transfer_ended warning cancelling>cancelled cancelled: write cancelled, 0 of 8000 "
+		"bytes over connection 1: the transfer was cancelled after 0 bytes\n");
+	record = transfer(svc, &spec);
+	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
+	vbd_timer_set(record->object.deadline, 0);
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_TRANSFER, 4,
+		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
+		"transfer_state_changed debug queued>running -: queued -> running\n"
+		"transfer_state_changed debug running>cancelling -: running -> cancelling\n"
+		"transfer_ended warning cancelling>timed_out timed_out: write timed_out, 0 of 8000 "
+		"bytes over connection 1: the transfer was cancelled after 0 bytes\n");
+	vbd_object_delete(&record->object);
+	svc_turn(svc);
+	expect(svc, VBD_KIND_TRANSFER, 4,
+		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
+		"transfer_state_changed debug queued>running -: queued -> running\n"
+		"transfer_state_changed debug running>cancelling -: running -> cancelling\n"
+		"transfer_ended warning cancelling>timed_out timed_out: write timed_out, 0 of 8000 "
+		"bytes over connection 1: the transfer was cancelled after 0 bytes\n"
+		"transfer_deleted debug ->timed_out -: without a name\n");
+}
+
+static void test_services_events__a_transfer_that_the_peer_refuses(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = set_scene(svc);
+	struct vbd_transfer_spec spec = write_of(&scene);
+	struct vbd_transfer_record *record;
+
+	spec.wr.rkey += 1000;
+	record = transfer(svc, &spec);
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_TRANSFER, 1,
+		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
+		"transfer_state_changed debug queued>running -: queued -> running\n"
+		"transfer_ended warning running>failed remote_access: write failed, 0 of 8000 "
+		"bytes over connection 1: write: The peer's device refused access to its memory "
+		"(IBV_WC_REM_ACCESS_ERR, vendor_err 136)\n");
+	SVC_UNTIL(svc, scene.pair.active->object.ended && scene.pair.passive->object.ended);
+	svc_turn(svc);
+	expect(svc, VBD_KIND_CONNECTION, scene.pair.active->object.id,
+		"connection_created info ->resolving_addr -: to 10.0.0.1 port 20001, 10000 ms\n"
+		"connection_established info ->established -: 10.0.0.1:0 -> 10.0.0.1:20001 on "
+		"fake0, lqpn 0x000011, rqpn 0x000012\n"
+		"connection_ended warning ->failed remote_access: failed: remote_access: write: "
+		"The peer's device refused access to its memory (IBV_WC_REM_ACCESS_ERR, vendor_err "
+		"136)\n");
+	expect(svc, VBD_KIND_CONNECTION, scene.pair.passive->object.id,
+		"connection_requested info ->requested -: from 10.0.0.1 port 0 by listener 1\n"
+		"connection_established info ->established -: 10.0.0.1:20001 -> 10.0.0.1:0 on "
+		"fake0, lqpn 0x000012, rqpn 0x000011\n"
+		"security_peer_refused warning ->failed qp_fatal: peer 10.0.0.1, rqpn 0x000011: "
+		"the device refused what the peer asked for: a wrong key, range or access\n"
+		"connection_ended warning ->failed qp_fatal: failed: qp_fatal: A peer's access to "
+		"a QP's memory was refused\n");
+}
+
+static struct vbd_probe_record *probe(struct svc *svc, const struct vbd_probe_spec *spec)
+{
+	struct vbd_probe_record *record = NULL;
+
+	assert_int_equal(vbd_probe_create(svc->daemon, spec, &record, &svc->err), VBD_OK);
+	return record;
+}
+
+static void test_services_events__a_probe(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_probe_spec spec = {
+		.connection = pair.active, .kind = VBD_PROBE_ACK, .count = 3, .timeout_ms = 30000};
+	struct vbd_probe_record *record = probe(svc, &spec);
+
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_PROBE, 1,
+		"probe_created info ->running -: 3 pings (ack), without an interval, over "
+		"connection 1\n"
+		"probe_ended info running>done -: done, 3 of 3 pings over connection 1\n");
+	fake_loopback(false);
+	record = probe(svc, &spec);
+	vbd_object_cancel(&record->object);
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_PROBE, 2,
+		"probe_created info ->running -: 3 pings (ack), without an interval, over "
+		"connection 1\n"
+		"probe_ended warning running>failed cancelled: failed, 0 of 3 pings over "
+		"connection 1: probe 2 was cancelled after 0 of 3 pings\n");
+	spec.timeout_ms = 1;
+	spec.interval_ms = 1;
+	record = probe(svc, &spec);
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_PROBE, 3,
+		"probe_created info ->running -: 3 pings (ack), every 1 ms, over connection 1\n"
+		"probe_ended warning running>failed timed_out: failed, 0 of 3 pings over "
+		"connection 1: probe 3 reached its deadline after 0 of 3 pings\n");
+	spec.count = 0;
+	spec.timeout_ms = 0;
+	record = probe(svc, &spec);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, record->object.ended);
+	expect(svc, VBD_KIND_PROBE, 4,
+		"probe_created info ->running -: endless pings (ack), every 1 ms, over connection "
+		"1\n"
+		"probe_ended info running>done -: done, 0 pings over connection 1\n");
+	expect(svc, VBD_KIND_CONNECTION, pair.active->object.id,
+		"connection_created info ->resolving_addr -: to 10.0.0.1 port 20001, 10000 ms\n"
+		"connection_established info ->established -: 10.0.0.1:0 -> 10.0.0.1:20001 on "
+		"fake0, lqpn 0x000011, rqpn 0x000012\n"
+		"connection_ended info ->closed local_close: closed: local_close\n");
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static void test_services_events__a_connection(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_connection_spec to;
+	struct vbd_listener *listener;
+	struct vbd_connection *refused;
+	struct svc_pair pair;
+	uint64_t id;
+
+	(void)snprintf(spec.name, sizeof(spec.name), "door");
+	spec.port = 7171;
+	listener = svc_listen(svc, &spec);
+	to = svc_spec_to(listener);
+	(void)snprintf(to.name, sizeof(to.name), "mine");
+	pair.active = svc_connect(svc, &to);
+	SVC_UNTIL(svc, pair.active->conn->state == VBD_CONN_ESTABLISHED);
+	pair.passive = svc_newest_of(svc, listener);
+	SVC_UNTIL(svc, pair.passive->conn->state == VBD_CONN_ESTABLISHED);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	svc_turn(svc);
+	expect(svc, VBD_KIND_CONNECTION, pair.active->object.id,
+		"connection_created info ->resolving_addr -: to 10.0.0.1 port 7171, 10000 ms\n"
+		"connection_established info ->established -: 10.0.0.1:0 -> 10.0.0.1:7171 on "
+		"fake0, lqpn 0x000011, rqpn 0x000012\n"
+		"connection_ended info ->closed local_close: closed: local_close\n");
+	expect(svc, VBD_KIND_CONNECTION, pair.passive->object.id,
+		"connection_requested info ->requested -: from 10.0.0.1 port 0 by listener 1\n"
+		"connection_established info ->established -: 10.0.0.1:7171 -> 10.0.0.1:0 on "
+		"fake0, lqpn 0x000012, rqpn 0x000011\n"
+		"connection_ended info ->closed peer_disconnect: closed: peer_disconnect\n");
+	expect_way(svc, pair.active,
+		"resolving_addr\n"
+		"resolving_route: the address is resolved\n"
+		"connecting: the route is resolved\n"
+		"established: the QP is in RTR\n"
+		"draining: a client closed the connection\n"
+		"closed: all work requests are completed\n");
+	expect_way(svc, pair.passive,
+		"requested\n"
+		"accepting: a client accepted the request\n"
+		"established: both sides are connected\n"
+		"draining: the peer disconnected\n"
+		"closed: all work requests are completed\n");
+	to = svc_spec_to(NULL);
+	refused = svc_connect(svc, &to);
+	SVC_UNTIL(svc, refused->object.ended);
+	svc_turn(svc);
+	expect_way(svc, refused,
+		"resolving_addr\n"
+		"resolving_route: the address is resolved\n"
+		"connecting: the route is resolved\n"
+		"draining: the peer rejected the connection\n"
+		"failed: all work requests are completed, after an error\n");
+	id = refused->object.id;
+	vbd_object_delete(&refused->object);
+	svc_turn(svc);
+	expect(svc, VBD_KIND_CONNECTION, id,
+		"connection_created info ->resolving_addr -: to 10.0.0.1 port 1, 10000 ms\n"
+		"connection_ended warning ->failed rejected: failed: rejected: nobody listens on "
+		"that port (invalid service id)\n");
+	vbd_listener_delete(listener);
+	svc_turn(svc);
+	expect(svc, VBD_KIND_LISTENER, 1,
+		"listener_created info ->listening -: listening on 0.0.0.0 port 7171, accept auto, "
+		"service inbox\n"
+		"listener_deleted info ->listening -: 1 requests, 1 accepted\n");
+}
+
+/* --- datagrams ------------------------------------------------------------------------------- */
+
+static void test_services_events__an_endpoint_with_peers_and_groups(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = {.name = "here",
+		.addr = "10.0.0.1",
+		.port = 7174,
+		.params = vbd_endpoint_params_default()};
+	struct vbd_peer_spec peer_spec = {
+		.dst_addr = "10.0.0.1", .dst_port = 7174, .timeout_ms = 60000, .gid_index = -1};
+	struct vbd_group_spec group_spec = {.addr = "239.1.2.3", .timeout_ms = 60000};
+	struct vbd_endpoint_record *endpoint = NULL;
+	struct vbd_peer_record *peer = NULL;
+	struct vbd_group_record *group = NULL;
+
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &endpoint, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, endpoint->endpoint->state == VBD_ENDPOINT_READY);
+	peer_spec.endpoint = group_spec.endpoint = endpoint;
+	assert_int_equal(vbd_peer_create(svc->daemon, &peer_spec, &peer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY);
+	peer_spec.dst_port = 1;
+	assert_int_equal(vbd_peer_create(svc->daemon, &peer_spec, &peer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_int_equal(vbd_group_create(svc->daemon, &group_spec, &group, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, group->group.state == VBD_GROUP_IS_JOINED);
+	vbd_object_delete(&group->object);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->multicast_memberships) == 0);
+	fake_fail_next("rdma_join_multicast", EIO);
+	group_spec.mode = VBD_GROUP_SEND_ONLY;
+	assert_int_equal(vbd_group_create(svc->daemon, &group_spec, &group, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, group->group.state == VBD_GROUP_IS_FAILED);
+	vbd_object_delete(&endpoint->object);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
+	expect(svc, VBD_KIND_UD_ENDPOINT, 1,
+		"ud_endpoint_created info ->opening -: on fake0, listens on 10.0.0.1 port 7174\n"
+		"ud_endpoint_state_changed info opening>ready -: ready, qpn 0x000011\n"
+		"ud_endpoint_resolved info ->ready -: 10.0.0.1 requested the QP number\n"
+		"ud_endpoint_state_changed debug ready>closing -: ready -> closing\n"
+		"ud_endpoint_ended info closing>closed local_close: closed: local_close\n"
+		"ud_endpoint_deleted debug ->closed -: here\n");
+	expect(svc, VBD_KIND_UD_PEER, 1,
+		"ud_peer_created debug ->resolving -: of ud_endpoint 1\n"
+		"ud_peer_ready info resolving>ready -: qpn 0x000011 at ::ffff:10.0.0.1, for "
+		"endpoint 1\n"
+		"ud_peer_failed warning ready>failed wrong_state: the peer's endpoint ended\n"
+		"ud_peer_deleted debug ->failed -: without a name\n");
+	expect(svc, VBD_KIND_UD_PEER, 2,
+		"ud_peer_created debug ->resolving -: of ud_endpoint 1\n"
+		"ud_peer_failed warning resolving>failed rejected: nobody listens on that port "
+		"(service id not supported)\n"
+		"ud_peer_deleted debug ->failed -: without a name\n");
+	expect(svc, VBD_KIND_MULTICAST_MEMBERSHIP, 1,
+		"multicast_membership_created debug ->joining -: of ud_endpoint 1\n"
+		"multicast_membership_joined info joining>joined -: 239.1.2.3 full, endpoint 1\n"
+		"multicast_membership_state_changed debug joined>leaving -: joined -> leaving\n"
+		"multicast_membership_left info leaving>left -: 239.1.2.3 full, endpoint 1\n"
+		"multicast_membership_deleted debug ->left -: without a name\n");
+	expect(svc, VBD_KIND_MULTICAST_MEMBERSHIP, 2,
+		"multicast_membership_created debug ->joining -: of ud_endpoint 1\n"
+		"multicast_membership_failed warning joining>failed verbs_error: 239.1.2.3 "
+		"send_only, endpoint 1: by the script: rdma_join_multicast: Input/output error "
+		"(EIO)\n"
+		"multicast_membership_deleted debug ->failed -: without a name\n");
+}
+
+static void test_services_events__an_endpoint_that_fails(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = {.params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_record *endpoint = NULL;
+
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &endpoint, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, endpoint->endpoint->state == VBD_ENDPOINT_READY);
+	fake_qp_async(endpoint->endpoint->qp.ibv_qp, IBV_EVENT_QP_FATAL);
+	SVC_UNTIL(svc, endpoint->object.ended);
+	expect(svc, VBD_KIND_UD_ENDPOINT, 1,
+		"ud_endpoint_created info ->opening -: on fake0\n"
+		"ud_endpoint_state_changed info opening>ready -: ready, qpn 0x000011\n"
+		"ud_endpoint_state_changed debug ready>closing -: ready -> closing\n"
+		"ud_endpoint_ended warning closing>failed qp_fatal: failed: qp_fatal: A QP "
+		"failed\n");
+}
+
+/* --- the daemon ------------------------------------------------------------------------------ */
+
+static void test_services_events__the_daemon(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_ASYNC_EVENT) == 1);
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+	vbd_drain_begin(svc->daemon, 0);
+	assert_int_equal(vbd_drain_undo(svc->daemon, &svc->err), VBD_OK);
+	expect(svc, VBD_KIND_DEVICE, 1,
+		"device_added notice ->present -: fake0: roce\n"
+		"device_async_event notice ->present -: fake0 port 1: port_err: A port went "
+		"down\n");
+	expect(svc, VBD_KIND_NONE, 0,
+		"daemon_draining notice ->- -: 0 transfers under way, 2 connections open\n"
+		"daemon_drained notice ->- -: 0 transfers under way, 2 connections open\n"
+		"daemon_undrained notice ->- -: 0 transfers under way, 2 connections open\n");
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_events__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_buffer),
+		TEST(a_window),
+		TEST(a_transfer),
+		TEST(a_transfer_that_the_peer_refuses),
+		TEST(a_probe),
+		TEST(a_connection),
+		TEST(an_endpoint_with_peers_and_groups),
+		TEST(an_endpoint_that_fails),
+		TEST(the_daemon),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
