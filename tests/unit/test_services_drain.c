@@ -93,6 +93,88 @@ static void test_services_drain__a_transfer_is_cancelled_at_the_deadline(void **
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_CANCELLED);
 }
 
+/* Two connections without a service, whose receives the client posts. */
+static struct svc_pair bare_pair(struct svc *svc)
+{
+	struct vbd_listener_spec listener_spec = svc_listener_spec();
+	struct vbd_connection_spec spec;
+	struct vbd_listener *listener;
+	struct svc_pair pair;
+
+	listener_spec.params.qp.service = VBD_SERVICE_NONE;
+	listener = svc_listen(svc, &listener_spec);
+	spec = svc_spec_to(listener);
+	spec.params.qp.service = VBD_SERVICE_NONE;
+	pair.active = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, pair.active->conn->state == VBD_CONN_ESTABLISHED);
+	pair.passive = svc_newest_of(svc, listener);
+	SVC_UNTIL(svc, pair.passive->conn->state == VBD_CONN_ESTABLISHED);
+	return pair;
+}
+
+static void test_services_drain__all_but_receives_are_cancelled_at_the_deadline(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = bare_pair(svc);
+	const struct vbd_transfer_spec receive = {.qp = &pair.passive->conn->qp,
+		.buffer = svc_buffer(svc, "here", 64, 0),
+		.op = VBD_OP_RECV,
+		.length_bytes = 64,
+		.timeout_ms = 60000};
+	struct vbd_transfer_record *waits = NULL, *sent[2];
+
+	assert_int_equal(vbd_transfer_create(svc->daemon, &receive, &waits, &svc->err), VBD_OK);
+	sent[0] = begin_send(svc, &pair);
+	sent[1] = begin_send(svc, &pair);
+	vbd_drain_begin(svc->daemon, 0);
+	assert_int_equal(vbd_drain_transfers(svc->daemon), 2);
+	assert_int_equal(svc->daemon->drain.deadline_ns, 0);
+	vbd_drain_begin(svc->daemon, 1);
+	assert_true(svc->daemon->drain.deadline_ns > svc->daemon->drain.since_ns);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(sent); i++) {
+		SVC_UNTIL(svc, sent[i]->transfer.state == VBD_TRANSFER_CANCELLING);
+		vbd_timer_set(sent[i]->object.deadline, 0);
+	}
+	SVC_UNTIL(svc, state_of(svc) == VBD_DRAIN_DRAINED);
+	assert_int_equal(waits->transfer.state, VBD_TRANSFER_RUNNING);
+	assert_int_equal(svc->daemon->receives_open, 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_DRAINING), 1);
+	assert_int_equal(vbd_drain_undo(svc->daemon, &svc->err), VBD_OK);
+	assert_int_equal(svc->daemon->drain.since_ns, 0);
+	assert_int_equal(svc->daemon->drain.deadline_ns, 0);
+	assert_int_equal(vbd_drain_undo(svc->daemon, &svc->err), VBD_OK);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_UNDRAINED), 1);
+}
+
+/* A turn looks at some of the transfers only, and at ended ones too. */
+static void test_services_drain__the_last_of_many_transfers_is_cancelled(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_transfer_record *record = NULL;
+	struct svc_pair pair;
+
+	svc->config.records.transfers = 2000;
+	svc_restart(svc);
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	for (int i = 1; i <= 1001; i++) {
+		assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1,
+					 NULL, 60000, &record, &svc->err),
+			VBD_OK);
+		SVC_UNTIL(svc, record->object.ended);
+		if (i % 4 == 0) {
+			SVC_UNTIL(svc, pair.passive->inbox.last_seq == (uint64_t)i);
+			assert_int_equal(vbd_connection_delete_messages(
+						 pair.passive, (uint64_t)i, &svc->err),
+				VBD_OK);
+		}
+	}
+	record = begin_send(svc, &pair);
+	vbd_drain_begin(svc->daemon, 1);
+	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_CANCELLING);
+	vbd_timer_set(record->object.deadline, 0);
+	SVC_UNTIL(svc, state_of(svc) == VBD_DRAIN_DRAINED);
+}
+
 static void test_services_drain__a_listener_refuses_until_it_is_taken_back(void **state)
 {
 	struct svc *svc = *state;
@@ -163,6 +245,8 @@ int main(void)
 		TEST(nothing_new_begins),
 		TEST(a_transfer_under_way_finishes),
 		TEST(a_transfer_is_cancelled_at_the_deadline),
+		TEST(all_but_receives_are_cancelled_at_the_deadline),
+		TEST(the_last_of_many_transfers_is_cancelled),
 		TEST(a_listener_refuses_until_it_is_taken_back),
 		TEST(it_is_not_taken_back_from_a_stop),
 		TEST(a_stop_lets_transfers_finish),
