@@ -195,6 +195,32 @@ static void test_problem__a_parameter_is_no_json_pointer(void **state)
 	json_decref(problem);
 }
 
+static void test_problem__an_item_of_a_list_is_named(void **state)
+{
+	struct vbd_faults faults = {0};
+	struct vbd_error err = {0};
+
+	(void)state;
+	(void)vbd_error_input(&err, VBD_E_MISSING_FIELD, "/op", "/op is missing");
+	(void)vbd_fault(&faults, VBD_E_BAD_VALUE, "/qp/cq", "it has no place");
+	(void)vbd_fault(&faults, VBD_E_BAD_VALUE, "", "the item is none");
+	vbd_problem_of_item(&err, &faults, "transfer", 12);
+	assert_string_equal(err.pointer, "/transfers/12/op");
+	assert_string_equal(err.text, "/transfers/12/op is missing");
+	assert_int_equal(faults.count, 2);
+	assert_string_equal(faults.items[0].pointer, "/transfers/12/qp/cq");
+	assert_string_equal(faults.items[0].text, "transfer 12: it has no place");
+	assert_string_equal(faults.items[1].pointer, "/transfers/12");
+	assert_string_equal(faults.items[1].text, "transfer 12: the item is none");
+	vbd_faults_fini(&faults);
+	/* What rdma/ names is a member of the item too. */
+	err = (struct vbd_error){0};
+	(void)vbd_error_param(&err, VBD_E_BAD_VALUE, "cq", "bad");
+	vbd_problem_of_item(&err, &faults, "connection", 0);
+	assert_string_equal(err.pointer, "/connections/0/qp/cq");
+	assert_null(err.param);
+}
+
 static void test_problem__an_outcome_is_a_failed_dependency(void **state)
 {
 	const struct vbd_error err = {.status = VBD_E_STOPPING, .object = "/v1/connections/7"};
@@ -251,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_problem__extra_members_are_lists),
 		cmocka_unit_test(test_problem__a_refused_request_lists_its_faults),
 		cmocka_unit_test(test_problem__a_parameter_is_no_json_pointer),
+		cmocka_unit_test(test_problem__an_item_of_a_list_is_named),
 		cmocka_unit_test(test_problem__an_outcome_is_a_failed_dependency),
 		cmocka_unit_test(test_problem__text_cut_in_a_character_is_still_json),
 		cmocka_unit_test(test_problem__the_one_for_no_memory_is_json_itself),

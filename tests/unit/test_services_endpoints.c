@@ -490,7 +490,7 @@ static void test_services_endpoints__a_peer_can_be_asked_by_its_name(void **stat
 	peer = ask(svc, here, "nobody.invalid", PORT);
 	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
 	assert_int_equal(peer->peer.error.status, VBD_E_NAME_NOT_RESOLVED);
-	/* One that goes meanwhile is not told. */
+	/* A peer that goes meanwhile is not told. */
 	peer = ask(svc, here, "localhost", PORT);
 	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	(void)ask(svc, here, "localhost", PORT);

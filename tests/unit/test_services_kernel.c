@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects that the kernel holds beyond verbsd's own count, and times of operations. */
 #include "daemon/observe/kernel.h"
+#include "daemon/observe/stats.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
 
@@ -14,6 +15,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -236,11 +238,20 @@ static void write_counters(const char *folder)
 	}
 }
 
+static void on_cm_messages(const struct vbd_stat *stat, void *arg)
+{
+	uint64_t *messages = arg;
+
+	if (strncmp(stat->metric, "verbsd_kernel_cm_", 17) == 0)
+		*messages += stat->value;
+}
+
 static void test_services_kernel__a_snapshot_has_each_set_of_counters(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 	const struct vbd_kernel_view *view = vbd_kernel_view(svc->daemon);
+	uint64_t messages = 0;
 	char folder[SCRATCH_PATH_BYTES];
 
 	scratch_make(folder);
@@ -249,6 +260,11 @@ static void test_services_kernel__a_snapshot_has_each_set_of_counters(void **sta
 	take_snapshot(svc);
 	scratch_remove(folder);
 	assert_int_equal(view->counter_count, VBD_COUNTER_SET_COUNT);
+	vbd_stats_walk_kernel(
+		view, vbd_kernel_object_counts(svc->daemon), on_cm_messages, &messages);
+	assert_int_equal(messages, VBD_COUNTER_SET_CM_TX_MSGS + VBD_COUNTER_SET_CM_TX_RETRIES +
+					   VBD_COUNTER_SET_CM_RX_MSGS +
+					   VBD_COUNTER_SET_CM_RX_DUPLICATES);
 	for (enum vbd_counter_set set = 0; set < VBD_COUNTER_SET_COUNT; set++) {
 		assert_int_equal(view->counters[set].set, set);
 		assert_int_equal(view->counters[set].value, set);
