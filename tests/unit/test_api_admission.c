@@ -138,6 +138,92 @@ static void test_admission__the_known_keep_their_seats_and_others_get_the_reserv
 	vbd_admission_destroy(admission);
 }
 
+static void test_admission__a_stranger_leaves_the_reserve_for_a_seat(void **state)
+{
+	struct vbd_admission *admission = vbd_admission_create(&few);
+	struct vbd_seat seats[6];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
+		vbd_seat_set_known(&seats[i]);
+	}
+	assert_seated(admission, "192.0.2.1", &seats[2], NULL);
+	assert_true(seats[2].in_reserve);
+	vbd_seat_give_up(admission, &seats[0]);
+	assert_true(vbd_seat_may_ask(admission, &seats[2]));
+	assert_false(seats[2].in_reserve);
+	/* The seat is one of a stranger now, and the reserve is empty. */
+	assert_seated(admission, "192.0.2.1", &seats[3], &seats[2]);
+	assert_false(seats[3].in_reserve);
+	vbd_seat_set_known(&seats[3]);
+	assert_seated(admission, "192.0.2.1", &seats[4], NULL);
+	assert_seated(admission, "192.0.2.1", &seats[5], &seats[4]);
+	assert_true(seats[5].in_reserve);
+	/* Others have all their seats. */
+	assert_seated(admission, "192.0.2.2", &seats[0], NULL);
+	assert_seated(admission, "192.0.2.2", &seats[2], NULL);
+	assert_false(seats[2].in_reserve);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_admission_destroy(admission);
+}
+
+static void test_admission__strangers_go_by_age_and_those_of_the_reserve_last(void **state)
+{
+	const struct vbd_admission_limits limits = {
+		.seats = 2, .seats_per_source = 2, .reserve = 3, .waiting = 8, .feeds = 1};
+	struct vbd_admission *admission = vbd_admission_create(&limits);
+	struct vbd_seat seats[6];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
+		vbd_seat_set_known(&seats[i]);
+	}
+	for (size_t i = 2; i < 5; i++)
+		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
+	/* A stranger that was answered goes before those that came first. */
+	vbd_seat_set_tried(admission, &seats[3]);
+	assert_seated(admission, "192.0.2.1", &seats[5], &seats[3]);
+	vbd_seat_give_up(admission, &seats[0]);
+	assert_seated(admission, "192.0.2.1", &seats[0], NULL);
+	assert_false(seats[0].in_reserve);
+	assert_ptr_equal(vbd_seat_oldest_stranger(admission), &seats[0]);
+	assert_ptr_equal(vbd_seat_oldest_stranger(admission), &seats[2]);
+	/* A client that is known is no stranger, in the reserve either. */
+	vbd_seat_set_known(&seats[4]);
+	vbd_seat_set_tried(admission, &seats[4]);
+	assert_ptr_equal(vbd_seat_oldest_stranger(admission), &seats[5]);
+	assert_null(vbd_seat_oldest_stranger(admission));
+	vbd_seat_give_up(admission, &seats[4]);
+	vbd_seat_give_up(admission, &seats[1]);
+	vbd_admission_destroy(admission);
+}
+
+static void test_admission__more_seats_may_be_there_later(void **state)
+{
+	struct vbd_admission_limits limits = few;
+	struct vbd_admission *admission = vbd_admission_create(&limits);
+	struct vbd_seat seats[4];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
+		vbd_seat_set_known(&seats[i]);
+	}
+	limits.seats_per_source = 3;
+	vbd_admission_set_limits(admission, &limits);
+	assert_seated(admission, "192.0.2.1", &seats[2], NULL);
+	assert_false(seats[2].in_reserve);
+	vbd_seat_set_known(&seats[2]);
+	assert_seated(admission, "192.0.2.1", &seats[3], NULL);
+	assert_true(seats[3].in_reserve);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
+		vbd_seat_give_up(admission, &seats[i]);
+	vbd_admission_destroy(admission);
+}
+
 static void test_admission__control_has_a_quarter_and_a_source_half_of_the_waits(void **state)
 {
 	static const char *const sources[] = {"192.0.2.1", "192.0.2.2"};
@@ -220,6 +306,9 @@ int main(void)
 			test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first),
 		cmocka_unit_test(
 			test_admission__the_known_keep_their_seats_and_others_get_the_reserve),
+		cmocka_unit_test(test_admission__a_stranger_leaves_the_reserve_for_a_seat),
+		cmocka_unit_test(test_admission__strangers_go_by_age_and_those_of_the_reserve_last),
+		cmocka_unit_test(test_admission__more_seats_may_be_there_later),
 		cmocka_unit_test(
 			test_admission__control_has_a_quarter_and_a_source_half_of_the_waits),
 		cmocka_unit_test(
