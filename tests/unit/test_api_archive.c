@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of earlier runs: their bodies read and written again. */
+#include "api/http/archive.h"
+
+#include "api/json/writer.h"
+#include "base/status.h"
+#include "tests/unit/document.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+/* A record with the body @body, JSON with ' for ". */
+static struct vbd_record *record_with(const char *body)
+{
+	size_t bytes = strlen(body);
+	struct vbd_record *record = calloc(1, sizeof(*record) + bytes + 1);
+
+	assert_non_null(record);
+	record->id = 7;
+	strcpy(record->server_id, "0123456789abcdef");
+	strcpy(record->state, "done");
+	record->body_bytes = bytes;
+	for (size_t i = 0; i < bytes; i++)
+		record->body[i] = body[i];
+	for (char *quote = record->body; (quote = strchr(quote, '\''));)
+		*quote = '"';
+	return record;
+}
+
+static struct vbd_archived opened(const char *body)
+{
+	struct vbd_archived archived;
+
+	assert_true(vbd_archived_open(&archived, record_with(body)));
+	return archived;
+}
+
+static void closed(struct vbd_archived *archived)
+{
+	vbd_archived_close(archived);
+	assert_null(archived->body);
+	free((void *)(uintptr_t)archived->record);
+}
+
+/* Ends the document and compares it with JSON with ' for ". */
+static void expect(struct vbd_encoder *out, const char *expected)
+{
+	json_t *wanted = document_of(expected);
+	json_t *document = document_end(out);
+	char *text = json_dumps(document, JSON_COMPACT);
+
+	if (!json_equal(document, wanted))
+		fail_msg("%s instead of %s", text, expected);
+	free(text);
+	json_decref(document);
+	json_decref(wanted);
+}
+
+static void test_archive__only_an_object_can_be_read(void **state)
+{
+	static const char *const bodies[] = {"", "[]", "1", "{", "{'a':1}x"};
+	struct vbd_archived archived;
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bodies); i++) {
+		struct vbd_record *record = record_with(bodies[i]);
+
+		assert_false(vbd_archived_open(&archived, record));
+		free(record);
+	}
+}
+
+static void test_archive__each_type_of_value_comes_back(void **state)
+{
+	struct vbd_archived archived =
+		opened("{'state':'done','text':'a\\u00e9\\n','none':null,'yes':true,'no':false,"
+		       "'list':[1,[],{'deep':[-2]}],'least':-9223372036854775808,"
+		       "'most':9223372036854775807,'desired':{'a':1},'explanation':{'why':'x'}}");
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)state;
+	vbd_archived_put(&out, &archived);
+	expect(&out, "{'state':'done','text':'a\\u00e9\\n','none':null,'yes':true,'no':false,"
+		     "'list':[1,[],{'deep':[-2]}],'least':-9223372036854775808,"
+		     "'most':9223372036854775807,'server_id':'0123456789abcdef'}");
+	out = vbd_encode_begin();
+	vbd_archived_put_explanation(&out, &archived);
+	expect(&out, "{'why':'x','server_id':'0123456789abcdef'}");
+	out = vbd_encode_begin();
+	vbd_archived_put_member(&out, &archived, "yes");
+	vbd_archived_put_member(&out, &archived, "unknown");
+	expect(&out, "{'yes':true,'unknown':null}");
+	closed(&archived);
+}
+
+/* Its run did not end it. */
+static void test_archive__one_that_was_left_open_is_shown_as_dead(void **state)
+{
+	struct vbd_record *record =
+		record_with("{'state':'running','end_code':null,'error':null,'ended_at':null,"
+			    "'waits_for':'peer','bytes':5}");
+	struct vbd_archived archived;
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *document, *expected;
+
+	(void)state;
+	strcpy(record->state, "failed");
+	strcpy(record->end_code, "daemon_died");
+	record->ended_wall_ns = UINT64_C(1700000000) * 1000000000;
+	assert_true(vbd_archived_open(&archived, record));
+	vbd_archived_put_member(&out, &archived, "state");
+	vbd_archived_put_member(&out, &archived, "end_code");
+	vbd_archived_put_member(&out, &archived, "ended_at");
+	vbd_archived_put_member(&out, &archived, "waits_for");
+	vbd_archived_put_member(&out, &archived, "bytes");
+	expect(&out, "{'state':'failed','end_code':'daemon_died','ended_at':"
+		     "'2023-11-14T22:13:20.000000000Z','waits_for':null,'bytes':5}");
+	assert_string_equal(
+		vbd_archived_error(&archived, "hint"), vbd_status_hint(VBD_E_DAEMON_DIED));
+	assert_string_equal(
+		vbd_archived_error(&archived, "detail"), vbd_status_text(VBD_E_DAEMON_DIED));
+	out = vbd_encode_begin();
+	vbd_archived_put_member(&out, &archived, "error");
+	document = document_end(&out);
+	expected = json_pack("{s:{s:s, s:s, s:s, s:n}}", "error", "code", "daemon_died", "detail",
+		vbd_status_text(VBD_E_DAEMON_DIED), "hint", vbd_status_hint(VBD_E_DAEMON_DIED),
+		"first");
+	assert_true(json_equal(document, expected));
+	json_decref(document);
+	json_decref(expected);
+	closed(&archived);
+}
+
+static void test_archive__an_error_of_its_own_is_told(void **state)
+{
+	struct vbd_archived archived =
+		opened("{'state':'done','error':{'detail':'d','hint':'h','code':'c'}}");
+
+	(void)state;
+	assert_string_equal(vbd_archived_error(&archived, "detail"), "d");
+	assert_string_equal(vbd_archived_error(&archived, "hint"), "h");
+	closed(&archived);
+	archived = opened("{'state':'done','error':null}");
+	assert_null(vbd_archived_error(&archived, "detail"));
+	closed(&archived);
+}
+
+static void test_archive__times_are_read_to_the_nanosecond(void **state)
+{
+	static const struct {
+		const char *body;
+		uint64_t ns;
+	} rows[] = {
+		{"{'at':'1970-01-01T00:00:01Z'}", 1000000000},
+		{"{'at':'1970-01-01T00:00:01.5Z'}", 1500000000},
+		{"{'at':'1970-01-01T00:00:00.000000001Z'}", 1},
+		{"{'at':'1970-01-01T00:00:00.123456789Z'}", 123456789},
+		{"{'at':'1970-01-01T00:00:00.9876543210Z'}", 987654321},
+		{"{'at':'1970-01-02T00:00:00.000Z'}", UINT64_C(86400000000000)},
+		{"{'at':'2023-11-14T22:13:20.25Z'}", UINT64_C(1700000000250000000)},
+		{"{'at':'yesterday'}", 0},
+		{"{'at':null}", 0},
+		{"{}", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_archived archived = opened(rows[i].body);
+
+		assert_int_equal(vbd_archived_time_ns(&archived, "at"), rows[i].ns);
+		closed(&archived);
+	}
+}
+
+static void test_archive__a_number_is_an_integer_or_an_id(void **state)
+{
+	struct vbd_archived archived =
+		opened("{'bytes':12,'buffer':{'id':9,'name':''},'none':null,'text':'x'}");
+
+	(void)state;
+	assert_int_equal(vbd_archived_number(&archived, "bytes"), 12);
+	assert_int_equal(vbd_archived_number(&archived, "buffer"), 9);
+	assert_int_equal(vbd_archived_number(&archived, "none"), 0);
+	assert_int_equal(vbd_archived_number(&archived, "unknown"), 0);
+	assert_string_equal(vbd_archived_text(&archived, "text"), "x");
+	assert_string_equal(vbd_archived_text(&archived, "none"), "");
+	assert_string_equal(vbd_archived_text(&archived, "unknown"), "");
+	closed(&archived);
+}
+
+static void test_archive__a_reference_is_found_at_any_depth(void **state)
+{
+	struct vbd_archived archived =
+		opened("{'connection':{'id':3},'sges':[{'buffer':{'id':5}},{'buffer':{'id':6}}],"
+		       "'buffer':null,'batch':4,'peer':{'id':'7'}}");
+
+	(void)state;
+	assert_true(vbd_archived_refers(&archived, "connection", 3));
+	assert_false(vbd_archived_refers(&archived, "connection", 5));
+	assert_true(vbd_archived_refers(&archived, "buffer", 5));
+	assert_true(vbd_archived_refers(&archived, "buffer", 6));
+	assert_false(vbd_archived_refers(&archived, "buffer", 3));
+	assert_false(vbd_archived_refers(&archived, "buffer", 7));
+	/* A number is no reference. */
+	assert_false(vbd_archived_refers(&archived, "batch", 4));
+	assert_false(vbd_archived_refers(&archived, "id", 3));
+	closed(&archived);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_archive__only_an_object_can_be_read),
+		cmocka_unit_test(test_archive__each_type_of_value_comes_back),
+		cmocka_unit_test(test_archive__one_that_was_left_open_is_shown_as_dead),
+		cmocka_unit_test(test_archive__an_error_of_its_own_is_told),
+		cmocka_unit_test(test_archive__times_are_read_to_the_nanosecond),
+		cmocka_unit_test(test_archive__a_number_is_an_integer_or_an_id),
+		cmocka_unit_test(test_archive__a_reference_is_found_at_any_depth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
