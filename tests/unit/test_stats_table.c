@@ -7,7 +7,13 @@
 
 #include "api/http/server.h"
 #include "base/attr.h"
+#include "daemon/connections/connections.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/kept/reconciler.h"
 #include "daemon/observe/kernel.h"
+#include "daemon/work/probes.h"
+#include "rdma/data/worker.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -138,6 +144,39 @@ static void test_stats_table__the_docs_have_each_row(void **state)
 	free(docs);
 }
 
+static bool has_row(const struct table *table, const char *line, size_t len)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		if (strlen(table->docs[i]) == len && strncmp(table->docs[i], line, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A row of the table has four columns, the third of which is the type. */
+static void test_stats_table__each_row_of_the_docs_is_there(void **state)
+{
+	char *docs = read_source(VBD_SOURCE_DIR "/docs/monitoring.md");
+	struct table *table = calloc(1, sizeof(*table));
+	unsigned int rows = 0;
+
+	assert_non_null(table);
+	read_table(*state, table);
+	for (char *line = docs, *end; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		if (strncmp(line, "| `", 3) != 0 ||
+			!(strstr(line, " | counter | ") || strstr(line, " | gauge | ") ||
+				strstr(line, " | histogram | ")))
+			continue;
+		rows++;
+		if (!has_row(table, line, strlen(line)))
+			fail_msg("no row is\n%s", line);
+	}
+	assert_int_equal(rows, table->count);
+	free(table);
+	free(docs);
+}
+
 static void test_stats_table__the_contract_has_each_name(void **state)
 {
 	char *contract = read_source(VBD_SOURCE_DIR "/openapi.yaml");
@@ -257,6 +296,227 @@ static void test_stats_table__metrics_are_named_by_type_and_unit(void **state)
 	walk(*state, check_metric, NULL);
 }
 
+struct number {
+	const char *name;
+	uint64_t value;
+	unsigned int found;
+};
+
+static void find_value(const char *name, uint64_t value, void *arg)
+{
+	struct number *number = arg;
+
+	if (strcmp(name, number->name) != 0)
+		return;
+	number->value = value;
+	number->found++;
+}
+
+static void find_number(const struct vbd_stat *stat, void *arg)
+{
+	vbd_stat_flatten(stat, find_value, arg);
+}
+
+static void assert_number(const struct svc *svc, uint64_t value, const char *fmt, ...)
+	VBD_PRINTF(3, 4);
+
+static void assert_number(const struct svc *svc, uint64_t value, const char *fmt, ...)
+{
+	char name[ROW_CHARS];
+	struct number number = {.name = name};
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	walk(svc, find_number, &number);
+	if (number.found != 1 || number.value != value)
+		fail_msg("%s is there %u times, and is %llu instead of %llu", name, number.found,
+			(unsigned long long)number.value, (unsigned long long)value);
+}
+
+static void test_stats_table__each_operation_has_its_numbers(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_daemon *daemon = svc->daemon;
+	struct vbd_op_counters *totals = daemon->fabric->workers[0]->op_totals;
+
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+		vbd_counter_set(&totals[op].posted, 100 + op);
+		vbd_counter_set(&totals[op].completed, 200 + op);
+		vbd_counter_set(&totals[op].errors, 300 + op);
+		vbd_counter_set(&totals[op].flushed, 400 + op);
+		vbd_counter_set(&totals[op].bytes, 500 + op);
+		vbd_histogram_add(&daemon->times.queued[op], 600 + op);
+		vbd_histogram_add(&daemon->times.wire[op], 700 + op);
+	}
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+		const char *name = vbd_op_name(op);
+
+		assert_number(svc, 100 + op, "work_requests_posted_%s", name);
+		assert_number(svc, 200 + op, "work_requests_completed_%s_ok", name);
+		assert_number(svc, 300 + op, "work_requests_completed_%s_error", name);
+		assert_number(svc, 400 + op, "work_requests_completed_%s_flushed", name);
+		assert_number(svc, 500 + op, "transferred_%s_bytes", name);
+		assert_number(svc, 600 + op, "transfer_queue_%s_sum_ns", name);
+		assert_number(svc, 700 + op, "transfer_wire_%s_sum_ns", name);
+	}
+}
+
+static void test_stats_table__each_end_has_its_number(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_daemon *daemon = svc->daemon;
+
+	for (enum vbd_reason reason = 0; reason < VBD_REASON_COUNT; reason++) {
+		daemon->connections_ended[reason] = 100 + reason;
+		daemon->ud_endpoints_ended[reason] = 200 + reason;
+	}
+	for (enum vbd_refusal how = 0; how < VBD_REFUSAL_COUNT; how++)
+		daemon->peer_refusals[how] = 300 + how;
+	for (enum vbd_connect_refusal refusal = 0; refusal < VBD_CONNECT_REFUSAL_COUNT; refusal++)
+		daemon->connects_refused[refusal] = 400 + refusal;
+	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
+		vbd_histogram_add(&daemon->times.phases[phase], 500 + phase);
+	for (enum vbd_reason reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++) {
+		const char *name = vbd_reason_name(reason);
+
+		assert_number(svc, 100 + reason, "connections_ended_%s", name);
+		assert_number(svc, 200 + reason, "ud_endpoints_ended_%s", name);
+	}
+	for (enum vbd_refusal how = VBD_REFUSAL_NONE + 1; how < VBD_REFUSAL_COUNT; how++)
+		assert_number(svc, 300 + how, "peer_refusals_%s", vbd_refusal_name(how));
+	for (enum vbd_connect_refusal refusal = 0; refusal < VBD_CONNECT_REFUSAL_COUNT; refusal++)
+		assert_number(svc, 400 + refusal, "connects_refused_%s",
+			vbd_connect_refusal_name(refusal));
+	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
+		assert_number(svc, 500 + phase, "connect_phase_%s_sum_ns", vbd_phase_name(phase));
+	daemon->connections_closed = 31;
+	daemon->connections_failed = 11;
+	assert_number(svc, 11, "connections_failed");
+	assert_number(svc, 42, "connections_ended");
+	daemon->transfers_done = 1;
+	daemon->transfers_failed = 2;
+	daemon->transfers_cancelled = 3;
+	daemon->transfers_timed_out = 4;
+	daemon->probes_done = 5;
+	daemon->probes_failed = 6;
+	daemon->windows_revoked = 7;
+	daemon->windows_failed = 8;
+	assert_number(svc, 1, "transfers_ended_done");
+	assert_number(svc, 2, "transfers_ended_failed");
+	assert_number(svc, 3, "transfers_ended_cancelled");
+	assert_number(svc, 4, "transfers_ended_timed_out");
+	assert_number(svc, 5, "probes_ended_done");
+	assert_number(svc, 6, "probes_ended_failed");
+	assert_number(svc, 7, "windows_ended_revoked");
+	assert_number(svc, 8, "windows_ended_failed");
+}
+
+static void test_stats_table__the_numbers_of_workers_and_events_are_summed(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_fabric *fabric = svc->daemon->fabric;
+	struct vbd_worker *worker;
+	uint64_t events = 0;
+
+	svc->config.workers = 2;
+	svc_restart(svc);
+	fabric = svc->daemon->fabric;
+	for (unsigned int i = 0; i < 2; i++) {
+		worker = fabric->workers[i];
+		vbd_counter_set(&worker->heartbeat_totals.sent, 100 + i);
+		vbd_counter_set(&worker->heartbeat_totals.answered, 200 + i);
+		vbd_counter_set(&worker->spun_ns, 300 + i);
+		for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
+			vbd_counter_set(&worker->probe_totals[kind].sent, 10 + kind);
+			vbd_counter_set(&worker->probe_totals[kind].completed, 20 + kind);
+			vbd_counter_set(&worker->probe_totals[kind].late, 30 + kind);
+			vbd_counter_set(&worker->probe_totals[kind].lost, 40 + kind);
+		}
+	}
+	assert_number(svc, 2, "workers");
+	assert_number(svc, 201, "heartbeats_sent");
+	assert_number(svc, 401, "heartbeats_answered");
+	assert_number(svc, 601, "workers_spun_ns");
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
+		const char *name = vbd_probe_kind_name(kind);
+
+		assert_number(svc, 2 * (10 + kind), "probe_pings_sent_%s", name);
+		assert_number(svc, 2 * (20 + kind), "probe_pings_completed_%s", name);
+		assert_number(svc, 2 * (30 + kind), "probe_pings_late_%s", name);
+		assert_number(svc, 2 * (40 + kind), "probe_pings_lost_%s", name);
+		assert_number(svc, 0, "probe_rtt_%s_count", name);
+	}
+	for (int type = 0; type < VBD_CM_EVENT_TYPES; type++) {
+		vbd_counter_set(&fabric->cm_events[type], 50 + (uint64_t)type);
+		events += 50 + (uint64_t)type;
+	}
+	assert_number(svc, events, "cm_events");
+	for (int type = 0; type < VBD_CM_EVENT_TYPES; type++) {
+		char key[VBD_CM_EVENT_KEY_BYTES];
+
+		assert_number(
+			svc, 50 + (uint64_t)type, "cm_events_%s", vbd_cm_event_key(type, key));
+	}
+	fabric->qp_pools.hits = 61;
+	fabric->qp_pools.misses = 62;
+	fabric->qp_pools.failures = 63;
+	assert_number(svc, 61, "qp_pool_hits");
+	assert_number(svc, 62, "qp_pool_misses");
+	assert_number(svc, 63, "qp_pool_failures");
+	for (enum vbd_lane lane = 0; lane < VBD_LANE_COUNT; lane++) {
+		assert_number(svc, 0, "calls_running_%s", vbd_lane_name(lane));
+		assert_number(svc, 0, "calls_queued_%s", vbd_lane_name(lane));
+	}
+}
+
+static void test_stats_table__devices_and_their_events_are_counted(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_device *first = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	struct vbd_device *second;
+
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	second = vbd_fabric_device(svc->daemon->fabric, "fake1");
+	vbd_counter_set(&first->async_events[IBV_EVENT_PORT_ERR], 3);
+	vbd_counter_set(&second->async_events[IBV_EVENT_PORT_ERR], 4);
+	vbd_counter_set(&second->async_events[IBV_EVENT_CQ_ERR], 5);
+	assert_number(svc, 7, "async_events_port_err");
+	assert_number(svc, 5, "async_events_cq_err");
+	assert_number(svc, 2, "devices_present");
+	assert_number(svc, 0, "devices_removed");
+	assert_number(svc, 2, "pds");
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_number(svc, 1, "devices_present");
+	assert_number(svc, 1, "devices_removed");
+	assert_number(svc, 1, "pds");
+}
+
+static void test_stats_table__records_and_their_limits_have_a_kind(void **state)
+{
+	struct svc *svc = *state;
+	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	uint64_t events;
+
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	events = vbd_eventlog_held(svc->daemon->eventlog);
+	assert_number(svc, 2, "records_connections");
+	assert_number(svc, events, "records_events");
+	assert_number(svc, events, "events");
+	assert_number(svc, svc->config.records.connections, "records_limit_connections");
+	assert_number(svc, svc->config.records.transfers, "records_limit_transfers");
+	assert_number(svc, svc->config.records.events, "records_limit_events");
+	assert_number(svc, 1, "listeners");
+	assert_number(svc, 0, "connections");
+	assert_number(svc, 0, "draining");
+	for (enum vbd_kept_state kept = 0; kept < VBD_KEPT_STATE_COUNT; kept++)
+		assert_number(svc, 0, "kept_objects_%s", vbd_kept_state_name(kept));
+}
+
 struct limit {
 	char metric[ROW_CHARS];
 	uint64_t value;
@@ -317,6 +577,12 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_docs_have_each_row),
+		TEST(each_row_of_the_docs_is_there),
+		TEST(each_operation_has_its_numbers),
+		TEST(each_end_has_its_number),
+		TEST(the_numbers_of_workers_and_events_are_summed),
+		TEST(devices_and_their_events_are_counted),
+		TEST(records_and_their_limits_have_a_kind),
 		TEST(the_contract_has_each_name),
 		TEST(no_name_stands_for_two_numbers),
 		TEST(a_name_follows_from_the_metric),
