@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* News of the kernel about devices and network interfaces. The linker puts the functions below
+ * named __wrap_... in place of those of daemon/uevent.c and daemon/linkwatch.c. */
+#include "daemon/hotplug.h"
+
+#include "daemon/linkwatch.h"
+#include "daemon/uevent.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum vbd_status __wrap_vbd_uevent_create(struct vbd_uevent **ret_uevent, struct vbd_error *err);
+void __wrap_vbd_uevent_destroy(struct vbd_uevent *uevent);
+int __wrap_vbd_uevent_fd(const struct vbd_uevent *uevent);
+bool __wrap_vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg);
+enum vbd_status __wrap_vbd_linkwatch_open(int *ret_fd, struct vbd_error *err);
+bool __wrap_vbd_linkwatch_drain(int fd);
+
+/* The kernel. An eventfd for each of its two sockets is readable when it has something to say. */
+static struct {
+	bool silent; /* has no uevents */
+	int uevents, links;
+	const char *action, *sysname; /* NULL: uevents were lost */
+	bool changed;		      /* an interface; false: there was nothing to read */
+} kernel;
+
+static int drained(int fd)
+{
+	uint64_t count;
+
+	return (int)read(fd, &count, sizeof(count));
+}
+
+static void tell(int fd)
+{
+	const uint64_t one = 1;
+
+	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+}
+
+enum vbd_status __wrap_vbd_uevent_create(struct vbd_uevent **ret_uevent, struct vbd_error *err)
+{
+	if (kernel.silent)
+		return vbd_error_errno(err, VBD_OK, "udev_new", EPROTONOSUPPORT, "no uevents");
+	kernel.uevents = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	*ret_uevent = (struct vbd_uevent *)&kernel;
+	return VBD_OK;
+}
+
+void __wrap_vbd_uevent_destroy(struct vbd_uevent *uevent)
+{
+	if (uevent)
+		(void)close(kernel.uevents);
+}
+
+int __wrap_vbd_uevent_fd(const struct vbd_uevent *uevent)
+{
+	(void)uevent;
+	return kernel.uevents;
+}
+
+bool __wrap_vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg)
+{
+	(void)uevent;
+	(void)drained(kernel.uevents);
+	if (!kernel.action)
+		return false;
+	cb(kernel.action, kernel.sysname, arg);
+	return true;
+}
+
+enum vbd_status __wrap_vbd_linkwatch_open(int *ret_fd, struct vbd_error *err)
+{
+	(void)err;
+	*ret_fd = kernel.links = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return VBD_OK;
+}
+
+bool __wrap_vbd_linkwatch_drain(int fd)
+{
+	(void)drained(fd);
+	return kernel.changed;
+}
+
+static void uevent(const char *action, const char *sysname)
+{
+	kernel.action = action;
+	kernel.sysname = sysname;
+	tell(kernel.uevents);
+}
+
+static struct vbd_device *device_of(struct svc *svc, const char *name)
+{
+	return vbd_fabric_device(svc->daemon->fabric, name);
+}
+
+static bool is_present(struct svc *svc, const char *name)
+{
+	const struct vbd_device *device = device_of(svc, name);
+
+	return device && device->state == VBD_DEVICE_PRESENT;
+}
+
+static void test_services_hotplug__a_uevent_brings_a_device(void **state)
+{
+	struct svc *svc = *state;
+
+	(void)fake_device_add("fake1");
+	svc_turn(svc);
+	assert_null(device_of(svc, "fake1"));
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_ADDED), 2);
+}
+
+static void test_services_hotplug__lost_uevents_are_made_up_for(void **state)
+{
+	struct svc *svc = *state;
+
+	(void)fake_device_add("fake1");
+	uevent(NULL, NULL);
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+}
+
+static void test_services_hotplug__a_uevent_takes_its_device_and_no_other(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_device *first = device_of(svc, "fake0");
+
+	(void)fake_device_add("fake1");
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	/* The list of devices may still have the one that went. */
+	uevent("remove", "uverbs1");
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED) == 1);
+	assert_int_equal(first->state, VBD_DEVICE_PRESENT);
+	/* Another uevent with its name takes none. */
+	uevent("change", "uverbs0");
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
+	assert_int_equal(first->state, VBD_DEVICE_PRESENT);
+}
+
+static void test_services_hotplug__a_device_whose_node_comes_late_is_opened(void **state)
+{
+	struct svc *svc = *state;
+
+	(void)fake_device_add("fake1");
+	fake_fail_next("ibv_open_device", ENOENT);
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_FAILED) == 1);
+	assert_false(is_present(svc, "fake1"));
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_ADDED), 2);
+}
+
+static void test_services_hotplug__a_change_of_an_interface_voids_what_is_remembered(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_device *device = device_of(svc, "fake0");
+	static const struct vbd_device_recent nothing;
+
+	(void)vbd_device_recently_active(device, UINT64_MAX);
+	assert_memory_not_equal(&device->recent, &nothing, sizeof(nothing));
+	tell(kernel.links);
+	svc_turn(svc);
+	assert_memory_not_equal(&device->recent, &nothing, sizeof(nothing));
+	kernel.changed = true;
+	tell(kernel.links);
+	SVC_UNTIL(svc, memcmp(&device->recent, &nothing, sizeof(nothing)) == 0);
+}
+
+static void test_services_hotplug__without_uevents_it_starts_and_finds_devices(void **state)
+{
+	struct svc *svc = *state;
+
+	svc_stop(svc);
+	kernel.silent = true;
+	assert_true(svc_start(svc));
+	assert_true(is_present(svc, "fake0"));
+	(void)fake_device_add("fake1");
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+}
+
+static int setup(void **state)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	return svc_setup(state);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_hotplug__##name, setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_uevent_brings_a_device),
+		TEST(lost_uevents_are_made_up_for),
+		TEST(a_uevent_takes_its_device_and_no_other),
+		TEST(a_device_whose_node_comes_late_is_opened),
+		TEST(a_change_of_an_interface_voids_what_is_remembered),
+		TEST(without_uevents_it_starts_and_finds_devices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

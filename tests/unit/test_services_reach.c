@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The addresses at which a listener is reached, with interfaces of this test: the linker puts
+ * __wrap_getifaddrs() in place of the function of libc. */
+#include "daemon/connections/listener_reach.h"
+
+#include "daemon/core/addr.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOSTS_MAX 80
+
+int __wrap_getifaddrs(struct ifaddrs **ret_interfaces);
+void __wrap_freeifaddrs(struct ifaddrs *interfaces);
+
+static struct {
+	struct ifaddrs interfaces[HOSTS_MAX];
+	struct sockaddr_storage addrs[HOSTS_MAX];
+	size_t count;
+	int lent;
+	bool failing;
+} host;
+
+int __wrap_getifaddrs(struct ifaddrs **ret_interfaces)
+{
+	if (host.failing) {
+		errno = ENOMEM;
+		return -1;
+	}
+	host.lent++;
+	*ret_interfaces = host.count ? host.interfaces : NULL;
+	return 0;
+}
+
+void __wrap_freeifaddrs(struct ifaddrs *interfaces)
+{
+	(void)interfaces;
+	host.lent--;
+}
+
+/* An interface with the address @text; "" for one without. */
+static void add_interface(const char *text)
+{
+	struct ifaddrs *each = &host.interfaces[host.count];
+
+	*each = (struct ifaddrs){.ifa_name = (char *)(uintptr_t) "eth0"};
+	if (*text) {
+		assert_true(vbd_addr_parse(text, 0, &host.addrs[host.count]));
+		each->ifa_addr = (struct sockaddr *)&host.addrs[host.count];
+	}
+	if (host.count)
+		host.interfaces[host.count - 1].ifa_next = each;
+	host.count++;
+}
+
+/* An entry of the device's table of GIDs; an IPv4 address is mapped. */
+static void add_gid(struct fake_device *device, const char *text)
+{
+	struct ibv_gid_entry *entry = &device->gids[device->gid_count];
+	struct sockaddr_storage addr;
+
+	assert_true(device->gid_count < VBD_ARRAY_LEN(device->gids));
+	assert_true(vbd_addr_parse(text, 0, &addr));
+	*entry = (struct ibv_gid_entry){.gid_index = (uint32_t)device->gid_count,
+		.port_num = 1,
+		.gid_type = IBV_GID_TYPE_ROCE_V2};
+	if (addr.ss_family == AF_INET6) {
+		memcpy(entry->gid.raw, &((struct sockaddr_in6 *)&addr)->sin6_addr, 16);
+	} else {
+		entry->gid.raw[10] = entry->gid.raw[11] = 0xff;
+		memcpy(entry->gid.raw + 12, &((struct sockaddr_in *)&addr)->sin_addr, 4);
+	}
+	device->gid_count++;
+}
+
+/* A listener that listens on @addr, as far as its record says. */
+static struct vbd_listener *listen_on(struct svc *svc, const char *addr, enum vbd_choice v6_only)
+{
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+
+	assert_true(vbd_addr_parse(addr, 7471, &listener->addr));
+	listener->cm_params.v6_only = v6_only;
+	return listener;
+}
+
+/* @addrs: one behind the other, each with a blank */
+static void expect(const struct vbd_listener *listener, const char *addrs)
+{
+	struct vbd_reach reach[VBD_REACH_MAX];
+	char found[VBD_REACH_MAX * VBD_ADDR_TEXT_BYTES] = "";
+	char text[VBD_ADDR_TEXT_BYTES];
+	size_t count = vbd_listener_reach(listener, reach), used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		assert_string_equal(reach[i].device->name, "fake0");
+		used += (size_t)snprintf(found + used, sizeof(found) - used, "%s ",
+			vbd_addr_format(&reach[i].addr, text));
+	}
+	assert_string_equal(found, addrs);
+	assert_int_equal(host.lent, 0);
+}
+
+static int setup(void **state)
+{
+	struct svc *svc;
+
+	memset(&host, 0, sizeof(host));
+	add_interface("");
+	add_interface("10.0.0.1");
+	add_interface("192.0.2.1");
+	add_interface("fd00::1");
+	add_interface("fe80::1");
+	if (svc_setup(state) != 0)
+		return -1;
+	svc = *state;
+	svc->device->gid_count = 0;
+	add_gid(svc->device, "fe80::1");
+	add_gid(svc->device, "10.0.0.1");
+	add_gid(svc->device, "fd00::1");
+	return 0;
+}
+
+static void test_services_reach__an_address_is_one_of_a_device(void **state)
+{
+	static const struct {
+		const char *addr, *reach;
+	} rows[] = {
+		{"10.0.0.1", "10.0.0.1 "},
+		{"192.0.2.1", ""},
+		{"10.0.0.2", ""},
+		{"0.0.0.0", "10.0.0.1 "},
+		{"fd00::1", "fd00::1 "},
+		{"fd00::2", ""},
+	};
+	struct svc *svc = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		expect(listen_on(svc, rows[i].addr, VBD_CHOICE_NONE), rows[i].reach);
+}
+
+static void test_services_reach__a_link_local_address_has_to_be_asked_for(void **state)
+{
+	struct svc *svc = *state;
+
+	expect(listen_on(svc, "::", VBD_CHOICE_YES), "fd00::1 ");
+	expect(listen_on(svc, "fe80::1", VBD_CHOICE_YES), "fe80::1 ");
+}
+
+static bool system_is_v6_only(void)
+{
+	int fd = open("/proc/sys/net/ipv6/bindv6only", O_RDONLY | O_CLOEXEC);
+	char text = '0';
+
+	if (fd >= 0 && read(fd, &text, 1) != 1)
+		text = '0';
+	if (fd >= 0)
+		(void)close(fd);
+	return text == '1';
+}
+
+static void test_services_reach__an_ipv6_listener_may_take_ipv4_too(void **state)
+{
+	struct svc *svc = *state;
+
+	expect(listen_on(svc, "::", VBD_CHOICE_NO), "10.0.0.1 fd00::1 ");
+	expect(listen_on(svc, "::", VBD_CHOICE_YES), "fd00::1 ");
+	expect(listen_on(svc, "::", VBD_CHOICE_NONE),
+		system_is_v6_only() ? "fd00::1 " : "10.0.0.1 fd00::1 ");
+	expect(listen_on(svc, "0.0.0.0", VBD_CHOICE_NO), "10.0.0.1 ");
+}
+
+static void test_services_reach__only_an_active_device_of_the_listener_counts(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
+	struct vbd_reach reach[VBD_REACH_MAX];
+
+	(void)snprintf(listener->cm.device_name, sizeof(listener->cm.device_name), "fake1");
+	expect(listener, "");
+	(void)snprintf(listener->cm.device_name, sizeof(listener->cm.device_name), "fake0");
+	expect(listener, "10.0.0.1 ");
+	svc->device->port.state = IBV_PORT_DOWN;
+	expect(listener, "");
+	svc->device->port.state = IBV_PORT_ACTIVE;
+	listener->state = VBD_LISTENER_LOST;
+	expect(listener, "");
+	listener->state = VBD_LISTENER_LISTENING;
+	host.failing = true;
+	assert_int_equal(vbd_listener_reach(listener, reach), 0);
+}
+
+static void test_services_reach__so_many_addresses_are_told(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
+	struct vbd_reach reach[VBD_REACH_MAX + 1];
+	static const struct vbd_reach untouched;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	/* One address many times: an entry of the device's table is sufficient for all. */
+	for (size_t count = 1; count < VBD_REACH_MAX + 3; count++) {
+		memset(reach, 0, sizeof(reach));
+		assert_int_equal(vbd_listener_reach(listener, reach),
+			count < VBD_REACH_MAX ? count : VBD_REACH_MAX);
+		assert_memory_equal(&reach[VBD_REACH_MAX], &untouched, sizeof(untouched));
+		add_interface("10.0.0.1");
+	}
+	assert_string_equal(vbd_addr_format(&reach[VBD_REACH_MAX - 1].addr, text), "10.0.0.1");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_services_reach__##name, setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_address_is_one_of_a_device),
+		TEST(a_link_local_address_has_to_be_asked_for),
+		TEST(an_ipv6_listener_may_take_ipv4_too),
+		TEST(only_an_active_device_of_the_listener_counts),
+		TEST(so_many_addresses_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
