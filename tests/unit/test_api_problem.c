@@ -85,6 +85,42 @@ static void test_problem__an_error_shows_its_source(void **state)
 	json_decref(problem);
 }
 
+static void test_problem__all_that_an_error_knows_is_a_member(void **state)
+{
+	struct vbd_error err = {.status = VBD_E_NOT_SUPPORTED,
+		.call = "ibv_reg_mr",
+		.limit = 5,
+		.limit_name = "limits.buffers",
+		.caller = "ci",
+		.pointer = "/op",
+		.object = "/v1/buffers/3",
+		.device = "fake0",
+		.capability = "atomics",
+		.hint = "Use another device.",
+		.text = "fake0 can't do it"};
+	json_t *problem = problem_of(&err, NULL);
+	json_t *expected = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, "
+				     "s:s, s:s}",
+		"type", "/v1/glossary/not_supported", "title", vbd_status_text(err.status),
+		"status", (int)vbd_status_http(err.status), "code", "not_supported", "detail",
+		"fake0 can't do it", "instance", "/v1/buffers/3", "pointer", "/op", "hint",
+		"Use another device.", "call", "ibv_reg_mr", "device", "fake0", "capability",
+		"atomics", "limit", 5, "limit_name", "limits.buffers", "caller", "ci");
+
+	(void)state;
+	assert_non_null(expected);
+	assert_true(json_equal(problem, expected));
+	json_decref(problem);
+	/* The members that have no value are left out. */
+	err = (struct vbd_error){.status = VBD_E_NOT_SUPPORTED, .text = "fake0 can't do it"};
+	problem =
+		problem_of(&err, &(struct vbd_problem_extra){.kept_object = "/v1/kept_objects/1"});
+	assert_string_equal(text_of(problem, "kept_object"), "/v1/kept_objects/1");
+	assert_int_equal(json_object_size(problem), 7);
+	json_decref(problem);
+	json_decref(expected);
+}
+
 /* The parameters that rdma/ names, and where a client finds each in its request. */
 static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **state)
 {
@@ -213,7 +249,7 @@ static void test_problem__an_item_of_a_list_is_named(void **state)
 	assert_string_equal(faults.items[1].pointer, "/transfers/12");
 	assert_string_equal(faults.items[1].text, "transfer 12: the item is none");
 	vbd_faults_fini(&faults);
-	/* What rdma/ names is a member of the item too. */
+	/* A parameter of rdma/ is a member of the item too. */
 	err = (struct vbd_error){0};
 	(void)vbd_error_param(&err, VBD_E_BAD_VALUE, "cq", "bad");
 	vbd_problem_of_item(&err, &faults, "connection", 0);
@@ -272,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_problem__every_status_has_its_document),
 		cmocka_unit_test(test_problem__an_error_shows_its_source),
+		cmocka_unit_test(test_problem__all_that_an_error_knows_is_a_member),
 		cmocka_unit_test(test_problem__a_bad_parameter_is_a_member_of_the_request),
 		cmocka_unit_test(test_problem__a_taken_name_names_its_holder),
 		cmocka_unit_test(test_problem__extra_members_are_lists),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/memfd.h"
 
+#include "base/hugepage.h"
 #include "base/meminfo.h"
 #include "tests/unit/unit.h"
 
@@ -89,6 +90,22 @@ static void test_memfd__memory_that_is_not_there_is_refused_before_it_is_used(vo
 }
 
 /* cp(1) opens its destination so. Afterwards the mapping would end in SIGBUS. */
+/* More huge pages than any machine has reserved. */
+static void test_memfd__huge_pages_that_are_not_there_are_refused(void **state)
+{
+	struct vbd_error err = {0};
+	uint64_t page_bytes;
+	int fd = -1;
+
+	(void)state;
+	if (vbd_hugepage_choose(0, &page_bytes, &err) != VBD_OK)
+		skip();
+	assert_int_equal(
+		vbd_memfd_create(page_bytes << 18, page_bytes, &fd, &err), VBD_E_NO_MEMORY);
+	assert_int_equal(fd, -1);
+	assert_non_null(strstr(err.text, "262144 huge pages"));
+}
+
 static void test_memfd__nobody_can_truncate_it(void **state)
 {
 	struct fixture *f = *state;
@@ -228,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MEMFD_TEST(its_memory_is_zeroed_and_there_from_the_start),
 		MEMFD_TEST(memory_that_is_not_there_is_refused_before_it_is_used),
+		MEMFD_TEST(huge_pages_that_are_not_there_are_refused),
 		MEMFD_TEST(nobody_can_truncate_it),
 		MEMFD_TEST(nobody_can_seal_it_further),
 		MEMFD_TEST(a_hole_reads_as_zeros),

@@ -40,12 +40,14 @@ static void test_services_daemon__without_a_device_it_starts_and_waits(void **st
 	assert_false(vbd_ready_device(svc->daemon, detail, sizeof(detail)));
 	assert_string_equal(detail, "no RDMA device");
 	assert_false(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
+	assert_string_equal(detail, "no port is active");
 	assert_true(vbd_ready_cm(svc->daemon, detail, sizeof(detail)));
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
 	assert_true(vbd_ready_device(svc->daemon, detail, sizeof(detail)));
 	assert_string_equal(detail, "fake0");
 	assert_true(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
+	assert_string_equal(detail, "fake0 has an active port");
 	svc->device->port.state = IBV_PORT_DOWN;
 	assert_false(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
 	(void)svc_pair(svc, svc_listen(svc, NULL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the events of each object tell, whole: one line for each event. */
+/* The events of each kind of object, word for word: one line for each event. */
 #include "daemon/core/eventlog.h"
 
 #include "daemon/connections/connections.h"

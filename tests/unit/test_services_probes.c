@@ -5,6 +5,8 @@
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
+#include <string.h>
+
 /* A client of rping, and its peer with @service. */
 static struct svc_pair pair_to(struct svc *svc, enum vbd_service service)
 {
@@ -414,6 +416,43 @@ static void test_services_probes__the_echo_service_sends_pings_back(void **state
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
 }
 
+static void test_services_probes__an_echo_must_fit_a_receive(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection *connection = sink_to_echo(svc);
+	struct vbd_channel_limits *limits = &connection->conn->qp.channel->limits;
+	struct vbd_probe_spec spec = endless(connection);
+
+	spec.kind = VBD_PROBE_ECHO;
+	spec.count = 1;
+	limits->recv_size_bytes = 32;
+	spec.size_bytes = 33;
+	assert_refused_at(svc, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
+	spec.size_bytes = 32;
+	wait_for_end(svc, begin(svc, &spec));
+	assert_int_equal(svc->daemon->probes_done, 1);
+	limits->recv_size_bytes = 64;
+}
+
+static void test_services_probes__one_that_gets_other_bytes_has_failed(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
+	const struct vbd_probe_spec spec = spec_of(pair.active);
+	struct vbd_probe_record *record = begin(svc, &spec);
+	struct vbd_error problem;
+
+	vbd_counter_set(&record->probe.mismatched, 2);
+	wait_for_end(svc, record);
+	assert_int_equal(record->state, VBD_PROBE_FAILED);
+	vbd_object_problem(&record->object, &problem);
+	assert_int_equal(problem.status, VBD_E_REMOTE_OPERATION);
+	assert_non_null(strstr(problem.text, "2 of "));
+	assert_non_null(strstr(problem.text, "5 of 5 pings returned with other bytes"));
+	assert_int_equal(svc->daemon->probes_failed, 1);
+	assert_int_equal(svc->daemon->probes_done, 0);
+}
+
 static void test_services_probes__what_a_kind_has_not_is_refused(void **state)
 {
 	struct svc *svc = *state;
@@ -471,6 +510,8 @@ int main(void)
 		TEST(so_many_acks_can_be_cancelled_and_reach_a_deadline),
 		TEST(the_daemon_sums_counters_by_kind),
 		TEST(the_echo_service_sends_pings_back),
+		TEST(an_echo_must_fit_a_receive),
+		TEST(one_that_gets_other_bytes_has_failed),
 		TEST(what_a_kind_has_not_is_refused),
 		TEST(a_write_that_nobody_acknowledges_tells_nothing),
 	};
