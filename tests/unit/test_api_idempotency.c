@@ -244,6 +244,60 @@ static void test_idempotency__bad_keys_are_refused(void **state)
 	assert_int_equal(begin("", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
 	assert_int_equal(begin("a b", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
 	assert_int_equal(begin("\xc3\xa9", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
+	assert_int_equal(begin("a ", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
+	assert_int_equal(begin("\x7f", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
+	assert_int_equal(begin("!~", "{}", 1, &entry, &reply), VBD_OK);
+	vbd_idem_delete(entry);
+}
+
+/* Keep an answer of @bytes with the key. */
+static void keep(const char *key, size_t bytes)
+{
+	struct vbd_reply reply = {.status = 200, .content_type = "text/plain"};
+	struct vbd_idem_entry *entry;
+
+	assert_int_equal(begin(key, "{}", 1, &entry, &reply), VBD_OK);
+	reply.static_body = calloc(1, bytes);
+	reply.body_bytes = bytes;
+	assert_non_null(reply.static_body);
+	vbd_idem_store(entry, &reply);
+	free((void *)(uintptr_t)reply.static_body);
+}
+
+static void test_idempotency__answers_have_so_many_bytes_together(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	keep("a", VBD_IDEM_BYTES_MAX - 2);
+	keep("b", 1);
+	assert_int_equal(vbd_idem_count(idem), 2);
+	/* A byte is left. */
+	keep("c", 1);
+	assert_int_equal(vbd_idem_count(idem), 3);
+	assert_int_equal(begin("d", "{}", 1, &entry, &reply), VBD_OK);
+	assert_int_equal(vbd_idem_count(idem), 3);
+	vbd_idem_delete(entry);
+	assert_int_equal(begin("b", "{}", 1, &entry, &reply), VBD_OK);
+	assert_null(entry);
+	assert_int_equal(reply.body_bytes, 1);
+	vbd_reply_fini(&reply);
+}
+
+static void test_idempotency__the_number_of_keys_may_change(void **state)
+{
+	(void)state;
+	vbd_idem_set_max(idem, 2);
+	make("a", 1);
+	make("b", 2);
+	make("c", 3);
+	assert_int_equal(vbd_idem_count(idem), 2);
+	vbd_idem_set_max(idem, 3);
+	make("d", 4);
+	assert_int_equal(vbd_idem_count(idem), 3);
+	make("e", 5);
+	assert_int_equal(vbd_idem_count(idem), 3);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -262,6 +316,8 @@ int main(void)
 		TEST(test_idempotency__a_repeat_is_found_in_a_full_store),
 		TEST(test_idempotency__with_all_running_a_new_key_hits_the_limit),
 		TEST(test_idempotency__bad_keys_are_refused),
+		TEST(test_idempotency__answers_have_so_many_bytes_together),
+		TEST(test_idempotency__the_number_of_keys_may_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
