@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_manual.h"
+#include "rdma/conn/manual_attr.h"
+#include "rdma/conn/manual_remote.h"
 
 #include "rdma/conn/conn.h"
 #include "rdma/conn/conn_move.h"
@@ -644,6 +646,103 @@ static void test_conn_manual__packets_that_did_not_come_are_told_by_their_number
 	assert_int_equal(conn->lost_packets, 1);
 }
 
+static const struct vbd_manual_local ethernet = {.gid = {[10] = 0xff, 0xff, 10, 0, 0, 1},
+	.gid_known = true,
+	.gid_type = "roce_v2",
+	.gid_index = 3,
+	.port_mtu_bytes = 1024,
+	.port_num = 1};
+static const struct vbd_manual_local infiniband = {
+	.infiniband = true, .gid_type = "ib", .port_mtu_bytes = 1024, .port_num = 1};
+
+static void assert_judged(const struct vbd_manual_local *local,
+	const struct vbd_manual_remote *remote, const char *param, const char *text)
+{
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_manual_check_remote(local, VBD_TRANSPORT_RC, remote, &err),
+		param ? VBD_E_BAD_VALUE : VBD_OK);
+	assert_string_equal(err.text, text);
+	if (param)
+		assert_string_equal(err.param, param);
+}
+
+static void test_conn_manual__a_path_that_can_not_be_says_why(void **state)
+{
+	struct vbd_manual_remote remote = roce_peer();
+
+	(void)state;
+	assert_judged(&ethernet, &remote, NULL, "");
+	remote.gid[0] = 0xff;
+	assert_judged(&ethernet, &remote, "gid", "the GID is that of a multicast group");
+	remote.gid[0] = 0xfd;
+	assert_judged(&ethernet, &remote, "gid",
+		"both GIDs of a RoCE path must be of one family, and the local GID at index 3 is "
+		"of "
+		"an IPv4 address");
+	memset(remote.gid, 0, sizeof(remote.gid));
+	assert_judged(&ethernet, &remote, "gid", "on RoCE the peer's GID is needed");
+	assert_judged(&infiniband, &remote, "lid",
+		"on InfiniBand the peer's LID is a number from 1 to 49151");
+	remote.lid = 1;
+	assert_judged(&infiniband, &remote, NULL, "");
+	remote.lid = 49151;
+	assert_judged(&infiniband, &remote, NULL, "");
+	remote.gid[0] = 0xfe;
+	assert_judged(&infiniband, &remote, "gid",
+		"the local port has no GID to which the peer could answer");
+	remote.lid = 49152;
+	assert_judged(&infiniband, &remote, "lid",
+		"on InfiniBand the peer's LID is a number from 1 to 49151");
+	remote = roce_peer();
+	remote.path_mtu_bytes = 1024;
+	assert_judged(&ethernet, &remote, NULL, "");
+	remote.path_mtu_bytes = 2048;
+	assert_judged(&ethernet, &remote, "path_mtu_bytes",
+		"the peer's queue pair sends packets of 2048 bytes already, and this one takes "
+		"1024 "
+		"at most: bring both up with the same path MTU");
+}
+
+static void test_conn_manual__each_move_sets_its_attributes_and_no_others(void **state)
+{
+	static const struct {
+		enum vbd_qp_transport transport;
+		int from;
+		enum ibv_qp_state to;
+		int mask;
+	} rows[] = {
+		{VBD_TRANSPORT_RC, IBV_QPS_RESET, IBV_QPS_INIT,
+			IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+		{VBD_TRANSPORT_RC, IBV_QPS_INIT, IBV_QPS_RTR,
+			IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
+		{VBD_TRANSPORT_UC, IBV_QPS_INIT, IBV_QPS_RTR,
+			IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				IBV_QP_RQ_PSN},
+		{VBD_TRANSPORT_RC, IBV_QPS_RTR, IBV_QPS_RTS,
+			IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC},
+		{VBD_TRANSPORT_UC, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_SQ_PSN},
+		{VBD_TRANSPORT_RC, IBV_QPS_SQD, IBV_QPS_RTS, IBV_QP_STATE},
+		{VBD_TRANSPORT_RC, IBV_QPS_RTS, IBV_QPS_SQD,
+			IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY},
+		{VBD_TRANSPORT_RC, IBV_QPS_RTS, IBV_QPS_ERR, IBV_QP_STATE},
+		{VBD_TRANSPORT_RC, IBV_QPS_ERR, IBV_QPS_RESET, IBV_QP_STATE},
+	};
+	const struct vbd_conn_manual manual = {.local = ethernet, .remote = roce_peer()};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct ibv_qp_attr attr = {.qp_state = rows[i].to};
+		int mask = 0;
+
+		vbd_manual_attributes(&manual, rows[i].transport, rows[i].from, &attr, &mask);
+		assert_int_equal(mask, rows[i].mask);
+		assert_int_equal(attr.en_sqd_async_notify, rows[i].to == IBV_QPS_SQD);
+	}
+}
+
 /* Steps. */
 
 static void test_conn_manual__an_impossible_step_names_those_that_are_possible(void **state)
@@ -1155,6 +1254,8 @@ int main(void)
 		TEST(test_conn_manual__the_psn_is_random_unless_given),
 		TEST(test_conn_manual__iwarp_is_refused),
 		TEST(test_conn_manual__packets_that_did_not_come_are_told_by_their_numbers),
+		cmocka_unit_test(test_conn_manual__a_path_that_can_not_be_says_why),
+		cmocka_unit_test(test_conn_manual__each_move_sets_its_attributes_and_no_others),
 		TEST(test_conn_manual__an_impossible_step_names_those_that_are_possible),
 		TEST(test_conn_manual__rtr_takes_the_peers_attributes),
 		TEST(test_conn_manual__attributes_are_taken_in_init_only),

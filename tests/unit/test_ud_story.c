@@ -228,6 +228,103 @@ static void test_ud_story__a_peer_gets_what_an_endpoint_answers(void **state)
 	assert_int_equal(peer->peer.path.port_num, 1);
 }
 
+struct cm_row {
+	enum rdma_cm_event_type type;
+	int status;
+	const char *name; /* of the event in the table of states; NULL: the event is ignored */
+	enum vbd_status error;
+	const char *text;
+};
+
+static void assert_outcome(const char *object, unsigned long long id, const char *state,
+	const struct cm_row *row, const struct vbd_error *error)
+{
+	char line[120] = "";
+
+	if (row->name)
+		(void)snprintf(line, sizeof(line), "%s %llu %s -> failed (%s)\n", object, id, state,
+			row->name);
+	assert_told(line);
+	assert_int_equal(error->status, row->error);
+	assert_string_equal(error->text, row->text);
+	if (row->name) {
+		assert_int_equal(error->source, VBD_SOURCE_CM_EVENT);
+		assert_int_equal(error->kind, row->type);
+		assert_int_equal(error->raw, row->status);
+	}
+}
+
+static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_peer(void **state)
+{
+	static const struct cm_row rows[] = {
+		{RDMA_CM_EVENT_ADDR_ERROR, -1, "addr_error", VBD_E_ADDR_ERROR,
+			"The address could not be resolved"},
+		{RDMA_CM_EVENT_ROUTE_ERROR, -2, "route_error", VBD_E_ROUTE_ERROR,
+			"No path to the peer was found"},
+		{RDMA_CM_EVENT_UNREACHABLE, -3, "unreachable", VBD_E_UNREACHABLE,
+			"The peer does not answer, or its neighbour entry changed"},
+		/* A negative answer. */
+		{RDMA_CM_EVENT_UNREACHABLE, 1, "rejected", VBD_E_REJECTED,
+			"nobody listens on that port (service id not supported)"},
+		{RDMA_CM_EVENT_REJECTED, 1, "rejected", VBD_E_REJECTED,
+			"nobody listens on that port (service id not supported)"},
+		{RDMA_CM_EVENT_CONNECT_ERROR, -4, "connect_error", VBD_E_CONNECT_ERROR,
+			"The connection could not be made"},
+		{RDMA_CM_EVENT_DEVICE_REMOVAL, 0, "device_removal", VBD_E_DEVICE_REMOVED,
+			"The RDMA device is being removed"},
+		{RDMA_CM_EVENT_ROUTE_RESOLVED, 0, NULL, VBD_OK, ""},
+		{RDMA_CM_EVENT_ESTABLISHED, 0, NULL, VBD_OK, ""},
+		{RDMA_CM_EVENT_DISCONNECTED, 0, NULL, VBD_OK, ""},
+		{RDMA_CM_EVENT_ADDR_CHANGE, 0, NULL, VBD_OK, ""},
+		{RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, VBD_OK, ""},
+	};
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		const struct vbd_pv_cm_event event = {
+			.type = rows[i].type, .status = rows[i].status};
+		struct vbd_peer_record *peer = ask(svc, here, PORT);
+
+		told[0] = '\0';
+		vbd_peer_on_cm_event(&peer->peer, &event);
+		assert_outcome(
+			"peer", peer->peer.id, "resolving_addr", &rows[i], &peer->peer.error);
+		assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
+		svc_turn(svc);
+	}
+}
+
+static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_group(void **state)
+{
+	static const struct cm_row rows[] = {
+		{RDMA_CM_EVENT_ADDR_ERROR, -1, "addr_error", VBD_E_ADDR_ERROR,
+			"The address could not be resolved"},
+		{RDMA_CM_EVENT_MULTICAST_ERROR, -2, "no_member", VBD_E_ADDR_ERROR,
+			"The multicast group could not be joined"},
+		{RDMA_CM_EVENT_DEVICE_REMOVAL, 0, "device_removal", VBD_E_DEVICE_REMOVED,
+			"The RDMA device is being removed"},
+		{RDMA_CM_EVENT_ROUTE_RESOLVED, 0, NULL, VBD_OK, ""},
+		{RDMA_CM_EVENT_UNREACHABLE, -1, NULL, VBD_OK, ""},
+		{RDMA_CM_EVENT_ADDR_CHANGE, 0, NULL, VBD_OK, ""},
+	};
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		const struct vbd_pv_cm_event event = {
+			.type = rows[i].type, .status = rows[i].status};
+		struct vbd_group_record *group = join(svc, here);
+
+		told[0] = '\0';
+		vbd_group_on_cm_event(&group->group, &event);
+		assert_outcome(
+			"group", group->group.id, "resolving", &rows[i], &group->group.error);
+		vbd_object_delete(&group->object);
+		svc_turn(svc);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_ud_story__##name, setup, teardown)
 
 int main(void)
@@ -236,6 +333,8 @@ int main(void)
 		TEST(an_endpoint_opens_asks_joins_and_ends),
 		TEST(errors_name_what_failed),
 		TEST(a_peer_gets_what_an_endpoint_answers),
+		TEST(each_event_of_the_cm_means_one_thing_to_a_peer),
+		TEST(each_event_of_the_cm_means_one_thing_to_a_group),
 		TEST(hints_and_refusals_that_fail_are_logged),
 	};
 
