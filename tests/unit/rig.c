@@ -770,9 +770,24 @@ static void assert_all_ended(const struct vbd_op_counters *counters, enum vbd_op
 	assert_in_range(vbd_counter_get(&counters->signalled), 0, posted);
 }
 
+/* The worker counts the CQs that may wake it. */
+static void assert_armed_counted(struct rig *rig, const struct vbd_worker *worker)
+{
+	unsigned int armed = 0;
+
+	vbd_list_for_each (link, &rig->fabric->cqs) {
+		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		armed += cq->worker == worker && cq->armed;
+	}
+	assert_int_equal(worker->armed_cqs, armed);
+}
+
 static void assert_work_ended(struct rig *rig)
 {
 	for (unsigned int i = 0; i < rig->fabric->worker_count; i++) {
+		if (!rig->threads)
+			assert_armed_counted(rig, rig->fabric->workers[i]);
 		for (int op = 0; op < VBD_OP_COUNT; op++)
 			assert_all_ended(&rig->fabric->workers[i]->op_totals[op], (enum vbd_op)op);
 	}

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "rdma/data/spin.h"
+#include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
@@ -326,6 +327,8 @@ static void test_worker__a_busy_one_polls_on_until_its_channel_ends(void **state
 	rig_settle(rig);
 	assert_int_equal(vbd_counter_get(&worker->busy_channels), 0);
 	assert_true(vbd_list_empty(&worker->active_cqs));
+	vbd_worker_turn(rig->fabric->workers[0], false);
+	assert_int_equal(worker->spun_at_ns, 0);
 }
 
 static void test_worker__the_time_until_work_comes_is_counted_as_spun(void **state)
@@ -456,6 +459,47 @@ static void test_worker__the_next_due_time_bounds_its_sleep(void **state)
 	vbd_heap_remove(&worker->heartbeats, &node);
 }
 
+static void test_worker__its_turns_are_counted(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	uint64_t turns = vbd_counter_get(&worker->turns);
+
+	vbd_worker_turn(worker, false);
+	vbd_worker_turn(worker, false);
+	assert_int_equal(vbd_counter_get(&worker->turns), turns + 2);
+}
+
+/* Completions of the queue pair that is destroyed may be behind those of others. */
+static void test_worker__a_purge_waits_until_all_that_was_in_the_cq_is_taken(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	struct vbd_conn_params params = rig_params();
+	struct vbd_channel *channel;
+	struct rig_conn *rc, *other;
+
+	params.qp.service = VBD_SERVICE_SINK;
+	params.qp.rq_depth = 60;
+	other = rig_conn_connect(rig, &params);
+	rc = rig_conn_in(rig, VBD_CONN_DRAINING);
+	channel = rc->conn->qp.channel;
+	assert_ptr_equal(channel->cq, other->conn->qp.channel->cq);
+	channel->purge_sent = true;
+	rc->conn->qp.ops->before_destroy(&rc->conn->qp);
+	for (int i = 0; i < 40; i++)
+		fake_recv_done(other->conn->qp.ibv_qp, "x", 1);
+	vbd_worker_send(worker, &channel->purge_command, VBD_WORKER_PURGE);
+	vbd_worker_turn(worker, false);
+	assert_false(channel->gone);
+	assert_int_equal(channel->purged_at,
+		vbd_counter_get(&channel->cq->completions) - 32 + channel->cq->capacity_cqe);
+	while (!channel->gone)
+		vbd_worker_turn(worker, false);
+	rig_settle(rig);
+	rig_assert_gone(rc);
+}
+
 static void test_worker__each_runs_on_its_processor(void **state)
 {
 	struct rig *rig = *state;
@@ -527,6 +571,8 @@ int main(void)
 		TEST(a_use_of_an_adaptive_one_moves_the_end_of_polling),
 		TEST(one_that_spins_looks_up_in_each_64th_turn),
 		TEST(the_next_due_time_bounds_its_sleep),
+		TEST(its_turns_are_counted),
+		TEST(a_purge_waits_until_all_that_was_in_the_cq_is_taken),
 		TEST(indexes_are_used_again_with_a_new_generation),
 	};
 
