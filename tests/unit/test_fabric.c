@@ -706,6 +706,22 @@ static void test_fabric__parameters_beyond_the_device_say_what_it_has(void **sta
 	VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link)->failed = false;
 }
 
+static void test_fabric__a_full_device_does_not_blame_the_inline_bytes(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+	const struct vbd_error *error;
+
+	rig_close(rig_conn_connect(rig, NULL));
+	rig_finish_calls(rig);
+	params.qp.inline_bytes = 1000;
+	fake_objects_full(true);
+	error = &rig_conn_connect(rig, &params)->conn->qp.first_error.error;
+	fake_objects_full(false);
+	assert_string_equal(error->call, "ibv_create_qp");
+	assert_null(error->param);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_fabric__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -740,6 +756,7 @@ int main(void)
 		TEST(an_srq_is_as_deep_as_device_and_cq_allow),
 		TEST(protection_domains_that_differ_are_named),
 		TEST(parameters_beyond_the_device_say_what_it_has),
+		TEST(a_full_device_does_not_blame_the_inline_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
