@@ -269,6 +269,23 @@ static void test_conn_cm__iwarp_shows_only_attributes_that_it_has(void **state)
 	assert_int_equal(info->state, IBV_QPS_RTS);
 }
 
+static void test_conn_cm__a_link_local_peer_gets_the_scope_of_the_gids_interface(void **state)
+{
+	struct rig *rig = *state;
+	struct sockaddr_in6 peer = {.sin6_family = AF_INET6};
+	struct rig_conn *rc;
+
+	rig->device->gids[0].ndev_ifindex = 1; /* "lo", in every network namespace */
+	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+	assert_int_equal(inet_pton(AF_INET6, "fe80::9", &peer.sin6_addr), 1);
+	memcpy(&rc->conn->peer, &peer, sizeof(peer));
+	assert_true(rig_conn_answer(rc));
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	assert_string_equal(rc->conn->qp.info.sgid.netdev, "lo");
+	assert_int_equal(((const struct sockaddr_in6 *)&rc->conn->peer)->sin6_scope_id, 1);
+}
+
 /* A listener. */
 
 static void test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses(void **state)
@@ -402,6 +419,7 @@ int main(void)
 		TEST(the_mtu_is_capped_and_no_more),
 		TEST(the_tos_of_a_listener_marks_its_own_packets),
 		TEST(iwarp_shows_only_attributes_that_it_has),
+		TEST(a_link_local_peer_gets_the_scope_of_the_gids_interface),
 		TEST(a_listener_of_one_device_has_one_of_its_addresses),
 		TEST(a_listener_on_another_devices_address_is_refused),
 		TEST(a_flush_before_the_peers_hang_up_is_the_peers),
