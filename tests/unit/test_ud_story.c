@@ -228,6 +228,30 @@ static void test_ud_story__a_peer_gets_what_an_endpoint_answers(void **state)
 	assert_int_equal(peer->peer.path.port_num, 1);
 }
 
+static void test_ud_story__an_address_that_can_not_be_asked_for_says_why(void **state)
+{
+	static const char *const calls[] = {"rdma_create_id", "rdma_resolve_addr"};
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+	char text[80];
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		const struct vbd_group_record *group;
+		const struct vbd_peer_record *peer;
+
+		(void)snprintf(text, sizeof(text), "by the script: %s: Input/output error (EIO)",
+			calls[i]);
+		fake_fail_next(calls[i], EIO);
+		group = join(svc, here);
+		SVC_UNTIL(svc, group->group.state == VBD_GROUP_IS_FAILED);
+		assert_string_equal(group->group.error.text, text);
+		fake_fail_next(calls[i], EIO);
+		peer = ask(svc, here, PORT);
+		SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+		assert_string_equal(peer->peer.error.text, text);
+	}
+}
+
 struct cm_row {
 	enum rdma_cm_event_type type;
 	int status;
@@ -332,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_endpoint_opens_asks_joins_and_ends),
 		TEST(errors_name_what_failed),
+		TEST(an_address_that_can_not_be_asked_for_says_why),
 		TEST(a_peer_gets_what_an_endpoint_answers),
 		TEST(each_event_of_the_cm_means_one_thing_to_a_peer),
 		TEST(each_event_of_the_cm_means_one_thing_to_a_group),
