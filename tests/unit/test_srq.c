@@ -222,6 +222,27 @@ static void test_srq__receives_that_can_not_be_posted_wait_for_the_next_time(voi
 	rig_settle(rig);
 }
 
+static void test_srq__only_its_own_device_takes_it_along(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *other = fake_device_add("fake1");
+	struct vbd_srq *srq;
+
+	vbd_fabric_rescan(rig->fabric);
+	srq = make(rig, 0);
+	fake_device_unplug(other);
+	vbd_fabric_rescan(rig->fabric);
+	rig_settle(rig);
+	assert_true(fake_device_let_go(other));
+	assert_ptr_equal(vbd_fabric_srq(rig->fabric, srq->id), srq);
+	assert_int_equal(fake_live().srqs, 1);
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	rig_settle(rig);
+	assert_int_equal(fake_live().srqs, 0);
+	assert_true(fake_device_let_go(rig->device));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_srq__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -234,6 +255,7 @@ int main(void)
 		TEST(one_limit_command_is_under_way_at_a_time),
 		TEST(messages_that_nobody_read_come_back_with_the_end_of_their_user),
 		TEST(receives_that_can_not_be_posted_wait_for_the_next_time),
+		TEST(only_its_own_device_takes_it_along),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,6 +252,22 @@ static void test_ud_story__an_address_that_can_not_be_asked_for_says_why(void **
 	}
 }
 
+static void test_ud_story__errors_behind_the_first_are_counted(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+	struct vbd_qp *qp = &here->endpoint->qp;
+
+	vbd_endpoint_close(here->endpoint, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(qp->errors_after_first, 0);
+	qp->ops->on_async(qp, IBV_EVENT_QP_FATAL);
+	assert_int_equal(qp->errors_after_first, 1);
+	qp->ops->on_async(qp, IBV_EVENT_COMM_EST);
+	assert_int_equal(qp->errors_after_first, 1);
+	SVC_UNTIL(svc, here->object.ended);
+	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_CLOSED);
+}
+
 struct cm_row {
 	enum rdma_cm_event_type type;
 	int status;
@@ -357,6 +373,7 @@ int main(void)
 		TEST(an_endpoint_opens_asks_joins_and_ends),
 		TEST(errors_name_what_failed),
 		TEST(an_address_that_can_not_be_asked_for_says_why),
+		TEST(errors_behind_the_first_are_counted),
 		TEST(a_peer_gets_what_an_endpoint_answers),
 		TEST(each_event_of_the_cm_means_one_thing_to_a_peer),
 		TEST(each_event_of_the_cm_means_one_thing_to_a_group),
