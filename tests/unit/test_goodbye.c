@@ -191,6 +191,28 @@ static void test_goodbye__soft_roce_says_it_when_its_interface_is_up_again(void 
 	(void)cm_id;
 }
 
+static void test_goodbye__one_that_was_held_is_waited_for_like_any_other(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t now_ns;
+
+	become_soft_roce(rig);
+	port_is(rig, IBV_PORT_DOWN);
+	(void)closed(rig);
+	fake_unanswered(true);
+	port_is(rig, IBV_PORT_ACTIVE);
+	assert_int_equal(fake_count("rdma_disconnect"), 1);
+	assert_int_equal(rig->fabric->goodbye_count, 1);
+	now_ns = vbd_clock_mono_ns();
+	vbd_goodbyes_check(rig->fabric, now_ns, 8);
+	rig_settle(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 1);
+	vbd_goodbyes_check(rig->fabric, now_ns + VBD_GOODBYE_PATIENCE_NS, 8);
+	rig_settle(rig);
+	assert_int_equal(rig->fabric->goodbye_count, 0);
+	rig_assert_idle(rig);
+}
+
 /* For an answer the kernel takes a lock that all network interfaces share. */
 static void test_goodbye__soft_roce_is_not_asked_for_its_port_by_each_disconnect(void **state)
 {
@@ -290,6 +312,7 @@ int main(void)
 		TEST(a_connection_that_the_cm_has_ended_waits_for_nobody),
 		TEST(an_id_whose_answer_never_comes_is_destroyed_in_the_end),
 		TEST(those_at_the_end_are_destroyed),
+		TEST(one_that_was_held_is_waited_for_like_any_other),
 		TEST(no_more_ids_outlive_their_connections_than_the_limit),
 		TEST(an_answer_just_before_the_end_destroys_the_id_once),
 		TEST(soft_roce_says_it_when_its_interface_is_up_again),

@@ -4,6 +4,7 @@
 
 #include "base/attr.h"
 #include "rdma/data/calls.h"
+#include "rdma/data/qp_pool_kinds.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/shared.h"
 #include "tests/unit/rig.h"
@@ -494,6 +495,26 @@ static void test_qp_pool__a_connected_one_does_not_come_back(void **state)
 		assert_int_not_equal(open_one(rig, NULL)->conn->qp.info.lqpn, lqpn);
 }
 
+static void test_qp_pool__a_new_kind_knows_nothing_of_the_one_before_it(void **state)
+{
+	static const struct vbd_qp_init nothing;
+	struct vbd_qp_kinds kinds;
+	struct vbd_qp_shape shape = {0};
+
+	(void)state;
+	vbd_qp_kinds_init(&kinds);
+	for (shape.sq_depth = 1; shape.sq_depth <= 2 * VBD_QP_POOL_RECENT; shape.sq_depth++) {
+		struct vbd_qp_kind *kind = vbd_qp_kinds_open(&kinds, &shape);
+
+		assert_int_equal(kind->opens, 1);
+		assert_int_equal(kind->shape.sq_depth, shape.sq_depth);
+		assert_memory_equal(&kind->init, &nothing, sizeof(nothing));
+		assert_ptr_equal(vbd_qp_kinds_find(&kinds, &shape), kind);
+		kind->init.mask = 7;
+		kind->init.port_num = 1;
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_qp_pool__##name, setup, rig_teardown)
 
 int main(void)
@@ -523,6 +544,7 @@ int main(void)
 		TEST(does_not_keep_an_srq_that_a_client_deletes),
 		TEST(a_cq_that_the_device_gives_up_is_left),
 		TEST(a_connected_one_does_not_come_back),
+		cmocka_unit_test(test_qp_pool__a_new_kind_knows_nothing_of_the_one_before_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
