@@ -168,6 +168,9 @@ static void test_services_benchmarks__a_cancel_keeps_the_result_so_far(void **st
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
 	assert_string_equal(problem.object, "/v1/benchmarks/1");
 	assert_true(benchmark->result.messages >= 10);
+	/* A cancel is no error of a completion. */
+	assert_int_equal(benchmark->first_error.op, -1);
+	assert_int_equal(benchmark->first_error.error.status, VBD_OK);
 	vbd_object_delete(&benchmark->object);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->benchmarks), 0);

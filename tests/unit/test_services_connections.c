@@ -407,6 +407,23 @@ static void test_services_connections__a_name_that_is_none_fails_the_connection(
 	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
 }
 
+/* No look for a name that is no text can begin. */
+static void test_services_connections__a_name_that_is_no_text_fails_it(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+	struct vbd_error problem;
+
+	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "\xff.example");
+	connection = svc_connect(svc, &spec);
+	assert_null(connection->resolution);
+	SVC_UNTIL(svc, connection->object.ended);
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_NAME_NOT_RESOLVED);
+	vbd_object_problem(&connection->object, &problem);
+	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
+}
+
 static void test_services_connections__closing_while_the_name_is_looked_up(void **state)
 {
 	struct svc *svc = *state;
@@ -993,6 +1010,7 @@ int main(void)
 		TEST(rping_needs_reads_and_room_for_its_messages),
 		TEST(nobody_listening_is_a_rejection),
 		TEST(a_name_that_is_none_fails_the_connection),
+		TEST(a_name_that_is_no_text_fails_it),
 		TEST(closing_while_the_name_is_looked_up),
 		TEST(a_silent_peer_ends_at_the_deadline),
 		TEST(a_call_that_fails_is_named_with_what_helps),

@@ -490,11 +490,16 @@ static void test_services_endpoints__a_peer_can_be_asked_by_its_name(void **stat
 	peer = ask(svc, here, "nobody.invalid", PORT);
 	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
 	assert_int_equal(peer->peer.error.status, VBD_E_NAME_NOT_RESOLVED);
+	/* No look for a name that is no text can begin. */
+	peer = ask(svc, here, "\xff.example", PORT);
+	assert_null(peer->resolution);
+	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
+	assert_int_equal(peer->peer.error.status, VBD_E_NAME_NOT_RESOLVED);
 	/* A peer that goes meanwhile is not told. */
 	peer = ask(svc, here, "localhost", PORT);
 	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, !vbd_loop_has_work(svc->daemon->loop));
-	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 2);
+	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 3);
 }
 
 static struct vbd_group_spec group_of(struct vbd_endpoint_record *endpoint, const char *addr)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of the store that are set aside. */
+#include "daemon/store/files.h"
+
+#include "tests/unit/scratch.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct fixture {
+	char folder[SCRATCH_PATH_BYTES];
+	struct vbd_store_files files;
+	struct vbd_error err;
+};
+
+static void path_of(const struct fixture *f, const char *end, char path[VBD_STORE_PATH_BYTES])
+{
+	(void)snprintf(path, VBD_STORE_PATH_BYTES, "%s/state/" VBD_STORE_FILE "%s", f->folder, end);
+}
+
+static void put(const struct fixture *f, const char *end, const char *text)
+{
+	char path[VBD_STORE_PATH_BYTES];
+	FILE *file;
+
+	path_of(f, end, path);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* @text: NULL: there is no such file */
+static void expect(const struct fixture *f, const char *end, const char *text)
+{
+	char path[VBD_STORE_PATH_BYTES], found[32] = "";
+	FILE *file;
+
+	path_of(f, end, path);
+	file = fopen(path, "r");
+	if (!text) {
+		assert_null(file);
+		return;
+	}
+	assert_non_null(file);
+	found[fread(found, 1, sizeof(found) - 1, file)] = '\0';
+	assert_int_equal(fclose(file), 0);
+	assert_string_equal(found, text);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char folder[SCRATCH_PATH_BYTES + 16];
+
+	assert_non_null(f);
+	scratch_make(f->folder);
+	(void)snprintf(folder, sizeof(folder), "%s/state", f->folder);
+	assert_int_equal(vbd_store_files_open(&f->files, folder, &f->err), VBD_OK);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char folder[SCRATCH_PATH_BYTES + 16];
+
+	vbd_store_files_close(&f->files);
+	(void)snprintf(folder, sizeof(folder), "%s/state", f->folder);
+	scratch_remove(folder);
+	scratch_remove(f->folder);
+	free(f);
+	return 0;
+}
+
+static void test_store_files__all_files_of_the_database_are_set_aside(void **state)
+{
+	struct fixture *f = *state;
+	char path[VBD_STORE_PATH_BYTES];
+	struct stat found;
+
+	put(f, "", "database");
+	put(f, "-wal", "log");
+	put(f, "-shm", "memory");
+	put(f, ".damaged", "older");
+	assert_int_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
+	expect(f, "", "");
+	expect(f, "-wal", NULL);
+	expect(f, "-shm", NULL);
+	expect(f, ".damaged", "database");
+	expect(f, ".damaged-wal", "log");
+	expect(f, ".damaged-shm", "memory");
+	path_of(f, "", path);
+	assert_int_equal(stat(path, &found), 0);
+	assert_int_equal(found.st_mode & 0777, 0600);
+}
+
+static void test_store_files__an_older_log_does_not_stand_beside_the_database(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "", "database");
+	put(f, ".damaged-wal", "older");
+	assert_int_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
+	expect(f, ".damaged", "database");
+	expect(f, ".damaged-wal", NULL);
+}
+
+static void test_store_files__without_a_database_nothing_is_set_aside(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(unlink(f->files.database), 0);
+	assert_int_not_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
+	assert_int_equal(f->err.source, VBD_SOURCE_ERRNO);
+	assert_int_equal(f->err.raw, ENOENT);
+	assert_string_equal(f->err.call, "rename");
+	expect(f, "", NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_store_files__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_files_of_the_database_are_set_aside),
+		TEST(an_older_log_does_not_stand_beside_the_database),
+		TEST(without_a_database_nothing_is_set_aside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
