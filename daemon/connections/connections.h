@@ -51,6 +51,7 @@ struct vbd_connection {
 	struct vbd_connection_qps qps;	     /* valid while `by_qps` is in its table */
 	UT_hash_handle by_qps;		     /* see daemon/connections/peer_reports.h */
 	struct vbd_peer_report *peer_report; /* NULL: the peer has reported nothing */
+	bool report_owed;		     /* the verbsd of the peer is to hear of the error */
 	uint64_t previous_id; /* that the try before has now; 0: this is the first, or not kept */
 };
 

@@ -42,7 +42,6 @@ static void on_look(const struct vbd_look *seen, void *arg)
 	if (keeping->daemon->hotplug)
 		keeping->daemon->looks_running--;
 	if (connection && keeping->daemon->hotplug) {
-		/* Before the answer to the first report is taken: then no other one is sent. */
 		if (keeping->again)
 			look(connection);
 		take(connection, seen);
@@ -62,10 +61,12 @@ static void look(struct vbd_connection *connection)
 		return;
 	keeping->daemon = daemon;
 	keeping->connection = connection;
+	connection->report_owed = true;
 	if (vbd_look_begin(connection, on_look, keeping, NULL) != VBD_OK) {
 		free(keeping);
 		return;
 	}
+	connection->report_owed = false;
 	daemon->looks_running++;
 	connection->keeping = &keeping->connection;
 }
@@ -89,8 +90,6 @@ static void look_again(struct vbd_connection *connection)
 		VBD_CONTAINER_OF(connection->keeping, struct keeping, connection)->again = true;
 		return;
 	}
-	if (connection->peer_report)
-		connection->peer_report->answered = false;
 	look(connection);
 }
 

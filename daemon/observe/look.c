@@ -97,17 +97,23 @@ static size_t packet_bytes(const struct vbd_qp_info *info)
 	return info->path_known && !info->iwarp ? info->path_mtu_bytes + 16U : 0;
 }
 
-/* Nothing is asked of a peer that has done nothing wrong or has answered, nor by a device whose CM
- * a message would make deaf: see rdma/device/cm_silence.h. */
+/* One report is enough: a host that is gone costs each question 1.5 s. A connection that did not
+ * fail has none to make, and asks when somebody wants to know. */
+static bool is_to_report(const struct vbd_connection *connection)
+{
+	const struct vbd_peer_report *report = connection->peer_report;
+
+	if (connection->kept)
+		return connection->report_owed;
+	return vbd_explain_unheard(connection) && !(report && report->answered);
+}
+
+/* A message of the CM would make some devices deaf: see rdma/device/cm_silence.h. */
 static void prepare_question(const struct vbd_connection *connection, struct vbd_device *device,
 	struct vbd_pv_question *question)
 {
-	const struct vbd_conn *conn = connection->conn;
-
-	if (connection->peer_report && connection->peer_report->answered)
-		return;
 	if (device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device) &&
-		(!vbd_reason_clean(conn->qp.reason) || vbd_explain_unheard(connection)))
+		is_to_report(connection))
 		vbd_report_question(connection, question);
 }
 

@@ -157,14 +157,15 @@ await scenario("the first line names what is wrong with the network", async () =
 });
 
 await scenario("the first line names a host or a device that went when the peer disconnected", async () => {
-	const daemon = await Daemon.start("d");
+	// A verbsd that reports nothing, and asks for no report: it looks by itself.
+	const daemon = await Daemon.start("d", ["--set", "peer_reports=false"]);
 
 	await daemon.ready();
 	const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: rping_port });
 
 	// The service rping ends a connection whose peer does not speak its protocol.
 	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "hello" }, 60);
-	await until("peer_left", async () => await cause_of(daemon, connection) === "peer_left");
+	await until("peer_left_device_answers", async () => await cause_of(daemon, connection) === "peer_left_device_answers");
 	await spoiled(deaf, hearing, () => until("peer_left_device_silent", async () =>
 		await cause_of(daemon, connection) === "peer_left_device_silent"));
 	await spoiled(lossy(100), lossless, () => until("peer_left_host_silent", async () =>
