@@ -24,7 +24,7 @@ static void take(struct vbd_connection *connection, const struct vbd_look *look)
 	/* A second look finds counters that have gone on. */
 	if (!connection->kept->netroute_known)
 		vbd_look_take(connection, look, connection->kept);
-	connection->kept->peer_replied = connection->kept->peer_replied || look->replied;
+	vbd_look_take_reply(connection, look, connection->kept);
 	if (look->replied && look->report.known)
 		vbd_peer_report_take(connection, &look->report, true);
 	else

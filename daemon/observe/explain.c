@@ -234,10 +234,8 @@ static void gather(const struct vbd_connection *connection, const struct vbd_loo
 	if (look && look->transfer && !connection->kept)
 		vbd_explain_incident(connection, look, facts);
 	gather_report(connection, facts);
-	if (look && look->replied)
-		facts->peer_replied = true;
-	if (look && look->replied && look->report.known)
-		facts->peer_report = look->report;
+	if (look)
+		vbd_look_take_reply(connection, look, facts);
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	if (look && (!connection->kept || !facts->netroute_known))

@@ -180,3 +180,17 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 	if (before && before->at_ns < look->counted_ns)
 		take_counters(look, before, &facts->incident);
 }
+
+void vbd_look_take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts)
+{
+	uint64_t since_ns = connection->conn->established_ns;
+
+	if (!look->replied)
+		return;
+	facts->peer_replied = true;
+	facts->peer_anew = since_ns && look->report.uptime_ms <
+					       (vbd_clock_mono_ns() - since_ns) / VBD_NS_PER_MS;
+	if (look->report.known)
+		facts->peer_report = look->report;
+}

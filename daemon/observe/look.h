@@ -43,4 +43,9 @@ enum vbd_status vbd_look_begin(const struct vbd_connection *connection, vbd_look
 void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts);
 
+/** vbd_look_take_reply - set the facts that follow from the reply of the peer's verbsd, if any
+ * came: at once, while the reply is new */
+void vbd_look_take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts);
+
 #endif

@@ -2,6 +2,7 @@
 #include "daemon/observe/report.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/windows.h"
@@ -26,6 +27,11 @@ static void take_request(const struct vbd_incident *incident, struct vbd_report 
 	report->rkey = incident->transfer ? incident->rkey : 0;
 }
 
+static uint64_t uptime_ms(const struct vbd_daemon *daemon)
+{
+	return (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS;
+}
+
 /* The transfer of the first error may be deleted by now; the facts that are kept have it. */
 static void report_on(const struct vbd_connection *connection, struct vbd_report *ret_report)
 {
@@ -41,6 +47,7 @@ static void report_on(const struct vbd_connection *connection, struct vbd_report
 		.rqpn = conn->qp.info.rqpn,
 		.reason = conn->qp.reason,
 		.recv_size_bytes = conn->params.qp.recv_size_bytes,
+		.uptime_ms = uptime_ms(connection->object.registry->daemon),
 	};
 	vbd_explain_request(connection, &incident);
 	take_request(
@@ -216,7 +223,7 @@ void vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	struct vbd_connection *connection = find(daemon, peer, device_name, theirs);
 	struct vbd_peer_report *report;
 
-	*ret_ours = (struct vbd_report){.op = -1};
+	*ret_ours = (struct vbd_report){.op = -1, .uptime_ms = uptime_ms(daemon)};
 	if (!connection)
 		return;
 	/* The device has moved the queue pair to ERR if it refused the request. */

@@ -381,9 +381,12 @@
 	X(FAILED_THERE, "failed_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FAILED), 0, 0, 79, GUEST, \
 		"the connection failed first on the side of {host}, which reports \"{peer_reason}\"", \
 		"`verbsctl explain` of the connection there has the cause.") \
-	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), 0, 0, 57, GUEST, \
-		"the verbsd that runs at {host} does not know the connection: that was started anew, or a client has deleted the connection there", \
-		"Connect again; the event log of that verbsd has its start (daemon_started) and what was deleted.") \
+	X(STARTED_ANEW_THERE, "started_anew_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT) | CLUE(PEER_ANEW), 0, 0, 68, GUEST, \
+		"the verbsd at {host} was started anew while the connection was up: it was stopped or killed, or its host was restarted", \
+		"Connect again; see on {host} why it ended (`journalctl -u verbsd`).") \
+	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), CLUE(PEER_ANEW), 0, 57, GUEST, \
+		"a client has deleted the connection on the side of {host}, whose verbsd does not know it any more", \
+		"Nothing, if that was meant; the event log there has the time. If several verbsd run there, it may have been that of another one.") \
 	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
 		"the port of {device} here went down, and the peer gave the connection up after that", \
 		"Connect again; if it happens again, check cable and switch.") \

@@ -242,6 +242,7 @@ static void look_at_report(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_PEER_STOPPED, report->known && report->reason == VBD_REASON_STOPPING);
 	note(clues, VBD_CLUE_PEER_FAILED, report->known && tells_cause(facts));
 	note(clues, VBD_CLUE_PEER_FORGOT, facts->peer_replied && !report->known);
+	note(clues, VBD_CLUE_PEER_ANEW, facts->peer_replied && facts->peer_anew);
 	note(clues, VBD_CLUE_PEER_RECEIVE_SHORTER,
 		sends && report->known && report->recv_size_bytes &&
 			incident->length_bytes > report->recv_size_bytes);

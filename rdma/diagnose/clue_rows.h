@@ -78,6 +78,7 @@
 	X(PEER_STOPPED, "the verbsd of {host} reports that it was stopped") \
 	X(PEER_FAILED, "the verbsd of {host} reports that the connection failed there: \"{peer_reason}\"") \
 	X(PEER_FORGOT, "a verbsd at {host} answers that it does not know the connection") \
+	X(PEER_ANEW, "the verbsd of {host} was started after this connection was established") \
 	X(PEER_RECEIVE_SHORTER, "the verbsd of {host} reports receives of {peer_receive} bytes") \
 	X(PEER_LENGTH_TOLD, "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
 	X(NO_SUCH_KEY_THERE, "the verbsd of {host} reports that no memory there has the key") \

@@ -73,6 +73,7 @@ struct vbd_facts {
 	bool netroute_has_rdma;	       /* a device belongs to the interface of the route */
 	bool netroute_by_device;       /* and it is `device` */
 	bool peer_replied;	       /* a verbsd answered at the peer's host */
+	bool peer_anew;		       /* and its run began after this connection */
 	struct vbd_report peer_report; /* not `known`: the peer has reported nothing */
 	/* The verdict on the request that the peer reported; that on ours is in `peer_report`. */
 	enum vbd_report_memory judged;

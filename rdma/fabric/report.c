@@ -24,6 +24,7 @@ enum {
 	AT_OP = 48,
 	AT_MEMORY = 80,
 	AT_REASON = 96,
+	AT_UPTIME = 128,
 };
 
 VBD_ENUM_NAMES(vbd_report_memory_name, enum vbd_report_memory, VBD_REPORT_MEMORY_MAP)
@@ -83,12 +84,12 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 	put_u32(bytes + AT_RKEY, report->rkey);
 	put_u32(bytes + AT_RECV_SIZE, report->recv_size_bytes);
 	put_u64(bytes + AT_OVER, report->over_bytes);
+	put_u64(bytes + AT_UPTIME, report->uptime_ms);
 	if (report->op >= 0)
 		put_name(bytes + AT_OP, AT_MEMORY - AT_OP, vbd_op_name((enum vbd_op)report->op));
 	put_name(bytes + AT_MEMORY, AT_REASON - AT_MEMORY, vbd_report_memory_name(report->memory));
 	if (report->reason != VBD_REASON_NONE)
-		put_name(bytes + AT_REASON, VBD_REPORT_BYTES - AT_REASON,
-			vbd_reason_name(report->reason));
+		put_name(bytes + AT_REASON, AT_UPTIME - AT_REASON, vbd_reason_name(report->reason));
 }
 
 static int read_op(const uint8_t *bytes)
@@ -112,7 +113,7 @@ static enum vbd_report_memory read_memory(const uint8_t *bytes)
 static enum vbd_reason read_reason(const uint8_t *bytes)
 {
 	for (enum vbd_reason i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
-		if (is_name(bytes, VBD_REPORT_BYTES - AT_REASON, vbd_reason_name(i)))
+		if (is_name(bytes, AT_UPTIME - AT_REASON, vbd_reason_name(i)))
 			return i;
 	}
 	return VBD_REASON_NONE;
@@ -137,6 +138,7 @@ bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_
 		.recv_size_bytes = get_u32(bytes + AT_RECV_SIZE),
 		.memory = read_memory(bytes + AT_MEMORY),
 		.over_bytes = get_u64(bytes + AT_OVER),
+		.uptime_ms = get_u64(bytes + AT_UPTIME),
 	};
 	return true;
 }

@@ -19,6 +19,7 @@
  *   48..79   name of the operation, "" for none
  *   80..95   name of enum vbd_report_memory
  *   96..127  name of the reason, "" while the connection has not ended
+ *  128..135  uptime_ms
  *
  * A later version may append bytes. A name that this version does not know counts as "".
  *
@@ -34,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VBD_REPORT_BYTES 128
+#define VBD_REPORT_BYTES 136
 
 /* The device of the sender refused to let the other side use its memory: why, as far as the sender
  * can tell. X(SYMBOL, name) */
@@ -67,6 +68,7 @@ struct vbd_report {
 	uint32_t recv_size_bytes;      /* of the receives of the sender */
 	enum vbd_report_memory memory; /* in a reply: about the request of the other side */
 	uint64_t over_bytes;
+	uint64_t uptime_ms; /* of the verbsd that sends it */
 };
 
 /** vbd_report_write - the bytes of @report */

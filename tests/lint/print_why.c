@@ -78,6 +78,10 @@ static void put_diagnoses(void)
 		     "code), a peer that closed or was killed, a connection manager that is "
 		     "not there or\nbehind a firewall, a refusal without words, a TCP port "
 		     "without iWARP, and a queue pair by hand that never answered.\n"
+		     "Since then two verbsd report to each other why a connection "
+		     "ended: keys, ranges and accesses are told apart where both sides are "
+		     "verbsd,\nand so is a peer whose client closed the connection (`rdma.explain` "
+		     "stages each of these); the other cases did not run again.\n"
 		     "\n"
 		     "| code | the first line says | what to do first | staged by |\n"
 		     "|---|---|---|---|\n");

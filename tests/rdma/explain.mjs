@@ -9,7 +9,7 @@ import { createServer } from "node:net";
 
 import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last, says_of_one,
 	stage, stage_mute, staged } from "./explain_stage.mjs";
-import { addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
+import { Daemon, addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
@@ -313,6 +313,17 @@ await stage("a peer says why it left, and one that is started anew knows nothing
 
 	await far.call("DELETE", `${CONNECTION}/${deleted.id}`, undefined, { wait_s: 60 });
 	await says_of_one(near, "forgotten_there", () => near.end_of(left.id));
+	const [widowed] = await pair();
+
+	far.kill("SIGKILL");
+	await far.end();
+	const anew = await Daemon.start("anew");
+	const { port } = await anew.ready().then(() => anew.listen({ addr, port: next_port() }));
+
+	// A verbsd takes reports when it has had a connection.
+	await near.connect({ dst_addr: addr, dst_port: port });
+	await says_of_one(near, "started_anew_there", () => near.end_of(widowed.id));
+	await anew.stop();
 });
 
 // --- queue pairs by hand -----------------------------------------------------------------------------------------

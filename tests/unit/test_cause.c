@@ -833,6 +833,8 @@ static void test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connect
 	begin(VBD_OUTCOME_PEER_LEFT);
 	facts.peer_replied = true;
 	leads_to(VBD_CAUSE_FORGOTTEN_THERE);
+	facts.peer_anew = true;
+	leads_to(VBD_CAUSE_STARTED_ANEW_THERE);
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
 	facts.knock.done = facts.knock.asked = facts.knock.answered = facts.knock.cm_answered =
@@ -840,6 +842,8 @@ static void test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connect
 	leads_to(VBD_CAUSE_QP_GONE_THERE);
 	facts.peer_replied = true;
 	leads_to(VBD_CAUSE_FORGOTTEN_THERE);
+	facts.peer_anew = true;
+	leads_to(VBD_CAUSE_STARTED_ANEW_THERE);
 }
 
 static void test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing(void **state)

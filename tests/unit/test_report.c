@@ -20,6 +20,7 @@ static const struct vbd_report full = {
 	.recv_size_bytes = 4096,
 	.memory = VBD_REPORT_MEMORY_PAST_END,
 	.over_bytes = 0x0102030405060708,
+	.uptime_ms = 86400000,
 };
 
 static void is_same(const struct vbd_report *a, const struct vbd_report *b)
@@ -37,6 +38,7 @@ static void is_same(const struct vbd_report *a, const struct vbd_report *b)
 	assert_int_equal(a->recv_size_bytes, b->recv_size_bytes);
 	assert_int_equal(a->memory, b->memory);
 	assert_int_equal(a->over_bytes, b->over_bytes);
+	assert_int_equal(a->uptime_ms, b->uptime_ms);
 }
 
 static void comes_back(const struct vbd_report *report)

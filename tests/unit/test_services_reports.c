@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verbsd on both sides of a connection tell each other why it ended. */
+#include "base/clock.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/windows.h"
+#include "daemon/observe/look.h"
 #include "daemon/observe/report.h"
 #include "rdma/device/op.h"
 #include "rdma/fabric/fabric.h"
@@ -197,6 +199,32 @@ static void test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
+static bool is_anew(const struct vbd_connection *connection, uint64_t uptime_ms)
+{
+	static struct vbd_facts facts; /* too large for a stack frame */
+	static struct vbd_look look;
+
+	facts = (struct vbd_facts){0};
+	look = (struct vbd_look){.replied = true, .report.uptime_ms = uptime_ms};
+	vbd_look_take_reply(connection, &look, &facts);
+	assert_true(facts.peer_replied);
+	assert_false(facts.peer_report.known);
+	return facts.peer_anew;
+}
+
+static void test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew(
+	void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	pair.active->conn->established_ns = vbd_clock_mono_ns() - 3600 * VBD_NS_PER_S;
+	assert_true(is_anew(pair.active, 3599 * 1000));
+	assert_false(is_anew(pair.active, 7200 * 1000));
+	pair.active->conn->established_ns = 0;
+	assert_false(is_anew(pair.active, 0));
+}
+
 static void test_reports__the_next_port_serves_where_one_is_taken(void **state)
 {
 	struct svc *svc = *state;
@@ -251,6 +279,7 @@ int main(void)
 		TEST(test_reports__a_refused_request_is_judged_to_the_byte),
 		TEST(test_reports__a_later_report_does_not_take_the_verdict_back),
 		TEST(test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key),
+		TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew),
 		TEST(test_reports__the_next_port_serves_where_one_is_taken),
 		TEST(test_reports__the_port_goes_with_the_device),
 		TEST(test_reports__the_configuration_can_say_no),
