@@ -250,6 +250,7 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 	int end_s = args->command->object->delete_wait_s;
 	bool wait = end_s && !dry_run && !vbd_ctl_args_has(args, VBD_CTL_OPT_NO_WAIT);
 	int wait_s = wait ? end_s : VBD_CTL_NO_WAIT;
+	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
 	char *path;
 
@@ -260,7 +261,13 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 	if (!every && !labelled)
 		return vbd_ctl_each(ctl, one);
 	path = selected_path(args, tail);
-	exit_status = vbd_ctl_call_put(ctl, method, path, NULL, wait_s, put_selected);
+	exit_status = vbd_ctl_call(ctl, method, path, NULL, wait_s, &answer);
+	if (exit_status == VBD_CTL_OK) {
+		vbd_ctl_answer_put(ctl, &answer, put_selected);
+		if (vbd_ctl_json_uint(answer.json, "failed"))
+			exit_status = VBD_CTL_FAILED;
+	}
+	vbd_ctl_answer_fini(&answer);
 	free(path);
 	return exit_status;
 }
