@@ -373,35 +373,461 @@ static void test_api_answers__datagrams(void **state)
 	judge(&answers);
 }
 
-static void test_api_answers__faults_of_requests(void **state)
+/* A line for each fault of a request that must be refused. */
+static void refuse(struct answers *answers, const char *method, const char *path, const char *body)
 {
-	static const struct {
-		const char *path, *body;
-	} wrong[] = {
-		{"/v1/listeners", "{'port':65536,'backlog':0,'allow':['x'],'accept':'never'}"},
+	struct rest *rest = answers->rest;
+	const char *at;
+	const json_t *fault;
+	json_t *problem, *faults;
+	char text[2048];
+	int status;
+	size_t i;
+
+	(void)snprintf(text, sizeof(text), "%s", body ? body : "");
+	for (char *quote = strchr(text, '\''); quote; quote = strchr(quote, '\''))
+		*quote = '"';
+	status = rest_perform(rest, method, path, body ? text : NULL);
+	at = strstr(rest->reply, "\r\n\r\n");
+	assert_non_null(at);
+	problem = json_loads(at + 4, 0, NULL);
+	if (status < 400 || !problem)
+		fail_msg("%s %s %s: not refused: %s", method, path, text, rest->reply);
+	(void)fprintf(answers->out, "%s %s %.120s\n %d %s", method, path, body ? body : "", status,
+		rest_text(problem, "code"));
+	faults = json_object_get(problem, "errors");
+	if (!faults)
+		(void)fprintf(answers->out, ": %s", rest_text(problem, "detail"));
+	(void)fputc('\n', answers->out);
+	json_array_foreach(faults, i, fault)
+	{
+		const char *pointer = json_string_value(json_object_get(fault, "pointer"));
+
+		(void)fprintf(answers->out, "  %s %s: %s\n",
+			pointer ? pointer : rest_text(fault, "parameter"), rest_text(fault, "code"),
+			rest_text(fault, "detail"));
+	}
+	json_decref(problem);
+}
+
+struct refused {
+	const char *path, *body;
+};
+
+static void refuse_all(struct answers *answers, const struct refused *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		refuse(answers, "POST", rows[i].path, rows[i].body);
+}
+
+#define LONG_16	 "xxxxxxxxxxxxxxxx"
+#define LONG_64	 LONG_16 LONG_16 LONG_16 LONG_16
+#define LONG_256 LONG_64 LONG_64 LONG_64 LONG_64
+
+/* The bounds stand in the text. */
+static void test_api_answers__bounds_of_members(void **state)
+{
+	static const struct refused rows[] = {
+		{"/v1/pds", "{'name':'" LONG_64 "','device':'" LONG_64 "'}"},
+		{"/v1/pds", "{'device':''}"},
+		{"/v1/cqs", "{'device':'" LONG_64
+			    "','cqe':0,'moderation':{'count':-1,'period_us':-1}}"},
+		{"/v1/srqs", "{'device':'" LONG_64
+			     "','max_wr':0,'recv_size_bytes':0,'srq_limit':-1,'pd':'','cq':false}"},
+		{"/v1/buffers", "{'size_bytes':0,'kind':'x','page_size_bytes':1,'access':['x'],"
+				"'relaxed_ordering':1,'on_demand_paging':'','device':'" LONG_64
+				"x','pd':[]}"},
+		{"/v1/listeners",
+			"{'addr':'','port':-1,'backlog':0,'accept':'x','accept_timeout_ms':"
+			"0,'device':'" LONG_64 "','tos':-1}"},
+		{"/v1/listeners", "{'addr':'" LONG_256 "','reuse_addr':1,'v6_only':1,'allow':1,"
+				  "'max_connections':-1,'max_per_peer':-1,'connects_per_s':-1,"
+				  "'connects_burst':-1}"},
+		{"/v1/listeners", "{'addr':'::','keep':1,'reconnect':'x','service':'x',"
+				  "'private_data':{'data':1,'encoding':'x'},'qp':{}}"},
 		{"/v1/connections",
-			"{'dst_port':1,'timeout_ms':0,'service':'x','qp':{'sq_depth':0}}"},
-		{"/v1/connections", "{'dst_addr':'','dst_port':0,'tos':256,'labels':{'':'x'}}"},
-		{"/v1/buffers", "{'size_bytes':0,'kind':'x','access':['x','remote_write',1]}"},
-		{"/v1/cqs", "{'cqe':0,'moderation':{'count':65536}}"},
-		{"/v1/srqs", "{'max_wr':0,'srq_limit':-1}"},
-		{"/v1/windows", "{'type':3,'access':[]}"},
-		{"/v1/transfers", "{'op':'x','connection':[],'length_bytes':-1}"},
+			"{'count':0,'dst_addr':'','dst_port':0,'src_addr':'','timeout_ms'"
+			":0,'tos':-1,'device':''}"},
+		{"/v1/connections",
+			"{'dst_addr':'" LONG_256 "','dst_port':65536,'src_addr':'" LONG_256
+			"','src_port':0,'reuse_addr':1}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'keep':1,'reconnect':'x',"
+				    "'reconnect_min_ms':-1,'reconnect_max_ms':-1,'service':'x',"
+				    "'qp_type':'ud','bringup':'x'}"},
+		{"/v1/connections",
+			"{'dst_addr':'a','dst_port':1,'qp':{'sq_depth':-1,'rq_depth':-1,"
+			"'recv_size_bytes':-1,'max_send_sge':-1,'max_recv_sge':-1,"
+			"'inline_bytes':-1,'signal_every':-1,'retry_count':-1}}"},
+		{"/v1/connections",
+			"{'dst_addr':'a','dst_port':1,'qp':{'rnr_retry':-1,'ack_timeout':-1,"
+			"'min_rnr_timer':-1,'responder_resources':-1,'initiator_depth':-1,'pd':[],"
+			"'cq':[],'srq':[]}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'path_mtu_bytes':-1,'"
+				    "remote_access':'x',"
+				    "'heartbeat_ms':-1,'poll':'x','spin_us':-1,'ack_timeout_ns':0,"
+				    "'min_rnr_timer_ns':0}}"},
+		{"/v1/connections", "{'bringup':'manual','device':'','timeout_ms':0,'port_num':0,"
+				    "'gid_index':-1,'pkey_index':-1,'sl':-1}"},
+		{"/v1/connections",
+			"{'bringup':'manual','psn':-1,'initial_state':'x','device':'" LONG_64 "'}"},
+		{"/v1/connections/m/remote", "{'lid':-1,'gid':'','gid_index':-1,'qpn':1,'psn':-1,"
+					     "'port_mtu_bytes':255,'sl':-1}"},
+		{"/v1/connections/m/remote", "{'qpn':2,'psn':1,'hop_limit':-1,'traffic_class':-1,"
+					     "'flow_label':-1,'qp_type':'x','gid_type':''}"},
+		{"/v1/connections/m/remote", "{'qpn':2,'psn':1,'path_mtu_bytes':255,"
+					     "'responder_resources':-1,'initiator_depth':-1,"
+					     "'recv_size_bytes':0,'bring_to':'x','gid':'" LONG_64
+					     "','gid_type':'" LONG_16 "'}"},
+		{"/v1/connections/m/qp_state", "{'state':'x'}"},
+		{"/v1/connections/2/accept", "{'name':1,'service':'x'}"},
+		{"/v1/connections/2/reject", "{'reason':'x'}"},
+		{"/v1/windows", "{'buffer':[],'connection':[],'type':0,'buffer_offset_bytes':-1,"
+				"'size_bytes':0,'access':['x'],'timeout_ms':0}"},
+		{"/v1/transfers",
+			"{'op':'x','buffer':[],'offset_bytes':-1,'length_bytes':-1,'sges':[],"
+			"'chunk_bytes':0,'message_bytes':0}"},
+		{"/v1/transfers", "{'op':'send','tx_depth':0,'inline':1,'imm':-1,'timeout_ms':0,"
+				  "'if_not_established':'x','connection':[],'ud_peer':[]}"},
+		{"/v1/transfers",
+			"{'op':'fetch_add','connection':'c','add':'x','swap':'x','compare':"
+			"'0x10000000000000000','sges':[{'buffer':[],'offset_bytes':-1,"
+			"'length_bytes':-1}]}"},
+		{"/v1/transfers",
+			"{'op':'write','connection':'c','buffer':'here','remote':{'addr':'x',"
+			"'rkey':'0x100000000','offset_bytes':-1,'size_bytes':-1}}"},
 		{"/v1/batches", "{'transfers':[]}"},
-		{"/v1/probes", "{'connection':'x','count':0,'interval_ms':-1,'kind':'y'}"},
-		{"/v1/benchmarks", "{'connection':'x','op':'send','size_bytes':-1,'count':0}"},
-		{"/v1/ud_endpoints", "{'port':0,'qkey':'x','name':'-'}"},
-		{"/v1/ud_peers", "{'ud_endpoint':'x','qpn':16777216}"},
-		{"/v1/multicast_memberships", "{'ud_endpoint':'x','addr':'10.0.0.1','mode':'x'}"},
+		{"/v1/connections", "{'connections':[]}"},
+		{"/v1/probes",
+			"{'connection':[],'kind':'x','count':0,'interval_ms':-1,'size_bytes':-1,"
+			"'timeout_ms':0}"},
+		{"/v1/benchmarks",
+			"{'connection':[],'op':'x','size_bytes':-1,'tx_depth':0,'count':0,"
+			"'duration_ms':0,'buffer':[]}"},
+		{"/v1/benchmarks",
+			"{'connection':'c','op':'send','size_bytes':1,'timeout_ms':0,'remote':1}"},
+		{"/v1/ud_endpoints", "{'addr':'','port':-1,'device':'','port_num':0,'gid_index':-1,"
+				     "'pkey_index':-1,'qkey':'x'}"},
+		{"/v1/ud_endpoints", "{'psn':-1,'qkey':'0x100000000','device':'" LONG_64
+				     "','service':'x','qp':{'sq_depth':-1}}"},
+		{"/v1/ud_peers", "{'ud_endpoint':[],'dst_addr':'','dst_port':0,'timeout_ms':0,"
+				 "'message_seq':0,'gid':'','lid':0}"},
+		{"/v1/ud_peers",
+			"{'ud_endpoint':'here','qpn':0,'qkey':'0x100000000','sl':-1,"
+			"'gid_index':-1,'hop_limit':-1,'traffic_class':-1,'flow_label':-1}"},
+		{"/v1/multicast_memberships",
+			"{'ud_endpoint':[],'addr':'','mode':'x','timeout_ms':0}"},
+		{"/v1/connections/c/messages", "{'data':1,'encoding':'x','imm':-1,'timeout_ms':0}"},
+		{"/v1/ud_endpoints/here/messages", "{'ud_peer':[],'multicast_membership':[]}"},
+		{"/v1/drain", "{'deadline_ms':0}"},
 	};
 	struct answers answers;
 
-	begin(&answers, *state, "faults of requests");
-	for (size_t i = 0; i < VBD_ARRAY_LEN(wrong); i++) {
-		(void)fprintf(answers.out, "%s\n", wrong[i].body);
-		put(&answers, "POST", wrong[i].path,
-			rest_call(*state, 400, "POST", wrong[i].path, "%s", wrong[i].body));
-	}
+	begin(&answers, *state, "bounds of members");
+	(void)rest_pair(*state, "", "");
+	(void)rest_call(*state, 201, "POST", "/v1/connections",
+		"{'name':'m','bringup':'manual','device':'fake0'}");
+	(void)rest_call(*state, 201, "POST", "/v1/ud_endpoints", "{'name':'here'}");
+	refuse_all(&answers, rows, VBD_ARRAY_LEN(rows));
+	judge(&answers);
+}
+
+static void test_api_answers__members_that_do_not_go_together(void **state)
+{
+	static const struct refused rows[] = {
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'bringup':'manual'}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'psn':1}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp_type':'uc'}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'src_addr':'b'}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'device':'x'}"},
+		{"/v1/connections",
+			"{'dst_addr':'a','dst_port':1,'count':2,'keep':true,'name':'x'}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'keep':true}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'reconnect':'always'}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'name':'x','keep':true,"
+				    "'reconnect_min_ms':2000,'reconnect_max_ms':1000}"},
+		{"/v1/connections", "{'bringup':'manual','keep':true,'name':'x'}"},
+		{"/v1/connections", "{'bringup':'manual','device':'x'}"},
+		{"/v1/connections", "{'bringup':'manual','qp':{'srq':'s'}}"},
+		{"/v1/connections", "{'bringup':'manual','count':2}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'srq':'x'}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'cq':'x'}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'pd':'x'}}"},
+		{"/v1/connections",
+			"{'dst_addr':'a','dst_port':1,'qp':{'signal_every':9,'sq_depth':8}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'path_mtu_bytes':1000}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'spin_us':5}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'heartbeat_ms':1}}"},
+		{"/v1/connections",
+			"{'dst_addr':'a','dst_port':1,'qp':{'ack_timeout':14,'ack_timeout_ns':1}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'name':'c'}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'labels':{'a':1}}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'labels':[]}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'labels':{'a b':''}}"},
+		{"/v1/connections",
+			"{'dst_addr':'a','dst_port':1,'private_data':{'data':'" LONG_64 "'}}"},
+		{"/v1/connections", "{'connections':[{'dst_addr':'a'},{'dst_port':1}]}"},
+		{"/v1/connections/m/remote", "{'qpn':2,'psn':1,'gid':'x'}"},
+		{"/v1/connections/m/remote", "{'qpn':2,'psn':1,'gid':'::ffff:10.0.0.2',"
+					     "'port_mtu_bytes':1000}"},
+		{"/v1/connections/m/remote", "{'qpn':2,'psn':1,'gid':'::ffff:10.0.0.2',"
+					     "'path_mtu_bytes':300}"},
+		{"/v1/connections/m/remote",
+			"{'qpn':2,'psn':1,'gid':'::ffff:10.0.0.2','qp_type':'uc'}"},
+		{"/v1/connections/m/remote",
+			"{'qpn':2,'psn':1,'gid':'::ffff:10.0.0.2','gid_type':'ib'}"},
+		{"/v1/connections/m/remote", "{'qpn':2,'psn':1}"},
+		{"/v1/connections/c/remote", "{'qpn':2,'psn':1,'gid':'::ffff:10.0.0.2'}"},
+		{"/v1/connections/c/qp_state", "{'state':'RTS'}"},
+		{"/v1/connections/m/qp_state", "{'state':'RTS'}"},
+		{"/v1/connections/c/accept", "{}"},
+		{"/v1/connections/c/reject", NULL},
+		{"/v1/listeners", "{'addr':'10.0.0.1','device':'x'}"},
+		{"/v1/listeners", "{'addr':'x'}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','allow':['10.0.0.0/33']}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','allow':[1]}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','v6_only':true}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','name':'l'}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','keep':true}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','qp':{'srq':'x'}}"},
+		{"/v1/srqs", "{'device':'x'}"},
+		{"/v1/srqs", "{'pd':'x'}"},
+		{"/v1/srqs", "{'cq':'x'}"},
+		{"/v1/srqs", "{'max_wr':4,'srq_limit':5}"},
+		{"/v1/cqs", "{'device':'x'}"},
+		{"/v1/pds", "{'device':'x'}"},
+		{"/v1/buffers", "{'size_bytes':1,'pd':'x'}"},
+		{"/v1/buffers", "{'size_bytes':1,'device':'x'}"},
+		{"/v1/buffers", "{'size_bytes':1,'page_size_bytes':8192}"},
+		{"/v1/buffers", "{'size_bytes':1,'name':'here'}"},
+		{"/v1/windows", "{'buffer':'here','connection':'c','type':2,'access':[]}"},
+		{"/v1/windows", "{'buffer':'here','connection':'c','type':2,'access':['mw_bind']}"},
+		{"/v1/windows",
+			"{'buffer':'here','connection':'x','type':2,'access':['remote_read']}"},
+		{"/v1/windows",
+			"{'buffer':'x','connection':'c','type':2,'access':['remote_read']}"},
+		{"/v1/windows",
+			"{'buffer':'here','connection':'c','type':2,'access':['remote_read']}"},
+		{"/v1/windows", "{'buffer':'here','type':1,'access':['remote_read']}"},
+		{"/v1/transfers", "{'op':'write','connection':'c','buffer':'here'}"},
+		{"/v1/transfers", "{'op':'write','connection':'c','buffer':'here','remote':{}}"},
+		{"/v1/transfers",
+			"{'op':'write','connection':'c','buffer':'here','remote':{'addr':'0x1'"
+			"}}"},
+		{"/v1/transfers", "{'op':'write','connection':'c','buffer':'here','remote':{'addr':"
+				  "'0x1','rkey':'0x1','size_bytes':4095}}"},
+		{"/v1/transfers", "{'op':'write','connection':'c','buffer':'here','remote':{'addr':"
+				  "'0x1','rkey':'0x1','size_bytes':4,'offset_bytes':5}}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','buffer':'here','imm':1}"},
+		{"/v1/transfers", "{'op':'send_imm','connection':'c','buffer':'here'}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','buffer':'here','add':'0x1'}"},
+		{"/v1/transfers", "{'op':'fetch_add','connection':'c'}"},
+		{"/v1/transfers", "{'op':'compare_swap','connection':'c','compare':'0x1'}"},
+		{"/v1/transfers", "{'op':'read','connection':'c','buffer':'here','inline':true}"},
+		{"/v1/transfers", "{'op':'recv','connection':'c','buffer':'here'}"},
+		{"/v1/transfers", "{'op':'send','connection':'c'}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','buffer':'here','sges':[{'buffer':"
+				  "'here'}]}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','sges':[{'buffer':'here'}],'"
+				  "length_bytes':4}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','sges':[{'buffer':'here'}],'"
+				  "offset_bytes':4}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','sges':[{'buffer':'here'}],'chunk_"
+				  "bytes':4}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','sges':[{'buffer':'here'}],'"
+				  "message_bytes':4}"},
+		{"/v1/transfers",
+			"{'op':'write','connection':'c','buffer':'here','message_bytes':4,"
+			"'remote':{'addr':'0x1','rkey':'0x1'}}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','buffer':'here','chunk_bytes':4,"
+				  "'message_bytes':4}"},
+		{"/v1/transfers",
+			"{'op':'send','connection':'c','buffer':'here','offset_bytes':4097}"},
+		{"/v1/transfers",
+			"{'op':'send','connection':'c','ud_endpoint':'here','buffer':'here'}"},
+		{"/v1/transfers", "{'op':'send','buffer':'here'}"},
+		{"/v1/transfers",
+			"{'op':'send','ud_endpoint':'here','buffer':'here','length_bytes':8}"},
+		{"/v1/transfers", "{'op':'write','ud_endpoint':'here','buffer':'here'}"},
+		{"/v1/transfers", "{'op':'send','connection':'c','ud_peer':'x','buffer':'here'}"},
+		{"/v1/transfers", "{'op':'send','ud_endpoint':'here','buffer':'here',"
+				  "'if_not_established':'wait'}"},
+		{"/v1/batches", "{'transfers':[{'op':'send','connection':'c','buffer':'here',"
+				"'if_not_established':'wait'}]}"},
+		{"/v1/batches", "{'transfers':[1]}"},
+		{"/v1/batches", "{'transfers':[{'op':'send','connection':'c','buffer':'x'}]}"},
+		{"/v1/probes", "{'connection':'c','kind':'rping'}"},
+		{"/v1/probes", "{'connection':'c','kind':'ack','size_bytes':1}"},
+		{"/v1/probes", "{'connection':'x'}"},
+		{"/v1/benchmarks", "{'connection':'c','op':'write','size_bytes':1,'count':1}"},
+		{"/v1/benchmarks",
+			"{'connection':'c','op':'send','size_bytes':1,'count':1,'remote':{}}"},
+		{"/v1/benchmarks",
+			"{'connection':'c','op':'send','size_bytes':1,'count':1,'duration_ms':1}"},
+		{"/v1/benchmarks",
+			"{'connection':'c','op':'send','size_bytes':1,'count':1,'buffer':'x'}"},
+		{"/v1/benchmarks", "{'connection':'c','op':'send','size_bytes':4097,'count':1,'"
+				   "buffer':'here'}"},
+		{"/v1/ud_endpoints", "{'port':1}"},
+		{"/v1/ud_endpoints", "{'service':'echo'}"},
+		{"/v1/ud_endpoints", "{'service':'rping'}"},
+		{"/v1/ud_endpoints", "{'addr':'x'}"},
+		{"/v1/ud_endpoints", "{'device':'x'}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here'}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','dst_addr':'10.0.0.1'}"},
+		{"/v1/ud_peers",
+			"{'ud_endpoint':'here','dst_addr':'10.0.0.1','dst_port':1,'qpn':2}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','message_seq':1,'qpn':2}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','qpn':2,'dst_port':2}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','qpn':2,'gid':'::1','timeout_ms':2}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','qpn':2}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','qpn':2,'gid':'::1','lid':3}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','qpn':2,'gid':'xx'}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'here','message_seq':1}"},
+		{"/v1/ud_peers", "{'ud_endpoint':'x','message_seq':1}"},
+		{"/v1/multicast_memberships", "{'ud_endpoint':'here','addr':'10.0.0.1'}"},
+		{"/v1/multicast_memberships", "{'ud_endpoint':'x','addr':'239.1.2.3'}"},
+		{"/v1/ud_endpoints/here/messages", "{'data':'a'}"},
+		{"/v1/ud_endpoints/here/messages",
+			"{'data':'a','ud_peer':'x','multicast_membership':'x'}"},
+		{"/v1/ud_endpoints/here/messages", "{'data':'a','ud_peer':'x'}"},
+		{"/v1/ud_endpoints/here/messages", "{'data':'a','multicast_membership':'x'}"},
+		{"/v1/connections/c/messages", "{'data':'a','encoding':'hex'}"},
+		{"/v1/connections/x/messages", "{'data':'a'}"},
+		{"/v1/connections/x/close", NULL},
+		{"/v1/connections/-/close", NULL},
+		{"/v1/connections/-/close?all=true&label=a", NULL},
+		{"/v1/connections/-/close?all=x", NULL},
+		{"/v1/transfers/9/cancel", NULL},
+		{"/v1/faults", "{'effect':'delay_completions','delay_ms':1}"},
+		{"/v1/reload", NULL},
+	};
+	struct answers answers;
+
+	begin(&answers, *state, "members that do not go together");
+	(void)rest_pair(*state, "", "");
+	(void)rest_call(*state, 201, "POST", "/v1/connections",
+		"{'name':'m','bringup':'manual','device':'fake0'}");
+	(void)rest_call(*state, 201, "POST", "/v1/ud_endpoints", "{'name':'here'}");
+	(void)rest_call(*state, 201, "POST", "/v1/buffers", "{'name':'here','size_bytes':4096}");
+	(void)rest_call(*state, 201, "POST", "/v1/srqs", "{'name':'s','device':'fake0'}");
+	refuse_all(&answers, rows, VBD_ARRAY_LEN(rows));
+	judge(&answers);
+}
+
+static void test_api_answers__parameters(void **state)
+{
+	static const char *const paths[] = {
+		"/v1/connections?limit=0",
+		"/v1/connections?limit=1001",
+		"/v1/connections?limit=x",
+		"/v1/connections?after=x",
+		"/v1/connections?sort=x",
+		"/v1/connections?view=x",
+		"/v1/connections?view=full&fields=id",
+		"/v1/connections?fields=nothing",
+		"/v1/connections?state=x",
+		"/v1/connections?name=",
+		"/v1/connections?label=",
+		"/v1/connections?x=1",
+		"/v1/connections/c?until=x",
+		"/v1/connections/c?wait_ms=1",
+		"/v1/connections/c?until=ended&wait_ms=x",
+		"/v1/connections/x",
+		"/v1/connections/9/explain",
+		"/v1/connections/x/timeline",
+		"/v1/connections/c/messages?limit=0",
+		"/v1/connections/c/messages?limit=1001",
+		"/v1/connections/c/messages?after=-1",
+		"/v1/connections/c/messages?encoding=x",
+		"/v1/connections/c/messages?wait_ms=x",
+		"/v1/connections/x/messages",
+		"/v1/buffers/b/data?offset_bytes=-1",
+		"/v1/buffers/b/data?offset_bytes=65",
+		"/v1/buffers/b/data?offset_bytes=60&length_bytes=5",
+		"/v1/buffers/b/checksum?algorithm=md5",
+		"/v1/buffers/b/checksum?length_bytes=65",
+		"/v1/buffers/b/fd?access=x",
+		"/v1/buffers/b/fd",
+		"/v1/buffers/x/data",
+		"/v1/buffers/x/checksum",
+		"/v1/buffers/x/fd",
+		"/v1/events?limit=0",
+		"/v1/events?limit=1001",
+		"/v1/events?after=x",
+		"/v1/events?type=x",
+		"/v1/events?object=x",
+		"/v1/events?object=connection/",
+		"/v1/events?severity=x",
+		"/v1/events?code=x",
+		"/v1/events/stream?limit=0",
+		"/v1/glossary?kind=x",
+		"/v1/reachability",
+		"/v1/reachability?dst_addr=",
+		"/v1/reachability?dst_addr=10.0.0.1&dst_port=0",
+		"/v1/reachability?dst_addr=10.0.0.1&dst_port=65536",
+		"/v1/reachability?dst_addr=10.0.0.1&device=nothing",
+		"/v1/reachability?dst_addr=10.0.0.1&src_addr=x",
+		"/v1/devices/x",
+		"/v1/drain?wait_ms=x",
+		"/livez?verbose=x",
+		"/metrics?connections=2",
+		"/metrics?cqs=2",
+		"/assets/x",
+		"/v1/x",
+	};
+	static const char *const deleted[] = {
+		"/v1/connections",
+		"/v1/pds?all=true&label=a",
+		"/v1/pds?all=x",
+		"/v1/pds?all=true&dry_run=x",
+		"/v1/pds/x",
+		"/v1/pds/1",
+		"/v1/cqs/x",
+		"/v1/cqs/1",
+		"/v1/srqs/x",
+		"/v1/buffers/x",
+		"/v1/listeners/x",
+		"/v1/connections/x",
+		"/v1/transfers/9",
+		"/v1/batches/9",
+		"/v1/connection_batches/9",
+		"/v1/probes/9",
+		"/v1/benchmarks/9",
+		"/v1/windows/x",
+		"/v1/faults/x",
+		"/v1/kept_objects/x",
+		"/v1/ud_endpoints/x",
+		"/v1/ud_peers/x",
+		"/v1/multicast_memberships/x",
+		"/v1/connections/c/messages",
+		"/v1/connections/c/messages?through=0",
+		"/v1/devices/fake0",
+	};
+	static const struct refused patched[] = {
+		{"/v1/listeners/l", "{}"},
+		{"/v1/listeners/l", "{'accept':'x','accept_timeout_ms':0,'allow':1,"
+				    "'max_connections':-1,'max_per_peer':-1,'connects_per_s':-1,"
+				    "'connects_burst':-1}"},
+		{"/v1/listeners/x", "{'accept':'auto'}"},
+		{"/v1/cqs/1", "{'cqe':0}"},
+		{"/v1/cqs/x", "{'cqe':1}"},
+		{"/v1/srqs/s", "{}"},
+		{"/v1/srqs/s", "{'srq_limit':65}"},
+		{"/v1/srqs/s", "{'srq_limit':-1}"},
+		{"/v1/srqs/x", "{'srq_limit':1}"},
+	};
+	struct answers answers;
+
+	begin(&answers, *state, "parameters");
+	(void)rest_pair(*state, "", "");
+	(void)rest_call(*state, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64}");
+	(void)rest_call(*state, 201, "POST", "/v1/srqs", "{'name':'s','device':'fake0'}");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(paths); i++)
+		refuse(&answers, "GET", paths[i], NULL);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(deleted); i++)
+		refuse(&answers, "DELETE", deleted[i], NULL);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(patched); i++)
+		refuse(&answers, "PATCH", patched[i].path, patched[i].body);
 	judge(&answers);
 }
 
@@ -418,7 +844,9 @@ int main(int argc, char **argv)
 		TEST(transfers),
 		TEST(windows_probes_and_benchmarks),
 		TEST(datagrams),
-		TEST(faults_of_requests),
+		TEST(bounds_of_members),
+		TEST(members_that_do_not_go_together),
+		TEST(parameters),
 #undef TEST
 	};
 
