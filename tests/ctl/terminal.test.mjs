@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ctl, ctlOnTerminal, folder, hasScript } from './lib/ctl.mjs';
-import { connection, message, rejected, transfer } from './lib/samples.mjs';
+import { connection, event, logPage, message, rejected, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 if (!hasScript) {
@@ -96,6 +96,23 @@ test('terminal: states are coloured there, and nowhere else', async (t) => {
     assert.doesNotMatch((await ctlOnTerminal(server, args, { redirect: ' | cat' })).stdout, ESC);
     assert.doesNotMatch((await ctl(server, args)).stdout, ESC);
   }
+});
+
+test('terminal: what is bad is red, and a warning yellow', async (t) => {
+  const bad = [event(1, { severity: 'error' }), event(2, { severity: 'warning' }), event(3)];
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([rejected()]), 'GET /v1/connections/8': { json: rejected({ id: 8 }) },
+    'GET /v1/connections/9': { json: connection({ id: 9, state: 'draining' }) },
+    'GET /v1/events': ({ query }) => ({ json: logPage(query.after === '0' ? bad : [], { next: '00000000000000a1-3' }) }) });
+  assert.match((await ctlOnTerminal(server, ['ls'])).stdout, /\u001b\[31m *failed *\u001b\[0?m/);
+  assert.match((await ctlOnTerminal(server, ['show', '8'])).stdout, /^connection\/8 \(to-b\) {2}\u001b\[31mfailed\u001b\[0m\r\n/);
+  assert.match((await ctlOnTerminal(server, ['show', '9'])).stdout, /^connection\/9 \(to-b\) {2}draining\r\n/);
+  const shown = (await ctlOnTerminal(server, ['events'])).stdout.split('\r\n');
+  assert.match(shown[0], /Z \u001b\[31merror {2}\u001b\[0m connection\/7/);
+  assert.match(shown[1], /Z \u001b\[33mwarning\u001b\[0m connection\/7/);
+  assert.match(shown[2], /Z info {4}connection\/7/);
+  assert.doesNotMatch((await ctl(server, ['events'])).stdout, /\u001b/);
+  assert.doesNotMatch((await ctlOnTerminal(server, ['events'], { env: { TERM: 'dumb' } })).stdout, /\u001b/);
+  assert.match((await ctlOnTerminal(server, ['events'], { env: { NO_COLOR: '' } })).stdout, /\u001b\[31m/);
 });
 
 test('terminal: an empty list says so there, and is empty for a program', async (t) => {
