@@ -6,6 +6,7 @@
 #include "tests/unit/rest.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,6 +275,10 @@ static void test_api_answers__memory(void **state)
 		rest_call(*state, 416, "PUT", "/v1/buffers/b/data?offset_bytes=8189", "abcd"));
 	show(&answers, 416, "/v1/buffers/b/data?offset_bytes=8193");
 	show(&answers, 416, "/v1/buffers/b/checksum?offset_bytes=8192&length_bytes=1");
+	fake_fail_next("ibv_reg_mr", EINVAL);
+	((struct rest *)*state)->headers = "Prefer: respond-async\r\n";
+	(void)rest_call(*state, 202, "POST", "/v1/buffers", "{'name':'f','size_bytes':64}");
+	show(&answers, 200, "/v1/buffers/f?until=failed&wait_ms=60000");
 	put(&answers, "DELETE", "/v1/pds/p", rest_call(*state, 409, "DELETE", "/v1/pds/p", NULL));
 	show(&answers, 200, "/v1/events?limit=3");
 	judge(&answers);
@@ -370,6 +375,60 @@ static void test_api_answers__datagrams(void **state)
 	show(&answers, 200, "/v1/ud_endpoints/here");
 	show(&answers, 200, "/v1/ud_peers/p");
 	show(&answers, 200, "/v1/multicast_memberships/g");
+	judge(&answers);
+}
+
+static bool has_one_of(const char *line, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strstr(line, words[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Each sample of the metrics but for those of the host, some with their value; or only their
+ * number. */
+static void put_metrics(struct answers *answers, const char *path, bool each)
+{
+	static const char *const of_host[] = {
+		"#", "process_", "collector", "kernel", "build_info", "_bucket{"};
+	static const char *const with_value[] = {"verbsd_connection_", "verbsd_listeners ",
+		"verbsd_buffers ", "verbsd_buffers_bytes ", "verbsd_pds ", "verbsd_devices{",
+		"verbsd_transfers_ended", "verbsd_connections{", "capacity_cqe", "reserved_cqe"};
+	unsigned int count = 0;
+	char *line, *rest = NULL;
+
+	assert_int_equal(rest_perform(answers->rest, "GET", path, NULL), 200);
+	(void)fprintf(answers->out, "GET %s\n", path);
+	line = strtok_r(strstr(answers->rest->reply, "\r\n\r\n"), "\r\n", &rest);
+	for (; line; line = strtok_r(NULL, "\r\n", &rest)) {
+		size_t len = strlen(line);
+
+		if (has_one_of(line, of_host, VBD_ARRAY_LEN(of_host)))
+			continue;
+		if (!has_one_of(line, with_value, VBD_ARRAY_LEN(with_value)))
+			len = (size_t)(strrchr(line, ' ') - line);
+		if (each)
+			(void)fprintf(answers->out, " %.*s\n", (int)len, line);
+		count++;
+	}
+	(void)fprintf(answers->out, " %u samples\n", count);
+}
+
+static void test_api_answers__metrics(void **state)
+{
+	struct answers answers;
+	char to[128];
+
+	begin(&answers, *state, "metrics");
+	pair_with_buffers(&answers, to, sizeof(to));
+	(void)rest_call(*state, 201, "POST", "/v1/transfers",
+		"{'op':'write','connection':'c','buffer':'here','length_bytes':10,%s}", to);
+	put_metrics(&answers, "/metrics", false);
+	put_metrics(&answers, "/metrics?connections=1", false);
+	put_metrics(&answers, "/metrics?cqs=1", false);
+	put_metrics(&answers, "/metrics?connections=1&cqs=1", true);
 	judge(&answers);
 }
 
@@ -549,6 +608,10 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/connections", "{'bringup':'manual','device':'x'}"},
 		{"/v1/connections", "{'bringup':'manual','qp':{'srq':'s'}}"},
 		{"/v1/connections", "{'bringup':'manual','count':2}"},
+		{"/v1/connections", "{'bringup':'manual','qp':{'pd':'x'}}"},
+		{"/v1/connections", "{'bringup':'manual','qp':{'cq':'x'}}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','qp':{'pd':'x'}}"},
+		{"/v1/listeners", "{'addr':'10.0.0.1','qp':{'cq':'x'}}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'srq':'x'}}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'cq':'x'}}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp':{'pd':'x'}}"},
@@ -844,6 +907,7 @@ int main(int argc, char **argv)
 		TEST(transfers),
 		TEST(windows_probes_and_benchmarks),
 		TEST(datagrams),
+		TEST(metrics),
 		TEST(bounds_of_members),
 		TEST(members_that_do_not_go_together),
 		TEST(parameters),
