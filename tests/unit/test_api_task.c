@@ -305,6 +305,7 @@ static void test_task__a_client_that_has_the_object_gets_no_body(void **state)
 	test.header_value = "\"run-errand-7-0\"";
 	get("");
 	assert_int_equal(test.req.reply.status, 304);
+	assert_int_equal(test.req.reply.body_bytes, 0);
 	assert_string_equal(vbd_reply_find_header(&test.req.reply, "ETag"), "\"run-errand-7-0\"");
 }
 
@@ -334,7 +335,7 @@ static void test_task__an_object_that_is_as_known_is_cancelled(void **state)
 {
 	(void)state;
 	test.header = "If-Match";
-	test.header_value = "\"other\" , \"run-errand-7-0\"";
+	test.header_value = "\"other\" , \"run-errand-7-0\" \t,\"more\"";
 	vbd_task_cancel(&test.req);
 	assert_int_equal(test.errand.cancelled, 1);
 }
