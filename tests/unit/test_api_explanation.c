@@ -100,7 +100,8 @@ static void test_explanation__has_each_member_also_when_nothing_is_known(void **
 	(void)snprintf(f->explanation.summary, sizeof(f->explanation.summary), "It is well.");
 	document_is(explained_for(f, VBD_ROLE_CONTROL),
 		"{'connection':{'id':1,'name':'c'},'state':'established','summary':'It is well.',"
-		"'cause':null,'evidence':[],'possible_causes':[],'request':null,'causes':[],"
+		"'cause':null,'evidence':[],'possible_causes':[],'request':null,'peer_report':null,"
+		"'causes':[],"
 		"'hints':[],'findings':[],'facts':{'device':null,'device_state':null,"
 		"'port_num':null,'port_state':null,'link_layer':null,'port_mtu_bytes':null,"
 		"'sgid':null,'dgid':null,'path_mtu_bytes':null,'ack_timeout_ns':null,"
@@ -381,6 +382,38 @@ static void test_explanation__address_and_key_are_for_operators(void **state)
 	expect(f, VBD_ROLE_CONTROL, "request", "null");
 }
 
+static void expect_report(const struct fixture *f, enum vbd_role role, const char *wanted)
+{
+	json_t *json = explained_for(f, role);
+
+	document_part_is(json_object_get(json, "peer_report"), wanted);
+	json_decref(json);
+}
+
+static void test_explanation__the_peers_report_is_told(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_report *report = &f->explanation.facts.peer_report;
+
+	report->known = true;
+	report->op = -1;
+	expect_report(f, VBD_ROLE_CONTROL,
+		"{'state':'open','end_code':null,'op':null,'remote_addr':null,'rkey':null}");
+	report->ended = true;
+	report->reason = VBD_REASON_LOCAL_CLOSE;
+	expect_report(f, VBD_ROLE_CONTROL, "{'state':'closed','end_code':'local_close'}");
+	report->failed = true;
+	report->op = VBD_OP_WRITE;
+	report->length_bytes = 64;
+	report->remote_addr = 0x7f00;
+	report->rkey = 0x1f;
+	report->recv_size_bytes = 32;
+	expect_report(f, VBD_ROLE_OPERATE,
+		"{'state':'failed','op':'write','length_bytes':64,'remote_addr':'0x7f00',"
+		"'rkey':'0x0000001f','recv_size_bytes':32}");
+	expect_report(f, VBD_ROLE_READ, "{'length_bytes':64,'remote_addr':null,'rkey':null}");
+}
+
 static void test_explanation__tells_what_was_before_and_behind_the_end(void **state)
 {
 	struct fixture *f = *state;
@@ -462,6 +495,7 @@ int main(void)
 		TEST(explanation__findings_give_hints_where_no_cause_is_known),
 		TEST(explanation__names_of_the_end_are_explained),
 		TEST(explanation__address_and_key_are_for_operators),
+		TEST(explanation__the_peers_report_is_told),
 		TEST(explanation__tells_what_was_before_and_behind_the_end),
 		TEST(reachability__has_the_request_and_what_follows),
 #undef TEST
