@@ -4,6 +4,7 @@
  * them, its private data, its CM events and the completions that it causes, over the scripted
  * provider. The input is a list of steps of one byte each, with what a step needs behind it.
  */
+#include "rdma/fabric/report.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
@@ -75,8 +76,10 @@ static void tell(struct rig_conn *rc, struct input *in)
 		.responder_resources = take(in),
 		.initiator_depth = take(in),
 		.qp_num = 0x77};
+	struct vbd_report report;
 
 	event.private_data_bytes = take_bytes(in, event.private_data, VBD_PRIVATE_DATA_BYTES - 1);
+	(void)vbd_report_read(event.private_data, event.private_data_bytes, &report);
 	if (rc->conn->cm_id)
 		fake_cm_event_with(rc->conn->cm_id, &event);
 }
