@@ -40,7 +40,7 @@ static void speak(struct job *job)
 			&answer);
 	else if (job->question.count)
 		vbd_pv_ask_end(vbd_pv_ask_begin(&job->question), &answer);
-	look->replied = vbd_report_read(answer.bytes, answer.count, &look->report);
+	look->replied = vbd_report_choose(&answer, &look->report);
 }
 
 /* Pool thread. */

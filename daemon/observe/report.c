@@ -77,6 +77,25 @@ void vbd_report_question(const struct vbd_connection *connection, struct vbd_pv_
 	question->count = VBD_REPORT_BYTES;
 }
 
+bool vbd_report_choose(const struct vbd_pv_answer *answer, struct vbd_report *ret_report)
+{
+	struct vbd_report report;
+	bool any = false;
+
+	for (unsigned int i = 0; i < answer->reply_count; i++) {
+		const struct vbd_pv_reply *reply = &answer->replies[i];
+
+		if (!vbd_report_read(reply->bytes, reply->count, &report))
+			continue;
+		if (!any || report.known || report.uptime_ms < ret_report->uptime_ms)
+			*ret_report = report;
+		any = true;
+		if (report.known)
+			break;
+	}
+	return any;
+}
+
 /* --- the request of the other side ----------------------------------------------------------- */
 
 /* Memory with a key. */

@@ -38,13 +38,18 @@ struct vbd_pv_question {
 	bool (*settles)(const uint8_t *bytes, size_t count);
 };
 
+struct vbd_pv_reply {
+	uint8_t count;
+	uint8_t bytes[VBD_PV_REPLY_BYTES];
+};
+
 struct vbd_pv_answer {
 	/* A question has left. False if nothing leads to the host, or if its device is iWARP, which
 	 * has no such question. */
 	bool asked;
 	bool answered; /* by the kernel of the host, or by a program */
-	uint8_t count; /* of `bytes`, the last reply: the one that settles it, if any; 0: none */
-	uint8_t bytes[VBD_PV_REPLY_BYTES];
+	unsigned int reply_count;
+	struct vbd_pv_reply replies[VBD_PV_REPORT_PORTS]; /* the one that settles it is the last */
 };
 
 struct vbd_pv_ask;

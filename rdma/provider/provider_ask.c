@@ -71,10 +71,10 @@ static unsigned int left_ms(const struct vbd_pv_ask *ask)
 struct event {
 	enum rdma_cm_event_type type;
 	int status;
-	struct vbd_pv_answer said; /* its private data */
+	struct vbd_pv_reply said; /* its private data */
 };
 
-static void take_data(const struct rdma_ud_param *param, struct vbd_pv_answer *said)
+static void take_data(const struct rdma_ud_param *param, struct vbd_pv_reply *said)
 {
 	if (!param->private_data)
 		return;
@@ -182,10 +182,8 @@ static bool take_answer(struct vbd_pv_ask *ask, const struct event *event)
 
 	(void)pthread_mutex_lock(&ask->lock);
 	ask->answer.answered = true;
-	if (replied) {
-		ask->answer.count = event->said.count;
-		memcpy(ask->answer.bytes, event->said.bytes, event->said.count);
-	}
+	if (replied)
+		ask->answer.replies[ask->answer.reply_count++] = event->said;
 	(void)pthread_mutex_unlock(&ask->lock);
 	return question->count && !settled;
 }

@@ -70,8 +70,9 @@ void fake_ask_replied(struct vbd_pv_ask *ask, const uint8_t *bytes, uint8_t coun
 	(void)pthread_mutex_lock(&ask->lock);
 	ask->replied = true;
 	ask->answer.answered = true;
-	ask->answer.count = count;
-	memcpy(ask->answer.bytes, bytes, count);
+	ask->answer.reply_count = 1;
+	ask->answer.replies[0].count = count;
+	memcpy(ask->answer.replies[0].bytes, bytes, count);
 	(void)pthread_cond_signal(&ask->changed);
 	(void)pthread_mutex_unlock(&ask->lock);
 }

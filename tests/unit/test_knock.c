@@ -39,7 +39,7 @@ static void knock_at(const struct sockaddr_storage *src, const struct sockaddr_s
 	struct vbd_pv_answer answer;
 
 	vbd_pv_knock(&question, false, large_bytes, ret_knock, &answer);
-	assert_int_equal(answer.count, 0);
+	assert_int_equal(answer.reply_count, 0);
 }
 
 static void test_knock__a_host_that_hears_is_up(void **state)

@@ -199,6 +199,41 @@ static void test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
+static void reply(struct vbd_pv_answer *answer, bool known, uint64_t uptime_ms)
+{
+	const struct vbd_report report = {.known = known, .op = -1, .uptime_ms = uptime_ms};
+	struct vbd_pv_reply *next = &answer->replies[answer->reply_count++];
+
+	next->count = VBD_REPORT_BYTES;
+	vbd_report_write(&report, next->bytes);
+}
+
+static void test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts(void **state)
+{
+	struct vbd_pv_answer answer = {.reply_count = 0};
+	struct vbd_report report = {.uptime_ms = 1};
+
+	(void)state;
+	assert_false(vbd_report_choose(&answer, &report));
+	answer.reply_count = 1; /* not a report */
+	assert_false(vbd_report_choose(&answer, &report));
+	reply(&answer, false, 50);
+	assert_true(vbd_report_choose(&answer, &report));
+	assert_int_equal(report.uptime_ms, 50);
+	reply(&answer, false, 70);
+	assert_true(vbd_report_choose(&answer, &report));
+	assert_int_equal(report.uptime_ms, 50);
+	answer.reply_count = 1;
+	reply(&answer, false, 70);
+	reply(&answer, false, 50);
+	assert_true(vbd_report_choose(&answer, &report));
+	assert_int_equal(report.uptime_ms, 50);
+	reply(&answer, true, 90);
+	assert_true(vbd_report_choose(&answer, &report));
+	assert_int_equal(report.uptime_ms, 90);
+	assert_true(report.known);
+}
+
 static bool is_anew(const struct vbd_connection *connection, uint64_t uptime_ms)
 {
 	static struct vbd_facts facts; /* too large for a stack frame */
@@ -279,6 +314,7 @@ int main(void)
 		TEST(test_reports__a_refused_request_is_judged_to_the_byte),
 		TEST(test_reports__a_later_report_does_not_take_the_verdict_back),
 		TEST(test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key),
+		TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts),
 		TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew),
 		TEST(test_reports__the_next_port_serves_where_one_is_taken),
 		TEST(test_reports__the_port_goes_with_the_device),
