@@ -296,10 +296,10 @@ static void on_srq_gone(const struct vbd_srq *srq, void *arg)
 	vbd_shared_remove(((struct vbd_daemon *)arg)->srqs, srq->id);
 }
 
-static void on_report(const struct sockaddr *peer, const char *device_name,
+static bool on_report(const struct sockaddr *peer, const char *device_name,
 	const struct vbd_report *theirs, struct vbd_report *ret_ours, void *arg)
 {
-	vbd_report_answer(arg, peer, device_name, theirs, ret_ours);
+	return vbd_report_answer(arg, peer, device_name, theirs, ret_ours);
 }
 
 static const struct vbd_fabric_ops fabric_ops = {

@@ -222,12 +222,12 @@ static bool is_to_judge(const struct vbd_report *theirs, const struct vbd_peer_r
 	       vbd_ops[theirs->op].needs_remote && theirs->reason == VBD_REASON_REMOTE_ACCESS;
 }
 
+/* The connection of these queue pairs, if @peer is the address of its peer; NULL otherwise. */
 static struct vbd_connection *find(struct vbd_daemon *daemon, const struct sockaddr *peer,
-	const char *device_name, const struct vbd_report *theirs)
+	const char *device_name, uint32_t lqpn, uint32_t rqpn)
 {
 	struct vbd_connection *connection =
-		device_name ? vbd_peer_reports_find(daemon, device_name, theirs->rqpn, theirs->lqpn)
-			    : NULL;
+		device_name ? vbd_peer_reports_find(daemon, device_name, lqpn, rqpn) : NULL;
 	struct sockaddr_storage local, known;
 
 	if (!connection || !vbd_explain_ends(connection, &local, &known) ||
@@ -236,15 +236,23 @@ static struct vbd_connection *find(struct vbd_daemon *daemon, const struct socka
 	return connection;
 }
 
-void vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
+/* On a connection to its own address this daemon asks all verbsd of the host, itself among them. */
+static bool is_own_question(struct vbd_daemon *daemon, const struct sockaddr *peer,
+	const char *device_name, const struct vbd_report *theirs)
+{
+	return find(daemon, peer, device_name, theirs->lqpn, theirs->rqpn) != NULL;
+}
+
+bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours)
 {
-	struct vbd_connection *connection = find(daemon, peer, device_name, theirs);
+	struct vbd_connection *connection =
+		find(daemon, peer, device_name, theirs->rqpn, theirs->lqpn);
 	struct vbd_peer_report *report;
 
 	*ret_ours = (struct vbd_report){.op = -1, .uptime_ms = uptime_ms(daemon)};
 	if (!connection)
-		return;
+		return !is_own_question(daemon, peer, device_name, theirs);
 	/* The device has moved the queue pair to ERR if it refused the request. */
 	if (theirs->reason == VBD_REASON_REMOTE_ACCESS)
 		vbd_conn_check_qp(connection->conn);
@@ -257,4 +265,5 @@ void vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 		ret_ours->over_bytes = report->over_bytes;
 	}
 	vbd_peer_report_take(connection, theirs, false);
+	return true;
 }

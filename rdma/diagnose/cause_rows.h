@@ -385,8 +385,8 @@
 		"the verbsd at {host} was started anew while the connection was up: it was stopped or killed, or its host was restarted", \
 		"Connect again; see on {host} why it ended (`journalctl -u verbsd`).") \
 	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), CLUE(PEER_ANEW), 0, 57, GUEST, \
-		"a client has deleted the connection on the side of {host}, whose verbsd does not know it any more", \
-		"Nothing, if that was meant; the event log there has the time. If several verbsd run there, it may have been that of another one.") \
+		"the verbsd that answers at {host} does not know the connection: a client has deleted it there, or it was that of another verbsd, which has ended", \
+		"See the event log there for the deletion, and on {host} which verbsd run and why one ended (`journalctl -u verbsd`); connect again.") \
 	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
 		"the port of {device} here went down, and the peer gave the connection up after that", \
 		"Connect again; if it happens again, check cable and switch.") \

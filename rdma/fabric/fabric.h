@@ -53,8 +53,8 @@ struct vbd_fabric_ops {
 	/* The event channel was opened late, with the first device: watch its descriptor. */
 	void (*cm_opened)(void *arg);
 	/* The verbsd at @peer reports on a connection of @device_name: set @ret_ours to the report
-	 * of this side. */
-	void (*report)(const struct sockaddr *peer, const char *device_name,
+	 * of this side. False to answer nothing. */
+	bool (*report)(const struct sockaddr *peer, const char *device_name,
 		const struct vbd_report *theirs, struct vbd_report *ret_ours, void *arg);
 };
 

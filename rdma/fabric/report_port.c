@@ -105,14 +105,14 @@ static void answer(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event
 	uint8_t bytes[VBD_REPORT_BYTES];
 	struct vbd_report theirs, ours = {.op = -1};
 	struct vbd_error error = {0};
-	bool answers = fabric->ops->report &&
-		       vbd_report_read(request->private_data, request->private_data_bytes, &theirs);
-
-	if (answers) {
+	bool answers =
+		fabric->ops->report &&
+		vbd_report_read(request->private_data, request->private_data_bytes, &theirs) &&
 		fabric->ops->report(vbd_pv_id_peer(request->id), vbd_pv_id_device(request->id),
 			&theirs, &ours, fabric->ops_arg);
+
+	if (answers)
 		vbd_report_write(&ours, bytes);
-	}
 	if (vbd_pv_reject(request->id, false, answers ? bytes : NULL, answers ? sizeof(bytes) : 0,
 		    &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "report", "%s", error.text);

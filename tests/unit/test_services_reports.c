@@ -68,9 +68,10 @@ static void test_reports__both_queue_pairs_and_the_address_name_a_connection(voi
 	assert_true(pair.passive->peer_report->came);
 	assert_null(pair.active->peer_report);
 	assert_false(answer(svc, "10.0.0.2", &theirs).known);
-	vbd_report_answer(svc->daemon, (const struct sockaddr *)&peer, "fake1", &theirs, &ours);
+	(void)vbd_report_answer(
+		svc->daemon, (const struct sockaddr *)&peer, "fake1", &theirs, &ours);
 	assert_false(ours.known);
-	vbd_report_answer(svc->daemon, (const struct sockaddr *)&peer, NULL, &theirs, &ours);
+	(void)vbd_report_answer(svc->daemon, (const struct sockaddr *)&peer, NULL, &theirs, &ours);
 	assert_false(ours.known);
 	theirs.lqpn++;
 	assert_false(answer(svc, "10.0.0.1", &theirs).known);
@@ -234,6 +235,24 @@ static void test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_c
 	assert_true(report.known);
 }
 
+static void test_reports__a_daemon_does_not_answer_itself_about_another_one(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct sockaddr_in peer = host("10.0.0.1");
+	struct vbd_report theirs = refused_read(pair.passive, 0, 0, 0);
+	struct vbd_report ours;
+
+	/* Its other side is in the same daemon, which answers for it. */
+	assert_true(answer(svc, "10.0.0.1", &theirs).known);
+	/* Of this one it was in another. */
+	theirs.lqpn = pair.active->conn->qp.info.lqpn;
+	theirs.rqpn = pair.active->conn->qp.info.rqpn;
+	vbd_peer_reports_forget(pair.passive);
+	assert_false(vbd_report_answer(
+		svc->daemon, (const struct sockaddr *)&peer, "fake0", &theirs, &ours));
+}
+
 static bool is_anew(const struct vbd_connection *connection, uint64_t uptime_ms)
 {
 	static struct vbd_facts facts; /* too large for a stack frame */
@@ -315,6 +334,7 @@ int main(void)
 		TEST(test_reports__a_later_report_does_not_take_the_verdict_back),
 		TEST(test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key),
 		TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts),
+		TEST(test_reports__a_daemon_does_not_answer_itself_about_another_one),
 		TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew),
 		TEST(test_reports__the_next_port_serves_where_one_is_taken),
 		TEST(test_reports__the_port_goes_with_the_device),
