@@ -245,7 +245,7 @@ static void test_reports__a_daemon_does_not_answer_itself_about_another_one(void
 
 	/* Its other side is in the same daemon, which answers for it. */
 	assert_true(answer(svc, "10.0.0.1", &theirs).known);
-	/* Of this one it was in another. */
+	/* The other side of this one was in another daemon. */
 	theirs.lqpn = pair.active->conn->qp.info.lqpn;
 	theirs.rqpn = pair.active->conn->qp.info.rqpn;
 	vbd_peer_reports_forget(pair.passive);
