@@ -19,7 +19,7 @@ const SUITES = [
 	["rdma/device", ["rdma.network", "rdma.unplug", "rdma.knobs"]],
 	["rdma/fabric", ["rdma.network", "rdma.unplug", "rdma.silent"]],
 	["rdma/data", ["rdma.verbs", "rdma.services", "rdma.bulk"]],
-	["rdma/provider", ["rdma.verbs", "rdma.ways", "rdma.stop"]],
+	["rdma/provider", ["rdma.verbs", "rdma.ways", "rdma.explain", "rdma.stop"]],
 	["rdma/qp", ["rdma.knobs", "rdma.manual"]],
 	["rdma", ["rdma.services", "rdma.stop", "rdma.silent"]],
 	["daemon/kept", ["rdma.kept"]],

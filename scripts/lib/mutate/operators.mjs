@@ -18,6 +18,7 @@ const OPERATOR_SWAPS = {
 };
 
 const STATEMENT_BEFORE = /(^|[;{}:)]|\belse)\s*$/;
+const DECLARATION = /^\s*(?!return\b)(?:\w+ )+\**\w+\[/;
 const NO_CALLS = /^(if|while|for|switch|return|sizeof|static_assert|_Static_assert)$/;
 
 // Returns the source with a space for each character of comments and preprocessor lines, and "_" for each of
@@ -64,11 +65,27 @@ function* operators(code) {
 		yield { operator: "arithmetic", from: index, to: index + 2, put: () => (sign === "++" ? "--" : "++") };
 }
 
+// An array that has one element more is the same program, and one less seldom shows: the arrays of a declaration lose half.
+function* arrays(code) {
+	if (!DECLARATION.test(code))
+		return;
+	for (const { 0: digits, index } of code.matchAll(/(?<=\w\[)\d+(?=\])/g)) {
+		if (Number(digits) > 1)
+			yield { operator: "array", from: index, to: index + digits.length, put: () => String(Math.floor(Number(digits) / 2)) };
+	}
+}
+
 function* constants(code) {
+	const is_array = DECLARATION.test(code);
+
 	for (const { 0: text, 1: digits, index } of code.matchAll(/(?<![\w.])(0[xX][\da-fA-F]+|\d+)[uUlL]*(?![\w.])/g)) {
 		const span = { operator: "constant", from: index, to: index + text.length };
 		const suffix = text.slice(digits.length);
+		const around = code[index - 1] + code[index + text.length];
 
+		// "{0}" is how C says that all is zero, not a number.
+		if ((is_array && around === "[]") || (text === "0" && around === "{}"))
+			continue;
 		yield { ...span, put: () => `${BigInt(digits) + 1n}${suffix}` };
 		if (BigInt(digits) > 0n)
 			yield { ...span, put: () => `${BigInt(digits) - 1n}${suffix}` };
@@ -103,7 +120,7 @@ export function mutants_of(file, source) {
 
 	codes.forEach((code, at) => {
 		for (const { operator, from, to, put } of [
-			...conditions(code), ...operators(code), ...constants(code), ...returns(code), ...removals(code, before),
+			...conditions(code), ...operators(code), ...arrays(code), ...constants(code), ...returns(code), ...removals(code, before),
 		]) {
 			const text = lines[at];
 			const after = text.slice(0, from) + put(text.slice(from, to)) + text.slice(to);
