@@ -18,6 +18,7 @@ export class Picture {
     this.columns = columns;
     this.cells = Array.from({ length: lines }, () => Array(columns).fill(' '));
     this.region = [0, lines - 1];
+    this.#keepCursorInside();
   }
 
   get text() {
@@ -53,6 +54,12 @@ export class Picture {
       this.cells[this.line][this.column++] = c;
       this.last = c;
     }
+  }
+
+  // Like a terminal: what the program writes before it has heard of the new size may point outside.
+  #keepCursorInside() {
+    this.line = Math.min(Math.max(this.line, 0), this.cells.length - 1);
+    this.column = Math.min(Math.max(this.column, 0), this.columns);
   }
 
   #down() {
@@ -105,7 +112,8 @@ export class Picture {
       S: () => this.#scroll(this.region[0], -n),
       T: () => this.#scroll(this.region[0], n),
       r: () => {
-        this.region = [n - 1, (numbers[1] || this.cells.length) - 1];
+        const last = this.cells.length - 1;
+        this.region = [Math.min(n - 1, last), Math.min((numbers[1] || last + 1) - 1, last)];
         this.line = 0;
         this.column = 0;
       },
@@ -114,8 +122,7 @@ export class Picture {
     }[final];
     if (!mark)
       todo?.();
-    this.line = Math.min(Math.max(this.line, 0), this.cells.length - 1);
-    this.column = Math.min(Math.max(this.column, 0), this.columns);
+    this.#keepCursorInside();
   }
 }
 
