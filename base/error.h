@@ -12,6 +12,7 @@
 #include "base/attr.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum vbd_error_source {
@@ -40,6 +41,7 @@ struct vbd_error {
 	char device[64];     /* NOT_SUPPORTED: the device that lacks `capability`; "" if none */
 	const char *capability; /* static string: "atomics"; NULL if none */
 	const char *hint;	/* static string; NULL: the hint of the status */
+	bool on_purpose;	/* a fault that a client asked for is the cause */
 	char text[240];		/* one line */
 };
 

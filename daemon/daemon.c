@@ -15,6 +15,7 @@
 #include "daemon/memory/windows.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/evidence.h"
+#include "daemon/observe/farewell.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/sdnotify.h"
@@ -196,6 +197,7 @@ static void has_stopped(struct vbd_daemon *daemon)
 static void close_all(struct vbd_daemon *daemon)
 {
 	daemon->closing = true;
+	vbd_farewell_begin(daemon);
 	vbd_connections_close_all(daemon);
 	vbd_windows_close_all(daemon);
 	vbd_endpoints_close_all(daemon);
@@ -274,7 +276,7 @@ void vbd_daemon_exits(struct vbd_daemon *daemon)
 
 bool vbd_daemon_leaves(const struct vbd_daemon *daemon)
 {
-	return daemon->fabric->left_to_kernel > 0;
+	return daemon->fabric->left_to_kernel || daemon->farewell_hangs;
 }
 
 bool vbd_daemon_is_drained(const struct vbd_daemon *daemon)

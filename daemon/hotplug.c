@@ -6,6 +6,7 @@
 #include "daemon/core/traces.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/core/watch.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/kept/reconciler.h"
@@ -36,6 +37,10 @@
 #define QP_CHECK_MS    500
 #define QP_CHECK_COUNT 16
 
+/* At the same times report ports are opened, where an address may have come: interfaces may change
+ * very often. librdmacm may know a new device late, and then it is tried again. */
+#define LISTENS 10
+
 /* At the same time, of CM ids that wait for the answer to a disconnect: 1024 take 8 s. */
 #define GOODBYE_CHECK_COUNT 64
 
@@ -60,6 +65,8 @@ struct vbd_hotplug {
 	struct vbd_timer *rescan_timer;
 	struct vbd_timer *qp_timer;
 	unsigned int retries_left;
+	unsigned int listens_left; /* calls of vbd_peer_reports_listen(): an address may have come
+				    */
 	bool destroying;
 	struct vbd_link async_watches;
 	struct vbd_deferred free_removed;
@@ -84,7 +91,8 @@ static void on_control_readable(unsigned int events, void *arg)
 
 	(void)events;
 	vbd_fabric_dispatch_control(hotplug->daemon->fabric);
-	/* A call that the stop waits for may be back. */
+	/* A call that the stop waits for may be back: an AH, an SRQ, what is left of a queue pair.
+	 */
 	vbd_daemon_check_stop(hotplug->daemon);
 }
 
@@ -139,6 +147,16 @@ static void on_cm_opened(void *arg)
 	if (vbd_fd_watch_start(hotplug->daemon->loop, vbd_fabric_cm_fd(hotplug->daemon->fabric),
 		    VBD_FD_READ, on_cm_readable, hotplug, &hotplug->cm_watch, &error) != VBD_OK)
 		log_failure("CM events are not watched", &error);
+	hotplug->listens_left = LISTENS;
+}
+
+static void listen_again(struct vbd_hotplug *hotplug)
+{
+	if (!hotplug->listens_left || hotplug->daemon->stopping)
+		return;
+	hotplug->listens_left--;
+	if (vbd_peer_reports_listen(hotplug->daemon))
+		hotplug->listens_left = 0;
 }
 
 static void watch_missing(struct vbd_hotplug *hotplug)
@@ -195,7 +213,9 @@ static void on_device_added(struct vbd_device *device, void *arg)
 		return;
 	}
 	watch_async(daemon->hotplug, device);
+	daemon->hotplug->listens_left = LISTENS;
 	vbd_listeners_device_added(daemon);
+	listen_again(daemon->hotplug);
 	vbd_reconciler_device_added(daemon);
 }
 
@@ -257,6 +277,7 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 		},
 		"%s port %d: %s: %s", device->name, port_num, vbd_async_event_name(type),
 		vbd_async_event_text(type));
+	daemon->hotplug->listens_left = LISTENS;
 	/* The address of a LOST listener may be back. */
 	vbd_listeners_device_added(daemon);
 	vbd_reconciler_device_added(daemon);
@@ -363,11 +384,13 @@ static void on_uevent_readable(unsigned int events, void *arg)
 
 static void on_links_changed(unsigned int events, void *arg)
 {
-	const struct vbd_hotplug *hotplug = arg;
+	struct vbd_hotplug *hotplug = arg;
 
 	(void)events;
-	if (vbd_linkwatch_drain(hotplug->link_fd))
-		vbd_fabric_forget_recent(hotplug->daemon->fabric);
+	if (!vbd_linkwatch_drain(hotplug->link_fd))
+		return;
+	vbd_fabric_forget_recent(hotplug->daemon->fabric);
+	hotplug->listens_left = LISTENS;
 }
 
 static void on_rescan(void *arg)
@@ -385,6 +408,7 @@ static void on_qp_timer(void *arg)
 
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	watch_missing(hotplug);
+	listen_again(hotplug);
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
 	vbd_fabric_turn_qp_pools(hotplug->daemon->fabric);
 	vbd_goodbyes_check(hotplug->daemon->fabric, vbd_clock_mono_ns(), GOODBYE_CHECK_COUNT);

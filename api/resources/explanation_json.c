@@ -283,6 +283,7 @@ static void put_peer_report(struct vbd_encoder *out, const char *name,
 	vbd_put_text(out, "state", !report->ended ? "open" : report->failed ? "failed" : "closed");
 	vbd_put_text(out, "end_code",
 		report->reason == VBD_REASON_NONE ? NULL : vbd_reason_name(report->reason));
+	vbd_put_bool(out, "inbox_full", report->inbox_full);
 	vbd_put_text(out, "op", report->op < 0 ? NULL : vbd_op_name((enum vbd_op)report->op));
 	vbd_put_u64(out, "length_bytes", report->length_bytes);
 	if (seen) {
@@ -293,6 +294,8 @@ static void put_peer_report(struct vbd_encoder *out, const char *name,
 		vbd_put_null(out, "rkey");
 	}
 	vbd_put_u64(out, "recv_size_bytes", report->recv_size_bytes);
+	vbd_put_u64_or_null(
+		out, "path_mtu_bytes", report->path_mtu_bytes != 0, report->path_mtu_bytes);
 	vbd_put_text(out, "memory", vbd_report_memory_name(report->memory));
 	vbd_put_text(out, "memory_here", vbd_report_memory_name(facts->judged));
 	vbd_end(out);

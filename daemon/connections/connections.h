@@ -11,6 +11,8 @@
 #include "daemon/core/object.h"
 #include "rdma/conn/conn.h"
 
+#include <stdatomic.h>
+
 struct vbd_conn_room;
 struct vbd_facts;
 struct vbd_listener;
@@ -52,7 +54,8 @@ struct vbd_connection {
 	UT_hash_handle by_qps;		     /* see daemon/connections/peer_reports.h */
 	struct vbd_peer_report *peer_report; /* NULL: the peer has reported nothing */
 	bool report_owed;		     /* the verbsd of the peer is to hear of the error */
-	uint64_t previous_id; /* that the try before has now; 0: this is the first, or not kept */
+	atomic_uint faults_hit; /* bits of enum vbd_fault_effect; any thread sets them */
+	uint64_t previous_id;	/* that the try before has now; 0: this is the first, or not kept */
 };
 
 struct vbd_connection_spec {

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/peer_reports.h"
 
+#include "base/attr.h"
+#include "base/clock.h"
+#include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/report_port.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The addresses of connections have the other half of the ports, should a host have so many. */
+#define AHEAD_MAX (VBD_REPORT_PORTS_MAX / 2)
 
 static struct vbd_daemon *daemon_of(const struct vbd_connection *connection)
 {
@@ -45,10 +51,45 @@ static void open_port(struct vbd_fabric *fabric, const struct vbd_conn *conn)
 {
 	struct sockaddr_storage local = conn->local;
 
-	if (!local.ss_family &&
-		(!conn->qp.info.sgid_known || !vbd_source_of_gid(&conn->qp.info.sgid, &local)))
-		return;
-	vbd_report_port_open(fabric, conn->qp.device, &local);
+	if (!local.ss_family && conn->qp.info.sgid_known)
+		(void)vbd_source_of_gid(&conn->qp.info.sgid, &local);
+	(void)vbd_report_port_open(fabric, conn->qp.device, &local);
+}
+
+/* A link-local address leads to a device only with its interface, which may have several. */
+static bool open_ports(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	bool all = true;
+	size_t count;
+
+	if (vbd_device_is_iwarp(device))
+		return true;
+	if (vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK)
+		return false;
+	for (size_t i = 0; i < count && fabric->report_port_count < AHEAD_MAX; i++) {
+		struct sockaddr_storage addr = {0};
+
+		if (strcmp(gids[i].type, "roce_v2") == 0 && vbd_source_of_gid(&gids[i], &addr) &&
+			!vbd_sockaddr_is_link_local((const struct sockaddr *)&addr))
+			all = vbd_report_port_open(fabric, device, &addr) && all;
+	}
+	return all;
+}
+
+bool vbd_peer_reports_listen(struct vbd_daemon *daemon)
+{
+	bool all = true;
+
+	if (!daemon->config->peer_reports)
+		return true;
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state == VBD_DEVICE_PRESENT)
+			all = open_ports(daemon->fabric, device) && all;
+	}
+	return all;
 }
 
 /* The numbers of an ended connection's queue pairs are given again. */
@@ -116,6 +157,7 @@ void vbd_peer_report_take(
 		report->theirs.over_bytes = before.over_bytes;
 	}
 	report->came = true;
-	report->answered = report->answered || answered;
+	if (answered)
+		report->answered_ns = vbd_clock_mono_ns();
 	vbd_object_counted(&connection->object);
 }

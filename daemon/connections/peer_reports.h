@@ -12,8 +12,8 @@
 #include "rdma/fabric/report.h"
 
 struct vbd_peer_report {
-	bool came;     /* `theirs` is set */
-	bool answered; /* a question of this side was */
+	bool came;	      /* `theirs` is set */
+	uint64_t answered_ns; /* when a question of this side was, the last time; 0: never */
 	/* The newest, with the verdict of the one that had any. */
 	struct vbd_report theirs;
 	/* About the request that the peer reported and the device here had refused. It is judged
@@ -23,8 +23,13 @@ struct vbd_peer_report {
 };
 
 /** vbd_peer_reports_expect - @connection is established: a report may name it from now on. Opens a
- * report port on its local address, unless the configuration says no. */
+ * report port on its local address as well, unless the configuration says no. */
 void vbd_peer_reports_expect(struct vbd_connection *connection);
+
+/** vbd_peer_reports_listen - open a report port on each address of the devices, unless the
+ * configuration says no: the peers of an earlier run ask there what has become of it. Call it when
+ * a device or an address may have come. False if a later call may open more. */
+bool vbd_peer_reports_listen(struct vbd_daemon *daemon);
 
 /** vbd_peer_reports_find - the newest connection of these queue pairs on the device; NULL if there
  * is none. The caller checks that the peer is the same. */

@@ -10,8 +10,7 @@ enum vbd_status vbd_daemon_accepts_work(const struct vbd_daemon *daemon, struct 
 	if (daemon->stopping)
 		return vbd_error_set(err, VBD_E_STOPPING, "the daemon is stopping");
 	if (daemon->drain.state != VBD_DRAIN_SERVING)
-		return vbd_error_set(err, VBD_E_DRAINING,
-			"the daemon is %s, and begins nothing new",
+		return vbd_error_set(err, VBD_E_DRAINING, "the state of the drain is %s",
 			vbd_drain_state_name(daemon->drain.state));
 	return VBD_OK;
 }

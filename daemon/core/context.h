@@ -93,6 +93,7 @@ struct vbd_daemon {
 	uint64_t buffers_bytes;	 /* memory of all buffers */
 	uint32_t pool_jobs;	 /* registrations, checksums, address handles on the thread pool */
 	uint32_t looks_running;	 /* on the thread pool, for connections that have failed */
+	bool farewell_hangs;	 /* a thread has not ended: see vbd_pv_tell() */
 	uint32_t knocks_running; /* looks that knock at the host of a silent peer */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;

@@ -45,11 +45,9 @@ static void make_ah(struct vbd_call *call)
 static void on_ah_made(struct vbd_call *call)
 {
 	struct vbd_peer_record *record = VBD_CONTAINER_OF(call, struct vbd_peer_record, call);
-	struct vbd_daemon *daemon = record->object.registry->daemon;
 
 	vbd_peer_ah_made(&record->peer);
 	(void)vbd_object_settle(&record->object);
-	vbd_daemon_check_stop(daemon);
 }
 
 static void on_make_ah(struct vbd_peer *peer, void *arg)

@@ -31,6 +31,17 @@ static bool matches(const void *arg, const void *subject)
 	return vbd_labels_match(object->labels, &target->selector);
 }
 
+/* Any thread. A listener is not hit itself: it tells the peer. */
+static void mark(const void *subject, enum vbd_fault_effect effect)
+{
+	struct vbd_connection *connection =
+		VBD_CONTAINER_OF(subject, struct vbd_connection, object);
+
+	if (effect != VBD_FAULT_REFUSE_ACCEPTS)
+		(void)atomic_fetch_or_explicit(
+			&connection->faults_hit, 1U << effect, memory_order_relaxed);
+}
+
 static bool is_any(const struct vbd_fault_target *target)
 {
 	return !target->id && !target->name[0] && !target->selector.count;
@@ -148,6 +159,7 @@ static void begin(struct vbd_fault_record *record, const struct vbd_fault_spec *
 {
 	record->fault.effect = spec->effect;
 	record->fault.rule = spec->rule;
+	record->fault.on_hit = mark;
 	record->target = spec->target;
 	if (!is_any(&record->target)) {
 		record->fault.matches = matches;

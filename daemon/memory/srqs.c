@@ -152,7 +152,6 @@ static void prepared(struct vbd_call *call)
 	vbd_caller_unref(creation->origin.owner);
 	vbd_labels_unref(creation->origin.labels);
 	free(creation);
-	vbd_daemon_check_stop(daemon);
 }
 
 enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,

@@ -195,6 +195,8 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	memcpy(incident->open_device, before.open_device, sizeof(incident->open_device));
 	incident->tcp_pending = before.tcp_pending;
 	incident->tcp_open = before.tcp_open;
+	incident->tcp_unread_bytes = before.tcp_unread_bytes;
+	incident->tcp_hung_up = before.tcp_hung_up;
 	if (!incident->transfer) {
 		incident->key_worked = before.key_worked;
 		incident->key_worked_earlier = before.key_worked_earlier;

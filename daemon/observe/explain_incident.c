@@ -13,6 +13,7 @@
 #include "rdma/device/source.h"
 #include "rdma/diagnose/outcome.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/provider/faults.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +88,10 @@ static void gather_transfer(
 						  transfer->chunk_bytes - 1) /
 					  transfer->chunk_bytes;
 	}
+	/* A receive of the peer takes one of the messages. */
+	if (vbd_ops[transfer->op].sends && transfer->chunk_bytes &&
+		transfer->chunk_bytes < incident->length_bytes)
+		incident->length_bytes = transfer->chunk_bytes;
 	if (!until_ns)
 		until_ns = vbd_clock_mono_ns();
 	incident->waited_ms = (until_ns - transfer->created_ns) / VBD_NS_PER_MS;
@@ -338,6 +343,10 @@ bool vbd_explain_unheard(const struct vbd_connection *connection)
 		gather_end(connection->conn, &incident);
 	else
 		gather_wait(connection->conn, NULL, &incident);
+	/* Only a later look tells whether a transfer that has done something goes on. */
+	if (incident.transfer && incident.waited_ms >= LONG_MS && incident.op != VBD_OP_RECV &&
+		connection->conn->qp.reason == VBD_REASON_NONE)
+		return true;
 	return unheard & UINT64_C(1) << incident.outcome;
 }
 
@@ -353,6 +362,30 @@ static void gather_tcp(const struct vbd_conn *conn, struct vbd_incident *inciden
 		return;
 	incident->tcp_pending = conn->calling == VBD_CONN_CALLS_CONNECT;
 	incident->tcp_open = conn->calling == VBD_CONN_CALLS_NOTHING;
+}
+
+/* A fault that only made the connection slow is not named where another thing ended it. */
+static void gather_fault(const struct vbd_connection *connection, struct vbd_incident *incident)
+{
+	static const struct {
+		enum vbd_fault_effect effect;
+		uint64_t outcomes;
+	} rows[] = {
+		{VBD_FAULT_QP_ERROR, UINT64_C(1) << VBD_OUTCOME_QP_FAILED},
+		{VBD_FAULT_DROP_COMPLETIONS,
+			UINT64_C(1) << VBD_OUTCOME_LATE | UINT64_C(1) << VBD_OUTCOME_STUCK},
+		{VBD_FAULT_DELAY_COMPLETIONS,
+			UINT64_C(1) << VBD_OUTCOME_LATE | UINT64_C(1) << VBD_OUTCOME_STUCK},
+	};
+	unsigned int hit = atomic_load_explicit(&connection->faults_hit, memory_order_relaxed);
+
+	if (incident->error.on_purpose)
+		incident->fault = vbd_fault_effect_name(VBD_FAULT_FAIL_CALL);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows) && !incident->fault; i++) {
+		if (hit & 1U << rows[i].effect && rows[i].outcomes & UINT64_C(1)
+									     << incident->outcome)
+			incident->fault = vbd_fault_effect_name(rows[i].effect);
+	}
 }
 
 void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
@@ -372,6 +405,7 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 		gather_end(conn, incident);
 	else
 		gather_wait(conn, look, incident);
+	gather_fault(connection, incident);
 	gather_open_memory(connection, incident);
 	gather_tcp(conn, incident);
 }

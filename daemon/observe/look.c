@@ -14,6 +14,9 @@
 #include <string.h>
 
 /* A knock takes a thread of the pool for up to 1.5 s; the others have more to do. */
+/* An open connection asks its peer again after this time. */
+#define ANSWER_FRESH_NS (2 * VBD_NS_PER_S)
+
 #define KNOCKS_MAX 2
 
 struct job {
@@ -22,6 +25,7 @@ struct job {
 	struct vbd_pv_question question; /* dst.ss_family 0: unknown */
 	char ibdev_path[256];		 /* "": no device */
 	unsigned int ports;
+	bool over_tcp;
 	bool knocks;
 	size_t packet_bytes; /* of RoCE v2, with the path MTU; 0: unknown */
 	struct vbd_look look;
@@ -50,6 +54,10 @@ static void work(void *arg)
 	struct vbd_look *look = &job->look;
 	const struct vbd_pv_question *question = &job->question;
 
+	/* Before the end of the connection has closed it. */
+	look->tcp_found =
+		job->over_tcp && vbd_tcp_socket_find((const struct sockaddr *)&question->src,
+					 (const struct sockaddr *)&question->dst, &look->tcp);
 	if (question->dst.ss_family)
 		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&question->dst,
 					       (const struct sockaddr *)&question->src,
@@ -97,15 +105,20 @@ static size_t packet_bytes(const struct vbd_qp_info *info)
 	return info->path_known && !info->iwarp ? info->path_mtu_bytes + 16U : 0;
 }
 
-/* One report is enough: a host that is gone costs each question 1.5 s. A connection that did not
- * fail has none to make, and asks when somebody wants to know. */
+/* One report is enough for an end: a host that is gone costs each question 1.5 s. A connection that
+ * did not fail has none to make, and asks when somebody wants to know; while it is open, the peer's
+ * answer may change. */
 static bool is_to_report(const struct vbd_connection *connection)
 {
 	const struct vbd_peer_report *report = connection->peer_report;
+	bool open = connection->conn->qp.reason == VBD_REASON_NONE;
 
 	if (connection->kept)
 		return connection->report_owed;
-	return vbd_explain_unheard(connection) && !(report && report->answered);
+	if (report && report->answered_ns &&
+		(!open || vbd_clock_mono_ns() - report->answered_ns < ANSWER_FRESH_NS))
+		return false;
+	return vbd_explain_unheard(connection);
 }
 
 /* A message of the CM would make some devices deaf: see rdma/device/cm_silence.h. */
@@ -115,6 +128,15 @@ static void prepare_question(const struct vbd_connection *connection, struct vbd
 	if (device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device) &&
 		is_to_report(connection))
 		vbd_report_question(connection, question);
+}
+
+/* Only a connection over siw whose peer has not answered yet has a socket that tells something. */
+static bool awaits_tcp(const struct vbd_connection *connection)
+{
+	const struct vbd_conn *conn = connection->conn;
+
+	return !conn->passive && !conn->established_ns && conn->qp.device &&
+	       vbd_device_is_soft_iwarp(conn->qp.device);
 }
 
 enum vbd_status vbd_look_begin(
@@ -141,6 +163,7 @@ enum vbd_status vbd_look_begin(
 	job->cb = cb;
 	job->arg = arg;
 	job->packet_bytes = packet_bytes(&connection->conn->qp.info);
+	job->over_tcp = job->question.dst.ss_family && awaits_tcp(connection);
 	job->knocks = may_knock(connection) && job->question.dst.ss_family;
 	status = vbd_loop_work(daemon->loop, work, done, job, err);
 	if (status)
@@ -148,6 +171,18 @@ enum vbd_status vbd_look_begin(
 	else if (job->knocks)
 		daemon->knocks_running++;
 	return status;
+}
+
+/* The requests of other connections are answered as well, and the counters are those of the device:
+ * with as many others under way an answer may be theirs. */
+static uint64_t answers_beyond(const struct vbd_connection *connection, uint64_t answers)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	uint64_t others = daemon->connections_in_state[VBD_CONN_CONNECTING];
+
+	if (connection->in_state && connection->counted_state == VBD_CONN_CONNECTING)
+		others--;
+	return answers > others ? answers : 0;
 }
 
 static void take_counters(const struct vbd_look *look, const struct vbd_trace_sample *before,
@@ -175,10 +210,16 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 		vbd_explain_netroute(daemon, &look->netroute, facts);
 	if (look->netroute_known && vbd_explain_ends(connection, &local, &peer))
 		vbd_explain_dead_port(daemon, (const struct sockaddr *)&peer, facts);
+	if (look->tcp_found && facts->incident.tcp_open) {
+		facts->incident.tcp_unread_bytes = look->tcp.unread_bytes;
+		facts->incident.tcp_hung_up = look->tcp.hung_up;
+	}
 	if (look->counted)
 		before = vbd_traces_before(daemon, conn->device_name, since_ns);
 	if (before && before->at_ns < look->counted_ns)
 		take_counters(look, before, &facts->incident);
+	facts->incident.traces[VBD_TRACE_MRA_CAME] =
+		answers_beyond(connection, facts->incident.traces[VBD_TRACE_MRA_CAME]);
 }
 
 void vbd_look_take_reply(const struct vbd_connection *connection, const struct vbd_look *look,

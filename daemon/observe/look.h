@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A look at what surrounds a connection: the route and the neighbour of its peer, and the counters
- * of its device; whether a peer that is silent lives, and what its verbsd reports on the
- * connection. The thread pool looks, since all may block.
+ * of its device; the TCP socket of Soft-iWARP; whether a peer that is silent lives, and what its
+ * verbsd reports on the connection. The thread pool looks, since all may block.
  *
  * Control thread.
  */
@@ -10,6 +10,7 @@
 #define VBD_DAEMON_OBSERVE_LOOK_H
 
 #include "daemon/connections/connections.h"
+#include "daemon/observe/tcp_socket.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/fabric/report.h"
 #include "rdma/provider/knock.h"
@@ -21,6 +22,8 @@ struct vbd_look {
 	struct vbd_pv_knock knock; /* at a peer that is silent; all false: nobody knocked */
 	bool replied;		   /* a verbsd at the peer's host did; `report` is set */
 	struct vbd_report report;  /* not `known`: it does not know the connection */
+	bool tcp_found; /* the socket of Soft-iWARP below a connection that is not established */
+	struct vbd_tcp_socket tcp;
 	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
 	uint64_t transfer_done; /* its bytes then */
 	bool counted;		/* the two members below are set */

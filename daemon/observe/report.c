@@ -46,7 +46,11 @@ static void report_on(const struct vbd_connection *connection, struct vbd_report
 		.lqpn = conn->qp.info.lqpn,
 		.rqpn = conn->qp.info.rqpn,
 		.reason = conn->qp.reason,
+		.inbox_full = conn->params.qp.service == VBD_SERVICE_INBOX &&
+			      !conn->params.qp.srq_id &&
+			      connection->inbox.count >= conn->params.qp.rq_depth,
 		.recv_size_bytes = conn->params.qp.recv_size_bytes,
+		.path_mtu_bytes = conn->qp.info.path_known ? conn->qp.info.path_mtu_bytes : 0,
 		.uptime_ms = uptime_ms(connection->object.registry->daemon),
 	};
 	vbd_explain_request(connection, &incident);
@@ -61,20 +65,44 @@ static bool settles(const uint8_t *bytes, size_t count)
 	return vbd_report_read(bytes, count, &report) && report.known;
 }
 
+static bool may_ask(const struct vbd_connection *connection)
+{
+	const struct vbd_qp_info *info = &connection->conn->qp.info;
+
+	return connection->object.registry->daemon->config->peer_reports && !info->iwarp &&
+	       info->lqpn && info->rqpn;
+}
+
+static void write_question(const struct vbd_report *report, struct vbd_pv_question *question)
+{
+	static_assert(VBD_REPORT_BYTES <= VBD_PV_QUESTION_BYTES, "a report fits into a question");
+	static_assert(VBD_REPORT_BYTES <= VBD_PV_REPLY_BYTES, "and into a reply");
+	vbd_report_write(report, question->bytes);
+	question->count = VBD_REPORT_BYTES;
+}
+
 void vbd_report_question(const struct vbd_connection *connection, struct vbd_pv_question *question)
 {
-	const struct vbd_conn *conn = connection->conn;
 	struct vbd_report report;
 
 	question->settles = settles;
-	if (!connection->object.registry->daemon->config->peer_reports || conn->qp.info.iwarp ||
-		!conn->qp.info.lqpn || !conn->qp.info.rqpn)
+	if (!may_ask(connection))
 		return;
 	report_on(connection, &report);
-	static_assert(VBD_REPORT_BYTES <= VBD_PV_QUESTION_BYTES, "a report fits into a question");
-	static_assert(VBD_REPORT_BYTES <= VBD_PV_REPLY_BYTES, "and into a reply");
-	vbd_report_write(&report, question->bytes);
-	question->count = VBD_REPORT_BYTES;
+	write_question(&report, question);
+}
+
+void vbd_report_farewell(const struct vbd_connection *connection, struct vbd_pv_question *question)
+{
+	struct vbd_report report;
+
+	question->settles = settles;
+	if (!may_ask(connection))
+		return;
+	report_on(connection, &report);
+	report.ended = true;
+	report.reason = VBD_REASON_STOPPING;
+	write_question(&report, question);
 }
 
 bool vbd_report_choose(const struct vbd_pv_answer *answer, struct vbd_report *ret_report)
@@ -105,46 +133,50 @@ struct region {
 	const struct vbd_pd *pd;
 };
 
-static bool find_buffer(const struct vbd_daemon *daemon, const char *device_name, uint32_t rkey,
-	unsigned int *left, struct region *ret_region)
-{
-	vbd_registry_for_each (object, daemon->buffers) {
-		const struct vbd_buffer *buffer =
-			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+/* Says whether the object is open to peers with @rkey on that device, and then fills in
+ * @ret_region. */
+typedef bool region_fn(const struct vbd_object *object, const char *device_name, uint32_t rkey,
+	struct region *ret_region);
 
-		if (!*left)
-			return false;
-		--*left;
-		if (buffer->state != VBD_BUFFER_READY || buffer->mem.rkey != rkey ||
-			strcmp(buffer->device_name, device_name) != 0)
-			continue;
-		ret_region->begin = (uintptr_t)buffer->mem.addr;
-		ret_region->end = ret_region->begin + buffer->mem.size_bytes;
-		ret_region->access = buffer->mem.access;
-		ret_region->pd = buffer->mem.pd;
-		return true;
-	}
-	return false;
+static bool region_of_buffer(const struct vbd_object *object, const char *device_name,
+	uint32_t rkey, struct region *ret_region)
+{
+	const struct vbd_buffer *buffer = VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+	const struct vbd_mem *mem = &buffer->mem;
+
+	if (buffer->state != VBD_BUFFER_READY || mem->rkey != rkey ||
+		strcmp(buffer->device_name, device_name) != 0)
+		return false;
+	*ret_region = (struct region){
+		(uintptr_t)mem->addr, (uintptr_t)mem->addr + mem->size_bytes, mem->access, mem->pd};
+	return true;
 }
 
-static bool find_window(const struct vbd_daemon *daemon, const char *device_name, uint32_t rkey,
-	unsigned int *left, struct region *ret_region)
+static bool region_of_window(const struct vbd_object *object, const char *device_name,
+	uint32_t rkey, struct region *ret_region)
 {
-	vbd_registry_for_each (object, daemon->windows) {
-		const struct vbd_window_record *record =
-			VBD_CONTAINER_OF(object, struct vbd_window_record, object);
+	const struct vbd_window_record *record =
+		VBD_CONTAINER_OF(object, struct vbd_window_record, object);
+	const struct vbd_window *window = &record->window;
 
+	if (window->state != VBD_WINDOW_READY || window->rkey != rkey ||
+		strcmp(record->device_name, device_name) != 0)
+		return false;
+	*ret_region = (struct region){record->addr, record->addr + window->range.length_bytes,
+		window->range.access, window->mem->pd};
+	return true;
+}
+
+/* Takes what it looks at from @left. */
+static bool find_region(struct vbd_registry *registry, region_fn *region_of,
+	const char *device_name, uint32_t rkey, unsigned int *left, struct region *ret_region)
+{
+	vbd_registry_for_each (object, registry) {
 		if (!*left)
 			return false;
 		--*left;
-		if (record->window.state != VBD_WINDOW_READY || record->window.rkey != rkey ||
-			strcmp(record->device_name, device_name) != 0)
-			continue;
-		ret_region->begin = record->addr;
-		ret_region->end = record->addr + record->window.range.length_bytes;
-		ret_region->access = record->window.range.access;
-		ret_region->pd = record->window.mem->pd;
-		return true;
+		if (region_of(object, device_name, rkey, ret_region))
+			return true;
 	}
 	return false;
 }
@@ -206,8 +238,10 @@ static void judge(const struct vbd_connection *connection, const struct vbd_repo
 	unsigned int left = LOOKED_AT_MAX;
 	struct region region;
 
-	if (find_window(daemon, conn->device_name, theirs->rkey, &left, &region) ||
-		find_buffer(daemon, conn->device_name, theirs->rkey, &left, &region))
+	if (find_region(daemon->windows, region_of_window, conn->device_name, theirs->rkey, &left,
+		    &region) ||
+		find_region(daemon->buffers, region_of_buffer, conn->device_name, theirs->rkey,
+			&left, &region))
 		report->memory = judge_region(conn, &region, theirs, &report->over_bytes);
 	else if (left)
 		report->memory = judge_no_region(conn);

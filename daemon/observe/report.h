@@ -16,6 +16,10 @@
  * pairs are not known, or the connection is over iWARP */
 void vbd_report_question(const struct vbd_connection *connection, struct vbd_pv_question *question);
 
+/** vbd_report_farewell - vbd_report_question() about a connection that is about to end because the
+ * daemon stops */
+void vbd_report_farewell(const struct vbd_connection *connection, struct vbd_pv_question *question);
+
 /** vbd_report_choose - the reply that matters: of the verbsd that knows the connection, else of the
  * one that was started last, since several may run on the host; false if none came. Any thread. */
 bool vbd_report_choose(const struct vbd_pv_answer *answer, struct vbd_report *ret_report);

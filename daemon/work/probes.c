@@ -48,8 +48,9 @@ static void explain(struct vbd_probe_record *record)
 	(void)progress(&record->probe, text);
 	if (error->status == VBD_OK)
 		(void)vbd_error_set(&record->error, VBD_E_REMOTE_OPERATION,
-			"%llu of %s returned with other bytes", (unsigned long long)mismatched,
-			text);
+			"%llu of %llu pings returned with other bytes",
+			(unsigned long long)mismatched,
+			(unsigned long long)vbd_counter_get(&record->probe.counters.completed));
 	else if (record->stopping)
 		(void)vbd_error_set(&record->error,
 			record->late ? VBD_E_TIMED_OUT : VBD_E_CANCELLED, "probe %llu %s after %s",

@@ -11,6 +11,7 @@
 #include "rdma/device/pd.h"
 #include "rdma/fabric/fabric.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,17 +261,30 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	return VBD_OK;
 }
 
+#define EXTENT_BYTES 48
+
+/* "of 4096 bytes"; "for 1000 ms" of a benchmark, which moves as much as it can. */
+static const char *extent(const struct vbd_transfer *transfer, char text[EXTENT_BYTES])
+{
+	if (transfer->run_ns)
+		(void)snprintf(text, EXTENT_BYTES, "for %llu ms",
+			(unsigned long long)(transfer->run_ns / VBD_NS_PER_MS));
+	else
+		(void)snprintf(text, EXTENT_BYTES, "of %llu bytes",
+			(unsigned long long)vbd_transfer_length(transfer));
+	return text;
+}
+
 /* The transfer becomes visible to clients. */
 static void announce(struct vbd_transfer_record *record)
 {
-	char owner[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES], text[EXTENT_BYTES];
 
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	if (record->qp->device)
 		vbd_traces_mark(record->object.registry->daemon, record->qp->device);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
-		"%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
-		(unsigned long long)vbd_transfer_length(&record->transfer),
+		"%s %s over %s", vbd_op_name(record->transfer.op), extent(&record->transfer, text),
 		vbd_qp_owner_text(record->qp, owner));
 }
 

@@ -32,6 +32,10 @@
 	(VBD_CAUSE_SILENCE | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(REFUSED) | \
 		OUT(QP_FAILED))
 #define VBD_CAUSE_NO_PROGRESS (OUT(UNACKED) | OUT(LATE) | OUT(STUCK))
+/* A call that fails, a queue pair in ERR and a completion that does not come. */
+#define VBD_CAUSE_FAULTY                                                                      \
+	(OUT(RESOLVING) | OUT(UNRESOLVED) | OUT(HANDSHAKE) | OUT(RESOURCE) | OUT(QP_FAILED) | \
+		OUT(REQUEST_FAILED) | OUT(BIND) | VBD_CAUSE_NO_PROGRESS)
 #define VBD_CAUSE_KNOWN_PATH                                                         \
 	(CLUE(DEVICE_GONE) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE) | CLUE(NO_ROUTE) | \
 		CLUE(ROUTE_WITHOUT_RDMA) | CLUE(NEIGHBOUR_SILENT))
@@ -48,6 +52,9 @@
 
 /* clang-format off */
 #define VBD_CAUSE_MAP(X) \
+	X(FAULT_ON_PURPOSE, "fault_on_purpose", VBD_CAUSE_FAULTY, CLUE(FAULT), 0, 0, 110, GUEST, \
+		"the fault {fault} hit it, which a client of this verbsd asked for", \
+		"Faults are for tests: `verbsctl faults ls` lists those that are left, and `verbsctl faults rm` ends one.") \
 	X(DEVICE_REMOVED, "device_removed", OUT(DEVICE_LOST) | VBD_CAUSE_BREAKDOWN, CLUE(DEVICE_GONE), 0, 0, 100, GUEST, \
 		"device {device} was removed", \
 		"Add the device again (`rdma link add`, or load its driver), and connect again.") \
@@ -96,15 +103,21 @@
 	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, CLUE(ROUTE_ERROR) | VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT("wherever the kernel tells route and neighbour, a cause above is known"), \
 		"{host} was not found on the network in {waited}: no host has that address, or a cable or VLAN is missing", \
 		"`ping {host}` tells whether the host answers at all; `ip route get {host}` names the interface, which `rdma link` must list.") \
+	X(DEVICE_NOT_OPENED, "device_not_opened", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(NOT_OPENED), 0, 0, 96, GUEST, \
+		"librdmacm can't open the RDMA device of the address in this process: a limit is reached, as of its rdma cgroup or of descriptors", \
+		"Compare rdma.current with rdma.max of the cgroup that `cat /proc/$(pidof verbsd)/cgroup` names, and see `prlimit -p $(pidof verbsd)`.") \
 	X(OWN_ADDRESS, "own_address_without_rdma", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(LOCAL), CLUE(PORT_DOWN), 0, 70, GUEST, \
 		"{host} is an address of this host, and no RDMA device has it", \
 		"Use an address of an interface that `rdma link` lists, or give that interface a device.") \
-	X(NAME_UNKNOWN, "name_unknown", OUT(NAMELESS), 0, 0, 0, 50, GUEST, \
+	X(NAME_SERVER_SILENT, "name_server_silent", OUT(NAMELESS), CLUE(NO_NAME_SERVER), 0, 0, 60, GUEST, \
+		"no name server answered for the name {asked}", \
+		"See `getent ahosts {asked}` and the servers in /etc/resolv.conf, or give an address.") \
+	X(NAME_UNKNOWN, "name_unknown", OUT(NAMELESS), 0, CLUE(NO_NAME_SERVER), 0, 50, GUEST, \
 		"the name {asked} has no address", \
 		"Check the spelling: `getent ahosts {asked}`; or give an address.") \
 	X(NOBODY_LISTENS, "nobody_listens", OUT(REJECTED), CLUE(REJ_NO_SERVICE), 0, 0, 50, GUEST, \
-		"nobody listens at {peer}", \
-		"Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs.") \
+		"nobody listens for connections at {peer}", \
+		"Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs; one with `ps UDP` is for datagrams.") \
 	X(REFUSED_BY_VERBSD, "refused_by_verbsd", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(VERBSD_SAID), 0, 0, 70, GUEST, \
 		"the verbsd at {peer} refused: {told}", \
 		"{told_advice}") \
@@ -132,7 +145,13 @@
 	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, 0, 78, GUEST, \
 		"the program at {peer} has the request and did not decide in {waited}", \
 		"Accept or reject there (`verbsctl accept`); if the program should do it by itself, it is stopped or busy: see its state and log.") \
-	X(NOT_IWARP, "not_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN), CLUE(MRA_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
+	X(ANSWERS_NO_IWARP, "answers_no_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN) | CLUE(TCP_UNREAD) | CLUE(TCP_HUNG_UP), VBD_CAUSE_KNOWN_PATH, 0, 72, UNIT("siw of Linux 6.1 does not survive it: a thread of the kernel ends"), \
+		"the program at {peer} is not iWARP: it answered the handshake with something else and hung up", \
+		"Check the port number, and look on the peer who listens there (`ss -ltnp`, `rdma resource show cm_id`). See the kernel log here as well (`dmesg`): after an Oops of siw its connections work no more until this host is restarted.") \
+	X(ANSWER_NOT_TAKEN, "answer_not_taken", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN) | CLUE(TCP_UNREAD), CLUE(TCP_HUNG_UP) | VBD_CAUSE_KNOWN_PATH, 0, 72, UNIT("siw of Linux 6.1 does not survive it: a thread of the kernel ends"), \
+		"{peer} answered the handshake, and iWARP of this host did not take the answer: the program there is not iWARP, or siw here had failed before", \
+		"See the kernel log here (`dmesg`): after an Oops of siw its connections work no more until this host is restarted. If there is none, look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`).") \
+	X(NOT_IWARP, "not_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN), CLUE(TCP_UNREAD) | CLUE(MRA_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
 		"{peer} took the TCP connection and did not answer the handshake of iWARP in {waited}: a program that is not iWARP listens there, or its program has not decided", \
 		"Look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and whether the request waits there (`verbsctl ls`).") \
 	X(TCP_CLOSED, "tcp_closed", OUT(REJECTED), CLUE(IWARP) | CLUE(REJ_PROGRAM), CLUE(WORDS) | CLUE(VERBSD_SAID), 0, 52, GUEST, \
@@ -141,7 +160,7 @@
 	X(TCP_BLOCKED, "tcp_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_PENDING) | CLUE(HOST_UP), VBD_CAUSE_KNOWN_PATH, 0, 60, GUESTS, \
 		"{host} is up, and its TCP did not answer on port {port} in {waited}: a firewall drops that port", \
 		"Open the TCP port both ways: `nft list ruleset` on both hosts.") \
-	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), VBD_CAUSE_KNOWN_PATH, 0, 35, UNIT("a host that is asked answers or does not, and a cause above is known then"), \
+	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), CLUE(TCP_OPEN) | VBD_CAUSE_KNOWN_PATH, 0, 35, UNIT("a host that is asked answers or does not, and a cause above is known then"), \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
 	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where the CM id of Soft-RoCE had not ended when the guest was left"), \
@@ -192,6 +211,9 @@
 	X(NO_REMOTE, "no_remote", OUT(AWAITING) | OUT(NO_REMOTE), 0, 0, 0, 50, GUEST, \
 		"nobody gave the attributes of the peer's queue pair in {waited}", \
 		"Set them: `verbsctl connections remote`, or POST …/remote with manual.local of the peer.") \
+	X(PATH_MTU_DIFFERS, "path_mtu_differs", OUT(INVALID) | OUT(OPERATION) | OUT(REFUSED) | OUT(RECEIVE_FAILED) | OUT(QP_FAILED) | VBD_CAUSE_NO_PROGRESS, CLUE(PEER_MTU_OTHER), CLUE(MISALIGNED) | CLUE(NO_READS) | CLUE(PEER_RECEIVE_SHORTER) | CLUE(PEER_LENGTH_TOLD), 0, 73, GUEST, \
+		"the path MTU is {path_mtu} bytes here and {peer_mtu} on the side of {host}, and longer messages can't pass", \
+		"Give both sides the same qp.path_mtu_bytes, or leave it out on both.") \
 	X(ATOMIC_MISALIGNED, "atomic_misaligned", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION), CLUE(MISALIGNED), 0, 0, 76, UNIT("verbsd refuses such a request"), \
 		"the address of a {op} was not a multiple of 8", \
 		"Use an address that is a multiple of 8.") \
@@ -235,12 +257,18 @@
 		"a {what} was longer than the peer's receive (receives here have {receive} bytes)", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
 	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 40, GUEST, \
-		"the peer's queue pair does not allow a {what}, or has too many reads outstanding", \
-		"Compare qp.remote_access and qp.responder_resources of the peer with the request.") \
+		"the peer's queue pair does not allow a {what}, has too many reads outstanding, or another path MTU than {path_mtu} bytes", \
+		"Compare qp.remote_access, qp.responder_resources and the path MTU of the peer with the request and this side.") \
+	X(PEER_RECEIVE_GONE, "peer_receive_gone", OUT(OPERATION), CLUE(OP_SENDS), CLUE(PEER_RECEIVE_SHORTER) | CLUE(LONGER_THAN_HERE) | CLUE(NEVER_ACKED), 0, 55, UNIT("the kernel must free the memory of a killed program while a message arrives, before its queue pair"), \
+		"the peer's device could not put a {what} into a receive: the receive's memory was gone, as when the program there ends, or the message was longer", \
+		"See whether the program on {host} still runs; if it does, compare the length of the message with that of its receives.") \
 	X(PEER_DEVICE_FAILED, "peer_device_failed", OUT(OPERATION) | OUT(INVALID), 0, CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 30, GUEST, \
 		"the peer's device failed a {what}", \
 		"See the first error of the peer's connection, and the kernel log there.") \
-	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(RNR_CAME) | CLUE(OP_SENDS), 0, 0, 80, GUEST, \
+	X(PEER_INBOX_FULL, "peer_inbox_full", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(PEER_INBOX_FULL) | CLUE(OP_SENDS), 0, 0, 82, GUEST, \
+		"all receives of the peer hold messages that nobody has read and deleted there, and a {what} waits for one", \
+		"Let a client of the verbsd at {host} read and delete them, or give that side a service that answers; a larger qp.rnr_retry here waits longer.") \
+	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(RNR_CAME) | CLUE(OP_SENDS), CLUE(PEER_INBOX_FULL), 0, 80, GUEST, \
 		"the peer had no receive posted for a {what}", \
 		"Let the peer read and delete its messages, give it more receives (qp.rq_depth), or a service that answers; a larger qp.rnr_retry and qp.retry_count here wait longer.") \
 	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUESTS, \
@@ -264,7 +292,7 @@
 	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 60, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"the peer never acknowledged anything: QP number, GID or PSN that this side was given are not the peer's, or its queue pair is not up", \
 		"Compare manual.local of each side with manual.remote of the other, and bring the peer's queue pair up.") \
-	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
+	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
 		"the path to {host} loses packets, and a {what} was not acknowledged in {waited}", \
 		"Look for drops: `ip -s link show {netdev}`, switches and flow control; larger qp.retry_count and qp.ack_timeout bridge short losses.") \
 	X(LOSSY, "path_lossy", OUT(WELL), CLUE(RUNS_ON) | CLUE(MANY_GAPS), 0, 0, 35, GUESTS, \
@@ -375,7 +403,7 @@
 	X(CLOSED_THERE, "closed_there", OUT(PEER_LEFT), CLUE(PEER_CLOSED), 0, 0, 70, GUEST, \
 		"a client of the verbsd at {host} closed the connection", \
 		"Nothing, if that was meant; the event log there has the time.") \
-	X(STOPPED_THERE, "stopped_there", OUT(PEER_LEFT), CLUE(PEER_STOPPED), 0, 0, 70, UNIT("a verbsd that was stopped answers for a moment only"), \
+	X(STOPPED_THERE, "stopped_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_STOPPED), 0, 0, 79, GUEST, \
 		"the verbsd at {host} was stopped", \
 		"Connect again when it runs again.") \
 	X(FAILED_THERE, "failed_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FAILED), 0, 0, 79, GUEST, \
@@ -385,12 +413,15 @@
 		"the verbsd at {host} was started anew while the connection was up: it was stopped or killed, or its host was restarted", \
 		"Connect again; see on {host} why it ended (`journalctl -u verbsd`).") \
 	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), CLUE(PEER_ANEW), 0, 57, GUEST, \
-		"the verbsd that answers at {host} does not know the connection: a client has deleted it there, or it was that of another verbsd, which has ended", \
-		"See the event log there for the deletion, and on {host} which verbsd run and why one ended (`journalctl -u verbsd`); connect again.") \
+		"a verbsd runs at {host} and does not know the connection: a client has deleted it there, or the peer was another program or verbsd, which closed it or ended", \
+		"See the event log of that verbsd for the deletion, else the log of the program on {host} that had the connection; connect again.") \
 	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
 		"the port of {device} here went down, and the peer gave the connection up after that", \
 		"Connect again; if it happens again, check cable and switch.") \
-	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), VBD_CAUSE_PEER_SAID, 0, 50, GUEST, \
+	X(PEER_LEFT_IWARP, "peer_left_iwarp", OUT(PEER_LEFT), CLUE(IWARP), CLUE(PORT_FELL) | CLUE(INBOX_FULL), 0, 52, GUEST, \
+		"the peer disconnected: its program closed the connection or ended, or a device ended it for a request that it refused, which iWARP does not tell", \
+		"See the log of the program on {host}, and compare keys, ranges and access of the last requests with the memory on both sides.") \
+	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), CLUE(IWARP) | VBD_CAUSE_PEER_SAID, 0, 50, GUEST, \
 		"the peer disconnected while requests of this side were outstanding: its program ended or was killed", \
 		"See the log on the peer, and connect again when its program runs.") \
 	X(PEER_LEFT_INBOX, "peer_left_inbox_full", OUT(PEER_LEFT), CLUE(INBOX_FULL), CLUE(PORT_FELL) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 81, GUEST, \
@@ -408,7 +439,7 @@
 	X(PEER_LEFT_ALIVE, "peer_left_device_answers", OUT(PEER_LEFT), CLUE(CM_ANSWERED), CLUE(OUTSTANDING) | VBD_CAUSE_PEER_SAID | CLUE(PEER_FORGOT), 0, 31, GUEST, \
 		"the peer disconnected, and its RDMA device still answers: its program closed the connection or ended", \
 		"If that was not meant, see the log of the program on {host}, or of its verbsd.") \
-	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | VBD_CAUSE_PEER_SAID, 0, 30, GUEST, \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(IWARP) | VBD_CAUSE_PEER_SAID, 0, 30, UNIT("where the peer's device can be asked, a cause above is known"), \
 		"the peer disconnected: its program closed the connection or ended, or its RDMA device was removed", \
 		"If that was not meant, see on {host} the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
 	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \

@@ -11,6 +11,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <errno.h>
+#include <netdb.h>
 #include <string.h>
 
 /* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
@@ -53,6 +54,7 @@ static void note(struct clues *clues, enum vbd_clue clue, bool seen)
 
 static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
 {
+	note(clues, VBD_CLUE_FAULT, facts->incident.fault != NULL);
 	note(clues, VBD_CLUE_DEVICE_GONE,
 		facts->device_removed || facts->incident.outcome == VBD_OUTCOME_DEVICE_LOST);
 	note(clues, VBD_CLUE_PORT_DOWN, facts->port_known && facts->port.state != IBV_PORT_ACTIVE);
@@ -213,6 +215,8 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 			incident->op != VBD_OP_RECV && incident->waited_ms);
 	note(clues, VBD_CLUE_TCP_PENDING, incident->tcp_pending);
 	note(clues, VBD_CLUE_TCP_OPEN, incident->tcp_open);
+	note(clues, VBD_CLUE_TCP_UNREAD, incident->tcp_unread_bytes);
+	note(clues, VBD_CLUE_TCP_HUNG_UP, incident->tcp_hung_up);
 	note(clues, VBD_CLUE_OLD_KEY, incident->buffer_deleted || incident->window_revoked);
 	note(clues, VBD_CLUE_LISTENER_DELETED, incident->listener_deleted);
 	note(clues, VBD_CLUE_WORDS, *incident->words);
@@ -230,6 +234,19 @@ static bool tells_cause(const struct vbd_facts *facts)
 	       (!waited || facts->incident.outcome == VBD_OUTCOME_PEER_LEFT);
 }
 
+/* A packet of a longer message has the length of its sender's path MTU, and the device that gets it
+ * expects its own (IBTA, 9.7.4.1.6). */
+static bool is_mtu_other(const struct vbd_facts *facts)
+{
+	const struct vbd_report *report = &facts->peer_report;
+	uint64_t least_bytes = report->path_mtu_bytes < facts->path_mtu_bytes
+				       ? report->path_mtu_bytes
+				       : facts->path_mtu_bytes;
+
+	return report->known && least_bytes && report->path_mtu_bytes != facts->path_mtu_bytes &&
+	       (facts->incident.length_bytes > least_bytes || report->length_bytes > least_bytes);
+}
+
 static void look_at_report(const struct vbd_facts *facts, struct clues *clues)
 {
 	const struct vbd_report *report = &facts->peer_report;
@@ -241,6 +258,8 @@ static void look_at_report(const struct vbd_facts *facts, struct clues *clues)
 		report->known && report->reason == VBD_REASON_LOCAL_CLOSE);
 	note(clues, VBD_CLUE_PEER_STOPPED, report->known && report->reason == VBD_REASON_STOPPING);
 	note(clues, VBD_CLUE_PEER_FAILED, report->known && tells_cause(facts));
+	note(clues, VBD_CLUE_PEER_MTU_OTHER, is_mtu_other(facts));
+	note(clues, VBD_CLUE_PEER_INBOX_FULL, report->known && report->inbox_full);
 	note(clues, VBD_CLUE_PEER_FORGOT, facts->peer_replied && !report->known);
 	note(clues, VBD_CLUE_PEER_ANEW, facts->peer_replied && facts->peer_anew);
 	note(clues, VBD_CLUE_PEER_RECEIVE_SHORTER,
@@ -300,6 +319,12 @@ static void look_at_limits(const struct vbd_error *error, struct clues *clues)
 {
 	note(clues, VBD_CLUE_NOT_SERVED, error->status == VBD_E_ADDRESS_NOT_AVAILABLE);
 	note(clues, VBD_CLUE_PORT_TAKEN, error->status == VBD_E_ADDRESS_IN_USE);
+	/* librdmacm has an event of its own for that, with status -1 (ucma_init_device()). */
+	note(clues, VBD_CLUE_NOT_OPENED,
+		error->source == VBD_SOURCE_CM_EVENT && error->kind == RDMA_CM_EVENT_ADDR_ERROR &&
+			error->raw == -1);
+	note(clues, VBD_CLUE_NO_NAME_SERVER,
+		error->source == VBD_SOURCE_GAI && error->raw == EAI_AGAIN);
 	note(clues, VBD_CLUE_FULL_MEMLOCK, error->status == VBD_E_MEMLOCK);
 	note(clues, VBD_CLUE_FULL_FDS, error->status == VBD_E_FD_LIMIT);
 	note(clues, VBD_CLUE_FULL_DEVICE, error->status == VBD_E_DEVICE_LIMIT);

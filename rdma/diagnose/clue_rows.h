@@ -9,6 +9,7 @@
 /* clang-format off */
 #define VBD_CLUE_MAP(X) \
 	X(DEVICE_GONE, "device {device} was removed") \
+	X(FAULT, "the fault {fault}, which a client asked for, hit the connection") \
 	X(PORT_DOWN, "port {port_num} of {device} is {port_state}") \
 	X(PORT_FELL, "a port of {device} went down meanwhile") \
 	X(ADDRESS_GONE, "the GID table of {device} no longer has the connection's address") \
@@ -21,6 +22,10 @@
 	X(NEIGHBOUR_KNOWN, "on {netdev} the hardware address of {next_hop} is known") \
 	X(NEIGHBOUR_BY_HAND, "on {netdev} the hardware address of {next_hop} was set by hand{hwaddr}") \
 	X(OTHER_DEVICE, "{netdev} is not an interface of {device}") \
+	X(PEER_MTU_OTHER, "the path MTU is {path_mtu} bytes here, and the verbsd of {host} reports {peer_mtu}") \
+	X(PEER_INBOX_FULL, "the verbsd of {host} reports that all its receives hold messages") \
+	X(NOT_OPENED, "librdmacm could not open the device in this process") \
+	X(NO_NAME_SERVER, "the question for the name was not answered") \
 	X(MTU_TOO_LARGE, "the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
 	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(RNR_TOLD, "{device} answered peers that no receive is posted ({rnr_told} times)") \
@@ -69,6 +74,8 @@
 	X(MOVED_ON, "{done} of {length} bytes were done") \
 	X(TCP_PENDING, "the kernel's TCP has not connected") \
 	X(TCP_OPEN, "the kernel's TCP has connected") \
+	X(TCP_UNREAD, "{unread} bytes of {peer} wait in the kernel's TCP socket, and iWARP here does not take them") \
+	X(TCP_HUNG_UP, "{peer} has closed its side of the TCP connection") \
 	X(OUTSTANDING, "requests of this side were outstanding") \
 	X(CM_SILENT, "no message for the CM has come in on {device} since its interface was down") \
 	X(LISTENER_DELETED, "the listener was deleted before anybody decided") \

@@ -98,6 +98,7 @@ struct vbd_incident {
 	uint16_t port;		/* of the peer's listener, or here of the peer */
 	char asked[64];		/* the host of the request, cut; "" on the passive side */
 	struct vbd_error error; /* the first one; VBD_OK: none */
+	const char *fault;	/* effect of one that a client asked for, which led to this; NULL */
 
 	/* the request that failed, or waits */
 	uint64_t transfer; /* its id; 0: none */
@@ -118,7 +119,9 @@ struct vbd_incident {
 	bool access_worked;	 /* and one with that key was of the same kind */
 	bool tcp_pending;	 /* Soft-iWARP: TCP has not connected yet */
 	bool tcp_open;		 /* Soft-iWARP: TCP has connected, the handshake has not ended */
-	uint64_t open_buffers;	 /* buffers here that were open to the peer; 0: unknown */
+	uint64_t tcp_unread_bytes;    /* and siw has not taken these bytes of the peer */
+	bool tcp_hung_up;	      /* and the peer has closed its side */
+	uint64_t open_buffers;	      /* buffers here that were open to the peer; 0: unknown */
 	uint64_t open_id, open_bytes; /* of the only one */
 	unsigned int open_access;     /* of it: bits of enum vbd_mem_access */
 	bool nothing_open;	      /* no buffer of the device here was open to peers */

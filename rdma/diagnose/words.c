@@ -156,6 +156,11 @@ static void put_request(char *out, const struct vbd_facts *facts)
 		(void)snprintf(out, WORD_BYTES, "transfer %" PRIu64, facts->incident.transfer);
 }
 
+static void put_unread(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->incident.tcp_unread_bytes);
+}
+
 static void put_length(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.length_bytes);
@@ -302,6 +307,12 @@ static void put_hwaddr(char *out, const struct vbd_facts *facts)
 			out + len, WORD_BYTES - len, i ? ":%02x" : "%02x", netroute->hwaddr[i]);
 }
 
+static void put_fault(char *out, const struct vbd_facts *facts)
+{
+	if (facts->incident.fault)
+		put_text(out, facts->incident.fault);
+}
+
 static void put_inbox(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->inbox_capacity);
@@ -383,6 +394,11 @@ static void put_peer_length(char *out, const struct vbd_facts *facts)
 static void put_peer_receive(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->peer_report.recv_size_bytes);
+}
+
+static void put_peer_mtu(char *out, const struct vbd_facts *facts)
+{
+	put_number(out, facts->peer_report.path_mtu_bytes);
 }
 
 static void put_peer_reason(char *out, const struct vbd_facts *facts)

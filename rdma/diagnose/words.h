@@ -23,6 +23,7 @@ struct vbd_facts;
 	X(asked, "of the peer") \
 	X(port, "?") \
 	X(device, "the RDMA device") \
+	X(fault, "of a test") \
 	X(port_num, "1") \
 	X(port_state, "down") \
 	X(netdev, "the interface") \
@@ -34,6 +35,7 @@ struct vbd_facts;
 	X(op, "request") \
 	X(what, "request") \
 	X(request, "a transfer") \
+	X(unread, "some") \
 	X(length, "?") \
 	X(done, "none") \
 	X(receive, "too few") \
@@ -63,6 +65,7 @@ struct vbd_facts;
 	X(peer_what, "request") \
 	X(peer_length, "?") \
 	X(peer_receive, "too few") \
+	X(peer_mtu, "?") \
 	X(peer_reason, "a failure") \
 	X(over, "") \
 	X(peer_over, "")

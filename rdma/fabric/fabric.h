@@ -87,7 +87,7 @@ struct vbd_fabric {
 	bool rescan_owed; /* a device waits until the removed device of the same name is REMOVED */
 	uint64_t last_device_id, last_cq_id, last_pd_id, last_srq_id;
 	bool exits; /* the process ends soon: the kernel frees what then remains of queue pairs */
-	unsigned int left_to_kernel;	   /* remains of queue pairs that nobody destroys */
+	bool left_to_kernel;		   /* nobody destroys some remains of queue pairs */
 	unsigned int listeners_everywhere; /* listeners that are bound to every device */
 	struct vbd_link goodbyes;	   /* of struct vbd_goodbye */
 	unsigned int goodbye_count;

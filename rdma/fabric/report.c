@@ -9,11 +9,12 @@
 #define MAGIC	"VBSD"
 #define VERSION 1
 
-enum { KNOWN = 1, ENDED = 2, FAILED = 4 };
+enum { KNOWN = 1, ENDED = 2, FAILED = 4, INBOX_FULL = 16 };
 
 enum {
 	AT_VERSION = 4,
 	AT_BITS = 5,
+	AT_PATH_MTU = 6,
 	AT_LQPN = 8,
 	AT_RQPN = 12,
 	AT_LENGTH = 16,
@@ -29,6 +30,12 @@ enum {
 
 VBD_ENUM_NAMES(vbd_report_memory_name, enum vbd_report_memory, VBD_REPORT_MEMORY_MAP)
 
+static void put_u16(uint8_t *bytes, uint16_t number)
+{
+	number = htobe16(number);
+	memcpy(bytes, &number, sizeof(number));
+}
+
 static void put_u32(uint8_t *bytes, uint32_t number)
 {
 	number = htobe32(number);
@@ -39,6 +46,14 @@ static void put_u64(uint8_t *bytes, uint64_t number)
 {
 	number = htobe64(number);
 	memcpy(bytes, &number, sizeof(number));
+}
+
+static uint16_t get_u16(const uint8_t *bytes)
+{
+	uint16_t number;
+
+	memcpy(&number, bytes, sizeof(number));
+	return be16toh(number);
 }
 
 static uint32_t get_u32(const uint8_t *bytes)
@@ -75,8 +90,10 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 	memset(bytes, 0, VBD_REPORT_BYTES);
 	memcpy(bytes, MAGIC, strlen(MAGIC));
 	bytes[AT_VERSION] = VERSION;
-	bytes[AT_BITS] = (uint8_t)((report->known ? KNOWN : 0) | (report->ended ? ENDED : 0) |
-				   (report->failed ? FAILED : 0));
+	bytes[AT_BITS] =
+		(uint8_t)((report->known ? KNOWN : 0) | (report->ended ? ENDED : 0) |
+			  (report->failed ? FAILED : 0) | (report->inbox_full ? INBOX_FULL : 0));
+	put_u16(bytes + AT_PATH_MTU, (uint16_t)report->path_mtu_bytes);
 	put_u32(bytes + AT_LQPN, report->lqpn);
 	put_u32(bytes + AT_RQPN, report->rqpn);
 	put_u64(bytes + AT_LENGTH, report->length_bytes);
@@ -128,6 +145,8 @@ bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_
 		.known = bytes[AT_BITS] & KNOWN,
 		.ended = bytes[AT_BITS] & ENDED,
 		.failed = bytes[AT_BITS] & FAILED,
+		.inbox_full = bytes[AT_BITS] & INBOX_FULL,
+		.path_mtu_bytes = get_u16(bytes + AT_PATH_MTU),
 		.lqpn = get_u32(bytes + AT_LQPN),
 		.rqpn = get_u32(bytes + AT_RQPN),
 		.reason = read_reason(bytes + AT_REASON),

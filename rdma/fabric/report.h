@@ -7,8 +7,8 @@
  *   bytes    member (numbers in network byte order)
  *    0..3    "VBSD"
  *    4       version: 1
- *    5       bits: 1 known, 2 ended, 4 failed
- *    6..7    0
+ *    5       bits: 1 known, 2 ended, 4 failed, 16 inbox_full
+ *    6..7    path_mtu_bytes, 0 if it is not known
  *    8..11   lqpn
  *   12..15   rqpn
  *   16..23   length_bytes
@@ -56,9 +56,10 @@ const char *vbd_report_memory_name(enum vbd_report_memory memory);
 
 /* "Sender" is the side that writes the report. */
 struct vbd_report {
-	bool known;  /* the sender has a connection with these two queue pairs */
-	bool ended;  /* its end has begun */
-	bool failed; /* and something went wrong */
+	bool known;	 /* the sender has a connection with these two queue pairs */
+	bool ended;	 /* its end has begun */
+	bool failed;	 /* and something went wrong */
+	bool inbox_full; /* all receives hold messages that its clients have not deleted */
 	uint32_t lqpn, rqpn;
 	enum vbd_reason reason; /* NONE while it has not ended */
 	/* The request of the sender that failed or was outstanding. */
@@ -66,6 +67,7 @@ struct vbd_report {
 	uint64_t length_bytes, remote_addr;
 	uint32_t rkey;
 	uint32_t recv_size_bytes;      /* of the receives of the sender */
+	uint32_t path_mtu_bytes;       /* of its queue pair; 0: unknown */
 	enum vbd_report_memory memory; /* in a reply: about the request of the other side */
 	uint64_t over_bytes;
 	uint64_t uptime_ms; /* of the verbsd that sends it */

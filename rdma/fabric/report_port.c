@@ -10,6 +10,7 @@
 #include "rdma/provider/ask.h"
 #include "rdma/provider/provider.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,51 +54,59 @@ static enum vbd_status listen_on(
 	return status ? status : vbd_pv_listen(port->cm_id, BACKLOG, err);
 }
 
-static bool open_at(struct vbd_report_port *port, uint16_t port_num)
+static enum vbd_status open_at(
+	struct vbd_report_port *port, uint16_t port_num, struct vbd_error *err)
 {
 	struct sockaddr_storage addr = port->addr;
-	struct vbd_error error = {0};
+	enum vbd_status status;
 
 	/* The port is at the same place in sockaddr_in and sockaddr_in6. */
 	((struct sockaddr_in *)&addr)->sin_port = htons(port_num);
-	if (listen_on(port, (const struct sockaddr *)&addr, &error) == VBD_OK)
-		return true;
-	vbd_log(VBD_LOG_DEBUG, "report", "port %u: %s", port_num, error.text);
+	status = listen_on(port, (const struct sockaddr *)&addr, err);
+	if (!status)
+		return VBD_OK;
+	vbd_log(VBD_LOG_DEBUG, "report", "port %u: %s", port_num, err->text);
 	vbd_pv_destroy_id(&port->account, port->cm_id);
 	port->cm_id = NULL;
-	return false;
+	return status;
 }
 
+/* Without a device no port is free, and the first one would be when that has come. */
 static bool open_any(struct vbd_report_port *port)
 {
 	for (unsigned int i = 0; i < VBD_PV_REPORT_PORTS; i++) {
-		if (open_at(port, (uint16_t)(VBD_PV_REPORT_PORT + i)))
+		struct vbd_error error = {0};
+
+		if (open_at(port, (uint16_t)(VBD_PV_REPORT_PORT + i), &error) == VBD_OK)
 			return true;
+		if (error.raw == ENODEV)
+			return false;
 	}
 	return false;
 }
 
-void vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *device,
+bool vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *device,
 	const struct sockaddr_storage *local)
 {
 	struct vbd_report_port *port;
 
 	if (!fabric->cm_channel || vbd_device_is_iwarp(device) || !local->ss_family ||
 		is_open(fabric, local) || fabric->report_port_count >= VBD_REPORT_PORTS_MAX)
-		return;
+		return true;
 	port = calloc(1, sizeof(*port));
 	if (!port)
-		return;
+		return false;
 	port->tag.kind = VBD_CM_REPORT_PORT;
 	port->fabric = fabric;
 	port->addr = *local;
 	if (!open_any(port)) {
 		vbd_account_close(&port->account);
 		free(port);
-		return;
+		return false;
 	}
 	vbd_list_append(&fabric->report_ports, &port->link);
 	fabric->report_port_count++;
+	return true;
 }
 
 static void answer(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ports at which a verbsd takes reports (rdma/fabric/report.h): SIDR listeners of RDMA_PS_UDP,
- * one on each local address that connections have. The first free one of a few ports is taken, so
+ * one on each local address of a device. The first free one of a few ports is taken, so
  * that several verbsd on a host each have one; a side that reports tries them in turn.
  *
  * Nothing is ever connected there: each request is answered by a rejection, whose private data is
@@ -24,7 +24,7 @@ struct vbd_fabric;
 struct vbd_pv_cm_event;
 
 /* Connections of more local addresses than these have no port. */
-#define VBD_REPORT_PORTS_MAX 64
+#define VBD_REPORT_PORTS_MAX 128
 
 struct vbd_report_port {
 	struct vbd_cm_tag tag; /* first */
@@ -40,8 +40,10 @@ struct vbd_report_port {
  *
  * Does nothing if a port is open there, if no port is free, or over iWARP, which has no SIDR: then
  * the sides of connections tell each other nothing.
+ *
+ * Returns false if a later try may do better: the CM does not know the device yet.
  */
-void vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *device,
+bool vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *device,
 	const struct sockaddr_storage *local);
 
 /* For the fabric. */

@@ -69,4 +69,14 @@ struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question);
  */
 void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer);
 
+/**
+ * vbd_pv_tell - ask all of @questions at once, for what they tell: no answer is returned
+ * @within_ms: until all are answered, and the longest time that this blocks
+ *
+ * Returns false if a thread goes on after that: nobody waits for it, and the process is to end by
+ * _exit(2), since librdmacm's destructor would free what the thread uses.
+ */
+bool vbd_pv_tell(
+	const struct vbd_pv_question *questions, unsigned int count, unsigned int within_ms);
+
 #endif

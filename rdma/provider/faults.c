@@ -74,6 +74,8 @@ static bool hits(struct vbd_fault *fault, const void *subject)
 	if (!is_drawn(fault))
 		return false;
 	fault->fired++;
+	if (fault->on_hit && subject)
+		fault->on_hit(subject, fault->effect);
 	return true;
 }
 

@@ -46,6 +46,8 @@ struct vbd_fault {
 	/* Is @subject meant? Called by any thread, for objects of which that thread knows that they
 	 * are there. NULL: any subject is. */
 	bool (*matches)(const void *arg, const void *subject);
+	/* @subject was hit; called as `matches` is. NULL: nobody is told. */
+	void (*on_hit)(const void *subject, enum vbd_fault_effect effect);
 	const void *arg;
 
 	struct vbd_link link;

@@ -24,27 +24,41 @@
 /* Hardly any program takes datagrams there: traceroute(8) begins with it for that reason. */
 #define PORT_CLOSED 33434
 
-/* At once: some may wait for the kernel, see forget(). */
-#define THREADS_MAX 4
+/* At once: some may wait for the kernel, see forget(). A farewell has one of its own. */
+#define THREADS_MAX	 4
+#define TELL_THREADS_MAX (THREADS_MAX + 1)
 
 /* The kernel has this status for a service that nobody offers: IB_SIDR_UNSUPPORTED of rdma/ib_cm.h.
  */
 #define SIDR_UNSUPPORTED 1
 
+/* A question, which asks one port after the other. */
+struct target {
+	struct vbd_pv_question question;
+	struct vbd_pv_answer answer;
+
+	/* of the thread */
+	unsigned int asked_ports; /* that have been answered */
+	bool over;
+	struct rdma_cm_id *id;
+	struct vbd_account account;
+};
+
 /* The thread that asks and the caller share it. The later one frees it. */
 struct vbd_pv_ask {
-	struct vbd_pv_question question;
-	uint64_t began_ns;
+	uint64_t end_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool over; /* the thread has told all that it will */
-	struct vbd_pv_answer answer;
+	bool gone; /* and has destroyed its ids */
 	unsigned int users;
 
-	/* of the thread, for one port at a time */
+	/* of the thread */
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
-	struct vbd_account account;
+	unsigned int open; /* targets that are not over */
+
+	unsigned int count;
+	struct target targets[];
 };
 
 static _Atomic unsigned int threads;
@@ -58,18 +72,18 @@ static struct sockaddr *with_port(struct sockaddr_storage *addr, uint16_t port)
 	return (struct sockaddr *)addr;
 }
 
-/* Until the end of the question. */
+/* Until the end of the questions. */
 static unsigned int left_ms(const struct vbd_pv_ask *ask)
 {
-	uint64_t end_ns = ask->began_ns + VBD_PV_ASK_MS * VBD_NS_PER_MS;
 	uint64_t now_ns = vbd_clock_mono_ns();
 
-	return now_ns < end_ns ? (unsigned int)((end_ns - now_ns) / VBD_NS_PER_MS) + 1 : 0;
+	return now_ns < ask->end_ns ? (unsigned int)((ask->end_ns - now_ns) / VBD_NS_PER_MS) + 1
+				    : 0;
 }
 
-/* Any event but the awaited one ends the question. */
 struct event {
 	enum rdma_cm_event_type type;
+	struct target *target;
 	int status;
 	struct vbd_pv_reply said; /* its private data */
 };
@@ -84,7 +98,7 @@ static void take_data(const struct rdma_ud_param *param, struct vbd_pv_reply *sa
 }
 
 /* The next event, if it comes in time. */
-static bool await(struct vbd_pv_ask *ask, struct event *ret_event)
+static bool await(const struct vbd_pv_ask *ask, struct event *ret_event)
 {
 	struct pollfd poller = {.fd = ask->channel->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
@@ -92,58 +106,109 @@ static bool await(struct vbd_pv_ask *ask, struct event *ret_event)
 	if (poll(&poller, 1, (int)left_ms(ask)) <= 0 ||
 		rdma_get_cm_event(ask->channel, &event) != 0)
 		return false;
-	*ret_event = (struct event){.type = event->event, .status = event->status};
+	*ret_event = (struct event){
+		.type = event->event, .target = event->id->context, .status = event->status};
 	take_data(&event->param.ud, &ret_event->said);
 	(void)rdma_ack_cm_event(event);
 	return true;
 }
 
-static bool resolved(struct vbd_pv_ask *ask, enum rdma_cm_event_type wanted)
-{
-	struct event event;
-
-	return await(ask, &event) && event.type == wanted;
-}
-
-static bool resolve(struct vbd_pv_ask *ask, uint16_t port)
-{
-	struct sockaddr_storage from = ask->question.src;
-	struct sockaddr_storage to = ask->question.dst;
-
-	if (rdma_resolve_addr(ask->id, from.ss_family ? with_port(&from, 0) : NULL,
-		    with_port(&to, port), RESOLVE_MS) != 0 ||
-		!resolved(ask, RDMA_CM_EVENT_ADDR_RESOLVED))
-		return false;
-	vbd_cm_context_bound(ask->id->verbs);
-	/* iWARP would open a TCP connection. */
-	if (!ask->id->verbs || ask->id->verbs->device->transport_type != IBV_TRANSPORT_IB)
-		return false;
-	return rdma_resolve_route(ask->id, RESOLVE_MS) == 0 &&
-	       resolved(ask, RDMA_CM_EVENT_ROUTE_RESOLVED);
-}
-
 /* In this port space the question makes no connection: a peer without such a service says so, and
  * keeps nothing of it (cm_sidr_req_handler(), kernel 6.1). */
-static bool open_id(struct vbd_pv_ask *ask)
+static bool open_id(const struct vbd_pv_ask *ask, struct target *target)
 {
-	ask->channel = rdma_create_event_channel();
-	if (!ask->channel || vbd_pv_set_nonblocking(ask->channel->fd, NULL) != VBD_OK ||
-		rdma_create_id(ask->channel, &ask->id, NULL, RDMA_PS_UDP) != 0)
+	if (rdma_create_id(ask->channel, &target->id, target, RDMA_PS_UDP) != 0)
 		return false;
-	vbd_account_made(&ask->account, VBD_PV_CM_ID);
+	vbd_account_made(&target->account, VBD_PV_CM_ID);
 	return true;
 }
 
 /* Soft-RoCE may keep a message that it can't send, and the kernel then waits for that before it
  * destroys the id: nobody waits for this thread. */
-static void forget(struct vbd_pv_ask *ask)
+static void forget(struct target *target)
 {
-	vbd_pv_destroy_id(&ask->account, ask->id);
-	vbd_account_close(&ask->account);
-	vbd_pv_destroy_event_channel(ask->channel);
-	ask->id = NULL;
-	ask->channel = NULL;
+	vbd_pv_destroy_id(&target->account, target->id);
+	target->id = NULL;
 }
+
+/* The functions below return whether the question goes on. */
+
+static bool find_addr(const struct vbd_pv_ask *ask, struct target *target)
+{
+	struct sockaddr_storage from = target->question.src;
+	struct sockaddr_storage to = target->question.dst;
+	uint16_t port = target->question.count ? VBD_PV_REPORT_PORT : PORT_CLOSED;
+
+	return open_id(ask, target) &&
+	       rdma_resolve_addr(target->id, from.ss_family ? with_port(&from, 0) : NULL,
+		       with_port(&to, (uint16_t)(port + target->asked_ports)), RESOLVE_MS) == 0;
+}
+
+static bool find_route(const struct target *target)
+{
+	const struct ibv_context *verbs = target->id->verbs;
+
+	vbd_cm_context_bound(verbs);
+	/* iWARP would open a TCP connection. */
+	return verbs && verbs->device->transport_type == IBV_TRANSPORT_IB &&
+	       rdma_resolve_route(target->id, RESOLVE_MS) == 0;
+}
+
+static bool put(struct vbd_pv_ask *ask, struct target *target)
+{
+	const struct vbd_pv_question *question = &target->question;
+	struct rdma_conn_param param = {
+		.private_data = question->count ? question->bytes : NULL,
+		.private_data_len = question->count,
+	};
+
+	if (rdma_connect(target->id, &param) != 0)
+		return false;
+	(void)pthread_mutex_lock(&ask->lock);
+	target->answer.asked = true;
+	(void)pthread_mutex_unlock(&ask->lock);
+	return true;
+}
+
+/* The status is that of the peer's answer, or negative: the kernel itself gave up. */
+static bool is_answer(const struct event *event)
+{
+	return event->type == RDMA_CM_EVENT_ESTABLISHED ||
+	       (event->type == RDMA_CM_EVENT_UNREACHABLE && event->status > 0);
+}
+
+/* Returns whether another port is to be asked. */
+static bool take_answer(struct vbd_pv_ask *ask, const struct event *event)
+{
+	struct target *target = event->target;
+	const struct vbd_pv_question *question = &target->question;
+	bool replied = event->status != SIDR_UNSUPPORTED && question->count;
+	bool settled = replied && question->settles(event->said.bytes, event->said.count);
+
+	(void)pthread_mutex_lock(&ask->lock);
+	target->answer.answered = true;
+	if (replied)
+		target->answer.replies[target->answer.reply_count++] = event->said;
+	(void)pthread_mutex_unlock(&ask->lock);
+	return question->count && !settled && ++target->asked_ports < VBD_PV_REPORT_PORTS;
+}
+
+/* A host that does not answer does not at any port. */
+static bool go_on(struct vbd_pv_ask *ask, const struct event *event)
+{
+	struct target *target = event->target;
+
+	if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED)
+		return find_route(target);
+	if (event->type == RDMA_CM_EVENT_ROUTE_RESOLVED)
+		return put(ask, target);
+	if (!is_answer(event) || !take_answer(ask, event))
+		return false;
+	forget(target);
+	return find_addr(ask, target);
+}
+
+/* --- the thread ------------------------------------------------------------------------------ */
 
 static void leave(struct vbd_pv_ask *ask)
 {
@@ -159,82 +224,66 @@ static void leave(struct vbd_pv_ask *ask)
 	free(ask);
 }
 
-/* The status is that of the peer's answer, or negative: the kernel itself gave up. */
-static bool is_answer(const struct event *event)
-{
-	return event->type == RDMA_CM_EVENT_ESTABLISHED ||
-	       (event->type == RDMA_CM_EVENT_UNREACHABLE && event->status > 0);
-}
-
-static void tell_asked(struct vbd_pv_ask *ask)
+static void tell(struct vbd_pv_ask *ask, bool *what)
 {
 	(void)pthread_mutex_lock(&ask->lock);
-	ask->answer.asked = true;
-	(void)pthread_mutex_unlock(&ask->lock);
-}
-
-/* Returns whether another port is to be asked. */
-static bool take_answer(struct vbd_pv_ask *ask, const struct event *event)
-{
-	const struct vbd_pv_question *question = &ask->question;
-	bool replied = event->status != SIDR_UNSUPPORTED && question->count;
-	bool settled = replied && question->settles(event->said.bytes, event->said.count);
-
-	(void)pthread_mutex_lock(&ask->lock);
-	ask->answer.answered = true;
-	if (replied)
-		ask->answer.replies[ask->answer.reply_count++] = event->said;
-	(void)pthread_mutex_unlock(&ask->lock);
-	return question->count && !settled;
-}
-
-/* Returns whether another port is to be asked. A host that does not answer does not at any. */
-static bool ask_port(struct vbd_pv_ask *ask, uint16_t port)
-{
-	struct rdma_conn_param param = {
-		.private_data = ask->question.count ? ask->question.bytes : NULL,
-		.private_data_len = ask->question.count,
-	};
-	struct event event;
-
-	if (!open_id(ask) || !resolve(ask, port) || rdma_connect(ask->id, &param) != 0)
-		return false;
-	tell_asked(ask);
-	return await(ask, &event) && is_answer(&event) && take_answer(ask, &event);
-}
-
-/* The caller does not wait for the id to be destroyed. */
-static void tell_over(struct vbd_pv_ask *ask)
-{
-	(void)pthread_mutex_lock(&ask->lock);
-	ask->over = true;
+	*what = true;
 	(void)pthread_cond_signal(&ask->changed);
 	(void)pthread_mutex_unlock(&ask->lock);
+}
+
+static void end(struct vbd_pv_ask *ask, struct target *target)
+{
+	target->over = true;
+	ask->open--;
+}
+
+static void begin_all(struct vbd_pv_ask *ask)
+{
+	ask->open = ask->count;
+	for (unsigned int i = 0; i < ask->count; i++) {
+		if (!find_addr(ask, &ask->targets[i]))
+			end(ask, &ask->targets[i]);
+	}
+}
+
+static void ask_all(struct vbd_pv_ask *ask)
+{
+	struct event event;
+
+	ask->channel = rdma_create_event_channel();
+	if (!ask->channel || vbd_pv_set_nonblocking(ask->channel->fd, NULL) != VBD_OK)
+		return;
+	begin_all(ask);
+	while (ask->open && await(ask, &event)) {
+		if (!event.target->over && !go_on(ask, &event))
+			end(ask, event.target);
+	}
 }
 
 static void *thread_main(void *arg)
 {
 	struct vbd_pv_ask *ask = arg;
-	unsigned int ports = ask->question.count ? VBD_PV_REPORT_PORTS : 1;
-	uint16_t first = ask->question.count ? VBD_PV_REPORT_PORT : PORT_CLOSED;
-	bool goes_on = true;
 
-	for (unsigned int i = 0; i < ports && goes_on; i++) {
-		goes_on = ask_port(ask, (uint16_t)(first + i));
-		if (!goes_on || i + 1 == ports)
-			tell_over(ask);
-		forget(ask);
+	ask_all(ask);
+	/* The caller does not wait for the ids to be destroyed. */
+	tell(ask, &ask->over);
+	for (unsigned int i = 0; i < ask->count; i++) {
+		forget(&ask->targets[i]);
+		vbd_account_close(&ask->targets[i].account);
 	}
+	vbd_pv_destroy_event_channel(ask->channel);
+	tell(ask, &ask->gone);
 	leave(ask);
 	(void)atomic_fetch_sub(&threads, 1);
 	return NULL;
 }
 
-static bool start_thread(struct vbd_pv_ask *ask)
+static bool start_thread(struct vbd_pv_ask *ask, unsigned int most)
 {
 	pthread_t thread;
 
-	if (atomic_fetch_add(&threads, 1) < THREADS_MAX &&
+	if (atomic_fetch_add(&threads, 1) < most &&
 		vbd_thread_start(thread_main, ask, "no thread to ask", &thread, NULL) == VBD_OK) {
 		(void)pthread_detach(thread);
 		return true;
@@ -243,36 +292,67 @@ static bool start_thread(struct vbd_pv_ask *ask)
 	return false;
 }
 
-struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question)
+/* --- the caller ------------------------------------------------------------------------------ */
+
+static struct vbd_pv_ask *begin(const struct vbd_pv_question *questions, unsigned int count,
+	unsigned int within_ms, unsigned int most_threads)
 {
-	struct vbd_pv_ask *ask = calloc(1, sizeof(*ask));
+	struct vbd_pv_ask *ask = calloc(1, sizeof(*ask) + count * sizeof(ask->targets[0]));
 
 	if (!ask)
 		return NULL;
-	ask->question = *question;
-	ask->began_ns = vbd_clock_mono_ns();
+	for (unsigned int i = 0; i < count; i++)
+		ask->targets[i].question = questions[i];
+	ask->count = count;
+	ask->end_ns = vbd_clock_mono_ns() + within_ms * VBD_NS_PER_MS;
 	ask->users = 2;
 	(void)pthread_mutex_init(&ask->lock, NULL);
 	vbd_cond_init(&ask->changed);
-	if (start_thread(ask))
+	if (start_thread(ask, most_threads))
 		return ask;
 	ask->users = 1;
 	leave(ask);
 	return NULL;
 }
 
+/* With the lock held, until @what or the end of the questions. */
+static void wait_for(struct vbd_pv_ask *ask, const bool *what)
+{
+	const struct timespec until = vbd_cond_deadline(left_ms(ask));
+
+	while (!*what && pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
+		;
+}
+
+struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question)
+{
+	return begin(question, 1, VBD_PV_ASK_MS, THREADS_MAX);
+}
+
 void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
 {
-	struct timespec until;
-
 	*ret_answer = (struct vbd_pv_answer){0};
 	if (!ask)
 		return;
-	until = vbd_cond_deadline(left_ms(ask));
 	(void)pthread_mutex_lock(&ask->lock);
-	while (!ask->over && pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
-		;
-	*ret_answer = ask->answer;
+	wait_for(ask, &ask->over);
+	*ret_answer = ask->targets[0].answer;
 	(void)pthread_mutex_unlock(&ask->lock);
 	leave(ask);
+}
+
+bool vbd_pv_tell(
+	const struct vbd_pv_question *questions, unsigned int count, unsigned int within_ms)
+{
+	struct vbd_pv_ask *ask = begin(questions, count, within_ms, TELL_THREADS_MAX);
+	bool gone;
+
+	if (!ask)
+		return true;
+	(void)pthread_mutex_lock(&ask->lock);
+	wait_for(ask, &ask->gone);
+	gone = ask->gone;
+	(void)pthread_mutex_unlock(&ask->lock);
+	leave(ask);
+	return gone;
 }

@@ -21,6 +21,8 @@ static enum vbd_status failure_of(enum vbd_pv_call call, struct vbd_error *err)
 
 	if (!vbd_fault_take(VBD_FAULT_FAIL_CALL, call, NULL, &rule))
 		return VBD_OK;
+	if (err && err->status == VBD_OK)
+		err->on_purpose = true;
 	return vbd_error_errno(
 		err, statuses[call], calls[call], rule.errnum, "a fault makes this call fail");
 }

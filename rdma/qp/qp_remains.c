@@ -92,7 +92,7 @@ void vbd_qp_remains_free(struct vbd_qp_remains *remains)
 		vbd_pv_set_id_context(remains->cm_id, &remains->tag);
 	remains->qp = NULL;
 	if (remains->fabric->exits) {
-		remains->fabric->left_to_kernel++;
+		remains->fabric->left_to_kernel = true;
 		return;
 	}
 	remains->call.work = free_work;

@@ -160,6 +160,8 @@ struct fake {
 	bool netroute_set;
 	struct vbd_pv_netroute netroute;
 	struct vbd_pv_knock knock;
+	unsigned int questions; /* that have left */
+	bool peers_mute;	/* questions get no answer */
 };
 
 extern struct fake g_fake;

@@ -38,6 +38,9 @@ static void push(struct vbd_pv_ask *ask, const struct vbd_pv_question *question)
 	struct fake_id *listener = first_listener(&dst);
 
 	ask->answer.asked = true;
+	g_fake.questions++;
+	if (g_fake.peers_mute)
+		return;
 	ask->answer.answered = true;
 	if (!listener)
 		return;
@@ -77,9 +80,9 @@ void fake_ask_replied(struct vbd_pv_ask *ask, const uint8_t *bytes, uint8_t coun
 	(void)pthread_mutex_unlock(&ask->lock);
 }
 
-void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
+static void end(struct vbd_pv_ask *ask, unsigned int within_ms, struct vbd_pv_answer *ret_answer)
 {
-	struct timespec until = vbd_cond_deadline(VBD_PV_ASK_MS);
+	struct timespec until = vbd_cond_deadline(within_ms);
 
 	*ret_answer = (struct vbd_pv_answer){0};
 	if (!ask)
@@ -100,6 +103,51 @@ void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
 	(void)pthread_cond_destroy(&ask->changed);
 	(void)pthread_mutex_destroy(&ask->lock);
 	free(ask);
+}
+
+void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
+{
+	end(ask, VBD_PV_ASK_MS, ret_answer);
+}
+
+bool vbd_pv_tell(
+	const struct vbd_pv_question *questions, unsigned int count, unsigned int within_ms)
+{
+	struct vbd_pv_ask **asks = fake_allocate(count * sizeof(struct vbd_pv_ask *));
+	bool all = true;
+
+	/* However slowly the machine runs the tests: a peer that is not mute answers. */
+	fake_lock();
+	within_ms = g_fake.peers_mute ? within_ms : VBD_PV_ASK_MS;
+	fake_unlock();
+	for (unsigned int i = 0; i < count; i++)
+		asks[i] = vbd_pv_ask_begin(&questions[i]);
+	for (unsigned int i = 0; i < count; i++) {
+		struct vbd_pv_answer answer;
+
+		/* The others have had the same time. */
+		end(asks[i], all ? within_ms : 0, &answer);
+		all = all && (!asks[i] || answer.answered);
+	}
+	free(asks);
+	return all;
+}
+
+unsigned int fake_questions(void)
+{
+	unsigned int questions;
+
+	fake_lock();
+	questions = g_fake.questions;
+	fake_unlock();
+	return questions;
+}
+
+void fake_peers_mute(bool mute)
+{
+	fake_lock();
+	g_fake.peers_mute = mute;
+	fake_unlock();
 }
 
 void vbd_pv_knock(const struct vbd_pv_question *question, bool own, size_t large_bytes,

@@ -157,6 +157,12 @@ void fake_netroute(const struct vbd_pv_netroute *netroute);
 /** fake_knock - set the result of vbd_pv_knock(); before, no host answers */
 void fake_knock(const struct vbd_pv_knock *knock);
 
+/** fake_questions - questions to the verbsd of peers that have left */
+unsigned int fake_questions(void);
+
+/** fake_peers_mute - whether such questions get no answer from now on */
+void fake_peers_mute(bool mute);
+
 /** fake_device_async - queue an async event of the device, or of its port @port_num */
 void fake_device_async(struct fake_device *device, enum ibv_event_type type, int port_num);
 

@@ -30,7 +30,9 @@ await stage("nobody is there: no listener, no host, no route, no name", async ()
 	const { port: taken } = await near.listen({ addr, port: next_port() });
 
 	await says(near, await failed(near, { dst_port: 7999, src_port: taken }), "port_taken");
-	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999 }), "name_unknown");
+	await says(near, await failed(near, { dst_addr: "a..b", dst_port: 7999 }), "name_unknown");
+	// The guest has no name server.
+	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999 }), "name_server_silent");
 	await run("ip", "route", "add", "unreachable", "198.51.100.0/24");
 	await says(near, await failed(near, { dst_addr: "198.51.100.9", dst_port: 7999 }), "no_route");
 	await run("ip", "link", "add", "plain0", "type", "dummy");
@@ -128,6 +130,22 @@ await stage("a program that is stopped, and its backlog fills", async () => {
 	await says_at_last(near, dropped, "backlog_full_there");
 	far.kill("SIGCONT");
 	await near.connection_in(dropped.id, "established");
+});
+
+await stage("a backlog that other requests of this side fill", async () => {
+	const { port } = await far.listen({ addr, port: next_port(), backlog: 1 });
+
+	far.kill("SIGSTOP");
+	const first = await begin(near, { dst_port: port, timeout_ms: 60_000 });
+
+	await near.connection_in(first.id, "connecting");
+	const { id } = await failed(near, { dst_port: port, timeout_ms: 5000 });
+	const { cause } = await near.get(`${CONNECTION}/${id}/explain`);
+
+	console.log(`     near: ${cause.code}`);
+	ok(cause.code !== "peer_undecided", "the answer to another request counts for this one");
+	far.kill("SIGCONT");
+	await near.connection_in(first.id, "established");
 });
 
 await stage("attributes that nobody gives", async () => {
@@ -239,6 +257,19 @@ await stage_mute("an inbox that nobody reads", async () => {
 	await says(far, await far.end_of(there.id), "peer_left_inbox_full");
 });
 
+await stage("an inbox that nobody reads holds messages of the peer back", async () => {
+	const [here] = await pair({ qp: { rnr_retry: 7, retry_count: 7 } }, { service: "inbox", qp: { rq_depth: 64 } });
+	const waits = move("send", here, { size_bytes: 8192, message_bytes: 64, timeout_ms: 12_000 });
+	const told = await says_at_last(near, here, "peer_inbox_full");
+
+	ok((await near.get("/v1/transfers/1")).bytes_done > 0, "no message was sent before");
+	ok(told.summary.startsWith("It is established"), `not while it waits: ${told.summary}`);
+	ok(told.summary.includes("64 bytes"), `the length of a message is not in: ${told.summary}`);
+	equal(told.peer_report.inbox_full, true, "what the peer reported");
+	await waits;
+	await near.end_of(here.id);
+});
+
 await stage("a shared receive queue that nobody empties", async () => {
 	const { id: srq } = await far.post("/v1/srqs", { device: dev, max_wr: 1 });
 	const [here, there] = await pair({}, { service: "inbox", qp: { srq } });
@@ -286,6 +317,19 @@ await stage("an access that is refused is judged by the side that has the memory
 	}
 });
 
+await stage("two path MTUs: both sides tell both", async () => {
+	const [here, there] = await pair({ qp: { path_mtu_bytes: 1024 } }, { qp: { path_mtu_bytes: 256 } });
+	const { addr: at, rkey } = await far.buffer(16384, { device: dev, access: ["remote_write"] });
+
+	await move("write", here, { size_bytes: 16000, remote: { addr: at, rkey } });
+	await near.end_of(here.id);
+	await says_at_last(near, here, "path_mtu_differs");
+	await far.end_of(there.id);
+	const told = await says_at_last(far, there, "path_mtu_differs");
+
+	equal(told.peer_report.path_mtu_bytes, 1024, "the path MTU that the peer reported");
+});
+
 await stage("a message longer than the receive: both sides tell both lengths", async () => {
 	const [here, there] = await pair({ service: "none" }, { service: "inbox" });
 
@@ -318,12 +362,22 @@ await stage("a peer says why it left, and one that is started anew knows nothing
 	far.kill("SIGKILL");
 	await far.end();
 	const anew = await Daemon.start("anew");
-	const { port } = await anew.ready().then(() => anew.listen({ addr, port: next_port() }));
 
-	// A verbsd takes reports when it has had a connection.
-	await near.connect({ dst_addr: addr, dst_port: port });
+	await anew.ready();
 	await says_of_one(near, "started_anew_there", () => near.end_of(widowed.id));
 	await anew.stop();
+});
+
+await stage("a verbsd that is stopped says so, and is asked when it has gone", async () => {
+	const [first] = await pair();
+	const [second] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
+	const waits = move("send", second);
+
+	await near.until(`${CONNECTION}/${second.id}`, "a send", ({ counters }) => counters.send?.posted > 0);
+	await far.stop();
+	await waits;
+	for (const { id } of [first, second])
+		await says(near, await near.end_of(id), "stopped_there");
 });
 
 // --- queue pairs by hand -----------------------------------------------------------------------------------------
@@ -397,7 +451,7 @@ await stage_mute("a peer that closes, and a peer that is killed", async () => {
 	const [wired, across] = await pair({}, {}, LAB_SIW_ADDR);
 
 	await far.post(`${CONNECTION}/${across.id}/close`, {}, 60);
-	await says(near, await near.end_of(wired.id), "peer_left");
+	await says(near, await near.end_of(wired.id), "peer_left_iwarp");
 	const [other] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
 	const waits = move("send", other);
 
@@ -476,7 +530,8 @@ await stage("a program that is not iWARP", async () => {
 	server.close();
 	for (const socket of taken)
 		socket.destroy();
-	// The answer of such a program is not staged: siw of Linux 6.1 reads beyond it, and a thread of the kernel ends.
+	// The answer of such a program is not staged (answers_no_iwarp): siw of Linux 6.1 reads beyond it, a thread of the kernel ends, and
+	// then nothing that siw has can be closed.
 	const closing = createServer((socket) => socket.on("error", () => {}).destroy());
 
 	closing.listen(next_port(), LAB_SIW_ADDR);

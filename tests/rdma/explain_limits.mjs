@@ -4,7 +4,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 
-import { CONNECTION, far, move, near, next_port, open_memory, pair, says, says_at_last, stage } from "./explain_stage.mjs";
+import { CONNECTION, failed, far, move, near, next_port, open_memory, pair, says, says_at_last, stage, stage_faulty } from "./explain_stage.mjs";
 import { Daemon, PATIENCE_MS, addr, dev, equal, ok, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 
@@ -44,6 +44,17 @@ for (const [code, prefix] of Object.entries(LIMITS))
 		await open.stop();
 	});
 
+await scenario("a cgroup that lets librdmacm open no device", async () => {
+	mkdirSync(CGROUP, { recursive: true });
+	writeFileSync(`${CGROUP}/rdma.max`, `${dev} hca_handle=1 hca_object=max`);
+	const small = await Daemon.start("small", [], { prefix: LIMITS.full_cgroup });
+
+	await small.ready();
+	await says(small, await failed(small, { dst_addr: addr, dst_port: next_port(), timeout_ms: PATIENCE_MS }), "device_not_opened");
+	await small.stop();
+	writeFileSync(`${CGROUP}/rdma.max`, `${dev} hca_handle=max hca_object=max`);
+});
+
 await stage("a queue pair that does not allow an access, on both sides", async () => {
 	const [here, there] = await pair({}, { qp: { remote_access: [] } });
 	const { addr: at, rkey } = await open_memory();
@@ -68,4 +79,18 @@ await stage("over iWARP nobody listens", async () => {
 	const { instance } = await near.refused("POST", CONNECTION, { dst_addr: LAB_SIW_ADDR, dst_port: next_port(), timeout_ms: PATIENCE_MS }, 60);
 
 	await says(near, { id: Number(instance.split("/").at(-1)) }, "nobody_listens");
+});
+
+await stage_faulty("faults that a client asked for are not the device's", async () => {
+	const [struck] = await pair();
+
+	await near.post("/v1/faults", { effect: "qp_error", target: struck.id });
+	await says(near, await near.end_of(struck.id), "fault_on_purpose");
+	const [slow] = await pair({}, { service: "sink" });
+
+	await near.post("/v1/faults", { effect: "drop_completions", target: slow.id });
+	equal((await move("send", slow, { timeout_ms: 1000 })).code, "timed_out", "code of a send whose completion was lost");
+	await says(near, await near.end_of(slow.id), "fault_on_purpose");
+	await near.post("/v1/faults", { effect: "fail_call", call: "create_qp", errno: "ENOMEM", count: 1 });
+	await says(near, await failed(near, { dst_port: (await far.listen({ port: next_port() })).port }), "fault_on_purpose");
 });

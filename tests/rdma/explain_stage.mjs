@@ -79,10 +79,10 @@ export const requested = async (listener) => (await far.until(`${CONNECTION}?vie
 	items.some(({ listener: of }) => of?.id === listener.id))).items.find(({ listener: of }) => of?.id === listener.id);
 
 // Returns the problem with which a transfer ends, or null.
-export async function move(op, connection, { daemon = near, remote, size_bytes = 64, timeout_ms = 20_000 } = {}) {
+export async function move(op, connection, { daemon = near, remote, size_bytes = 64, message_bytes, timeout_ms = 20_000 } = {}) {
 	const buffer = await daemon.buffer(Math.max(size_bytes, PAGE), { device: connection.device });
 	const { status, body } = await daemon.try("POST", "/v1/transfers", { op, connection: connection.id, buffer: buffer.id,
-		length_bytes: size_bytes, timeout_ms, ...(remote && { remote }) }, { wait_s: 60 });
+		length_bytes: size_bytes, timeout_ms, ...(remote && { remote }), ...(message_bytes && { message_bytes }) }, { wait_s: 60 });
 
 	return status === 201 ? null : body;
 }
@@ -100,6 +100,10 @@ async function with_two(play, args) {
 }
 
 export const stage = (what, play) => scenario(what, () => with_two(play, []));
+
+// Two in which clients may ask for faults. Calls of the pool of queue pairs would be hit as well.
+export const stage_faulty = (what, play) =>
+	scenario(what, () => with_two(play, ["--set", "fault_injection=true", "--set", "qp_pool=0"]));
 
 // Two that report nothing to each other, as if each were another program to the other.
 export const stage_mute = (what, play) => scenario(`${what}; no reports`, () => with_two(play, ["--set", "peer_reports=false"]));

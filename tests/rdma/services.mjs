@@ -98,9 +98,10 @@ await scenario("a probe says that rping -s was killed", async () => {
 	server.kill("SIGKILL");
 	const { error, completed } = await daemon.until(`/v1/probes/${probe.id}`, "its end", ({ state }) =>
 		state === "failed");
-	equal(error.code, "peer_disconnect", "why the probe failed");
+	// The kernel may free the memory of a receive before the queue pair, and a message may come in between.
+	ok(["peer_disconnect", "remote_operation"].includes(error.code), `why the probe failed: ${error.code}`);
 	ok(completed > 0, "none was completed");
-	await daemon.ended_with(connection.id, "peer_disconnect");
+	await daemon.ended_with(connection.id, error.code);
 	await daemon.stop();
 });
 

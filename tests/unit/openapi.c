@@ -103,9 +103,9 @@ static const char *find_properties(const char *schema, char **ret_contract)
 	(void)snprintf(head, sizeof(head), "\n    %s:\n", schema);
 	at = strstr(schemas, head);
 	assert_non_null(at);
-	at = strstr(at, "\n      properties:\n");
+	at = strstr(at, "\n      properties:");
 	assert_non_null(at);
-	return at + strlen("\n      properties:\n");
+	return strchr(at + 1, '\n') + 1;
 }
 
 #define INDENT "        "
@@ -129,6 +129,26 @@ void openapi_read_properties(const char *schema, struct openapi_enum *ret_names)
 	free(contract);
 }
 
+/* The lines below that of the property, up to the next one, as one with commas. */
+static void read_block(const char *at, char ret_text[OPENAPI_PROPERTY_BYTES])
+{
+	size_t used = 0;
+
+	while (strncmp(at, INDENT "  ", strlen(INDENT "  ")) == 0) {
+		size_t len;
+
+		at += strspn(at, " ");
+		len = strcspn(at, "\n");
+		if (used + len + 2 > OPENAPI_PROPERTY_BYTES)
+			break;
+		memcpy(ret_text + used, at, len);
+		used += len;
+		ret_text[used++] = ',';
+		at += len + 1;
+	}
+	ret_text[used] = '\0';
+}
+
 void openapi_read_property(
 	const char *schema, const char *property, char ret_text[OPENAPI_PROPERTY_BYTES])
 {
@@ -136,11 +156,15 @@ void openapi_read_property(
 	const char *at = find_properties(schema, &contract);
 	char head[80];
 
-	(void)snprintf(head, sizeof(head), INDENT "%s: {", property);
+	(void)snprintf(head, sizeof(head), INDENT "%s:", property);
 	at = strstr(at, head);
 	assert_non_null(at);
 	at += strlen(head);
-	(void)snprintf(ret_text, OPENAPI_PROPERTY_BYTES, "%.*s,", (int)strcspn(at, "}\n"), at);
+	if (*at == '\n')
+		read_block(at + 1, ret_text);
+	else
+		(void)snprintf(ret_text, OPENAPI_PROPERTY_BYTES, "%.*s,",
+			(int)strcspn(at + strlen(" {"), "}\n"), at + strlen(" {"));
 	free(contract);
 }
 

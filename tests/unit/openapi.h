@@ -3,7 +3,7 @@
  * Enumerations and properties of openapi.yaml, for tests that compare a table of the code with the
  * contract. Reads only the YAML that the contract uses: `Name:` with `enum:` or
  * `x-extensible-enum:` below or beside it, in brackets or as a list, where an anchor may be but no
- * alias; below `properties:` one line for each property.
+ * alias; below `properties:` the properties, each on a line or on more.
  */
 #ifndef VBD_TESTS_UNIT_OPENAPI_H
 #define VBD_TESTS_UNIT_OPENAPI_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define OPENAPI_ENUM_MAX 128
+#define OPENAPI_ENUM_MAX 192
 
 struct openapi_enum {
 	size_t count;
@@ -30,10 +30,11 @@ void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum);
 void openapi_read_property_enum(
 	const char *schema, const char *property, struct openapi_enum *ret_enum);
 
-/** openapi_read_properties - read the names of the schema's properties; each has one line */
+/** openapi_read_properties - read the names of the schema's properties */
 void openapi_read_properties(const char *schema, struct openapi_enum *ret_names);
 
-/** openapi_read_property - read the line of a property of the schema, from its brace on */
+/** openapi_read_property - read the line of a property of the schema, from its brace on; or the
+ * lines below it, up to the next property, with commas between them */
 #define OPENAPI_PROPERTY_BYTES 512
 void openapi_read_property(
 	const char *schema, const char *property, char ret_text[OPENAPI_PROPERTY_BYTES]);

@@ -223,12 +223,15 @@ static void check_work(const struct svc *svc)
 
 void svc_stop(struct svc *svc)
 {
+	bool was_stopping = svc->daemon && svc->daemon->stopping;
+
 	if (!svc->daemon)
 		return;
 	check_events(svc);
 	check_numbers(svc);
 	vbd_daemon_stop(svc->daemon, on_stopped, svc);
-	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
+	/* The end of the last object has the daemon look whether that was all. */
+	SVC_UNTIL(svc, was_stopping ? vbd_daemon_is_drained(svc->daemon) : svc->stopped);
 	check_numbers(svc);
 	check_nothing_counted(svc);
 	svc_turn(svc);

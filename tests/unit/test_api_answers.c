@@ -701,8 +701,6 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/transfers",
 			"{'op':'write','connection':'c','buffer':'here','message_bytes':4,"
 			"'remote':{'addr':'0x1','rkey':'0x1'}}"},
-		{"/v1/transfers", "{'op':'send','connection':'c','buffer':'here','chunk_bytes':4,"
-				  "'message_bytes':4}"},
 		{"/v1/transfers",
 			"{'op':'send','connection':'c','buffer':'here','offset_bytes':4097}"},
 		{"/v1/transfers",

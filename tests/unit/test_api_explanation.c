@@ -401,16 +401,20 @@ static void test_explanation__the_peers_report_is_told(void **state)
 		"{'state':'open','end_code':null,'op':null,'remote_addr':null,'rkey':null}");
 	report->ended = true;
 	report->reason = VBD_REASON_LOCAL_CLOSE;
-	expect_report(f, VBD_ROLE_CONTROL, "{'state':'closed','end_code':'local_close'}");
+	expect_report(f, VBD_ROLE_CONTROL,
+		"{'state':'closed','end_code':'local_close','inbox_full':false}");
+	report->inbox_full = true;
 	report->failed = true;
 	report->op = VBD_OP_WRITE;
 	report->length_bytes = 64;
 	report->remote_addr = 0x7f00;
 	report->rkey = 0x1f;
 	report->recv_size_bytes = 32;
+	report->path_mtu_bytes = 256;
 	expect_report(f, VBD_ROLE_OPERATE,
-		"{'state':'failed','op':'write','length_bytes':64,'remote_addr':'0x7f00',"
-		"'rkey':'0x0000001f','recv_size_bytes':32}");
+		"{'state':'failed','inbox_full':true,'op':'write','length_bytes':64,'remote_addr':'"
+		"0x7f00',"
+		"'rkey':'0x0000001f','recv_size_bytes':32,'path_mtu_bytes':256}");
 	expect_report(f, VBD_ROLE_READ, "{'length_bytes':64,'remote_addr':null,'rkey':null}");
 }
 

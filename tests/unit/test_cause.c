@@ -14,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,20 @@ static void says(const char *part)
 {
 	if (!strstr(diagnoses.items[0].text, part))
 		fail_msg("'%s' is not in: %s", part, diagnoses.items[0].text);
+}
+
+static void test_cause__a_fault_on_purpose_is_not_blamed_on_the_device(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_QP_FAILED);
+	facts.incident.fault = "qp_error";
+	leads_to(VBD_CAUSE_FAULT_ON_PURPOSE);
+	says("the fault qp_error");
+	facts.device_removed = true;
+	leads_to(VBD_CAUSE_FAULT_ON_PURPOSE);
+	facts.device_removed = false;
+	facts.incident.outcome = VBD_OUTCOME_PEER_LEFT;
+	leads_to(VBD_CAUSE_PEER_LEFT);
 }
 
 /* --- the network ----------------------------------------------------------------------------- */
@@ -553,6 +568,19 @@ static void test_cause__tcp_tells_what_does_not_answer_over_iwarp(void **state)
 	facts.incident.tcp_open = true;
 	leads_to(VBD_CAUSE_NOT_IWARP);
 	says("took the TCP connection");
+	facts.knock.answered = true;
+	leads_to(VBD_CAUSE_NOT_IWARP);
+	assert_int_equal(diagnoses.count, 1);
+	facts.incident.tcp_unread_bytes = 27;
+	leads_to(VBD_CAUSE_ANSWER_NOT_TAKEN);
+	says("iWARP of this host did not take the answer");
+	assert_int_equal(diagnoses.count, 1);
+	facts.incident.tcp_hung_up = true;
+	leads_to(VBD_CAUSE_ANSWERS_NO_IWARP);
+	says("192.0.2.2 port 7471 is not iWARP: it answered the handshake with something else");
+	assert_int_equal(diagnoses.count, 1);
+	facts.incident.tcp_unread_bytes = 0;
+	leads_to(VBD_CAUSE_NOT_IWARP);
 	begin(VBD_OUTCOME_REJECTED);
 	facts.iwarp = true;
 	cm_event(RDMA_CM_EVENT_REJECTED, -ECONNRESET);
@@ -825,6 +853,12 @@ static void test_cause__a_peer_that_left_reports_why(void **state)
 	assert_int_equal(diagnoses.count, 1);
 	reports(VBD_REASON_PEER_DISCONNECT);
 	leads_to(VBD_CAUSE_PEER_LEFT_BUSY);
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
+	facts.knock.done = facts.knock.asked = facts.knock.answered = facts.knock.cm_answered =
+		true;
+	reports(VBD_REASON_STOPPING);
+	leads_to(VBD_CAUSE_STOPPED_THERE);
 }
 
 static void test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connection(void **state)
@@ -844,6 +878,28 @@ static void test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connect
 	leads_to(VBD_CAUSE_FORGOTTEN_THERE);
 	facts.peer_anew = true;
 	leads_to(VBD_CAUSE_STARTED_ANEW_THERE);
+}
+
+/* A side that waited in vain knows no more than this one, unless it left because of that. */
+static void test_cause__who_waited_in_vain_does_not_tell_the_cause(void **state)
+{
+	const vbd_clue_set failed = VBD_CLUE_BIT(VBD_CLUE_PEER_FAILED);
+
+	(void)state;
+	for (int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
+		enum vbd_reason reason = (enum vbd_reason)i;
+		bool waited = reason == VBD_REASON_RETRY_EXCEEDED ||
+			      reason == VBD_REASON_PEER_SILENT || reason == VBD_REASON_TIMED_OUT ||
+			      reason == VBD_REASON_UNREACHABLE;
+		bool clean = vbd_reason_clean(reason);
+
+		begin(VBD_OUTCOME_UNACKED);
+		reports(reason);
+		assert_int_equal((vbd_clues_find(&facts) & failed) != 0, !clean && !waited);
+		begin(VBD_OUTCOME_PEER_LEFT);
+		reports(reason);
+		assert_int_equal((vbd_clues_find(&facts) & failed) != 0, !clean);
+	}
 }
 
 static void test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing(void **state)
@@ -916,6 +972,91 @@ static void test_cause__this_side_names_what_was_wrong_with_the_peers_request(vo
 			says("the peer's write of 640 bytes goes past the end of the memory here "
 			     "by 64 bytes");
 	}
+}
+
+static void test_cause__a_device_that_librdmacm_can_not_open(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNRESOLVED);
+	facts.netroute.local = true;
+	leads_to(VBD_CAUSE_OWN_ADDRESS);
+	cm_event(RDMA_CM_EVENT_ADDR_ERROR, -1);
+	leads_to(VBD_CAUSE_DEVICE_NOT_OPENED);
+}
+
+static void test_cause__a_name_without_an_address(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_NAMELESS);
+	facts.incident.error = (struct vbd_error){
+		.status = VBD_E_NAME_NOT_RESOLVED, .source = VBD_SOURCE_GAI, .raw = EAI_NONAME};
+	leads_to(VBD_CAUSE_NAME_UNKNOWN);
+	facts.incident.error.raw = EAI_AGAIN;
+	leads_to(VBD_CAUSE_NAME_SERVER_SILENT);
+	says("b.example");
+}
+
+static void test_cause__a_full_inbox_there_is_no_lack_of_receives(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_STUCK);
+	facts.incident.op = VBD_OP_SEND;
+	facts.incident.traces_known = true;
+	facts.incident.traces[VBD_TRACE_RNR_CAME] = 3;
+	leads_to(VBD_CAUSE_NO_RECEIVE);
+	facts.peer_report.known = true;
+	facts.peer_report.op = -1;
+	facts.peer_report.inbox_full = true;
+	leads_to(VBD_CAUSE_PEER_INBOX_FULL);
+	assert_int_equal(diagnoses.count, 1);
+}
+
+static void test_cause__iwarp_does_not_tell_why_the_peer_left(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_PEER_LEFT);
+	leads_to(VBD_CAUSE_PEER_LEFT);
+	facts.iwarp = true;
+	leads_to(VBD_CAUSE_PEER_LEFT_IWARP);
+	facts.incident.outstanding = true;
+	leads_to(VBD_CAUSE_PEER_LEFT_IWARP);
+}
+
+static void test_cause__two_path_mtus_are_told_on_both_sides(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_INVALID);
+	completion(IBV_WC_REM_INV_REQ_ERR, VBD_OP_WRITE);
+	facts.incident.length_bytes = 257;
+	reports(VBD_REASON_QP_FATAL);
+	facts.peer_report.path_mtu_bytes = 256;
+	leads_to(VBD_CAUSE_PATH_MTU_DIFFERS);
+	says("1024 bytes here and 256 on the side of 192.0.2.2");
+	facts.incident.length_bytes = 256;
+	leads_to(VBD_CAUSE_PEER_QP_FORBIDS);
+	facts.incident.length_bytes = 8000;
+	facts.peer_report.path_mtu_bytes = 0;
+	leads_to(VBD_CAUSE_PEER_QP_FORBIDS);
+	facts.peer_report.path_mtu_bytes = 1024;
+	leads_to(VBD_CAUSE_PEER_QP_FORBIDS);
+	begin(VBD_OUTCOME_REFUSED);
+	reports(VBD_REASON_REMOTE_INVALID);
+	facts.path_mtu_bytes = 256;
+	facts.peer_report.path_mtu_bytes = 4096;
+	facts.peer_report.length_bytes = 16000;
+	leads_to(VBD_CAUSE_PATH_MTU_DIFFERS);
+}
+
+static void test_cause__a_short_message_after_others_found_no_memory(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_OPERATION);
+	completion(IBV_WC_REM_OP_ERR, VBD_OP_SEND);
+	facts.incident.length_bytes = 16;
+	leads_to(VBD_CAUSE_PEER_RECEIVE_GONE);
+	says("send of 16 bytes");
+	facts.incident.acked = false;
+	leads_to(VBD_CAUSE_MESSAGE_TOO_LONG);
 }
 
 static void test_cause__both_sides_tell_both_lengths(void **state)
@@ -1126,6 +1267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_cause__a_broken_interface_goes_before_the_status_of_the_completion),
+		cmocka_unit_test(test_cause__a_fault_on_purpose_is_not_blamed_on_the_device),
 		cmocka_unit_test(test_cause__an_address_that_went_is_named),
 		cmocka_unit_test(
 			test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_host_that_went),
@@ -1161,10 +1303,17 @@ int main(void)
 		cmocka_unit_test(test_cause__a_peer_that_left_reports_why),
 		cmocka_unit_test(
 			test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connection),
+		cmocka_unit_test(test_cause__who_waited_in_vain_does_not_tell_the_cause),
 		cmocka_unit_test(
 			test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing),
 		cmocka_unit_test(test_cause__the_peer_names_what_was_wrong_with_a_refused_request),
 		cmocka_unit_test(test_cause__this_side_names_what_was_wrong_with_the_peers_request),
+		cmocka_unit_test(test_cause__a_device_that_librdmacm_can_not_open),
+		cmocka_unit_test(test_cause__a_name_without_an_address),
+		cmocka_unit_test(test_cause__a_full_inbox_there_is_no_lack_of_receives),
+		cmocka_unit_test(test_cause__iwarp_does_not_tell_why_the_peer_left),
+		cmocka_unit_test(test_cause__two_path_mtus_are_told_on_both_sides),
+		cmocka_unit_test(test_cause__a_short_message_after_others_found_no_memory),
 		cmocka_unit_test(test_cause__both_sides_tell_both_lengths),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
 		cmocka_unit_test(test_cause__a_request_that_waits_for_a_decision_here),

@@ -92,6 +92,7 @@ static void test_channel__no_memory_for_the_first_slots_ends_it(void **state)
 		assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 		assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NO_MEMORY);
 		assert_int_equal(rc->conn->qp.first_error.op, i ? VBD_OP_SEND : VBD_OP_RECV);
+		assert_int_equal(rc->conn->qp.first_error.transfer, 0);
 	}
 }
 
@@ -441,6 +442,8 @@ static void test_channel__rping_refuses_too_much(void **state)
 	assert_int_equal(server->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(server->conn->qp.reason, VBD_REASON_REMOTE_OPERATION);
 	assert_non_null(strstr(server->conn->qp.first_error.error.text, "64 KiB"));
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&server->conn->qp, VBD_OP_READ)->posted), 0);
 }
 
 static void test_channel__rping_that_may_not_read_fails(void **state)

@@ -210,11 +210,11 @@ static void test_heartbeat__messages_and_acknowledgements_are_signs_of_life(void
 	uint64_t before_ns;
 
 	look_after(rc, 0.5);
-	before_ns = heartbeat_of(rc)->alive_ns -= INTERVAL_NS;
+	before_ns = heartbeat_of(rc)->alive_ns = 1;
 	fake_recv_done(qp, "abc", 3);
 	rig_settle(rc->rig);
 	assert_true(heartbeat_of(rc)->alive_ns > before_ns);
-	before_ns = heartbeat_of(rc)->alive_ns -= INTERVAL_NS;
+	before_ns = heartbeat_of(rc)->alive_ns = 1;
 	rig_start_transfer(rig_transfer(rc, VBD_OP_SEND, mem, 64, 64));
 	fake_send_done(qp);
 	rig_settle(rc->rig);

@@ -10,6 +10,7 @@ static const struct vbd_report full = {
 	.known = true,
 	.ended = true,
 	.failed = true,
+	.inbox_full = true,
 	.lqpn = 0x12,
 	.rqpn = 0xfffffe,
 	.reason = VBD_REASON_REMOTE_ACCESS,
@@ -18,6 +19,7 @@ static const struct vbd_report full = {
 	.remote_addr = 0x7f0c2e400000,
 	.rkey = 0x1f2e,
 	.recv_size_bytes = 4096,
+	.path_mtu_bytes = 1024,
 	.memory = VBD_REPORT_MEMORY_PAST_END,
 	.over_bytes = 0x0102030405060708,
 	.uptime_ms = 86400000,
@@ -28,6 +30,7 @@ static void is_same(const struct vbd_report *a, const struct vbd_report *b)
 	assert_int_equal(a->known, b->known);
 	assert_int_equal(a->ended, b->ended);
 	assert_int_equal(a->failed, b->failed);
+	assert_int_equal(a->inbox_full, b->inbox_full);
 	assert_int_equal(a->lqpn, b->lqpn);
 	assert_int_equal(a->rqpn, b->rqpn);
 	assert_int_equal(a->reason, b->reason);
@@ -36,6 +39,7 @@ static void is_same(const struct vbd_report *a, const struct vbd_report *b)
 	assert_int_equal(a->remote_addr, b->remote_addr);
 	assert_int_equal(a->rkey, b->rkey);
 	assert_int_equal(a->recv_size_bytes, b->recv_size_bytes);
+	assert_int_equal(a->path_mtu_bytes, b->path_mtu_bytes);
 	assert_int_equal(a->memory, b->memory);
 	assert_int_equal(a->over_bytes, b->over_bytes);
 	assert_int_equal(a->uptime_ms, b->uptime_ms);
@@ -75,9 +79,9 @@ static void test_report__what_is_written_is_read(void **state)
 /* The bytes are the same on hosts of any byte order, and in every version. */
 static void test_report__the_bytes_are_those_of_the_contract(void **state)
 {
-	static const uint8_t head[] = {'V', 'B', 'S', 'D', 1, 7, 0, 0, 0, 0, 0, 0x12, 0, 0xff, 0xff,
-		0xfe, 0, 0, 0, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0x7f, 0x0c, 0x2e, 0x40, 0, 0, 0,
-		0, 0x1f, 0x2e, 0, 0, 0x10, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+	static const uint8_t head[] = {'V', 'B', 'S', 'D', 1, 23, 4, 0, 0, 0, 0, 0x12, 0, 0xff,
+		0xff, 0xfe, 0, 0, 0, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0x7f, 0x0c, 0x2e, 0x40, 0,
+		0, 0, 0, 0x1f, 0x2e, 0, 0, 0x10, 0, 1, 2, 3, 4, 5, 6, 7, 8};
 	uint8_t bytes[VBD_REPORT_BYTES];
 
 	(void)state;

@@ -250,7 +250,7 @@ static void test_services_connections__a_name_of_the_loopback_fails_before_the_c
 	assert_int_equal(problem.status, VBD_E_RESOURCE_ERROR);
 	assert_non_null(strstr(problem.text, "the loopback"));
 	assert_string_equal(problem.hint, vbd_status_hint(VBD_E_ADDRESS_NOT_AVAILABLE));
-	assert_int_equal(fake_count("rdma_create_id"), 0);
+	assert_int_equal(fake_count("rdma_create_id"), svc->daemon->fabric->report_port_count);
 }
 
 static void test_services_connections__a_source_port_that_is_taken_says_so(void **state)
@@ -437,7 +437,7 @@ static void test_services_connections__closing_while_the_name_is_looked_up(void 
 	assert_null(connection->resolution);
 	svc_turn(svc);
 	assert_int_equal(connection->conn->state, VBD_CONN_CLOSED);
-	assert_int_equal(fake_count("rdma_create_id"), 0);
+	assert_int_equal(fake_count("rdma_create_id"), svc->daemon->fabric->report_port_count);
 }
 
 static void test_services_connections__a_silent_peer_ends_at_the_deadline(void **state)
@@ -610,11 +610,12 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 		vbd_connection_close(VBD_CONTAINER_OF(object, struct vbd_connection, object));
 	SVC_UNTIL(svc,
 		svc->daemon->connections->open == 0 && svc->daemon->fabric->calls->under_way == 0);
+	/* A report of one side may be on its way to the other. */
+	SVC_UNTIL(svc, fake_live().ids == 1 + svc->daemon->fabric->report_port_count);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 	assert_int_equal(slabs_use(svc->daemon->fabric).taken_bytes, 0);
 	assert_int_equal(slabs_other_mrs(svc->daemon->fabric), 0);
 	assert_int_equal(fake_live().qps, 0);
-	assert_int_equal(fake_live().ids, 1 + svc->daemon->fabric->report_port_count);
 	assert_int_equal(listener->waiting, 0);
 	return failed;
 }

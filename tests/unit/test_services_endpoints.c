@@ -4,6 +4,7 @@
 #include "daemon/core/addr.h"
 #include "daemon/datagrams/groups.h"
 #include "daemon/datagrams/peers.h"
+#include "daemon/drain.h"
 #include "rdma/conn/conn_manual.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
@@ -71,11 +72,17 @@ static struct vbd_endpoint_record *begin_slow(struct svc *svc, uint16_t port)
 	return record;
 }
 
+/* Without those of the report ports. */
+static unsigned int ids(const struct svc *svc)
+{
+	return fake_live().ids - svc->daemon->fabric->report_port_count;
+}
+
 static void expect_nothing_left(struct svc *svc)
 {
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0 &&
 			       svc->daemon->fabric->calls->under_way == 0);
-	assert_int_equal(fake_live().qps + fake_live().ids, 0);
+	assert_int_equal(fake_live().qps + ids(svc), 0);
 	assert_int_equal(slabs_use(svc->daemon->fabric).taken_bytes, 0);
 	assert_int_equal(slabs_other_mrs(svc->daemon->fabric), 0);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
@@ -270,12 +277,23 @@ static void test_services_endpoints__a_message_names_its_sender(void **state)
 	struct vbd_peer_spec spec = {.endpoint = there, .message = 1, .gid_index = -1};
 	struct vbd_peer_record *back = NULL;
 	struct vbd_error err = {0};
+	unsigned int *flags;
 	uint8_t gid[16];
 
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &err), VBD_E_BAD_VALUE);
 	assert_string_equal(err.pointer, "/message_seq");
 	(void)say(svc, here, asked(svc, here), NULL, "from me");
 	SVC_UNTIL(svc, there->inbox.count == 1);
+	/* Without a GRH only the device knows the way back. */
+	flags = &((struct vbd_message *)(uintptr_t)vbd_inbox_find(&there->inbox, 1))
+			 ->source.wc_flags;
+	*flags = 0;
+	err = (struct vbd_error){0};
+	assert_int_not_equal(vbd_peer_create(svc->daemon, &spec, &back, &err), VBD_OK);
+	assert_null(back);
+	assert_string_equal(err.pointer, "/message_seq");
+	assert_non_null(strstr(err.text, "ibv_init_ah_from_wc"));
+	*flags = IBV_WC_GRH;
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, back->peer.state == VBD_PEER_READY);
 	assert_int_equal(back->peer.qpn, here->endpoint->qp.info.lqpn);
@@ -375,7 +393,7 @@ static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_tur
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
-	assert_int_equal(fake_live().ids, 1); /* the listening id */
+	assert_int_equal(ids(svc), 1); /* the listening id */
 }
 
 static void test_services_endpoints__a_peer_in_use_stays(void **state)
@@ -468,7 +486,7 @@ static void test_services_endpoints__a_peer_that_does_not_answer_in_time_fails(v
 	assert_string_equal(problem.object, "/v1/ud_peers/1");
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_PEER_FAILED), 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_PEER_READY), 0);
-	assert_int_equal(fake_live().ids, 0);
+	assert_int_equal(ids(svc), 0);
 }
 
 static void test_services_endpoints__a_peer_can_be_asked_by_its_name(void **state)
@@ -607,7 +625,7 @@ static void test_services_endpoints__a_group_that_nobody_opens_in_time_fails(voi
 	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
 	assert_string_equal(problem.object, "/v1/multicast_memberships/1");
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_MULTICAST_MEMBERSHIP_FAILED), 1);
-	assert_int_equal(fake_live().ids, 0);
+	assert_int_equal(ids(svc), 0);
 }
 
 static void refuse_datagram(
@@ -666,7 +684,7 @@ static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **
 	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), 0);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
-	assert_int_equal(fake_live().ids, 0);
+	assert_int_equal(ids(svc), 0);
 	assert_int_equal(fake_live().ahs, 0);
 }
 
@@ -792,9 +810,11 @@ static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void 
 	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	const struct vbd_transfer_spec to = {.qp = &here->endpoint->qp, .peer = asked(svc, here)};
+	struct vbd_transfer_spec from_buffer = {
+		.qp = to.qp, .peer = to.peer, .op = VBD_OP_SEND, .timeout_ms = 1000};
 	static uint8_t data[8192];
 	struct vbd_transfer_record *record = NULL;
-	struct vbd_error err = {0};
+	struct vbd_error err = {0}, long_err;
 	char mtu[16];
 
 	(void)snprintf(mtu, sizeof(mtu), " %u ", here->endpoint->mtu_bytes);
@@ -802,6 +822,12 @@ static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void 
 				 here->endpoint->mtu_bytes + 1, NULL, 1000, &record, &err),
 		VBD_E_MESSAGE_TOO_LONG);
 	assert_string_equal(err.pointer, "/data");
+	from_buffer.buffer = svc_buffer(svc, "", sizeof(data), 0);
+	from_buffer.length_bytes = here->endpoint->mtu_bytes + 1;
+	long_err = (struct vbd_error){0};
+	assert_int_equal(vbd_transfer_create(svc->daemon, &from_buffer, &record, &long_err),
+		VBD_E_MESSAGE_TOO_LONG);
+	assert_string_equal(long_err.pointer, "/length_bytes");
 	assert_non_null(strstr(err.text, mtu));
 	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, &to, data,
 				 here->endpoint->mtu_bytes, NULL, 10000, &record, &svc->err),
@@ -909,7 +935,7 @@ static void test_services_endpoints__one_that_is_deleted_while_it_opens_is_not_m
 
 	assert_false(vbd_object_delete(&slow->object));
 	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSING);
-	assert_int_equal(fake_live().ids, 0);
+	assert_int_equal(ids(svc), 0);
 	svc_turn(svc);
 	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSING);
 	fake_unblock();
@@ -940,7 +966,7 @@ static void test_services_endpoints__a_device_removed_meanwhile_is_let_go(void *
 	fake_device_cm_removal(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, slow->endpoint->state == VBD_ENDPOINT_CLOSING);
-	assert_int_equal(fake_live().ids, 0);
+	assert_int_equal(ids(svc), 0);
 	assert_false(slow->object.ended);
 	fake_unblock();
 	SVC_UNTIL(svc, slow->object.ended);
@@ -970,6 +996,48 @@ static void test_services_endpoints__a_daemon_that_stops_waits_for_the_registrat
 	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_CLOSED);
 	assert_int_equal(fake_live().qps + slabs_other_mrs(svc->daemon->fabric), 0);
 	svc->stopped = true;
+}
+
+static void test_services_endpoints__a_drain_begins_none_and_asks_nobody(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0), *more = NULL;
+	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
+	const struct vbd_peer_spec peer_spec = {.endpoint = here,
+		.dst_addr = "10.0.0.1",
+		.dst_port = PORT,
+		.timeout_ms = 60000,
+		.gid_index = -1};
+	const struct vbd_group_spec group_spec = {
+		.endpoint = here, .addr = "239.1.2.3", .mode = VBD_GROUP_FULL, .timeout_ms = 60000};
+	struct vbd_group_record *group = NULL;
+	struct vbd_peer_record *peer = NULL;
+
+	vbd_drain_begin(svc->daemon, 0);
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &more, NULL), VBD_E_DRAINING);
+	assert_int_equal(vbd_peer_create(svc->daemon, &peer_spec, &peer, NULL), VBD_E_DRAINING);
+	assert_int_equal(vbd_group_create(svc->daemon, &group_spec, &group, NULL), VBD_E_DRAINING);
+	assert_int_equal(vbd_drain_undo(svc->daemon, &svc->err), VBD_OK);
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &more, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, more->endpoint->state == VBD_ENDPOINT_READY);
+}
+
+/* As a transfer does whose cancel was not heard; no request of the device failed. */
+static void test_services_endpoints__an_end_for_a_transfer_names_it_and_no_request(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	struct vbd_qp *qp = &here->endpoint->qp;
+	struct vbd_error why = {.source = VBD_SOURCE_DEADLINE, .raw = 5};
+
+	(void)vbd_error_set(&why, VBD_E_TIMED_OUT, "it took too long");
+	qp->ops->end_failed(qp, &why, 7);
+	assert_int_equal(qp->first_error.op, -1);
+	assert_int_equal(qp->first_error.transfer, 7);
+	assert_int_equal(qp->first_error.error.status, VBD_E_TIMED_OUT);
+	assert_string_equal(qp->first_error.error.text, "it took too long");
+	assert_int_equal(qp->reason, VBD_REASON_TIMED_OUT);
+	SVC_UNTIL(svc, here->object.ended);
 }
 
 static void test_services_endpoints__the_limits_hold(void **state)
@@ -1008,12 +1076,25 @@ static void test_services_endpoints__stopping_ends_what_is_under_way(void **stat
 	fake_loopback(true);
 }
 
+/* Planted leaks; the fixture finds that nothing is in an account any more. */
+static void test_services_endpoints__an_account_ends_with_its_owner(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *from = endpoint(svc, 0);
+	struct vbd_endpoint_record *to = endpoint(svc, PORT);
+
+	vbd_account_made(&from->endpoint->account, VBD_PV_CONTEXT);
+	vbd_account_made(&asked(svc, from)->peer.account, VBD_PV_CONTEXT);
+	vbd_account_made(&joined(svc, to, VBD_GROUP_FULL)->group.account, VBD_PV_CONTEXT);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(test_services_endpoints__##name, svc_setup, svc_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(an_account_ends_with_its_owner),
 		TEST(its_queue_pair_is_ud),
 		TEST(its_event_names_an_address_only_if_it_listens),
 		TEST(one_that_nobody_could_ask_is_refused),
@@ -1053,6 +1134,8 @@ int main(void)
 		TEST(a_failed_registration_ends_a_deleted_one_cleanly),
 		TEST(a_device_removed_meanwhile_is_let_go),
 		TEST(a_daemon_that_stops_waits_for_the_registration),
+		TEST(a_drain_begins_none_and_asks_nobody),
+		TEST(an_end_for_a_transfer_names_it_and_no_request),
 		TEST(the_limits_hold),
 		TEST(stopping_ends_what_is_under_way),
 	};

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection keeps what explains a request that fails. */
 #include "base/clock.h"
+#include "daemon/memory/shared.h"
 #include "daemon/observe/explain.h"
 #include "daemon/work/transfers.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
 #include <infiniband/verbs.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
@@ -91,6 +94,29 @@ static void test_evidence__a_key_that_worked_is_remembered(void **state)
 	leads_to(VBD_CAUSE_GOES_PAST_END_THERE);
 }
 
+static void test_evidence__an_access_worked_if_one_of_its_kind_did(void **state)
+{
+	static const struct {
+		enum vbd_op first, then;
+		bool worked;
+	} rows[] = {
+		{VBD_OP_READ, VBD_OP_READ, true},
+		{VBD_OP_WRITE, VBD_OP_WRITE_IMM, true},
+		{VBD_OP_WRITE, VBD_OP_READ, false},
+		{VBD_OP_READ, VBD_OP_WRITE, false},
+	};
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		if (i)
+			scene.pair = svc_pair(svc, svc_listen(svc, NULL));
+		move(&scene, rows[i].first, 0, scene.there->mem.rkey);
+		move(&scene, rows[i].then, 4064, scene.there->mem.rkey);
+		assert_int_equal(end_of(svc, scene.pair.active)->access_worked, rows[i].worked);
+	}
+}
+
 static void test_evidence__memory_that_was_closed_had_worked(void **state)
 {
 	struct svc *svc = *state;
@@ -136,6 +162,80 @@ static void test_evidence__no_memory_is_open_to_the_peer(void **state)
 	move(&scene, VBD_OP_WRITE, 0, 4711);
 	assert_true(end_of(svc, scene.pair.passive)->nothing_open);
 	leads_to(VBD_CAUSE_NOTHING_OPEN);
+}
+
+static struct vbd_buffer *buffer_in(struct svc *svc, uint64_t size_bytes, unsigned int access,
+	uint64_t pd_id, const char *device)
+{
+	struct vbd_buffer_spec spec = {.size_bytes = size_bytes, .access = access, .pd_id = pd_id};
+	struct vbd_buffer *buffer = NULL;
+
+	(void)snprintf(spec.device_name, sizeof(spec.device_name), "%s", device);
+	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
+	return buffer;
+}
+
+/* Returns what the passive side knows when a request of the active side was refused. */
+static const struct vbd_incident *refused(struct svc *svc)
+{
+	struct scene scene = {.svc = svc,
+		.pair = svc_pair(svc, svc_listen(svc, NULL)),
+		.here = svc_buffer(svc, "", 64, 0)};
+
+	move(&scene, VBD_OP_WRITE, 4711, 4711);
+	return end_of(svc, scene.pair.passive);
+}
+
+/* The only buffer that is open to the peer is told whole; several are counted. */
+static void test_evidence__the_memory_that_is_open_is_told(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_incident *incident;
+	struct vbd_shared *pd = NULL;
+	struct vbd_buffer *other, *open;
+
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(vbd_pd_request(svc->daemon, "other", "fake0", &pd, &svc->err), VBD_OK);
+	(void)buffer_in(svc, 100, VBD_ACCESS_REMOTE_READ, 0, "fake1");
+	incident = refused(svc);
+	assert_true(incident->nothing_open);
+	assert_false(incident->other_pd_open);
+	assert_int_equal(incident->open_buffers, 0);
+	assert_string_equal(incident->open_device, "fake1");
+	other = buffer_in(svc, 200, VBD_ACCESS_REMOTE_READ, pd->object.id, "");
+	incident = refused(svc);
+	assert_false(incident->nothing_open);
+	assert_true(incident->other_pd_open);
+	assert_int_equal(incident->open_buffers, 0);
+	open = buffer_in(svc, 300, VBD_ACCESS_REMOTE_WRITE, 0, "fake0");
+	incident = refused(svc);
+	assert_false(incident->nothing_open || incident->other_pd_open);
+	assert_int_equal(incident->open_buffers, 1);
+	assert_int_equal(incident->open_id, open->object.id);
+	assert_int_equal(incident->open_bytes, 300);
+	assert_int_equal(incident->open_access, VBD_ACCESS_REMOTE_WRITE);
+	(void)buffer_in(svc, 400, VBD_ACCESS_REMOTE_READ, 0, "fake0");
+	assert_int_equal(refused(svc)->open_buffers, 2);
+	assert_int_equal(vbd_buffer_delete(other, &svc->err), VBD_OK);
+	assert_int_equal(refused(svc)->open_buffers, 2);
+	open->state = VBD_BUFFER_LOST;
+	assert_int_equal(refused(svc)->open_buffers, 1);
+	open->state = VBD_BUFFER_READY;
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+}
+
+static void test_evidence__of_very_many_buffers_nothing_is_told(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_incident *incident;
+
+	for (int i = 0; i < 300; i++)
+		(void)buffer_in(svc, 8, VBD_ACCESS_REMOTE_WRITE, 0, "");
+	incident = refused(svc);
+	assert_int_equal(incident->open_buffers, 0);
+	assert_false(incident->nothing_open || incident->other_pd_open);
 }
 
 static void test_evidence__a_record_is_deleted_while_its_facts_are_gathered(void **state)
@@ -192,9 +292,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
 		TEST(test_evidence__a_key_that_worked_is_remembered),
+		TEST(test_evidence__an_access_worked_if_one_of_its_kind_did),
 		TEST(test_evidence__memory_that_was_closed_had_worked),
 		TEST(test_evidence__another_key_has_not_worked),
 		TEST(test_evidence__no_memory_is_open_to_the_peer),
+		TEST(test_evidence__the_memory_that_is_open_is_told),
+		TEST(test_evidence__of_very_many_buffers_nothing_is_told),
 		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),
 		TEST(test_evidence__a_silent_peer_is_knocked_at),
 #undef TEST

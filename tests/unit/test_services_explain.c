@@ -4,6 +4,7 @@
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
 #include "daemon/observe/netroute.h"
+#include "rdma/data/worker.h"
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
@@ -71,6 +72,129 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_int_equal(explained.facts.backlog, 8);
 }
 
+/* A pair of which the active side has @params, with the service echo at the passive one. */
+static struct svc_pair pair_with(struct svc *svc, const struct vbd_conn_params *params)
+{
+	struct vbd_listener_spec listener_spec = svc_listener_spec();
+	struct vbd_connection_spec spec;
+	struct svc_pair pair;
+
+	listener_spec.params.qp.service = VBD_SERVICE_ECHO;
+	spec = svc_spec_to(svc_listen(svc, &listener_spec));
+	spec.params = *params;
+	pair.active = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, pair.active->conn->state == VBD_CONN_ESTABLISHED);
+	pair.passive =
+		svc_newest_of(svc, VBD_CONTAINER_OF(vbd_registry_find_id(svc->daemon->listeners, 1),
+					   struct vbd_listener, object));
+	SVC_UNTIL(svc, pair.passive->conn->state == VBD_CONN_ESTABLISHED);
+	return pair;
+}
+
+static void test_explain__an_inbox_tells_when_the_peer_was_heard_last(void **state)
+{
+	struct vbd_conn_params params = svc_spec_to(NULL).params;
+	struct svc *svc = *state;
+	struct vbd_transfer_record *record = NULL;
+	struct svc_pair pair = pair_with(svc, &params);
+
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_said("and nothing has failed; the peer has sent no message yet.");
+	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_said(", and nothing has failed.");
+	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
+				 60000, &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, pair.active->inbox.last_seq == 1);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_said("; the last message of the peer came ");
+	assert_int_equal(explained.facts.inbox_messages, 1);
+	assert_true(explained.facts.incident.heard && explained.facts.incident.acked);
+}
+
+static void test_explain__facts_are_those_of_the_connection(void **state)
+{
+	static struct vbd_facts active, passive;
+	struct svc *svc = *state;
+	struct vbd_conn_params params = svc_spec_to(NULL).params;
+	struct svc_pair pair;
+
+	params.path_mtu_bytes = 512;
+	params.retry_count = 3;
+	params.rnr_retry = 5;
+	params.ack_timeout = 15;
+	params.min_rnr_timer = 9;
+	params.initiator_depth = 6;
+	params.qp.poll = VBD_POLL_BUSY;
+	pair = pair_with(svc, &params);
+	pair.active->conn->lost_packets = 11;
+	/* The worker counts the channel when it has taken it. */
+	while (!vbd_counter_get(&pair.active->conn->qp.channel->worker->busy_channels))
+		svc_turn(svc);
+	vbd_explain_gather(pair.active, &active);
+	vbd_explain_gather(pair.passive, &passive);
+	assert_true(active.open && active.established && active.reliable);
+	assert_false(active.hung_up || active.probed || active.iwarp || active.soft_roce);
+	assert_int_equal(active.deadline_ms, 0);
+	assert_int_equal(active.waited_ms, 0);
+	assert_true(active.mtu_asked);
+	assert_false(passive.mtu_asked);
+	assert_int_equal(active.path_mtu_bytes, 512);
+	assert_true(active.timers_known);
+	assert_int_equal(active.retry_count, 3);
+	assert_int_equal(active.rnr_retry, 5);
+	assert_int_equal(active.ack_timeout, 15);
+	assert_int_equal(active.min_rnr_timer, 9);
+	assert_true(active.depth_known);
+	assert_int_equal(active.initiator_depth, 6);
+	assert_true(active.polled_busy);
+	assert_int_equal(active.busy_on_worker, 1);
+	assert_false(passive.polled_busy);
+	assert_int_equal(passive.busy_on_worker, 0);
+	assert_int_equal(active.lost_packets, 11);
+	assert_int_equal(active.inbox_capacity, 4);
+	assert_int_equal(active.inbox_messages, 0);
+	assert_int_equal(passive.inbox_capacity, 0);
+	assert_int_equal(active.srq_id, 0);
+	assert_true(active.sgid_known && active.dgid_known && active.port_known);
+	assert_false(active.sgid_gone || active.device_removed || active.port_fell);
+	assert_int_equal(active.port.port_num, 1);
+	assert_int_equal(active.dgid[15], svc->device->gids[0].gid.raw[15]);
+	assert_int_equal(active.backlog, 0);
+	assert_int_equal(passive.backlog, 8);
+	assert_int_equal(passive.waiting, 0);
+	pair.active->conn->lost_packets = 0;
+}
+
+/* iWARP has neither these timers nor GIDs, and an unreliable connection resends nothing. */
+static void test_explain__facts_that_a_connection_has_not_are_unknown(void **state)
+{
+	static struct vbd_facts facts;
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_conn *conn = pair.active->conn;
+
+	conn->qp.info.iwarp = true;
+	vbd_explain_gather(pair.active, &facts);
+	assert_true(facts.iwarp);
+	assert_false(facts.timers_known || facts.sgid_known || facts.dgid_known);
+	assert_int_equal(facts.path_mtu_bytes, 0);
+	assert_true(facts.depth_known);
+	conn->qp.info.iwarp = false;
+	conn->params.qp.transport = VBD_TRANSPORT_UC;
+	vbd_explain_gather(pair.active, &facts);
+	assert_false(facts.reliable || facts.depth_known);
+	assert_true(facts.timers_known);
+	conn->params.qp.transport = VBD_TRANSPORT_RC;
+	conn->qp.info.path_known = false;
+	conn->qp.info.sends_known = false;
+	vbd_explain_gather(pair.active, &facts);
+	assert_int_equal(facts.path_mtu_bytes, 0);
+	assert_false(facts.timers_known || facts.depth_known);
+	conn->qp.info.path_known = true;
+	conn->qp.info.sends_known = true;
+}
+
 static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted(void **state)
 {
 	struct svc *svc = *state;
@@ -135,7 +259,7 @@ static void test_explain__a_rejection_names_its_reason(void **state)
 
 	SVC_UNTIL(svc, connection->object.ended);
 	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_said("It failed: nobody listens at 10.0.0.1 port 1.");
+	assert_said("It failed: nobody listens for connections at 10.0.0.1 port 1.");
 	assert_int_equal(explained.cause_count, 2);
 	assert_int_equal(explained.causes[0].kind, VBD_WHY_IB_REJECT);
 	assert_string_equal(explained.causes[1].name, "rejected");
@@ -163,6 +287,45 @@ static void test_explain__a_reader_does_not_learn_what_the_peer_said(void **stat
 	memcpy(said->bytes, "verbsd: policy", 14);
 	vbd_explain_connection(connection, NULL, VBD_ROLE_READ, &explained);
 	assert_said("refused: its listener rejects every request");
+}
+
+/* The bytes of the reject message, and those of them that are told as text. */
+static void test_explain__words_of_the_peer_are_text(void **state)
+{
+	static const struct {
+		const char *bytes;
+		uint8_t length_bytes;
+		const char *words;
+	} rows[] = {
+		{"go away", 7, "go away"},
+		{" ~!#", 4, " ~!#"},
+		{"a\0\0\0", 4, "a"},
+		{"\0\0", 2, ""},
+		{"", 0, ""},
+		{"a\0b", 3, ""},
+		{"a\x1f", 2, ""},
+		{"\x7f"
+		 "a",
+			2, ""},
+		{"a\"", 2, ""},
+	};
+	struct svc *svc = *state;
+	const struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = svc_connect(svc, &spec);
+	struct vbd_private_data *said = &connection->conn->peer_private_data;
+
+	SVC_UNTIL(svc, connection->object.ended);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		*said = (struct vbd_private_data){
+			.message = VBD_CM_MESSAGE_REJECT, .length_bytes = rows[i].length_bytes};
+		memcpy(said->bytes, rows[i].bytes, rows[i].length_bytes);
+		vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+		assert_string_equal(explained.facts.incident.words, rows[i].words);
+	}
+	*said = (struct vbd_private_data){
+		.message = VBD_CM_MESSAGE_REPLY, .length_bytes = 1, .bytes = "x"};
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_string_equal(explained.facts.incident.words, "");
 }
 
 static void test_explain__a_closed_one_says_by_whom(void **state)
@@ -292,6 +455,74 @@ static void test_explain__the_facts_of_the_first_error_are_kept(void **state)
 	assert_string_equal(explained.facts.netroute.netdev, "eth7");
 }
 
+/* Each member that a later look can't find again is that of the first error. */
+static void test_explain__what_was_seen_at_the_first_error_stays(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_incident *now = &explained.facts.incident;
+	struct vbd_incident *before;
+
+	fail_receive(svc, pair.active);
+	before = &pair.active->kept->incident;
+	before->traces_known = true;
+	before->traces_over_ms = 11;
+	for (size_t i = 0; i < VBD_TRACE_COUNT; i++)
+		before->traces[i] = 100 + i;
+	before->open_buffers = 12;
+	before->open_id = 13;
+	before->open_bytes = 14;
+	before->open_access = 15;
+	before->nothing_open = before->other_pd_open = true;
+	(void)snprintf(before->open_device, sizeof(before->open_device), "fake7");
+	before->tcp_pending = before->tcp_open = true;
+	before->tcp_unread_bytes = 22;
+	before->tcp_hung_up = true;
+	before->key_worked = before->key_worked_earlier = true;
+	before->range_worked = before->access_worked = true;
+	before->transfer = 16;
+	before->length_bytes = 17;
+	before->done_bytes = 18;
+	before->remote_addr = 19;
+	before->rkey = 20;
+	before->waited_ms = 21;
+	before->op = VBD_OP_WRITE;
+	pair.active->kept->established = true;
+	pair.active->kept->flushed_sends = 1000;
+	pair.active->kept->path_mtu_bytes = 4711;
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_true(now->traces_known && now->nothing_open && now->other_pd_open);
+	assert_true(now->tcp_pending && now->tcp_open && now->tcp_hung_up);
+	assert_int_equal(now->tcp_unread_bytes, 22);
+	assert_true(now->key_worked && now->key_worked_earlier);
+	assert_true(now->range_worked && now->access_worked);
+	assert_int_equal(now->traces_over_ms, 11);
+	assert_memory_equal(now->traces, before->traces, sizeof(now->traces));
+	assert_int_equal(now->open_buffers, 12);
+	assert_int_equal(now->open_id, 13);
+	assert_int_equal(now->open_bytes, 14);
+	assert_int_equal(now->open_access, 15);
+	assert_string_equal(now->open_device, "fake7");
+	assert_int_equal(now->transfer, 16);
+	assert_int_equal(now->length_bytes, 17);
+	assert_int_equal(now->done_bytes, 18);
+	assert_int_equal(now->remote_addr, 19);
+	assert_int_equal(now->rkey, 20);
+	assert_int_equal(now->waited_ms, 21);
+	/* The error is one of a receive, which has become known since. */
+	assert_int_equal(now->op, VBD_OP_RECV);
+	assert_false(explained.facts.established || explained.facts.open);
+	assert_int_equal(explained.facts.flushed_sends, 0);
+	assert_int_equal(explained.facts.flushed_receives, 3);
+	assert_int_equal(explained.facts.path_mtu_bytes, 4711);
+	pair.active->conn->qp.first_error.op = VBD_OP_SEND;
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_int_equal(now->op, VBD_OP_SEND);
+	pair.active->conn->qp.first_error.op = -1;
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_int_equal(now->op, VBD_OP_WRITE);
+}
+
 static void test_explain__an_end_without_a_failure_keeps_no_facts(void **state)
 {
 	struct svc *svc = *state;
@@ -397,6 +628,139 @@ static void test_explain__a_counter_that_rose_is_evidence(void **state)
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_RNR_CAME], 5);
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_MRA_CAME], 0);
 	remove_folders(&counters);
+}
+
+static void test_explain__counters_are_those_of_all_ports(void **state)
+{
+	uint64_t sums[VBD_TRACE_COUNT];
+	struct counters counters;
+	char second[200];
+
+	(void)state;
+	make_folders(&counters);
+	count(&counters, 3);
+	vbd_traces_read(counters.folder, 1, sums);
+	assert_int_equal(sums[VBD_TRACE_RNR_CAME], 3);
+	vbd_traces_read(counters.folder, 0, sums);
+	assert_int_equal(sums[VBD_TRACE_RNR_CAME], 0);
+	/* The second port is the first one under another name. */
+	(void)snprintf(second, sizeof(second), "%s/ports/2", counters.folder);
+	assert_int_equal(symlink("1", second), 0);
+	vbd_traces_read(counters.folder, 2, sums);
+	assert_int_equal(sums[VBD_TRACE_RNR_CAME], 6);
+	assert_int_equal(unlink(second), 0);
+	remove_folders(&counters);
+}
+
+/* On Soft-iWARP the call of connect lasts until TCP has connected. */
+static void test_explain__tcp_of_soft_iwarp_is_pending_or_open(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_conn *conn = pair.active->conn;
+	struct vbd_device *device = conn->qp.device;
+	const struct {
+		uint32_t vendor_id;
+		enum vbd_conn_state state;
+		enum vbd_conn_calling calling;
+		bool pending, open;
+	} rows[] = {
+		{VBD_VENDOR_SIW, VBD_CONN_CONNECTING, VBD_CONN_CALLS_CONNECT, true, false},
+		{VBD_VENDOR_SIW, VBD_CONN_CONNECTING, VBD_CONN_CALLS_NOTHING, false, true},
+		{VBD_VENDOR_SIW, VBD_CONN_ESTABLISHED, VBD_CONN_CALLS_NOTHING, false, false},
+		{0x02c9, VBD_CONN_CONNECTING, VBD_CONN_CALLS_CONNECT, false, false},
+		{0x02c9, VBD_CONN_CONNECTING, VBD_CONN_CALLS_NOTHING, false, false},
+	};
+	const struct vbd_look look = {
+		.tcp_found = true, .tcp = {.unread_bytes = 27, .hung_up = true}};
+	uint32_t vendor_id = device->attr.vendor_id;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		device->attr.vendor_id = rows[i].vendor_id;
+		conn->state = rows[i].state;
+		conn->calling = rows[i].calling;
+		vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
+		conn->state = VBD_CONN_ESTABLISHED;
+		conn->calling = VBD_CONN_CALLS_NOTHING;
+		assert_int_equal(explained.facts.incident.tcp_pending, rows[i].pending);
+		assert_int_equal(explained.facts.incident.tcp_open, rows[i].open);
+		assert_int_equal(explained.facts.incident.tcp_hung_up, rows[i].open);
+		assert_int_equal(explained.facts.incident.tcp_unread_bytes, rows[i].open ? 27 : 0);
+	}
+	device->attr.vendor_id = vendor_id;
+}
+
+struct looked {
+	bool done;
+	struct vbd_look look;
+};
+
+static void on_tcp_look(const struct vbd_look *look, void *arg)
+{
+	*(struct looked *)arg = (struct looked){true, *look};
+}
+
+static struct vbd_look look_at_tcp(struct svc *svc, struct vbd_connection *connection)
+{
+	struct looked looked = {0};
+	struct vbd_error err;
+
+	if (vbd_look_begin(connection, on_tcp_look, &looked, &err) != VBD_OK)
+		fail_msg("%s", err.text);
+	SVC_UNTIL(svc, looked.done);
+	return looked.look;
+}
+
+static int tcp_socket_at(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in four = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(four);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&four, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&four, &len), 0);
+	memcpy(addr, &four, sizeof(four));
+	return fd;
+}
+
+/* The kernel's socket below a connection over siw is found by its addresses and ports. */
+static void test_explain__a_look_finds_the_socket_below_soft_iwarp(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_conn *conn = pair.active->conn;
+	const struct vbd_conn before = *conn;
+	struct vbd_device *device = conn->qp.device;
+	uint32_t vendor_id = device->attr.vendor_id;
+	int listener = tcp_socket_at(&conn->peer);
+	int here = tcp_socket_at(&conn->local);
+	struct vbd_look look;
+	int there;
+
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(
+		connect(here, (struct sockaddr *)&conn->peer, sizeof(struct sockaddr_in)), 0);
+	there = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_int_equal(write(there, "HTTP/1.1 400", 12), 12);
+	look = look_at_tcp(svc, pair.active);
+	assert_false(look.tcp_found);
+	device->attr.vendor_id = VBD_VENDOR_SIW;
+	look = look_at_tcp(svc, pair.active);
+	assert_false(look.tcp_found); /* The connection is established. */
+	conn->established_ns = 0;
+	look = look_at_tcp(svc, pair.active);
+	assert_true(look.tcp_found);
+	assert_int_equal(look.tcp.unread_bytes, 12);
+	assert_false(look.tcp.hung_up);
+	assert_int_equal(close(there) | close(listener) | close(here), 0);
+	look = look_at_tcp(svc, pair.active);
+	assert_false(look.tcp_found);
+	device->attr.vendor_id = vendor_id;
+	conn->established_ns = before.established_ns;
+	conn->local = before.local;
+	conn->peer = before.peer;
 }
 
 /* The sample before a moment long ago is kept while thousands are taken. */
@@ -534,6 +898,7 @@ static void test_explain__a_slow_step_by_hand_that_fails_is_in_timeline_and_even
 		vbd_connection_create_manual(svc->daemon, &spec, &connection, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, connection->conn->state == VBD_CONN_AWAITING_REMOTE);
 	SVC_UNTIL(svc, !vbd_conn_stepping(connection->conn));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_STEP_FAILED), 0);
 	fake_block("ibv_modify_qp");
 	assert_int_equal(
 		vbd_conn_remote(connection->conn, &remote, VBD_QP_TO_RTS, &svc->err), VBD_OK);
@@ -691,20 +1056,28 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
 		TEST(test_explain__a_connection_that_is_well),
+		TEST(test_explain__an_inbox_tells_when_the_peer_was_heard_last),
+		TEST(test_explain__facts_are_those_of_the_connection),
+		TEST(test_explain__facts_that_a_connection_has_not_are_unknown),
 		TEST(test_explain__the_first_failure_is_the_cause_and_flushes_are_counted),
 		TEST(test_explain__seven_retries_are_for_ever_on_soft_roce),
 		TEST(test_explain__seven_retries_are_counted_on_other_devices),
 		TEST(test_explain__a_rejection_names_its_reason),
 		TEST(test_explain__a_reader_does_not_learn_what_the_peer_said),
+		TEST(test_explain__words_of_the_peer_are_text),
 		TEST(test_explain__a_closed_one_says_by_whom),
 		TEST(test_explain__a_connection_in_progress_says_what_it_waits_for),
 		TEST(test_explain__a_request_that_ends_with_its_listener_says_so),
 		TEST(test_explain__a_device_that_went_is_found_gone),
 		TEST(test_explain__a_port_that_went_down_is_remembered),
 		TEST(test_explain__the_facts_of_the_first_error_are_kept),
+		TEST(test_explain__what_was_seen_at_the_first_error_stays),
 		TEST(test_explain__an_end_without_a_failure_keeps_no_facts),
 		TEST(test_explain__memory_that_was_closed_to_peers_explains_a_refusal),
 		TEST(test_explain__a_counter_that_rose_is_evidence),
+		TEST(test_explain__counters_are_those_of_all_ports),
+		TEST(test_explain__tcp_of_soft_iwarp_is_pending_or_open),
+		TEST(test_explain__a_look_finds_the_socket_below_soft_iwarp),
 		TEST(test_explain__samples_are_the_wider_apart_the_older_they_are),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),
 		TEST(test_explain__the_way_to_the_peer_counts),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/faults/faults.h"
 
+#include "daemon/observe/explain.h"
+#include "daemon/work/transfers.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/openapi.h"
@@ -10,6 +12,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+static struct vbd_explanation explained; /* too large for a stack frame */
 
 static int setup(void **state)
 {
@@ -64,6 +68,22 @@ static void assert_refused(struct svc *svc, const struct vbd_fault_spec *spec,
 	assert_null(record);
 	assert_string_equal(err.pointer, pointer);
 	assert_int_equal(vbd_registry_count(svc->daemon->faults), 0);
+}
+
+/* The first line says that the fault did it. */
+static void assert_told(const struct vbd_connection *connection, const char *fault)
+{
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_true(explained.diagnoses.count > 0);
+	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_FAULT_ON_PURPOSE);
+	assert_non_null(strstr(explained.diagnoses.items[0].text, fault));
+}
+
+static void assert_not_told(const struct vbd_connection *connection)
+{
+	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	for (size_t i = 0; i < explained.diagnoses.count; i++)
+		assert_int_not_equal(explained.diagnoses.items[i].code, VBD_CAUSE_FAULT_ON_PURPOSE);
 }
 
 /* A send of @messages messages from the active side, or NULL for what can't begin. */
@@ -209,6 +229,7 @@ static void test_faults__the_nth_call_fails_and_the_next_works(void **state)
 	assert_int_equal(problem.raw, ENOMEM);
 	assert_string_equal(problem.call, "ibv_create_qp");
 	assert_non_null(strstr(problem.text, "a fault makes this call fail"));
+	assert_told(failed, "fail_call");
 	(void)svc_pair(svc, listener);
 	vbd_fault_delete(record);
 	svc_turn(svc);
@@ -229,6 +250,7 @@ static void test_faults__a_post_that_fails_ends_its_connection(void **state)
 	SVC_UNTIL(svc, is_over(transfer) && pair.active->object.ended);
 	assert_int_equal(transfer->transfer.state, VBD_TRANSFER_FAILED);
 	assert_true(fired(record) > 0);
+	assert_told(pair.active, "fail_call");
 }
 
 /* --- the data path --------------------------------------------------------------------------- */
@@ -343,6 +365,7 @@ static void test_faults__a_dropped_completion_leaves_a_transfer_to_its_deadline(
 	SVC_UNTIL(svc, is_over(transfer));
 	assert_int_equal(transfer->transfer.state, VBD_TRANSFER_TIMED_OUT);
 	SVC_UNTIL(svc, pair.active->object.ended);
+	assert_told(pair.active, "drop_completions");
 }
 
 /* --- connections and listeners --------------------------------------------------------------- */
@@ -361,6 +384,9 @@ static void test_faults__a_queue_pair_moved_to_err_ends_its_connection(void **st
 	SVC_UNTIL(svc, struck.active->object.ended);
 	assert_int_equal(struck.active->conn->qp.reason, VBD_REASON_QP_FATAL);
 	assert_int_equal(fired(record), 1);
+	assert_told(struck.active, "qp_error");
+	SVC_UNTIL(svc, struck.passive->object.ended);
+	assert_not_told(struck.passive);
 	assert_int_equal(other.active->conn->state, VBD_CONN_ESTABLISHED);
 	(void)svc_pair(svc, listener);
 	assert_int_equal(fired(record), 1);

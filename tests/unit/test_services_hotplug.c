@@ -11,6 +11,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -176,6 +177,55 @@ static void test_services_hotplug__a_change_of_an_interface_voids_what_is_rememb
 	SVC_UNTIL(svc, memcmp(&device->recent, &nothing, sizeof(nothing)) == 0);
 }
 
+/* A device that has come and gone. */
+static void pass_by(struct svc *svc, const char *name)
+{
+	uint64_t removed = svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED);
+	struct fake_device *device = fake_device_add(name);
+
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_true(is_present(svc, name));
+	fake_device_unplug(device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED) > removed);
+	svc_turn(svc);
+}
+
+/* Returns the number of records of removed devices, of which the oldest comes first. */
+static unsigned int count_removed(struct svc *svc, const struct vbd_device **ret_oldest)
+{
+	unsigned int count = 0;
+
+	*ret_oldest = NULL;
+	vbd_list_for_each (link, &svc->daemon->fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state != VBD_DEVICE_REMOVED)
+			continue;
+		*ret_oldest = count++ ? *ret_oldest : device;
+	}
+	return count;
+}
+
+static void test_services_hotplug__the_last_devices_that_went_are_remembered(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_device *oldest;
+	unsigned int kept = 0;
+	char name[16];
+
+	for (unsigned int i = 1; i <= 40; i++) {
+		(void)snprintf(name, sizeof(name), "passes%u", i);
+		pass_by(svc, name);
+		kept = count_removed(svc, &oldest);
+		(void)snprintf(name, sizeof(name), "passes%u", i - kept + 1);
+		assert_string_equal(oldest->name, name);
+		assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_DELETED), i - kept);
+	}
+	assert_in_range(kept, 10, 30);
+	assert_true(is_present(svc, "fake0"));
+}
+
 static void test_services_hotplug__without_uevents_it_starts_and_finds_devices(void **state)
 {
 	struct svc *svc = *state;
@@ -205,6 +255,7 @@ int main(void)
 		TEST(a_uevent_takes_its_device_and_no_other),
 		TEST(a_device_whose_node_comes_late_is_opened),
 		TEST(a_change_of_an_interface_voids_what_is_remembered),
+		TEST(the_last_devices_that_went_are_remembered),
 		TEST(without_uevents_it_starts_and_finds_devices),
 	};
 

@@ -447,8 +447,7 @@ static void test_services_probes__one_that_gets_other_bytes_has_failed(void **st
 	assert_int_equal(record->state, VBD_PROBE_FAILED);
 	vbd_object_problem(&record->object, &problem);
 	assert_int_equal(problem.status, VBD_E_REMOTE_OPERATION);
-	assert_non_null(strstr(problem.text, "2 of "));
-	assert_non_null(strstr(problem.text, "5 of 5 pings returned with other bytes"));
+	assert_non_null(strstr(problem.text, "2 of 5 pings returned with other bytes"));
 	assert_int_equal(svc->daemon->probes_failed, 1);
 	assert_int_equal(svc->daemon->probes_done, 0);
 }

@@ -2,7 +2,9 @@
 /* The verbsd on both sides of a connection tell each other why it ended. */
 #include "base/clock.h"
 #include "daemon/connections/peer_reports.h"
+#include "daemon/memory/shared.h"
 #include "daemon/memory/windows.h"
+#include "daemon/observe/farewell.h"
 #include "daemon/observe/look.h"
 #include "daemon/observe/report.h"
 #include "rdma/device/op.h"
@@ -12,6 +14,7 @@
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 
 #define SIZE 4096
@@ -65,6 +68,7 @@ static void test_reports__both_queue_pairs_and_the_address_name_a_connection(voi
 	assert_false(ours.ended);
 	assert_int_equal(ours.lqpn, pair.passive->conn->qp.info.lqpn);
 	assert_int_equal(ours.recv_size_bytes, pair.passive->conn->params.qp.recv_size_bytes);
+	assert_int_equal(ours.path_mtu_bytes, pair.passive->conn->qp.info.path_mtu_bytes);
 	assert_true(pair.passive->peer_report->came);
 	assert_null(pair.active->peer_report);
 	assert_false(answer(svc, "10.0.0.2", &theirs).known);
@@ -165,6 +169,119 @@ static void test_reports__a_refused_request_is_judged_to_the_byte(void **state)
 	judged(svc, listener, theirs, VBD_REPORT_MEMORY_NO_SUCH_KEY, 0);
 }
 
+/* Judges as if the connection had been asked nothing before. */
+static struct vbd_report judge_anew(
+	struct svc *svc, const struct vbd_connection *connection, const struct vbd_report *theirs)
+{
+	struct vbd_report ours;
+
+	if (connection->peer_report) {
+		connection->peer_report->memory = VBD_REPORT_MEMORY_UNJUDGED;
+		connection->peer_report->over_bytes = 0;
+	}
+	ours = answer(svc, "10.0.0.1", theirs);
+	assert_true(ours.known);
+	return ours;
+}
+
+static void test_reports__a_window_is_judged_like_a_buffer(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_window_spec spec = {
+		.buffer = svc_buffer(svc, "open", 2 * SIZE, VBD_ACCESS_MW_BIND),
+		.connection = pair.passive,
+		.range = {.type = 1,
+			.offset = SIZE,
+			.length_bytes = 100,
+			.access = VBD_ACCESS_REMOTE_READ},
+		.timeout_ms = 5000,
+	};
+	struct vbd_window_record *record = NULL;
+	struct vbd_report theirs, ours;
+
+	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
+	theirs = refused_read(pair.passive, record->addr, record->window.rkey, 100);
+	ours = judge_anew(svc, pair.passive, &theirs);
+	assert_int_equal(ours.memory, VBD_REPORT_MEMORY_GRANTED);
+	theirs.length_bytes = 103;
+	ours = judge_anew(svc, pair.passive, &theirs);
+	assert_int_equal(ours.memory, VBD_REPORT_MEMORY_PAST_END);
+	assert_int_equal(ours.over_bytes, 3);
+	theirs.op = VBD_OP_WRITE_IMM;
+	assert_int_equal(
+		judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_NO_ACCESS);
+	theirs.rkey++;
+	assert_int_equal(
+		judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	theirs.rkey--;
+	vbd_object_delete(&record->object);
+	SVC_UNTIL(svc, svc->daemon->windows_revoked == 1);
+	assert_int_equal(judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_CLOSED);
+}
+
+/* An ended connection is in no domain any more, but was in that of its request. */
+static void test_reports__memory_of_another_domain_is_not_granted(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_buffer_spec in_pd = {.size_bytes = 64, .access = VBD_ACCESS_REMOTE_READ};
+	struct vbd_buffer *buffers[2] = {NULL};
+	struct vbd_shared *pd = NULL;
+
+	assert_int_equal(vbd_pd_request(svc->daemon, "other", "", &pd, &svc->err), VBD_OK);
+	for (int i = 0; i < 2; i++) {
+		in_pd.pd_id = i ? pd->object.id : 0;
+		assert_int_equal(
+			vbd_buffer_create(svc->daemon, &in_pd, &buffers[i], &svc->err), VBD_OK);
+		SVC_UNTIL(svc, buffers[i]->state == VBD_BUFFER_READY);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct vbd_connection *passive;
+		struct vbd_report theirs;
+		struct svc_pair pair;
+
+		spec.params.qp.pd_id = i ? pd->object.id : 0;
+		pair = svc_pair(svc, svc_listen(svc, &spec));
+		passive = pair.passive;
+		for (int ended = 0; ended < 2; ended++) {
+			for (int j = 0; j < 2; j++) {
+				theirs = refused_read(passive, (uintptr_t)buffers[j]->mem.addr,
+					buffers[j]->mem.rkey, 8);
+				assert_int_equal(judge_anew(svc, passive, &theirs).memory,
+					i == j ? VBD_REPORT_MEMORY_GRANTED
+					       : VBD_REPORT_MEMORY_OTHER_PD);
+			}
+			if (!ended)
+				svc_close(svc, passive);
+		}
+		/* The domain of an SRQ is not known any more. */
+		passive->conn->params.qp.pd_id = 0;
+		passive->conn->params.qp.srq_id = 7;
+		assert_int_equal(
+			judge_anew(svc, passive, &theirs).memory, VBD_REPORT_MEMORY_GRANTED);
+		passive->conn->params.qp.srq_id = 0;
+		SVC_UNTIL(svc, pair.active->object.ended);
+	}
+}
+
+/* The control thread does not go through all of them. */
+static void test_reports__among_very_many_buffers_nothing_is_judged(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_report theirs = refused_read(pair.passive, 0, 4711, 8);
+
+	for (int i = 0; i < 255; i++)
+		(void)svc_buffer(svc, "", 8, VBD_ACCESS_REMOTE_READ);
+	assert_int_equal(
+		judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	for (int i = 0; i < 50; i++)
+		(void)svc_buffer(svc, "", 8, VBD_ACCESS_REMOTE_READ);
+	assert_int_equal(judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_UNJUDGED);
+}
+
 static void test_reports__a_later_report_does_not_take_the_verdict_back(void **state)
 {
 	struct svc *svc = *state;
@@ -182,7 +299,7 @@ static void test_reports__a_later_report_does_not_take_the_verdict_back(void **s
 	assert_int_equal(pair.active->peer_report->theirs.memory, VBD_REPORT_MEMORY_PAST_END);
 	assert_int_equal(pair.active->peer_report->theirs.over_bytes, 5);
 	assert_int_equal(pair.active->peer_report->theirs.reason, VBD_REASON_LOCAL_ERROR);
-	assert_true(pair.active->peer_report->answered);
+	assert_true(pair.active->peer_report->answered_ns);
 }
 
 static void test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key(void **state)
@@ -279,20 +396,82 @@ static void test_reports__a_verbsd_that_is_younger_than_the_connection_was_start
 	assert_false(is_anew(pair.active, 0));
 }
 
+/* The kernel gives numbers of queue pairs again, and a report of the later connection comes. */
+static void test_reports__the_later_of_two_with_the_same_numbers_is_found(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_connection *before = svc_pair(svc, listener).passive;
+	struct vbd_connection *after = svc_pair(svc, listener).passive;
+	const struct vbd_report theirs = refused_read(before, 0, 0, 0);
+	const struct vbd_qp_info own = after->conn->qp.info;
+
+	assert_true(answer(svc, "10.0.0.1", &theirs).known);
+	assert_true(before->peer_report->came);
+	vbd_peer_reports_forget(after);
+	after->conn->qp.info.lqpn = theirs.rqpn;
+	after->conn->qp.info.rqpn = theirs.lqpn;
+	vbd_peer_reports_expect(after);
+	assert_true(answer(svc, "10.0.0.1", &theirs).known);
+	assert_true(after->peer_report->came);
+	/* The earlier one keeps what it was told. */
+	assert_true(before->peer_report->came);
+	vbd_peer_reports_forget(after);
+	assert_null(vbd_peer_reports_find(svc->daemon, "fake0", theirs.rqpn, theirs.lqpn));
+	after->conn->qp.info = own;
+}
+
 static void test_reports__the_next_port_serves_where_one_is_taken(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *listener;
 
+	svc->config.peer_reports = false;
+	svc_restart(svc);
 	spec.port = VBD_PV_REPORT_PORT;
 	listener = svc_listen(svc, &spec);
+	svc->config.peer_reports = true;
 	(void)svc_pair(svc, listener);
 	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
 	assert_non_null(fake_id_listening(VBD_PV_REPORT_PORT + 1));
 	(void)svc_pair(svc, listener);
 	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
 	assert_null(fake_id_listening(VBD_PV_REPORT_PORT + 2));
+}
+
+/* The peers of the run before ask there. */
+static void test_reports__a_port_is_open_before_there_is_a_connection(void **state)
+{
+	struct svc *svc = *state;
+
+	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
+	assert_non_null(fake_id_listening(VBD_PV_REPORT_PORT));
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
+	svc_stop(svc);
+	fake_device_unplug(svc->device);
+	assert_true(svc_start(svc));
+	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
+}
+
+/* librdmacm may learn of a device later than verbsd. */
+static void test_reports__a_port_that_can_not_be_opened_is_tried_again(void **state)
+{
+	struct svc *svc = *state;
+
+	svc_stop(svc);
+	fake_device_unplug(svc->device);
+	assert_true(svc_start(svc));
+	svc->device = fake_device_add("fake0");
+	fake_fail_next("rdma_bind_addr", ENODEV);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
+	SVC_UNTIL(svc, svc->daemon->fabric->report_port_count == 1);
+	assert_non_null(fake_id_listening(VBD_PV_REPORT_PORT));
 }
 
 static void test_reports__the_port_goes_with_the_device(void **state)
@@ -321,6 +500,97 @@ static void test_reports__the_configuration_can_say_no(void **state)
 	vbd_report_question(pair.active, &question);
 	assert_int_equal(question.count, 0);
 	assert_false(answer(svc, "10.0.0.1", &(const struct vbd_report){.lqpn = 1}).known);
+	vbd_report_farewell(pair.active, &question);
+	assert_int_equal(question.count, 0);
+}
+
+/* --- the stop of the daemon ------------------------------------------------------------------- */
+
+static void on_stopped(void *arg)
+{
+	((struct svc *)arg)->stopped = true;
+}
+
+static void stop(struct svc *svc)
+{
+	vbd_daemon_stop(svc->daemon, on_stopped, svc);
+	SVC_UNTIL(svc, svc->stopped);
+	assert_true(vbd_daemon_is_drained(svc->daemon));
+}
+
+static void test_reports__a_stop_is_told_before_anybody_asks(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	stop(svc);
+	assert_int_equal(fake_questions(), 2);
+	for (int i = 0; i < 2; i++) {
+		const struct vbd_peer_report *report =
+			(i ? pair.active : pair.passive)->peer_report;
+
+		assert_non_null(report);
+		assert_true(report->came && report->theirs.known && report->theirs.ended);
+		assert_false(report->theirs.failed);
+		assert_int_equal(report->theirs.reason, VBD_REASON_STOPPING);
+	}
+	assert_false(vbd_daemon_leaves(svc->daemon));
+}
+
+static void test_reports__a_stop_tells_of_connections_that_are_established(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct svc_pair ended = svc_pair(svc, listener);
+	struct vbd_connection_spec spec = svc_spec_to(listener);
+
+	svc_close(svc, ended.active);
+	SVC_UNTIL(svc, ended.passive->object.ended);
+	fake_block("rdma_connect");
+	(void)svc_connect(svc, &spec);
+	stop(svc);
+	assert_int_equal(fake_questions(), 0);
+}
+
+static void test_reports__a_stop_tells_of_the_newest_connections_only(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct svc_pair first = svc_pair(svc, listener), last = first;
+
+	for (int i = 0; i < VBD_FAREWELLS_MAX / 2; i++)
+		last = svc_pair(svc, listener);
+	stop(svc);
+	assert_int_equal(fake_questions(), VBD_FAREWELLS_MAX);
+	assert_null(first.active->peer_report);
+	assert_null(first.passive->peer_report);
+	assert_true(last.active->peer_report->came);
+}
+
+/* The thread that asks has not ended, and librdmacm must stay as it is. */
+static void test_reports__a_peer_that_is_silent_does_not_hold_the_stop(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	fake_peers_mute(true);
+	stop(svc);
+	assert_int_equal(fake_questions(), 2);
+	assert_null(pair.active->peer_report);
+	assert_true(vbd_daemon_leaves(svc->daemon));
+}
+
+static void test_reports__a_stop_without_time_tells_nothing(void **state)
+{
+	struct svc *svc = *state;
+
+	svc->config.shutdown_timeout_ms = 7;
+	svc_restart(svc);
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+	fake_peers_mute(true);
+	vbd_daemon_stop(svc->daemon, on_stopped, svc);
+	SVC_UNTIL(svc, svc->stopped);
+	assert_int_equal(fake_questions(), 0);
 }
 
 int main(void)
@@ -331,14 +601,25 @@ int main(void)
 		TEST(test_reports__an_end_is_told_with_its_reason),
 		TEST(test_reports__a_connection_is_good_for_one_key),
 		TEST(test_reports__a_refused_request_is_judged_to_the_byte),
+		TEST(test_reports__a_window_is_judged_like_a_buffer),
+		TEST(test_reports__memory_of_another_domain_is_not_granted),
+		TEST(test_reports__among_very_many_buffers_nothing_is_judged),
 		TEST(test_reports__a_later_report_does_not_take_the_verdict_back),
 		TEST(test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key),
 		TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts),
 		TEST(test_reports__a_daemon_does_not_answer_itself_about_another_one),
 		TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew),
+		TEST(test_reports__the_later_of_two_with_the_same_numbers_is_found),
 		TEST(test_reports__the_next_port_serves_where_one_is_taken),
+		TEST(test_reports__a_port_is_open_before_there_is_a_connection),
+		TEST(test_reports__a_port_that_can_not_be_opened_is_tried_again),
 		TEST(test_reports__the_port_goes_with_the_device),
 		TEST(test_reports__the_configuration_can_say_no),
+		TEST(test_reports__a_stop_is_told_before_anybody_asks),
+		TEST(test_reports__a_stop_tells_of_connections_that_are_established),
+		TEST(test_reports__a_stop_tells_of_the_newest_connections_only),
+		TEST(test_reports__a_peer_that_is_silent_does_not_hold_the_stop),
+		TEST(test_reports__a_stop_without_time_tells_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/work/transfers.h"
 
+#include "base/clock.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
@@ -97,6 +98,12 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 	assert_int_equal(scene.here->users, 0);
 	assert_int_equal(scene.here->refs, 0);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 10);
+	assert_int_equal(vbd_counter_get(&svc->daemon->times.queued[VBD_OP_WRITE].count), 1);
+	assert_int_equal(vbd_counter_get(&svc->daemon->times.wire[VBD_OP_WRITE].count), 1);
+	/* Both are parts of the time from the start of the daemon to now. */
+	assert_in_range(vbd_counter_get(&svc->daemon->times.queued[VBD_OP_WRITE].sum) +
+				vbd_counter_get(&svc->daemon->times.wire[VBD_OP_WRITE].sum),
+		0, vbd_clock_mono_ns() - svc->daemon->started_ns);
 
 	memset(scene.here->mem.addr, 0, 10000);
 	spec = spec_of(&scene, VBD_OP_READ);
@@ -659,6 +666,32 @@ static void test_services_transfers__what_the_peer_has_no_room_for_is_refused(vo
 	wait_for_end(svc, record);
 }
 
+static void test_services_transfers__a_message_is_no_longer_than_the_device_sends(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_device *device = scene.pair.active->conn->qp.device;
+	uint32_t max_msg_bytes = device->attr.max_msg_bytes;
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
+
+	device->attr.max_msg_bytes = 16;
+	spec.length_bytes = 17;
+	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/length_bytes");
+	spec.length_bytes = 40;
+	spec.message_bytes = 17;
+	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/message_bytes");
+	spec.message_bytes = 16;
+	wait_for_end(svc, begin(&scene, &spec));
+	/* A write is cut, unless it is repeated. */
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	spec.length_bytes = 17;
+	wait_for_end(svc, begin(&scene, &spec));
+	spec.repeats = 2;
+	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
+	assert_int_equal(svc->daemon->transfers_done, 2);
+	device->attr.max_msg_bytes = max_msg_bytes;
+}
+
 static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **state)
 {
 	struct svc *svc = *state;
@@ -767,6 +800,7 @@ int main(void)
 		TEST(what_has_no_place_in_flight_is_refused),
 		TEST(what_the_peer_has_no_room_for_is_refused),
 		TEST(a_cancel_that_is_not_heard_closes),
+		TEST(a_message_is_no_longer_than_the_device_sends),
 		TEST(a_wrong_key_fails_it_and_its_connection_only),
 		TEST(the_newest_records_are_kept),
 	};

@@ -43,7 +43,7 @@ const CAUSES = {
 	rejected: (host) => ({
 		cause: {
 			code: "nobody_listens",
-			text: `nobody listens at ${host} port 7471`,
+			text: `nobody listens for connections at ${host} port 7471`,
 			advice: "Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs.",
 		},
 		evidence: ["the peer's kernel knows no listener on that port"],

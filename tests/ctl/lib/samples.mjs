@@ -212,6 +212,6 @@ export const index = (over = {}) => ({
 
 export const problem = (over = {}) => ({
   type: '/v1/glossary/rejected', title: 'The peer rejected the connection', status: 424, code: 'rejected',
-  detail: 'nobody listens at 192.0.2.2:7471', instance: '/v1/connections/7', reject_reason: 'IB_CM_REJ_INVALID_SERVICE_ID',
+  detail: 'nobody listens for connections at 192.0.2.2:7471', instance: '/v1/connections/7', reject_reason: 'IB_CM_REJ_INVALID_SERVICE_ID',
   cm_event: 'RDMA_CM_EVENT_REJECTED', cm_status: 8, hint: 'Is something listening on that port?', ...over,
 });
