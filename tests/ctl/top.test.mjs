@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl, ctlOnTerminal, hasScript } from './lib/ctl.mjs';
 import { connection, cq, index, problem, rejected, timeline } from './lib/samples.mjs';
-import { startOnTerminal } from './lib/screen.mjs';
+import { Picture, startOnTerminal } from './lib/screen.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 if (!hasScript) {
@@ -225,6 +225,15 @@ test('top: a list that is longer than the terminal scrolls with the choice', asy
   await run.until(shows('1234'));
 });
 
+test('top: text for the larger terminal stays inside the one that shrank', () => {
+  const picture = new Picture(24, 80);
+  picture.write('\u001b[24;1H');
+  picture.resize(1, 4);
+  picture.write('late\u001b[2;9r\nnext\u001b[M\u001b[5;5Hx');
+  assert.equal(picture.cells.length, 1);
+  assert.equal(picture.cells[0].length, 4);
+});
+
 test('top: a tiny terminal says what it would need, and grows', async (t) => {
   const { run } = await start(t, new Daemon(), FAST, { lines: 4, columns: 20 });
   await run.until(/^needs 24 x 6/);
@@ -297,7 +306,9 @@ test('top: colours states, but not with NO_COLOR', async (t) => {
   const colours = ({ styles }) => styles.some((n) => n >= 30 && n <= 37);
   const { run } = await start(t, new Daemon());
   await run.until(shows('231'));
-  await run.until(colours);
+  // Established is green; what is red has failed.
+  await run.until(({ styles }) => styles.includes(32));
+  assert.ok(!run.picture.styles.includes(31));
   const plain = (await start(t, new Daemon(), FAST, { env: { NO_COLOR: '1' } })).run;
   await plain.until(shows('231'));
   plain.type('i');
