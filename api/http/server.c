@@ -191,12 +191,7 @@ static void endpoint_stop(struct vbd_server_endpoint *endpoint, bool keep_socket
 struct vbd_server_config vbd_server_config_default(void)
 {
 	return (struct vbd_server_config){
-		.dispatch = {.json_max_bytes = 262144, .idem_max = 1024},
-		.limits = {.seats = 512,
-			.seats_per_source = 256,
-			.reserve = VBD_SERVER_RESERVE,
-			.waiting = 256,
-			.feeds = 64},
+		.limits.reserve = VBD_SERVER_RESERVE,
 		.header_timeout_ms = 10000,
 		.progress_timeout_ms = 30000,
 		.answer_timeout_ms = 300000,

@@ -62,7 +62,8 @@ struct vbd_server_stats {
 	uint64_t runs;		   /* calls of MHD_run(); none while nothing happens */
 };
 
-/** vbd_server_config_default - a configuration with limits and deadlines, no sockets, no routes */
+/** vbd_server_config_default - a configuration with deadlines and the reserve; it has no sockets,
+ * no routes and no other limits */
 struct vbd_server_config vbd_server_config_default(void);
 
 /**

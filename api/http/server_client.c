@@ -107,14 +107,16 @@ void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange)
 
 void vbd_client_end(struct vbd_client *client)
 {
-	const struct vbd_server_config *config = &client->endpoint->server->config;
+	const struct vbd_server *server = client->endpoint->server;
+	const struct vbd_server_config *config = &server->config;
 	uint32_t idle_ms =
 		client->seat.known ? config->idle_timeout_ms : config->stranger_timeout_ms;
 
 	client->exchange = NULL;
 	client->spared = false;
-	/* MHD starts a pipelined request before the next turn, and so before a deadline of 0. */
-	vbd_client_set_deadline(client, client->hung_up ? 0 : idle_ms);
+	/* MHD starts a pipelined request before the next turn, and so before a deadline of 0. The
+	 * answer to a feed that ends at a stop was begun with a connection that stays. */
+	vbd_client_set_deadline(client, client->hung_up || server->stopping ? 0 : idle_ms);
 }
 
 void vbd_client_set_known(struct vbd_client *client)

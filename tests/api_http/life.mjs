@@ -66,7 +66,7 @@ withServer("a wait ends at its deadline", {}, async (server) => {
 	assert.equal((await server.request("GET", "/v1/wait?wait_ms=50")).json.end, "timeout");
 });
 
-withServer("a request may wait once more at its deadline", { env: { TEST_PARKED_MAX: "2" } }, async (server) => {
+withServer("a request may wait once more at its deadline", { env: { TEST_WAITING: "2" } }, async (server) => {
 	const clients = await park(server, 2, head("GET", "/v1/wait?wait_ms=1&again=1"));
 	await server.until((stats) => stats.again === 2 && stats.parked === 2);
 	clients[0].destroy();

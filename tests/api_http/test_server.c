@@ -418,12 +418,13 @@ static enum vbd_status configure(
 		&test.callers, getenv("TEST_CONTROL_TOKEN"), getenv("TEST_READ_TOKEN"));
 	config->dispatch.auth.credentials = test.credentials;
 	set_quota(VBD_CALLER_READ, from_env("TEST_STREAMS", 0));
-	config->limits.seats = from_env("TEST_SEATS", config->limits.seats);
-	config->limits.seats_per_source =
-		from_env("TEST_SEATS_PER_SOURCE", config->limits.seats_per_source);
+	config->dispatch.json_max_bytes = 262144;
+	config->dispatch.idem_max = 1024;
+	config->limits.seats = from_env("TEST_SEATS", 512);
+	config->limits.seats_per_source = from_env("TEST_SEATS_PER_SOURCE", 256);
 	config->limits.reserve = from_env("TEST_RESERVE", config->limits.reserve);
-	config->limits.waiting = from_env("TEST_WAITING", config->limits.waiting);
-	config->limits.feeds = from_env("TEST_FEEDS", config->limits.feeds);
+	config->limits.waiting = from_env("TEST_WAITING", 256);
+	config->limits.feeds = from_env("TEST_FEEDS", 64);
 	config->on_turned_away = on_turned_away;
 	config->idle_timeout_ms = from_env("TEST_IDLE_TIMEOUT_MS", config->idle_timeout_ms);
 	config->stranger_timeout_ms =
