@@ -19,7 +19,7 @@ test('errors: a problem names object, code, title, detail and hint', async (t) =
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.equal(stderr, [
-    'verbsctl: connection/7: rejected: The peer rejected the connection: nobody listens at 192.0.2.2:7471',
+    'verbsctl: connection/7: rejected: The peer rejected the connection: nobody listens for connections at 192.0.2.2:7471',
     '  cm event: RDMA_CM_EVENT_REJECTED, status 8',
     '  reject reason: IB_CM_REJ_INVALID_SERVICE_ID',
     '  hint: Is something listening on that port?', ''].join('\n'));

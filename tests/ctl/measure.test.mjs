@@ -95,6 +95,24 @@ test('probe: as JSON it is a line each time', async (t) => {
   assert.deepEqual(stdout.trim().split('\n').map((line) => JSON.parse(line)), [ping()]);
 });
 
+test('probe: as JSON it tells how it goes in lines too', async (t) => {
+  const state = stopping(ping(running));
+  const server = await FakeServer.start(t, {
+    'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
+    'GET /v1/probes/6': () => ({ json: ping(state.stopped ? {} : running) }),
+    'POST /v1/probes/6/cancel': state.answer,
+    'DELETE /v1/probes/6': { status: 204 },
+  });
+  const run = start(t, server, ['probe', '7', '--json']);
+
+  await run.until(({ stdout }) => stdout.includes('\n'));
+  run.child.kill('SIGINT');
+  assert.equal(await run.ended, 0);
+  const lines = run.stdout.trim().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual(lines[0], ping(running));
+  assert.deepEqual(lines.at(-1), ping());
+});
+
 test('bench: a write aims at the buffer of the peer', async (t) => {
   const server = await FakeServer.start(t, {
     'GET /v1/buffers/target': { json: buffer({ name: 'target', size_bytes: 65536, access: ['remote_write'] }) },

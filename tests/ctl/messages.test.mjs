@@ -133,6 +133,85 @@ test('messages: --count that is not reached in time has timed out', async (t) =>
   assert.match(stderr, /1 of 2 messages came/);
 });
 
+// Returns the method and the query of each request.
+const asked = (server) => server.requests.map(({ method, url }) => `${method} ${url.replace('/v1/connections/7', '')}`);
+
+test('messages: recv asks for what is behind the last one, and does not wait', async (t) => {
+  const held = [message(1, 'one'), message(5, 'five')];
+  const server = await FakeServer.start(t, inbox(held));
+  assert.equal((await ctl(server, ['recv', '7'])).code, 0);
+  assert.deepEqual(asked(server), ['GET /messages?limit=100&after=0&wait_ms=0', 'DELETE /messages?through=5',
+    'GET /messages?limit=100&after=5&wait_ms=0']);
+});
+
+test('messages: --count asks for no more than are missing', async (t) => {
+  const held = [message(1, 'one'), message(2, 'two')];
+  const routes = inbox(held);
+  const take = routes[GET];
+  routes[GET] = (request) => {
+    if (Number(request.query.after) === 2)
+      held.push(message(3, 'three'), message(4, 'four'));
+    return take(request);
+  };
+  const server = await FakeServer.start(t, routes);
+  assert.equal((await ctl(server, ['recv', '7', '--count', '3'])).stdout, 'one\ntwo\nthree\n');
+  assert.deepEqual(asked(server), ['GET /messages?limit=3&after=0&wait_ms=30000', 'DELETE /messages?through=2',
+    'GET /messages?limit=1&after=2&wait_ms=30000', 'DELETE /messages?through=3']);
+});
+
+test('messages: --timeout alone waits for the first ones only', async (t) => {
+  const held = [message(1, 'one')];
+  const server = await FakeServer.start(t, inbox(held));
+  const { code, stdout } = await ctl(server, ['recv', '7', '--timeout', '2h']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'one\n');
+  assert.deepEqual(asked(server), ['GET /messages?limit=100&after=0&wait_ms=30000', 'DELETE /messages?through=1',
+    'GET /messages?limit=100&after=1&wait_ms=0']);
+});
+
+test('messages: --follow with --timeout waits for the next ones too', async (t) => {
+  const server = await FakeServer.start(t, inbox([message(1, 'one')]));
+  const { code, stdout, stderr } = await ctl(server, ['recv', '7', '--follow', '--timeout', '50ms']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'one\n');
+  assert.equal(stderr, '');
+  const waits = server.requests.filter(({ method, url }) => method === 'GET' && url.includes('wait_ms')).map(({ query }) => Number(query.wait_ms));
+  assert.ok(waits.length > 1 && waits.every((ms) => ms <= 51), waits.join());
+});
+
+test('messages: of a connection that ended without a code no code is told', async (t) => {
+  const server = await FakeServer.start(t, { ...inbox([]), [STATE]: { json: connection({ state: 'closed', end_code: null }) } });
+  const { code, stderr } = await ctl(server, ['recv', '7', '--timeout', '2h']);
+  assert.equal(code, 1);
+  assert.equal(stderr, 'verbsctl: connection/7 has ended\nverbsctl: recv: no message came\n');
+});
+
+test('messages: --raw and --json exclude each other, and a file that can not be read is told', async (t) => {
+  const server = await FakeServer.start(t, inbox([]));
+  const both = await ctl(server, ['recv', '7', '--raw', '--json']);
+  assert.equal(both.code, 2);
+  assert.match(both.stderr, /--raw and --json exclude each other/);
+  for (const [path, why] of [['/nowhere/x', 'No such file or directory'], ['/', 'Is a directory']]) {
+    const { code, stderr } = await ctl(server, ['send', '7', '--file', path]);
+    assert.equal(code, 1);
+    assert.equal(stderr, `verbsctl: ${path}: ${why}\n`);
+  }
+  assert.deepEqual(server.calls, []);
+});
+
+test('messages: what is sent of buffers is one buffer or a list of ranges', async (t) => {
+  const server = await FakeServer.start(t, inbox([]));
+  for (const [args, why] of [
+    [['--buffer', 'b', '--sges', 'b:0:4'], /^verbsctl: send: needs one of --buffer and --sges/],
+    [['--sges', 'b:x:4'], /^verbsctl: send: --sges must be BUFFER:OFFSET:LENGTH,\.\.\., not "b:x:4"/],
+  ]) {
+    const { code, stderr } = await ctl(server, ['send', '7', ...args]);
+    assert.equal(code, 2);
+    assert.match(stderr, why);
+  }
+  assert.deepEqual(server.calls, []);
+});
+
 test('messages: --follow ends with the connection', async (t) => {
   const server = await FakeServer.start(t, { ...inbox([message(1, 'one')]), [STATE]: { json: connection({ state: 'closed',
     end_code: 'peer_disconnect' }) } });

@@ -62,3 +62,28 @@ test('wait: what is not there is 4, and what is no state is refused', async (t) 
   assert.equal((await ctl(server, ['buffers', 'wait', 'x', '--until', 'a b'])).code, 2);
   assert.equal(server.requests.length, 1);
 });
+
+const ENDED = { state: 'closed', ended_at: '2026-03-04T05:06:09.123456789Z', end_code: 'local_close', error: null };
+const SHORT = ['--timeout', '1ms']; // the server has no time to answer early
+
+for (const [until, more, over, code, said] of [
+  ['established', [], {}, 0, 'connection/7 (to-b): established\n'],
+  ['closed', SHORT, {}, 3, 'verbsctl: connection/7 is established, and not yet closed\n'],
+  ['closed', [], {}, 1, 'verbsctl: connection/7 is established, and will not be closed\n'],
+  ['established', [], ENDED, 1, 'verbsctl: connection/7 is closed, and will not be established\n'],
+  ['changed', [], {}, 0, 'connection/7 (to-b): established\n'],
+  ['changed', SHORT, {}, 3, 'verbsctl: connection/7 is established, and not yet changed\n'],
+  ['open', [], {}, 0, 'connection/7 (to-b): established\n'],
+  ['open', [], ENDED, 1, 'verbsctl: connection/7 is closed, and will not be open\n'],
+  ['ended', SHORT, ENDED, 0, 'connection/7 (to-b): closed (local_close)\n'],
+  ['ended', [], {}, 0, 'connection/7 (to-b): established\n'],
+  ['ended', SHORT, {}, 3, 'verbsctl: connection/7 is established, and not yet ended\n'],
+])
+  test(`wait: until ${until}, ${more.length ? 'for a moment' : 'as long as it takes'}, ${over.state ?? 'established'}`, async (t) => {
+    const server = await FakeServer.start(t, { 'GET /v1/connections/7': { json: connection({ name: 'to-b', end_code: null, ended_at: null, ...over }) } });
+    const { code: got, stdout, stderr } = await ctl(server, ['wait', '7', '--until', until, ...more]);
+    assert.equal(stdout + stderr, said);
+    assert.equal(got, code);
+    assert.equal(server.requests[0].query.until, until);
+    assert.ok(more.length ? Number(server.requests[0].query.wait_ms) <= 2 : server.requests[0].query.wait_ms === '30000');
+  });

@@ -41,6 +41,51 @@ test("options: --help has a line for each option, in columns", LIMIT, () => {
 	assert.match(prints("--help"), /^Usage: verbsd \[OPTION\]\.\.\.\n.*\n\n {2}--config FILE {17}read [^]*\n\nOptions override the file\./);
 });
 
+const HELP = `Usage: verbsd [OPTION]...
+Own RDMA connections and serve them as JSON over HTTP.
+
+  --config FILE                 read the configuration from a YAML file
+  --listen ADDR:PORT,...        addresses to serve on, by commas (127.0.0.1:7480; empty: no TCP)
+  --unix-socket PATH            unix socket to serve HTTP on
+  --control-token-file FILE     file with the token of the role control
+  --read-token-file FILE        file with the token of the role read
+  --workers N                   number of data worker threads
+  --log-level LEVEL             log messages of this level and above: error, warning, notice, info or debug
+  --log-format FORMAT           format of the log: text, json or journal
+  --insecure                    serve other hosts without TLS, in clear
+  --set KEY=VALUE               set any key of the configuration file
+  --check-config                check the configuration and exit
+  --dump-config                 print the configuration in force and exit
+  --make-token                  print a random token and its hash for callers_file
+  --help                        print this and exit
+  --version                     print the version and exit
+
+Options override the file. See verbsd(8) and verbsd.yaml(5).
+`;
+
+test("options: --help is what it was", LIMIT, () => {
+	assert.equal(prints("--help"), HELP);
+	assert.equal(prints("--check-config", "--help"), HELP);
+});
+
+test("options: a key may be as long as 63 characters", LIMIT, () => {
+	refuses(["--set", `${"x".repeat(63)}=1`], new RegExp(`^verbsd: .*x{63}`));
+});
+
+test("options: an address that no interface has is a warning of --check-config", LIMIT, () => {
+	const callers = join(scratch_folder("options"), "callers.yaml");
+	writeFileSync(callers, "# nobody\n", { mode: 0o600 });
+	assert.equal(prints("--insecure", "--set", `callers_file=${callers}`, "--listen", "127.0.0.1:1,192.0.2.77:1", "--check-config"),
+		"warning: listen: no interface has the address of 192.0.2.77:1 now\nthe configuration is fine\n");
+});
+
+test("options: a certificate that can't be read fails --check-config", LIMIT, () => {
+	const { status, stdout, stderr } = run("--set", "tls.certificate=/nowhere/c", "--set", "tls.key=/nowhere/k", "--check-config");
+	assert.equal(status, 1);
+	assert.equal(stdout, "");
+	assert.match(stderr, /^verbsd: .*\/nowhere\/c.*\n$/);
+});
+
 test("options: --version tells name and version", LIMIT, () => {
 	assert.match(prints("--version"), /^verbsd \d+\.\d+\.\d+\n$/);
 });

@@ -161,6 +161,20 @@ static size_t count_events(const struct fixture *f)
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
+static void test_audit__a_file_that_can_not_be_opened_says_why(void **state)
+{
+	struct vbd_audit *audit = NULL;
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_not_equal(vbd_audit_create("/nonexistent/audit", &audit, &err), VBD_OK);
+	assert_null(audit);
+	assert_string_equal(err.pointer, "audit_file");
+	assert_non_null(strstr(err.text, "/nonexistent/audit"));
+	assert_int_equal(vbd_audit_create("", &audit, &err), VBD_OK);
+	assert_null(audit);
+}
+
 static void test_audit__a_success_has_the_object_that_was_made(void **state)
 {
 	struct fixture *f = *state;
@@ -294,6 +308,7 @@ static void test_audit__a_stranger_who_is_refused_has_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		AUDIT_TEST(a_file_that_can_not_be_opened_says_why),
 		AUDIT_TEST(a_success_has_the_object_that_was_made),
 		AUDIT_TEST(a_refusal_by_role_is_recorded_whatever_the_method),
 		AUDIT_TEST(a_failure_has_its_code_and_the_object_of_another),

@@ -348,7 +348,7 @@ static int tear_down(void **state)
 	vbd_request_fini(&request);
 	vbd_dispatch_destroy(test.dispatch);
 	vbd_credentials_destroy(test.credentials);
-	return 0;
+	return test.callers.by_name ? -1 : 0;
 }
 
 static void with_header(const char *name, const char *value)
@@ -510,6 +510,62 @@ static void test_dispatch__without_a_role_not_even_paths_are_told(void **state)
 	answers("GET", "/v1/nothing", 404, "not_found");
 }
 
+/* From now on only this token is known. */
+static void know_token(const char *name, enum vbd_role role, const char *token, uint64_t expires_s)
+{
+	struct vbd_credentials *before = test.credentials;
+	struct vbd_caller_list list = {0};
+	struct vbd_credential *credential;
+
+	assert_non_null(vbd_caller_list_add(&list, name, role));
+	credential = vbd_caller_list_know(&list, VBD_CREDENTIAL_TOKEN);
+	assert_non_null(credential);
+	assert_true(vbd_token_hash(token, credential->sha256));
+	credential->expires_wall_s = expires_s;
+	assert_int_equal(
+		vbd_credentials_create(&test.callers, &list, &test.credentials, NULL), VBD_OK);
+	vbd_credentials_use(test.credentials, before);
+	vbd_dispatch_set_credentials(test.dispatch, test.credentials);
+	vbd_credentials_destroy(before);
+}
+
+/* Whether the sender of the last request may stay; @why: part of the reason if not. */
+static void may_stay(const char *why)
+{
+	struct vbd_error err = {0};
+	enum vbd_status status = vbd_dispatch_may_stay(test.dispatch, &request, &test.peer, &err);
+
+	assert_int_equal(status, why ? VBD_E_UNAUTHORIZED : VBD_OK);
+	assert_int_equal(err.status, status);
+	assert_string_equal(err.text, why ? why : "");
+}
+
+static void test_dispatch__an_open_request_stays_while_its_sender_would_be_let_in(void **state)
+{
+	const uint64_t far_s = UINT64_C(4102444800); /* in 2100 */
+
+	(void)state;
+	know_token("eve", VBD_ROLE_CONTROL, "t1", 0);
+	with_header("Authorization", "Bearer t1");
+	answers("GET", "/v1/things/1", 200, "");
+	(void)snprintf(request.client, sizeof(request.client), "127.0.0.1:9");
+	may_stay(NULL);
+	assert_int_equal(request.identity.expires_wall_s, 0);
+	know_token("eve", VBD_ROLE_CONTROL, "t1", far_s);
+	may_stay(NULL);
+	assert_true(request.identity.expires_wall_s == far_s);
+	know_token("eve", VBD_ROLE_READ, "t1", 0);
+	may_stay("127.0.0.1:9 has another role now, or stands for another caller");
+	know_token("adam", VBD_ROLE_CONTROL, "t1", 0);
+	may_stay("127.0.0.1:9 has another role now, or stands for another caller");
+	know_token("eve", VBD_ROLE_CONTROL, "t2", 0);
+	may_stay("the token is unknown");
+	know_token("eve", VBD_ROLE_CONTROL, "t1", 1);
+	may_stay("the token of eve has expired");
+	know_token("eve", VBD_ROLE_CONTROL, "t1", 0);
+	may_stay(NULL);
+}
+
 static void test_dispatch__a_body_must_say_that_it_is_json(void **state)
 {
 	(void)state;
@@ -558,6 +614,13 @@ static void test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed(
 	assert_string_equal(problem_code(), "body_too_large");
 	assert_true(answer_has("\"limit\":64"));
 	assert_int_equal(test.handled, 0);
+	body[63] = '}';
+	begin("POST", "/v1/things", 64);
+	assert_int_equal(request.reply.status, 0);
+	vbd_dispatch_body(test.dispatch, &request, body, 40);
+	vbd_dispatch_body(test.dispatch, &request, body + 40, 24);
+	vbd_dispatch_run(test.dispatch, &request);
+	assert_int_equal(request.reply.status, 200);
 }
 
 static void test_dispatch__a_stream_goes_into_its_sink(void **state)
@@ -965,6 +1028,7 @@ int main(void)
 		TEST(test_dispatch__a_malformed_request_ends_the_connection),
 		TEST(test_dispatch__the_wrong_site_learns_nothing),
 		TEST(test_dispatch__without_a_role_not_even_paths_are_told),
+		TEST(test_dispatch__an_open_request_stays_while_its_sender_would_be_let_in),
 		TEST(test_dispatch__a_body_must_say_that_it_is_json),
 		TEST(test_dispatch__bodies_are_needed_optional_or_unwanted),
 		TEST(test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed),

@@ -8,6 +8,7 @@
 #include "base/memfd.h"
 #include "daemon/config/specs.h"
 #include "daemon/drain.h"
+#include "daemon/kept/held.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 #include "rdma/fabric/fabric.h"
@@ -17,6 +18,7 @@
 #include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -24,6 +26,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct fixture {
@@ -355,6 +359,126 @@ static void test_api_kept__a_registration_that_fails_loses_no_bytes_of_the_run_b
 	assert_true(vbd_kept_bytes_outlive(kept(f, "pool")));
 }
 
+/* A socket in place of systemd's, which says what it was told. */
+static int systemd_listen(void)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	char path[64];
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	(void)snprintf(path, sizeof(path), "@verbsd-test-kept-%d", (int)getpid());
+	memcpy(addr.sun_path, path, strlen(path));
+	addr.sun_path[0] = '\0';
+	assert_int_equal(
+		bind(fd, (const struct sockaddr *)&addr,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path))),
+		0);
+	assert_int_equal(setenv("NOTIFY_SOCKET", path, 1), 0);
+	return fd;
+}
+
+/* The next message but the descriptor with it; NULL @text: there is none. */
+static void systemd_heard(int fd, const char *text)
+{
+	char bytes[256] = "";
+	ssize_t count = recv(fd, bytes, sizeof(bytes) - 1, MSG_DONTWAIT);
+
+	if (text)
+		assert_string_equal(bytes, text);
+	else if (count >= 0)
+		fail_msg("systemd was told %s", bytes);
+}
+
+static void test_api_kept__systemd_holds_as_many_as_it_has_room_for(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_holder *holder = &f->svc->daemon->reconciler->holder;
+	int systemd = systemd_listen();
+
+	vbd_holder_use(holder, 1);
+	configure(f, "buffers:\n- {name: a, kind: shared, size_bytes: 4096}\n");
+	await(f, "a", VBD_KEPT_UP);
+	systemd_heard(systemd, "FDSTORE=1\nFDNAME=buffer//a");
+	configure(f, "buffers:\n- {name: a, kind: shared, size_bytes: 4096}\n"
+		     "- {name: b, kind: shared, size_bytes: 4096}\n"
+		     "- {name: c, size_bytes: 4096}\n");
+	await(f, "b", VBD_KEPT_UP);
+	await(f, "c", VBD_KEPT_UP);
+	systemd_heard(systemd, NULL);
+	assert_int_equal(holder->stored, 1);
+	assert_true(vbd_held_is_stored(kept(f, "a")));
+	assert_false(vbd_held_is_stored(kept(f, "b")));
+	assert_null(kept(f, "c")->held);
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_KEPT_OBJECT_WITHOUT_BYTES), 1);
+	/* The room of the first is given to the second. */
+	configure(f, "buffers:\n- {name: b, kind: shared, size_bytes: 4096}\n");
+	SVC_UNTIL(f->svc, !kept(f, "a") && vbd_held_is_stored(kept(f, "b")));
+	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//a");
+	systemd_heard(systemd, "FDSTORE=1\nFDNAME=buffer//b");
+	assert_int_equal(holder->stored, 1);
+	configure(f, "");
+	SVC_UNTIL(f->svc, !kept(f, "b") && holder->stored == 0);
+	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//b");
+	systemd_heard(systemd, NULL);
+	assert_true(vbd_list_empty(&holder->all));
+	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+	assert_int_equal(close(systemd), 0);
+}
+
+static void test_api_kept__descriptors_of_no_kept_buffer_are_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_holder *holder;
+	int systemd = systemd_listen(), fds[4];
+	char longest[VBD_HELD_NAME_BYTES + 1];
+
+	close_api(f);
+	svc_restart(f->svc);
+	holder = &f->svc->daemon->reconciler->holder;
+	vbd_holder_use(holder, 8);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(fds); i++)
+		assert_int_equal(vbd_memfd_create(4096, 0, &fds[i], NULL), VBD_OK);
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	vbd_holder_found(holder, "buffer//gone", fds[0]);
+	vbd_holder_found(holder, "buffer//twice", fds[1]);
+	vbd_holder_found(holder, "buffer//twice", fds[2]);
+	vbd_holder_found(holder, longest, fds[3]);
+	assert_true(fcntl(fds[0], F_GETFD) >= 0);
+	for (size_t i = 1; i < VBD_ARRAY_LEN(fds); i++)
+		assert_int_equal(fcntl(fds[i], F_GETFD), -1);
+	assert_int_equal(holder->stored, 2);
+	assert_int_equal(holder->unclaimed, 2);
+	/* A buffer of another name takes none of them. */
+	configure(f, "buffers:\n- {name: other, kind: shared, size_bytes: 4096}\n");
+	open_api(f);
+	await(f, "other", VBD_KEPT_UP);
+	SVC_UNTIL(f->svc, holder->unclaimed == 0 && vbd_held_is_stored(kept(f, "other")));
+	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//gone");
+	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//twice");
+	systemd_heard(systemd, "FDSTORE=1\nFDNAME=buffer//other");
+	assert_int_equal(holder->stored, 1);
+	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+	assert_int_equal(close(systemd), 0);
+}
+
+static void test_api_kept__what_is_in_use_goes_when_it_is_not(void **state)
+{
+	struct fixture *f = *state;
+
+	configure(f, "buffers:\n- {name: pool, size_bytes: 4096}\n");
+	await(f, "pool", VBD_KEPT_UP);
+	buffer(f, "pool")->users = 1;
+	configure(f, "");
+	assert_non_null(kept(f, "pool"));
+	assert_int_equal(kept(f, "pool")->last_error.status, VBD_E_IN_USE);
+	assert_non_null(buffer(f, "pool"));
+	buffer(f, "pool")->users = 0;
+	SVC_UNTIL(f->svc, !kept(f, "pool") && !buffer(f, "pool"));
+	SVC_UNTIL(f->svc, f->svc->daemon->pool_jobs == 0);
+}
+
 static void test_api_kept__what_a_reload_lists_no_longer_goes(void **state)
 {
 	struct fixture *f = *state;
@@ -618,6 +742,9 @@ static void test_api_kept__a_full_disk_is_told_and_the_object_is_there(void **st
 	send_request(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL);
 	assert_int_equal(f->req.reply.status, 204);
 	disk_is_well();
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_STORE_FAILED), 1);
+	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
+	SVC_UNTIL(f->svc, svc_count_events(f->svc, VBD_EVENT_STORE_RECOVERED) == 1);
 }
 
 /* More than a step puts into the new database. */
@@ -1319,7 +1446,7 @@ static void test_api_kept__a_stopped_connection_that_gets_another_spec_keeps_its
 	await(f, "to-door", VBD_KEPT_UP);
 	assert_int_equal(connection(f, "to-door")->object.id, id);
 	assert_int_equal(connection(f, "to-door")->conn->timeout_ms, 9000);
-	assert_int_equal(f->svc->daemon->connections->ended.count, 2);
+	SVC_UNTIL(f->svc, f->svc->daemon->connections->ended.count == 2);
 }
 
 /* A GET of the connection that waits; it has no answer yet. */
@@ -1478,6 +1605,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(what_the_file_lists_is_made),
 		TEST(a_registration_that_fails_loses_no_bytes_of_the_run_before),
+		TEST(systemd_holds_as_many_as_it_has_room_for),
+		TEST(descriptors_of_no_kept_buffer_are_given_back),
+		TEST(what_is_in_use_goes_when_it_is_not),
 		TEST(what_a_reload_lists_no_longer_goes),
 		TEST(a_changed_spec_replaces_the_object),
 		TEST(a_file_with_a_fault_is_refused_with_its_line),

@@ -59,6 +59,8 @@ static void test_api_lists__connections_and_listeners(void **state)
 		{"/v1/listeners?device=fake0", "1,2"},
 		{"/v1/listeners?device=fake1", ""},
 		{"/v1/connections?state=open&sort=-created_at", "2,1"},
+		{"/v1/connections?state=open&sort=duration", "2,1"},
+		{"/v1/connections?state=open&sort=-duration", "1,2"},
 		{"/v1/connections?sort=name&state=open,ended&name=c", "1"},
 		{"/v1/connections?state=open,ended&sort=-created_at&listener=l", "4,2"},
 		{"/v1/connections?state=open,ended&sort=-established_at&listener=l", "4,2"},

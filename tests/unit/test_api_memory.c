@@ -45,8 +45,60 @@ static const struct action actions[] = {
 	{"PATCH", "/v1/listeners/l", "{\"accept\":\"auto\"}", NULL},
 	{"PUT", "/v1/buffers/b/data", "0123456789abcdef", NULL},
 	{"POST", "/v1/buffers", "{\"size_bytes\":true}", NULL},
+	{"GET", "/metrics?connections=1", NULL, NULL},
+	{"GET", "/v1/caller", NULL, NULL},
+	{"GET", "/v1/connections/c", NULL, NULL},
+	{"GET", "/v1/connections/c/explain", NULL, NULL},
+	{"GET", "/v1/connections/c/timeline", NULL, NULL},
+	{"GET", "/v1/connections/c/messages?wait_ms=0", NULL, NULL},
+	{"GET", "/v1/devices/fake0", NULL, NULL},
+	{"GET", "/v1/glossary/rejected", NULL, NULL},
+	{"GET", "/v1/reachability?dst_addr=10.0.0.1&dst_port=1", NULL, NULL},
+	{"POST", "/v1/pds", "{\"name\":\"x\"}", "/v1/pds/x"},
+	{"POST", "/v1/ud_endpoints", "{\"name\":\"x\",\"qp\":{\"rq_depth\":4}}",
+		"/v1/ud_endpoints/x"},
+	{"POST", "/v1/ud_peers",
+		"{\"name\":\"x\",\"ud_endpoint\":\"e\",\"gid\":\"fe80::1\",\"qpn\":5}",
+		"/v1/ud_peers/x"},
+	{"POST", "/v1/multicast_memberships",
+		"{\"name\":\"x\",\"ud_endpoint\":\"e\",\"addr\":\"239.1.2.3\"}",
+		"/v1/multicast_memberships/x"},
+	{"POST", "/v1/connections", "{\"name\":\"x\",\"bringup\":\"manual\"}", "/v1/connections/x"},
+	{"POST", "/v1/connections",
+		"{\"connections\":[{\"dst_addr\":\"10.0.0.1\",\"dst_port\":1}]}",
+		"/v1/connections?label=a%3Db"},
+	{"POST", "/v1/transfers",
+		"{\"op\":\"send\",\"connection\":\"c\",\"buffer\":\"b\",\"length_bytes\":5,"
+		"\"labels\":{\"a\":\"b\"}}",
+		"/v1/transfers?label=a%3Db"},
+	{"POST", "/v1/batches",
+		"{\"transfers\":[{\"op\":\"send\",\"connection\":\"c\",\"buffer\":\"b\","
+		"\"length_bytes\":5}],\"labels\":{\"a\":\"b\"}}",
+		"/v1/transfers?label=a%3Db"},
+	{"POST", "/v1/probes", "{\"connection\":\"c\",\"count\":1,\"labels\":{\"a\":\"b\"}}",
+		"/v1/probes?label=a%3Db"},
+	{"POST", "/v1/benchmarks",
+		"{\"connection\":\"c\",\"op\":\"send\",\"size_bytes\":8,\"count\":2,"
+		"\"labels\":{\"a\":\"b\"}}",
+		"/v1/benchmarks?label=a%3Db"},
+	{"POST", "/v1/connections/c/messages", "{\"data\":\"hello\"}", NULL},
+	{"POST", "/v1/connections/-/close?label=none%3Dx", NULL, NULL},
 	{"DELETE", "/v1/connections?label=a%3Db", NULL, NULL},
 };
+
+/* Codes that tell of a lack of memory, and of what it leads to. jansson takes some for a fault of
+ * the document. */
+static bool is_of_memory(const char *code)
+{
+	static const char *const codes[] = {"no_memory", "too_many_clients", "resource_error",
+		"rejected", "malformed_json", "wrong_type", "not_found"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(codes); i++) {
+		if (strcmp(code, codes[i]) == 0)
+			return true;
+	}
+	return false;
+}
 
 /* A reply that ends early is one that its Content-Length tells from a whole one. */
 static void check_reply(const struct rest *rest, const struct action *action, int status)
@@ -66,6 +118,8 @@ static void check_reply(const struct rest *rest, const struct action *action, in
 	json = json_loads(body + 4, 0, NULL);
 	if (!json)
 		fail_msg("%s %s: not JSON: %s", action->method, action->path, rest->reply);
+	if (status >= 400 && !is_of_memory(rest_text(json, "code")))
+		fail_msg("%s %s: %s", action->method, action->path, rest->reply);
 	json_decref(json);
 }
 
@@ -80,7 +134,8 @@ static void expect_good(struct rest *rest, const char *method, const char *path,
 /* A problem says that nothing was made. One of a connection may be about its failure. */
 static void check_unmade(struct rest *rest, const struct action *action, int status)
 {
-	if (status < 400 || !action->undo || strstr(action->undo, "connections"))
+	if (status < 400 || !action->undo || strstr(action->undo, "connections") ||
+		strchr(action->undo, '?'))
 		return;
 	if (rest_perform(rest, "GET", action->undo, NULL) != 404)
 		fail_msg("%s %s: %d, and it is there: %s", action->method, action->path, status,
@@ -101,8 +156,8 @@ static void test_api_memory__each_allocation_of_a_request_may_fail(void **state)
 	struct rest *rest = *state;
 	unsigned int failures = 0;
 
-	expect_good(
-		rest, "POST", "/v1/listeners", "{\"name\":\"l\",\"addr\":\"10.0.0.1\",\"port\":0}");
+	(void)rest_pair(rest, "", ",'service':'sink'");
+	expect_good(rest, "POST", "/v1/ud_endpoints", "{\"name\":\"e\"}");
 	expect_good(rest, "POST", "/v1/buffers", "{\"name\":\"b\",\"size_bytes\":4096}");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(actions); i++) {
 		const struct action *action = &actions[i];

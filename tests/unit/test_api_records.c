@@ -285,13 +285,20 @@ static void test_records__each_object_has_the_id_of_its_run(void **state)
 static void test_records__what_a_killed_run_had_open_has_died(void **state)
 {
 	struct fixture *f = *state;
-	struct vbd_listener_spec spec = svc_listener_spec();
-	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, &spec));
+	struct vbd_listener *listener = svc_listen(f->svc, NULL);
+	struct vbd_connection_spec named = svc_spec_to(listener);
+	struct vbd_connection *front, *passive;
 	char path[64];
 	json_t *died;
+	char *text;
 
-	(void)snprintf(path, sizeof(path), "/v1/connections/%llu",
-		(unsigned long long)pair.active->object.id);
+	(void)snprintf(named.name, sizeof(named.name), "front");
+	front = svc_connect(f->svc, &named);
+	SVC_UNTIL(f->svc, front->conn->state == VBD_CONN_ESTABLISHED);
+	passive = svc_newest_of(f->svc, listener);
+	SVC_UNTIL(f->svc, passive->conn->state == VBD_CONN_ESTABLISHED);
+	(void)snprintf(
+		path, sizeof(path), "/v1/connections/%llu", (unsigned long long)front->object.id);
 	for (int i = 0; i < 2; i++) {
 		kill_and_restart(f);
 		died = get(f, path);
@@ -311,6 +318,11 @@ static void test_records__what_a_killed_run_had_open_has_died(void **state)
 		json_decref(died);
 		assert_ids(f, "/v1/connections?state=failed&end_code=daemon_died", "1 2");
 		assert_int_equal(count_deaths(f), 2);
+		died = get(f, "/v1/events?code=daemon_died&limit=1");
+		text = json_dumps(died, JSON_COMPACT);
+		assert_non_null(strstr(text, "\"name\":\"front\""));
+		free(text);
+		json_decref(died);
 		assert_int_equal(
 			f->svc->daemon->connections_ended[VBD_REASON_DAEMON_DIED], i ? 0 : 2);
 	}

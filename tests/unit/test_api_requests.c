@@ -228,6 +228,11 @@ static void test_api_requests__a_receive_tells_what_came(void **state)
 			    "{'op':'recv','connection':'2','buffer':'b','length_bytes':32}"),
 		"{'received':null}");
 	rest->headers = REST_WAIT;
+	while (!json_object_size(json_object_get(
+		rest_call(rest, 200, "GET", "/v1/connections/2", NULL), "counters")))
+		svc_turn(rest->svc);
+	rest_expect(rest->document,
+		"{'counters':{'recv':{'posted':1,'completed':0,'errors':0,'flushed':0}}}");
 	(void)rest_call(rest, 201, "POST", "/v1/transfers",
 		"{'op':'send','connection':'c','buffer':'b','length_bytes':5}");
 	rest_expect(rest_call(rest, 200, "GET", "/v1/transfers/1?until=ended&wait_ms=60000", NULL),

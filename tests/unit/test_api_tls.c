@@ -2,6 +2,7 @@
 /* Credentials and certificates, by handshakes in memory. tests/api_http/tls.mjs has the server. */
 #include "api/http/tls.h"
 
+#include "base/log.h"
 #include "tests/unit/unit.h"
 
 #include <gnutls/gnutls.h>
@@ -34,6 +35,8 @@ static void must(int rc)
 		fail_msg("%s", gnutls_strerror(rc));
 }
 
+static time_t expires; /* of certificates to come; 0: in an hour */
+
 /* Begin a certificate; the test adds names, and sign() ends it. */
 static struct pair begin(const char *purpose)
 {
@@ -48,7 +51,7 @@ static struct pair begin(const char *purpose)
 	must(gnutls_x509_crt_set_version(pair.crt, 3));
 	must(gnutls_x509_crt_set_serial(pair.crt, &serial, 1));
 	must(gnutls_x509_crt_set_activation_time(pair.crt, time(NULL) - 60));
-	must(gnutls_x509_crt_set_expiration_time(pair.crt, time(NULL) + 3600));
+	must(gnutls_x509_crt_set_expiration_time(pair.crt, expires ? expires : time(NULL) + 3600));
 	must(gnutls_x509_crt_set_key(pair.crt, pair.key));
 	must(gnutls_x509_crt_set_basic_constraints(pair.crt, purpose == NULL, -1));
 	if (purpose)
@@ -267,6 +270,162 @@ static void test_tls__a_refused_certificate_names_nobody_and_says_why(void **sta
 	free_pair(&mallory);
 }
 
+/* The alert that the client gets. */
+static gnutls_alert_description_t alert_of(struct ends *ends)
+{
+	int rc = GNUTLS_E_AGAIN;
+	char byte;
+
+	for (int tries = 0; rc != GNUTLS_E_FATAL_ALERT_RECEIVED && tries < 10; tries++) {
+		rc = gnutls_handshake(ends->client);
+		if (rc == 0)
+			rc = (int)gnutls_record_recv(ends->client, &byte, 1);
+	}
+	assert_int_equal(rc, GNUTLS_E_FATAL_ALERT_RECEIVED);
+	return gnutls_alert_get(ends->client);
+}
+
+/* A client with this certificate is refused. */
+static void is_refused(struct fixture *f, const struct pair *shown, const char *priorities,
+	gnutls_alert_description_t alert, const char *why)
+{
+	struct vbd_tls *tls = load(f);
+	struct ends ends;
+
+	connect_ends(&ends, tls, shown);
+	if (priorities)
+		must(gnutls_priority_set_direct(ends.client, priorities, NULL));
+	assert_int_equal(shake_hands(&ends), GNUTLS_E_CERTIFICATE_ERROR);
+	assert_int_equal(alert_of(&ends), alert);
+	if (!strstr(ends.peer.refusal, why))
+		fail_msg("%s", ends.peer.refusal);
+	assert_int_equal(ends.peer.n_names, 0);
+	close_ends(&ends);
+	vbd_tls_unref(tls);
+}
+
+static void test_tls__each_refusal_has_its_alert(void **state)
+{
+	struct fixture *f = *state;
+	struct pair pair = begin(GNUTLS_KP_TLS_WWW_CLIENT);
+
+	sign(&pair, &pair);
+	is_refused(f, &pair, NULL, GNUTLS_A_UNKNOWN_CA, "issuer is unknown");
+	free_pair(&pair);
+	pair = begin(GNUTLS_KP_TLS_WWW_CLIENT);
+	must(gnutls_x509_crt_set_activation_time(pair.crt, time(NULL) - 7200));
+	must(gnutls_x509_crt_set_expiration_time(pair.crt, time(NULL) - 3600));
+	sign(&pair, &f->ca);
+	is_refused(f, &pair, NULL, GNUTLS_A_CERTIFICATE_EXPIRED, "expired");
+	free_pair(&pair);
+	pair = begin(GNUTLS_KP_TLS_WWW_CLIENT);
+	must(gnutls_x509_crt_set_activation_time(pair.crt, time(NULL) + 1800));
+	sign(&pair, &f->ca);
+	is_refused(f, &pair, NULL, GNUTLS_A_CERTIFICATE_EXPIRED, "not yet valid");
+	free_pair(&pair);
+	pair = begin(GNUTLS_KP_TLS_WWW_SERVER);
+	sign(&pair, &f->ca);
+	is_refused(f, &pair, NULL, GNUTLS_A_UNSUPPORTED_CERTIFICATE, "purpose");
+	free_pair(&pair);
+	f->config.client_certificate = VBD_CLIENT_CERTIFICATE_REQUIRED;
+	is_refused(f, NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.3", GNUTLS_A_CERTIFICATE_REQUIRED,
+		"there is none, and one is required");
+	is_refused(f, NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.2", GNUTLS_A_HANDSHAKE_FAILURE,
+		"there is none, and one is required");
+}
+
+static void test_tls__a_certificate_tells_when_it_expires(void **state)
+{
+	const time_t times[] = {time(NULL) + 3600, GNUTLS_X509_NO_WELL_DEFINED_EXPIRATION};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(times); i++) {
+		struct vbd_tls *tls = load(f);
+		struct ends ends;
+		struct pair alice;
+
+		expires = times[i];
+		alice = begin(GNUTLS_KP_TLS_WWW_CLIENT);
+		expires = 0;
+		sign(&alice, &f->ca);
+		connect_ends(&ends, tls, &alice);
+		assert_int_equal(shake_hands(&ends), 0);
+		assert_int_equal(ends.peer.expires_wall_s, i == 0 ? times[0] : 0);
+		close_ends(&ends);
+		vbd_tls_unref(tls);
+		free_pair(&alice);
+	}
+}
+
+/* Names beyond those that have room, and a name that is too long, are left out. */
+static void test_tls__a_certificate_may_have_too_many_names(void **state)
+{
+	struct fixture *f = *state;
+	struct pair alice = begin(GNUTLS_KP_TLS_WWW_CLIENT);
+	struct vbd_tls *tls = load(f);
+	struct ends ends;
+	char name[400], want[32];
+
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	add_san(&alice, GNUTLS_SAN_DNSNAME, name);
+	for (int i = 0; i < VBD_TLS_NAMES_MAX + 1; i++) {
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		add_san(&alice, GNUTLS_SAN_DNSNAME, name);
+	}
+	sign(&alice, &f->ca);
+	connect_ends(&ends, tls, &alice);
+	assert_int_equal(shake_hands(&ends), 0);
+	assert_int_equal(ends.peer.n_names, VBD_TLS_NAMES_MAX);
+	for (int i = 0; i < VBD_TLS_NAMES_MAX; i++) {
+		(void)snprintf(want, sizeof(want), "DNS:n%d", i);
+		assert_string_equal(ends.peer.names[i], want);
+	}
+	close_ends(&ends);
+	vbd_tls_unref(tls);
+	free_pair(&alice);
+}
+
+static char warning[512];
+
+static void on_line(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	(void)object;
+	(void)arg;
+	if (level == VBD_LOG_WARNING)
+		(void)snprintf(warning, sizeof(warning), "%s", text);
+}
+
+static void test_tls__a_certificate_of_its_own_that_is_not_valid_now_is_warned_of(void **state)
+{
+	static const struct {
+		int from_s, to_s;
+		const char *how;
+	} cases[] = {{-60, 60, NULL}, {-120, -60, "has expired"}, {60, 120, "is not valid yet"}};
+	struct fixture *f = *state;
+
+	vbd_log_set_observer(on_line, NULL);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		struct pair pair = begin(GNUTLS_KP_TLS_WWW_SERVER);
+		char text[400] = "";
+
+		warning[0] = '\0';
+		must(gnutls_x509_crt_set_activation_time(pair.crt, time(NULL) + cases[i].from_s));
+		must(gnutls_x509_crt_set_expiration_time(pair.crt, time(NULL) + cases[i].to_s));
+		sign(&pair, &f->ca);
+		put_pair(f, &pair, "server");
+		vbd_tls_unref(load(f));
+		if (cases[i].how)
+			(void)snprintf(text, sizeof(text),
+				"tls.certificate: %.100s: the certificate %s; clients will refuse "
+				"it",
+				f->config.certificate, cases[i].how);
+		assert_string_equal(warning, text);
+		free_pair(&pair);
+	}
+	vbd_log_set_observer(NULL, NULL);
+}
+
 /* The sanitizers see it if the credentials are freed early, or never. */
 static void test_tls__a_session_keeps_the_credentials_that_it_began_with(void **state)
 {
@@ -328,6 +487,10 @@ int main(void)
 		TLS_TEST(the_names_of_a_verified_certificate_are_the_peers),
 		TLS_TEST(a_name_with_a_control_character_is_no_name),
 		TLS_TEST(a_refused_certificate_names_nobody_and_says_why),
+		TLS_TEST(each_refusal_has_its_alert),
+		TLS_TEST(a_certificate_tells_when_it_expires),
+		TLS_TEST(a_certificate_may_have_too_many_names),
+		TLS_TEST(a_certificate_of_its_own_that_is_not_valid_now_is_warned_of),
 		TLS_TEST(a_session_keeps_the_credentials_that_it_began_with),
 		TLS_TEST(a_bad_file_is_named),
 	};

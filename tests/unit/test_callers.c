@@ -140,6 +140,22 @@ static void test_callers__a_file_has_names_roles_and_quotas(void **state)
 	assert_string_equal(f->list.credentials[2].cert_name, "CN:eve");
 }
 
+static void test_callers__a_list_takes_so_many(void **state)
+{
+	struct vbd_caller_list list = {0};
+	char name[32];
+
+	(void)state;
+	for (size_t i = 0; i < VBD_CALLERS_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "caller-%zu", i);
+		assert_non_null(vbd_caller_list_add(&list, name, VBD_ROLE_READ));
+	}
+	assert_null(vbd_caller_list_add(&list, "more", VBD_ROLE_READ));
+	assert_int_equal(list.n_entries, VBD_CALLERS_MAX);
+	assert_string_equal(list.entries[VBD_CALLERS_MAX - 1].name, name);
+	vbd_caller_list_fini(&list);
+}
+
 static void test_callers__an_empty_file_has_none(void **state)
 {
 	struct fixture *f = *state;
@@ -396,6 +412,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_has_names_roles_and_quotas),
+		TEST(a_list_takes_so_many),
 		TEST(an_empty_file_has_none),
 		TEST(a_token_of_the_beginning_of_time_has_expired),
 		TEST(a_bad_value_is_told_with_its_line),

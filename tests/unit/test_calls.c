@@ -4,10 +4,15 @@
 #include "rdma/data/worker_messages.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* More calls than the lane has threads. */
 #define CALLS 4
@@ -150,6 +155,81 @@ static void test_calls__one_that_was_called_off_can_be_started_again(void **stat
 	assert_int_equal(rig.cancelled, 1);
 }
 
+/* A function of the control thread, called while another thread has the lock. */
+struct control {
+	enum { LOADS, INTERRUPTS, STARTS } does;
+	struct vbd_call *call;
+	_Atomic pid_t tid;
+	_Atomic bool over;
+};
+
+static void *control_main(void *arg)
+{
+	struct control *control = arg;
+	unsigned int queued, running;
+
+	control->tid = gettid();
+	if (control->does == LOADS)
+		vbd_calls_load(rig.calls, VBD_LANE_MEMORY, &queued, &running);
+	else if (control->does == INTERRUPTS)
+		vbd_call_interrupt(rig.calls, control->call);
+	else
+		vbd_call_start(rig.calls, control->call, VBD_LANE_MEMORY);
+	control->over = true;
+	return NULL;
+}
+
+/* Whether the kernel lets the thread sleep, as proc(5) tells; nothing but a lock makes it. */
+static bool sleeps(pid_t tid)
+{
+	char path[64], text[128] = "";
+	const char *end;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	file = tid ? fopen(path, "re") : NULL;
+	if (!file)
+		return false;
+	(void)!fgets(text, sizeof(text), file);
+	(void)fclose(file);
+	end = strrchr(text, ')');
+	return end && strncmp(end, ") S", 3) == 0;
+}
+
+static void test_calls__the_control_thread_waits_for_the_lock(void **state)
+{
+	struct waiting calls[3];
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		calls[i].call = (struct vbd_call){.work = work, .done = done};
+		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_MEMORY);
+	}
+	wait_for(&rig.begun);
+	wait_for(&rig.begun);
+	for (int does = LOADS; does <= STARTS; does++) {
+		struct control control = {.does = does, .call = &calls[2].call};
+		pthread_t thread;
+
+		assert_int_equal(pthread_mutex_lock(&rig.calls->lock), 0);
+		assert_int_equal(pthread_create(&thread, NULL, control_main, &control), 0);
+		while (!control.over && !sleeps(control.tid))
+			(void)sched_yield();
+		assert_false(control.over);
+		assert_int_equal(pthread_mutex_unlock(&rig.calls->lock), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_load(VBD_LANE_MEMORY, does != INTERRUPTS, 2);
+		if (does == INTERRUPTS)
+			take_one();
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(sem_post(&rig.go_on), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		take_one();
+	assert_int_equal(rig.done, 4);
+	assert_int_equal(rig.cancelled, 1);
+}
+
 static void sleep_long(struct vbd_call *call)
 {
 	struct waiting *waiting = VBD_CONTAINER_OF(call, struct waiting, call);
@@ -177,6 +257,42 @@ static void test_calls__a_system_call_is_interrupted(void **state)
 	assert_false(waiting.call.cancelled);
 }
 
+/* Whether a thread of this process has the name, as `ps -L` shows it. */
+static bool has_thread(const char *name)
+{
+	DIR *folder = opendir("/proc/self/task");
+	const struct dirent *entry;
+	bool found = false;
+
+	assert_non_null(folder);
+	while (!found && (entry = readdir(folder))) {
+		char path[300], text[32] = "";
+		FILE *file;
+
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		if (fgets(text, sizeof(text), file))
+			text[strcspn(text, "\n")] = '\0';
+		(void)fclose(file);
+		found = strcmp(text, name) == 0;
+	}
+	(void)closedir(folder);
+	return found;
+}
+
+static void test_calls__threads_have_the_name_of_their_lane(void **state)
+{
+	static const char *const names[] = {"verbsd-memory", "verbsd-peer", "verbsd-end"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
+		while (!has_thread(names[i]))
+			(void)sched_yield();
+	}
+}
+
 static void test_calls__lanes_have_names(void **state)
 {
 	(void)state;
@@ -193,7 +309,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(more_than_threads_wait_and_can_be_called_off),
 		TEST(one_that_was_called_off_can_be_started_again),
+		TEST(the_control_thread_waits_for_the_lock),
 		TEST(a_system_call_is_interrupted),
+		TEST(threads_have_the_name_of_their_lane),
 		TEST(lanes_have_names),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config.h"
+#include "daemon/config/config_reload.h"
 
 #include "tests/unit/unit.h"
 
@@ -419,6 +420,81 @@ static void test_config__a_file_that_is_too_long_is_refused(void **state)
 	free(text);
 }
 
+static void test_config__a_list_that_is_too_long_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char text[8192] = "allowed_hosts:\n";
+	char item[700];
+
+	memset(item, 'h', sizeof(item));
+	item[sizeof(item) - 1] = '\0';
+	for (int i = 0; i < 6; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "- %s\n", item);
+	assert_int_equal(load(f, text), VBD_E_TOO_LONG);
+	assert_string_equal(f->err.pointer, "allowed_hosts");
+	assert_non_null(strstr(f->err.text, "allowed_hosts: too long"));
+}
+
+static void set_key(struct vbd_config *config, const char *key, const char *value)
+{
+	struct vbd_error err = {0};
+
+	if (vbd_config_set(config, key, value, &err) != VBD_OK)
+		fail_msg("%s: %s", key, err.text);
+}
+
+/* Whether a running daemon takes up the change of one key, and what its configuration then is. */
+static void test_config__a_reload_takes_what_may_change(void **state)
+{
+	static const struct {
+		const char *key, *value;
+		bool taken;
+	} rows[] = {
+		{"control_group", "rdma", true},
+		{"operate_group", "rdma", true},
+		{"read_group", "rdma", true},
+		{"log_level", "debug", true},
+		{"drain_timeout_ms", "77", true},
+		{"shutdown_timeout_ms", "7777", true},
+		{"qp_pool", "7", true},
+		{"limits.buffers", "7", true},
+		{"limits.connections", "7", true},
+		{"limits.http_connections", "77", false},
+		{"workers", "7", false},
+		{"listen", "127.0.0.1:7", false},
+		{"allowed_hosts", "a.example", false},
+		{"log_format", "json", false},
+		{"state_dir", "/var/lib/other", false},
+		{"fault_injection", "true", false},
+		{"records.connections", "7", false},
+	};
+	static struct vbd_config config, fresh, before;
+	static struct vbd_config_changes changes;
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		vbd_config_init(&config);
+		vbd_config_init(&fresh);
+		vbd_config_compare(&config, &fresh, &changes);
+		assert_int_equal(changes.n_taken + changes.n_left, 0);
+		set_key(&fresh, rows[i].key, rows[i].value);
+		vbd_config_compare(&config, &fresh, &changes);
+		if (changes.n_taken != rows[i].taken || changes.n_left != !rows[i].taken)
+			fail_msg("%s: %zu taken, %zu left", rows[i].key, changes.n_taken,
+				changes.n_left);
+		assert_string_equal(
+			rows[i].taken ? changes.taken[0] : changes.left[0], rows[i].key);
+		before = config;
+		vbd_config_take(&config, &fresh);
+		vbd_config_compare(&config, &fresh, &changes);
+		assert_int_equal(changes.n_left, !rows[i].taken);
+		assert_int_equal(changes.n_taken, 0);
+		vbd_config_compare(&config, &before, &changes);
+		assert_int_equal(changes.n_taken, rows[i].taken);
+		assert_int_equal(changes.n_left, 0);
+	}
+}
+
 static void test_config__several_addresses_are_a_list_and_one_is_a_text(void **state)
 {
 	struct fixture *f = *state;
@@ -834,6 +910,8 @@ int main(void)
 		CONFIG_TEST(a_bad_file_is_refused_with_file_line_and_key),
 		CONFIG_TEST(a_file_that_cannot_be_read_says_why),
 		CONFIG_TEST(a_file_that_is_too_long_is_refused),
+		CONFIG_TEST(a_list_that_is_too_long_is_refused),
+		CONFIG_TEST(a_reload_takes_what_may_change),
 		CONFIG_TEST(several_addresses_are_a_list_and_one_is_a_text),
 		CONFIG_TEST(an_address_that_others_reach_needs_tls_and_credentials),
 		CONFIG_TEST(insecure_gives_up_tls_but_not_the_token),

@@ -202,6 +202,10 @@ static void test_conn_cm__options_are_set_before_the_address_is_bound(void **sta
 	assert_true(fake_last("rdma_set_option") < fake_first("rdma_resolve_addr"));
 	assert_int_equal(source_of(rc)->sin_addr.s_addr, INADDR_ANY);
 	assert_int_equal(source_of(rc)->sin_port, htons(4711));
+	assert_int_equal(rc->conn->local.ss_family, AF_INET);
+	/* Without a port the kernel chooses the source. */
+	rig->cm.src_port = 0;
+	assert_int_equal(rig_conn_create(rig, NULL)->conn->local.ss_family, 0);
 }
 
 static void test_conn_cm__a_port_in_use_says_so(void **state)
@@ -213,6 +217,38 @@ static void test_conn_cm__a_port_in_use_says_so(void **state)
 	fake_fail_next("rdma_resolve_addr", EADDRINUSE);
 	rc = rig_conn_create(rig, NULL);
 	assert_failed(rc, VBD_REASON_RESOURCE_ERROR, VBD_E_ADDRESS_IN_USE);
+}
+
+static void test_conn_cm__the_peer_is_told_the_parameters(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *connecting, *accepting;
+	struct rdma_conn_param asked;
+
+	params.retry_count = 3;
+	params.rnr_retry = 5;
+	params.responder_resources = 7;
+	params.initiator_depth = 9;
+	connecting = rig_conn_create(rig, &params);
+	while (connecting->conn->state != VBD_CONN_CONNECTING) {
+		assert_true(rig_conn_answer(connecting));
+		rig_settle(rig);
+	}
+	asked = fake_id_asked(connecting->conn->cm_id).param;
+	assert_int_equal(asked.responder_resources, 7);
+	assert_int_equal(asked.initiator_depth, 9);
+	assert_int_equal(asked.retry_count, 3);
+	assert_int_equal(asked.rnr_retry_count, 5);
+	/* The credits of messages end to end, without which a sender overruns the receives. */
+	assert_int_equal(asked.flow_control, 1);
+	assert_int_equal(asked.qp_num, connecting->conn->qp.ibv_qp->qp_num);
+	assert_int_equal(asked.private_data_len, 0);
+	assert_null(asked.private_data);
+	accepting = rig_conn_in(rig, VBD_CONN_ACCEPTING);
+	asked = fake_id_asked(accepting->conn->cm_id).param;
+	assert_int_equal(asked.flow_control, 1);
+	assert_int_equal(asked.qp_num, accepting->conn->qp.ibv_qp->qp_num);
 }
 
 /* The attributes of the QP. */
@@ -287,6 +323,45 @@ static void test_conn_cm__a_link_local_peer_gets_the_scope_of_the_gids_interface
 }
 
 /* A listener. */
+
+/* librdmacm loses the scope. */
+static void test_conn_cm__a_link_local_peer_keeps_the_scope_that_was_asked_for(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_RESOLVING_ADDR);
+	struct sockaddr_in6 peer = {.sin6_family = AF_INET6};
+
+	assert_int_equal(inet_pton(AF_INET6, "fe80::9", &peer.sin6_addr), 1);
+	rc->conn->cm_id->route.addr.dst_sin6 = peer;
+	peer.sin6_scope_id = 3;
+	memcpy(&rc->conn->peer, &peer, sizeof(peer));
+	assert_true(rig_conn_answer(rc));
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ROUTE);
+	assert_memory_equal(&rc->conn->peer, &peer, sizeof(peer));
+	assert_int_equal(
+		((const struct sockaddr_in *)&rc->conn->local)->sin_addr.s_addr, htonl(0x0a000001));
+	assert_int_equal(rc->conn->port_num, 1);
+	assert_string_equal(rc->conn->device_name, "fake0");
+}
+
+static void test_conn_cm__options_that_nobody_asked_for_are_left_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct fake_id_asked asked;
+
+	rig_listen(listener);
+	asked = fake_id_asked(listener->cm.cm_id);
+	assert_int_equal(asked.v6_only, -1);
+	assert_int_equal(asked.reuse_addr, -1);
+	assert_int_equal(asked.tos, -1);
+	vbd_cm_listener_close(&listener->cm);
+	asked = fake_id_asked(rig_conn_create(rig, NULL)->conn->cm_id);
+	assert_int_equal(asked.v6_only, -1);
+	assert_int_equal(asked.reuse_addr, -1);
+	assert_int_equal(asked.tos, -1);
+}
 
 static void test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses(void **state)
 {
@@ -416,10 +491,13 @@ int main(void)
 		TEST(a_device_that_is_not_there_or_has_no_address),
 		TEST(options_are_set_before_the_address_is_bound),
 		TEST(a_port_in_use_says_so),
+		TEST(the_peer_is_told_the_parameters),
 		TEST(the_mtu_is_capped_and_no_more),
 		TEST(the_tos_of_a_listener_marks_its_own_packets),
 		TEST(iwarp_shows_only_attributes_that_it_has),
 		TEST(a_link_local_peer_gets_the_scope_of_the_gids_interface),
+		TEST(a_link_local_peer_keeps_the_scope_that_was_asked_for),
+		TEST(options_that_nobody_asked_for_are_left_alone),
 		TEST(a_listener_of_one_device_has_one_of_its_addresses),
 		TEST(a_listener_on_another_devices_address_is_refused),
 		TEST(a_flush_before_the_peers_hang_up_is_the_peers),

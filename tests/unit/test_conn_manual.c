@@ -918,6 +918,15 @@ static void test_conn_manual__in_sqd_sends_wait(void **state)
 	assert_int_equal(rt->ended, 1);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
 	assert_int_equal(pair.b->message_count, 1);
+	/* Each time that it may send again what waited goes out. */
+	for (unsigned int i = 2; i <= 4; i++) {
+		step(pair.a, VBD_QP_TO_SQD);
+		rt = send_five(pair.a, mem);
+		assert_int_equal(rt->ended, 0);
+		step(pair.a, VBD_QP_TO_RTS);
+		assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+		assert_int_equal(pair.b->messages_ever, i);
+	}
 }
 
 static void test_conn_manual__err_breaks_off_and_parks(void **state)

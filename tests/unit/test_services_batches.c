@@ -93,6 +93,25 @@ static void test_services_batches__all_transfers_done_is_done(void **state)
 	assert_int_equal(svc->daemon->batches->open, 0);
 }
 
+/* A record may change after its end: a client labels it. */
+static void test_services_batches__an_ended_transfer_that_changes_is_counted_once(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_transfer_record *records[COUNT];
+	struct vbd_batch *batch = NULL;
+
+	prepare(&scene, records);
+	assert_int_equal(vbd_batch_create(svc->daemon, records, COUNT, &batch, &svc->err), VBD_OK);
+	wait_for_end(svc, batch);
+	for (int i = 0; i < COUNT; i++)
+		vbd_object_changed(&records[i]->object);
+	svc_turn(svc);
+	assert_int_equal(batch->open, 0);
+	assert_states(batch, VBD_TRANSFER_DONE);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_BATCH_ENDED), 1);
+}
+
 static void test_services_batches__the_first_failure_is_the_error(void **state)
 {
 	struct svc *svc = *state;
@@ -252,6 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_transfers_done_is_done),
+		TEST(an_ended_transfer_that_changes_is_counted_once),
 		TEST(the_first_failure_is_the_error),
 		TEST(a_failed_completion_is_kept),
 		TEST(a_turn_cancels_a_few_of_many),

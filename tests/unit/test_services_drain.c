@@ -2,8 +2,14 @@
 /* Drain: nothing new begins, transfers finish, and it may be taken back. */
 #include "daemon/drain.h"
 
+#include "daemon/memory/shared.h"
+#include "daemon/memory/srqs.h"
+#include "daemon/memory/windows.h"
+#include "daemon/work/probes.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
+
+#include <errno.h>
 
 static enum vbd_drain_state state_of(const struct svc *svc)
 {
@@ -48,9 +54,22 @@ static void test_services_drain__nothing_new_begins(void **state)
 	struct vbd_listener_spec listener_spec = svc_listener_spec();
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	const struct vbd_buffer_spec buffer_spec = {.size_bytes = 100};
+	struct vbd_buffer *buffer = svc_buffer(svc, "here", 4096, VBD_ACCESS_MW_BIND);
+	const struct vbd_cq_spec cq_spec = {.cqe = 16};
+	const struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 64}};
+	const struct vbd_probe_spec probe_spec = {
+		.connection = pair.active, .kind = VBD_PROBE_ACK, .count = 1, .timeout_ms = 1000};
+	const struct vbd_manual_spec by_hand = {
+		.params = svc_spec_to(NULL).params, .how = {.port_num = 1}};
+	const struct vbd_window_spec window_spec = {.buffer = buffer,
+		.connection = pair.passive,
+		.range = {.type = 1, .length_bytes = 100, .access = VBD_ACCESS_REMOTE_READ},
+		.timeout_ms = 5000};
 	struct vbd_transfer_record *record = NULL;
+	struct vbd_window_record *window = NULL;
 	struct vbd_connection *connection = NULL;
 	struct vbd_listener *listener = NULL;
+	struct vbd_shared *shared = NULL;
 
 	vbd_drain_begin(svc->daemon, 0);
 	assert_int_equal(
@@ -61,6 +80,19 @@ static void test_services_drain__nothing_new_begins(void **state)
 	assert_int_equal(vbd_transfer_send_message(
 				 pair.active, (const uint8_t *)"x", 1, NULL, 100, &record, NULL),
 		VBD_E_DRAINING);
+	assert_int_equal(vbd_pd_request(svc->daemon, "", "", &shared, NULL), VBD_E_DRAINING);
+	assert_int_equal(vbd_cq_request(svc->daemon, &cq_spec, &shared, NULL), VBD_E_DRAINING);
+	assert_int_equal(
+		vbd_srq_request(svc->daemon, &srq_spec, NULL, NULL, NULL, NULL), VBD_E_DRAINING);
+	assert_int_equal(vbd_probe_create(svc->daemon, &probe_spec, NULL, NULL), VBD_E_DRAINING);
+	assert_int_equal(
+		vbd_connection_create_manual(svc->daemon, &by_hand, NULL, NULL), VBD_E_DRAINING);
+	assert_int_equal(
+		vbd_window_create(svc->daemon, &window_spec, &window, NULL), VBD_E_DRAINING);
+	buffer->state = VBD_BUFFER_LOST;
+	assert_int_equal(vbd_buffer_restore(buffer, &buffer_spec, NULL), VBD_E_DRAINING);
+	buffer->state = VBD_BUFFER_READY;
+	assert_null(shared);
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
@@ -219,6 +251,37 @@ static void test_services_drain__a_stop_lets_transfers_finish(void **state)
 	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_STOPPING);
 }
 
+static void on_stopped(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+/* The registration is the last that the stop waits for, and fails in the second round. */
+static void test_services_drain__a_stop_waits_for_a_registration(void **state)
+{
+	static const struct vbd_buffer_spec spec = {.name = "late", .size_bytes = 4096};
+	struct svc *svc = *state;
+
+	for (int round = 0; round < 2; round++) {
+		struct vbd_buffer *buffer = NULL;
+		bool stopped = false;
+
+		fake_block("ibv_reg_mr");
+		assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
+		vbd_daemon_stop(svc->daemon, on_stopped, &stopped);
+		svc_turn(svc);
+		assert_false(stopped);
+		assert_false(vbd_daemon_is_drained(svc->daemon));
+		fake_fail_next("ibv_reg_mr", round ? EAGAIN : 0);
+		fake_unblock();
+		SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
+		svc_turn(svc);
+		assert_true(stopped);
+		assert_int_equal(buffer->state, round ? VBD_BUFFER_FAILED : VBD_BUFFER_READY);
+		svc_restart(svc);
+	}
+}
+
 static void test_services_drain__a_stop_waits_for_a_part_of_its_time(void **state)
 {
 	struct svc *svc = *state;
@@ -251,6 +314,7 @@ int main(void)
 		TEST(a_listener_refuses_until_it_is_taken_back),
 		TEST(it_is_not_taken_back_from_a_stop),
 		TEST(a_stop_lets_transfers_finish),
+		TEST(a_stop_waits_for_a_registration),
 		TEST(a_stop_waits_for_a_part_of_its_time),
 	};
 

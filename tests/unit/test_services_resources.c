@@ -164,6 +164,37 @@ static void test_resources__each_is_found_by_name_and_id(void **state)
 	assert_int_equal(vbd_pd_request(svc->daemon, "x", "fake9", &other, NULL), VBD_E_NO_DEVICE);
 }
 
+static void test_resources__one_that_the_device_refuses_says_why(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_cq_spec cq_spec = {.cqe = 16};
+	const struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 64}};
+	struct vbd_srq_spec in_cq = {.params = {.depth = 64, .recv_size_bytes = 64}};
+	struct vbd_shared *shared = NULL;
+	struct vbd_error err = {0};
+
+	fake_fail_next("ibv_alloc_pd", ENOMEM);
+	assert_int_not_equal(vbd_pd_request(svc->daemon, "", "", &shared, &err), VBD_OK);
+	assert_string_equal(err.call, "ibv_alloc_pd");
+	err = (struct vbd_error){0};
+	fake_fail_next("ibv_create_cq", ENOMEM);
+	assert_int_not_equal(vbd_cq_request(svc->daemon, &cq_spec, &shared, &err), VBD_OK);
+	assert_string_equal(err.call, "ibv_create_cq");
+	err = (struct vbd_error){0};
+	fake_fail_next("ibv_create_srq", ENOMEM);
+	assert_int_not_equal(request_srq(svc, &srq_spec, &shared, &err), VBD_OK);
+	assert_string_equal(err.call, "ibv_create_srq");
+	assert_null(shared);
+	err = (struct vbd_error){0};
+	in_cq.cq = make_cq(svc, "small", 16);
+	assert_int_not_equal(request_srq(svc, &in_cq, &shared, &err), VBD_OK);
+	assert_null(shared);
+	assert_int_equal(in_cq.cq->reserved_cqe, 0);
+	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
+	assert_int_equal(request_srq(svc, &srq_spec, &shared, &svc->err), VBD_OK);
+	assert_non_null(shared);
+}
+
 static void test_resources__what_verbsd_made_goes_by_itself(void **state)
 {
 	struct svc *svc = *state;
@@ -913,12 +944,26 @@ static void test_resources__all_goes_with_the_device(void **state)
 	assert_memory_equal(vbd_message_data(vbd_inbox_find(&pair.passive->inbox, 1)), "held", 4);
 }
 
+/* Planted leaks; the fixture finds that nothing is in an account any more. */
+static void test_resources__an_account_ends_with_its_owner(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_srq *srq = make_srq(svc, 4, 0);
+
+	vbd_account_made(&make_pd(svc, "mine")->account, VBD_PV_CONTEXT);
+	vbd_account_made(&make_cq(svc, "mine", 16)->account, VBD_PV_CONTEXT);
+	vbd_account_made(&srq->account, VBD_PV_CONTEXT);
+	vbd_account_made(&srq->mem.account, VBD_PV_CONTEXT);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_resources__##name, svc_setup, svc_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(an_account_ends_with_its_owner),
 		TEST(each_is_found_by_name_and_id),
+		TEST(one_that_the_device_refuses_says_why),
 		TEST(what_verbsd_made_goes_by_itself),
 		TEST(what_verbsd_made_only_gets_deeper),
 		TEST(a_queue_is_never_smaller_than_what_is_reserved),

@@ -2,6 +2,7 @@
 /* A shared receive queue whose worker the test turns by hand. */
 #include "rdma/data/srq.h"
 
+#include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
@@ -222,6 +223,26 @@ static void test_srq__receives_that_can_not_be_posted_wait_for_the_next_time(voi
 	rig_settle(rig);
 }
 
+static void test_srq__a_message_before_the_attach_command_is_not_lost(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_srq *srq = make(rig, 0);
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *rc;
+
+	listener->params.qp.srq_id = srq->id;
+	rig_listen(listener);
+	rc = rig_request(listener);
+	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
+	while (!rc->conn->qp.ibv_qp || !rc->conn->qp.channel->attached)
+		vbd_fabric_dispatch_control(rig->fabric);
+	fake_recv_done(rc->conn->qp.ibv_qp, "early", 5);
+	rig_settle(rig);
+	assert_int_equal(rc->message_count, 1);
+	assert_int_equal(rc->messages[0]->received.length_bytes, 5);
+	rig_release(rc);
+}
+
 static void test_srq__only_its_own_device_takes_it_along(void **state)
 {
 	struct rig *rig = *state;
@@ -255,6 +276,7 @@ int main(void)
 		TEST(one_limit_command_is_under_way_at_a_time),
 		TEST(messages_that_nobody_read_come_back_with_the_end_of_their_user),
 		TEST(receives_that_can_not_be_posted_wait_for_the_next_time),
+		TEST(a_message_before_the_attach_command_is_not_lost),
 		TEST(only_its_own_device_takes_it_along),
 	};
 

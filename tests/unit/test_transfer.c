@@ -73,7 +73,7 @@ static void test_transfer__a_write_is_cut_into_chunks(void **test_state)
 		assert_int_equal(wr.remote_addr, 0x10000 + i * 300);
 		assert_int_equal(wr.rkey, 0x77);
 		assert_int_equal(wr.lkey, mem->lkey);
-		assert_true(wr.send_flags & IBV_SEND_SIGNALED);
+		assert_int_equal(wr.send_flags, IBV_SEND_SIGNALED);
 	}
 	fake_sends_done(rc->conn->qp.ibv_qp, 3);
 	rig_settle(rig);
@@ -146,8 +146,8 @@ static void test_transfer__a_full_window_gets_a_completion(void **test_state)
 	rt->transfer.tx_depth = 2;
 	rig_start_transfer(rt);
 	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
-	assert_false(fake_send_at(rc->conn->qp.ibv_qp, 0).send_flags & IBV_SEND_SIGNALED);
-	assert_true(fake_send_at(rc->conn->qp.ibv_qp, 1).send_flags & IBV_SEND_SIGNALED);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).send_flags, 0);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 1).send_flags, IBV_SEND_SIGNALED);
 	fake_sends_done(rc->conn->qp.ibv_qp, 2);
 	rig_settle(rig);
 	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
@@ -290,7 +290,7 @@ static void test_transfer__inline_bytes_are_copied(void **test_state)
 	rig_start_transfer(rt);
 	memset(mem->addr, 'b', VBD_INLINE_BYTES);
 	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
-	assert_true(wr.send_flags & IBV_SEND_INLINE);
+	assert_int_equal(wr.send_flags, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
 	for (size_t i = 0; i < VBD_INLINE_BYTES; i++)
 		assert_int_equal(wr.inlined[i], 'a');
 }
@@ -499,6 +499,25 @@ static void test_transfer__a_first_post_that_fails_ends_all_that_wait(void **tes
 }
 
 /* The connection ends. */
+
+static void test_transfer__no_memory_for_its_requests_is_its_failure(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 500, 100);
+
+	fake_memory_fail_nth(1);
+	rig_start_transfer(rt);
+	assert_true(fake_memory_failed());
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
+	assert_int_equal(rt->ended, 1);
+	assert_int_equal(rt->transfer.outstanding_wrs, 0);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NO_MEMORY);
+	assert_int_equal(rc->conn->qp.first_error.op, VBD_OP_WRITE);
+	assert_int_equal(rc->conn->qp.first_error.transfer, rt->transfer.id);
+}
 
 static void test_transfer__a_close_ends_what_runs_and_what_waits(void **test_state)
 {
@@ -801,6 +820,7 @@ int main(void)
 		TEST(an_only_work_request_that_fails_ends_it_once),
 		TEST(a_post_that_fails_ends_the_connection),
 		TEST(a_first_post_that_fails_ends_all_that_wait),
+		TEST(no_memory_for_its_requests_is_its_failure),
 		TEST(a_close_ends_what_runs_and_what_waits),
 		TEST(a_transfer_without_completions_has_failed),
 		TEST(a_cancel_behind_the_drain_needs_no_command),
