@@ -94,8 +94,7 @@ enum vbd_status vbd_kept_add(struct vbd_daemon *daemon, const struct vbd_kept_sp
 static struct vbd_kept *find(const struct vbd_registry *registry, const char *name)
 {
 	const struct vbd_daemon *daemon = registry->daemon;
-	struct vbd_object *found =
-		name[0] ? vbd_registry_find_name(daemon->kept_objects, name) : NULL;
+	struct vbd_object *found = vbd_registry_find_name(daemon->kept_objects, name);
 
 	return found && &daemon->registries[kept_of(found)->of] == registry ? kept_of(found) : NULL;
 }
@@ -107,8 +106,7 @@ static bool is_prepared(const struct vbd_kept *kept)
 
 bool vbd_kept_prepared(const struct vbd_daemon *daemon, enum vbd_object_kind of, const char *name)
 {
-	struct vbd_object *found =
-		name[0] ? vbd_registry_find_name(daemon->kept_objects, name) : NULL;
+	struct vbd_object *found = vbd_registry_find_name(daemon->kept_objects, name);
 
 	return found && kept_of(found)->of == of && is_prepared(kept_of(found));
 }

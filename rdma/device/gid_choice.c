@@ -13,7 +13,7 @@ static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16]
 	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
 
-	if (!addr || !addr->ss_family || vbd_sockaddr_is_any((const struct sockaddr *)addr))
+	if (!addr || vbd_sockaddr_is_any((const struct sockaddr *)addr))
 		return false;
 	if (addr->ss_family == AF_INET6) {
 		memcpy(ret_gid, &in6->sin6_addr, 16);

@@ -5,6 +5,7 @@
 #include "api/resources/keep.h"
 #include "api/resources/records.h"
 #include "api/routes.h"
+#include "base/log.h"
 #include "base/memfd.h"
 #include "daemon/config/specs.h"
 #include "daemon/drain.h"
@@ -422,6 +423,70 @@ static void test_api_kept__systemd_holds_as_many_as_it_has_room_for(void **state
 	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//b");
 	systemd_heard(systemd, NULL);
 	assert_true(vbd_list_empty(&holder->all));
+	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+	assert_int_equal(close(systemd), 0);
+}
+
+/* Warnings of the log; the others are of no interest here. */
+static struct {
+	unsigned int count;
+	char last[256];
+} warned;
+
+static void on_line(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	(void)object;
+	(void)arg;
+	if (level != VBD_LOG_WARNING)
+		return;
+	warned.count++;
+	(void)snprintf(warned.last, sizeof(warned.last), "%s", text);
+}
+
+static void test_api_kept__a_systemd_that_does_not_read_is_told_later(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_holder *holder = &f->svc->daemon->reconciler->holder;
+	int systemd = systemd_listen();
+
+	vbd_holder_use(holder, 8);
+	configure(f, "buffers:\n- {name: a, kind: shared, size_bytes: 4096}\n");
+	await(f, "a", VBD_KEPT_UP);
+	systemd_heard(systemd, "FDSTORE=1\nFDNAME=buffer//a");
+	assert_int_equal(close(systemd), 0);
+	memset(&warned, 0, sizeof(warned));
+	vbd_log_set_level(VBD_LOG_WARNING);
+	vbd_log_set_observer(on_line, NULL);
+	configure(f, "buffers:\n- {name: b, kind: shared, size_bytes: 4096}\n");
+	await(f, "b", VBD_KEPT_UP);
+	SVC_UNTIL(f->svc, !kept(f, "a") && holder->is_failing);
+	/* Systemd has the one still, and not yet the other. */
+	assert_int_equal(holder->stored, 1);
+	assert_true(kept(f, "b")->held->to_add);
+	assert_false(vbd_held_is_stored(kept(f, "b")));
+	/* It is tried again, and told of once. */
+	vbd_timer_set(holder->timer, 0);
+	svc_turn(f->svc);
+	assert_true(holder->is_failing);
+	assert_int_equal(holder->stored, 1);
+	assert_int_equal(warned.count, 1);
+	assert_non_null(strstr(warned.last, "systemd takes no message"));
+	assert_non_null(strstr(warned.last, "are not held until it does"));
+	systemd = systemd_listen();
+	SVC_UNTIL(f->svc, vbd_held_is_stored(kept(f, "b")));
+	SVC_UNTIL(f->svc, vbd_list_empty(&holder->to_tell));
+	vbd_log_set_observer(NULL, NULL);
+	vbd_log_set_level(VBD_LOG_ERROR);
+	assert_false(holder->is_failing);
+	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//a");
+	systemd_heard(systemd, "FDSTORE=1\nFDNAME=buffer//b");
+	systemd_heard(systemd, NULL);
+	assert_int_equal(holder->stored, 1);
+	assert_int_equal(warned.count, 1);
+	configure(f, "");
+	SVC_UNTIL(f->svc, !kept(f, "b") && vbd_list_empty(&holder->all));
+	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//b");
+	assert_int_equal(holder->stored, 0);
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
 	assert_int_equal(close(systemd), 0);
 }
@@ -1606,6 +1671,7 @@ int main(void)
 		TEST(what_the_file_lists_is_made),
 		TEST(a_registration_that_fails_loses_no_bytes_of_the_run_before),
 		TEST(systemd_holds_as_many_as_it_has_room_for),
+		TEST(a_systemd_that_does_not_read_is_told_later),
 		TEST(descriptors_of_no_kept_buffer_are_given_back),
 		TEST(what_is_in_use_goes_when_it_is_not),
 		TEST(what_a_reload_lists_no_longer_goes),

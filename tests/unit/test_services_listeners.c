@@ -551,6 +551,35 @@ static void test_services_listeners__one_is_found_when_the_cm_knows_the_device_l
 	assert_int_equal(bound->error.status, VBD_OK);
 }
 
+/* No event tells of an address that moves to another device. */
+static void test_services_listeners__a_lost_one_tries_again_by_itself(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	const struct sockaddr_in addr = svc->device->addr;
+	struct fake_device *other = fake_device_add("fake1");
+	struct vbd_listener *bound;
+	uint16_t port;
+
+	vbd_fabric_rescan(svc->daemon->fabric);
+	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	bound = svc_listen(svc, &spec);
+	port = vbd_addr_port(&bound->addr);
+	fake_device_unplug(svc->device);
+	fake_device_cm_removal(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LOST);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_string_equal(bound->error.text, "the listener's device was removed");
+	svc->device = other;
+	other->addr = addr;
+	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LISTENING);
+	assert_string_equal(bound->cm.device_name, "fake1");
+	assert_int_equal(vbd_addr_port(&bound->addr), port);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_RESTORED), 1);
+}
+
 static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
 {
 	struct svc *svc = *state;
@@ -595,6 +624,7 @@ int main(void)
 		TEST(one_is_lost_and_found_with_its_device),
 		TEST(the_cm_alone_may_say_that_the_device_goes),
 		TEST(one_is_found_when_the_cm_knows_the_device_late),
+		TEST(a_lost_one_tries_again_by_itself),
 		TEST(a_lost_one_can_be_deleted),
 	};
 
