@@ -689,12 +689,16 @@ void fake_deliver_from(struct fake_qp *qp, struct fake_wr *wr, uint32_t byte_len
 
 bool fake_sges_covered(const struct fake_pd *pd, const struct fake_wr *wr)
 {
+	bool takes_nothing = pd->context->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
+
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return true;
 	for (int i = 0; i < wr->sge_count; i++) {
 		const struct ibv_sge *sge = &wr->sges[i];
+		/* A range of no bytes has 2^31 to some RoCE devices, and none to iWARP ones. */
+		uint32_t bytes = sge->length || !takes_nothing ? sge->length : 1;
 
-		if (sge->length && fake_mr_by_key(pd, sge->lkey, false, sge->addr, sge->length))
+		if (bytes && fake_mr_by_key(pd, sge->lkey, false, sge->addr, bytes))
 			continue;
 		fake_broken("lkey 0x%x does not cover %u bytes at 0x%llx", sge->lkey, sge->length,
 			(unsigned long long)sge->addr);
@@ -925,21 +929,31 @@ static struct fake_wr *oldest(struct vbd_link *wrs)
 	return wr;
 }
 
-struct fake_wr fake_send_at(struct ibv_qp *qp, unsigned int i)
+static struct fake_wr copy_at(const struct vbd_link *wrs, unsigned int i)
 {
 	struct fake_wr *found = NULL;
 	struct fake_wr copy;
 
 	fake_lock();
-	vbd_list_for_each (link, &qp_of(qp)->sends) {
+	vbd_list_for_each (link, wrs) {
 		if (i-- == 0)
 			found = VBD_CONTAINER_OF(link, struct fake_wr, link);
 	}
 	if (!found)
-		fake_abort("no such send is outstanding");
+		fake_abort("no such work request is outstanding");
 	copy = *found;
 	fake_unlock();
 	return copy;
+}
+
+struct fake_wr fake_send_at(struct ibv_qp *qp, unsigned int i)
+{
+	return copy_at(&qp_of(qp)->sends, i);
+}
+
+struct fake_wr fake_recv_at(struct ibv_qp *qp, unsigned int i)
+{
+	return copy_at(&qp_of(qp)->recvs, i);
 }
 
 void fake_send_done(struct ibv_qp *qp)

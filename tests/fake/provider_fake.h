@@ -282,6 +282,9 @@ unsigned int fake_recvs(struct ibv_qp *qp);
 /** fake_send_at - the @i-th oldest outstanding send; ends the program if there is none */
 struct fake_wr fake_send_at(struct ibv_qp *qp, unsigned int i);
 
+/** fake_recv_at - the @i-th oldest outstanding receive; ends the program if there is none */
+struct fake_wr fake_recv_at(struct ibv_qp *qp, unsigned int i);
+
 /** fake_send_done - complete the oldest send successfully */
 void fake_send_done(struct ibv_qp *qp);
 

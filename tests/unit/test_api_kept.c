@@ -464,7 +464,7 @@ static void test_api_kept__a_systemd_that_does_not_read_is_told_later(void **sta
 	assert_int_equal(holder->stored, 1);
 	assert_true(kept(f, "b")->held->to_add);
 	assert_false(vbd_held_is_stored(kept(f, "b")));
-	/* It is tried again, and told of once. */
+	/* The next try fails too, and the log has one line of both. */
 	vbd_timer_set(holder->timer, 0);
 	svc_turn(f->svc);
 	assert_true(holder->is_failing);
@@ -1020,12 +1020,37 @@ static void test_api_kept__a_closed_connection_stays_closed_until_a_restart(void
 static void test_api_kept__a_peer_that_is_away_is_tried_until_it_is_there(void **state)
 {
 	struct fixture *f = *state;
+	const struct vbd_reconciler *reconciler = f->svc->daemon->reconciler;
 
 	assert_int_equal(post(f, "/v1/connections", TO_DOOR "}"), 202);
 	SVC_UNTIL(f->svc, kept(f, "to-door")->tries > 2);
 	configure(f, DOOR);
 	await(f, "to-door", VBD_KEPT_UP);
+	/* The request made the first try, and each but the last one has failed. */
+	assert_int_equal(reconciler->tries, kept(f, "to-door")->tries - 1 + kept(f, "door")->tries);
+	assert_int_equal(reconciler->failures, kept(f, "to-door")->tries - 1);
+	assert_int_equal(
+		svc_count_events(f->svc, VBD_EVENT_KEPT_OBJECT_FAILED), reconciler->failures);
 	assert_int_equal(connection(f, "to-door")->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_api_kept__what_waits_is_tried_when_its_device_tells_something(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		post(f, "/v1/connections",
+			"{\"name\": \"to-door\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471,"
+			" \"keep\": true, \"reconnect_min_ms\": 60000, \"reconnect_max_ms\": "
+			"60000}"),
+		202);
+	await(f, "to-door", VBD_KEPT_WAITING);
+	configure(f, DOOR);
+	await(f, "door", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "to-door")->tries, 1);
+	fake_device_async(f->svc->device, IBV_EVENT_PORT_ACTIVE, 1);
+	await(f, "to-door", VBD_KEPT_UP);
+	assert_int_equal(kept(f, "to-door")->tries, 2);
 }
 
 static void test_api_kept__a_first_try_that_fails_is_told_to_be_kept(void **state)
@@ -1700,6 +1725,7 @@ int main(void)
 		TEST(on_failure_a_clean_end_is_the_end),
 		TEST(a_closed_connection_stays_closed_until_a_restart),
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
+		TEST(what_waits_is_tried_when_its_device_tells_something),
 		TEST(a_first_try_that_fails_is_told_to_be_kept),
 		TEST(a_deleted_connection_does_not_come_again),
 		TEST(a_deleted_record_of_an_earlier_run_does_not_come_again),

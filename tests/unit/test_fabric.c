@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/fabric.h"
+#include "rdma/fabric/fabric_parts.h"
 
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
@@ -402,6 +403,65 @@ static void test_fabric__the_worker_with_the_fewest_connections_gets_the_next(vo
 			rig->fabric->workers[1]);
 }
 
+static unsigned int count_cqs(const struct rig *rig, const struct vbd_device *device)
+{
+	unsigned int count = 0;
+
+	vbd_list_for_each (link, &rig->fabric->cqs)
+		count += VBD_CONTAINER_OF(link, struct vbd_cq, link)->device == device;
+	return count;
+}
+
+/* A CQ that a client asked for makes no other one spare, nor does one of another worker or device.
+ */
+static void test_fabric__each_worker_keeps_a_cq_of_each_device(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_fabric *fabric = rig->fabric;
+	const uint32_t cqe = fabric->default_cqe;
+	struct vbd_device *devices[2];
+	struct vbd_cq *asked_for[2], *cqs[2][4];
+
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(fabric);
+	devices[0] = vbd_fabric_device(fabric, "fake0");
+	devices[1] = vbd_fabric_device(fabric, "fake1");
+	for (size_t d = 0; d < 2; d++) {
+		assert_int_equal(
+			vbd_fabric_make_cq(fabric, devices[d], 16, &asked_for[d], &rig->err),
+			VBD_OK);
+		for (size_t i = 0; i < 4; i++)
+			assert_int_equal(
+				vbd_fabric_admit_on(fabric, devices[d], fabric->workers[i % 2], cqe,
+					&cqs[d][i], &rig->err),
+				VBD_OK);
+		assert_int_equal(count_cqs(rig, devices[d]), 5);
+	}
+	for (size_t d = 0; d < 2; d++) {
+		for (size_t i = 0; i < 4; i++)
+			vbd_cq_release(cqs[d][i], cqe);
+		vbd_fabric_release_device(fabric, devices[d]);
+		rig_settle(rig);
+		assert_int_equal(count_cqs(rig, devices[d]), 3);
+		assert_int_equal(count_cqs(rig, devices[1 - d]), d == 0 ? 5 : 3);
+	}
+	/* The older one stays. */
+	for (size_t d = 0; d < 2; d++) {
+		for (size_t i = 0; i < 2; i++) {
+			struct vbd_cq *cq;
+
+			assert_int_equal(vbd_fabric_admit_on(fabric, devices[d], fabric->workers[i],
+						 cqe, &cq, &rig->err),
+				VBD_OK);
+			assert_ptr_equal(cq, cqs[d][i]);
+			vbd_cq_release(cq, cqe);
+		}
+	}
+	for (size_t d = 0; d < 2; d++)
+		vbd_fabric_delete_cq(fabric, asked_for[d]);
+	rig_settle(rig);
+}
+
 /* A CQ that was made because the first was full is destroyed with its connections. */
 static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
 {
@@ -706,6 +766,32 @@ static void test_fabric__parameters_beyond_the_device_say_what_it_has(void **sta
 	VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link)->failed = false;
 }
 
+static void test_fabric__an_srq_of_another_pd_is_named_in_full(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	const struct vbd_srq_params how = {.depth = 8, .recv_size_bytes = 64};
+	struct vbd_conn_params params = rig_params();
+	const struct vbd_error *error;
+	struct vbd_srq *srq;
+	struct vbd_pd *pd;
+
+	assert_int_equal(vbd_fabric_make_pd(rig->fabric, device, &pd, &rig->err), VBD_OK);
+	assert_int_equal(vbd_fabric_plan_srq(device->pd, NULL, &how, &srq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_srq_prepare(srq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_fabric_add_srq(rig->fabric, srq, NULL, &rig->err), VBD_OK);
+	srq->id = UINT64_MAX;
+	params.qp.srq_id = srq->id;
+	params.qp.pd_id = pd->id;
+	error = &rig_conn_connect(rig, &params)->conn->qp.first_error.error;
+	assert_int_equal(error->status, VBD_E_PD_MISMATCH);
+	assert_string_equal(error->text, "srq 18446744073709551615 is in the default pd of fake0, "
+					 "and the connection is in pd 2");
+	vbd_fabric_delete_srq(srq);
+	vbd_pd_delete(pd);
+	rig_settle(rig);
+}
+
 static void test_fabric__a_full_device_does_not_blame_the_inline_bytes(void **state)
 {
 	struct rig *rig = *state;
@@ -748,6 +834,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_fabric__the_worker_with_the_fewest_connections_gets_the_next,
 			rig_setup_two_workers, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_fabric__each_worker_keeps_a_cq_of_each_device,
+			rig_setup_two_workers, rig_teardown),
 		TEST(a_cq_that_is_not_needed_any_more_goes),
 		TEST(a_failed_creation_leaves_nothing),
 		TEST(a_cq_keeps_to_the_limits_of_its_device),
@@ -756,6 +844,7 @@ int main(void)
 		TEST(an_srq_is_as_deep_as_device_and_cq_allow),
 		TEST(protection_domains_that_differ_are_named),
 		TEST(parameters_beyond_the_device_say_what_it_has),
+		TEST(an_srq_of_another_pd_is_named_in_full),
 		TEST(a_full_device_does_not_blame_the_inline_bytes),
 	};
 

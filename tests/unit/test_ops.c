@@ -342,6 +342,33 @@ static void test_ops__a_receive_is_scattered(void **state)
 	assert_int_equal(rc->messages_ever, 0);
 }
 
+static void test_ops__a_receive_of_nothing_has_a_range_on_iwarp_only(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
+
+	for (int iwarp = 0; iwarp < 2; iwarp++) {
+		const struct vbd_channel *channel;
+		struct rig_transfer *rt;
+		struct rig_conn *rc;
+		struct fake_wr wr;
+
+		if (iwarp)
+			rig_make_iwarp(rig);
+		rc = connect_none(rig, 4);
+		channel = rc->conn->qp.channel;
+		rt = receive(rc, mem, NULL, 0);
+		wr = fake_recv_at(rc->conn->qp.ibv_qp, 0);
+		assert_int_equal(wr.sge_count, iwarp);
+		assert_int_equal(wr.length_bytes, 0);
+		assert_ptr_equal(wr.addr, iwarp ? channel->mem.addr : NULL);
+		assert_int_equal(wr.lkey, iwarp ? channel->mem.lkey : 0);
+		fake_recv_done(rc->conn->qp.ibv_qp, "", 0);
+		rig_settle(rig);
+		assert_done(rt, 0, 1);
+	}
+}
+
 static void test_ops__receives_wait_for_room_in_the_queue_and_keep_their_order(void **state)
 {
 	struct rig *rig = *state;
@@ -541,6 +568,7 @@ int main(void)
 		TEST(the_default_is_lowered_to_what_the_device_has),
 		TEST(too_much_inline_is_named),
 		TEST(a_receive_is_scattered),
+		TEST(a_receive_of_nothing_has_a_range_on_iwarp_only),
 		TEST(receives_wait_for_room_in_the_queue_and_keep_their_order),
 		TEST(a_receive_that_waits_is_cancelled_at_once),
 		TEST(receives_end_with_their_connection),

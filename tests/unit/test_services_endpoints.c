@@ -214,6 +214,22 @@ static void test_services_endpoints__one_that_nobody_could_ask_is_refused(void *
 	assert_int_equal(open_as(svc, &spec)->endpoint->params.qkey, VBD_CM_QKEY + 1);
 }
 
+static void test_services_endpoints__what_its_device_or_ud_can_not_do_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = endpoint_spec(0);
+
+	fake_device_add("fake1")->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	vbd_fabric_rescan(svc->daemon->fabric);
+	(void)snprintf(spec.device, sizeof(spec.device), "fake1");
+	refuse_endpoint(svc, &spec, VBD_E_NOT_SUPPORTED, "");
+	for (int bound = 0; bound < 2; bound++) {
+		spec = endpoint_spec(bound ? PORT : 0);
+		spec.params.qp.service = VBD_SERVICE_ECHO;
+		refuse_endpoint(svc, &spec, VBD_E_NOT_SUPPORTED, "/service");
+	}
+}
+
 static void test_services_endpoints__two_ask_and_talk(void **state)
 {
 	struct svc *svc = *state;
@@ -1098,6 +1114,7 @@ int main(void)
 		TEST(its_queue_pair_is_ud),
 		TEST(its_event_names_an_address_only_if_it_listens),
 		TEST(one_that_nobody_could_ask_is_refused),
+		TEST(what_its_device_or_ud_can_not_do_is_refused),
 		TEST(two_ask_and_talk),
 		TEST(unread_datagrams_of_ended_ones_are_limited),
 		TEST(a_message_names_its_sender),

@@ -553,6 +553,41 @@ static void test_explain__memory_that_was_closed_to_peers_explains_a_refusal(voi
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 }
 
+static void test_explain__memory_that_was_closed_during_the_connection_is_told_with_its_age(
+	void **state)
+{
+	/* In ms after the creation, at which the connection fails with 50. */
+	static const struct {
+		uint64_t buffer_at, window_at;
+		bool buffer, window;
+		uint64_t buffer_ms, window_ms;
+	} rows[] = {
+		{0, 0, false, false, 0, 0},
+		{1, 0, true, false, 49, 0},
+		{0, 30, false, true, 0, 20},
+		{20, 49, true, true, 30, 1},
+		{50, 50, false, false, 0, 0},
+		{60, 10, false, true, 0, 40},
+	};
+	struct svc *svc = *state;
+	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_incident *incident = &explained.facts.incident;
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	struct vbd_conn *conn = pair.passive->conn;
+
+	conn->qp.first_error.at_ns = conn->created_ns + 50 * VBD_NS_PER_MS;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		device->buffer_closed_ns = conn->created_ns + rows[i].buffer_at * VBD_NS_PER_MS;
+		device->window_closed_ns = conn->created_ns + rows[i].window_at * VBD_NS_PER_MS;
+		vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+		assert_int_equal(incident->buffer_deleted, rows[i].buffer);
+		assert_int_equal(incident->window_revoked, rows[i].window);
+		assert_int_equal(incident->buffer_deleted_ms, rows[i].buffer_ms);
+		assert_int_equal(incident->window_revoked_ms, rows[i].window_ms);
+	}
+	conn->qp.first_error.at_ns = 0;
+}
+
 /* The counters of the fake device are those of a folder. */
 struct counters {
 	char folder[64];
@@ -1074,6 +1109,7 @@ int main(void)
 		TEST(test_explain__what_was_seen_at_the_first_error_stays),
 		TEST(test_explain__an_end_without_a_failure_keeps_no_facts),
 		TEST(test_explain__memory_that_was_closed_to_peers_explains_a_refusal),
+		TEST(test_explain__memory_that_was_closed_during_the_connection_is_told_with_its_age),
 		TEST(test_explain__a_counter_that_rose_is_evidence),
 		TEST(test_explain__counters_are_those_of_all_ports),
 		TEST(test_explain__tcp_of_soft_iwarp_is_pending_or_open),

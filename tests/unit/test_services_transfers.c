@@ -5,6 +5,7 @@
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
+#include "rdma/device/pd.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -771,6 +772,29 @@ static void test_services_transfers__the_newest_records_are_kept(void **state)
 	assert_int_equal(svc->daemon->transfers_done, 5);
 }
 
+static void test_services_transfers__a_refusal_names_both_in_full(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_pd *pd = NULL, *home;
+	struct vbd_error err = {0};
+	struct vbd_transfer_spec spec;
+	struct scene scene;
+
+	svc->daemon->buffers->last_id = UINT64_MAX - 9;
+	svc->daemon->connections->last_id = UINT64_MAX - 99;
+	scene = make_scene(svc);
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	home = scene.here->mem.pd;
+	assert_int_equal(vbd_pd_create(home->device, &pd, &svc->err), VBD_OK);
+	scene.here->mem.pd = pd;
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &err), VBD_E_PD_MISMATCH);
+	scene.here->mem.pd = home;
+	vbd_pd_destroy(pd);
+	assert_string_equal(err.text, "buffer 18446744073709551607 is in pd 0, and connection "
+				      "18446744073709551517 is in the default pd of fake0");
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(test_services_transfers__##name, svc_setup, svc_teardown)
 
@@ -778,6 +802,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_write_and_a_read),
+		TEST(a_refusal_names_both_in_full),
 		TEST(a_chunk_is_no_longer_than_the_port_carries),
 		TEST(what_fits_goes_inline_by_itself),
 		TEST(messages_of_every_size),

@@ -273,6 +273,29 @@ static void test_services_windows__memory_of_another_pd_is_refused(void **state)
 	vbd_pd_destroy(pd);
 }
 
+static void test_services_windows__a_refusal_names_both_in_full(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_window_record *record = NULL;
+	struct vbd_pd *pd = NULL, *home;
+	struct vbd_error err = {0};
+	struct vbd_window_spec spec;
+	struct scene scene;
+
+	svc->daemon->buffers->last_id = UINT64_MAX - 9;
+	svc->daemon->connections->last_id = UINT64_MAX - 99;
+	scene = set_scene(svc);
+	spec = spec_of(&scene, 2);
+	home = scene.target->mem.pd;
+	assert_int_equal(vbd_pd_create(home->device, &pd, &svc->err), VBD_OK);
+	scene.target->mem.pd = pd;
+	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &err), VBD_E_PD_MISMATCH);
+	scene.target->mem.pd = home;
+	vbd_pd_destroy(pd);
+	assert_string_equal(err.text, "buffer 18446744073709551607 is in pd 0, and connection "
+				      "18446744073709551518 is in the default pd of fake0");
+}
+
 /* Devices that check a window only against its memory region. */
 
 static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void **state)
@@ -505,6 +528,7 @@ int main(void)
 		TEST(bad_ones_are_refused_before_anything_is_made),
 		TEST(what_the_device_can_not_is_refused),
 		TEST(memory_of_another_pd_is_refused),
+		TEST(a_refusal_names_both_in_full),
 		TEST(a_part_gets_a_region_of_its_own_on_rxe),
 		TEST(an_end_meets_a_region_on_its_way),
 		TEST(a_buffer_that_is_lost_or_elsewhere_is_refused),

@@ -426,6 +426,35 @@ static void test_store__damage_that_is_found_later_is_set_aside_too(void **state
 	assert_int_equal(ask(f, "SELECT count(*) FROM runs"), 1);
 }
 
+static void test_store__what_waits_is_dropped_when_the_database_is_gone_for_good(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_store_state now;
+
+	(void)open_store(f);
+	put(f, 1, 3);
+	vbd_store_settle(f->store, PATIENCE_MS);
+	sqlite_let_fail(1, INT32_MAX - 1, SQLITE_CORRUPT);
+	put(f, 4, 5);
+	do {
+		vbd_store_settle(f->store, PATIENCE_MS);
+		now = vbd_store_state(f->store);
+	} while (now.is_open);
+	assert_true(now.failing);
+	assert_int_equal(now.set_aside, 1);
+	assert_int_equal(now.written, 3);
+	assert_int_equal(now.waiting, 0);
+	assert_int_equal(now.dropped, 2);
+	assert_true(vbd_store_has_room(f->store));
+	put(f, 6, 6);
+	now = vbd_store_state(f->store);
+	assert_int_equal(now.waiting, 0);
+	assert_int_equal(now.dropped, 3);
+	close_store(f);
+	sqlite_let_fail(0, 0, 0);
+	assert_true(open_store(f).is_open);
+}
+
 static void test_store__a_directory_in_use_is_not_used_twice(void **state)
 {
 	struct fixture *f = *state;
@@ -581,6 +610,9 @@ int main(void)
 			test_store__a_damaged_file_is_set_aside, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__damage_that_is_found_later_is_set_aside_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__what_waits_is_dropped_when_the_database_is_gone_for_good, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__a_directory_in_use_is_not_used_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(

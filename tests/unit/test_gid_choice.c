@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/gid_choice.h"
+
+#include "rdma/fabric/fabric.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+static void add_gid(struct rig *rig, uint32_t port_num, uint32_t type, const char *text)
+{
+	struct fake_device *device = rig->device;
+	struct ibv_gid_entry *entry = &device->gids[device->gid_count];
+
+	assert_true(device->gid_count < VBD_ARRAY_LEN(device->gids));
+	*entry = (struct ibv_gid_entry){
+		.gid_index = (uint32_t)device->gid_count, .port_num = port_num, .gid_type = type};
+	assert_int_equal(inet_pton(AF_INET6, text, entry->gid.raw), 1);
+	device->gid_count++;
+}
+
+/* The index that is chosen; -1: none, without an error. */
+static int chosen(struct rig *rig, const struct vbd_gid_criteria *criteria)
+{
+	struct vbd_gid gid = {0};
+	bool found = false;
+
+	assert_int_equal(vbd_gid_choose(vbd_fabric_device(rig->fabric, "fake0"), criteria, &gid,
+				 &found, &rig->err),
+		VBD_OK);
+	return found ? (int)gid.gid_index : -1;
+}
+
+static int chosen_for(struct rig *rig, const char *text)
+{
+	struct sockaddr_storage addr = {0};
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)&addr;
+	struct sockaddr_in *four = (struct sockaddr_in *)&addr;
+
+	if (strchr(text, ':')) {
+		addr.ss_family = AF_INET6;
+		assert_int_equal(inet_pton(AF_INET6, text, &six->sin6_addr), 1);
+	} else if (*text) {
+		addr.ss_family = AF_INET;
+		assert_int_equal(inet_pton(AF_INET, text, &four->sin_addr), 1);
+	}
+	return chosen(
+		rig, &(struct vbd_gid_criteria){.port_num = 1, .gid_index = -1, .addr = &addr});
+}
+
+static void fill_table(struct rig *rig)
+{
+	rig->device->gid_count = 0;
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "fe80::1");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V1, "::ffff:10.0.0.1");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "::ffff:10.0.0.1");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "::ffff:10.0.0.2");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "fd00::1:1");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "fd00::1:2");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V1, "::ffff:10.0.0.3");
+}
+
+static void test_gid_choice__the_gid_of_an_address_is_preferred(void **state)
+{
+	static const struct {
+		const char *addr;
+		int index;
+	} rows[] = {
+		{"10.0.0.1", 2},
+		{"10.0.0.2", 3},
+		{"10.0.0.3", 6}, /* its own one of v1 comes before another one of v2 */
+		{"fd00::1:1", 4},
+		{"fd00::1:2", 5},
+		{"fe80::1", 0},
+		/* no preference: */
+		{"10.0.0.77", 2},
+		{"fd00::77", 2},
+		{"0.0.0.0", 2},
+		{"::", 2},
+		{"", 2},
+	};
+	struct rig *rig = *state;
+
+	fill_table(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		int index = chosen_for(rig, rows[i].addr);
+
+		if (index != rows[i].index)
+			fail_msg("%s leads to %d", rows[i].addr, index);
+	}
+	assert_int_equal(
+		chosen(rig, &(struct vbd_gid_criteria){.port_num = 1, .gid_index = -1}), 2);
+}
+
+static void test_gid_choice__an_index_is_that_of_the_port(void **state)
+{
+	struct rig *rig = *state;
+
+	fill_table(rig);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(
+			chosen(rig, &(struct vbd_gid_criteria){.port_num = 1, .gid_index = i}), i);
+}
+
+static void test_gid_choice__infiniband_has_its_first_one_or_none(void **state)
+{
+	const struct vbd_gid_criteria criteria = {
+		.port_num = 2, .infiniband = true, .gid_index = -1};
+	struct rig *rig = *state;
+
+	fill_table(rig);
+	assert_int_equal(chosen(rig, &criteria), -1);
+	rig->device->gid_count--;
+	add_gid(rig, 2, IBV_GID_TYPE_IB, "fe80::1");
+	add_gid(rig, 2, IBV_GID_TYPE_IB, "fd00::1");
+	assert_int_equal(chosen(rig, &criteria), 6);
+}
+
+static void test_gid_choice__what_is_missing_is_said(void **state)
+{
+	static const struct {
+		struct vbd_gid_criteria criteria;
+		const char *param, *text;
+	} rows[] = {
+		{{.port_num = 2, .gid_index = 0}, "gid_index",
+			"port 2 of device fake0 has no GID at index 0"},
+		{{.port_num = 1, .gid_index = 7}, "gid_index",
+			"port 1 of device fake0 has no GID at index 7"},
+		{{.port_num = 2, .infiniband = true, .gid_index = 1}, "gid_index",
+			"port 2 of device fake0 has no GID at index 1"},
+		{{.port_num = 2, .gid_index = -1}, "port_num", "port 2 of device fake0 has no GID"},
+	};
+	struct rig *rig = *state;
+	struct vbd_gid gid;
+	bool found;
+
+	fill_table(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_error err = {0};
+
+		assert_int_equal(vbd_gid_choose(vbd_fabric_device(rig->fabric, "fake0"),
+					 &rows[i].criteria, &gid, &found, &err),
+			VBD_E_BAD_VALUE);
+		assert_string_equal(err.param, rows[i].param);
+		assert_string_equal(err.text, rows[i].text);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_gid_choice__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_gid_of_an_address_is_preferred),
+		TEST(an_index_is_that_of_the_port),
+		TEST(infiniband_has_its_first_one_or_none),
+		TEST(what_is_missing_is_said),
+	};
+
+	return cmocka_run_group_tests_name("gid choice", tests, NULL, NULL);
+}
