@@ -168,7 +168,7 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 
 	if (!(steps_from(conn->qp.info.state) & (1U << to)))
 		return refuse_step(conn, to, err);
-	if (to == IBV_QPS_SQD && !vbd_device_can(conn->qp.device, VBD_CAP_SQD))
+	if (to == IBV_QPS_SQD)
 		return vbd_device_require(conn->qp.device, VBD_CAP_SQD, err);
 	if (to == IBV_QPS_RTR && !conn->manual->has_remote)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,

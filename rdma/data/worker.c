@@ -171,8 +171,6 @@ static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 	(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, cq->comp_channel->fd, NULL);
 	vbd_list_remove(&cq->active_link);
 	set_armed(worker, cq, false);
-	while (vbd_pv_take_cq_event(cq->comp_channel))
-		vbd_counter_add(&cq->events_taken, 1);
 	vbd_worker_notify(worker, &cq->remove_command, VBD_CONTROL_CQ_REMOVED);
 }
 

@@ -405,7 +405,7 @@ static void put_peer_reason(char *out, const struct vbd_facts *facts)
 {
 	const struct vbd_report *report = &facts->peer_report;
 
-	if (report->known && report->reason != VBD_REASON_NONE)
+	if (report->reason != VBD_REASON_NONE)
 		put_text(out, vbd_reason_text(report->reason));
 }
 

@@ -81,8 +81,6 @@ void vbd_srq_cqs_left(struct vbd_srq *srq, const struct vbd_cq *cq)
 
 void vbd_srq_cqs_forget(struct vbd_srq *srq)
 {
-	vbd_list_for_each (link, &srq->more_cqs) {
-		vbd_list_remove(link);
+	vbd_list_for_each (link, &srq->more_cqs)
 		free(srq_cq_of(link));
-	}
 }

@@ -19,6 +19,7 @@ struct errand {
 static struct {
 	struct vbd_api api;
 	struct vbd_daemon daemon;
+	struct vbd_registry kept_objects; /* empty */
 	struct vbd_request req;
 	struct errand errand;
 	struct vbd_link queue; /* holds the errand, so that the loop never frees it */
@@ -131,6 +132,7 @@ static int set_up(void **state)
 	vbd_list_init(&test.errand.object.watches);
 	test.errand.object.registry = registry;
 	registry->daemon = &test.daemon;
+	test.daemon.kept_objects = &test.kept_objects;
 	vbd_list_init(&test.queue);
 	vbd_list_append(&test.queue, &test.errand.object.reap.link);
 	assert_int_equal(vbd_registry_add(registry, &test.errand.object, "", &err), VBD_OK);

@@ -782,6 +782,22 @@ static void test_conn_manual__an_impossible_step_names_those_that_are_possible(v
 	}
 }
 
+static void test_conn_manual__without_sqd_the_other_steps_are_possible(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_error err = {0};
+	struct rig_conn *rc;
+
+	vbd_fabric_device(rig->fabric, "fake0")->caps &= ~(UINT64_C(1) << VBD_CAP_SQD);
+	rc = in_state(rig, IBV_QPS_RTS);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_SQD, &err), VBD_E_NOT_SUPPORTED);
+	assert_is(rc, VBD_CONN_ESTABLISHED, IBV_QPS_RTS);
+	step(rc, VBD_QP_TO_ERR);
+	step(rc, VBD_QP_TO_RESET);
+	step(rc, VBD_QP_TO_INIT);
+	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_INIT);
+}
+
 static void test_conn_manual__rtr_takes_the_peers_attributes(void **state)
 {
 	struct rig *rig = *state;
@@ -1266,6 +1282,7 @@ int main(void)
 		cmocka_unit_test(test_conn_manual__a_path_that_can_not_be_says_why),
 		cmocka_unit_test(test_conn_manual__each_move_sets_its_attributes_and_no_others),
 		TEST(test_conn_manual__an_impossible_step_names_those_that_are_possible),
+		TEST(test_conn_manual__without_sqd_the_other_steps_are_possible),
 		TEST(test_conn_manual__rtr_takes_the_peers_attributes),
 		TEST(test_conn_manual__attributes_are_taken_in_init_only),
 		TEST(test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand),

@@ -457,6 +457,36 @@ static void test_services_buffers__a_checksum_goes_over_all_pieces(void **state)
 	assert_int_equal(svc->daemon->pool_jobs, 0);
 }
 
+static void test_services_buffers__each_allocation_of_a_checksum_may_fail(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
+	struct summed summed = {0};
+	unsigned int failed = 0;
+	bool is_complete = false;
+
+	while (!is_complete) {
+		struct vbd_error err = {0};
+		unsigned int calls = summed.calls;
+		enum vbd_status status;
+
+		fake_memory_fail_nth(failed + 1);
+		status = vbd_buffer_checksum(
+			buffer, VBD_CHECKSUM_CRC32C, 0, 4096, on_summed, &summed, &err);
+		if (status == VBD_OK)
+			SVC_UNTIL(svc, summed.calls > calls);
+		else
+			assert_int_equal(status, VBD_E_NO_MEMORY);
+		is_complete = !fake_memory_failed();
+		fake_memory_fail_nth(0);
+		failed += !is_complete;
+		assert_int_equal(buffer->refs, 0);
+		assert_int_equal(svc->daemon->pool_jobs, 0);
+	}
+	assert_true(failed >= 2);
+	assert_int_equal(strlen(summed.hex), 8);
+}
+
 static void test_services_buffers__a_checksum_outlives_a_delete(void **state)
 {
 	struct svc *svc = *state;
@@ -653,6 +683,7 @@ int main(void)
 		TEST(a_buffer_stays_while_it_is_registered),
 		TEST(checksums_are_the_known_ones),
 		TEST(a_checksum_goes_over_all_pieces),
+		TEST(each_allocation_of_a_checksum_may_fail),
 		TEST(a_checksum_outlives_a_delete),
 		TEST(the_bytes_survive_their_device),
 		TEST(a_lost_one_is_registered_again_with_its_bytes),

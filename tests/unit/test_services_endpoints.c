@@ -226,7 +226,7 @@ static void test_services_endpoints__what_its_device_or_ud_can_not_do_is_refused
 	for (int bound = 0; bound < 2; bound++) {
 		spec = endpoint_spec(bound ? PORT : 0);
 		spec.params.qp.service = VBD_SERVICE_ECHO;
-		refuse_endpoint(svc, &spec, VBD_E_NOT_SUPPORTED, "/service");
+		refuse_endpoint(svc, &spec, VBD_E_NOT_SUPPORTED, "");
 	}
 }
 

@@ -2,6 +2,7 @@
 /* A connection keeps what explains a request that fails. */
 #include "base/clock.h"
 #include "daemon/memory/shared.h"
+#include "daemon/observe/evidence.h"
 #include "daemon/observe/explain.h"
 #include "daemon/work/transfers.h"
 #include "rdma/fabric/fabric.h"
@@ -238,6 +239,40 @@ static void test_evidence__of_very_many_buffers_nothing_is_told(void **state)
 	assert_false(incident->nothing_open || incident->other_pd_open);
 }
 
+/* The peer hears of the error that stays. */
+static void test_evidence__another_error_is_looked_into_again(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+	struct vbd_connection *connection = scene.pair.active;
+	struct vbd_error *now = &connection->conn->qp.first_error.error;
+	struct vbd_error was;
+
+	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1);
+	(void)end_of(svc, connection);
+	SVC_UNTIL(svc, svc->daemon->looks_running == 0);
+	was = *now;
+	vbd_evidence_keep(connection);
+	assert_null(connection->keeping);
+	for (int i = 0; i < 3; i++) {
+		*now = was;
+		if (i == 0)
+			now->status = VBD_E_TIMED_OUT;
+		else if (i == 1)
+			now->source = VBD_SOURCE_ERRNO;
+		else
+			now->kind++;
+		vbd_evidence_keep(connection);
+		assert_non_null(connection->keeping);
+		/* One look at a time. */
+		vbd_evidence_keep(connection);
+		assert_int_equal(svc->daemon->looks_running, 1);
+		SVC_UNTIL(svc, svc->daemon->looks_running == 0);
+		assert_null(connection->keeping);
+	}
+	*now = was;
+}
+
 static void test_evidence__a_record_is_deleted_while_its_facts_are_gathered(void **state)
 {
 	struct svc *svc = *state;
@@ -298,6 +333,7 @@ int main(void)
 		TEST(test_evidence__no_memory_is_open_to_the_peer),
 		TEST(test_evidence__the_memory_that_is_open_is_told),
 		TEST(test_evidence__of_very_many_buffers_nothing_is_told),
+		TEST(test_evidence__another_error_is_looked_into_again),
 		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),
 		TEST(test_evidence__a_silent_peer_is_knocked_at),
 #undef TEST

@@ -207,8 +207,12 @@ static void test_services_listeners__an_answer_has_private_data_of_its_own(void 
 	one = request(svc, listener);
 	two = request(svc, listener);
 	how.private_data.length_bytes = 197;
-	assert_int_equal(vbd_connection_accept(one, &how, &err), VBD_E_TOO_LONG);
-	assert_string_equal(err.pointer, "/private_data/data");
+	for (how.service = -1; how.service <= VBD_SERVICE_SINK; how.service++) {
+		err = (struct vbd_error){0};
+		assert_int_equal(vbd_connection_accept(one, &how, &err), VBD_E_TOO_LONG);
+		assert_string_equal(err.pointer, "/private_data/data");
+	}
+	how.service = -1;
 	assert_int_equal(vbd_connection_reject(two, &why, false, NULL), VBD_E_TOO_LONG);
 	assert_int_equal(listener->waiting, 2);
 	how.private_data = (struct vbd_private_data){.length_bytes = 1, .bytes = {'o'}};

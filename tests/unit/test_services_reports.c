@@ -246,6 +246,13 @@ static void test_reports__memory_of_another_domain_is_not_granted(void **state)
 		pair = svc_pair(svc, svc_listen(svc, &spec));
 		passive = pair.passive;
 		for (int ended = 0; ended < 2; ended++) {
+			const struct vbd_qp_params asked = passive->conn->params.qp;
+
+			/* A queue pair that lives tells its domain, whatever was asked for. */
+			if (!ended)
+				passive->conn->params.qp.srq_id = 7;
+			if (!ended)
+				passive->conn->params.qp.pd_id = 0;
 			for (int j = 0; j < 2; j++) {
 				theirs = refused_read(passive, (uintptr_t)buffers[j]->mem.addr,
 					buffers[j]->mem.rkey, 8);
@@ -253,6 +260,7 @@ static void test_reports__memory_of_another_domain_is_not_granted(void **state)
 					i == j ? VBD_REPORT_MEMORY_GRANTED
 					       : VBD_REPORT_MEMORY_OTHER_PD);
 			}
+			passive->conn->params.qp = asked;
 			if (!ended)
 				svc_close(svc, passive);
 		}

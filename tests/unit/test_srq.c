@@ -96,6 +96,8 @@ static void test_srq__without_a_limit_a_receive_is_posted_again_at_once(void **s
 	assert_int_equal(vbd_counter_get(&srq->messages), 3);
 	rig_close(rc);
 	assert_posted(srq, DEPTH);
+	for (size_t i = 0; i < VBD_SRQ_LISTS; i++)
+		assert_true(vbd_list_empty(&srq->channels[i]));
 	vbd_fabric_delete_srq(srq);
 	rig_settle(rig);
 }

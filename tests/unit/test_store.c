@@ -14,6 +14,7 @@
 #include "tests/unit/sqlite_faults.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -557,6 +558,40 @@ static void test_store__the_queue_is_bounded(void **state)
 	assert_whole(f);
 }
 
+static bool no_thread; /* the next one can not be started */
+
+enum vbd_status __real_vbd_thread_start(void *(*thread)(void *), void *arg, const char *what,
+	pthread_t *ret_thread, struct vbd_error *err);
+enum vbd_status __wrap_vbd_thread_start(void *(*thread)(void *), void *arg, const char *what,
+	pthread_t *ret_thread, struct vbd_error *err);
+enum vbd_status __wrap_vbd_thread_start(void *(*thread)(void *), void *arg, const char *what,
+	pthread_t *ret_thread, struct vbd_error *err)
+{
+	if (no_thread)
+		return vbd_error_errno(err, VBD_OK, "pthread_create", EAGAIN, "%s", what);
+	return __real_vbd_thread_start(thread, arg, what, ret_thread, err);
+}
+
+static void test_store__without_a_thread_there_is_none(void **state)
+{
+	static const struct vbd_store_ops ops = {.load = load, .begin = begin, .trim = trim};
+	struct fixture *f = *state;
+	struct vbd_error err = {0};
+	int before = dup(STDERR_FILENO), after;
+
+	assert_int_equal(close(before), 0);
+	no_thread = true;
+	assert_int_not_equal(vbd_store_create(f->dir, &ops, f, &f->store, &err), VBD_OK);
+	no_thread = false;
+	assert_null(f->store);
+	assert_string_equal(err.call, "pthread_create");
+	assert_int_equal(err.raw, EAGAIN);
+	/* The lowest free descriptor is the same: none is left open. */
+	after = dup(STDERR_FILENO);
+	assert_int_equal(close(after), 0);
+	assert_int_equal(after, before);
+}
+
 /* Nothing crashes or leaks, whatever call fails; what is in the file is whole, and the next start
  * finds it. */
 static void test_store__any_call_of_sqlite_may_fail(void **state)
@@ -623,6 +658,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_store__a_full_disk_delays_what_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store__the_queue_is_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__without_a_thread_there_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__any_call_of_sqlite_may_fail, setup, teardown),
 	};

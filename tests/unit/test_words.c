@@ -176,6 +176,18 @@ static void test_words__of_what_is_gone_the_later_one_is_named(void **state)
 	expect(&facts, "{old}", "a buffer was deleted here 20 ms before");
 }
 
+static void test_words__the_reason_of_the_peer_is_that_of_its_report(void **state)
+{
+	struct vbd_facts facts = {0};
+
+	(void)state;
+	expect(&facts, "{peer_reason}", "a failure");
+	facts.peer_report.known = true;
+	expect(&facts, "{peer_reason}", "a failure");
+	facts.peer_report.reason = VBD_REASON_TIMED_OUT;
+	expect(&facts, "{peer_reason}", vbd_reason_text(VBD_REASON_TIMED_OUT));
+}
+
 static void test_words__a_text_is_cut_where_the_room_ends(void **state)
 {
 	struct vbd_facts facts = {.device = "rxe0"};
@@ -326,6 +338,7 @@ int main(void)
 			test_words__the_interface_is_that_of_the_route_or_else_of_the_address),
 		cmocka_unit_test(test_words__a_next_hop_may_have_an_ipv6_address),
 		cmocka_unit_test(test_words__of_what_is_gone_the_later_one_is_named),
+		cmocka_unit_test(test_words__the_reason_of_the_peer_is_that_of_its_report),
 		cmocka_unit_test(test_words__a_text_is_cut_where_the_room_ends),
 		cmocka_unit_test(test_words__a_time_is_in_its_usual_unit),
 		cmocka_unit_test(test_outcome__each_status_of_a_completion_has_one),
