@@ -40,6 +40,19 @@ static void assert_said(const char *part)
 	assert_int_equal(explained.summary[strlen(explained.summary) - 1], '.');
 }
 
+/* In @expected "#" stands for any number. */
+static void assert_first_line(const char *expected)
+{
+	const char *is = explained.summary, *wanted = expected;
+
+	while (*wanted && (*wanted == '#' ? *is >= '0' && *is <= '9' : *is == *wanted)) {
+		is += *wanted == '#' ? strspn(is, "0123456789") : 1;
+		wanted++;
+	}
+	if (*wanted || *is)
+		fail_msg("it says '%s', not '%s'", explained.summary, expected);
+}
+
 static struct sockaddr_storage four(const char *text)
 {
 	struct sockaddr_storage addr = {.ss_family = AF_INET};
@@ -57,8 +70,9 @@ static void test_explain__a_connection_that_is_well(void **state)
 	uint64_t ms;
 
 	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_said("It is established with 10.0.0.1 port");
-	assert_said("nothing has failed");
+	assert_first_line(
+		"It is established with 10.0.0.1 port # on fake0, and nothing has failed; "
+		"the peer has sent no message yet.");
 	assert_int_equal(explained.cause_count, 0);
 	assert_false(vbd_findings_bad(&explained.findings));
 	assert_true(vbd_facts_dead_peer_detect_ms(&explained.facts, &ms));
@@ -70,6 +84,17 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_false(explained.facts.netroute_known);
 	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(explained.facts.backlog, 8);
+	assert_first_line(
+		"It is established with 10.0.0.1 port # on fake0, and nothing has failed; "
+		"the peer has sent no message yet.");
+	svc_close(svc, pair.active);
+	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_first_line(
+		"It was closed with 10.0.0.1 port # on fake0: a client of this verbsd closed it.");
+	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_first_line(
+		"It was closed with 10.0.0.1 port # on fake0: the peer disconnected: its program "
+		"closed the connection or ended, or its RDMA device was removed.");
 }
 
 /* A pair of which the active side has @params, with the service echo at the passive one. */
