@@ -56,12 +56,16 @@ static void add_end(struct sentence *sentence, const struct vbd_connection *conn
 	const struct vbd_conn *conn = connection->conn;
 	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
 
-	add(sentence, "%s",
-		explanation->facts.open		 ? "It is ending"
-		: conn->state == VBD_CONN_FAILED ? "It failed"
-						 : "It was closed");
-	if (!cause_names_peer(explanation))
+	if (cause_names_peer(explanation)) {
+		add(sentence, "It");
+	} else {
+		add(sentence, "The connection");
 		add_peer(sentence, connection);
+	}
+	add(sentence, " %s",
+		explanation->facts.open		 ? "is ending"
+		: conn->state == VBD_CONN_FAILED ? "failed"
+						 : "was closed");
 	add(sentence, ": %s",
 		diagnoses->count ? diagnoses->items[0].text : vbd_reason_text(conn->qp.reason));
 }

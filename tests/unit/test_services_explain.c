@@ -89,12 +89,12 @@ static void test_explain__a_connection_that_is_well(void **state)
 		"the peer has sent no message yet.");
 	svc_close(svc, pair.active);
 	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_first_line(
-		"It was closed with 10.0.0.1 port # on fake0: a client of this verbsd closed it.");
+	assert_first_line("The connection with 10.0.0.1 port # on fake0 was closed: a client of "
+			  "this verbsd closed it.");
 	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_first_line(
-		"It was closed with 10.0.0.1 port # on fake0: the peer disconnected: its program "
-		"closed the connection or ended, or its RDMA device was removed.");
+	assert_first_line("The connection with 10.0.0.1 port # on fake0 was closed: the peer "
+			  "disconnected: its program "
+			  "closed the connection or ended, or its RDMA device was removed.");
 }
 
 /* A pair of which the active side has @params, with the service echo at the passive one. */
@@ -230,7 +230,7 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 	fake_recv_failed(active->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0x81);
 	SVC_UNTIL(svc, active->object.ended);
 	vbd_explain_connection(active, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_said("It failed");
+	assert_said("The connection with 10.0.0.1 port ");
 	assert_int_equal(explained.cause_count, 2);
 	assert_string_equal(explained.causes[0].name, "IBV_WC_RETRY_EXC_ERR");
 	assert_int_equal(explained.causes[1].kind, VBD_WHY_PROBLEM);
@@ -361,7 +361,7 @@ static void test_explain__a_closed_one_says_by_whom(void **state)
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
 	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_said("It was closed with");
+	assert_said("The connection with ");
 	assert_said("a client of this verbsd closed it");
 	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("the peer disconnected");
