@@ -400,7 +400,7 @@ static void fetch_timeline(struct vbd_ctl *ctl, const json_t *connection)
 
 	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) == VBD_CTL_ANSWERED &&
 		answer.status == 200)
-		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
+		answer.json = vbd_ctl_json_load(answer.body, answer.body_len, NULL);
 	put_timeline(answer.json);
 	vbd_ctl_answer_fini(&answer);
 	free(why);

@@ -111,7 +111,7 @@ static enum vbd_ctl_exit take_snapshot(struct watch *watch)
 
 	outcome = vbd_ctl_http_perform(&watch->ctl->http, &request, &answer, &why);
 	if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
-		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
+		answer.json = vbd_ctl_json_load(answer.body, answer.body_len, NULL);
 	if (answer.json) {
 		(void)vbd_ctl_retry_over(&watch->retry, &watch->ctl->http);
 		exit_status = take(watch, answer.json);
