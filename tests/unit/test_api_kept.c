@@ -910,6 +910,18 @@ static void test_api_kept__a_wait_follows_the_wait_for_the_disk(void **state)
 	assert_true(outlives(f));
 }
 
+static void test_api_kept__no_second_wait_begins_after_a_wait_for_the_disk(void **state)
+{
+	struct fixture *f = *state;
+
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=60000", TO_DOOR "}");
+	parked.on_timeout(&f->req, parked.arg);
+	release_disk(SQLITE_OK);
+	assert_int_equal(f->req.reply.status, 202);
+	assert_false(outlives(f));
+}
+
 /* --- devices --------------------------------------------------------------------------------- */
 
 static void test_api_kept__the_device_brings_back_buffers_with_their_bytes(void **state)
@@ -1719,6 +1731,7 @@ int main(void)
 		TEST(a_deletion_is_answered_when_it_is_written),
 		TEST(a_client_that_leaves_has_made_its_connection),
 		TEST(a_wait_follows_the_wait_for_the_disk),
+		TEST(no_second_wait_begins_after_a_wait_for_the_disk),
 		TEST(the_device_brings_back_buffers_with_their_bytes),
 		TEST(without_a_device_it_waits_for_one),
 		TEST(a_connection_that_the_peer_ends_comes_again),
