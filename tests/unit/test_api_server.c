@@ -7,6 +7,7 @@
 #include "api/http/server.h"
 #include "api/json/writer.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/credentials.h"
 #include "tests/unit/unit.h"
@@ -16,9 +17,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TOKEN	 "control-control-control"
@@ -180,6 +185,16 @@ struct MHD_Response *__wrap_MHD_create_response_from_callback(uint64_t size, siz
 	return no_response
 		       ? NULL
 		       : __real_MHD_create_response_from_callback(size, block, read, arg, free_arg);
+}
+
+static MHD_PanicCallback on_panic;
+
+void __wrap_MHD_set_panic_func(MHD_PanicCallback cb, void *arg);
+
+void __wrap_MHD_set_panic_func(MHD_PanicCallback cb, void *arg)
+{
+	assert_null(arg);
+	on_panic = cb;
 }
 
 /* --- the server ------------------------------------------------------------------------------ */
@@ -1063,6 +1078,90 @@ static void test_server__each_allocation_of_a_request_may_fail(void **state)
 	assert_int_equal(stats()->parked + stats()->feeds, 0);
 }
 
+/* --- what libmicrohttpd says ----------------------------------------------------------------- */
+
+struct heard_log {
+	unsigned int lines;
+	enum vbd_log_level level;
+	char object[16], text[512];
+};
+
+static void on_log(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	struct heard_log *log = arg;
+
+	log->lines++;
+	log->level = level;
+	(void)snprintf(log->object, sizeof(log->object), "%s", object);
+	(void)snprintf(log->text, sizeof(log->text), "%s", text);
+}
+
+static void send_bad_length(void)
+{
+	int fd = accepted();
+
+	say(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n");
+	UNTIL(is_closed(fd));
+	(void)close(fd);
+	UNTIL(stats()->connections_open == 0);
+}
+
+static void test_server__what_the_library_says_is_for_debugging(void **state)
+{
+	struct heard_log log = {0};
+
+	(void)state;
+	start();
+	vbd_log_set_observer(on_log, &log);
+	send_bad_length();
+	assert_int_equal(log.lines, 0);
+	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_TEXT);
+	send_bad_length();
+	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_TEXT);
+	vbd_log_set_observer(NULL, NULL);
+	assert_true(log.lines > 0);
+	assert_int_equal(log.level, VBD_LOG_DEBUG);
+	assert_string_equal(log.object, "http");
+	assert_memory_equal(log.text, "libmicrohttpd: ", 15);
+	assert_null(strchr(log.text, '\n'));
+	assert_int_equal(log.text[strlen(log.text) - 1], '.'); /* it is whole */
+}
+
+/* Returns the line of the log by which the process ends. */
+static const char *end_by_panic(const char *reason)
+{
+	static struct heard_log *log;
+	int status;
+	pid_t pid;
+
+	log = mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(log != MAP_FAILED);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)signal(SIGABRT, SIG_DFL);
+		(void)prctl(PR_SET_DUMPABLE, 0);
+		vbd_log_set_observer(on_log, log);
+		on_panic(NULL, "daemon.c", 7, reason);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert_int_equal(log->lines, 1);
+	assert_int_equal(log->level, VBD_LOG_ERROR);
+	assert_string_equal(log->object, "http");
+	return log->text;
+}
+
+static void test_server__a_library_that_gives_up_says_why(void **state)
+{
+	(void)state;
+	start();
+	assert_string_equal(end_by_panic("no lock"), "libmicrohttpd gave up: no lock (daemon.c:7)");
+	assert_string_equal(
+		end_by_panic(NULL), "libmicrohttpd gave up: no reason given (daemon.c:7)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1088,6 +1187,8 @@ int main(void)
 		TEST(without_a_watch_or_a_timer_a_client_is_closed),
 		TEST(without_an_answer_the_connection_is_closed),
 		TEST(each_allocation_of_a_request_may_fail),
+		TEST(what_the_library_says_is_for_debugging),
+		TEST(a_library_that_gives_up_says_why),
 #undef TEST
 	};
 
