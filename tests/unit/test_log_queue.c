@@ -285,6 +285,7 @@ static void assert_file(const char *path, const char *wanted)
 
 static void test_log_queue__a_rotated_file_is_opened_again_by_its_path(void **state)
 {
+	unsigned int descriptors = unit_descriptors();
 	struct vbd_log_queue *queue = NULL;
 	char path[200], old[220];
 
@@ -303,14 +304,17 @@ static void test_log_queue__a_rotated_file_is_opened_again_by_its_path(void **st
 	vbd_log_queue_destroy(queue, 60000);
 	assert_file(old, "one\n");
 	assert_file(path, "two\n");
+	assert_int_equal(unit_descriptors(), descriptors);
 	(void)unlink(path);
 	(void)unlink(old);
 }
 
 static void test_log_queue__a_file_that_cannot_be_opened_again_stays(void **state)
 {
+	unsigned int descriptors = unit_descriptors();
 	struct vbd_log_queue *queue = NULL;
 	char folder[200], path[220];
+	struct vbd_error err = {0};
 
 	(void)state;
 	(void)snprintf(folder, sizeof(folder), "%s/folder-%d", unit_tmpdir(), (int)getpid());
@@ -325,7 +329,10 @@ static void test_log_queue__a_file_that_cannot_be_opened_again_stays(void **stat
 	assert_int_equal(vbd_log_queue_state(queue).reopen_error, ENOENT);
 	vbd_log_queue_put(queue, "one\n", 4);
 	vbd_log_queue_destroy(queue, 60000);
-	assert_int_not_equal(vbd_log_queue_create(path, 0600, count_notice, &queue, NULL), VBD_OK);
+	assert_int_not_equal(vbd_log_queue_create(path, 0600, count_notice, &queue, &err), VBD_OK);
+	assert_non_null(strstr(err.text, "can't write"));
+	assert_int_equal(unit_descriptors(), descriptors);
+	vbd_log_queue_destroy(NULL, 0);
 }
 
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(test_log_queue__##name, setup, teardown)

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdlib.h>
 
 /* The folder for temporary files, as in all other tests. */
@@ -18,6 +19,19 @@ static inline const char *unit_tmpdir(void)
 	const char *dir = getenv("TMPDIR");
 
 	return dir && dir[0] != '\0' ? dir : "/tmp";
+}
+
+/* Counts the open descriptors of the process, and a few that are always the same. */
+static inline unsigned int unit_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	(void)closedir(folder);
+	return count;
 }
 
 #endif
