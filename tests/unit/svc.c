@@ -9,7 +9,6 @@
 #include "rdma/names/names.h"
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,19 +253,6 @@ bool svc_restart_in(struct svc *svc, const char *folder)
 	return svc_start(svc);
 }
 
-/* The descriptors of this process. */
-static unsigned int count_descriptors(void)
-{
-	DIR *folder = opendir("/proc/self/fd");
-	unsigned int count = 0;
-
-	assert_non_null(folder);
-	while (readdir(folder))
-		count++;
-	(void)closedir(folder);
-	return count;
-}
-
 /* The first loop of a process opens descriptors for all of them (uv_loop_init() in libuv's
  * src/unix/loop.c: a pipe for signals). */
 static void open_first_loop(void)
@@ -283,7 +269,7 @@ int svc_setup(void **state)
 
 	assert_non_null(svc);
 	open_first_loop();
-	svc->descriptors = count_descriptors();
+	svc->descriptors = unit_descriptors();
 	fake_reset();
 	fake_loopback(true);
 	vbd_log_setup(VBD_LOG_ERROR, VBD_LOG_TEXT);
@@ -307,7 +293,7 @@ int svc_teardown(void **state)
 	if (fake_misuse())
 		fail_msg("%s", fake_misuse());
 	assert_int_equal(fake_live_total(), 0);
-	assert_int_equal(count_descriptors(), svc->descriptors);
+	assert_int_equal(unit_descriptors(), svc->descriptors);
 	fake_reset();
 	free(svc);
 	return 0;

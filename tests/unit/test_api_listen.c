@@ -132,15 +132,28 @@ static void test_listen__a_group_that_the_user_is_not_in_is_refused(void **state
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static int setup(void **state)
+{
+	*state = (void *)(uintptr_t)unit_descriptors();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return unit_descriptors() == (uintptr_t)*state ? 0 : -1;
+}
+
+#define LISTEN_TEST(name) cmocka_unit_test_setup_teardown(test_listen__##name, setup, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_listen__an_address_that_no_interface_has_yet_is_bound),
-		cmocka_unit_test(test_listen__own_addresses_and_wildcards_are_there),
-		cmocka_unit_test(test_listen__a_port_in_use_is_refused),
-		cmocka_unit_test(test_listen__a_unix_socket_has_the_mode_that_was_asked_for),
-		cmocka_unit_test(test_listen__a_unix_socket_has_the_group_that_was_asked_for),
-		cmocka_unit_test(test_listen__a_group_that_the_user_is_not_in_is_refused),
+		LISTEN_TEST(an_address_that_no_interface_has_yet_is_bound),
+		LISTEN_TEST(own_addresses_and_wildcards_are_there),
+		LISTEN_TEST(a_port_in_use_is_refused),
+		LISTEN_TEST(a_unix_socket_has_the_mode_that_was_asked_for),
+		LISTEN_TEST(a_unix_socket_has_the_group_that_was_asked_for),
+		LISTEN_TEST(a_group_that_the_user_is_not_in_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

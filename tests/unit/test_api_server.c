@@ -209,6 +209,7 @@ static struct {
 	struct vbd_request *waiting;
 	unsigned int stopped, turned_away, readers_freed, feeds_freed, sinks_closed;
 	size_t sunk_bytes;
+	unsigned int descriptors;  /* of the process before the loop */
 	char client[80], why[256]; /* of the last one who was turned away */
 	enum vbd_status code;
 } test;
@@ -381,6 +382,11 @@ static int set_up(void **state)
 	test.config.limits.waiting = test.config.limits.feeds = 8;
 	test.config.on_turned_away = on_turned_away;
 	test.config.sockets_count = 1;
+	/* The first loop of a process opens descriptors for all of them. */
+	if (vbd_loop_create(&test.loop, &err) != VBD_OK)
+		return -1;
+	vbd_loop_destroy(test.loop);
+	test.descriptors = unit_descriptors();
 	if (vbd_loop_create(&test.loop, &err) != VBD_OK)
 		return -1;
 	return vbd_listen_tcp("127.0.0.1", 0, &test.config.sockets[0].fd, &err) == VBD_OK ? 0 : -1;
@@ -393,6 +399,7 @@ static int tear_down(void **state)
 	vbd_server_destroy(test.server);
 	vbd_credentials_destroy(test.credentials);
 	vbd_loop_destroy(test.loop);
+	assert_int_equal(unit_descriptors(), test.descriptors);
 	return vbd_list_empty(&timers) && !test.callers.by_name ? 0 : -1;
 }
 

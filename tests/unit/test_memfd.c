@@ -21,7 +21,8 @@
 
 struct fixture {
 	int fd;
-	uint8_t *bytes; /* the mapping that must stay readable */
+	unsigned int descriptors; /* before it */
+	uint8_t *bytes;		  /* the mapping that must stay readable */
 	struct vbd_error err;
 };
 
@@ -30,6 +31,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
+	f->descriptors = unit_descriptors();
 	assert_int_equal(vbd_memfd_create(SIZE_BYTES, 0, &f->fd, &f->err), VBD_OK);
 	f->bytes = mmap(NULL, SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
 	assert_ptr_not_equal(f->bytes, MAP_FAILED);
@@ -43,6 +45,7 @@ static int teardown(void **state)
 
 	(void)munmap(f->bytes, SIZE_BYTES);
 	(void)close(f->fd);
+	assert_int_equal(unit_descriptors(), f->descriptors);
 	free(f);
 	return 0;
 }
