@@ -111,7 +111,7 @@ static bool passes(const struct vbd_page *page, const struct vbd_record *record)
 {
 	return vbd_caller_sees(page->caller, record->owner) &&
 	       (page->states >> state_of(page, record) & 1) &&
-	       (!page->labels.count || vbd_labels_match(record->labels, &page->labels));
+	       vbd_labels_match(record->labels, &page->labels);
 }
 
 bool vbd_page_needs_body(const struct vbd_page *page)

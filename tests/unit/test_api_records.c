@@ -463,6 +463,27 @@ static void test_records__lists_sort_select_and_go_on_over_runs(void **state)
 	assert_int_equal(ask(f, "GET", "/v1/connections?state=ended&sort=bytes"), 200);
 }
 
+static void test_records__lists_select_by_label_over_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_labels *labels = vbd_labels_create(1);
+
+	vbd_labels_add(labels, "job", "x");
+	(void)fail_to_connect(f, "a");
+	f->svc->daemon->new_labels = labels;
+	(void)fail_to_connect(f, "b");
+	f->svc->daemon->new_labels = NULL;
+	restart(f);
+	f->svc->daemon->new_labels = labels;
+	(void)fail_to_connect(f, "c");
+	f->svc->daemon->new_labels = NULL;
+	vbd_labels_unref(labels);
+	assert_ids(f, "/v1/connections?state=ended", "1 2 3");
+	assert_ids(f, "/v1/connections?state=ended&label=job%3Dx", "2 3");
+	assert_ids(f, "/v1/connections?state=ended&label=job", "2 3");
+	assert_ids(f, "/v1/connections?state=ended&label=job%3Dy", "");
+}
+
 static void test_records__a_deleted_record_is_gone_for_good(void **state)
 {
 	struct fixture *f = *state;
@@ -658,6 +679,7 @@ int main(void)
 		TEST(a_stop_ends_objects_as_stopping),
 		TEST(an_end_is_explained_as_it_was),
 		TEST(lists_sort_select_and_go_on_over_runs),
+		TEST(lists_select_by_label_over_runs),
 		TEST(a_deleted_record_is_gone_for_good),
 		TEST(a_record_that_a_request_does_not_mean_stays),
 		TEST(newer_ones_take_the_place_of_older_ones),

@@ -50,10 +50,8 @@ static json_t *read_body(const char *name)
 	json = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
 	if (!is_stdin)
 		(void)fclose(file);
-	if (!json) {
+	if (!json)
 		vbd_ctl_fail("%s: line %d: %s", name, error.line, error.text);
-		return NULL;
-	}
 	if (!json_is_array(json))
 		return json;
 	body = vbd_ctl_must(json_object());
