@@ -200,6 +200,18 @@ static void test_api_events__a_client_may_leave_during_a_search(void **state)
 	assert_int_equal(test.req.reply.status, 0);
 }
 
+static void test_api_events__who_waits_is_told_that_the_daemon_stops(void **state)
+{
+	struct svc *svc = *state;
+
+	ask(svc, "/v1/events?type=connection_requested&after=now", 60000);
+	assert_int_equal(test.req.reply.status, 0);
+	svc_restart(svc);
+	assert_int_equal(test.req.reply.status, 503);
+	assert_non_null(strstr(test.req.reply.body, "\"code\":\"stopping\""));
+	vbd_request_fini(&test.req);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_api_events__##name, setup, svc_teardown)
 
 int main(void)
@@ -211,6 +223,7 @@ int main(void)
 		TEST(events_that_go_meanwhile_are_told),
 		TEST(after_a_long_search_a_request_waits),
 		TEST(a_client_may_leave_during_a_search),
+		TEST(who_waits_is_told_that_the_daemon_stops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1006,6 +1006,40 @@ static void test_api_kept__a_connection_that_the_peer_ends_comes_again(void **st
 	assert_true(svc_count_events(f->svc, VBD_EVENT_KEPT_OBJECT_FAILED) > 0);
 }
 
+/* Takes a time that is there out of the document. */
+static void take_time(json_t *json, const char *name)
+{
+	const char *time = json_string_value(json_object_get(json, name));
+
+	assert_non_null(time);
+	assert_int_equal(strlen(time), strlen("2026-03-04T05:06:07.123456789Z"));
+	(void)json_object_del(json, name);
+}
+
+static void test_api_kept__what_is_kept_is_shown_whole(void **state)
+{
+	struct fixture *f = *state;
+	json_t *json, *wanted;
+
+	open_to_door(f, ", \"reconnect\": \"on_failure\", \"labels\": {\"job\": \"x\"}");
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/kept_objects/to-door", NULL), 200);
+	json = document(f);
+	take_time(json, "last_try_at");
+	take_time(json, "created_at");
+	wanted = json_pack("{s:I s:s s:s s:s s:{s:s} s:I s:n s:s s:s s:I s:n s:n s:s s:I s:I s:b "
+			   "s:n}",
+		"id", (json_int_t)kept(f, "to-door")->object.id, "name", "to-door", "owner",
+		"alice", "kind", "connection", "labels", "job", "x", "object_id",
+		(json_int_t)connection(f, "to-door")->object.id, "previous_id", "source", "api",
+		"state", "up", "tries", (json_int_t)1, "next_try_at", "error", "reconnect",
+		"on_failure", "reconnect_min_ms", (json_int_t)10, "reconnect_max_ms",
+		(json_int_t)20, "outlives_restart", 1, "bytes_outlive_restart");
+	if (!json_equal(json, wanted))
+		fail_msg("%s", f->req.reply.body);
+	json_decref(wanted);
+	json_decref(json);
+}
+
 static void test_api_kept__on_failure_a_clean_end_is_the_end(void **state)
 {
 	struct fixture *f = *state;
@@ -1735,6 +1769,7 @@ int main(void)
 		TEST(the_device_brings_back_buffers_with_their_bytes),
 		TEST(without_a_device_it_waits_for_one),
 		TEST(a_connection_that_the_peer_ends_comes_again),
+		TEST(what_is_kept_is_shown_whole),
 		TEST(on_failure_a_clean_end_is_the_end),
 		TEST(a_closed_connection_stays_closed_until_a_restart),
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
