@@ -463,6 +463,23 @@ static void test_records__lists_sort_select_and_go_on_over_runs(void **state)
 	assert_int_equal(ask(f, "GET", "/v1/connections?state=ended&sort=bytes"), 200);
 }
 
+static void test_records__a_list_has_the_fields_that_were_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	json_t *page, *wanted;
+
+	(void)fail_to_connect(f, "a");
+	restart(f);
+	(void)fail_to_connect(f, "b");
+	page = get(f, "/v1/connections?state=ended&fields=id,name,qp.sq_depth");
+	wanted = json_pack("[{s:i s:s s:{s:i}} {s:i s:s s:{s:i}}]", "id", 1, "name", "a", "qp",
+		"sq_depth", 4, "id", 2, "name", "b", "qp", "sq_depth", 4);
+	if (!json_equal(json_object_get(page, "items"), wanted))
+		fail_msg("%s", f->req.reply.body);
+	json_decref(wanted);
+	json_decref(page);
+}
+
 static void test_records__lists_select_by_label_over_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -679,6 +696,7 @@ int main(void)
 		TEST(a_stop_ends_objects_as_stopping),
 		TEST(an_end_is_explained_as_it_was),
 		TEST(lists_sort_select_and_go_on_over_runs),
+		TEST(a_list_has_the_fields_that_were_asked_for),
 		TEST(lists_select_by_label_over_runs),
 		TEST(a_deleted_record_is_gone_for_good),
 		TEST(a_record_that_a_request_does_not_mean_stays),

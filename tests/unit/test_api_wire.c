@@ -82,6 +82,7 @@ static void test_wire__a_proper_head_passes(void **state)
 	} heads[] = {
 		{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 0},
 		{"GET / HTTP/1.1\r\nhost:x\r\nX-Empty:\r\nY: a\tb \r\n\r\n", 0},
+		{"GET / HTTP/1.1\r\nHost: x  \r\nX: a \t \r\nY: b\t \t\r\n\r\n", 0},
 		{"GET / HTTP/1.0\r\n\r\n", 0},
 		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n", 12},
 		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n", UINT64_MAX},
