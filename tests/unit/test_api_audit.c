@@ -278,6 +278,19 @@ static void test_audit__failures_are_rationed_in_the_event_log(void **state)
 	assert_int_equal(vbd_audit_lines_dropped(f->svc->daemon->audit), 0);
 }
 
+/* The client has left, or there was no memory. */
+static void test_audit__a_request_without_an_answer_is_a_failure(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(perform(f, "alice", "POST", "/v1/pds", "{\"name\":\"a\"}"), 201);
+	assert_int_equal(count_events(f), 1);
+	f->req.reply.status = 0;
+	for (int i = 0; i < 50; i++)
+		vbd_audit_request(&f->req);
+	assert_int_equal(count_events(f), 1 + 20);
+}
+
 static void test_audit__texts_of_clients_stay_texts(void **state)
 {
 	struct fixture *f = *state;
@@ -315,6 +328,7 @@ int main(void)
 		AUDIT_TEST(data_transfers_are_in_the_file_only),
 		AUDIT_TEST(the_fd_of_a_buffer_is_handed_out_with_a_record),
 		AUDIT_TEST(failures_are_rationed_in_the_event_log),
+		AUDIT_TEST(a_request_without_an_answer_is_a_failure),
 		AUDIT_TEST(texts_of_clients_stay_texts),
 		AUDIT_TEST(a_stranger_who_is_refused_has_a_line),
 	};
