@@ -198,7 +198,9 @@ static void on_connectable(unsigned int events, void *arg)
 	for (unsigned int i = 0; i < ACCEPTS_PER_TURN; i++) {
 		int fd = accept_client(endpoint, &addr, &len);
 
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		/* accept4() takes a descriptor before it looks for a client: only the first one of
+		 * a turn is known to be there. */
+		if (fd < 0 && i == 0 && (errno == EMFILE || errno == ENFILE))
 			fd = accept_at_limit(endpoint, &addr, &len);
 		if (fd < 0)
 			break;

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -195,6 +196,46 @@ void __wrap_MHD_set_panic_func(MHD_PanicCallback cb, void *arg)
 {
 	assert_null(arg);
 	on_panic = cb;
+}
+
+/* --- no descriptors --------------------------------------------------------------------------- */
+
+#define DESCRIPTORS_MAX 256
+
+/* Takes the descriptors that the process may have. */
+static struct {
+	struct rlimit limit;
+	int fds[DESCRIPTORS_MAX];
+	size_t count;
+} taken;
+
+static void take_what_is_left(void)
+{
+	int fd;
+
+	while ((fd = dup(STDERR_FILENO)) >= 0) {
+		assert_true(taken.count < DESCRIPTORS_MAX);
+		taken.fds[taken.count++] = fd;
+	}
+	assert_int_equal(errno, EMFILE);
+}
+
+static void take_descriptors(void)
+{
+	struct rlimit low;
+
+	taken.count = 0;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &taken.limit), 0);
+	low = (struct rlimit){.rlim_cur = DESCRIPTORS_MAX, .rlim_max = taken.limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	take_what_is_left();
+}
+
+static void give_descriptors_back(void)
+{
+	while (taken.count)
+		(void)close(taken.fds[--taken.count]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &taken.limit), 0);
 }
 
 /* --- the server ------------------------------------------------------------------------------ */
@@ -396,6 +437,8 @@ static int tear_down(void **state)
 {
 	(void)state;
 	fake_memory_fail_nth(0);
+	if (taken.count)
+		give_descriptors_back();
 	vbd_server_destroy(test.server);
 	vbd_credentials_destroy(test.credentials);
 	vbd_loop_destroy(test.loop);
@@ -840,6 +883,125 @@ static void test_server__a_stranger_that_was_answered_is_not_told_when_it_goes(v
 	(void)close(first);
 }
 
+/* --- a server without descriptors --------------------------------------------------------------
+ */
+
+/* A client that connects later, when there are no descriptors. */
+static int socket_for_later(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void connect_now(int fd)
+{
+	const struct sockaddr_in addr = {.sin_family = AF_INET,
+		.sin_port = htons(test.port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
+}
+
+static void is_known(int fd)
+{
+	say(fd, GET("/v1/ping"));
+	assert_non_null(strstr(heard(fd, "control"), "HTTP/1.1 200 OK\r\n"));
+}
+
+static void test_server__without_descriptors_a_stranger_gives_its_own(void **state)
+{
+	int stranger, next;
+
+	(void)state;
+	start();
+	stranger = accepted();
+	next = socket_for_later();
+	take_descriptors();
+	connect_now(next);
+	is_known(next);
+	assert_memory_equal(heard(stranger, ""), refusal, sizeof(refusal) - 1);
+	assert_int_equal(stats()->connections, 2);
+	assert_int_equal(stats()->sent_away, 1);
+	assert_int_equal(stats()->refused, 0);
+	assert_int_equal(test.turned_away, 1);
+	assert_int_equal(test.code, VBD_E_TOO_MANY_CLIENTS);
+	give_descriptors_back();
+	(void)close(stranger);
+	(void)close(next);
+}
+
+static void test_server__spare_descriptors_serve_and_the_last_one_refuses(void **state)
+{
+	int fds[6];
+
+	(void)state;
+	start();
+	(void)close(known());
+	UNTIL(stats()->connections_open == 0);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(fds); i++)
+		fds[i] = socket_for_later();
+	take_descriptors();
+	for (size_t i = 0; i < VBD_ARRAY_LEN(fds); i++) {
+		connect_now(fds[i]);
+		if (i < 3) {
+			is_known(fds[i]);
+			continue;
+		}
+		assert_memory_equal(heard(fds[i], ""), refusal, sizeof(refusal) - 1);
+		assert_int_equal(stats()->refused, i - 2);
+		assert_int_equal(test.turned_away, i - 2);
+		assert_int_equal(test.code, VBD_E_FD_LIMIT);
+		assert_string_equal(test.client, "a client");
+		assert_string_equal(test.why, "no file descriptor is left for it");
+	}
+	assert_int_equal(stats()->connections, 4);
+	assert_int_equal(stats()->connections_open, 3);
+	assert_int_equal(stats()->sent_away, 0);
+	give_descriptors_back();
+	for (size_t i = 0; i < VBD_ARRAY_LEN(fds); i++)
+		(void)close(fds[i]);
+	(void)close(known());
+}
+
+static void test_server__with_no_spare_descriptor_the_server_rests(void **state)
+{
+	int fds[5], late;
+
+	(void)state;
+	start();
+	for (size_t i = 0; i < VBD_ARRAY_LEN(fds); i++)
+		fds[i] = socket_for_later();
+	late = fds[4];
+	take_descriptors();
+	for (size_t i = 0; i < 3; i++) {
+		connect_now(fds[i]);
+		is_known(fds[i]);
+	}
+	connect_now(fds[3]);
+	UNTIL(is_closed(fds[3]));
+	take_what_is_left(); /* the descriptor of the one who was refused */
+	connect_now(late);
+	say(late, GET("/v1/ping"));
+	settle();
+	assert_int_equal(stats()->refused, 1);
+	give_descriptors_back();
+	pass(99);
+	assert_int_equal(stats()->connections, 3);
+	watches_fail = true; /* then it rests once more */
+	pass(1);
+	watches_fail = false;
+	pass(99);
+	assert_int_equal(stats()->connections, 3);
+	pass(1);
+	assert_non_null(strstr(heard(late, "control"), "HTTP/1.1 200 OK\r\n"));
+	assert_int_equal(stats()->connections, 4);
+	assert_int_equal(stats()->refused, 1);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(fds); i++)
+		(void)close(fds[i]);
+}
+
 /* --- stop ------------------------------------------------------------------------------------ */
 
 static void on_stopped(void *arg)
@@ -1184,6 +1346,9 @@ int main(void)
 		TEST(callers_that_are_gone_lose_what_is_open),
 		TEST(who_finds_no_seat_is_told_and_reported),
 		TEST(a_stranger_that_was_answered_is_not_told_when_it_goes),
+		TEST(without_descriptors_a_stranger_gives_its_own),
+		TEST(spare_descriptors_serve_and_the_last_one_refuses),
+		TEST(with_no_spare_descriptor_the_server_rests),
 		TEST(a_stop_is_told_once_and_has_its_grace),
 		TEST(a_stop_ends_when_the_last_client_has_gone),
 		TEST(a_stop_answers_who_waits_and_ends_feeds),
