@@ -22,14 +22,12 @@ static bool second_byte_fits(unsigned char first, unsigned char second)
 	}
 }
 
-/* Length in bytes of the character at the start of the text; 0 if no valid character starts there.
- * The NUL at the end stops every comparison. */
+/* Length in bytes of the character of several bytes at the start of the text; 0 if no valid one
+ * starts there. The NUL at the end stops every comparison. */
 static size_t char_bytes(const unsigned char *c)
 {
 	size_t len;
 
-	if (c[0] < 0x80)
-		return 1;
 	if (c[0] >= 0xc2 && c[0] <= 0xdf)
 		len = 2;
 	else if (c[0] >= 0xe0 && c[0] <= 0xef)
@@ -67,7 +65,7 @@ void vbd_text_clean(char *text)
 		len = char_bytes(c);
 		c1_control = len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
 
-		if (len == 0 || c[0] < ' ' || c[0] == 0x7f) {
+		if (len == 0) {
 			*c++ = '?';
 		} else if (c1_control) {
 			*c++ = '?';

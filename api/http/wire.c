@@ -167,8 +167,10 @@ static void check_framing(struct vbd_wire *wire)
 		fault(wire, wire->hosts ? "there is more than one Host" : "the Host is missing");
 	if (wire->lengths > 1)
 		fault(wire, "there is more than one Content-Length");
-	if (wire->encodings > 1 || (wire->encodings && !wire->http_1_1))
+	if (wire->encodings > 1)
 		fault(wire, "there is more than one Transfer-Encoding");
+	if (wire->encodings && !wire->http_1_1)
+		fault(wire, "HTTP/1.0 has no Transfer-Encoding");
 	if (wire->lengths && wire->encodings)
 		fault(wire, "there are both Content-Length and Transfer-Encoding");
 }

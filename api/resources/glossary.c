@@ -154,13 +154,13 @@ static bool entry_at(size_t i, size_t whys, struct entry *ret_entry)
 }
 
 /* Put entries of @kind (GLOSSARY_KIND_COUNT: any) with @name (NULL: any) as `items`, and return
- * their number. */
-static size_t put_entries(struct vbd_encoder *out, size_t kind, const char *name)
+ * whether there are any. */
+static bool put_entries(struct vbd_encoder *out, size_t kind, const char *name)
 {
 	struct entry entry;
 	struct vbd_why why;
 	size_t whys = 0;
-	size_t count = 0;
+	bool any = false;
 
 	while (vbd_why_at(whys, &why))
 		whys++;
@@ -170,10 +170,10 @@ static size_t put_entries(struct vbd_encoder *out, size_t kind, const char *name
 			(name && strcasecmp(entry.name, name) != 0))
 			continue;
 		put_entry(out, NULL, &entry);
-		count++;
+		any = true;
 	}
 	vbd_end(out);
-	return count;
+	return any;
 }
 
 void vbd_list_glossary(struct vbd_request *req)
@@ -198,7 +198,7 @@ void vbd_get_glossary(struct vbd_request *req)
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_error err = {0};
 
-	if (put_entries(&out, GLOSSARY_KIND_COUNT, req->ref) > 0) {
+	if (put_entries(&out, GLOSSARY_KIND_COUNT, req->ref)) {
 		vbd_reply_json(req, 200, &out);
 		return;
 	}

@@ -218,6 +218,16 @@ static void test_api_hardware__what_the_peer_does_not_tell_is_null(void **state)
 		"{'state':'established','qp_attr':{'state':'RTS'}}");
 }
 
+static void test_api_hardware__a_client_that_does_not_wait_gets_the_number_later(void **state)
+{
+	struct rest *rest = *state;
+
+	rest->headers = "Prefer: respond-async\r\n";
+	rest_expect(rest_call(rest, 202, "POST", "/v1/connections",
+			    "{'name':'m','bringup':'manual','device':'fake0'}"),
+		"{'name':'m','bringup':'manual'}");
+}
+
 static void test_api_hardware__a_step_that_the_device_refuses_is_a_problem(void **state)
 {
 	struct rest *rest = *state;
@@ -277,6 +287,7 @@ int main(void)
 		TEST(a_range_of_bytes_is_read),
 		TEST(one_tells_the_numbers_that_the_other_takes),
 		TEST(what_the_peer_does_not_tell_is_null),
+		TEST(a_client_that_does_not_wait_gets_the_number_later),
 		TEST(a_step_that_the_device_refuses_is_a_problem),
 		TEST(numbers_that_can_not_be_are_refused),
 #undef TEST

@@ -1040,6 +1040,34 @@ static void test_api_kept__what_is_kept_is_shown_whole(void **state)
 	json_decref(json);
 }
 
+static void test_api_kept__a_name_belongs_to_one_kept_object_of_all_kinds(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
+	must_refuse(f, "/v1/buffers", "{\"name\": \"own\", \"size_bytes\": 4096, \"keep\": true}",
+		"name_taken", "/name");
+	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 1);
+	assert_int_equal(vbd_registry_count(f->svc->daemon->buffers), 0);
+}
+
+static void test_api_kept__kept_objects_are_dropped_by_their_label(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		post(f, "/v1/listeners",
+			"{\"name\": \"a\", \"addr\": \"10.0.0.1\", \"port\": 7474, \"keep\": "
+			"true, \"labels\": {\"job\": \"x\"}}"),
+		201);
+	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
+	assert_int_equal(
+		ask(f, "alice", VBD_METHOD_DELETE, "/v1/kept_objects?label=job%3Dx", NULL), 200);
+	assert_null(kept(f, "a"));
+	assert_non_null(kept(f, "own"));
+	assert_int_equal(listener(f, "a")->state, VBD_LISTENER_LISTENING);
+}
+
 static void test_api_kept__on_failure_a_clean_end_is_the_end(void **state)
 {
 	struct fixture *f = *state;
@@ -1770,6 +1798,8 @@ int main(void)
 		TEST(without_a_device_it_waits_for_one),
 		TEST(a_connection_that_the_peer_ends_comes_again),
 		TEST(what_is_kept_is_shown_whole),
+		TEST(a_name_belongs_to_one_kept_object_of_all_kinds),
+		TEST(kept_objects_are_dropped_by_their_label),
 		TEST(on_failure_a_clean_end_is_the_end),
 		TEST(a_closed_connection_stays_closed_until_a_restart),
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),

@@ -234,6 +234,21 @@ static void test_messages__a_long_poll_gets_many_bytes(void **state)
 	json_decref(json);
 }
 
+static void test_messages__who_waits_gets_a_page_when_the_connection_ends(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = connect_pair(svc);
+	json_t *json;
+
+	get(svc, pair.passive, "?wait_ms=60000");
+	assert_int_equal(test.parked, 1);
+	svc_restart(svc);
+	assert_int_equal(test.answered, 1);
+	json = page();
+	assert_int_equal(json_array_size(json_object_get(json, "items")), 0);
+	json_decref(json);
+}
+
 static void test_messages__a_client_may_leave_while_its_page_is_written(void **state)
 {
 	struct svc *svc = *state;
@@ -260,6 +275,7 @@ int main(void)
 		TEST(many_bytes_are_not_encoded_on_the_control_thread),
 		TEST(few_bytes_are_answered_at_once),
 		TEST(a_long_poll_gets_many_bytes),
+		TEST(who_waits_gets_a_page_when_the_connection_ends),
 		TEST(a_client_may_leave_while_its_page_is_written),
 #undef TEST
 	};

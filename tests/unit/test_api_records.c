@@ -480,6 +480,33 @@ static void test_records__a_list_has_the_fields_that_were_asked_for(void **state
 	json_decref(page);
 }
 
+static void refuses(struct fixture *f, const char *target, const char *code, const char *parameter)
+{
+	json_t *problem;
+	const json_t *fault;
+
+	assert_int_equal(ask(f, "GET", target), 400);
+	problem = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
+	fault = json_array_get(json_object_get(problem, "errors"), 0);
+	assert_string_equal(text_of(problem, "code"), code);
+	assert_string_equal(text_of(fault, "parameter"), parameter);
+	json_decref(problem);
+}
+
+static void test_records__a_bad_query_is_refused_for_earlier_runs_too(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)fail_to_connect(f, "a");
+	restart(f);
+	refuses(f, "/v1/connections/1?fields=nothing", "bad_value", "fields");
+	refuses(f, "/v1/connections/1?view=some", "bad_value", "view");
+	refuses(f,
+		"/v1/connections?state=ended&device="
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		"too_long", "device");
+}
+
 static void test_records__lists_select_by_label_over_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -697,6 +724,7 @@ int main(void)
 		TEST(an_end_is_explained_as_it_was),
 		TEST(lists_sort_select_and_go_on_over_runs),
 		TEST(a_list_has_the_fields_that_were_asked_for),
+		TEST(a_bad_query_is_refused_for_earlier_runs_too),
 		TEST(lists_select_by_label_over_runs),
 		TEST(a_deleted_record_is_gone_for_good),
 		TEST(a_record_that_a_request_does_not_mean_stays),

@@ -280,6 +280,20 @@ static void get_wait(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 }
 
+static void forget(struct vbd_request *req, void *arg)
+{
+	(void)req;
+	(void)arg;
+}
+
+/* A handler that does not answer at its deadline. */
+static void get_forgotten(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_request_park(req, 20000, forget, forget, NULL, &err), VBD_OK);
+}
+
 static void get_text(struct vbd_request *req)
 {
 	const size_t bytes = (size_t)64 << 20;
@@ -367,6 +381,10 @@ static const struct vbd_route routes[] = {
 		.pattern = "/v1/wait",
 		.role = VBD_ROLE_READ,
 		.handler = get_wait},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/forgotten",
+		.role = VBD_ROLE_READ,
+		.handler = get_forgotten},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/text",
 		.role = VBD_ROLE_READ,
@@ -1331,6 +1349,29 @@ static void test_server__a_library_that_gives_up_says_why(void **state)
 		end_by_panic(NULL), "libmicrohttpd gave up: no reason given (daemon.c:7)");
 }
 
+static void test_server__a_handler_that_does_not_answer_is_an_error_of_verbsd(void **state)
+{
+	struct heard_log log = {0};
+	const char *answer;
+	int fd;
+
+	(void)state;
+	start();
+	fd = known();
+	say(fd, GET("/v1/forgotten"));
+	UNTIL(stats()->parked == 1);
+	vbd_log_set_observer(on_log, &log);
+	pass(20000);
+	vbd_log_set_observer(NULL, NULL);
+	assert_int_equal(log.lines, 1);
+	assert_int_equal(log.level, VBD_LOG_ERROR);
+	assert_string_equal(log.text, "the handler did not answer at its deadline");
+	answer = heard(fd, "}\n");
+	assert_memory_equal(answer, "HTTP/1.1 500 Internal Server Error\r\n", 36);
+	assert_non_null(strstr(answer, "the handler did not answer at its deadline"));
+	(void)close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1360,6 +1401,7 @@ int main(void)
 		TEST(without_an_answer_the_connection_is_closed),
 		TEST(each_allocation_of_a_request_may_fail),
 		TEST(what_the_library_says_is_for_debugging),
+		TEST(a_handler_that_does_not_answer_is_an_error_of_verbsd),
 		TEST(a_library_that_gives_up_says_why),
 #undef TEST
 	};

@@ -103,45 +103,65 @@ static void test_wire__a_proper_head_passes(void **state)
 
 static void test_wire__what_two_parsers_could_read_differently_is_refused(void **state)
 {
-	static const char *const heads[] = {
-		"GET / HTTP/1.1\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
-		"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n",
-		"GET / HTTP/1.1\nHost: x\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\n\n",
-		"GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
-		"GET / HTTP/1.1 \r\nHost: x\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost : x\r\n\r\n",
-		"GET / HTTP/1.1\r\nHo st: x\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\nA: b\001c\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\nA: b\rc\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: "
-		"chunked\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1 \r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000000000000000\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
-		"chunked\r\n"
-		"\r\n",
-		"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+	static const struct {
+		const char *head, *why;
+	} cases[] = {
+		{"GET / HTTP/1.1\r\n\r\n", "the Host is missing"},
+		{"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "there is more than one Host"},
+		{"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", "there is more than one Host"},
+		{"GET / HTTP/1.1\nHost: x\r\n\r\n",
+			"the request line has extra spaces, a NUL, or no CR LF at its end"},
+		{"GET / HTTP/1.1\r\nHost: x\n\r\n",
+			"the head does not end with an empty line of CR LF"},
+		{"GET / HTTP/1.1\r\nHost: x\r\n\n",
+			"the head does not end with an empty line of CR LF"},
+		{"GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
+			"the request line has extra spaces, a NUL, or no CR LF at its end"},
+		{"GET / HTTP/1.1 \r\nHost: x\r\n\r\n",
+			"the request line has extra spaces, a NUL, or no CR LF at its end"},
+		{"GET / HTTP/1.1\r\nHost : x\r\n\r\n", "the name of a header is not a token"},
+		{"GET / HTTP/1.1\r\nHo st: x\r\n\r\n", "the name of a header is not a token"},
+		{"GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n", "the name of a header is not a token"},
+		{"GET / HTTP/1.1\r\nHost: x\r\nA: b\001c\r\n\r\n",
+			"the value of a header has control characters, or no CR LF at its end"},
+		{"GET / HTTP/1.1\r\nHost: x\r\nA: b\rc\r\n\r\n",
+			"the value of a header has control characters, or no CR LF at its end"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+			"there is more than one Content-Length"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: "
+		 "chunked\r\n\r\n",
+			"there are both Content-Length and Transfer-Encoding"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n",
+			"the Content-Length is not a decimal number"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1 \r\n\r\n",
+			"the Content-Length is not a decimal number"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\n",
+			"the Content-Length is not a decimal number"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000000000000000\r\n\r\n",
+			"the Content-Length is empty or has more than 19 digits"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n",
+			"the Content-Length is empty or has more than 19 digits"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
+			"the Transfer-Encoding is not exactly 'chunked'"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+			"the Transfer-Encoding is not exactly 'chunked'"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
+		 "chunked\r\n"
+		 "\r\n",
+			"there is more than one Transfer-Encoding"},
+		{"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+			"HTTP/1.0 has no Transfer-Encoding"},
 	};
 
 	(void)state;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(heads); i++) {
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		uint64_t content_bytes = 0;
 		struct vbd_error err = {0};
 
-		if (check(heads[i], strlen(heads[i]), &content_bytes, &err) !=
+		if (check(cases[i].head, strlen(cases[i].head), &content_bytes, &err) !=
 			VBD_E_MALFORMED_REQUEST)
-			fail_msg("passes: %s", heads[i]);
-		assert_true(strlen(err.text) > 0);
+			fail_msg("passes: %s", cases[i].head);
+		assert_string_equal(err.text, cases[i].why);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "cmd/verbsctl/common/http.h"
+#include "cmd/verbsctl/common/problem.h"
 #include "cmd/verbsctl/common/retry.h"
 
 #include <curl/curl.h>
@@ -834,6 +835,34 @@ static void test_http__pauses_between_tries_double_up_to_five_seconds(void **sta
 		printed(), "verbsctl: lost verbsd at h:1: it can't answer now; trying again\n");
 }
 
+/* --- problems -------------------------------------------------------------------------------- */
+
+static void test_problem__the_path_of_an_object_becomes_its_kind_and_id(void **state)
+{
+	static const char *const cases[][2] = {
+		{"/v1/connections/7", "connection/7"},
+		{"/v1/pds/a", "pd/a"},
+		{"/v1/batches/7", "batch/7"},
+		{"/v1/kept_objects/a b", "kept_object/a b"},
+		{"/v1/connections/7/close", "connection/7/close"},
+		{"/v1/connections", "/v1/connections"},
+		{"/v1/stats/", "stat/"},
+		{"/v1/drain/7", "/v1/drain/7"},
+		{"/v1//7", "/v1//7"},
+		{"/v1/", "/v1/"},
+		{"/v2/connections/7", "/v2/connections/7"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		char *object = vbd_ctl_problem_object(cases[i][0]);
+
+		assert_string_equal(object, cases[i][1]);
+		free(object);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -854,6 +883,7 @@ int main(void)
 		TEST(a_request_goes_on_while_the_caller_says_so),
 		TEST(what_may_pass_is_tried_again),
 		TEST(pauses_between_tries_double_up_to_five_seconds),
+		cmocka_unit_test(test_problem__the_path_of_an_object_becomes_its_kind_and_id),
 #undef TEST
 	};
 

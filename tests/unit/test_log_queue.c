@@ -335,6 +335,49 @@ static void test_log_queue__a_file_that_cannot_be_opened_again_stays(void **stat
 	vbd_log_queue_destroy(NULL, 0);
 }
 
+static bool no_memory, no_thread;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+enum vbd_status __real_vbd_thread_start(void *(*run)(void *), void *arg, const char *text,
+	pthread_t *ret_thread, struct vbd_error *err);
+enum vbd_status __wrap_vbd_thread_start(void *(*run)(void *), void *arg, const char *text,
+	pthread_t *ret_thread, struct vbd_error *err);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return no_memory ? NULL : __real_calloc(count, size);
+}
+
+enum vbd_status __wrap_vbd_thread_start(void *(*run)(void *), void *arg, const char *text,
+	pthread_t *ret_thread, struct vbd_error *err)
+{
+	return no_thread ? vbd_error_set(err, VBD_E_INTERNAL, "%s", text)
+			 : __real_vbd_thread_start(run, arg, text, ret_thread, err);
+}
+
+static void test_log_queue__one_that_can_not_begin_leaves_nothing(void **state)
+{
+	unsigned int descriptors = unit_descriptors();
+	struct vbd_log_queue *queue = NULL;
+	struct vbd_error err = {0};
+
+	(void)state;
+	no_memory = true;
+	assert_int_equal(vbd_log_queue_create("/dev/null", 0600, count_notice, &queue, &err),
+		VBD_E_NO_MEMORY);
+	no_memory = false;
+	assert_string_equal(err.text, "no memory for the lines of /dev/null");
+	memset(&err, 0, sizeof(err));
+	no_thread = true;
+	assert_int_equal(vbd_log_queue_create("/dev/null", 0600, count_notice, &queue, &err),
+		VBD_E_INTERNAL);
+	no_thread = false;
+	assert_string_equal(err.text, "no thread for the log");
+	assert_null(queue);
+	assert_int_equal(unit_descriptors(), descriptors);
+}
+
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(test_log_queue__##name, setup, teardown)
 
 int main(void)
@@ -348,6 +391,7 @@ int main(void)
 		QUEUE_TEST(lines_of_several_threads_do_not_mix),
 		cmocka_unit_test(test_log_queue__a_rotated_file_is_opened_again_by_its_path),
 		cmocka_unit_test(test_log_queue__a_file_that_cannot_be_opened_again_stays),
+		cmocka_unit_test(test_log_queue__one_that_can_not_begin_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,11 +26,27 @@ struct fixture {
 	struct vbd_error err;
 };
 
+/* How much memory is available at the next calls; 0: as the kernel says. */
+static uint64_t available_bytes[4];
+static size_t n_asked;
+
+uint64_t __real_vbd_meminfo_bytes(const char *name);
+uint64_t __wrap_vbd_meminfo_bytes(const char *name);
+
+uint64_t __wrap_vbd_meminfo_bytes(const char *name)
+{
+	uint64_t bytes = n_asked < VBD_ARRAY_LEN(available_bytes) ? available_bytes[n_asked] : 0;
+
+	n_asked++;
+	return bytes ? bytes : __real_vbd_meminfo_bytes(name);
+}
+
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
+	memset(available_bytes, 0, sizeof(available_bytes));
 	f->descriptors = unit_descriptors();
 	assert_int_equal(vbd_memfd_create(SIZE_BYTES, 0, &f->fd, &f->err), VBD_OK);
 	f->bytes = mmap(NULL, SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
@@ -90,6 +106,26 @@ static void test_memfd__memory_that_is_not_there_is_refused_before_it_is_used(vo
 		vbd_memfd_create(vbd_meminfo_bytes("MemTotal"), 0, &fd, &f->err), VBD_E_NO_MEMORY);
 	assert_non_null(strstr(f->err.text, "less memory available"));
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void test_memfd__memory_that_others_take_meanwhile_is_told(void **state)
+{
+	const uint64_t mib = 1048576;
+	struct fixture *f = *state;
+	int fd = -1;
+
+	n_asked = 0;
+	available_bytes[0] = 64 * mib;
+	available_bytes[1] = 15 * mib; /* a sixteenth is for the others */
+	assert_int_equal(vbd_memfd_create(15 * mib, 0, &fd, &f->err), VBD_E_NO_MEMORY);
+	assert_int_equal(fd, -1);
+	assert_string_equal(f->err.text, "shared memory of 15728640 bytes: the host has less "
+					 "memory available");
+	assert_int_equal(n_asked, 2);
+	n_asked = 0;
+	available_bytes[1] = 16 * mib;
+	assert_int_equal(vbd_memfd_create(15 * mib, 0, &fd, &f->err), VBD_OK);
+	(void)close(fd);
 }
 
 /* cp(1) opens its destination so. Afterwards the mapping would end in SIGBUS. */
@@ -249,6 +285,7 @@ int main(void)
 		MEMFD_TEST(its_memory_is_zeroed_and_there_from_the_start),
 		MEMFD_TEST(memory_that_is_not_there_is_refused_before_it_is_used),
 		MEMFD_TEST(huge_pages_that_are_not_there_are_refused),
+		MEMFD_TEST(memory_that_others_take_meanwhile_is_told),
 		MEMFD_TEST(nobody_can_truncate_it),
 		MEMFD_TEST(nobody_can_seal_it_further),
 		MEMFD_TEST(a_hole_reads_as_zeros),

@@ -384,12 +384,6 @@ void vbd_ctl_connection_put(
 	vbd_ctl_view_to(NULL);
 }
 
-static void put_object(const struct vbd_ctl *ctl, json_t *connection)
-{
-	(void)ctl;
-	put_connection(connection);
-}
-
 /* The timeline is a resource of its own. A connection without one is printed all the same. */
 static void fetch_timeline(struct vbd_ctl *ctl, const json_t *connection)
 {
@@ -443,5 +437,5 @@ enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
 }
 
 const struct vbd_ctl_object vbd_ctl_object_connection = {CONNECTIONS, "connection",
-	VBD_CTL_COLUMNS(connection_columns), .put = put_object, .delete_wait_s = VBD_CTL_END_WAIT_S,
+	VBD_CTL_COLUMNS(connection_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
 	.good_state = "established"};
