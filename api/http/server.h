@@ -59,6 +59,7 @@ struct vbd_server_stats {
 	uint64_t refused;	   /* clients without a seat, answered 503 */
 	uint64_t sent_away;	   /* strangers disconnected in favour of another client */
 	uint64_t idempotency_keys; /* remembered now */
+	uint64_t runs;		   /* calls of MHD_run(); none while nothing happens */
 };
 
 /** vbd_server_config_default - a configuration with deadlines and the reserve; it has no sockets,

@@ -23,6 +23,7 @@ static void set_timer(struct vbd_server_endpoint *endpoint)
 static void run(struct vbd_server_endpoint *endpoint)
 {
 	endpoint->run_soon = false;
+	endpoint->server->stats.runs++;
 	vbd_server_take_turns(endpoint);
 	(void)MHD_run(endpoint->mhd);
 	set_timer(endpoint);
