@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl, ctlOnTerminal, hasScript, start } from './lib/ctl.mjs';
 import { connection, problem, rejected } from './lib/samples.mjs';
+import { startOnTerminal } from './lib/screen.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 const closed = (over) => connection({ state: 'closed', ended_at: '2026-03-04T06:06:07.612456789Z',
@@ -102,3 +103,14 @@ test('stats: on a terminal --watch keeps its place', { skip: !hasScript }, async
   assert.equal(pictures.length, 3);
   assert.match(pictures[2], /changed since the start\r\nNAME[^\n]*\na +3 +\+2 +\+0\.0\r\nb +2 +\+1 /);
 });
+
+// The terminal scrolls when its last line ends.
+for (const [lines, names] of [[8, 'abcde'], [5, 'ab'], [4, 'a'], [3, 'abcdefgh']])
+  test(`stats: --watch shows the rows that a terminal of ${lines} lines has room for`, { skip: !hasScript }, async (t) => {
+    const all = (value) => ({ json: { server_id: 'a1', ...Object.fromEntries([...'abcdefgh'].map((name) => [name, value])) } });
+    const server = await FakeServer.start(t, { 'GET /v1/stats': [all(1), all(2)] });
+    const run = startOnTerminal(t, server, ['stats', '--watch', '100ms'], { lines });
+    const pictures = () => run.raw.split('\u001b[H\u001b[2J');
+    await run.until(() => pictures().length > 2);
+    assert.deepEqual([...pictures()[1].matchAll(/^([a-z]) +2 +\+1 /gm)].map(([, name]) => name).join(''), names);
+  });

@@ -2,6 +2,7 @@
 /* verbsctl's forms of texts, numbers and JSON, at the bounds of each. */
 #include "tests/unit/unit.h"
 
+#include "cmd/verbsctl/common/args.h"
 #include "cmd/verbsctl/common/base64.h"
 #include "cmd/verbsctl/common/counters.h"
 #include "cmd/verbsctl/common/json.h"
@@ -451,6 +452,28 @@ static void test_cell__only_a_time_is_shortened_as_one(void **state)
 	assert_cell(vbd_ctl_cell_time, "null", "-");
 }
 
+/* --- operands -------------------------------------------------------------------------------- */
+
+static void test_args__an_operand_is_utf8(void **state)
+{
+	static const struct vbd_ctl_command command = {
+		.noun = "buffers", .verb = "create", .usage = "NAME", .members = "name"};
+	char good[] = "\xc3\xa9", bad[] = "\xc3";
+	char *operands[] = {good};
+	struct vbd_ctl_args args = {.command = &command,
+		.called = "buffers create",
+		.operands = operands,
+		.operand_count = 1};
+	json_t *body = vbd_ctl_args_body(&args);
+
+	(void)state;
+	assert_non_null(body);
+	assert_string_equal(json_string_value(json_object_get(body, "name")), good);
+	json_decref(body);
+	operands[0] = bad;
+	assert_null(vbd_ctl_args_body(&args));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +494,7 @@ int main(void)
 		cmocka_unit_test(test_counters__bytes_count_once_and_on_their_side),
 		cmocka_unit_test(test_cell__each_value_has_the_form_of_its_column),
 		cmocka_unit_test(test_cell__only_a_time_is_shortened_as_one),
+		cmocka_unit_test(test_args__an_operand_is_utf8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
