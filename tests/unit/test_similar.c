@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/similar.h"
+
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+static void test_similar__each_edit_counts_once(void **state)
+{
+	static const struct {
+		const char *word, *name;
+		size_t edits;
+	} cases[] = {
+		{"listener", "listener", 0},
+		{"listeners", "listener", 1}, /* one too many, at each place */
+		{"llistener", "listener", 1},
+		{"lissteners", "listener", 2},
+		{"lixxstener", "listener", 2},
+		{"istener", "listener", 1}, /* one too few */
+		{"lisener", "listener", 1},
+		{"stener", "listener", 2},
+		{"lstner", "listener", 2},
+		{"Listener", "listener", 1}, /* another one */
+		{"listanar", "listener", 2},
+		{"lsitener", "listener", 2}, /* two that are exchanged */
+		{"istenerx", "listener", 2},
+		{"xlistene", "listener", 2},
+		{"lastenerz", "listener", 2},
+		{"lixxxstener", "listener", SIZE_MAX},
+		{"tener", "listener", SIZE_MAX},
+		{"lostanor", "listener", SIZE_MAX},
+		{"", "listener", 1}, /* the beginning of a name */
+		{"li", "listener", 1},
+		{"listen", "listener", 1},
+		{"listene", "listener", 1},
+		{"xi", "id", SIZE_MAX}, /* nothing of the name is left */
+		{"ix", "id", 1},
+		{"xx", "abc", SIZE_MAX},
+		{"axx", "abc", 2},
+		{"x", "", SIZE_MAX},
+		{"", "", SIZE_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		if (vbd_edits(cases[i].word, cases[i].name) != cases[i].edits)
+			fail_msg("%s, %s: %zu", cases[i].word, cases[i].name,
+				vbd_edits(cases[i].word, cases[i].name));
+	}
+}
+
+static void test_similar__long_words_are_not_compared(void **state)
+{
+	char word[65], name[65];
+
+	(void)state;
+	memset(word, 'a', 64);
+	memset(name, 'a', 64);
+	word[64] = name[64] = '\0';
+	assert_true(vbd_edits(word, name) == SIZE_MAX);
+	assert_true(vbd_edits("a", name) == SIZE_MAX);
+	assert_true(vbd_edits(word, "a") == SIZE_MAX);
+	name[63] = '\0';
+	assert_true(vbd_edits(word, name) == SIZE_MAX);
+	word[63] = '\0';
+	assert_int_equal(vbd_edits(word, name), 0);
+	assert_int_equal(vbd_edits("a", name), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_similar__each_edit_counts_once),
+		cmocka_unit_test(test_similar__long_words_are_not_compared),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
