@@ -33,6 +33,7 @@ static struct {
 	unsigned int audited_status;
 	enum vbd_status fail_with;
 	bool fail_after_acting;
+	bool wait_fails; /* the object that a request waits for has failed */
 	vbd_request_cb on_timeout, on_gone;
 	void *park_arg;
 	enum vbd_status park_status;
@@ -242,10 +243,16 @@ static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
 {
 	static const char *const names[] = {"changed", "timeout", "gone"};
 
+	struct vbd_error err = {0};
 	struct vbd_encoder out;
 
 	if (why == VBD_WAKE_CHANGED && !test.handled)
 		return;
+	if (test.wait_fails) {
+		(void)vbd_error_set(&err, VBD_E_REJECTED, "the peer rejected it");
+		vbd_reply_problem(waiter->req, &err);
+		return;
+	}
 	out = vbd_encode_begin();
 	vbd_put_text(&out, "why", names[why]);
 	vbd_reply_json(waiter->req, 200, &out);
@@ -1006,6 +1013,20 @@ static void test_waiter__what_a_client_has_begun_is_told_to_its_repeat(void **st
 	assert_true(answer_has("timeout"));
 }
 
+static void test_waiter__a_failure_of_what_was_begun_is_told_to_its_repeat(void **state)
+{
+	(void)state;
+	test.wait_fails = true;
+	with_header("Prefer", "wait=10");
+	with_header("Idempotency-Key", "k");
+	assert_int_equal(send_request("POST", "/v1/wait"), 0);
+	test.on_timeout(&request, test.park_arg);
+	assert_true(request.reply.status >= 400);
+	assert_true(answer_has("the peer rejected it"));
+	assert_int_equal(send_request("POST", "/v1/wait"), vbd_status_http(VBD_E_REJECTED));
+	assert_true(answer_has("the peer rejected it"));
+}
+
 static void test_waiter__where_none_can_wait_the_state_is_told(void **state)
 {
 	(void)state;
@@ -1055,6 +1076,7 @@ int main(void)
 		TEST(test_waiter__a_change_answers),
 		TEST(test_waiter__the_deadline_answers),
 		TEST(test_waiter__the_end_of_the_object_answers),
+		TEST(test_waiter__a_failure_of_what_was_begun_is_told_to_its_repeat),
 		TEST(test_waiter__what_a_client_has_begun_is_told_to_its_repeat),
 		TEST(test_waiter__where_none_can_wait_the_state_is_told),
 	};
