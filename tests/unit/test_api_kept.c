@@ -528,6 +528,29 @@ static void test_api_kept__descriptors_of_no_kept_buffer_are_given_back(void **s
 	assert_int_equal(close(systemd), 0);
 }
 
+static void test_api_kept__a_descriptor_that_nobody_wants_goes_back_at_once(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_holder *holder;
+	int systemd = systemd_listen(), fd = -1;
+
+	close_api(f);
+	svc_restart(f->svc);
+	holder = &f->svc->daemon->reconciler->holder;
+	vbd_holder_use(holder, 8);
+	assert_int_equal(vbd_memfd_create(4096, 0, &fd, NULL), VBD_OK);
+	vbd_holder_found(holder, "buffer//gone", fd);
+	open_api(f);
+	SVC_UNTIL(f->svc, vbd_list_empty(&holder->all));
+	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//gone");
+	systemd_heard(systemd, NULL);
+	assert_int_equal(holder->stored, 0);
+	assert_int_equal(holder->unclaimed, 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+	assert_int_equal(close(systemd), 0);
+}
+
 static void test_api_kept__what_is_in_use_goes_when_it_is_not(void **state)
 {
 	struct fixture *f = *state;
@@ -1772,6 +1795,7 @@ int main(void)
 		TEST(systemd_holds_as_many_as_it_has_room_for),
 		TEST(a_systemd_that_does_not_read_is_told_later),
 		TEST(descriptors_of_no_kept_buffer_are_given_back),
+		TEST(a_descriptor_that_nobody_wants_goes_back_at_once),
 		TEST(what_is_in_use_goes_when_it_is_not),
 		TEST(what_a_reload_lists_no_longer_goes),
 		TEST(a_changed_spec_replaces_the_object),

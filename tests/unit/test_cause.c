@@ -807,7 +807,9 @@ static void test_cause__a_peer_that_left_after_the_port_fell(void **state)
 	facts.port_fell = true;
 	facts.port_fell_before_ms = 2000;
 	leads_to(VBD_CAUSE_PEER_LEFT_FALL);
-	facts.port_fell_before_ms = 3600000;
+	facts.port_fell_before_ms = 299999;
+	leads_to(VBD_CAUSE_PEER_LEFT_FALL);
+	facts.port_fell_before_ms = 300000;
 	leads_to(VBD_CAUSE_PEER_LEFT);
 }
 

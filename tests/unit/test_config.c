@@ -343,6 +343,8 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 			"limits.bufers: unknown key; did you mean limits.buffers?"},
 		{"limits:\n  # none\n  bufers: 1\n", 3, VBD_E_UNKNOWN_FIELD,
 			"limits.bufers: unknown key"},
+		{"limits:\n  a_key_of_so_many_letters_is_told_whole: 1\n", 2, VBD_E_UNKNOWN_FIELD,
+			"limits.a_key_of_so_many_letters_is_told_whole: unknown key"},
 		{"limits: {buffers: 1, bufers: 1}\n", 1, VBD_E_UNKNOWN_FIELD, "limits.bufers"},
 		{"log_level: info\nworkers: 65\nlog_format: text\n", 2, VBD_E_OUT_OF_RANGE,
 			"workers: 65 is not between 1 and 64"},

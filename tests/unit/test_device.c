@@ -201,7 +201,11 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
 	struct vbd_error err = {0};
+	enum vbd_status status;
+	struct vbd_port port;
+	size_t count;
 
 	vbd_device_ref(device);
 	fake_device_unplug(rig->device);
@@ -219,6 +223,18 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 	assert_int_equal(vbd_device_async_fd(device), -1);
 	vbd_device_drain_async(device);
 	assert_false(vbd_device_port_active(device));
+	for (int i = 0; i < 3; i++) {
+		err = (struct vbd_error){0};
+		if (i == 0)
+			status = vbd_device_query_port(device, 1, &port, &err);
+		else if (i == 1)
+			status = vbd_device_query_gids(device, gids, &count, &err);
+		else
+			status = vbd_device_query_gid(device, 1, 0, gids, &err);
+		assert_int_equal(status, VBD_E_DEVICE_REMOVED);
+		assert_string_equal(err.text, "device fake0 is removed");
+		assert_null(err.call);
+	}
 	vbd_device_destroy(device);
 	assert_true(vbd_list_empty(&rig->fabric->devices));
 }

@@ -578,6 +578,77 @@ static void test_explain__memory_that_was_closed_to_peers_explains_a_refusal(voi
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 }
 
+static void test_explain__of_a_request_it_tells_what_is_left(void **state)
+{
+	static const struct {
+		enum vbd_op op;
+		uint64_t length_bytes, chunk_bytes, done_bytes, repeats;
+		uint32_t tx_depth;
+		uint64_t left, window, told_bytes;
+	} rows[] = {
+		{VBD_OP_WRITE, 10000, 1000, 2500, 0, 7, 8, 7, 10000},
+		{VBD_OP_WRITE, 10000, 1000, 9000, 0, 0, 1, 4, 10000},
+		{VBD_OP_WRITE, 10000, 1000, 10000, 0, 0, 0, 4, 10000},
+		{VBD_OP_READ, 10001, 1000, 0, 0, 1, 11, 1, 10001},
+		{VBD_OP_SEND, 10000, 1000, 2000, 0, 7, 8, 7, 1000},
+		{VBD_OP_SEND, 500, 1000, 0, 0, 7, 1, 7, 500},
+		{VBD_OP_WRITE, 10000, 1000, 2500, 9, 7, 0, 0, 1000},
+		{VBD_OP_WRITE, 10000, 0, 2500, 0, 7, 0, 0, 10000},
+	};
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "", 64, VBD_ACCESS_REMOTE_WRITE);
+	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_conn *conn = pair.active->conn;
+	const struct vbd_transfer_spec spec = {
+		.qp = &conn->qp,
+		.buffer = buffer,
+		.op = VBD_OP_WRITE,
+		.length_bytes = 64,
+		.chunk_bytes = 64,
+		.wr.remote_addr = (uintptr_t)buffer->mem.addr,
+		.wr.rkey = buffer->mem.rkey,
+		.timeout_ms = 30000,
+	};
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_transfer was;
+
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
+	was = record->transfer;
+	conn->qp.reason = VBD_REASON_TIMED_OUT;
+	conn->qp.first_error.at_ns = 1;
+	conn->qp.first_error.op = -1;
+	conn->qp.first_error.transfer = was.id;
+	assert_int_equal(conn->params.qp.sq_depth, 4);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_transfer *transfer = &record->transfer;
+		struct vbd_incident incident = {0};
+
+		transfer->op = rows[i].op;
+		transfer->length_bytes = rows[i].length_bytes;
+		transfer->chunk_bytes = rows[i].chunk_bytes;
+		transfer->repeats = rows[i].repeats;
+		transfer->tx_depth = rows[i].tx_depth;
+		transfer->created_ns = VBD_NS_PER_S;
+		vbd_counter_set(&transfer->bytes_done, rows[i].done_bytes);
+		vbd_counter_set(&transfer->ended_ns, VBD_NS_PER_S + 1234 * VBD_NS_PER_MS);
+		vbd_explain_request(pair.active, &incident);
+		assert_int_equal(incident.transfer, was.id);
+		assert_int_equal(incident.op, rows[i].op);
+		assert_int_equal(incident.remote_addr, spec.wr.remote_addr);
+		assert_int_equal(incident.rkey, spec.wr.rkey);
+		assert_int_equal(incident.done_bytes, rows[i].done_bytes);
+		assert_int_equal(incident.requests_left, rows[i].left);
+		assert_int_equal(incident.window, rows[i].window);
+		assert_int_equal(incident.length_bytes, rows[i].told_bytes);
+		assert_int_equal(incident.since_ns, VBD_NS_PER_S);
+		assert_int_equal(incident.waited_ms, 1234);
+	}
+	record->transfer = was;
+	conn->qp.reason = VBD_REASON_NONE;
+	conn->qp.first_error = (struct vbd_first_error){.op = -1};
+}
+
 static void test_explain__memory_that_was_closed_during_the_connection_is_told_with_its_age(
 	void **state)
 {
@@ -1134,6 +1205,7 @@ int main(void)
 		TEST(test_explain__what_was_seen_at_the_first_error_stays),
 		TEST(test_explain__an_end_without_a_failure_keeps_no_facts),
 		TEST(test_explain__memory_that_was_closed_to_peers_explains_a_refusal),
+		TEST(test_explain__of_a_request_it_tells_what_is_left),
 		TEST(test_explain__memory_that_was_closed_during_the_connection_is_told_with_its_age),
 		TEST(test_explain__a_counter_that_rose_is_evidence),
 		TEST(test_explain__counters_are_those_of_all_ports),

@@ -84,6 +84,28 @@ static void test_srq__its_receives_are_counted_and_go_with_it(void **state)
 	assert_int_equal(vbd_counter_get(&cq->outstanding), 0);
 }
 
+static void test_srq__the_last_to_use_a_deleted_cq_takes_it_along(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	const struct vbd_srq_params params = {.depth = DEPTH, .recv_size_bytes = 64};
+	struct vbd_srq *srq;
+	struct vbd_cq *cq;
+
+	assert_int_equal(vbd_fabric_make_cq(rig->fabric, device, 64, &cq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_fabric_plan_srq(device->pd, cq, &params, &srq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_srq_prepare(srq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_fabric_add_srq(rig->fabric, srq, cq, &rig->err), VBD_OK);
+	rig_settle(rig);
+	vbd_fabric_delete_cq(rig->fabric, cq);
+	rig_settle(rig);
+	assert_int_equal(fake_live().cqs, 1);
+	vbd_fabric_delete_srq(srq);
+	rig_settle(rig);
+	assert_int_equal(fake_live().srqs, 0);
+	assert_int_equal(fake_live().cqs, 0);
+}
+
 static void test_srq__without_a_limit_a_receive_is_posted_again_at_once(void **state)
 {
 	struct rig *rig = *state;
@@ -272,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(its_receives_are_counted_and_go_with_it),
+		TEST(the_last_to_use_a_deleted_cq_takes_it_along),
 		TEST(without_a_limit_a_receive_is_posted_again_at_once),
 		TEST(with_a_limit_they_are_posted_together_when_half_of_it_is_left),
 		TEST(an_event_of_the_device_fills_it_up),
