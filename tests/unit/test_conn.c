@@ -1150,6 +1150,39 @@ static void test_conn__whatever_comes_while_a_refusal_may_be_under_way(void **te
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
 }
 
+static void test_conn__the_first_error_stays(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_qp *qp = &rc->conn->qp;
+	const struct vbd_error errors[] = {
+		{.status = VBD_E_TIMED_OUT}, {.status = VBD_E_REMOTE_ACCESS}};
+	const struct vbd_cause causes[] = {{.error = &errors[0], .op = VBD_OP_WRITE, .transfer = 7},
+		{.error = &errors[1], .op = VBD_OP_READ, .transfer = 8}};
+	const struct vbd_cause none = {.op = -1};
+	const struct vbd_first_error was = qp->first_error;
+	uint64_t at_ns;
+
+	vbd_qp_remember(qp, VBD_REASON_TIMED_OUT, &none);
+	assert_int_equal(qp->first_error.at_ns, 0);
+	vbd_qp_remember(qp, VBD_REASON_PEER_DISCONNECT, &causes[0]);
+	at_ns = qp->first_error.at_ns;
+	assert_int_not_equal(at_ns, 0);
+	assert_int_equal(qp->errors_after_first, 0);
+	vbd_qp_remember(qp, VBD_REASON_LOCAL_CLOSE, &causes[1]);
+	assert_int_equal(qp->errors_after_first, 1);
+	assert_int_equal(qp->first_error.at_ns, at_ns);
+	assert_int_equal(qp->first_error.error.status, VBD_E_TIMED_OUT);
+	assert_int_equal(qp->first_error.op, VBD_OP_WRITE);
+	assert_int_equal(qp->first_error.transfer, 7);
+	assert_int_equal(qp->reason, VBD_REASON_TIMED_OUT);
+	qp->first_error = was;
+	qp->errors_after_first = 0;
+	qp->reason = VBD_REASON_NONE;
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
 static void test_conn__an_error_after_a_local_close_is_counted_only(void **test_state)
 {
 	struct rig *rig = *test_state;
@@ -1618,6 +1651,7 @@ int main(void)
 		TEST(a_peer_that_left_is_waited_for_until_the_sends_are_over),
 		TEST(a_peer_that_left_is_waited_for_a_second_at_most),
 		TEST(whatever_comes_while_a_refusal_may_be_under_way),
+		TEST(the_first_error_stays),
 		TEST(an_error_after_a_local_close_is_counted_only),
 		TEST(an_async_error_of_the_qp_ends_it),
 		TEST(other_async_events_of_the_qp_are_noted_only),

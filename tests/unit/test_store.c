@@ -558,6 +558,20 @@ static void test_store__the_queue_is_bounded(void **state)
 	assert_whole(f);
 }
 
+static void test_store__a_word_is_kept_once(void **state)
+{
+	const struct fixture *f = *state;
+	const char *one = vbd_words_get(f->words, "established");
+	char again[] = "established";
+
+	assert_string_equal(one, "established");
+	assert_ptr_not_equal(one, again);
+	assert_ptr_equal(vbd_words_get(f->words, again), one);
+	assert_string_equal(vbd_words_get(f->words, "establish"), "establish");
+	assert_string_equal(vbd_words_get(f->words, ""), "");
+	assert_ptr_equal(vbd_words_get(f->words, again), one);
+}
+
 static bool no_thread; /* the next one can not be started */
 
 enum vbd_status __real_vbd_thread_start(void *(*thread)(void *), void *arg, const char *what,
@@ -658,6 +672,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_store__a_full_disk_delays_what_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store__the_queue_is_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_store__a_word_is_kept_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__without_a_thread_there_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(
