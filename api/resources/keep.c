@@ -38,11 +38,8 @@ static enum vbd_status prepare(struct vbd_request *req, const struct vbd_keepabl
 		.name = json_string_value(json_object_get(req->json, "name")),
 		.body = body,
 		.policy = {input->reconnect, input->reconnect_min_ms, input->reconnect_max_ms}};
-	enum vbd_status status = vbd_kept_prepare(daemon, &spec, ret_kept, err);
 
-	if (status != VBD_OK)
-		vbd_set_pointer(err, "/name");
-	return status;
+	return vbd_kept_prepare(daemon, &spec, ret_kept, err);
 }
 
 enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels,

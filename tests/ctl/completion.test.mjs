@@ -50,6 +50,7 @@ test('completion: names and ids come from the server of the line', async (t) => 
   assert.deepEqual(await candidates(nowhere, '-s', server.url, 'buf', 'rm', 'a', ''), ['target', '3', '4']);
   assert.deepEqual(await candidates(server, 'buf', 'put', 'ta'), ['target']);
   assert.deepEqual(await candidates(server, 'write', ''), ['to-b', '7']);
+  assert.deepEqual(await candidates(server, 'write', '--timeout', '5s', ''), ['to-b', '7']);
   assert.deepEqual(await candidates(server, 'windows', 'create', '--connection', ''), ['to-b', '7']);
   assert.equal(server.requests[0].query.fields, 'id,name');
 });

@@ -6,6 +6,7 @@
 #include "daemon/observe/kernel.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,57 @@ static void test_ports__data_is_in_bytes_and_errors_have_names_of_their_own(void
 	assert_has(page, "verbsd_port_packets_received_total{device=\"mlx5_0\",port=\"1\"} 11\n");
 	assert_has(page, "verbsd_port_symbol_error_total{device=\"mlx5_0\",port=\"1\"} 3\n");
 	free(page);
+}
+
+static void test_ports__each_file_of_infiniband_has_its_metric(void **state)
+{
+	static const struct {
+		const char *file, *metric;
+		int value; /* of 1000 */
+	} files[] = {
+		{"VL15_dropped", "verbsd_port_vl15_dropped_total", 1000},
+		{"excessive_buffer_overrun_errors",
+			"verbsd_port_excessive_buffer_overrun_errors_total", 1000},
+		{"link_downed", "verbsd_port_link_downed_total", 1000},
+		{"link_error_recovery", "verbsd_port_link_error_recovery_total", 1000},
+		{"local_link_integrity_errors", "verbsd_port_local_link_integrity_errors_total",
+			1000},
+		{"multicast_rcv_packets", "verbsd_port_multicast_packets_received_total", 1000},
+		{"multicast_xmit_packets", "verbsd_port_multicast_packets_transmitted_total", 1000},
+		{"port_rcv_constraint_errors", "verbsd_port_constraint_errors_received_total",
+			1000},
+		{"port_rcv_data", "verbsd_port_data_received_bytes_total", 4000},
+		{"port_rcv_errors", "verbsd_port_errors_received_total", 1000},
+		{"port_rcv_packets", "verbsd_port_packets_received_total", 1000},
+		{"port_rcv_remote_physical_errors",
+			"verbsd_port_receive_remote_physical_errors_total", 1000},
+		{"port_rcv_switch_relay_errors", "verbsd_port_receive_switch_relay_errors_total",
+			1000},
+		{"port_xmit_constraint_errors", "verbsd_port_constraint_errors_transmitted_total",
+			1000},
+		{"port_xmit_data", "verbsd_port_data_transmitted_bytes_total", 4000},
+		{"port_xmit_discards", "verbsd_port_discards_transmitted_total", 1000},
+		{"port_xmit_packets", "verbsd_port_packets_transmitted_total", 1000},
+		{"port_xmit_wait", "verbsd_port_transmit_wait_ticks_total", 1000},
+		{"symbol_error", "verbsd_port_symbol_error_total", 1000},
+		{"unicast_rcv_packets", "verbsd_port_unicast_packets_received_total", 1000},
+		{"unicast_xmit_packets", "verbsd_port_unicast_packets_transmitted_total", 1000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
+		struct vbd_kernel_counter counter = {"x0", 1, VBD_COUNTER_SET_PORT, "", 1000};
+		char wanted[200];
+		char *page;
+
+		(void)snprintf(counter.name, sizeof(counter.name), "%s", files[i].file);
+		page = page_of(&counter, 1);
+		(void)snprintf(wanted, sizeof(wanted),
+			"# TYPE %s counter\n%s{device=\"x0\",port=\"1\"} %d\n", files[i].metric,
+			files[i].metric, files[i].value);
+		assert_has(page, wanted);
+		free(page);
+	}
 }
 
 static void test_ports__what_only_the_driver_knows_is_untyped(void **state)
@@ -103,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ports__data_is_in_bytes_and_errors_have_names_of_their_own),
+		cmocka_unit_test(test_ports__each_file_of_infiniband_has_its_metric),
 		cmocka_unit_test(test_ports__what_only_the_driver_knows_is_untyped),
 		cmocka_unit_test(test_durations__a_pair_of_operation_and_status_has_its_own_times),
 	};
