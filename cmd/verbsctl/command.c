@@ -140,9 +140,8 @@ void vbd_ctl_command_operand_limits(
 		(*ret_max)++;
 		if (*word != '[')
 			(*ret_min)++;
-		if (len > 3 && strncmp(word + len - 3, "...", 3) == 0) {
+		/* It is the last word. */
+		if (len > 3 && strncmp(word + len - 3, "...", 3) == 0)
 			*ret_max = VBD_CTL_OPERANDS_MAX;
-			return;
-		}
 	}
 }

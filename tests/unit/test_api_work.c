@@ -320,6 +320,7 @@ static void test_api_work__a_benchmark_tells_its_figures(void **state)
 {
 	struct rest *rest = *state;
 	const json_t *bench;
+	char body[256];
 	const char *to;
 	double per_s;
 
@@ -341,6 +342,9 @@ static void test_api_work__a_benchmark_tells_its_figures(void **state)
 	rest_refuse(rest, "/v1/benchmarks",
 		"{'connection':'x','op':'send','size_bytes':8,'count':1}", "not_found",
 		"/connection");
+	(void)snprintf(body, sizeof(body),
+		"{'connection':'x','op':'write','size_bytes':8,'count':1,%s}", to);
+	rest_refuse(rest, "/v1/benchmarks", body, "not_found", "/connection");
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
