@@ -140,7 +140,7 @@ void vbd_ctl_command_operand_limits(
 		(*ret_max)++;
 		if (*word != '[')
 			(*ret_min)++;
-		/* It is the last word. */
+		/* No word follows such a one. */
 		if (len > 3 && strncmp(word + len - 3, "...", 3) == 0)
 			*ret_max = VBD_CTL_OPERANDS_MAX;
 	}

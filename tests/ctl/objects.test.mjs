@@ -90,6 +90,12 @@ test('objects: --limit stops the paging, and --json says where it stopped', asyn
   assert.deepEqual(server.requests.map(({ query }) => query), [{ limit: '2', view: 'full' }]);
 });
 
+test('ls: the total is that of the first page', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers': [page([buffer()], { total: 2, next: 'a' }), page([buffer({ id: 4 })], { total: 3 })] });
+  const { total, next, items } = JSON.parse((await ctl(server, ['buf', 'ls', '--json'])).stdout);
+  assert.deepEqual([total, next, items.length], [2, null, 2]);
+});
+
 test('objects: a server whose pages never end is not asked for ever', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer()], { next: 'cQ' }) });
   await succeeds(server, ['buf', 'ls']);
