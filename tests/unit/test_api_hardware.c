@@ -165,6 +165,27 @@ static void test_api_hardware__a_range_of_bytes_is_read(void **state)
 		"{'parameter':'length_bytes'}");
 }
 
+static void test_api_hardware__a_long_download_has_each_byte_in_its_place(void **state)
+{
+	static char wanted[500000];
+	struct rest *rest = *state;
+	const struct vbd_buffer *buffer;
+	const char *body;
+
+	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':524288}");
+	buffer = VBD_CONTAINER_OF(
+		vbd_registry_find_name(rest->svc->daemon->buffers, "b"), struct vbd_buffer, object);
+	for (size_t i = 0; i < buffer->mem.size_bytes; i++)
+		((char *)buffer->mem.addr)[i] = (char)('a' + i / 997 % 26);
+	memcpy(wanted, (const char *)buffer->mem.addr + 1000, sizeof(wanted));
+	assert_int_equal(rest_perform(rest, "GET",
+				 "/v1/buffers/b/data?offset_bytes=1000&length_bytes=500000", NULL),
+		200);
+	body = strstr(rest->reply, "\r\n\r\n") + 4;
+	assert_int_equal(strlen(body), sizeof(wanted));
+	assert_memory_equal(body, wanted, sizeof(wanted));
+}
+
 /* --- brought up by hand ---------------------------------------------------------------------- */
 
 static void make_manual(struct rest *rest, const char *name)
@@ -285,6 +306,7 @@ int main(void)
 		TEST(a_window_gives_a_part_of_a_buffer),
 		TEST(a_window_that_can_not_be_is_refused),
 		TEST(a_range_of_bytes_is_read),
+		TEST(a_long_download_has_each_byte_in_its_place),
 		TEST(one_tells_the_numbers_that_the_other_takes),
 		TEST(what_the_peer_does_not_tell_is_null),
 		TEST(a_client_that_does_not_wait_gets_the_number_later),
