@@ -29,9 +29,10 @@ test("each operator changes one thing of a line", () => {
 	assert.deepEqual(changes("\tfor (i = n; i; i--)"), ["arithmetic: for (i = n; i; i++)"]);
 });
 
-test("an array of a declaration loses half, and no zero of an initializer changes", () => {
+test("no array or allocation grows, and no zero of an initializer changes", () => {
 	assert.deepEqual(changes("\tchar text[48], one[1];"), ["array: char text[24], one[1];"]);
 	assert.deepEqual(changes("\tstruct point p = {0};"), []);
+	assert.deepEqual(changes("\tp = calloc(1, size);").filter((change) => change.startsWith("constant")), ["constant: p = calloc(0, size);"]);
 	assert.deepEqual(changes("\ttext[2] = {1};"), [
 		"constant: text[3] = {1};", "constant: text[1] = {1};", "constant: text[2] = {2};", "constant: text[2] = {0};",
 	]);

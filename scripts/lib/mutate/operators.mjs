@@ -83,10 +83,13 @@ function* constants(code) {
 		const suffix = text.slice(digits.length);
 		const around = code[index - 1] + code[index + text.length];
 
+		// calloc(3) of one element more is the same program as well.
+		const grows = !code.slice(0, index).endsWith("calloc(");
 		// "{0}" is how C says that all is zero, not a number.
 		if ((is_array && around === "[]") || (text === "0" && around === "{}"))
 			continue;
-		yield { ...span, put: () => `${BigInt(digits) + 1n}${suffix}` };
+		if (grows)
+			yield { ...span, put: () => `${BigInt(digits) + 1n}${suffix}` };
 		if (BigInt(digits) > 0n)
 			yield { ...span, put: () => `${BigInt(digits) - 1n}${suffix}` };
 	}
