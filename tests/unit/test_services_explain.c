@@ -88,6 +88,7 @@ static void test_explain__a_connection_that_is_well(void **state)
 		"It is established with 10.0.0.1 port # on fake0, and nothing has failed; "
 		"the peer has sent no message yet.");
 	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_first_line("The connection with 10.0.0.1 port # on fake0 was closed: a client of "
 			  "this verbsd closed it.");
