@@ -36,14 +36,19 @@ test('probe: one with a count is told when it is over, and is gone then', async 
   assert.match(stdout, /^round trip min 9\.000 us, .*p99\.9 30\.000 us, max 31\.000 us$/m);
 });
 
-test('probe: without a count it tells how it goes until it is interrupted, which is no failure', async (t) => {
+// A probe that goes on until it is cancelled.
+function serverOfProbe(t) {
   const state = stopping(ping(running));
-  const server = await FakeServer.start(t, {
+  return FakeServer.start(t, {
     'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
     'GET /v1/probes/6': () => ({ json: ping(state.stopped ? {} : running) }),
     'POST /v1/probes/6/cancel': state.answer,
     'DELETE /v1/probes/6': { status: 204 },
   });
+}
+
+test('probe: without a count it tells how it goes until it is interrupted, which is no failure', async (t) => {
+  const server = await serverOfProbe(t);
   const run = start(t, server, ['probe', 'to-b']);
 
   await run.until(({ stdout }) => /^100 sent, 100 back, 0 late, 0 lost; last 9\.500 us, p50 10\.500 us/m.test(stdout));
@@ -96,13 +101,7 @@ test('probe: as JSON it is a line each time', async (t) => {
 });
 
 test('probe: as JSON it tells how it goes in lines too', async (t) => {
-  const state = stopping(ping(running));
-  const server = await FakeServer.start(t, {
-    'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
-    'GET /v1/probes/6': () => ({ json: ping(state.stopped ? {} : running) }),
-    'POST /v1/probes/6/cancel': state.answer,
-    'DELETE /v1/probes/6': { status: 204 },
-  });
+  const server = await serverOfProbe(t);
   const run = start(t, server, ['probe', '7', '--json']);
 
   await run.until(({ stdout }) => stdout.includes('\n'));

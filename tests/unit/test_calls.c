@@ -130,17 +130,23 @@ static void test_calls__more_than_threads_wait_and_can_be_called_off(void **stat
 	assert_null(vbd_mailbox_take(&rig.control));
 }
 
-static void test_calls__one_that_was_called_off_can_be_started_again(void **state)
+/* Two threads take one each; the third waits. */
+static void start_three(struct waiting calls[3])
 {
-	struct waiting calls[3];
-
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
 		calls[i].call = (struct vbd_call){.work = work, .done = done};
 		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_MEMORY);
 	}
 	wait_for(&rig.begun);
 	wait_for(&rig.begun);
+}
+
+static void test_calls__one_that_was_called_off_can_be_started_again(void **state)
+{
+	struct waiting calls[3];
+
+	(void)state;
+	start_three(calls);
 	vbd_call_interrupt(rig.calls, &calls[2].call);
 	take_one();
 	vbd_call_start(rig.calls, &calls[2].call, VBD_LANE_PEER);
@@ -201,12 +207,7 @@ static void test_calls__the_control_thread_waits_for_the_lock(void **state)
 	struct waiting calls[3];
 
 	(void)state;
-	for (unsigned int i = 0; i < 3; i++) {
-		calls[i].call = (struct vbd_call){.work = work, .done = done};
-		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_MEMORY);
-	}
-	wait_for(&rig.begun);
-	wait_for(&rig.begun);
+	start_three(calls);
 	for (int does = LOADS; does <= STARTS; does++) {
 		struct control control = {.does = does, .call = &calls[2].call};
 		pthread_t thread;
