@@ -208,7 +208,8 @@ static void test_api_events__who_waits_is_told_that_the_daemon_stops(void **stat
 	assert_int_equal(test.req.reply.status, 0);
 	svc_restart(svc);
 	assert_int_equal(test.req.reply.status, 503);
-	assert_non_null(strstr(test.req.reply.body, "\"code\":\"stopping\""));
+	assert_non_null(memmem(test.req.reply.body, test.req.reply.body_bytes,
+		"\"code\":\"stopping\"", strlen("\"code\":\"stopping\"")));
 	vbd_request_fini(&test.req);
 }
 
