@@ -84,6 +84,7 @@ static void test_cq_failed__it_is_told_once(void **state)
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(rig->async_events, before + 1);
 	assert_int_equal(rig->last_async_type, IBV_EVENT_CQ_ERR);
+	assert_int_equal(rig->last_async_port, 0); /* a device event */
 	assert_int_equal(vbd_counter_get(&device->async_events[IBV_EVENT_CQ_ERR]), REPEATS);
 	rig_assert_gone(rc);
 }

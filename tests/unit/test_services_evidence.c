@@ -45,7 +45,7 @@ static struct vbd_transfer_record *begin(
 		.qp = &scene->pair.active->conn->qp,
 		.buffer = scene->here,
 		.op = op,
-		.length_bytes = 64,
+		.length_bytes = vbd_ops[op].is_atomic ? 8 : 64,
 		.wr.remote_addr = scene->addr + offset,
 		.wr.rkey = rkey,
 		.chunk_bytes = 64,
@@ -105,15 +105,22 @@ static void test_evidence__an_access_worked_if_one_of_its_kind_did(void **state)
 		{VBD_OP_WRITE, VBD_OP_WRITE_IMM, true},
 		{VBD_OP_WRITE, VBD_OP_READ, false},
 		{VBD_OP_READ, VBD_OP_WRITE, false},
+		{VBD_OP_FETCH_ADD, VBD_OP_COMPARE_SWAP, true},
+		{VBD_OP_COMPARE_SWAP, VBD_OP_FETCH_ADD, true},
+		{VBD_OP_FETCH_ADD, VBD_OP_READ, false},
+		{VBD_OP_WRITE, VBD_OP_FETCH_ADD, false},
 	};
 	struct svc *svc = *state;
-	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE);
+	struct scene scene = make_scene(
+		svc, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_ATOMIC);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		if (i)
 			scene.pair = svc_pair(svc, svc_listen(svc, NULL));
 		move(&scene, rows[i].first, 0, scene.there->mem.rkey);
-		move(&scene, rows[i].then, 4064, scene.there->mem.rkey);
+		/* Both pass the end. */
+		move(&scene, rows[i].then, vbd_ops[rows[i].then].is_atomic ? 4096 : 4064,
+			scene.there->mem.rkey);
 		assert_int_equal(end_of(svc, scene.pair.active)->access_worked, rows[i].worked);
 	}
 }

@@ -15,6 +15,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -606,6 +607,51 @@ static void test_store__without_a_thread_there_is_none(void **state)
 	assert_int_equal(after, before);
 }
 
+static bool hurries; /* a wait of VBD_STORE_OPEN_MS is over at once */
+static sem_t answers;
+
+struct timespec __real_vbd_cond_deadline(unsigned int timeout_ms);
+struct timespec __wrap_vbd_cond_deadline(unsigned int timeout_ms);
+struct timespec __wrap_vbd_cond_deadline(unsigned int timeout_ms)
+{
+	return __real_vbd_cond_deadline(
+		hurries && timeout_ms == VBD_STORE_OPEN_MS ? 0 : timeout_ms);
+}
+
+static enum vbd_status load_late(struct vbd_database *database, void *arg, struct vbd_error *err)
+{
+	while (sem_wait(&answers) != 0)
+		;
+	return load(database, arg, err);
+}
+
+/* The daemon starts without it, and what comes later from the disk is not taken. */
+static void test_store__a_database_that_does_not_answer_is_done_without(void **state)
+{
+	static const struct vbd_store_ops ops = {.load = load_late, .begin = begin, .trim = trim};
+	struct fixture *f = *state;
+	struct vbd_store_state now;
+	char text[SCRATCH_PATH_BYTES + 80];
+
+	assert_int_equal(sem_init(&answers, 0, 0), 0);
+	hurries = true;
+	assert_int_equal(vbd_store_create(f->dir, &ops, f, &f->store, NULL), VBD_OK);
+	hurries = false;
+	(void)snprintf(text, sizeof(text), "%.120s did not answer for 20000 ms", f->dir);
+	now = vbd_store_state(f->store);
+	assert_true(now.failing);
+	assert_false(now.loaded || now.is_open);
+	assert_string_equal(now.text, text);
+	put(f, 1, 2);
+	assert_int_equal(vbd_store_state(f->store).dropped, 2);
+
+	assert_int_equal(sem_post(&answers), 0);
+	close_store(f);
+	assert_int_equal(sem_destroy(&answers), 0);
+	assert_true(open_store(f).is_open);
+	assert_int_equal(f->event_count, 0);
+}
+
 /* Nothing crashes or leaks, whatever call fails; what is in the file is whole, and the next start
  * finds it. */
 static void test_store__any_call_of_sqlite_may_fail(void **state)
@@ -675,6 +721,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_store__a_word_is_kept_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__without_a_thread_there_is_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__a_database_that_does_not_answer_is_done_without, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__any_call_of_sqlite_may_fail, setup, teardown),
 	};
