@@ -111,33 +111,26 @@ static enum ibv_mtu capped_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
 	return cap && cap < (int)mtu ? (enum ibv_mtu)cap : mtu;
 }
 
-/* Replace attributes of the CM, which are the peer's, by the connection's parameters. */
-static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int mask)
+/* Replace attributes of the CM, which are the peer's, by the connection's parameters. A move
+ * ignores those that its mask does not name: ibv_modify_qp(3). */
+static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
 {
 	const struct vbd_device_attr *limits = &conn->qp.device->attr;
 
-	if (mask & IBV_QP_ACCESS_FLAGS)
-		attr->qp_access_flags &= vbd_mem_access_flags(conn->params.remote_access);
-	if (mask & IBV_QP_PATH_MTU)
-		attr->path_mtu = capped_mtu(conn, attr->path_mtu);
+	attr->qp_access_flags &= vbd_mem_access_flags(conn->params.remote_access);
+	attr->path_mtu = capped_mtu(conn, attr->path_mtu);
 	/* The CM of the passive side uses the traffic class of the request instead of the
 	 * listener's ToS (kernel cm.c, 6.1). */
-	if (mask & IBV_QP_AV && conn->passive && conn->cm.tos >= 0 && attr->ah_attr.is_global)
+	if (conn->passive && conn->cm.tos >= 0 && attr->ah_attr.is_global)
 		attr->ah_attr.grh.traffic_class = (uint8_t)conn->cm.tos;
-	if (mask & IBV_QP_MIN_RNR_TIMER)
-		attr->min_rnr_timer = conn->params.min_rnr_timer;
-	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
-		attr->max_dest_rd_atomic = vbd_conn_lowered(conn->params.responder_resources,
-			limits->max_qp_rd_atom, conn->peer_responder_resources);
-	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
-		attr->max_rd_atomic = vbd_conn_lowered(conn->params.initiator_depth,
-			limits->max_qp_init_rd_atom, conn->peer_initiator_depth);
-	if (mask & IBV_QP_TIMEOUT)
-		attr->timeout = conn->params.ack_timeout;
-	if (mask & IBV_QP_RETRY_CNT)
-		attr->retry_cnt = conn->params.retry_count;
-	if (mask & IBV_QP_RNR_RETRY)
-		attr->rnr_retry = conn->params.rnr_retry;
+	attr->min_rnr_timer = conn->params.min_rnr_timer;
+	attr->max_dest_rd_atomic = vbd_conn_lowered(conn->params.responder_resources,
+		limits->max_qp_rd_atom, conn->peer_responder_resources);
+	attr->max_rd_atomic = vbd_conn_lowered(conn->params.initiator_depth,
+		limits->max_qp_init_rd_atom, conn->peer_initiator_depth);
+	attr->timeout = conn->params.ack_timeout;
+	attr->retry_cnt = conn->params.retry_count;
+	attr->rnr_retry = conn->params.rnr_retry;
 }
 
 /* Called before the move: packets may arrive right after it. */
@@ -183,7 +176,7 @@ enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct 
 	if (!status && !conn->manual && !vbd_device_is_iwarp(conn->qp.device))
 		grant_access(attr, ret_mask);
 	if (!status)
-		apply_params(conn, attr, *ret_mask);
+		apply_params(conn, attr);
 	if (!status && state == IBV_QPS_RTR && conn->params.qp.transport == VBD_TRANSPORT_UC)
 		begin_counting(conn, attr);
 	return status;
