@@ -307,14 +307,23 @@ static void test_conn_manual__each_step_shows_its_result(void **state)
 	struct vbd_qp_info *info = &rc->conn->qp.info;
 
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RTR);
+	/* The move to RTS sets these. */
+	assert_int_equal(info->ack_timeout | info->retry_count | info->rnr_retry, 0);
+	assert_int_equal(info->initiator_depth, 0);
+	assert_int_equal(info->sq_psn, 0);
 	vbd_conn_refresh_qp(rc->conn);
 	assert_true(info->path_known);
 	assert_false(info->sends_known);
 	assert_int_equal(info->rqpn, PEER_QPN);
 	assert_int_equal(info->rq_psn, PEER_PSN);
+	assert_int_equal(info->min_rnr_timer, rc->conn->params.min_rnr_timer);
 	step(rc, VBD_QP_TO_RTS);
 	vbd_conn_refresh_qp(rc->conn);
 	assert_true(info->sends_known);
+	assert_int_equal(info->ack_timeout, rc->conn->params.ack_timeout);
+	assert_int_equal(info->retry_count, rc->conn->params.retry_count);
+	assert_int_equal(info->rnr_retry, rc->conn->params.rnr_retry);
+	assert_int_not_equal(info->sq_psn, 0);
 	step(rc, VBD_QP_TO_RESET);
 	vbd_conn_refresh_qp(rc->conn);
 	assert_false(info->path_known);

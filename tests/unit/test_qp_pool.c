@@ -186,6 +186,24 @@ static void test_qp_pool__is_shared_among_the_parameters_of_the_last_opens(void 
 	assert_false(open_one(rig, NULL)->conn->qp.pooled);
 }
 
+/* Half of an odd size is rounded up for both. */
+static void test_qp_pool__shares_make_no_more_than_its_size(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+
+	vbd_fabric_set_qp_pool(rig->fabric, 5);
+	params.qp.sq_depth = 2;
+	(void)open_one(rig, NULL);
+	(void)open_one(rig, &params);
+	for (int i = 0; i < 3; i++) {
+		fill(rig);
+		assert_true(pools(rig)->queue_pairs <= 5);
+	}
+	assert_int_equal(pools(rig)->queue_pairs, 5);
+	assert_int_equal(others(rig), 5);
+}
+
 static void test_qp_pool__each_worker_finds_its_own(void **state)
 {
 	struct rig *rig = *state;
@@ -525,6 +543,7 @@ int main(void)
 		TEST(an_accepted_connection_takes_one_and_keeps_to_its_access),
 		TEST(other_parameters_do_not_fit),
 		TEST(is_shared_among_the_parameters_of_the_last_opens),
+		TEST(shares_make_no_more_than_its_size),
 		cmocka_unit_test_setup_teardown(
 			test_qp_pool__each_worker_finds_its_own, setup_two_workers, rig_teardown),
 		TEST(one_that_is_brought_up_by_hand_takes_none),
