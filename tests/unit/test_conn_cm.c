@@ -411,10 +411,8 @@ static void test_conn_cm__a_listener_on_another_devices_address_is_refused(void 
 
 /* The cause of flushes. */
 
-static struct rig_conn *flushed_over_iwarp(struct rig *rig)
+static struct rig_conn *connected_over_iwarp(struct rig *rig)
 {
-	struct rig_conn *rc;
-
 	rig_make_iwarp(rig);
 	rig->free_removed = true;
 	fake_device_unplug(rig->device);
@@ -422,7 +420,13 @@ static struct rig_conn *flushed_over_iwarp(struct rig *rig)
 	rig_settle(rig);
 	rig->device->plugged = true;
 	vbd_fabric_rescan(rig->fabric);
-	rc = rig_conn_connect(rig, NULL);
+	return rig_conn_connect(rig, NULL);
+}
+
+static struct rig_conn *flushed_over_iwarp(struct rig *rig)
+{
+	struct rig_conn *rc = connected_over_iwarp(rig);
+
 	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
@@ -474,6 +478,35 @@ static void test_conn_cm__flushes_that_come_late_are_waited_for_all_the_same(voi
 	rig_assert_gone(rc);
 }
 
+/* The first flush is here, and the others have as long as those of any queue pair. */
+static void test_conn_cm__the_other_flushes_have_their_time_when_the_cause_is_known(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connected_over_iwarp(rig);
+	struct ibv_qp *qp = rc->conn->qp.ibv_qp;
+
+	rig->fabric->drain_timeout_ms = 700;
+	fake_flushes_withheld(true);
+	vbd_channel_break(rc->conn->qp.channel,
+		&(const struct vbd_error){.status = VBD_E_QP_FATAL,
+			.source = VBD_SOURCE_WC,
+			.kind = IBV_WC_WR_FLUSH_ERR},
+		VBD_OP_RECV, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	assert_int_equal(rc->deadline_ms, 1000);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	assert_true(fake_id_asked(rc->conn->cm_id).disconnected);
+	assert_int_equal(rc->deadline_ms, 700);
+	fake_flushes_withheld(false);
+	fake_flush(qp);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	rig_assert_gone(rc);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_conn_cm__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -504,6 +537,7 @@ int main(void)
 		TEST(a_flush_that_nobody_explains_is_qp_fatal),
 		TEST(a_flush_before_the_device_goes_is_the_devices),
 		TEST(flushes_that_come_late_are_waited_for_all_the_same),
+		TEST(the_other_flushes_have_their_time_when_the_cause_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
