@@ -8,6 +8,7 @@
 //     LOAD_TRACE=1      prints each request and its answer
 
 import { Failure, addr, dev, until } from "./lib.mjs";
+import { manual_pair } from "./operations.mjs";
 import { Chance } from "../chance.mjs";
 
 export const number_from = (name, otherwise) => Number(process.env[name] || otherwise);
@@ -383,6 +384,12 @@ export async function warm_up(daemon) {
 
 	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "warm".repeat(200) }, 60);
 	await daemon.call("DELETE", `/v1/listeners/${listener.id}`);
+	// From the first connection on an address to the end of the daemon the address has a port for reports, which is
+	// one CM id (rdma/fabric/report_port.h).
+	const { ports } = await daemon.get(`/v1/devices/${dev}`);
+
+	for (const { gid_index } of ports[0].gids)
+		await manual_pair(daemon, daemon, { qp_type: "rc", device: dev, gid_index });
 	await delete_all(daemon, ["connections"]);
 }
 
