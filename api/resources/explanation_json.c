@@ -296,7 +296,7 @@ static void put_peer_report(struct vbd_encoder *out, const char *name,
 	vbd_put_u64(out, "recv_size_bytes", report->recv_size_bytes);
 	vbd_put_u64_or_null(
 		out, "path_mtu_bytes", report->path_mtu_bytes != 0, report->path_mtu_bytes);
-	vbd_put_text(out, "memory", vbd_report_memory_name(report->memory));
+	vbd_put_bool(out, "refused", report->refused);
 	vbd_put_text(out, "memory_here", vbd_report_memory_name(facts->judged));
 	vbd_end(out);
 }

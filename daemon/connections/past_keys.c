@@ -4,23 +4,50 @@
 #include "base/attr.h"
 #include "rdma/device/source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include <string.h>
 
 #define PAST_KEYS 32
 
 struct past_key {
+	struct vbd_caller *owner; /* a reference; NULL for the daemon */
 	struct sockaddr_storage peer;
 	struct vbd_qp_remote_use use; /* ops 0: a free place */
 };
 
+/* The newest closes of an owner on a device. */
+struct past_close {
+	struct vbd_caller *owner; /* a reference; NULL for the daemon */
+	char device_name[64];
+	uint64_t at_ns[2]; /* of a buffer, of a window */
+};
+
 struct vbd_past_keys {
 	struct past_key keys[PAST_KEYS];
-	unsigned int next;
+	struct past_close closes[PAST_KEYS];
+	unsigned int next, next_close;
 };
 
 static struct vbd_daemon *daemon_of(const struct vbd_connection *connection)
 {
 	return connection->object.registry->daemon;
+}
+
+/* NULL without memory. */
+static struct vbd_past_keys *room(struct vbd_daemon *daemon)
+{
+	if (!daemon->past_keys)
+		daemon->past_keys = calloc(1, sizeof(*daemon->past_keys));
+	return daemon->past_keys;
+}
+
+static void set_owner(struct vbd_caller **owner, struct vbd_caller *next)
+{
+	(void)vbd_caller_ref(next);
+	vbd_caller_unref(*owner);
+	*owner = next;
 }
 
 static bool is_peer(const struct past_key *past, const struct vbd_connection *connection)
@@ -36,7 +63,7 @@ static struct past_key *place_for(
 		struct past_key *past = &past_keys->keys[i];
 
 		if (past->use.rkey == connection->conn->qp.remote_use.rkey &&
-			is_peer(past, connection))
+			past->owner == connection->object.owner && is_peer(past, connection))
 			return past;
 	}
 	return &past_keys->keys[past_keys->next++ % PAST_KEYS];
@@ -44,16 +71,16 @@ static struct past_key *place_for(
 
 void vbd_past_keys_note(const struct vbd_connection *connection)
 {
-	struct vbd_daemon *daemon = daemon_of(connection);
+	struct vbd_past_keys *past_keys = room(daemon_of(connection));
 	const struct vbd_conn *conn = connection->conn;
+	struct past_key *past;
 
-	if (!conn->qp.remote_use.ops || !conn->peer.ss_family)
+	if (!past_keys || !conn->qp.remote_use.ops || !conn->peer.ss_family)
 		return;
-	if (!daemon->past_keys)
-		daemon->past_keys = calloc(1, sizeof(*daemon->past_keys));
-	if (daemon->past_keys)
-		*place_for(daemon->past_keys, connection) =
-			(struct past_key){conn->peer, conn->qp.remote_use};
+	past = place_for(past_keys, connection);
+	set_owner(&past->owner, connection->object.owner);
+	past->peer = conn->peer;
+	past->use = conn->qp.remote_use;
 }
 
 bool vbd_past_keys_worked(
@@ -66,14 +93,57 @@ bool vbd_past_keys_worked(
 
 		if (past->use.rkey == request->rkey && past->use.ops & request->ops &&
 			past->use.begin <= request->begin && request->end <= past->use.end &&
+			vbd_owner_informs(connection->object.owner, past->owner) &&
 			is_peer(past, connection))
 			return true;
 	}
 	return false;
 }
 
+void vbd_past_keys_note_closed(
+	const struct vbd_object *memory, const char *device_name, bool window, uint64_t at_ns)
+{
+	struct vbd_past_keys *past_keys = room(memory->registry->daemon);
+	struct past_close *past = NULL;
+
+	if (!past_keys)
+		return;
+	for (size_t i = 0; i < PAST_KEYS && !past; i++) {
+		if (past_keys->closes[i].owner == memory->owner &&
+			strcmp(past_keys->closes[i].device_name, device_name) == 0)
+			past = &past_keys->closes[i];
+	}
+	if (!past) {
+		past = &past_keys->closes[past_keys->next_close++ % PAST_KEYS];
+		set_owner(&past->owner, memory->owner);
+		memset(past->at_ns, 0, sizeof(past->at_ns));
+		(void)snprintf(past->device_name, sizeof(past->device_name), "%s", device_name);
+	}
+	past->at_ns[window] = at_ns;
+}
+
+uint64_t vbd_past_keys_closed_ns(const struct vbd_connection *connection, bool window)
+{
+	const struct vbd_past_keys *past_keys = daemon_of(connection)->past_keys;
+	uint64_t at_ns = 0;
+
+	for (size_t i = 0; past_keys && i < PAST_KEYS; i++) {
+		const struct past_close *past = &past_keys->closes[i];
+
+		if (past->at_ns[window] > at_ns &&
+			vbd_owner_informs(connection->object.owner, past->owner) &&
+			strcmp(past->device_name, connection->conn->device_name) == 0)
+			at_ns = past->at_ns[window];
+	}
+	return at_ns;
+}
+
 void vbd_past_keys_destroy(struct vbd_daemon *daemon)
 {
+	for (size_t i = 0; daemon->past_keys && i < PAST_KEYS; i++) {
+		vbd_caller_unref(daemon->past_keys->keys[i].owner);
+		vbd_caller_unref(daemon->past_keys->closes[i].owner);
+	}
 	free(daemon->past_keys);
 	daemon->past_keys = NULL;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last keys of remote memory that worked on connections that have ended: a program that keeps
- * an old key, while its peer has made its memory anew, is told so.
+ * The last keys of remote memory that worked on connections that have ended, and when memory here
+ * was last closed to peers: a program that keeps an old key, while its peer has made its memory
+ * anew, is told so. Both by owner: an explanation tells of what all its readers may see
+ * (vbd_owner_informs()).
  *
  * Control thread.
  */
@@ -18,6 +20,15 @@ void vbd_past_keys_note(const struct vbd_connection *connection);
  * @request work on an earlier connection with the host of @connection? */
 bool vbd_past_keys_worked(
 	const struct vbd_connection *connection, const struct vbd_qp_remote_use *request);
+
+/** vbd_past_keys_note_closed - @memory, a buffer or a @window on the device, is closed to peers at
+ * @at_ns. Without memory that is forgotten. */
+void vbd_past_keys_note_closed(
+	const struct vbd_object *memory, const char *device_name, bool window, uint64_t at_ns);
+
+/** vbd_past_keys_closed_ns - when a buffer or a @window on the device of @connection was last
+ * closed to peers; 0 if that is not known */
+uint64_t vbd_past_keys_closed_ns(const struct vbd_connection *connection, bool window);
 
 /** vbd_past_keys_destroy - free the daemon's `past_keys` */
 void vbd_past_keys_destroy(struct vbd_daemon *daemon);

@@ -141,21 +141,14 @@ struct vbd_peer_report *vbd_peer_report_room(struct vbd_connection *connection)
 	return connection->peer_report;
 }
 
-/* A report that is no answer judges nothing. */
 void vbd_peer_report_take(
 	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered)
 {
 	struct vbd_peer_report *report = vbd_peer_report_room(connection);
-	struct vbd_report before;
 
 	if (!report)
 		return;
-	before = report->theirs;
 	report->theirs = *theirs;
-	if (report->came && theirs->memory == VBD_REPORT_MEMORY_UNJUDGED) {
-		report->theirs.memory = before.memory;
-		report->theirs.over_bytes = before.over_bytes;
-	}
 	report->came = true;
 	if (answered)
 		report->answered_ns = vbd_clock_mono_ns();

@@ -12,12 +12,11 @@
 #include "rdma/fabric/report.h"
 
 struct vbd_peer_report {
-	bool came;	      /* `theirs` is set */
-	uint64_t answered_ns; /* when a question of this side was, the last time; 0: never */
-	/* The newest, with the verdict of the one that had any. */
-	struct vbd_report theirs;
-	/* About the request that the peer reported and the device here had refused. It is judged
-	 * once, so that nobody can try keys. */
+	bool came;		  /* `theirs` is set */
+	uint64_t answered_ns;	  /* when a question of this side was, the last time; 0: never */
+	struct vbd_report theirs; /* the newest */
+	/* About the request that the peer reported and the device here had refused: judged once,
+	 * for callers of this verbsd. */
 	enum vbd_report_memory memory;
 	uint64_t over_bytes;
 };

@@ -72,6 +72,11 @@ bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *o
 	return !owner || caller == owner || !vbd_caller_scope((struct vbd_caller *)caller);
 }
 
+bool vbd_owner_informs(const struct vbd_caller *about, const struct vbd_caller *of)
+{
+	return !of || (about && vbd_caller_sees(about, of));
+}
+
 bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_caller *owner)
 {
 	return !caller || caller == owner || caller->role == VBD_ROLE_CONTROL;

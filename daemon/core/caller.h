@@ -84,6 +84,10 @@ struct vbd_caller *vbd_caller_scope(struct vbd_caller *caller);
  */
 bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *owner);
 
+/** vbd_owner_informs - whether all who see what belongs to @about may know of what belongs to @of:
+ * only then an explanation of the one may tell of the other. NULL: the daemon's. */
+bool vbd_owner_informs(const struct vbd_caller *about, const struct vbd_caller *of);
+
 /** vbd_caller_may_change - whether a caller that sees a thing may change and delete it: an operator
  * may not, if it is the daemon's. Arguments as of vbd_caller_sees(). */
 bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_caller *owner);

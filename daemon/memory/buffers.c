@@ -5,6 +5,7 @@
 #include "base/enum.h"
 #include "base/hugepage.h"
 #include "base/memfd.h"
+#include "daemon/connections/past_keys.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
 #include "rdma/data/qp_pool.h"
@@ -412,11 +413,9 @@ static void revoked(void *arg)
 /* Explains why a peer that has the old key is refused. */
 static void note_closed(const struct vbd_buffer *buffer)
 {
-	struct vbd_device *device =
-		vbd_fabric_device(buffer->object.registry->daemon->fabric, buffer->device_name);
-
-	if (device && buffer->mem.access & ~(unsigned int)VBD_ACCESS_MW_BIND)
-		device->buffer_closed_ns = vbd_clock_mono_ns();
+	if (buffer->mem.access & ~(unsigned int)VBD_ACCESS_MW_BIND)
+		vbd_past_keys_note_closed(
+			&buffer->object, buffer->device_name, false, vbd_clock_mono_ns());
 }
 
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)

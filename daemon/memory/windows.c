@@ -2,6 +2,7 @@
 #include "daemon/memory/windows.h"
 
 #include "base/clock.h"
+#include "daemon/connections/past_keys.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
@@ -139,12 +140,9 @@ static void ended(struct vbd_window_record *record)
 	struct vbd_daemon *daemon = record->object.registry->daemon;
 	bool failed = record->window.state == VBD_WINDOW_FAILED;
 
-	struct vbd_device *device = vbd_fabric_device(daemon->fabric, record->device_name);
-
 	vbd_timer_clear(record->object.deadline);
 	record->ended_ns = vbd_clock_mono_ns();
-	if (device)
-		device->window_closed_ns = record->ended_ns;
+	vbd_past_keys_note_closed(&record->object, record->device_name, true, record->ended_ns);
 	if (failed)
 		explain_failure(record);
 	vbd_list_remove(&record->link);

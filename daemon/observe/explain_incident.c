@@ -150,25 +150,21 @@ static void gather_closed_memory(
 	const struct vbd_connection *connection, struct vbd_incident *incident)
 {
 	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_device *device =
-		vbd_fabric_device(connection->object.registry->daemon->fabric, conn->device_name);
+	uint64_t buffer_ns = vbd_past_keys_closed_ns(connection, false);
+	uint64_t window_ns = vbd_past_keys_closed_ns(connection, true);
 	uint64_t until_ns =
 		conn->qp.first_error.at_ns ? conn->qp.first_error.at_ns : vbd_clock_mono_ns();
 
-	if (!device)
-		return;
-	incident->buffer_deleted =
-		device->buffer_closed_ns > conn->created_ns && device->buffer_closed_ns < until_ns;
-	incident->window_revoked =
-		device->window_closed_ns > conn->created_ns && device->window_closed_ns < until_ns;
+	incident->buffer_deleted = buffer_ns > conn->created_ns && buffer_ns < until_ns;
+	incident->window_revoked = window_ns > conn->created_ns && window_ns < until_ns;
 	if (incident->buffer_deleted)
-		incident->buffer_deleted_ms = (until_ns - device->buffer_closed_ns) / VBD_NS_PER_MS;
+		incident->buffer_deleted_ms = (until_ns - buffer_ns) / VBD_NS_PER_MS;
 	if (incident->window_revoked)
-		incident->window_revoked_ms = (until_ns - device->window_closed_ns) / VBD_NS_PER_MS;
+		incident->window_revoked_ms = (until_ns - window_ns) / VBD_NS_PER_MS;
 }
 
-/* Is any of the memory here open to peers? Says nothing of a daemon with more buffers than it looks
- * at. */
+/* Is any memory of the owner open to peers? Says nothing of a daemon with more buffers than it
+ * looks at. */
 static void gather_open_memory(
 	const struct vbd_connection *connection, struct vbd_incident *incident)
 {
@@ -188,7 +184,8 @@ static void gather_open_memory(
 			incident->open_buffers = 0;
 			return;
 		}
-		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access)
+		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access ||
+			!vbd_owner_informs(connection->object.owner, object->owner))
 			continue;
 		if (strcmp(buffer->device_name, conn->device_name) != 0) {
 			elsewhere = buffer->device_name;

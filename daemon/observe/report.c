@@ -2,7 +2,9 @@
 #include "daemon/observe/report.h"
 
 #include "base/attr.h"
+#include "base/bucket.h"
 #include "base/clock.h"
+#include "daemon/connections/past_keys.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/windows.h"
@@ -12,10 +14,15 @@
 #include "rdma/fabric/fabric.h"
 
 #include <assert.h>
+#include <netinet/in.h>
 #include <string.h>
 
 /* The control thread goes through no more buffers and windows at once. */
 #define LOOKED_AT_MAX 256
+
+/* A host that tells of many connections at once, as at its end, stays below. */
+#define REPORTS_PER_S 64
+#define REPORTS_BURST 512
 
 /* --- the report of this side ----------------------------------------------------------------- */
 
@@ -43,6 +50,7 @@ static void report_on(const struct vbd_connection *connection, struct vbd_report
 		.known = true,
 		.ended = conn->qp.reason != VBD_REASON_NONE,
 		.failed = conn->qp.reason != VBD_REASON_NONE && !vbd_reason_clean(conn->qp.reason),
+		.refused = conn->refusal != VBD_REFUSAL_NONE,
 		.lqpn = conn->qp.info.lqpn,
 		.rqpn = conn->qp.info.rqpn,
 		.reason = conn->qp.reason,
@@ -169,13 +177,15 @@ static bool region_of_window(const struct vbd_object *object, const char *device
 
 /* Takes what it looks at from @left. */
 static bool find_region(struct vbd_registry *registry, region_fn *region_of,
-	const char *device_name, uint32_t rkey, unsigned int *left, struct region *ret_region)
+	const struct vbd_connection *connection, uint32_t rkey, unsigned int *left,
+	struct region *ret_region)
 {
 	vbd_registry_for_each (object, registry) {
 		if (!*left)
 			return false;
 		--*left;
-		if (region_of(object, device_name, rkey, ret_region))
+		if (vbd_owner_informs(connection->object.owner, object->owner) &&
+			region_of(object, connection->conn->device_name, rkey, ret_region))
 			return true;
 	}
 	return false;
@@ -220,12 +230,12 @@ static enum vbd_report_memory judge_region(const struct vbd_conn *conn, const st
 	return VBD_REPORT_MEMORY_GRANTED;
 }
 
-static enum vbd_report_memory judge_no_region(const struct vbd_conn *conn)
+static enum vbd_report_memory judge_no_region(const struct vbd_connection *connection)
 {
-	const struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device_name);
+	uint64_t created_ns = connection->conn->created_ns;
 
-	return device && (device->buffer_closed_ns > conn->created_ns ||
-				 device->window_closed_ns > conn->created_ns)
+	return vbd_past_keys_closed_ns(connection, false) > created_ns ||
+			       vbd_past_keys_closed_ns(connection, true) > created_ns
 		       ? VBD_REPORT_MEMORY_CLOSED
 		       : VBD_REPORT_MEMORY_NO_SUCH_KEY;
 }
@@ -234,26 +244,45 @@ static void judge(const struct vbd_connection *connection, const struct vbd_repo
 	struct vbd_peer_report *report)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
-	const struct vbd_conn *conn = connection->conn;
 	unsigned int left = LOOKED_AT_MAX;
 	struct region region;
 
-	if (find_region(daemon->windows, region_of_window, conn->device_name, theirs->rkey, &left,
-		    &region) ||
-		find_region(daemon->buffers, region_of_buffer, conn->device_name, theirs->rkey,
-			&left, &region))
-		report->memory = judge_region(conn, &region, theirs, &report->over_bytes);
+	if (find_region(
+		    daemon->windows, region_of_window, connection, theirs->rkey, &left, &region) ||
+		find_region(daemon->buffers, region_of_buffer, connection, theirs->rkey, &left,
+			&region))
+		report->memory =
+			judge_region(connection->conn, &region, theirs, &report->over_bytes);
 	else if (left)
-		report->memory = judge_no_region(conn);
+		report->memory = judge_no_region(connection);
 }
 
-/* The device has refused that request, and may be about to move the queue pair to ERR for it. So a
- * peer learns more than the device has told it only once for each connection, as if it had lost
- * one. */
-static bool is_to_judge(const struct vbd_report *theirs, const struct vbd_peer_report *report)
+/* A peer can claim a request that was never made: only a refusal by the device here shows that one
+ * was. */
+static bool is_to_judge(const struct vbd_connection *connection, const struct vbd_report *theirs,
+	const struct vbd_peer_report *report)
 {
 	return report->memory == VBD_REPORT_MEMORY_UNJUDGED && theirs->op >= 0 &&
-	       vbd_ops[theirs->op].needs_remote && theirs->reason == VBD_REASON_REMOTE_ACCESS;
+	       vbd_ops[theirs->op].needs_remote && theirs->reason == VBD_REASON_REMOTE_ACCESS &&
+	       connection->conn->refusal != VBD_REFUSAL_NONE;
+}
+
+/* Two hosts may share a bucket: then one gets fewer answers while the other asks too often. */
+static bool asks_too_often(struct vbd_daemon *daemon, const struct sockaddr *peer)
+{
+	bool v6 = peer->sa_family == AF_INET6;
+	const uint8_t *addr = v6 ? ((const struct sockaddr_in6 *)peer)->sin6_addr.s6_addr
+				 : (const uint8_t *)&((const struct sockaddr_in *)peer)->sin_addr;
+	uint64_t full_ns, *bucket;
+	uint32_t hash = 0;
+
+	for (size_t i = 0; i < (v6 ? 16u : 4u); i++)
+		hash = hash * 31 + addr[i];
+	bucket = &daemon->reports_full_ns[hash % VBD_ARRAY_LEN(daemon->reports_full_ns)];
+	full_ns = vbd_bucket_take(*bucket, REPORTS_PER_S, REPORTS_BURST, vbd_clock_mono_ns());
+	if (full_ns)
+		*bucket = full_ns;
+	return !full_ns;
 }
 
 /* The connection of these queue pairs, if @peer is the address of its peer; NULL otherwise. */
@@ -280,24 +309,26 @@ static bool is_own_question(struct vbd_daemon *daemon, const struct sockaddr *pe
 bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours)
 {
-	struct vbd_connection *connection =
-		find(daemon, peer, device_name, theirs->rqpn, theirs->lqpn);
+	struct vbd_connection *connection;
 	struct vbd_peer_report *report;
 
+	if (asks_too_often(daemon, peer)) {
+		daemon->reports_refused++;
+		return false;
+	}
+	connection = find(daemon, peer, device_name, theirs->rqpn, theirs->lqpn);
 	*ret_ours = (struct vbd_report){.op = -1, .uptime_ms = uptime_ms(daemon)};
 	if (!connection)
 		return !is_own_question(daemon, peer, device_name, theirs);
 	/* The device has moved the queue pair to ERR if it refused the request. */
-	if (theirs->reason == VBD_REASON_REMOTE_ACCESS)
+	if (theirs->reason == VBD_REASON_REMOTE_ACCESS) {
 		vbd_conn_check_qp(connection->conn);
+		daemon->reports_refused += connection->conn->refusal == VBD_REFUSAL_NONE;
+	}
 	report = vbd_peer_report_room(connection);
-	if (report && is_to_judge(theirs, report))
+	if (report && is_to_judge(connection, theirs, report))
 		judge(connection, theirs, report);
 	report_on(connection, ret_ours);
-	if (report) {
-		ret_ours->memory = report->memory;
-		ret_ours->over_bytes = report->over_bytes;
-	}
 	vbd_peer_report_take(connection, theirs, false);
 	return true;
 }

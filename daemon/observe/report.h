@@ -25,8 +25,10 @@ void vbd_report_farewell(const struct vbd_connection *connection, struct vbd_pv_
 bool vbd_report_choose(const struct vbd_pv_answer *answer, struct vbd_report *ret_report);
 
 /** vbd_report_answer - the verbsd at @peer reports on a connection of @device_name: keep that, and
- * set @ret_ours to the report of this side. False if this daemon asks itself about a connection to
- * another verbsd of this host: then it has nothing to answer. */
+ * set @ret_ours to the report of this side. False if this daemon has nothing to answer: it asks
+ * itself about a connection to another verbsd of this host, or the host of @peer reports too often.
+ * `reports_refused` of the daemon counts reports that come too often, and those of a refused
+ * request while the device here has refused none on that connection. */
 bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours);
 

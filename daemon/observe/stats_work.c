@@ -37,6 +37,10 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 		VBD_STAT("verbsd_connections_failed_total", COUNTER,
 			"Connections that ended in the state failed.",
 			.value = daemon->connections_failed),
+		VBD_STAT("verbsd_peer_reports_refused_total", COUNTER,
+			"Reports of peers that came too often, or told of a refused access while "
+			"the device has refused none on that connection.",
+			.value = daemon->reports_refused),
 		VBD_STAT("verbsd_listeners", GAUGE, "Listeners.",
 			.value = vbd_registry_count(daemon->listeners)),
 		VBD_STAT_LIMIT("verbsd_listeners_limit", limits, listeners),

@@ -149,7 +149,6 @@ struct vbd_device {
 	uint64_t cm_messages_before; /* CM messages that had come in when that port came up */
 	/* For the layer above; 0: never. */
 	uint64_t traced_ns; /* when its counters were last read for a comparison */
-	uint64_t buffer_closed_ns, window_closed_ns; /* when one was last closed to peers */
 	const struct vbd_device_ops *ops;
 	void *ops_arg;
 };

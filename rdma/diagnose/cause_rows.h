@@ -40,11 +40,7 @@
 	(CLUE(DEVICE_GONE) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE) | CLUE(NO_ROUTE) | \
 		CLUE(ROUTE_WITHOUT_RDMA) | CLUE(NEIGHBOUR_SILENT))
 
-/* A verbsd on the other side has judged the request of this one; this one that of the other side.
- */
-#define VBD_CAUSE_JUDGED_THERE                                                     \
-	(CLUE(NO_SUCH_KEY_THERE) | CLUE(KEY_CLOSED_THERE) | CLUE(OTHER_PD_THERE) | \
-		CLUE(PAST_END_THERE) | CLUE(NO_ACCESS_THERE))
+/* This verbsd has judged the request of the other side. */
 #define VBD_CAUSE_JUDGED_HERE                                                   \
 	(CLUE(NO_SUCH_KEY_HERE) | CLUE(KEY_CLOSED_HERE) | CLUE(PAST_END_HERE) | \
 		CLUE(NO_ACCESS_HERE))
@@ -220,36 +216,21 @@
 	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT("verbsd refuses such a request"), \
 		"a {op} is not possible on this connection: initiator_depth is 0", \
 		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
-	X(KEY_CLOSED_THERE, "key_closed_there", OUT(ACCESS), CLUE(KEY_CLOSED_THERE), 0, 0, 72, GUEST, \
-		"the peer has closed the memory of a {what}: no memory there has the key any more", \
-		"Get address and rkey of a present buffer or window from the peer; it should tell before memory goes.") \
-	X(NO_SUCH_KEY_THERE, "no_such_key_there", OUT(ACCESS), CLUE(NO_SUCH_KEY_THERE), 0, 0, 72, GUEST, \
-		"the key of a {what} is wrong: no memory of {host} that is open to peers has it", \
-		"Get address and rkey from the peer anew (`explain` shows those of the request).") \
-	X(GOES_PAST_END_THERE, "goes_past_end_there", OUT(ACCESS), CLUE(PAST_END_THERE), 0, 0, 72, GUEST, \
-		"a {what} goes past the end of the peer's memory{peer_over}", \
-		"Compare address and length of the request (`explain` shows them) with the buffer of the peer; size_bytes in `remote` refuses such a request.") \
-	X(NOT_GRANTED_THERE, "not_granted_there", OUT(ACCESS), CLUE(NO_ACCESS_THERE), 0, 0, 72, GUEST, \
-		"the peer's memory does not grant a {op}", \
-		"Let the peer create the buffer or window with the access for a {op} (`verbsctl buffers create --access`).") \
-	X(OTHER_PD_THERE, "other_pd_there", OUT(ACCESS), CLUE(OTHER_PD_THERE), 0, 0, 72, GUEST, \
-		"the peer's memory is in another protection domain than its side of the connection", \
-		"Let the peer create buffer and listener in one protection domain (`--pd`).") \
-	X(MEMORY_CLOSED_THERE, "memory_closed_there", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(RANGE_WORKED) | CLUE(ACCESS_WORKED), VBD_CAUSE_JUDGED_THERE, 0, 60, GUEST, \
+	X(MEMORY_CLOSED_THERE, "memory_closed_there", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(RANGE_WORKED) | CLUE(ACCESS_WORKED), 0, 0, 60, GUEST, \
 		"the peer has closed the memory of a {what}: key and range worked before", \
 		"Get address and rkey of a present buffer or window from the peer; it should tell before memory goes.") \
-	X(PAST_THE_END, "past_the_end", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(ACCESS_WORKED), CLUE(RANGE_WORKED) | VBD_CAUSE_JUDGED_THERE, 0, 58, GUEST, \
+	X(PAST_THE_END, "past_the_end", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(ACCESS_WORKED), CLUE(RANGE_WORKED), 0, 58, GUEST, \
 		"a {what} reaches beyond the peer's memory: its key worked before for other bytes of it", \
 		"Compare address and length of the request (`explain` shows them) with the buffer of the peer; if they are right, the peer has closed it.") \
-	X(ACCESS_NOT_GRANTED, "access_not_granted", OUT(ACCESS), CLUE(KEY_WORKED), CLUE(ACCESS_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS) | VBD_CAUSE_JUDGED_THERE, 0, 56, GUEST, \
+	X(ACCESS_NOT_GRANTED, "access_not_granted", OUT(ACCESS), CLUE(KEY_WORKED), CLUE(ACCESS_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 56, GUEST, \
 		"the peer's memory does not grant a {op}: its key worked before for another access", \
 		"Let the peer create the buffer or window with the access for a {op} (`verbsctl buffers create --access`).") \
-	X(KEY_OF_BEFORE, "key_of_before", OUT(ACCESS), CLUE(KEY_WORKED_EARLIER), CLUE(KEY_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS) | (VBD_CAUSE_JUDGED_THERE & ~CLUE(NO_SUCH_KEY_THERE)), 0, 74, GUEST, \
+	X(KEY_OF_BEFORE, "key_of_before", OUT(ACCESS), CLUE(KEY_WORKED_EARLIER), CLUE(KEY_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 74, GUEST, \
 		"the key of a {what} is of before: it worked on an earlier connection with {host}, which has closed that memory since, or was started anew", \
 		"Get address and rkey from the peer anew after each connect.") \
-	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS) | VBD_CAUSE_JUDGED_THERE, 0, 50, GUEST, \
+	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
-		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}.") \
+		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}. A verbsd there tells its own callers which it was (`verbsctl explain`).") \
 	X(LONGER_THAN_RECEIVE_THERE, "longer_than_receive_there", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS) | CLUE(PEER_RECEIVE_SHORTER), 0, 0, 70, GUEST, \
 		"a {what} was longer than a receive of the peer, which has {peer_receive} bytes", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
@@ -341,7 +322,7 @@
 		"the peer's {peer_what} had an old key: {old}", \
 		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
 	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(NOTHING_OPEN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
-		"the peer's {peer_what} had a key that no memory here has", \
+		"the peer's {peer_what} had a key that no memory of this connection's owner has", \
 		"Give the peer address and rkey of the buffer or window that it is to use.") \
 	X(GOES_PAST_END_HERE, "goes_past_end_here", OUT(REFUSED), CLUE(PAST_END_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
 		"the peer's {peer_what} goes past the end of the memory here{over}", \
@@ -353,7 +334,7 @@
 		"the peer reached for memory that it may not use, most likely with an old key: {old}", \
 		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
 	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
-		"the peer reached for memory, and no buffer here is open to peers", \
+		"the peer reached for memory, and no buffer of this connection's owner is open to peers", \
 		"Create a buffer with remote access (`verbsctl buffers create --access`), and give the peer its address and rkey.") \
 	X(ON_OTHER_DEVICE, "memory_on_other_device", OUT(REFUSED), CLUE(NOTHING_OPEN) | CLUE(OTHER_DEVICE_OPEN), CLUE(PORT_DOWN), 0, 59, GUEST, \
 		"the peer reached for memory, and the buffers here that are open to peers are on {open_device}, while its connection is on {device}", \

@@ -267,11 +267,6 @@ static void look_at_report(const struct vbd_facts *facts, struct clues *clues)
 			incident->length_bytes > report->recv_size_bytes);
 	note(clues, VBD_CLUE_PEER_LENGTH_TOLD,
 		peer_sends && report->length_bytes > incident->recv_size_bytes);
-	note(clues, VBD_CLUE_NO_SUCH_KEY_THERE, report->memory == VBD_REPORT_MEMORY_NO_SUCH_KEY);
-	note(clues, VBD_CLUE_KEY_CLOSED_THERE, report->memory == VBD_REPORT_MEMORY_CLOSED);
-	note(clues, VBD_CLUE_OTHER_PD_THERE, report->memory == VBD_REPORT_MEMORY_OTHER_PD);
-	note(clues, VBD_CLUE_PAST_END_THERE, report->memory == VBD_REPORT_MEMORY_PAST_END);
-	note(clues, VBD_CLUE_NO_ACCESS_THERE, report->memory == VBD_REPORT_MEMORY_NO_ACCESS);
 	note(clues, VBD_CLUE_NO_SUCH_KEY_HERE, facts->judged == VBD_REPORT_MEMORY_NO_SUCH_KEY);
 	note(clues, VBD_CLUE_KEY_CLOSED_HERE, facts->judged == VBD_REPORT_MEMORY_CLOSED);
 	note(clues, VBD_CLUE_PAST_END_HERE, facts->judged == VBD_REPORT_MEMORY_PAST_END);

@@ -88,11 +88,6 @@
 	X(PEER_ANEW, "the verbsd of {host} was started after this connection was established") \
 	X(PEER_RECEIVE_SHORTER, "the verbsd of {host} reports receives of {peer_receive} bytes") \
 	X(PEER_LENGTH_TOLD, "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
-	X(NO_SUCH_KEY_THERE, "the verbsd of {host} reports that no memory there has the key") \
-	X(KEY_CLOSED_THERE, "the verbsd of {host} reports that it has closed memory, and that none has the key now") \
-	X(OTHER_PD_THERE, "the verbsd of {host} reports that the memory is in another protection domain than the connection") \
-	X(PAST_END_THERE, "the verbsd of {host} reports that the request goes past the end of the memory{peer_over}") \
-	X(NO_ACCESS_THERE, "the verbsd of {host} reports that the memory does not grant the access") \
 	X(NO_SUCH_KEY_HERE, "the verbsd of {host} reports a {peer_what}, and no memory here has its key") \
 	X(KEY_CLOSED_HERE, "the verbsd of {host} reports a {peer_what}, and no memory here has its key any more") \
 	X(PAST_END_HERE, "the verbsd of {host} reports a {peer_what}, which goes past the end of the memory here{over}") \

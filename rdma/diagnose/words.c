@@ -409,20 +409,10 @@ static void put_peer_reason(char *out, const struct vbd_facts *facts)
 		put_text(out, vbd_reason_text(report->reason));
 }
 
-static void put_past_end(char *out, uint64_t over_bytes)
-{
-	if (over_bytes)
-		(void)snprintf(out, WORD_BYTES, " by %" PRIu64 " bytes", over_bytes);
-}
-
 static void put_over(char *out, const struct vbd_facts *facts)
 {
-	put_past_end(out, facts->judged_over_bytes);
-}
-
-static void put_peer_over(char *out, const struct vbd_facts *facts)
-{
-	put_past_end(out, facts->peer_report.over_bytes);
+	if (facts->judged_over_bytes)
+		(void)snprintf(out, WORD_BYTES, " by %" PRIu64 " bytes", facts->judged_over_bytes);
 }
 
 static const struct word {

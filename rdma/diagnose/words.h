@@ -67,8 +67,7 @@ struct vbd_facts;
 	X(peer_receive, "too few") \
 	X(peer_mtu, "?") \
 	X(peer_reason, "a failure") \
-	X(over, "") \
-	X(peer_over, "")
+	X(over, "")
 /* clang-format on */
 
 /** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */

@@ -9,7 +9,7 @@
 #define MAGIC	"VBSD"
 #define VERSION 1
 
-enum { KNOWN = 1, ENDED = 2, FAILED = 4, INBOX_FULL = 16 };
+enum { KNOWN = 1, ENDED = 2, FAILED = 4, INBOX_FULL = 16, REFUSED = 32 };
 
 enum {
 	AT_VERSION = 4,
@@ -21,9 +21,8 @@ enum {
 	AT_REMOTE_ADDR = 24,
 	AT_RKEY = 32,
 	AT_RECV_SIZE = 36,
-	AT_OVER = 40,
 	AT_OP = 48,
-	AT_MEMORY = 80,
+	AT_OP_END = 80,
 	AT_REASON = 96,
 	AT_UPTIME = 128,
 };
@@ -92,7 +91,8 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 	bytes[AT_VERSION] = VERSION;
 	bytes[AT_BITS] =
 		(uint8_t)((report->known ? KNOWN : 0) | (report->ended ? ENDED : 0) |
-			  (report->failed ? FAILED : 0) | (report->inbox_full ? INBOX_FULL : 0));
+			  (report->failed ? FAILED : 0) | (report->inbox_full ? INBOX_FULL : 0) |
+			  (report->refused ? REFUSED : 0));
 	put_u16(bytes + AT_PATH_MTU, (uint16_t)report->path_mtu_bytes);
 	put_u32(bytes + AT_LQPN, report->lqpn);
 	put_u32(bytes + AT_RQPN, report->rqpn);
@@ -100,11 +100,9 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 	put_u64(bytes + AT_REMOTE_ADDR, report->remote_addr);
 	put_u32(bytes + AT_RKEY, report->rkey);
 	put_u32(bytes + AT_RECV_SIZE, report->recv_size_bytes);
-	put_u64(bytes + AT_OVER, report->over_bytes);
 	put_u64(bytes + AT_UPTIME, report->uptime_ms);
 	if (report->op >= 0)
-		put_name(bytes + AT_OP, AT_MEMORY - AT_OP, vbd_op_name((enum vbd_op)report->op));
-	put_name(bytes + AT_MEMORY, AT_REASON - AT_MEMORY, vbd_report_memory_name(report->memory));
+		put_name(bytes + AT_OP, AT_OP_END - AT_OP, vbd_op_name((enum vbd_op)report->op));
 	if (report->reason != VBD_REASON_NONE)
 		put_name(bytes + AT_REASON, AT_UPTIME - AT_REASON, vbd_reason_name(report->reason));
 }
@@ -112,19 +110,10 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 static int read_op(const uint8_t *bytes)
 {
 	for (int op = 0; op < VBD_OP_COUNT; op++) {
-		if (is_name(bytes, AT_MEMORY - AT_OP, vbd_op_name((enum vbd_op)op)))
+		if (is_name(bytes, AT_OP_END - AT_OP, vbd_op_name((enum vbd_op)op)))
 			return op;
 	}
 	return -1;
-}
-
-static enum vbd_report_memory read_memory(const uint8_t *bytes)
-{
-	for (enum vbd_report_memory i = 0; i < VBD_REPORT_MEMORY_COUNT; i++) {
-		if (is_name(bytes, AT_REASON - AT_MEMORY, vbd_report_memory_name(i)))
-			return i;
-	}
-	return VBD_REPORT_MEMORY_UNJUDGED;
 }
 
 static enum vbd_reason read_reason(const uint8_t *bytes)
@@ -146,6 +135,7 @@ bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_
 		.ended = bytes[AT_BITS] & ENDED,
 		.failed = bytes[AT_BITS] & FAILED,
 		.inbox_full = bytes[AT_BITS] & INBOX_FULL,
+		.refused = bytes[AT_BITS] & REFUSED,
 		.path_mtu_bytes = get_u16(bytes + AT_PATH_MTU),
 		.lqpn = get_u32(bytes + AT_LQPN),
 		.rqpn = get_u32(bytes + AT_RQPN),
@@ -155,8 +145,6 @@ bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_
 		.remote_addr = get_u64(bytes + AT_REMOTE_ADDR),
 		.rkey = get_u32(bytes + AT_RKEY),
 		.recv_size_bytes = get_u32(bytes + AT_RECV_SIZE),
-		.memory = read_memory(bytes + AT_MEMORY),
-		.over_bytes = get_u64(bytes + AT_OVER),
 		.uptime_ms = get_u64(bytes + AT_UPTIME),
 	};
 	return true;

@@ -7,7 +7,7 @@
  *   bytes    member (numbers in network byte order)
  *    0..3    "VBSD"
  *    4       version: 1
- *    5       bits: 1 known, 2 ended, 4 failed, 16 inbox_full
+ *    5       bits: 1 known, 2 ended, 4 failed, 16 inbox_full, 32 refused
  *    6..7    path_mtu_bytes, 0 if it is not known
  *    8..11   lqpn
  *   12..15   rqpn
@@ -15,13 +15,13 @@
  *   24..31   remote_addr
  *   32..35   rkey
  *   36..39   recv_size_bytes
- *   40..47   over_bytes
  *   48..79   name of the operation, "" for none
- *   80..95   name of enum vbd_report_memory
  *   96..127  name of the reason, "" while the connection has not ended
  *  128..135  uptime_ms
  *
- * A later version may append bytes. A name that this version does not know counts as "".
+ * The other bytes are zero. Earlier versions wrote there what was wrong with the memory that the
+ * other side had asked for: nobody reads that, since a peer could try keys by asking. A later
+ * version may append bytes. A name that this version does not know counts as "".
  *
  * Any thread; pure.
  */
@@ -37,8 +37,8 @@
 
 #define VBD_REPORT_BYTES 136
 
-/* The device of the sender refused to let the other side use its memory: why, as far as the sender
- * can tell. X(SYMBOL, name) */
+/* The device refused to let the peer use memory here: why, as far as this verbsd can tell. Its own
+ * callers are told, never the peer. X(SYMBOL, name) */
 #define VBD_REPORT_MEMORY_MAP(X)                                                      \
 	X(VBD_REPORT_MEMORY_UNJUDGED, "unjudged")                                     \
 	X(VBD_REPORT_MEMORY_GRANTED, "granted") /* nothing is wrong with it now */    \
@@ -59,6 +59,7 @@ struct vbd_report {
 	bool known;	 /* the sender has a connection with these two queue pairs */
 	bool ended;	 /* its end has begun */
 	bool failed;	 /* and something went wrong */
+	bool refused;	 /* its device refused a request of the other side, as far as is known */
 	bool inbox_full; /* all receives hold messages that its clients have not deleted */
 	uint32_t lqpn, rqpn;
 	enum vbd_reason reason; /* NONE while it has not ended */
@@ -66,11 +67,9 @@ struct vbd_report {
 	int op; /* enum vbd_op; -1: none */
 	uint64_t length_bytes, remote_addr;
 	uint32_t rkey;
-	uint32_t recv_size_bytes;      /* of the receives of the sender */
-	uint32_t path_mtu_bytes;       /* of its queue pair; 0: unknown */
-	enum vbd_report_memory memory; /* in a reply: about the request of the other side */
-	uint64_t over_bytes;
-	uint64_t uptime_ms; /* of the verbsd that sends it */
+	uint32_t recv_size_bytes; /* of the receives of the sender */
+	uint32_t path_mtu_bytes;  /* of its queue pair; 0: unknown */
+	uint64_t uptime_ms;	  /* of the verbsd that sends it */
 };
 
 /** vbd_report_write - the bytes of @report */

@@ -287,7 +287,7 @@ await stage("a peer that speaks another protocol", async () => {
 
 // --- what the verbsd of the peer reports ---------------------------------------------------------------------------
 
-await stage("an access that is refused is judged by the side that has the memory", async () => {
+await stage("an access that is refused is judged by the side that has the memory, for its own callers", async () => {
 	const reach = async (spec, op, { offset = 0, key = (rkey) => rkey, before = () => {} }) => {
 		const [here, there] = await pair({}, { service: "none" });
 		const { id, addr: at, rkey } = await far.buffer(PAGE, { device: dev, ...spec });
@@ -302,11 +302,11 @@ await stage("an access that is refused is judged by the side that has the memory
 
 	await open_memory();
 	for (const [spec, op, how, code_near, code_far] of [
-		[reads, "read", { key: other_key }, "no_such_key_there", "no_such_key_here"],
-		[reads, "read", { offset: PAGE - 8 }, "goes_past_end_there", "goes_past_end_here"],
-		[reads, "write", {}, "not_granted_there", "not_granted_here"],
-		[reads, "read", { before: (id) => far.call("DELETE", `/v1/buffers/${id}`) }, "key_closed_there", "key_closed_here"],
-		[{ ...reads, pd }, "read", {}, "other_pd_there", null],
+		[reads, "read", { key: other_key }, "access_refused", "no_such_key_here"],
+		[reads, "read", { offset: PAGE - 8 }, "access_refused", "goes_past_end_here"],
+		[reads, "write", {}, "access_refused", "not_granted_here"],
+		[reads, "read", { before: (id) => far.call("DELETE", `/v1/buffers/${id}`) }, "access_refused", "key_closed_here"],
+		[{ ...reads, pd }, "read", {}, "access_refused", null],
 	]) {
 		const [here, there] = await reach(spec, op, how);
 

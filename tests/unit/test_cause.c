@@ -917,36 +917,6 @@ static void test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothi
 	leads_to(VBD_CAUSE_FAILED_THERE);
 }
 
-static void test_cause__the_peer_names_what_was_wrong_with_a_refused_request(void **state)
-{
-	static const struct {
-		enum vbd_report_memory memory;
-		enum vbd_cause_code code;
-	} rows[] = {
-		{VBD_REPORT_MEMORY_NO_SUCH_KEY, VBD_CAUSE_NO_SUCH_KEY_THERE},
-		{VBD_REPORT_MEMORY_CLOSED, VBD_CAUSE_KEY_CLOSED_THERE},
-		{VBD_REPORT_MEMORY_OTHER_PD, VBD_CAUSE_OTHER_PD_THERE},
-		{VBD_REPORT_MEMORY_PAST_END, VBD_CAUSE_GOES_PAST_END_THERE},
-		{VBD_REPORT_MEMORY_NO_ACCESS, VBD_CAUSE_NOT_GRANTED_THERE},
-		{VBD_REPORT_MEMORY_GRANTED, VBD_CAUSE_ACCESS_REFUSED},
-		{VBD_REPORT_MEMORY_UNJUDGED, VBD_CAUSE_ACCESS_REFUSED},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		begin(VBD_OUTCOME_ACCESS);
-		completion(IBV_WC_REM_ACCESS_ERR, VBD_OP_READ);
-		reports(VBD_REASON_PEER_DISCONNECT);
-		facts.peer_report.memory = rows[i].memory;
-		facts.peer_report.over_bytes = 96;
-		leads_to(rows[i].code);
-		assert_int_equal(diagnoses.count, 1);
-		if (rows[i].code == VBD_CAUSE_GOES_PAST_END_THERE)
-			says("a read of 8000 bytes goes past the end of the peer's memory by 96 "
-			     "bytes");
-	}
-}
-
 static void test_cause__this_side_names_what_was_wrong_with_the_peers_request(void **state)
 {
 	static const struct {
@@ -1308,7 +1278,6 @@ int main(void)
 		cmocka_unit_test(test_cause__who_waited_in_vain_does_not_tell_the_cause),
 		cmocka_unit_test(
 			test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing),
-		cmocka_unit_test(test_cause__the_peer_names_what_was_wrong_with_a_refused_request),
 		cmocka_unit_test(test_cause__this_side_names_what_was_wrong_with_the_peers_request),
 		cmocka_unit_test(test_cause__a_device_that_librdmacm_can_not_open),
 		cmocka_unit_test(test_cause__a_name_without_an_address),

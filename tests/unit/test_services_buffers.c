@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections/past_keys.h"
 #include "daemon/memory/buffers.h"
 
 #include "base/hugepage.h"
@@ -599,7 +600,7 @@ static void test_services_buffers__a_writable_one_is_known_by_its_domain(void **
 static void test_services_buffers__its_end_is_noted_if_peers_had_access(void **state)
 {
 	struct svc *svc = *state;
-	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	static const struct {
 		unsigned int access;
 		bool noted;
@@ -613,9 +614,9 @@ static void test_services_buffers__its_end_is_noted_if_peers_had_access(void **s
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_buffer *buffer = svc_buffer(svc, "", 9, rows[i].access);
 
-		device->buffer_closed_ns = 0;
+		vbd_past_keys_note_closed(&buffer->object, "fake0", false, 0);
 		assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-		assert_int_equal(device->buffer_closed_ns > 0, rows[i].noted);
+		assert_int_equal(vbd_past_keys_closed_ns(pair.active, false) > 0, rows[i].noted);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection keeps what explains a request that fails. */
 #include "base/clock.h"
+#include "daemon/connections/past_keys.h"
 #include "daemon/memory/shared.h"
 #include "daemon/observe/evidence.h"
 #include "daemon/observe/explain.h"
@@ -92,7 +93,7 @@ static void test_evidence__a_key_that_worked_is_remembered(void **state)
 	assert_true(explained.facts.incident.key_worked);
 	assert_true(explained.facts.incident.access_worked);
 	assert_false(explained.facts.incident.range_worked);
-	leads_to(VBD_CAUSE_GOES_PAST_END_THERE);
+	leads_to(VBD_CAUSE_PAST_THE_END);
 }
 
 static void test_evidence__an_access_worked_if_one_of_its_kind_did(void **state)
@@ -137,7 +138,7 @@ static void test_evidence__memory_that_was_closed_had_worked(void **state)
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	move(&scene, VBD_OP_WRITE, 32, rkey);
 	(void)end_of(svc, scene.pair.active);
-	leads_to(VBD_CAUSE_KEY_CLOSED_THERE);
+	leads_to(VBD_CAUSE_MEMORY_CLOSED_THERE);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_KEY_CLOSED_HERE);
 	scene.pair = svc_pair(svc, svc_listen(svc, NULL));
@@ -157,7 +158,7 @@ static void test_evidence__another_key_has_not_worked(void **state)
 	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey);
 	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1000);
 	assert_false(end_of(svc, scene.pair.active)->key_worked);
-	leads_to(VBD_CAUSE_NO_SUCH_KEY_THERE);
+	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 }
@@ -232,6 +233,72 @@ static void test_evidence__the_memory_that_is_open_is_told(void **state)
 	assert_int_equal(refused(svc)->open_buffers, 1);
 	open->state = VBD_BUFFER_READY;
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+}
+
+/* Everybody sees what is the daemon's, as the connections here are, and alice's memory is hers. */
+static void test_evidence__memory_of_another_owner_is_not_told(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_callers *callers = &svc->daemon->callers;
+	const struct svc_pair waits = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
+	struct vbd_buffer *buffers[2];
+	const struct vbd_incident *incident;
+
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	callers->current = alice;
+	buffers[0] = buffer_in(svc, 300, VBD_ACCESS_REMOTE_READ, 0, "fake0");
+	buffers[1] = buffer_in(svc, 300, VBD_ACCESS_REMOTE_READ, 0, "fake1");
+	callers->current = NULL;
+	incident = refused(svc);
+	assert_true(incident->nothing_open);
+	assert_false(incident->other_pd_open);
+	assert_int_equal(incident->open_buffers, 0);
+	assert_int_equal(incident->open_id, 0);
+	assert_string_equal(incident->open_device, "");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(vbd_buffer_delete(buffers[i], &svc->err), VBD_OK);
+	assert_int_equal(vbd_past_keys_closed_ns(waits.active, false), 0);
+	vbd_explain_connection(waits.active, NULL, VBD_ROLE_CONTROL, &explained);
+	assert_false(explained.facts.incident.buffer_deleted);
+	waits.active->object.owner = alice;
+	assert_true(vbd_past_keys_closed_ns(waits.active, false) > 0);
+	waits.active->object.owner = NULL;
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	vbd_caller_unref(alice);
+}
+
+static void test_evidence__a_key_that_worked_for_another_owner_is_not_told(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_callers *callers = &svc->daemon->callers;
+	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(callers, "bob");
+	struct vbd_caller *owners[] = {alice, bob, alice, NULL};
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+	uint32_t rkey = scene.there->mem.rkey;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(owners); i++) {
+		callers->current = owners[i];
+		scene.pair = svc_pair(svc, listener);
+		callers->current = NULL;
+		if (!i) {
+			move(&scene, VBD_OP_WRITE, 0, rkey);
+			svc_close(svc, scene.pair.active);
+			SVC_UNTIL(svc, scene.pair.passive->object.ended);
+			assert_int_equal(vbd_buffer_delete(scene.there, &svc->err), VBD_OK);
+			SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+			continue;
+		}
+		move(&scene, VBD_OP_WRITE, 0, rkey);
+		assert_int_equal(
+			end_of(svc, scene.pair.active)->key_worked_earlier, owners[i] == alice);
+		SVC_UNTIL(svc, scene.pair.passive->object.ended);
+	}
+	vbd_caller_unref(alice);
+	vbd_caller_unref(bob);
 }
 
 static void test_evidence__of_very_many_buffers_nothing_is_told(void **state)
@@ -339,6 +406,8 @@ int main(void)
 		TEST(test_evidence__another_key_has_not_worked),
 		TEST(test_evidence__no_memory_is_open_to_the_peer),
 		TEST(test_evidence__the_memory_that_is_open_is_told),
+		TEST(test_evidence__memory_of_another_owner_is_not_told),
+		TEST(test_evidence__a_key_that_worked_for_another_owner_is_not_told),
 		TEST(test_evidence__of_very_many_buffers_nothing_is_told),
 		TEST(test_evidence__another_error_is_looked_into_again),
 		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),

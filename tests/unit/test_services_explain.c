@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
+#include "daemon/connections/past_keys.h"
 #include "daemon/core/traces.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
@@ -669,13 +670,15 @@ static void test_explain__memory_that_was_closed_during_the_connection_is_told_w
 	struct svc *svc = *state;
 	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_incident *incident = &explained.facts.incident;
-	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	const struct vbd_object *owned = &pair.passive->object;
 	struct vbd_conn *conn = pair.passive->conn;
 
 	conn->qp.first_error.at_ns = conn->created_ns + 50 * VBD_NS_PER_MS;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		device->buffer_closed_ns = conn->created_ns + rows[i].buffer_at * VBD_NS_PER_MS;
-		device->window_closed_ns = conn->created_ns + rows[i].window_at * VBD_NS_PER_MS;
+		vbd_past_keys_note_closed(owned, "fake0", false,
+			conn->created_ns + rows[i].buffer_at * VBD_NS_PER_MS);
+		vbd_past_keys_note_closed(
+			owned, "fake0", true, conn->created_ns + rows[i].window_at * VBD_NS_PER_MS);
 		vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
 		assert_int_equal(incident->buffer_deleted, rows[i].buffer);
 		assert_int_equal(incident->window_revoked, rows[i].window);

@@ -99,37 +99,121 @@ static void test_reports__an_end_is_told_with_its_reason(void **state)
 	SVC_UNTIL(svc, pair.passive->object.ended);
 }
 
-static void test_reports__a_connection_is_good_for_one_key(void **state)
+/* The verdict of this side, which the peer is never told. */
+static enum vbd_report_memory verdict(const struct vbd_connection *connection)
+{
+	return connection->peer_report ? connection->peer_report->memory
+				       : VBD_REPORT_MEMORY_UNJUDGED;
+}
+
+/* A peer may claim a request that was never made, to learn keys by the verdict. */
+static void test_reports__a_claim_without_a_refusal_here_is_not_judged(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
 	uint64_t addr = (uintptr_t)buffer->mem.addr;
-	struct vbd_report wrong = refused_read(pair.passive, addr, buffer->mem.rkey + 77, 8);
-	struct vbd_report right = refused_read(pair.passive, addr, buffer->mem.rkey, 8);
 
-	wrong.reason = VBD_REASON_PEER_DISCONNECT;
-	assert_int_equal(answer(svc, "10.0.0.1", &wrong).memory, VBD_REPORT_MEMORY_UNJUDGED);
-	wrong.reason = VBD_REASON_REMOTE_ACCESS;
-	assert_int_equal(answer(svc, "10.0.0.1", &wrong).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
-	assert_int_equal(answer(svc, "10.0.0.1", &right).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	for (uint32_t guess = 0; guess < 256; guess++) {
+		struct vbd_report theirs =
+			refused_read(pair.passive, addr, buffer->mem.rkey - 128 + guess, 8);
+		struct vbd_report ours = answer(svc, "10.0.0.1", &theirs);
+
+		assert_true(ours.known);
+		assert_false(ours.refused || ours.ended);
+		assert_int_equal(verdict(pair.passive), VBD_REPORT_MEMORY_UNJUDGED);
+	}
+	assert_int_equal(svc->daemon->reports_refused, 256);
 	svc_close(svc, pair.passive);
-	assert_int_equal(answer(svc, "10.0.0.1", &right).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
 	SVC_UNTIL(svc, pair.active->object.ended);
+}
+
+/* The bytes of the answer are the same for a key that opens memory, and for one that does not. */
+static void test_reports__a_peer_is_told_that_it_was_refused_and_no_more(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	const struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
+	uint8_t bytes[3][VBD_REPORT_BYTES];
+
+	for (uint32_t i = 0; i < VBD_ARRAY_LEN(bytes); i++) {
+		struct svc_pair pair = svc_pair(svc, listener);
+		struct vbd_report theirs = refused_read(pair.passive, (uintptr_t)buffer->mem.addr,
+			buffer->mem.rkey + i / 2, 8 + i % 2 * SIZE);
+		struct vbd_report ours;
+
+		fake_qp_to_err(pair.passive->conn->qp.ibv_qp);
+		ours = answer(svc, "10.0.0.1", &theirs);
+		assert_true(ours.known && ours.refused);
+		assert_int_not_equal(verdict(pair.passive), VBD_REPORT_MEMORY_UNJUDGED);
+		ours.lqpn = ours.rqpn = 0;
+		ours.uptime_ms = 0;
+		vbd_report_write(&ours, bytes[i]);
+		assert_memory_equal(bytes[i], bytes[0], VBD_REPORT_BYTES);
+		SVC_UNTIL(svc, pair.passive->object.ended);
+		svc_close(svc, pair.active);
+	}
+	assert_int_equal(svc->daemon->reports_refused, 0);
+}
+
+static void test_reports__a_host_that_reports_without_end_is_not_answered(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_report unknown = {.op = -1, .lqpn = 1, .rqpn = 1};
+	const struct sockaddr_in6 other = {
+		.sin6_family = AF_INET6, .sin6_addr.s6_addr = {0xfe, 0x80, [15] = 7}};
+	unsigned int asked = 0;
+	struct vbd_report ours;
+
+	while (!svc->daemon->reports_refused && asked++ < 100000)
+		(void)answer(svc, "10.0.0.1", &unknown);
+	assert_in_range(asked, 500, 99999);
+	assert_false(pair.passive->peer_report);
+	assert_true(vbd_report_answer(
+		svc->daemon, (const struct sockaddr *)&other, "fake0", &unknown, &ours));
+	svc_close(svc, pair.passive);
+	SVC_UNTIL(svc, pair.active->object.ended);
+}
+
+static void test_reports__only_memory_of_the_connections_owner_is_judged(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
+	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
+
+	buffer->object.owner = bob;
+	for (int i = 0; i < 2; i++) {
+		struct svc_pair pair = svc_pair(svc, listener);
+		const struct vbd_report theirs = refused_read(
+			pair.passive, (uintptr_t)buffer->mem.addr, buffer->mem.rkey, SIZE + 1);
+
+		if (i == 1) /* the daemon's, which all see */
+			buffer->object.owner = NULL;
+		pair.passive->conn->refusal = VBD_REFUSAL_QP_STATE;
+		(void)answer(svc, "10.0.0.1", &theirs);
+		assert_int_equal(verdict(pair.passive),
+			i == 0 ? VBD_REPORT_MEMORY_NO_SUCH_KEY : VBD_REPORT_MEMORY_PAST_END);
+		svc_close(svc, pair.passive);
+		SVC_UNTIL(svc, pair.active->object.ended);
+	}
+	vbd_caller_unref(bob);
 }
 
 static void judged(struct svc *svc, struct vbd_listener *listener, struct vbd_report theirs,
 	enum vbd_report_memory memory, uint64_t over_bytes)
 {
 	struct svc_pair pair = svc_pair(svc, listener);
-	struct vbd_report ours;
 
 	theirs.lqpn = pair.passive->conn->qp.info.rqpn;
 	theirs.rqpn = pair.passive->conn->qp.info.lqpn;
 	svc_close(svc, pair.passive);
-	ours = answer(svc, "10.0.0.1", &theirs);
-	assert_string_equal(vbd_report_memory_name(ours.memory), vbd_report_memory_name(memory));
-	assert_int_equal(ours.over_bytes, over_bytes);
+	pair.passive->conn->refusal = VBD_REFUSAL_QP_STATE;
+	assert_true(answer(svc, "10.0.0.1", &theirs).refused);
+	assert_string_equal(
+		vbd_report_memory_name(verdict(pair.passive)), vbd_report_memory_name(memory));
+	assert_int_equal(pair.passive->peer_report->over_bytes, over_bytes);
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
@@ -169,19 +253,17 @@ static void test_reports__a_refused_request_is_judged_to_the_byte(void **state)
 	judged(svc, listener, theirs, VBD_REPORT_MEMORY_NO_SUCH_KEY, 0);
 }
 
-/* Judges as if the connection had been asked nothing before. */
-static struct vbd_report judge_anew(
+/* Judges as if the device had just refused the first request of the connection. */
+static struct vbd_peer_report judge_anew(
 	struct svc *svc, const struct vbd_connection *connection, const struct vbd_report *theirs)
 {
-	struct vbd_report ours;
-
+	connection->conn->refusal = VBD_REFUSAL_QP_STATE;
 	if (connection->peer_report) {
 		connection->peer_report->memory = VBD_REPORT_MEMORY_UNJUDGED;
 		connection->peer_report->over_bytes = 0;
 	}
-	ours = answer(svc, "10.0.0.1", theirs);
-	assert_true(ours.known);
-	return ours;
+	assert_true(answer(svc, "10.0.0.1", theirs).known);
+	return *connection->peer_report;
 }
 
 static void test_reports__a_window_is_judged_like_a_buffer(void **state)
@@ -198,7 +280,8 @@ static void test_reports__a_window_is_judged_like_a_buffer(void **state)
 		.timeout_ms = 5000,
 	};
 	struct vbd_window_record *record = NULL;
-	struct vbd_report theirs, ours;
+	struct vbd_peer_report ours;
+	struct vbd_report theirs;
 
 	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
@@ -290,24 +373,23 @@ static void test_reports__among_very_many_buffers_nothing_is_judged(void **state
 	assert_int_equal(judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_UNJUDGED);
 }
 
-static void test_reports__a_later_report_does_not_take_the_verdict_back(void **state)
+static void test_reports__the_first_verdict_stays(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
-	struct vbd_report theirs = {.known = true,
-		.reason = VBD_REASON_QP_FATAL,
-		.op = -1,
-		.memory = VBD_REPORT_MEMORY_PAST_END,
-		.over_bytes = 5};
+	const struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
+	uint64_t addr = (uintptr_t)buffer->mem.addr;
+	struct vbd_report theirs = refused_read(pair.passive, addr, buffer->mem.rkey + 77, 8);
 
-	vbd_peer_report_take(pair.active, &theirs, true);
-	theirs.memory = VBD_REPORT_MEMORY_UNJUDGED;
-	theirs.reason = VBD_REASON_LOCAL_ERROR;
-	vbd_peer_report_take(pair.active, &theirs, false);
-	assert_int_equal(pair.active->peer_report->theirs.memory, VBD_REPORT_MEMORY_PAST_END);
-	assert_int_equal(pair.active->peer_report->theirs.over_bytes, 5);
-	assert_int_equal(pair.active->peer_report->theirs.reason, VBD_REASON_LOCAL_ERROR);
-	assert_true(pair.active->peer_report->answered_ns);
+	assert_int_equal(
+		judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	theirs.rkey = buffer->mem.rkey;
+	(void)answer(svc, "10.0.0.1", &theirs);
+	assert_int_equal(verdict(pair.passive), VBD_REPORT_MEMORY_NO_SUCH_KEY);
+	assert_int_equal(pair.passive->peer_report->theirs.rkey, buffer->mem.rkey);
+	assert_false(pair.passive->peer_report->answered_ns);
+	svc_close(svc, pair.passive);
+	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
 static void test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key(void **state)
@@ -321,7 +403,7 @@ static void test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	svc_close(svc, pair.passive);
-	assert_int_equal(answer(svc, "10.0.0.1", &theirs).memory, VBD_REPORT_MEMORY_CLOSED);
+	assert_int_equal(judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_CLOSED);
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
@@ -607,12 +689,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_reports__both_queue_pairs_and_the_address_name_a_connection),
 		TEST(test_reports__an_end_is_told_with_its_reason),
-		TEST(test_reports__a_connection_is_good_for_one_key),
+		TEST(test_reports__a_claim_without_a_refusal_here_is_not_judged),
+		TEST(test_reports__a_peer_is_told_that_it_was_refused_and_no_more),
+		TEST(test_reports__a_host_that_reports_without_end_is_not_answered),
+		TEST(test_reports__only_memory_of_the_connections_owner_is_judged),
 		TEST(test_reports__a_refused_request_is_judged_to_the_byte),
 		TEST(test_reports__a_window_is_judged_like_a_buffer),
 		TEST(test_reports__memory_of_another_domain_is_not_granted),
 		TEST(test_reports__among_very_many_buffers_nothing_is_judged),
-		TEST(test_reports__a_later_report_does_not_take_the_verdict_back),
+		TEST(test_reports__the_first_verdict_stays),
 		TEST(test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key),
 		TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts),
 		TEST(test_reports__a_daemon_does_not_answer_itself_about_another_one),

@@ -393,6 +393,8 @@ static void test_stats_table__each_end_has_its_number(void **state)
 	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
 		assert_number(svc, 500 + phase, "connect_phase_%s_sum_ns", vbd_phase_name(phase));
 	daemon->connections_closed = 31;
+	daemon->reports_refused = 33;
+	assert_number(svc, 33, "peer_reports_refused");
 	daemon->connections_failed = 11;
 	assert_number(svc, 11, "connections_failed");
 	assert_number(svc, 42, "connections_ended");
