@@ -5,6 +5,7 @@
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
+#include "rdma/names/rejection.h"
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
@@ -47,6 +48,19 @@ static void of_address(const struct vbd_fabric *fabric, struct vbd_error *error)
 	}
 }
 
+/* The private data of the rejection says why, if a verbsd made it without a client. */
+static void of_rejection(const struct vbd_pv_cm_event *event, struct vbd_error *error)
+{
+	char words[VBD_PRIVATE_DATA_BYTES + 1] = "";
+	struct vbd_rejection rejection;
+
+	memcpy(words, event->private_data, event->private_data_bytes);
+	if (!vbd_rejection_read(words, &rejection))
+		return;
+	error->hint = rejection.advice;
+	(void)vbd_error_set(error, VBD_E_REJECTED, "refused: %s", rejection.text);
+}
+
 void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event,
 	enum vbd_status status, struct vbd_error *ret_error)
 {
@@ -61,6 +75,8 @@ void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_
 	};
 	if (event->type == RDMA_CM_EVENT_ADDR_ERROR)
 		of_address(fabric, ret_error);
+	if (event->type == RDMA_CM_EVENT_REJECTED)
+		of_rejection(event, ret_error);
 	(void)vbd_error_set(ret_error, status, "%s", text);
 }
 

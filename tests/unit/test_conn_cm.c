@@ -54,6 +54,42 @@ static void test_conn_cm__private_data_goes_both_ways(void **state)
 	assert_int_equal(active->conn->peer_private_data.length_bytes, 196);
 }
 
+/* The error of the side that is refused says why, and what helps. */
+static void test_conn_cm__the_reason_of_a_verbsd_is_told(void **state)
+{
+	static const struct {
+		const char *words, *text, *hint;
+	} rows[] = {
+		{"verbsd: draining", "refused: the verbsd there drains, and begins nothing new",
+			"verbsctl undrain"},
+		{"verbsd: no_such_code", "the program there refused (consumer defined)", NULL},
+		{"go away", "the program there refused (consumer defined)", NULL},
+	};
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_private_data why;
+
+	fake_loopback(true);
+	rig_listen(listener);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct rig_conn *active = rig_conn_create_to(listener);
+		const struct vbd_error *error = &active->conn->qp.first_error.error;
+
+		rig_settle(rig);
+		say(&why, rows[i].words);
+		assert_int_equal(
+			vbd_conn_reject(listener->last->conn, &why, false, &rig->err), VBD_OK);
+		assert_failed(active, VBD_REASON_REJECTED, VBD_E_REJECTED);
+		assert_string_equal(error->text, rows[i].text);
+		assert_int_equal(error->raw, 28);
+		if (rows[i].hint)
+			assert_non_null(strstr(error->hint, rows[i].hint));
+		else
+			assert_null(error->hint);
+	}
+	vbd_cm_listener_close(&listener->cm);
+}
+
 static void test_conn_cm__a_rejection_carries_a_reason_and_private_data(void **state)
 {
 	struct rig *rig = *state;
@@ -513,6 +549,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(private_data_goes_both_ways),
+		TEST(the_reason_of_a_verbsd_is_told),
 		TEST(a_rejection_carries_a_reason_and_private_data),
 		TEST(what_was_meant_for_the_reply_is_not_in_a_rejection),
 		TEST(a_client_that_rejects_without_words_says_none),
