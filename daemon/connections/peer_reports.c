@@ -146,11 +146,11 @@ void vbd_peer_report_take(
 {
 	struct vbd_peer_report *report = vbd_peer_report_room(connection);
 
-	if (!report)
-		return;
-	report->theirs = *theirs;
-	report->came = true;
-	if (answered)
+	if (report) {
+		report->theirs = *theirs;
+		report->came = true;
+	}
+	if (report && answered)
 		report->answered_ns = vbd_clock_mono_ns();
 	vbd_object_counted(&connection->object);
 }

@@ -3,7 +3,9 @@
 
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/memory/buffers.h"
+#include "rdma/qp/qp.h"
 
 #include <inttypes.h>
 
@@ -39,10 +41,28 @@ static enum vbd_kept_event see_buffer(const struct vbd_buffer *buffer, struct vb
 	return VBD_KEPT_EV_MADE;
 }
 
-static bool wants_another(enum vbd_reconnect reconnect, enum vbd_reason reason)
+/* The kernel disconnects for a program that is killed as it does for one that closes. */
+static bool is_left(const struct vbd_connection *connection, enum vbd_reconnect reconnect)
 {
+	return reconnect == VBD_RECONNECT_ON_FAILURE &&
+	       connection->conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
+}
+
+static bool peer_has_closed(const struct vbd_connection *connection)
+{
+	const struct vbd_peer_report *report = connection->peer_report;
+
+	return report && report->came && report->theirs.reason == VBD_REASON_LOCAL_CLOSE;
+}
+
+static bool wants_another(const struct vbd_connection *connection, enum vbd_reconnect reconnect)
+{
+	enum vbd_reason reason = connection->conn->qp.reason;
+
 	if (reconnect == VBD_RECONNECT_ALWAYS)
 		return reason != VBD_REASON_LOCAL_CLOSE && reason != VBD_REASON_CANCELLED;
+	if (is_left(connection, reconnect))
+		return !peer_has_closed(connection);
 	return reconnect == VBD_RECONNECT_ON_FAILURE && !vbd_reason_clean(reason);
 }
 
@@ -53,10 +73,12 @@ static enum vbd_kept_event see_connection(const struct vbd_connection *connectio
 
 	if (conn->state == VBD_CONN_ESTABLISHED)
 		return VBD_KEPT_EV_READY;
-	if (!vbd_conn_state_terminal(conn->state))
+	/* Whether another one is wanted depends on the peer's answer. */
+	if (!vbd_conn_state_terminal(conn->state) ||
+		(connection->keeping && is_left(connection, reconnect)))
 		return VBD_KEPT_EV_MADE;
 	vbd_object_problem(&connection->object, ret_err);
-	return wants_another(reconnect, conn->qp.reason) ? VBD_KEPT_EV_ENDED : VBD_KEPT_EV_RESTED;
+	return wants_another(connection, reconnect) ? VBD_KEPT_EV_ENDED : VBD_KEPT_EV_RESTED;
 }
 
 enum vbd_kept_event vbd_kept_see(const struct vbd_kept *kept, struct vbd_error *ret_err)
@@ -98,6 +120,25 @@ static struct vbd_connection *made_connection(const struct vbd_kept *kept)
 	struct vbd_object *object = kept->of == VBD_KIND_CONNECTION ? vbd_kept_made(kept) : NULL;
 
 	return object ? VBD_CONTAINER_OF(object, struct vbd_connection, object) : NULL;
+}
+
+void vbd_kept_ask(const struct vbd_kept *kept)
+{
+	struct vbd_connection *connection = made_connection(kept);
+
+	if (connection && !connection->kept && is_left(connection, kept->policy.reconnect))
+		kept->object.registry->daemon->connection_failed(connection);
+}
+
+bool vbd_kept_was_used(const struct vbd_kept *kept)
+{
+	const struct vbd_connection *connection = made_connection(kept);
+	uint64_t completed = 0;
+
+	for (enum vbd_op op = 0; connection && op < VBD_OP_COUNT; op++)
+		completed +=
+			vbd_counter_get(&vbd_qp_op_counters(&connection->conn->qp, op)->completed);
+	return completed != 0;
 }
 
 uint64_t vbd_kept_before(const struct vbd_kept *kept)

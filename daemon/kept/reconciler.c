@@ -13,6 +13,9 @@
 #define TRIES_PER_TURN 4
 #define PACE_MS	       20
 
+/* An object that is up for so long serves, also if nobody uses it. */
+#define STEADY_MS 5000
+
 static struct vbd_reconciler *reconciler_of(const struct vbd_kept *kept)
 {
 	return kept->object.registry->daemon->reconciler;
@@ -111,10 +114,15 @@ static void leave(struct vbd_kept *kept)
 	vbd_watch_remove(&kept->watch);
 }
 
-/* An object that was up for long has not failed because of earlier failures. */
+/* An object that has served has not failed because of earlier failures. Two sides that end each
+ * other's connections at once are none that serve. */
 static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 {
-	if (kept->up_ns && now_ns - kept->up_ns >= kept->policy.max_ms * VBD_NS_PER_MS)
+	uint64_t served_ms = vbd_kept_was_used(kept)	       ? kept->policy.min_ms
+			     : kept->policy.max_ms < STEADY_MS ? kept->policy.max_ms
+							       : STEADY_MS;
+
+	if (kept->up_ns && now_ns - kept->up_ns >= served_ms * VBD_NS_PER_MS)
 		kept->failures = 0;
 	kept->up_ns = 0;
 	kept->failures++;
@@ -294,8 +302,10 @@ void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event)
 void vbd_reconciler_saw(struct vbd_kept *kept)
 {
 	struct vbd_error err = {0};
-	enum vbd_kept_event event = vbd_kept_see(kept, &err);
+	enum vbd_kept_event event;
 
+	vbd_kept_ask(kept);
+	event = vbd_kept_see(kept, &err);
 	if (err.status)
 		kept->last_error = err;
 	vbd_reconciler_step(kept, event);

@@ -5,11 +5,14 @@
 #include "api/resources/keep.h"
 #include "api/resources/records.h"
 #include "api/routes.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memfd.h"
 #include "daemon/config/specs.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/drain.h"
 #include "daemon/kept/held.h"
+#include "daemon/kept/kept_made.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 #include "rdma/fabric/fabric.h"
@@ -1110,6 +1113,39 @@ static void test_api_kept__on_failure_a_clean_end_is_the_end(void **state)
 	assert_int_equal(kept(f, "to-door")->tries, 1);
 }
 
+/* Its kernel disconnects for it, and no verbsd there knows the connection. */
+static void test_api_kept__on_failure_a_killed_peer_is_connected_to_again(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, ", \"reconnect\": \"on_failure\"");
+	vbd_peer_reports_forget(svc_newest_of(f->svc, listener(f, "door")));
+	reconnect(f);
+	assert_int_equal(kept(f, "to-door")->tries, 2);
+}
+
+static void test_api_kept__a_connection_that_was_used_begins_with_the_shortest_pause(void **state)
+{
+	struct fixture *f = *state;
+
+	open_to_door(f, "");
+	kept(f, "to-door")->policy.max_ms = 20000;
+	for (int used = 0; used < 2; used++) {
+		kept(f, "to-door")->failures = 3;
+		if (used)
+			assert_in_range(
+				post(f, "/v1/connections/to-door/messages", "{\"data\": \"x\"}"),
+				200, 202);
+		SVC_UNTIL(f->svc, vbd_kept_was_used(kept(f, "to-door")) == used);
+		kept(f, "to-door")->up_ns -= kept(f, "to-door")->policy.min_ms * VBD_NS_PER_MS;
+		reconnect(f);
+		assert_int_equal(kept(f, "to-door")->failures, used ? 1 : 4);
+	}
+	kept(f, "to-door")->up_ns -= 5 * VBD_NS_PER_S;
+	reconnect(f);
+	assert_int_equal(kept(f, "to-door")->failures, 1);
+}
+
 static void test_api_kept__a_closed_connection_stays_closed_until_a_restart(void **state)
 {
 	struct fixture *f = *state;
@@ -1834,6 +1870,8 @@ int main(void)
 		TEST(a_name_belongs_to_one_kept_object_of_all_kinds),
 		TEST(kept_objects_are_dropped_by_their_label),
 		TEST(on_failure_a_clean_end_is_the_end),
+		TEST(on_failure_a_killed_peer_is_connected_to_again),
+		TEST(a_connection_that_was_used_begins_with_the_shortest_pause),
 		TEST(a_closed_connection_stays_closed_until_a_restart),
 		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
 		TEST(what_waits_is_tried_when_its_device_tells_something),
