@@ -5,7 +5,6 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/buffers.h"
-#include "rdma/qp/qp.h"
 
 #include <inttypes.h>
 
@@ -128,17 +127,6 @@ void vbd_kept_ask(const struct vbd_kept *kept)
 
 	if (connection && !connection->kept && is_left(connection, kept->policy.reconnect))
 		kept->object.registry->daemon->connection_failed(connection);
-}
-
-bool vbd_kept_was_used(const struct vbd_kept *kept)
-{
-	const struct vbd_connection *connection = made_connection(kept);
-	uint64_t completed = 0;
-
-	for (enum vbd_op op = 0; connection && op < VBD_OP_COUNT; op++)
-		completed +=
-			vbd_counter_get(&vbd_qp_op_counters(&connection->conn->qp, op)->completed);
-	return completed != 0;
 }
 
 uint64_t vbd_kept_before(const struct vbd_kept *kept)

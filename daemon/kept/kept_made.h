@@ -31,9 +31,6 @@ uint64_t vbd_kept_before(const struct vbd_kept *kept);
  * decides whether another one is made. vbd_kept_see() waits for the answer. */
 void vbd_kept_ask(const struct vbd_kept *kept);
 
-/** vbd_kept_was_used - whether a request of the newest connection was done; false for another kind */
-bool vbd_kept_was_used(const struct vbd_kept *kept);
-
 /** vbd_kept_note_try - let the timeline of a connection that was made again say so */
 void vbd_kept_note_try(const struct vbd_kept *kept);
 

@@ -13,8 +13,8 @@
 #define TRIES_PER_TURN 4
 #define PACE_MS	       20
 
-/* An object that is up for so long serves, also if nobody uses it. */
-#define STEADY_MS 5000
+/* Two sides that end each other's connections do so sooner. */
+#define STEADY_MS 1000
 
 static struct vbd_reconciler *reconciler_of(const struct vbd_kept *kept)
 {
@@ -114,15 +114,12 @@ static void leave(struct vbd_kept *kept)
 	vbd_watch_remove(&kept->watch);
 }
 
-/* An object that has served has not failed because of earlier failures. Two sides that end each
- * other's connections at once are none that serve. */
+/* An object that was up for a while has not failed because of earlier failures. */
 static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 {
-	uint64_t served_ms = vbd_kept_was_used(kept)	       ? kept->policy.min_ms
-			     : kept->policy.max_ms < STEADY_MS ? kept->policy.max_ms
-							       : STEADY_MS;
+	uint64_t steady_ms = kept->policy.max_ms < STEADY_MS ? kept->policy.max_ms : STEADY_MS;
 
-	if (kept->up_ns && now_ns - kept->up_ns >= served_ms * VBD_NS_PER_MS)
+	if (kept->up_ns && now_ns - kept->up_ns >= steady_ms * VBD_NS_PER_MS)
 		kept->failures = 0;
 	kept->up_ns = 0;
 	kept->failures++;
