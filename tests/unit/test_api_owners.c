@@ -9,6 +9,7 @@
 #include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -354,8 +355,9 @@ static void test_owners__an_object_belongs_to_who_made_it(void **state)
 static bool says(const struct fixture *f, const char *text)
 {
 	const struct vbd_reply *reply = &f->req.reply;
+	const char *body = reply->shared ? reply->shared->bytes : reply->body;
 
-	return memmem(reply->body, reply->body_bytes, text, strlen(text)) != NULL;
+	return body && memmem(body, reply->body_bytes, text, strlen(text)) != NULL;
 }
 
 static void test_owners__a_name_of_another_is_taken_without_details(void **state)
@@ -475,6 +477,112 @@ static void test_owners__events_of_another_are_not_told(void **state)
 	assert_int_equal(count_events(f, "control"), all + 1);
 }
 
+#define MARK "secret-mark"
+
+/* Makes objects of alice with marks, one that has gone among them, and a connection of bob that
+ * alice has accepted. */
+static void mark(struct fixture *f)
+{
+	struct svc *svc = f->svc;
+	struct vbd_callers *callers = &svc->daemon->callers;
+	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(callers, "bob");
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener;
+	struct vbd_buffer *gone;
+	struct svc_pair pair;
+
+	(void)snprintf(spec.name, sizeof(spec.name), "%s", MARK "-listener");
+	callers->current = alice;
+	listener = svc_listen(svc, &spec);
+	(void)svc_buffer(svc, MARK "-buffer", 7777, VBD_ACCESS_REMOTE_WRITE);
+	gone = svc_buffer(svc, MARK "-gone", 7777, VBD_ACCESS_REMOTE_WRITE);
+	callers->current = bob;
+	pair = svc_pair(svc, listener);
+	pair = svc_pair(svc, listener);
+	callers->current = NULL;
+	assert_int_equal(vbd_buffer_delete(gone, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	/* The device refuses what alice's side asks of bob's memory. */
+	fake_qp_to_err(pair.active->conn->qp.ibv_qp);
+	SVC_UNTIL(svc, pair.active->object.ended && !pair.active->keeping);
+	callers->current = bob;
+	(void)svc_buffer(svc, "his", 64, VBD_ACCESS_REMOTE_WRITE);
+	callers->current = NULL;
+	vbd_caller_unref(alice);
+	vbd_caller_unref(bob);
+}
+
+static void must_not_tell(struct fixture *f, const char *target)
+{
+	static const char *const marks[] = {MARK, "alice", "7777"};
+
+	f->parks = true;
+	(void)get(f, "bob", target);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	f->parks = false;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(marks); i++) {
+		if (says(f, marks[i]))
+			fail_msg("GET %s has %s: %.*s", target, marks[i],
+				(int)f->req.reply.body_bytes, f->req.reply.body);
+	}
+}
+
+/* Reads a route for each object that bob sees. */
+static size_t read_each(struct fixture *f, const struct vbd_route *route)
+{
+	const char *braces = strstr(route->pattern, "{ref}");
+	struct vbd_registry *registry = registry_of(f, route);
+	const struct vbd_caller *bob = f->req.caller;
+	char target[256];
+	size_t count = 0;
+
+	if (!registry)
+		return 0;
+	vbd_registry_for_each (object, registry) {
+		if (!vbd_caller_sees(bob, object->owner))
+			continue;
+		(void)snprintf(target, sizeof(target), "%.*s%" PRIu64 "%s",
+			(int)(braces - route->pattern), route->pattern, object->id,
+			braces + strlen("{ref}"));
+		must_not_tell(f, target);
+		count++;
+	}
+	return count;
+}
+
+/* Files of the dashboard are the same for everybody, and the numbers are in unit.test_api_scrape.
+ */
+static bool is_elsewhere(const struct vbd_route *route)
+{
+	return strcmp(route->pattern, "/") == 0 || strstr(route->pattern, "assets") ||
+	       strstr(route->pattern, "metrics") || strstr(route->pattern, "stats");
+}
+
+static void test_owners__no_answer_has_a_mark_of_another(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_router router = vbd_routes();
+	size_t count = 0;
+
+	mark(f);
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+
+		if (route->method != VBD_METHOD_GET || route->role == VBD_ROLE_CONTROL ||
+			strstr(route->pattern, "stream") || is_elsewhere(route))
+			continue;
+		if (strstr(route->pattern, "{ref}")) {
+			assert_int_equal(get(f, "bob", "/v1/pds"), 200);
+			count += read_each(f, route);
+			continue;
+		}
+		must_not_tell(f, route->pattern);
+		count++;
+	}
+	assert_in_range(count, 40, 400);
+}
+
 /* A repeat of alice's request by bob must neither get her answer nor tell that there is one. */
 static void test_owners__an_idempotency_key_is_the_callers_own(void **state)
 {
@@ -521,6 +629,7 @@ int main(void)
 		TEST(users_of_other_callers_are_counted_only),
 		TEST(a_selection_has_only_ones_own),
 		TEST(events_of_another_are_not_told),
+		TEST(no_answer_has_a_mark_of_another),
 		TEST(an_idempotency_key_is_the_callers_own),
 		TEST(requests_beyond_the_quota_are_refused),
 	};
