@@ -487,6 +487,9 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* Nor must a file that has reached its limit. */
 	(void)signal(SIGXFSZ, SIG_IGN);
+	/* Else the library of mlx5 copies small results into buffers by plain accesses: mlx5dv(7).
+	 * See vbd_mem_read(). */
+	(void)setenv("MLX5_SCATTER_TO_CQE", "0", 1);
 	rc = configure(argc, argv, &program, &options);
 	if (rc)
 		return rc;

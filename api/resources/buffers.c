@@ -49,7 +49,7 @@ static void put_shared_path(struct vbd_encoder *out, const struct vbd_buffer *bu
 static void put_remote(struct vbd_encoder *out, const struct vbd_buffer *buffer)
 {
 	if (buffer->state == VBD_BUFFER_READY) {
-		vbd_put_hex(out, "addr", (uint64_t)(uintptr_t)buffer->mem.addr, 1);
+		vbd_put_hex(out, "addr", buffer->mem.addr, 1);
 		vbd_put_hex(out, "rkey", buffer->mem.rkey, 8);
 		return;
 	}

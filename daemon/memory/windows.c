@@ -286,7 +286,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	record->window.changed = on_changed;
 	record->window.choose_channel = choose_channel;
 	record->window.arg = record;
-	record->addr = (uintptr_t)spec->buffer->mem.addr + spec->range.offset;
+	record->addr = spec->buffer->mem.addr + spec->range.offset;
 	(void)snprintf(
 		record->device_name, sizeof(record->device_name), "%s", spec->buffer->device_name);
 	*ret_record = record;

@@ -155,8 +155,7 @@ static bool region_of_buffer(const struct vbd_object *object, const char *device
 	if (buffer->state != VBD_BUFFER_READY || mem->rkey != rkey ||
 		strcmp(buffer->device_name, device_name) != 0)
 		return false;
-	*ret_region = (struct region){
-		(uintptr_t)mem->addr, (uintptr_t)mem->addr + mem->size_bytes, mem->access, mem->pd};
+	*ret_region = (struct region){mem->addr, mem->addr + mem->size_bytes, mem->access, mem->pd};
 	return true;
 }
 

@@ -359,16 +359,17 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 	return VBD_OK;
 }
 
-static enum vbd_status take_slot(struct vbd_transfer_record *record, struct vbd_error *err)
+static enum vbd_status take_slot(
+	struct vbd_transfer_record *record, uint8_t **ret_bytes, struct vbd_error *err)
 {
 	struct vbd_transfer *transfer = &record->transfer;
 	struct vbd_pd *pd = record->message_pd;
-	enum vbd_status status = vbd_msgpool_alloc(
-		pd, &record->message_slot, &transfer->local_addr, &transfer->lkey, err);
+	enum vbd_status status =
+		vbd_msgpool_alloc(pd, &record->message_slot, ret_bytes, &transfer->lkey, err);
 
 	if (status && vbd_qp_pool_yield(pd->device, status, err))
 		status = vbd_msgpool_alloc(
-			pd, &record->message_slot, &transfer->local_addr, &transfer->lkey, err);
+			pd, &record->message_slot, ret_bytes, &transfer->lkey, err);
 	return status;
 }
 
@@ -380,23 +381,25 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 	bool inlined = length_bytes <= transfer->channel->limits.inline_bytes &&
 		       vbd_ops[transfer->op].may_inline;
 	enum vbd_status status;
+	uint8_t *bytes;
 
 	if (inlined) {
 		record->inline_data = calloc(1, length_bytes + 1U);
 		if (!record->inline_data)
 			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a message");
-		transfer->local_addr = record->inline_data;
+		bytes = record->inline_data;
 		transfer->wr.inlined = true;
 	} else {
 		record->message_pd = record->qp->pd;
-		status = take_slot(record, err);
+		status = take_slot(record, &bytes, err);
 		if (status)
 			return status;
 	}
 	if (data)
-		memcpy(transfer->local_addr, data, length_bytes);
+		memcpy(bytes, data, length_bytes);
 	else
-		memset(transfer->local_addr, 0, length_bytes);
+		memset(bytes, 0, length_bytes);
+	transfer->local_addr = (uintptr_t)bytes;
 	return VBD_OK;
 }
 

@@ -73,7 +73,8 @@ struct vbd_send_slot {
 	bool heartbeat;		       /* counted apart from the operations */
 	uint64_t posted_ns;	       /* 0 unless the transfer measures the latency */
 	uint64_t ping;		       /* number of the probe's ping; 0: not a ping */
-	const uint8_t *old_value;      /* atomic: where the device writes it */
+	const uint8_t *old_value;      /* atomic: the place of the channel that the device writes */
+	uintptr_t result_addr;	       /* atomic: the place in a buffer instead; 0: none */
 };
 
 /* The operations of a channel's service; NULL if it has nothing to do. Worker, unless it says

@@ -13,6 +13,7 @@
 #include "rdma/data/window.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
+#include "rdma/device/mem.h"
 #include "rdma/names/names.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
@@ -84,7 +85,7 @@ int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint
 		if (!sges[i].length_bytes)
 			continue;
 		list[used++] = (struct ibv_sge){
-			.addr = (uintptr_t)sges[i].addr,
+			.addr = sges[i].addr,
 			.length = sges[i].length_bytes,
 			.lkey = sges[i].lkey,
 		};
@@ -99,14 +100,18 @@ static int fill_old_value(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_send_request *request, struct ibv_sge *list)
 {
 	struct vbd_send_slot *slot = &channel->send_slots[index];
+	const uint8_t *place = channel->old_values + (size_t)index * VBD_ATOMIC_BYTES;
 	const struct vbd_sge own = {
-		.addr = channel->old_values + (size_t)index * VBD_ATOMIC_BYTES,
+		.addr = (uintptr_t)place,
 		.length_bytes = VBD_ATOMIC_BYTES,
 		.lkey = channel->mem.lkey,
 	};
 	const struct vbd_sge *sge = request->sge_count ? request->sges : &own;
 
-	slot->old_value = sge->addr;
+	if (sge == &own)
+		slot->old_value = place;
+	else
+		slot->result_addr = sge->addr;
 	return vbd_channel_fill_sges(list, sge, 1, &slot->length_bytes);
 }
 
@@ -288,6 +293,11 @@ static void take_result(struct vbd_transfer *transfer, const struct vbd_send_slo
 	vbd_counter_add(&transfer->wrs_done, 1);
 	if (sent->old_value)
 		memcpy(&transfer->old_value, sent->old_value, sizeof(transfer->old_value));
+	/* All work requests of a transfer have one place: the newest value is there at the end. */
+	if (sent->result_addr && transfer->all_posted && transfer->outstanding_wrs == 1 &&
+		vbd_mem_load(sent->result_addr, &transfer->old_value, sizeof(transfer->old_value),
+			&transfer->error) != VBD_OK)
+		transfer->broken = true;
 }
 
 /* A probe may have ended since it posted the ping. */

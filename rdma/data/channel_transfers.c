@@ -111,7 +111,7 @@ static struct vbd_send_request request_of(
 	struct vbd_send_request request = {
 		.op = op_of_chunk(transfer, last),
 		.sges = transfer->sge_count ? transfer->sges : chunk,
-		.sge_count = transfer->sge_count ? transfer->sge_count : chunk->addr != NULL,
+		.sge_count = transfer->sge_count ? transfer->sge_count : chunk->addr != 0,
 		.more = !last && !tx_depth_reached(transfer, 1),
 		.wr = transfer->wr,
 		.transfer = transfer,
@@ -127,7 +127,7 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 	uint64_t bytes = next_bytes(transfer);
 	bool last = next_is_last(transfer);
 	const struct vbd_sge chunk = {
-		.addr = transfer->local_addr ? transfer->local_addr + next_offset(transfer) : NULL,
+		.addr = transfer->local_addr ? transfer->local_addr + next_offset(transfer) : 0,
 		.length_bytes = (uint32_t)bytes,
 		.lkey = transfer->lkey,
 	};

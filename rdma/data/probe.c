@@ -122,7 +122,7 @@ static void fill_echo(uint8_t *bytes, uint32_t size_bytes, uint64_t number)
 static bool post_echo(struct vbd_channel *channel, uint32_t size_bytes, uint64_t number)
 {
 	uint8_t bytes[VBD_ECHO_BYTES_MAX];
-	const struct vbd_sge sge = {.addr = bytes, .length_bytes = size_bytes};
+	const struct vbd_sge sge = {.addr = (uintptr_t)bytes, .length_bytes = size_bytes};
 	const struct vbd_send_request request = {
 		.op = VBD_OP_SEND,
 		.sges = &sge,

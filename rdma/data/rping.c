@@ -42,7 +42,7 @@ struct vbd_rping {
 
 static struct layout *layout_of(const struct vbd_rping *rping)
 {
-	return (struct layout *)(void *)rping->mem.addr;
+	return (struct layout *)(void *)vbd_mem_own(&rping->mem);
 }
 
 /* Making and freeing. */
@@ -122,7 +122,7 @@ static bool say(struct vbd_channel *channel, unsigned int which)
 {
 	const struct vbd_rping *rping = channel->rping;
 	const struct vbd_sge sge = {
-		.addr = (uint8_t *)&layout_of(rping)->said[which],
+		.addr = (uintptr_t)&layout_of(rping)->said[which],
 		.length_bytes = sizeof(struct message),
 		.lkey = rping->mem.lkey,
 	};
@@ -135,7 +135,7 @@ static bool move(struct vbd_channel *channel, enum vbd_op op)
 {
 	const struct vbd_rping *rping = channel->rping;
 	const struct vbd_sge sge = {
-		.addr = layout_of(rping)->source,
+		.addr = (uintptr_t)layout_of(rping)->source,
 		.length_bytes = rping->size_bytes,
 		.lkey = rping->mem.lkey,
 	};

@@ -39,7 +39,7 @@ static void echo_pump(struct vbd_channel *channel)
 		uint32_t index = channel->echo_ring[channel->echo_head];
 		const struct vbd_recv_slot *slot = vbd_channel_recv_slot(channel, index);
 		const struct vbd_sge sge = {
-			.addr = (uint8_t *)(uintptr_t)vbd_channel_recv_data(slot),
+			.addr = (uintptr_t)vbd_channel_recv_data(slot),
 			.length_bytes = slot->received.length_bytes,
 			.lkey = vbd_channel_recv_lkey(channel),
 		};

@@ -14,7 +14,7 @@
 
 uint8_t *vbd_srq_recv_data(const struct vbd_recv_slot *slot)
 {
-	return slot->srq->mem.addr + (size_t)slot->index * slot->srq->recv_size_bytes;
+	return vbd_mem_own(&slot->srq->mem) + (size_t)slot->index * slot->srq->recv_size_bytes;
 }
 
 static enum vbd_status allocate_slots(struct vbd_srq *srq, struct vbd_error *err)

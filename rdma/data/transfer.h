@@ -28,7 +28,7 @@ struct vbd_transfer {
 	uint64_t id;
 	enum vbd_op op;
 	struct vbd_channel *channel;
-	uint8_t *local_addr; /* NULL: only the ranges of `sges` */
+	uintptr_t local_addr; /* 0: only the ranges of `sges` */
 	uint32_t lkey;
 	const struct vbd_sge *sges; /* instead of local_addr: one work request for all ranges */
 	uint32_t sge_count;	    /* 0: local_addr is cut into chunks */

@@ -136,9 +136,10 @@ void vbd_window_register(struct vbd_window *window)
 
 	if (!window->own_mr)
 		window->mr = mem->mr;
-	else if (vbd_pv_reg_mr(&window->account, mem->pd->ibv_pd, mem->addr + window->range.offset,
-			 window->range.length_bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND,
-			 &window->mr, &window->error) != VBD_OK)
+	else if (vbd_pv_reg_mr(&window->account, mem->pd->ibv_pd,
+			 (void *)(mem->addr + window->range.offset), window->range.length_bytes,
+			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND, &window->mr,
+			 &window->error) != VBD_OK)
 		window->mr = NULL;
 }
 
@@ -187,7 +188,7 @@ static struct ibv_mw_bind_info bind_info(const struct vbd_window *window, bool b
 		return (struct ibv_mw_bind_info){.mr = window->mr};
 	return (struct ibv_mw_bind_info){
 		.mr = window->mr,
-		.addr = (uintptr_t)window->mem->addr + range->offset,
+		.addr = window->mem->addr + range->offset,
 		.length = range->length_bytes,
 		.mw_access_flags = vbd_mem_access_flags(range->access),
 	};

@@ -60,7 +60,7 @@ static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_er
 	/* A core dump must not contain remote memory; without kernel support the memory still
 	 * works. */
 	(void)madvise(addr, mapped_bytes, MADV_DONTDUMP);
-	mem->addr = addr;
+	mem->addr = (uintptr_t)addr;
 	return VBD_OK;
 }
 
@@ -104,8 +104,8 @@ static enum vbd_status reg(struct vbd_mem *mem, const struct vbd_pd *pd, struct 
 		access |= IBV_ACCESS_RELAXED_ORDERING;
 	if (mem->on_demand_paging)
 		access |= IBV_ACCESS_ON_DEMAND;
-	status = vbd_pv_reg_mr(
-		&mem->account, pd->ibv_pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
+	status = vbd_pv_reg_mr(&mem->account, pd->ibv_pd, (void *)mem->addr, mem->size_bytes,
+		(int)access, &mem->mr, err);
 	if (status)
 		return status;
 	mem->lkey = mem->mr->lkey;
@@ -167,30 +167,39 @@ static enum vbd_status check_copied(ssize_t copied, size_t len_bytes, struct vbd
 		copied < 0 ? ": " : "", copied < 0 ? vbd_errno_name(errno) : "");
 }
 
+uint8_t *vbd_mem_own(const struct vbd_mem *mem)
+{
+	return is_shared(mem) ? NULL : (uint8_t *)mem->addr;
+}
+
+enum vbd_status vbd_mem_load(uintptr_t addr, void *bytes, size_t len_bytes, struct vbd_error *err)
+{
+	const struct iovec to = {.iov_base = bytes, .iov_len = len_bytes};
+	const struct iovec from = {.iov_base = (void *)addr, .iov_len = len_bytes};
+
+	return check_copied(process_vm_readv(getpid(), &to, 1, &from, 1, 0), len_bytes, err);
+}
+
 enum vbd_status vbd_mem_read(const struct vbd_mem *mem, size_t offset, void *bytes,
 	size_t len_bytes, struct vbd_error *err)
 {
-	const struct iovec to = {.iov_base = bytes, .iov_len = len_bytes};
-	const struct iovec from = {.iov_base = mem->addr + offset, .iov_len = len_bytes};
-
 	if (is_shared(mem))
-		return check_copied(
-			process_vm_readv(getpid(), &to, 1, &from, 1, 0), len_bytes, err);
-	memcpy(bytes, mem->addr + offset, len_bytes);
+		return vbd_mem_load(mem->addr + offset, bytes, len_bytes, err);
+	memcpy(bytes, vbd_mem_own(mem) + offset, len_bytes);
 	return VBD_OK;
 }
 
 enum vbd_status vbd_mem_write(const struct vbd_mem *mem, size_t offset, const void *bytes,
 	size_t len_bytes, struct vbd_error *err)
 {
-	const struct iovec to = {.iov_base = mem->addr + offset, .iov_len = len_bytes};
+	const struct iovec to = {.iov_base = (void *)(mem->addr + offset), .iov_len = len_bytes};
 	/* The cast is safe: the kernel reads from there. */
 	const struct iovec from = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len_bytes};
 
 	if (is_shared(mem))
 		return check_copied(
 			process_vm_writev(getpid(), &from, 1, &to, 1, 0), len_bytes, err);
-	memcpy(mem->addr + offset, bytes, len_bytes);
+	memcpy(vbd_mem_own(mem) + offset, bytes, len_bytes);
 	return VBD_OK;
 }
 
@@ -205,8 +214,8 @@ void vbd_mem_unmap(struct vbd_mem *mem)
 	if (is_shared(mem) && (mem->addr || mem->has_bytes))
 		(void)close(mem->fd);
 	if (mem->addr)
-		(void)munmap(mem->addr, vbd_mem_mapped_bytes(mem));
-	mem->addr = NULL;
+		(void)munmap((void *)mem->addr, vbd_mem_mapped_bytes(mem));
+	mem->addr = 0;
 	mem->has_bytes = false;
 	vbd_account_close(&mem->account);
 }

@@ -42,8 +42,8 @@ struct vbd_mem {
 	size_t size_bytes;
 	size_t page_size_bytes; /* of vbd_hugepage_choose() for huge pages, which HUGEPAGE has, and
 				   SHARED if this is more than the kernel's normal page */
-	uint8_t *addr;
-	bool has_bytes;	   /* SHARED: `fd` is memory of an earlier run, with its bytes */
+	uintptr_t addr;		/* for devices, 0: not mapped; this process uses the calls below */
+	bool has_bytes;		/* SHARED: `fd` is memory of an earlier run, with its bytes */
 	int fd;		   /* SHARED: of vbd_memfd_create() while `addr` or `has_bytes` is set */
 	struct vbd_pd *pd; /* with a reference while registered */
 	struct vbd_account account;
@@ -89,6 +89,13 @@ void vbd_mem_unprepare(struct vbd_mem *mem);
 void vbd_mem_revoke(struct vbd_mem *mem);
 
 /**
+ * vbd_mem_own - the memory of a mem that only this process maps
+ *
+ * Returns NULL for SHARED memory, of which no plain access is safe: see vbd_mem_read(). Any thread.
+ */
+uint8_t *vbd_mem_own(const struct vbd_mem *mem);
+
+/**
  * vbd_mem_read - copy bytes out of the memory
  * vbd_mem_write - copy bytes into the memory
  * @offset, @len_bytes: inside the memory
@@ -103,6 +110,11 @@ enum vbd_status vbd_mem_read(const struct vbd_mem *mem, size_t offset, void *byt
 	size_t len_bytes, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_mem_write(const struct vbd_mem *mem, size_t offset, const void *bytes,
 	size_t len_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_mem_load - as vbd_mem_read(), from the address of a range of memory of any kind; a system
+ * call for any length */
+enum vbd_status vbd_mem_load(
+	uintptr_t addr, void *bytes, size_t len_bytes, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_mem_empty - give deregistered shared memory back to the kernel, whoever maps it

@@ -77,7 +77,8 @@ enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **re
 		return status;
 	pool->taken |= 1ULL << slot;
 	*ret_slot = slot;
-	*ret_addr = slab->addr + (size_t)(slot % VBD_MSGPOOL_SLAB_SLOTS) * VBD_MSGPOOL_SLOT_BYTES;
+	*ret_addr = vbd_mem_own(slab) +
+		    (size_t)(slot % VBD_MSGPOOL_SLAB_SLOTS) * VBD_MSGPOOL_SLOT_BYTES;
 	*ret_lkey = slab->lkey;
 	return VBD_OK;
 }

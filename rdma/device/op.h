@@ -107,7 +107,7 @@ struct vbd_received {
 
 /* A range of registered memory that a work request reads from or writes to. */
 struct vbd_sge {
-	uint8_t *addr;
+	uintptr_t addr;
 	uint32_t length_bytes;
 	uint32_t lkey;
 };

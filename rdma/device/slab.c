@@ -124,7 +124,7 @@ static bool take_from(struct vbd_slabs *slabs, struct vbd_slab *slab, size_t siz
 	}
 	*ret_range = (struct vbd_slab_range){
 		.slab = slab,
-		.addr = slab->mem.addr + first * VBD_SLAB_GRAIN_BYTES,
+		.addr = vbd_mem_own(&slab->mem) + first * VBD_SLAB_GRAIN_BYTES,
 		.size_bytes = size_bytes,
 		.lkey = slab->mem.lkey,
 	};
@@ -224,7 +224,7 @@ void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
 	/* The next owner must not find the messages of this one. */
 	memset(range->addr, 0, range->size_bytes);
 	(void)pthread_mutex_lock(&slabs->lock);
-	first = (size_t)(range->addr - slab->mem.addr) / VBD_SLAB_GRAIN_BYTES;
+	first = (size_t)(range->addr - vbd_mem_own(&slab->mem)) / VBD_SLAB_GRAIN_BYTES;
 	memset(&slab->taken[first], false, grains);
 	if (first < slab->all_taken)
 		slab->all_taken = first;

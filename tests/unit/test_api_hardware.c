@@ -176,8 +176,8 @@ static void test_api_hardware__a_long_download_has_each_byte_in_its_place(void *
 	buffer = VBD_CONTAINER_OF(
 		vbd_registry_find_name(rest->svc->daemon->buffers, "b"), struct vbd_buffer, object);
 	for (size_t i = 0; i < buffer->mem.size_bytes; i++)
-		((char *)buffer->mem.addr)[i] = (char)('a' + i / 997 % 26);
-	memcpy(wanted, (const char *)buffer->mem.addr + 1000, sizeof(wanted));
+		((char *)UNIT_BYTES(&buffer->mem))[i] = (char)('a' + i / 997 % 26);
+	memcpy(wanted, (const char *)UNIT_BYTES(&buffer->mem) + 1000, sizeof(wanted));
 	assert_int_equal(rest_perform(rest, "GET",
 				 "/v1/buffers/b/data?offset_bytes=1000&length_bytes=500000", NULL),
 		200);

@@ -365,7 +365,7 @@ static void test_api_kept__a_registration_that_fails_loses_no_bytes_of_the_run_b
 	assert_true(vbd_kept_bytes_outlive(kept(f, "pool")));
 	await(f, "pool", VBD_KEPT_UP);
 	assert_int_equal(kept(f, "pool")->tries, 2);
-	assert_memory_equal(buffer(f, "pool")->mem.addr, "before", 6);
+	assert_memory_equal(UNIT_BYTES(&buffer(f, "pool")->mem), "before", 6);
 	assert_true(vbd_kept_bytes_outlive(kept(f, "pool")));
 }
 
@@ -965,7 +965,7 @@ static void test_api_kept__the_device_brings_back_buffers_with_their_bytes(void 
 	await(f, "pool", VBD_KEPT_UP);
 	await(f, "door", VBD_KEPT_UP);
 	id = buffer(f, "pool")->object.id;
-	buffer(f, "pool")->mem.addr[7] = 42;
+	UNIT_BYTES(&buffer(f, "pool")->mem)[7] = 42;
 	unplug(f);
 	await(f, "pool", VBD_KEPT_WAITING);
 	await(f, "door", VBD_KEPT_LOST);
@@ -974,7 +974,7 @@ static void test_api_kept__the_device_brings_back_buffers_with_their_bytes(void 
 	await(f, "door", VBD_KEPT_UP);
 	assert_int_equal(buffer(f, "pool")->object.id, id);
 	assert_int_equal(buffer(f, "pool")->state, VBD_BUFFER_READY);
-	assert_int_equal(buffer(f, "pool")->mem.addr[7], 42);
+	assert_int_equal(UNIT_BYTES(&buffer(f, "pool")->mem)[7], 42);
 }
 
 static void test_api_kept__without_a_device_it_waits_for_one(void **state)

@@ -91,7 +91,7 @@ static struct vbd_buffer *filled_buffer(struct svc *svc, int byte)
 {
 	struct vbd_buffer *buffer = svc_buffer(svc, "bytes", MIB, 0);
 
-	memset(buffer->mem.addr, byte, MIB);
+	memset(UNIT_BYTES(&buffer->mem), byte, MIB);
 	return buffer;
 }
 

@@ -324,13 +324,14 @@ static void test_channel__an_echo_answers_over_the_wire(void **state)
 		struct rig_transfer *rt;
 
 		rig->transfer_count = 0;
-		(void)snprintf((char *)mem->addr, 64, "message %u", i);
+		(void)snprintf((char *)UNIT_BYTES(mem), 64, "message %u", i);
 		rt = rig_transfer(client, VBD_OP_SEND, mem, i % 65, 64);
 		rig_start_transfer(rt);
 		assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
 		assert_int_equal(client->message_count, 1);
 		assert_int_equal(client->messages[0]->received.length_bytes, i % 65);
-		assert_memory_equal(vbd_channel_recv_data(client->messages[0]), mem->addr, i % 65);
+		assert_memory_equal(
+			vbd_channel_recv_data(client->messages[0]), UNIT_BYTES(mem), i % 65);
 		rig_release(client);
 	}
 	assert_int_equal(completed(server, VBD_OP_SEND), 200);
@@ -417,13 +418,13 @@ static void test_channel__rping_reads_and_writes_back(void **state)
 		uint32_t size = sizes[i % VBD_ARRAY_LEN(sizes)];
 
 		for (uint32_t k = 0; k < size; k++)
-			client.source->addr[k] = (uint8_t)(k + i);
-		memset(client.sink->addr, 0, 65536);
+			UNIT_BYTES(client.source)[k] = (uint8_t)(k + i);
+		memset(UNIT_BYTES(client.sink), 0, 65536);
 		say(&client, client.source, size);
 		hear_go_ahead(&client);
 		say(&client, client.sink, size);
 		hear_go_ahead(&client);
-		assert_memory_equal(client.source->addr, client.sink->addr, size);
+		assert_memory_equal(UNIT_BYTES(client.source), client.sink->addr, size);
 	}
 	assert_int_equal(completed(server, VBD_OP_READ), 50);
 	assert_int_equal(completed(server, VBD_OP_WRITE), 50);

@@ -929,7 +929,7 @@ static void send_message(struct rig_conn *rc, struct vbd_transfer *transfer, uin
 		.id = 9,
 		.op = VBD_OP_SEND,
 		.channel = rc->conn->qp.channel,
-		.local_addr = byte,
+		.local_addr = (uintptr_t)byte,
 		.wr.inlined = true,
 		.length_bytes = 1,
 		.chunk_bytes = 64,

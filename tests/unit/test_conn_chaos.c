@@ -108,7 +108,7 @@ static void transfer_one(struct chaos *chaos, struct rig_conn *rc)
 		rt->transfer.length_bytes %= VBD_INLINE_BYTES + 1;
 		rt->transfer.chunk_bytes = VBD_INLINE_BYTES;
 	} else if (vbd_ops[op].is_atomic) {
-		rt->transfer.local_addr = NULL;
+		rt->transfer.local_addr = 0;
 		rt->transfer.length_bytes = VBD_ATOMIC_BYTES;
 	} else if (op == VBD_OP_RECV) {
 		rt->transfer.length_bytes = 0;

@@ -67,7 +67,7 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 	transfer = (struct vbd_transfer){
 		.op = VBD_OP_SEND,
 		.channel = rc->conn->qp.channel,
-		.local_addr = &byte,
+		.local_addr = (uintptr_t)&byte,
 		.wr.inlined = true,
 		.length_bytes = 1,
 		.chunk_bytes = 64,

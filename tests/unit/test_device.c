@@ -373,13 +373,13 @@ static void test_device__shared_memory_has_a_descriptor_while_it_lives(void **st
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mem.fd);
 	assert_int_equal(open(path, O_WRONLY | O_TRUNC), -1);
 	for (size_t i = 0; i < mem.size_bytes; i++)
-		assert_int_equal(mem.addr[i], 0);
+		assert_int_equal(UNIT_BYTES(&mem)[i], 0);
 	vbd_pd_ref(device->pd);
 	assert_int_equal(vbd_mem_register(&mem, device->pd, &rig->err), VBD_OK);
 	assert_int_not_equal(mem.rkey, 0);
 	vbd_mem_deregister(&mem);
 	vbd_mem_deregister(&mem);
-	assert_int_equal(mem.addr[0], 0);
+	assert_int_equal(UNIT_BYTES(&mem)[0], 0);
 	vbd_mem_free(&mem);
 	assert_false(is_open(mem.fd));
 	vbd_mem_free(&mem);
@@ -396,7 +396,7 @@ static void test_device__freed_shared_memory_stays_with_who_maps_it_unless_empti
 		assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
 		theirs = mmap(NULL, 4096, PROT_READ, MAP_SHARED, mem.fd, 0);
 		assert_ptr_not_equal(theirs, MAP_FAILED);
-		mem.addr[5] = 7;
+		UNIT_BYTES(&mem)[5] = 7;
 		if (emptied)
 			vbd_mem_empty(&mem);
 		vbd_mem_free(&mem);
@@ -416,7 +416,7 @@ static void test_device__shared_memory_without_a_page_is_an_error_and_no_signal(
 	assert_int_equal(vbd_mem_write(&mem, 4090, bytes, sizeof(bytes), &rig->err), VBD_OK);
 	assert_int_equal(vbd_mem_read(&mem, 4090, got, sizeof(got), &rig->err), VBD_OK);
 	assert_string_equal(got, "bytes");
-	assert_int_equal(mprotect(mem.addr + 4096, 4096, PROT_NONE), 0);
+	assert_int_equal(mprotect(UNIT_BYTES(&mem) + 4096, 4096, PROT_NONE), 0);
 	assert_int_equal(
 		vbd_mem_write(&mem, 4096, bytes, sizeof(bytes), &rig->err), VBD_E_NO_MEMORY);
 	assert_int_equal(vbd_mem_read(&mem, 4096, got, sizeof(got), NULL), VBD_E_NO_MEMORY);
@@ -821,12 +821,12 @@ static void test_device__private_memory_is_read_and_written_in_its_place(void **
 
 	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
 	assert_int_equal(vbd_mem_write(&mem, 7, "bytes", 6, &rig->err), VBD_OK);
-	assert_string_equal((const char *)mem.addr + 7, "bytes");
-	assert_int_equal(mem.addr[6], 0);
+	assert_string_equal((const char *)UNIT_BYTES(&mem) + 7, "bytes");
+	assert_int_equal(UNIT_BYTES(&mem)[6], 0);
 	assert_int_equal(vbd_mem_read(&mem, 7, got, 6, &rig->err), VBD_OK);
 	assert_string_equal(got, "bytes");
 	vbd_mem_free(&mem);
-	assert_null(mem.addr);
+	assert_null(UNIT_BYTES(&mem));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_device__##name, rig_setup, rig_teardown)

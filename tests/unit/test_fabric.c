@@ -279,7 +279,7 @@ static void test_fabric__memory_holds_a_device_until_it_goes(void **state)
 	vbd_fabric_rescan(rig->fabric);
 	assert_int_equal(rig->removing, 1);
 	assert_int_equal(rig->removed, 0);
-	assert_int_equal(mem->addr[0], 0);
+	assert_int_equal(UNIT_BYTES(mem)[0], 0);
 	vbd_mem_deregister(mem);
 	assert_int_equal(rig->removed, 1);
 	assert_true(fake_device_let_go(rig->device));

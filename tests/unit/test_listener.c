@@ -266,7 +266,7 @@ static void test_listener__two_of_iwarp_talk_as_well(void **state)
 
 	rig_make_iwarp(rig);
 	rig_loop_connect(listener, &active, &passive);
-	memcpy(mem->addr, "over iwarp", 10);
+	memcpy(UNIT_BYTES(mem), "over iwarp", 10);
 	rt = rig_transfer(active, VBD_OP_SEND, mem, 10, 64);
 	rig_start_transfer(rt);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);

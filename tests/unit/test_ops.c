@@ -9,6 +9,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static struct rig_conn *connect_with(struct rig *rig, struct vbd_conn_params params)
 {
@@ -160,9 +161,9 @@ static void test_ops__an_atomic_brings_the_old_value(void **state)
 	uint64_t word = 40;
 
 	rig_loop_connect(listener, &active, &passive);
-	memcpy(there->addr + 8, &word, sizeof(word));
+	memcpy(UNIT_BYTES(there) + 8, &word, sizeof(word));
 	rt = rig_transfer(active, VBD_OP_FETCH_ADD, here, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
-	rt->transfer.local_addr = NULL;
+	rt->transfer.local_addr = 0;
 	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + 8;
 	rt->transfer.wr.rkey = there->rkey;
 	rt->transfer.wr.compare_add = 2;
@@ -172,7 +173,7 @@ static void test_ops__an_atomic_brings_the_old_value(void **state)
 
 	place = range(here, 16, 8);
 	rt = rig_transfer(active, VBD_OP_COMPARE_SWAP, here, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
-	rt->transfer.local_addr = NULL;
+	rt->transfer.local_addr = 0;
 	rt->transfer.sges = &place;
 	rt->transfer.sge_count = 1;
 	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + 8;
@@ -182,9 +183,9 @@ static void test_ops__an_atomic_brings_the_old_value(void **state)
 	rig_start_transfer(rt);
 	assert_done(rt, 8, 1);
 	assert_int_equal(rt->transfer.old_value, 42);
-	memcpy(&word, here->addr + 16, sizeof(word));
+	memcpy(&word, UNIT_BYTES(here) + 16, sizeof(word));
 	assert_int_equal(word, 42);
-	memcpy(&word, there->addr + 8, sizeof(word));
+	memcpy(&word, UNIT_BYTES(there) + 8, sizeof(word));
 	assert_int_equal(word, 1);
 }
 
@@ -199,7 +200,7 @@ static void test_ops__an_atomic_on_a_queue_pair_without_that_access_is_refused(v
 	listener->params.remote_access = VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ;
 	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, VBD_OP_FETCH_ADD, there, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
-	rt->transfer.local_addr = NULL;
+	rt->transfer.local_addr = 0;
 	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
 	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
@@ -217,12 +218,33 @@ static void test_ops__an_atomic_on_memory_without_that_access_is_refused(void **
 
 	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, VBD_OP_FETCH_ADD, there, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
-	rt->transfer.local_addr = NULL;
+	rt->transfer.local_addr = 0;
 	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
 	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
 	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
+}
+
+/* A program that has the descriptor of a shared buffer can take its pages away. */
+static void test_ops__a_result_that_cant_be_read_fails_its_atomic(void **state)
+{
+	struct rig_conn *rc = rig_conn_connect(*state, NULL);
+	struct vbd_mem *mem = rig_mem(*state, 64, 0);
+	const struct vbd_sge place = range(mem, 16, 8);
+	struct rig_transfer *rt =
+		rig_transfer(rc, VBD_OP_FETCH_ADD, mem, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
+
+	rt->transfer.local_addr = 0;
+	rt->transfer.sges = &place;
+	rt->transfer.sge_count = 1;
+	rig_start_transfer(rt);
+	assert_int_equal(mprotect(UNIT_BYTES(mem), 64, PROT_NONE), 0);
+	fake_send_done(rc->conn->qp.ibv_qp);
+	rig_settle(*state);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
+	assert_int_equal(rt->transfer.error.status, VBD_E_NO_MEMORY);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
 /* Lists. */
@@ -235,7 +257,7 @@ static void test_ops__a_list_is_one_work_request_without_its_empty_ranges(void *
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 12, 4);
 	struct fake_wr wr;
 
-	rt->transfer.local_addr = NULL;
+	rt->transfer.local_addr = 0;
 	rt->transfer.sges = sges;
 	rt->transfer.sge_count = 3;
 	rig_start_transfer(rt);
@@ -311,7 +333,7 @@ static struct rig_transfer *receive(
 {
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_RECV, mem, 0, 1);
 
-	rt->transfer.local_addr = NULL;
+	rt->transfer.local_addr = 0;
 	rt->transfer.sges = sges;
 	rt->transfer.sge_count = count;
 	for (uint32_t i = 0; i < count; i++)
@@ -333,9 +355,9 @@ static void test_ops__a_receive_is_scattered(void **state)
 	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV, "abcdef", 6, 3);
 	rig_settle(*state);
 	assert_done(rt, 6, 1);
-	assert_memory_equal(mem->addr + 20, "ab", 2);
-	assert_memory_equal(mem->addr, "cd", 2);
-	assert_memory_equal(mem->addr + 40, "ef", 2);
+	assert_memory_equal(UNIT_BYTES(mem) + 20, "ab", 2);
+	assert_memory_equal(UNIT_BYTES(mem), "cd", 2);
+	assert_memory_equal(UNIT_BYTES(mem) + 40, "ef", 2);
 	assert_int_equal(rt->transfer.received.length_bytes, 6);
 	assert_true(rt->transfer.received.has_imm);
 	assert_int_equal(rt->transfer.received.imm, 3);
@@ -395,7 +417,7 @@ static void test_ops__receives_wait_for_room_in_the_queue_and_keep_their_order(v
 		fake_recv_done(rc->conn->qp.ibv_qp, &letter, 1);
 		rig_settle(rig);
 		assert_done(rts[i], 1, 1);
-		assert_int_equal(mem->addr[i * 4], letter);
+		assert_int_equal(UNIT_BYTES(mem)[i * 4], letter);
 	}
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 0);
 }
@@ -561,6 +583,7 @@ int main(void)
 		TEST(messages_tell_what_the_peer_did),
 		TEST(an_echo_keeps_the_immediate),
 		TEST(an_atomic_brings_the_old_value),
+		TEST(a_result_that_cant_be_read_fails_its_atomic),
 		TEST(an_atomic_on_a_queue_pair_without_that_access_is_refused),
 		TEST(an_atomic_on_memory_without_that_access_is_refused),
 		TEST(a_list_is_one_work_request_without_its_empty_ranges),

@@ -87,7 +87,7 @@ static void test_services_buffers__one_is_zeroed_registered_and_found(void **sta
 	assert_int_equal(buffer->mem.page_size_bytes, sysconf(_SC_PAGESIZE));
 	assert_string_equal(buffer->device_name, "fake0");
 	for (size_t i = 0; i < 5000; i++)
-		assert_int_equal(buffer->mem.addr[i], 0);
+		assert_int_equal(UNIT_BYTES(&buffer->mem)[i], 0);
 	assert_int_not_equal(buffer->mem.rkey, 0);
 	assert_int_equal(svc->daemon->buffers_bytes, 5000);
 	assert_ptr_equal(vbd_object_find(svc->daemon->buffers, "mine", &svc->err), buffer);
@@ -157,7 +157,7 @@ static void test_services_buffers__a_registration_that_fails_leaves_its_error(vo
 		assert_int_equal(buffer->state, VBD_BUFFER_FAILED);
 		assert_int_equal(buffer->error.status, VBD_E_DEVICE_LIMIT);
 		assert_int_equal(vbd_buffer_has_bytes(buffer, &err), VBD_E_WRONG_STATE);
-		assert_null(buffer->mem.addr);
+		assert_null(UNIT_BYTES(&buffer->mem));
 		assert_int_equal(svc->daemon->buffers_bytes, 0);
 		assert_int_equal(device->refs, refs);
 		assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
@@ -368,13 +368,13 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, VBD_ACCESS_REMOTE_WRITE);
 
-	buffer->mem.addr[7] = 42;
+	UNIT_BYTES(&buffer->mem)[7] = 42;
 	vbd_buffer_ref(buffer);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, slabs_other_mrs(svc->daemon->fabric) == 0);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	/* No peer can access the deleted buffer, its name is free, and its reader continues. */
-	assert_int_equal(buffer->mem.addr[7], 42);
+	assert_int_equal(UNIT_BYTES(&buffer->mem)[7], 42);
 	assert_int_equal(svc->daemon->buffers_bytes, 4096);
 	(void)svc_buffer(svc, "mine", 100, 0);
 	vbd_buffer_unref(buffer);
@@ -431,7 +431,7 @@ static void test_services_buffers__checksums_are_the_known_ones(void **state)
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 20, 0);
 
 	/* Expected values: RFC 3720, B.4 (CRC32C of "123456789") and FIPS 180-4 (SHA-256). */
-	memcpy(buffer->mem.addr, "xx123456789abc", 14);
+	memcpy(UNIT_BYTES(&buffer->mem), "xx123456789abc", 14);
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 2, 9, "e3069283");
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 0, "00000000");
 	assert_sum(svc, buffer, VBD_CHECKSUM_SHA256, 11, 3,
@@ -447,13 +447,14 @@ static void test_services_buffers__a_checksum_goes_over_all_pieces(void **state)
 	char hex[16];
 
 	for (uint64_t i = 0; i < size_bytes; i++)
-		buffer->mem.addr[i] = (uint8_t)(i * 7 + i / 65536);
+		UNIT_BYTES(&buffer->mem)[i] = (uint8_t)(i * 7 + i / 65536);
 	for (uint64_t length_bytes = 65535; length_bytes <= 65537; length_bytes++) {
 		(void)snprintf(hex, sizeof(hex), "%08x",
-			vbd_crc32c_add(0, buffer->mem.addr + 3, length_bytes));
+			vbd_crc32c_add(0, UNIT_BYTES(&buffer->mem) + 3, length_bytes));
 		assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 3, length_bytes, hex);
 	}
-	(void)snprintf(hex, sizeof(hex), "%08x", vbd_crc32c_add(0, buffer->mem.addr, size_bytes));
+	(void)snprintf(
+		hex, sizeof(hex), "%08x", vbd_crc32c_add(0, UNIT_BYTES(&buffer->mem), size_bytes));
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, size_bytes, hex);
 	assert_int_equal(svc->daemon->pool_jobs, 0);
 }
@@ -510,7 +511,7 @@ static void test_services_buffers__the_bytes_survive_their_device(void **state)
 	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 9, VBD_ACCESS_REMOTE_READ);
 
-	memcpy(buffer->mem.addr, "123456789", 9);
+	memcpy(UNIT_BYTES(&buffer->mem), "123456789", 9);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
@@ -535,7 +536,7 @@ static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 9, VBD_ACCESS_REMOTE_READ);
 	struct vbd_error err;
 
-	memcpy(buffer->mem.addr, "123456789", 9);
+	memcpy(UNIT_BYTES(&buffer->mem), "123456789", 9);
 	assert_int_equal(restore(buffer, &err), VBD_E_WRONG_STATE);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);

@@ -32,7 +32,7 @@ static struct scene make_scene(struct svc *svc)
 	};
 
 	for (size_t i = 0; i < 10000; i++)
-		scene.here->mem.addr[i] = (uint8_t)(i * 13);
+		UNIT_BYTES(&scene.here->mem)[i] = (uint8_t)(i * 13);
 	return scene;
 }
 
@@ -93,7 +93,7 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 	assert_int_equal(scene.here->users, 1);
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
-	assert_memory_equal(scene.here->mem.addr, scene.there->mem.addr, 10000);
+	assert_memory_equal(UNIT_BYTES(&scene.here->mem), UNIT_BYTES(&scene.there->mem), 10000);
 	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(svc->daemon->transfers_done, 1);
 	assert_int_equal(scene.here->users, 0);
@@ -106,16 +106,16 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 				vbd_counter_get(&svc->daemon->times.wire[VBD_OP_WRITE].sum),
 		0, vbd_clock_mono_ns() - svc->daemon->started_ns);
 
-	memset(scene.here->mem.addr, 0, 10000);
+	memset(UNIT_BYTES(&scene.here->mem), 0, 10000);
 	spec = spec_of(&scene, VBD_OP_READ);
 	spec.offset_bytes = 100;
 	spec.length_bytes = 200;
 	record = begin(&scene, &spec);
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
-	assert_memory_equal(scene.here->mem.addr + 100, scene.there->mem.addr, 200);
-	assert_int_equal(scene.here->mem.addr[99], 0);
-	assert_int_equal(scene.here->mem.addr[300], 0);
+	assert_memory_equal(UNIT_BYTES(&scene.here->mem) + 100, UNIT_BYTES(&scene.there->mem), 200);
+	assert_int_equal(UNIT_BYTES(&scene.here->mem)[99], 0);
+	assert_int_equal(UNIT_BYTES(&scene.here->mem)[300], 0);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_ENDED), 2);
 	assert_ptr_equal(vbd_object_find(svc->daemon->transfers, "2", &svc->err), record);
 	assert_null(vbd_object_find(svc->daemon->transfers, "3", &svc->err));
@@ -140,8 +140,8 @@ static void test_services_transfers__a_chunk_is_no_longer_than_the_port_carries(
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 2);
 	spec.op = VBD_OP_SEND;
 	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/length_bytes");
-	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 513,
-				 NULL, 1000, &record, &err),
+	assert_int_equal(vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
+				 513, NULL, 1000, &record, &err),
 		VBD_E_OUT_OF_RANGE);
 }
 
@@ -231,16 +231,17 @@ static void test_services_transfers__long_messages_have_so_many_slots(void **sta
 	/* Nothing completes: the peer has too few receives. */
 	fake_loopback(false);
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
-		assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr,
-					 65, NULL, 10000, &records[i], &svc->err),
+		assert_int_equal(
+			vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
+				65, NULL, 10000, &records[i], &svc->err),
 			VBD_OK);
-	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 65,
-				 NULL, 10000, &record, &err),
+	assert_int_equal(vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
+				 65, NULL, 10000, &record, &err),
 		VBD_E_TOO_MANY_REQUESTS);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
 	/* A short message needs no slot. */
-	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 64,
-				 NULL, 10000, &record, &svc->err),
+	assert_int_equal(vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
+				 64, NULL, 10000, &record, &svc->err),
 		VBD_OK);
 	assert_int_equal(svc->daemon->transfers->open, VBD_MSGPOOL_SLOTS + 1);
 	vbd_connection_close(scene.pair.active);
@@ -473,7 +474,7 @@ static void test_services_transfers__without_memory_nothing_is_left(void **state
 		struct vbd_error err = {0};
 
 		fake_memory_fail_nth(++nth);
-		if (vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr,
+		if (vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
 			    nth % 2 ? 10 : 64, NULL, 10000, &record, &err) == VBD_OK)
 			wait_for_end(svc, record);
 		failed = fake_memory_failed();

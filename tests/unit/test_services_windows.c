@@ -28,7 +28,7 @@ static struct scene set_scene(struct svc *svc)
 		.source = svc_buffer(svc, "", 8192, 0),
 	};
 
-	memset(scene.source->mem.addr, 7, 8192);
+	memset(UNIT_BYTES(&scene.source->mem), 7, 8192);
 	return scene;
 }
 
@@ -108,10 +108,10 @@ static void test_services_windows__a_peer_reaches_what_the_window_gives(void **s
 		assert_int_equal(record->addr, (uintptr_t)scene.target->mem.addr + 4096);
 		assert_int_equal(
 			reach(svc, &scene, record, VBD_OP_WRITE, 0, 100), VBD_TRANSFER_DONE);
-		assert_int_equal(scene.target->mem.addr[4095], 0);
-		assert_int_equal(scene.target->mem.addr[4096], 7);
-		assert_int_equal(scene.target->mem.addr[4195], 7);
-		assert_int_equal(scene.target->mem.addr[4196], 0);
+		assert_int_equal(UNIT_BYTES(&scene.target->mem)[4095], 0);
+		assert_int_equal(UNIT_BYTES(&scene.target->mem)[4096], 7);
+		assert_int_equal(UNIT_BYTES(&scene.target->mem)[4195], 7);
+		assert_int_equal(UNIT_BYTES(&scene.target->mem)[4196], 0);
 		assert_int_equal(
 			reach(svc, &scene, record, VBD_OP_READ, 50, 50), VBD_TRANSFER_DONE);
 		assert_int_equal(
@@ -313,7 +313,7 @@ static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void *
 	mrs = fake_live().mrs;
 	record = open_window(svc, &spec);
 	assert_int_equal(fake_live().mrs, mrs + 1);
-	assert_ptr_equal(record->window.mr->addr, scene.target->mem.addr + 4096);
+	assert_ptr_equal(record->window.mr->addr, UNIT_BYTES(&scene.target->mem) + 4096);
 	assert_int_equal(record->window.mr->length, 100);
 	assert_int_equal(reach(svc, &scene, record, VBD_OP_WRITE, 0, 100), VBD_TRANSFER_DONE);
 	vbd_object_delete(&record->object);

@@ -74,7 +74,8 @@ static void test_srq__its_receives_are_counted_and_go_with_it(void **state)
 	assert_int_equal(rig->fabric->srqs_bytes, DEPTH * 64);
 	assert_int_equal(fake_srq_limit(srq->srq), 0);
 	for (uint32_t i = 0; i < DEPTH; i++)
-		assert_ptr_equal(vbd_srq_recv_data(&srq->slots[i]), srq->mem.addr + (size_t)i * 64);
+		assert_ptr_equal(
+			vbd_srq_recv_data(&srq->slots[i]), UNIT_BYTES(&srq->mem) + (size_t)i * 64);
 	vbd_fabric_delete_srq(srq);
 	assert_null(vbd_fabric_srq(rig->fabric, 1));
 	rig_settle(rig);

@@ -69,7 +69,7 @@ static void test_transfer__a_write_is_cut_into_chunks(void **test_state)
 
 		assert_int_equal(wr.opcode, IBV_WR_RDMA_WRITE);
 		assert_int_equal(wr.length_bytes, lengths[i]);
-		assert_ptr_equal(wr.addr, mem->addr + (size_t)i * 300);
+		assert_ptr_equal(wr.addr, UNIT_BYTES(mem) + (size_t)i * 300);
 		assert_int_equal(wr.remote_addr, 0x10000 + i * 300);
 		assert_int_equal(wr.rkey, 0x77);
 		assert_int_equal(wr.lkey, mem->lkey);
@@ -169,7 +169,7 @@ static void test_transfer__chunks_go_to_the_device_as_one_chain(void **test_stat
 	assert_int_equal(fake_count("ibv_post_send"), doorbells + 1);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(
-			fake_send_at(rc->conn->qp.ibv_qp, i).addr - mem->addr, 100 * (int)i);
+			fake_send_at(rc->conn->qp.ibv_qp, i).addr - UNIT_BYTES(mem), 100 * (int)i);
 	fake_sends_done(rc->conn->qp.ibv_qp, 4);
 	rig_settle(rig);
 	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
@@ -284,11 +284,11 @@ static void test_transfer__inline_bytes_are_copied(void **test_state)
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, VBD_INLINE_BYTES, 4096);
 	struct fake_wr wr;
 
-	memset(mem->addr, 'a', VBD_INLINE_BYTES);
+	memset(UNIT_BYTES(mem), 'a', VBD_INLINE_BYTES);
 	rt->transfer.wr.inlined = true;
 	rt->transfer.lkey = 0;
 	rig_start_transfer(rt);
-	memset(mem->addr, 'b', VBD_INLINE_BYTES);
+	memset(UNIT_BYTES(mem), 'b', VBD_INLINE_BYTES);
 	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	assert_int_equal(wr.send_flags, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
 	for (size_t i = 0; i < VBD_INLINE_BYTES; i++)
@@ -600,7 +600,7 @@ static void test_transfer__a_cancel_before_the_drain_is_answered(void **test_sta
 static void fill(struct vbd_mem *mem, uint8_t seed)
 {
 	for (size_t i = 0; i < mem->size_bytes; i++)
-		mem->addr[i] = (uint8_t)(i * 7 + seed);
+		UNIT_BYTES(mem)[i] = (uint8_t)(i * 7 + seed);
 }
 
 static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test_state)
@@ -617,20 +617,20 @@ static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test
 	rig_loop_connect(listener, &active, &passive);
 	fill(here, 1);
 	rt = rig_transfer(active, VBD_OP_WRITE, here, 100000, 777);
-	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.wr.remote_addr = (uintptr_t)UNIT_BYTES(there);
 	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
-	assert_memory_equal(here->addr, there->addr, 100000);
+	assert_memory_equal(UNIT_BYTES(here), UNIT_BYTES(there), 100000);
 
 	/* The passive side may transfer too. */
 	fill(there, 2);
 	rt = rig_transfer(passive, VBD_OP_READ, back, 99999, 4096);
-	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + 1;
+	rt->transfer.wr.remote_addr = (uintptr_t)UNIT_BYTES(there) + 1;
 	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
-	assert_memory_equal(back->addr, there->addr + 1, 99999);
+	assert_memory_equal(UNIT_BYTES(back), UNIT_BYTES(there) + 1, 99999);
 }
 
 static void assert_access_fails(
@@ -644,7 +644,7 @@ static void assert_access_fails(
 
 	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, op, here, 4096, 1024);
-	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + past_end;
+	rt->transfer.wr.remote_addr = (uintptr_t)UNIT_BYTES(there) + past_end;
 	rt->transfer.wr.rkey = there->rkey + key_error;
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
@@ -716,7 +716,7 @@ static void test_transfer__a_repeated_one_moves_the_same_bytes_again(void **test
 		struct fake_wr wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 
 		assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), i < 4 ? 2 : 1);
-		assert_ptr_equal(wr.addr, mem->addr);
+		assert_ptr_equal(wr.addr, UNIT_BYTES(mem));
 		assert_int_equal(wr.length_bytes, 300);
 		assert_int_equal(wr.remote_addr, 0x10000);
 		assert_not_ended(rt, VBD_TRANSFER_RUNNING);
@@ -735,7 +735,7 @@ static void test_transfer__nothing_can_be_repeated_too(void **test_state)
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, rig_mem(rig, 4096, 0), 0, 0);
 
-	rt->transfer.local_addr = NULL;
+	rt->transfer.local_addr = 0;
 	rt->transfer.repeats = 3;
 	rig_start_transfer(rt);
 	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 3);

@@ -120,7 +120,7 @@ static void test_worker__messages_go_back_and_forth(void **state)
 
 		rig->transfer_count = 0;
 		rt = rig_transfer(client, VBD_OP_SEND, mem, sizeof(i), 64);
-		memcpy(mem->addr, &i, sizeof(i));
+		memcpy(UNIT_BYTES(mem), &i, sizeof(i));
 		vbd_transfer_submit(&rt->transfer);
 		run_until(rig, transfer_has_ended, rt);
 		run_until(rig, has_message, client);
@@ -149,9 +149,9 @@ static void test_worker__bytes_move_while_others_read_the_counters(void **state)
 	fake_loopback(true);
 	start(rig);
 	connect_pair(rig, listener, &client, &server);
-	memset(here->addr, 0x5a, here->size_bytes);
+	memset(UNIT_BYTES(here), 0x5a, here->size_bytes);
 	rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 100);
-	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.wr.remote_addr = (uintptr_t)UNIT_BYTES(there);
 	rt->transfer.wr.rkey = there->rkey;
 	vbd_transfer_submit(&rt->transfer);
 	while (!rt->ended) {
@@ -162,7 +162,7 @@ static void test_worker__bytes_move_while_others_read_the_counters(void **state)
 		vbd_fabric_dispatch_control(rig->fabric);
 	}
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
-	assert_memory_equal(here->addr, there->addr, 100000);
+	assert_memory_equal(UNIT_BYTES(here), UNIT_BYTES(there), 100000);
 	close_both(rig, client, server);
 }
 
@@ -186,7 +186,7 @@ static void test_worker__a_close_in_the_middle_ends_everything(void **state)
 		connect_pair(rig, listener, &client, &server);
 		rig->transfer_count = 0;
 		rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 50);
-		rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+		rt->transfer.wr.remote_addr = (uintptr_t)UNIT_BYTES(there);
 		rt->transfer.wr.rkey = there->rkey;
 		vbd_transfer_submit(&rt->transfer);
 		if (round % 3 == 0)
@@ -217,7 +217,7 @@ static void test_worker__a_device_goes_while_everything_runs(void **state)
 	for (size_t i = 0; i < CONNS; i++) {
 		struct rig_transfer *rt = rig_transfer(pairs[i][0], VBD_OP_WRITE, here, 100000, 50);
 
-		rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+		rt->transfer.wr.remote_addr = (uintptr_t)UNIT_BYTES(there);
 		rt->transfer.wr.rkey = there->rkey;
 		vbd_transfer_submit(&rt->transfer);
 	}

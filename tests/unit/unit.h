@@ -13,6 +13,9 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+/* The bytes of a struct vbd_mem, which only a test may take for plain memory. */
+#define UNIT_BYTES(mem_) ((uint8_t *)(mem_)->addr)
+
 /* The folder for temporary files, as in all other tests. */
 static inline const char *unit_tmpdir(void)
 {
