@@ -66,8 +66,9 @@ struct vbd_page {
 	bool begun;
 	size_t written; /* of `items` */
 	struct vbd_encoder out;
-	struct vbd_sieve sieve_room;
+	struct vbd_sieve sieve_room, bare_room;
 	struct vbd_sieve *sieve;
+	struct vbd_sieve *bare; /* for objects that the caller sees, but may not use */
 };
 
 /** vbd_page_parse - take the parameters of a list from its request */

@@ -8,7 +8,9 @@ static void put_head(struct vbd_page *page)
 	char cursor[VBD_PAGE_CURSOR_BYTES];
 
 	page->sieve = vbd_view_sieve(
-		page->turns.req, page->source->members, &page->view, &page->sieve_room);
+		page->turns.req->role, page->source->members, &page->view, &page->sieve_room);
+	page->bare =
+		vbd_view_sieve(VBD_ROLE_READ, page->source->members, &page->view, &page->bare_room);
 	page->out = vbd_encode_begin();
 	vbd_put_u64(&page->out, "total", page->total);
 	vbd_put_text(&page->out, "next",
@@ -27,6 +29,7 @@ static void put_past_item(struct vbd_page *page, const struct vbd_page_item *ite
 
 static void put_item(struct vbd_page *page, const struct vbd_page_item *item)
 {
+	bool bare = false;
 	const void *thing = page->source->walk ? item->item
 					       : vbd_registry_find_id(page->listed, item->place.id);
 
@@ -34,8 +37,10 @@ static void put_item(struct vbd_page *page, const struct vbd_page_item *item)
 		put_past_item(page, item);
 		return;
 	}
+	if (!page->source->walk)
+		bare = vbd_view_role(page->turns.req, thing) != page->turns.req->role;
 	vbd_begin_object(&page->out, NULL);
-	vbd_encode_through(&page->out, page->sieve);
+	vbd_encode_through(&page->out, bare ? page->bare : page->sieve);
 	page->source->encode(&page->out, thing);
 	vbd_encode_through(&page->out, NULL);
 	vbd_end(&page->out);

@@ -2,6 +2,7 @@
 #include "api/http/view.h"
 
 #include "api/http/request.h"
+#include "daemon/core/caller.h"
 
 #include <string.h>
 
@@ -116,7 +117,12 @@ static void hide_from(struct vbd_sieve *room, const struct vbd_member *members, 
 	}
 }
 
-struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd_member *members,
+enum vbd_role vbd_view_role(const struct vbd_request *req, const struct vbd_object *object)
+{
+	return vbd_caller_may(req->caller, object, VBD_TO_USE) ? req->role : VBD_ROLE_READ;
+}
+
+struct vbd_sieve *vbd_view_sieve(enum vbd_role role, const struct vbd_member *members,
 	const struct vbd_view *view, struct vbd_sieve *room)
 {
 	bool whole = !view || view->full;
@@ -124,7 +130,7 @@ struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd
 	vbd_sieve_begin(room);
 	for (size_t i = 0; !whole && i < view->n_paths; i++)
 		vbd_sieve_keep(room, view->paths[i].text, view->paths[i].len);
-	hide_from(room, members, req->role);
+	hide_from(room, members, role);
 	return whole && !room->n_hide ? NULL : room;
 }
 

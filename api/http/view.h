@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct vbd_object;
 struct vbd_request;
 
 /* A member of an object, as the contract names it. */
@@ -44,9 +45,14 @@ struct vbd_view {
 enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_member *members,
 	bool summary, struct vbd_view *ret_view, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_view_role - the role as which the caller sees an object: that of a reader, if it may not use
+ * the object */
+enum vbd_role vbd_view_role(const struct vbd_request *req, const struct vbd_object *object);
+
 /**
  * vbd_view_sieve - make the sieve that holds back what the client did not ask for, and what its
  * role must not see
+ * @role:    of vbd_view_role(); of the request for a thing without an owner
  * @members: of the object
  * @view:    NULL: the client asks for the whole object
  * @room:    filled, unless everything may pass
@@ -54,7 +60,7 @@ enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_m
  * Every object that is in an answer is written through this, and nothing else hides members.
  * Returns @room, or NULL if everything may pass.
  */
-struct vbd_sieve *vbd_view_sieve(const struct vbd_request *req, const struct vbd_member *members,
+struct vbd_sieve *vbd_view_sieve(enum vbd_role role, const struct vbd_member *members,
 	const struct vbd_view *view, struct vbd_sieve *room);
 
 /** vbd_view_public_sieve - make the sieve that holds back what a reader must not see; NULL if the

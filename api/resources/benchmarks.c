@@ -103,11 +103,11 @@ static enum vbd_status find_objects(struct vbd_daemon *daemon, const struct benc
 	spec->connection =
 		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
 	if (!spec->connection)
-		return VBD_E_NOT_FOUND;
+		return err->status;
 	if (!input->buffer_seen)
 		return VBD_OK;
 	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
-	return spec->buffer ? VBD_OK : VBD_E_NOT_FOUND;
+	return spec->buffer ? VBD_OK : err->status;
 }
 
 static enum vbd_status create(

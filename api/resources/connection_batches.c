@@ -192,6 +192,7 @@ static void make_all(struct vbd_request *req, struct vbd_conn_room *room)
 struct creation {
 	struct vbd_in_turns turns; /* first */
 	struct vbd_labels *labels; /* referenced; of the new objects */
+	bool shared;		   /* likewise */
 	uint32_t wanted;	   /* connections that the request asks for */
 	struct vbd_conn_room room;
 };
@@ -213,9 +214,11 @@ static void make_for_caller(struct creation *creation)
 
 	daemon->callers.current = req->caller;
 	daemon->new_labels = creation->labels;
+	daemon->new_shared = creation->shared;
 	make_all(req, &creation->room);
 	daemon->callers.current = before.owner;
 	daemon->new_labels = before.labels;
+	daemon->new_shared = false;
 }
 
 static enum vbd_status get_room(struct creation *creation, struct vbd_error *err)
@@ -269,6 +272,7 @@ void vbd_create_connections(struct vbd_request *req)
 	}
 	creation->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
 	creation->labels = vbd_labels_ref(daemon->new_labels);
+	creation->shared = daemon->new_shared;
 	creation->wanted = wanted_by(req->json);
 	vbd_in_turns_run(&creation->turns, &daemon->turns);
 }

@@ -25,6 +25,7 @@ void vbd_create_labelled(struct vbd_request *req)
 	daemon->new_labels = labels;
 	req->route->create(req);
 	daemon->new_labels = NULL;
+	daemon->new_shared = false;
 	vbd_labels_unref(labels);
 	if (kept)
 		vbd_kept_settle(kept);

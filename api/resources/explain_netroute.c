@@ -3,6 +3,7 @@
  * Explanations of a connection, and of a destination before one connects. Both look up the kernel's
  * route to an address first, and the request waits for that.
  */
+#include "api/http/view.h"
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/json/writer.h"
@@ -64,10 +65,11 @@ static void explain(struct vbd_request *req, const struct vbd_connection *connec
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_explanation explanation;
+	enum vbd_role role = vbd_view_role(req, &connection->object);
 
 	vbd_conn_refresh_qp(connection->conn);
-	vbd_explain_connection(connection, look, req->role, &explanation);
-	vbd_put_explanation(&out, connection, &explanation, req->role);
+	vbd_explain_connection(connection, look, role, &explanation);
+	vbd_put_explanation(&out, connection, &explanation, role);
 	vbd_reply_json(req, 200, &out);
 }
 

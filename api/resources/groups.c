@@ -92,7 +92,7 @@ static enum vbd_status decode_create(
 	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
 	spec->endpoint = vbd_member_find(
 		vbd_request_daemon(req)->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
-	return spec->endpoint ? VBD_OK : VBD_E_NOT_FOUND;
+	return spec->endpoint ? VBD_OK : err->status;
 }
 
 void vbd_create_multicast_membership(struct vbd_request *req)

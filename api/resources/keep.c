@@ -33,7 +33,8 @@ static enum vbd_status prepare(struct vbd_request *req, const struct vbd_keepabl
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	const struct vbd_kept_spec spec = {.of = what->of,
 		.source = VBD_KEPT_FROM_API,
-		.owner = daemon->callers.current,
+		.owner = input->share ? NULL : daemon->callers.current,
+		.shared = input->share,
 		.labels = labels,
 		.name = json_string_value(json_object_get(req->json, "name")),
 		.body = body,
@@ -57,6 +58,9 @@ enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels
 	if (!body)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
 	status = vbd_keep_take_members(req->json, what->of, &input, &req->faults, err);
+	if (status == VBD_OK && input.share && req->role != VBD_ROLE_CONTROL)
+		status = vbd_error_input(err, VBD_E_FORBIDDEN, "/share",
+			"only the role control may share an object");
 	if (status == VBD_OK && !input.keep)
 		status = vbd_keep_refuse_policy(&input, err);
 	else if (status == VBD_OK)
@@ -64,6 +68,7 @@ enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels
 	if (status == VBD_OK && input.keep)
 		status = prepare(req, what, &input, body, labels, ret_kept, err);
 	free(body);
+	vbd_request_daemon(req)->new_shared = status == VBD_OK && input.share;
 	return status;
 }
 

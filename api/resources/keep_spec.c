@@ -19,12 +19,15 @@
 #define RECONNECT_MIN_MS 10
 #define RECONNECT_MAX_MS 3600000
 
+static const char *const share_names[] = {"nobody", "operators"};
 static const char *const reconnect_names[] = {VBD_RECONNECT_MAP(VBD_ENUM_NAME)};
 
 /* --- the members ----------------------------------------------------------------------------- */
 
 static const struct vbd_field keep_fields[] = {
 	{VBD_FIELD(BOOL, "keep", struct vbd_keep_input, keep)},
+	{VBD_FIELD(ENUM, "share", struct vbd_keep_input, share), .names = share_names,
+		.n_names = VBD_ARRAY_LEN(share_names)},
 	{VBD_FIELD(ENUM, "reconnect", struct vbd_keep_input, reconnect), .names = reconnect_names,
 		.n_names = VBD_RECONNECT_COUNT,
 		VBD_FIELD_SEEN(struct vbd_keep_input, policy_seen[0])},
@@ -36,10 +39,12 @@ static const struct vbd_field keep_fields[] = {
 		VBD_FIELD_SEEN(struct vbd_keep_input, policy_seen[2])},
 };
 
-/* The first member is of all kinds, the others are of connections. */
+/* The members of all kinds; those behind them are of connections. */
+#define COMMON_FIELDS 2
+
 static size_t field_count(enum vbd_object_kind of)
 {
-	return of == VBD_KIND_CONNECTION ? VBD_ARRAY_LEN(keep_fields) : 1;
+	return of == VBD_KIND_CONNECTION ? VBD_ARRAY_LEN(keep_fields) : COMMON_FIELDS;
 }
 
 /* Move the members out of @json, and decode them. */
@@ -77,7 +82,8 @@ enum vbd_status vbd_keep_refuse_policy(const struct vbd_keep_input *input, struc
 
 		if (!input->policy_seen[i])
 			continue;
-		(void)snprintf(pointer, sizeof(pointer), "/%s", keep_fields[i + 1].name);
+		(void)snprintf(
+			pointer, sizeof(pointer), "/%s", keep_fields[i + COMMON_FIELDS].name);
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"%s is allowed together with keep only", pointer);
 	}
@@ -280,6 +286,7 @@ enum vbd_status vbd_keep_spec_decode(const struct vbd_keepable *what, const char
 	}
 	vbd_faults_fini(&faults);
 	ret_spec->kept.labels = ret_spec->labels;
+	ret_spec->kept.shared = input.share;
 	ret_spec->kept.name = json_string_value(json_object_get(ret_spec->json, "name"));
 	ret_spec->kept.policy = (struct vbd_kept_policy){.reconnect = input.reconnect,
 		.min_ms = input.reconnect_min_ms,

@@ -14,6 +14,7 @@
 /* The members of a body that say how the object is kept. */
 struct vbd_keep_input {
 	bool keep;
+	unsigned int share; /* 0: nobody, 1: all operators */
 	enum vbd_reconnect reconnect;
 	uint32_t reconnect_min_ms, reconnect_max_ms;
 	bool policy_seen[3];

@@ -39,6 +39,8 @@ void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
 {
 	const struct vbd_kept *kept = vbd_kept_of(object);
 
+	if (object->shared)
+		vbd_put_text(out, "share", "operators");
 	if (!kept)
 		return;
 	vbd_begin_object(out, "desired");

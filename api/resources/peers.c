@@ -251,7 +251,7 @@ static enum vbd_status find_endpoint(struct vbd_daemon *daemon, const struct vbd
 	struct vbd_endpoint_record **ret_endpoint, struct vbd_error *err)
 {
 	*ret_endpoint = vbd_member_find(daemon->ud_endpoints, ref, "/ud_endpoint", err);
-	return *ret_endpoint ? VBD_OK : VBD_E_NOT_FOUND;
+	return *ret_endpoint ? VBD_OK : err->status;
 }
 
 static enum vbd_status fill_spec(const struct peer_create *input, enum peer_source source,

@@ -101,7 +101,7 @@ static enum vbd_status create(
 		return status;
 	connection = vbd_member_find(daemon->connections, &input.connection, "/connection", err);
 	if (!connection)
-		return VBD_E_NOT_FOUND;
+		return err->status;
 	fill_defaults(&input, connection->conn->params.qp.service);
 	const struct vbd_probe_spec spec = {
 		.connection = connection,

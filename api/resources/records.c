@@ -19,7 +19,8 @@ struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_k
 	struct vbd_record *record;
 	uint64_t id;
 
-	if (!vbd_records_count(&registry->past) || vbd_object_find(registry, req->ref, NULL))
+	if (!vbd_records_count(&registry->past) ||
+		vbd_registry_find_for(registry, req->ref, VBD_TO_SEE, NULL))
 		return NULL;
 	if (!vbd_ref_is_id(req->ref, &id))
 		return vbd_records_find_name(&registry->past, req->ref, req->caller);
@@ -59,7 +60,7 @@ static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
 		return;
 	}
 	out = vbd_encode_begin();
-	vbd_encode_through(&out, vbd_view_sieve(req, kind->page->members, view, &sieve));
+	vbd_encode_through(&out, vbd_view_sieve(req->role, kind->page->members, view, &sieve));
 	vbd_archived_put(&out, &archived);
 	vbd_archived_close(&archived);
 	vbd_reply_json(req, 200, &out);

@@ -42,7 +42,9 @@ static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 	if (kind->refresh)
 		kind->refresh(waiter->task);
 	out = vbd_encode_begin();
-	vbd_encode_through(&out, vbd_view_sieve(req, kind->page->members, &waiter->view, &sieve));
+	vbd_encode_through(
+		&out, vbd_view_sieve(kind->find ? req->role : vbd_view_role(req, waiter->task),
+			      kind->page->members, &waiter->view, &sieve));
 	kind->encode(&out, waiter->task);
 	vbd_reply_json(req, 200, &out);
 }

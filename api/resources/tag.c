@@ -102,7 +102,8 @@ void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct v
 	char tag[VBD_TAG_BYTES];
 
 	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, task, tag));
-	vbd_encode_through(&out, vbd_view_sieve(req, kind->page->members, NULL, &sieve));
+	vbd_encode_through(&out, vbd_view_sieve(kind->find ? req->role : vbd_view_role(req, task),
+					 kind->page->members, NULL, &sieve));
 	kind->encode(&out, task);
 	add_public_body(req, kind, task);
 	vbd_reply_json(req, status, &out);

@@ -16,13 +16,14 @@
 
 #include <stdio.h>
 
-static enum vbd_status check_owner(const struct vbd_request *req, const struct vbd_task_kind *kind,
-	const struct vbd_object *task, struct vbd_error *err)
+/* Readers see no contents, so a GET that is not for them is one of contents. */
+static enum vbd_purpose purpose_of(const struct vbd_request *req)
 {
-	if (kind->find || vbd_caller_may_change(req->caller, task->owner))
-		return VBD_OK;
-	return vbd_error_set(err, VBD_E_FORBIDDEN,
-		"%.64s belongs to verbsd; only the role control may change it", req->ref);
+	const struct vbd_route *route = req->route;
+
+	if (req->method == VBD_METHOD_GET && route->role <= VBD_ROLE_READ)
+		return VBD_TO_SEE;
+	return req->method == VBD_METHOD_GET || route->moves_data ? VBD_TO_USE : VBD_TO_CHANGE;
 }
 
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
@@ -30,11 +31,11 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_error err = {0};
 	void *task = kind->find ? kind->find(daemon, req->ref, &err)
-				: vbd_object_find(&daemon->registries[kind->kind], req->ref, &err);
+				: vbd_registry_find_for(&daemon->registries[kind->kind], req->ref,
+					  purpose_of(req), &err);
 
 	if (task && req->method != VBD_METHOD_GET &&
-		(check_owner(req, kind, task, &err) != VBD_OK ||
-			vbd_task_unchanged(req, kind, task, &err) != VBD_OK))
+		vbd_task_unchanged(req, kind, task, &err) != VBD_OK)
 		task = NULL;
 	if (!task)
 		vbd_reply_problem(req, &err);

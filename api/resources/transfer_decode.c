@@ -201,7 +201,7 @@ static enum vbd_status resolve_range(struct vbd_daemon *daemon, const struct ran
 {
 	range->buffer = vbd_member_find(daemon->buffers, &input->buffer, pointer, err);
 	if (!range->buffer)
-		return VBD_E_NOT_FOUND;
+		return err->status;
 	range->offset_bytes = input->offset_bytes;
 	range->length_bytes = input->length_bytes;
 	if (!input->length_seen && input->offset_bytes < range->buffer->mem.size_bytes)
@@ -255,17 +255,19 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon,
 }
 
 static struct vbd_qp *qp_of_connection(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+	struct vbd_daemon *daemon, const struct vbd_json_ref *ref, struct vbd_error *err)
 {
-	struct vbd_connection *connection = vbd_object_find(daemon->connections, ref, err);
+	struct vbd_connection *connection =
+		vbd_member_find(daemon->connections, ref, "/connection", err);
 
 	return connection ? &connection->conn->qp : NULL;
 }
 
 static struct vbd_qp *qp_of_endpoint(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+	struct vbd_daemon *daemon, const struct vbd_json_ref *ref, struct vbd_error *err)
 {
-	struct vbd_endpoint_record *record = vbd_object_find(daemon->ud_endpoints, ref, err);
+	struct vbd_endpoint_record *record =
+		vbd_member_find(daemon->ud_endpoints, ref, "/ud_endpoint", err);
 
 	return record ? &record->endpoint->qp : NULL;
 }
@@ -273,22 +275,15 @@ static struct vbd_qp *qp_of_endpoint(
 static enum vbd_status resolve_qp(struct vbd_daemon *daemon, const struct transfer_create *input,
 	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	const struct vbd_json_ref *ref =
-		input->connection_seen ? &input->connection : &input->ud_endpoint;
-	char text[VBD_REF_TEXT_BYTES];
-
 	if (input->connection_seen && input->ud_endpoint_seen)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/ud_endpoint",
 			"give /connection or /ud_endpoint, not both");
 	if (!input->connection_seen && !input->ud_endpoint_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
 			"/connection or /ud_endpoint is missing");
-	spec->qp = input->connection_seen ? qp_of_connection(daemon, vbd_ref_text(ref, text), err)
-					  : qp_of_endpoint(daemon, vbd_ref_text(ref, text), err);
-	if (spec->qp)
-		return VBD_OK;
-	vbd_set_pointer(err, input->connection_seen ? "/connection" : "/ud_endpoint");
-	return VBD_E_NOT_FOUND;
+	spec->qp = input->connection_seen ? qp_of_connection(daemon, &input->connection, err)
+					  : qp_of_endpoint(daemon, &input->ud_endpoint, err);
+	return spec->qp ? VBD_OK : err->status;
 }
 
 enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
@@ -298,13 +293,13 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	if (input->peer) {
 		spec->peer = vbd_member_find(daemon->ud_peers, input->peer, "/ud_peer", err);
 		if (!spec->peer)
-			return VBD_E_NOT_FOUND;
+			return err->status;
 	}
 	if (input->group) {
 		spec->group = vbd_member_find(
 			daemon->multicast_memberships, input->group, "/multicast_membership", err);
 		if (!spec->group)
-			return VBD_E_NOT_FOUND;
+			return err->status;
 	}
 	return VBD_OK;
 }

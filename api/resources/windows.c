@@ -105,14 +105,14 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_cr
 {
 	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
 	if (!spec->buffer)
-		return VBD_E_NOT_FOUND;
+		return err->status;
 	if (!input->length_seen && input->offset < spec->buffer->mem.size_bytes)
 		spec->range.length_bytes = spec->buffer->mem.size_bytes - input->offset;
 	if (!input->connection_seen)
 		return VBD_OK;
 	spec->connection =
 		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
-	return spec->connection ? VBD_OK : VBD_E_NOT_FOUND;
+	return spec->connection ? VBD_OK : err->status;
 }
 
 static enum vbd_status create_window(

@@ -348,6 +348,7 @@ bool vbd_connection_from_request(
 		return false;
 	connection->listener_id = listener->object.id;
 	connection->object.labels = vbd_labels_ref(listener->object.labels);
+	connection->object.shared = listener->object.shared;
 	if (!vbd_gate_enter(&listener->gate, from)) {
 		(void)vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to count the peer");
 		goto free_record;

@@ -81,3 +81,12 @@ bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_cal
 {
 	return !caller || caller == owner || caller->role == VBD_ROLE_CONTROL;
 }
+
+bool vbd_caller_may(
+	const struct vbd_caller *caller, const struct vbd_object *object, enum vbd_purpose purpose)
+{
+	if (purpose == VBD_TO_SEE)
+		return vbd_caller_sees(caller, object->owner);
+	return vbd_caller_may_change(caller, object->owner) ||
+	       (purpose == VBD_TO_USE && object->shared && caller->role != VBD_ROLE_READ);
+}

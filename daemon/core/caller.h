@@ -92,4 +92,13 @@ bool vbd_owner_informs(const struct vbd_caller *about, const struct vbd_caller *
  * may not, if it is the daemon's. Arguments as of vbd_caller_sees(). */
 bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_caller *owner);
 
+/**
+ * vbd_caller_may - whether a caller may do something with an object
+ * @caller: NULL for the daemon itself, which may do everything
+ *
+ * The only place that decides it; vbd_registry_find_for() asks for each reference of a request.
+ */
+bool vbd_caller_may(
+	const struct vbd_caller *caller, const struct vbd_object *object, enum vbd_purpose purpose);
+
 #endif

@@ -90,6 +90,8 @@ struct vbd_daemon {
 	/* Labels of the objects that the present request makes; NULL for none. Only the API and the
 	 * reconciler set this, for the time of one call. */
 	struct vbd_labels *new_labels;
+	/* Likewise: the objects are shared. */
+	bool new_shared;
 	uint64_t buffers_bytes;	 /* memory of all buffers */
 	uint32_t pool_jobs;	 /* registrations, checksums, address handles on the thread pool */
 	uint32_t looks_running;	 /* on the thread pool, for connections that have failed */

@@ -311,6 +311,7 @@ enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_
 	const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
 	const struct vbd_kind *kind = registry->kind;
+	bool shared = registry->daemon->new_shared;
 	enum vbd_status status = check_quota(registry, owner, err);
 	struct vbd_object *object;
 
@@ -331,7 +332,8 @@ enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_
 		free(object);
 		return status;
 	}
-	begin_life(object, owner);
+	begin_life(object, shared ? NULL : owner);
+	object->shared = shared;
 	object->labels = vbd_labels_ref(registry->daemon->new_labels);
 	want_record(object);
 	*ret_object = object;
@@ -364,6 +366,8 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd
 		return status;
 	}
 	begin_life(object, origin->owner);
+	/* The daemon's own PDs and CQs serve every request that names none. */
+	object->shared = !origin->owner;
 	object->labels = vbd_labels_ref(origin->labels);
 	want_record(object);
 	*ret_object = object;

@@ -43,8 +43,8 @@ VBD_KIND_MAP(VBD_KIND_EXTERN)
  * @name: "" for none
  *
  * The object gets the labels in `new_labels` of its daemon, and belongs to the caller whose request
- * is being handled. An ended object of the same name is
- * found by its id only then, and the oldest ended object is freed if the registry is full. The
+ * is being handled, or to nobody with `new_shared` of the daemon. An ended object of the same name
+ * is found by its id only then, and the oldest ended object is freed if the registry is full. The
  * object is one of its owner's quota until it ends. Errors as of vbd_registry_add(), and
  * VBD_E_QUOTA_EXCEEDED.
  */
@@ -82,8 +82,8 @@ void vbd_object_unpin(struct vbd_object *object);
 enum vbd_status vbd_object_set_name(
 	struct vbd_object *object, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_object_find - the service's struct by a client's reference, an id or a name; NULL with
- * VBD_E_NOT_FOUND */
+/** vbd_object_find - the service's struct, for use, by a client's reference, an id or a name; NULL
+ * with an error of vbd_registry_find_for() */
 void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 
 /**

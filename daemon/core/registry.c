@@ -298,9 +298,10 @@ static struct vbd_object *find_named(const struct vbd_registry *registry, const 
 	return object;
 }
 
-struct vbd_object *vbd_registry_find_ref(
-	const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
+struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, const char *ref,
+	enum vbd_purpose purpose, struct vbd_error *err)
 {
+	const struct vbd_daemon *daemon = registry->daemon;
 	uint64_t id;
 	struct vbd_object *object = vbd_ref_is_id(ref, &id) ? vbd_registry_find_id(registry, id)
 							    : find_named(registry, ref);
@@ -310,7 +311,18 @@ struct vbd_object *vbd_registry_find_ref(
 	if (!object)
 		(void)vbd_error_set(
 			err, VBD_E_NOT_FOUND, "there is no %s '%.64s'", registry->singular, ref);
-	return object;
+	if (!object || !daemon || vbd_caller_may(daemon->callers.current, object, purpose))
+		return object;
+	(void)vbd_error_set(err, VBD_E_FORBIDDEN,
+		"%s %.64s belongs to verbsd; only the role control may %s it", registry->singular,
+		ref, purpose == VBD_TO_USE ? "use" : "change");
+	return NULL;
+}
+
+struct vbd_object *vbd_registry_find_ref(
+	const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
+{
+	return vbd_registry_find_for(registry, ref, VBD_TO_USE, err);
 }
 
 uint64_t vbd_registry_count(const struct vbd_registry *registry)

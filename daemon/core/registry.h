@@ -56,6 +56,7 @@ struct vbd_object {
 	bool ended;
 	bool deleted;		    /* by a client: the object skips the history */
 	bool held;		    /* the object stays when it ends; see vbd_object_hold() */
+	bool shared;		    /* every operator may use the object; it has no owner then */
 	bool announced;		    /* an event has named the object, and none its deletion */
 	const char *logged_state;   /* `data.state` of the last event about the object */
 	struct vbd_timer *deadline; /* NULL for a kind without one */
@@ -66,6 +67,13 @@ struct vbd_object {
 	bool recorded;		     /* the store has a row of it */
 	struct vbd_link record_link; /* in the daemon's `unrecorded` while the row is out of date */
 	const char *end_code;	     /* static string; NULL: none, and before the end */
+};
+
+/* The aim of a request that names an object. */
+enum vbd_purpose {
+	VBD_TO_CHANGE, /* end and delete as well */
+	VBD_TO_USE,    /* read and write contents, send, see keys; a reference in a body */
+	VBD_TO_SEE,
 };
 
 struct vbd_registry {
@@ -155,13 +163,18 @@ struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uin
 struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name);
 
 /**
- * vbd_registry_find_ref - find an object by a client's reference: an id in decimal, else a name
+ * vbd_registry_find_for - find an object by a client's reference: an id in decimal, else a name
  *
- * A handler of a request finds only what its caller may know of (vbd_caller_sees()): what belongs
- * to another one is not there.
+ * A handler of a request finds only objects that its caller may know of (vbd_caller_may()): an
+ * object of another caller is not there.
  *
- * Returns the object, borrowed, or NULL with VBD_E_NOT_FOUND, whose text names the kind and @ref.
+ * Returns the object, borrowed, or NULL with VBD_E_NOT_FOUND, whose text names the kind and @ref;
+ * with VBD_E_FORBIDDEN, if the caller may see the object, but not for this purpose.
  */
+struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, const char *ref,
+	enum vbd_purpose purpose, struct vbd_error *err);
+
+/** vbd_registry_find_ref - vbd_registry_find_for() to use the object */
 struct vbd_object *vbd_registry_find_ref(
 	const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 

@@ -69,6 +69,7 @@ enum vbd_status vbd_kept_prepare(struct vbd_daemon *daemon, const struct vbd_kep
 		return status;
 	}
 	*ret_kept = kept_of(object);
+	(*ret_kept)->object.shared = spec->shared;
 	(*ret_kept)->of = spec->of;
 	(*ret_kept)->source = spec->source;
 	(*ret_kept)->policy = spec->policy;

@@ -60,6 +60,7 @@ struct vbd_kept_spec {
 	const char *name;	   /* never "" */
 	const char *body;	   /* JSON, without `keep` */
 	struct vbd_kept_policy policy;
+	bool shared; /* every operator may use the object; `owner` is NULL then */
 	bool stored; /* its row is in state_dir already */
 };
 

@@ -175,9 +175,11 @@ static enum vbd_status make(
 
 	daemon->callers.current = kept->object.owner;
 	daemon->new_labels = kept->object.labels;
+	daemon->new_shared = kept->object.shared;
 	status = daemon->reconciler->ops->make(kept, vbd_kept_made(kept), ret_object, err);
 	daemon->callers.current = current;
 	daemon->new_labels = labels;
+	daemon->new_shared = false;
 	return status;
 }
 

@@ -176,3 +176,30 @@ bool openapi_enum_has(const struct openapi_enum *list, const char *value)
 	}
 	return false;
 }
+
+/* The member is on the line of its type, or on the line before. */
+static void name_of_line(const char *line, const char *before, char ret_name[64])
+{
+	const char *from = strstr(line, ": {$ref") ? line : before;
+
+	from += strspn(from, " ");
+	(void)snprintf(ret_name, 64, "%.*s", (int)strcspn(from, ":"), from);
+}
+
+void openapi_each_ref(void (*each)(const char *schema, const char *member, void *arg), void *arg)
+{
+	char *text = read_contract();
+	char *rest = text, *line, *before = text;
+	char schema[64] = "", member[64];
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (strspn(line, " ") == 4 && line[strlen(line) - 1] == ':')
+			name_of_line(line, line, schema);
+		if (strstr(line, "#/components/schemas/Ref'")) {
+			name_of_line(line, before, member);
+			each(schema, member, arg);
+		}
+		before = line;
+	}
+	free(text);
+}

@@ -39,6 +39,10 @@ void openapi_read_properties(const char *schema, struct openapi_enum *ret_names)
 void openapi_read_property(
 	const char *schema, const char *property, char ret_text[OPENAPI_PROPERTY_BYTES]);
 
+/** openapi_each_ref - call @each for each member of the type Ref: an id or a name of an object in a
+ * request, with the schema that has the member, directly or further below */
+void openapi_each_ref(void (*each)(const char *schema, const char *member, void *arg), void *arg);
+
 /** openapi_enum_has - whether @value is in the enum */
 bool openapi_enum_has(const struct openapi_enum *list, const char *value);
 

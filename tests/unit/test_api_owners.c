@@ -5,6 +5,7 @@
 #include "api/routes.h"
 #include "daemon/core/object.h"
 
+#include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
@@ -131,6 +132,15 @@ static unsigned int perform(struct fixture *f, const char *caller, enum vbd_meth
 	return f->req.reply.status;
 }
 
+/* The body of a reply has no NUL at its end. */
+static bool says(const struct fixture *f, const char *text)
+{
+	const struct vbd_reply *reply = &f->req.reply;
+	const char *body = reply->shared ? reply->shared->bytes : reply->body;
+
+	return body && memmem(body, reply->body_bytes, text, strlen(text)) != NULL;
+}
+
 static unsigned int get(struct fixture *f, const char *caller, const char *target)
 {
 	return perform(f, caller, VBD_METHOD_GET, target, NULL, "");
@@ -142,6 +152,19 @@ static json_t *document(const struct fixture *f)
 
 	assert_non_null(json);
 	return json;
+}
+
+static void owner_is(struct fixture *f, const char *caller, const char *target, const char *owner)
+{
+	json_t *json;
+
+	assert_int_equal(get(f, caller, target), 200);
+	json = document(f);
+	if (owner)
+		assert_string_equal(json_string_value(json_object_get(json, "owner")), owner);
+	else
+		assert_true(json_is_null(json_object_get(json, "owner")));
+	json_decref(json);
 }
 
 static size_t count_items(struct fixture *f, const char *caller, const char *target)
@@ -242,18 +265,26 @@ static void must_be_missing(struct fixture *f, const struct vbd_route *route, co
 	assert_string_equal(given, want);
 }
 
-/* Put an object of alice, of which only the head may be looked at, into its registry. */
-static struct vbd_object *plant(struct fixture *f, struct vbd_registry *registry)
+/* Put an object, of which only the head may be looked at, into its registry. @owner: NULL for the
+ * daemon, as that of a configured object */
+static struct vbd_object *plant_for(
+	struct fixture *f, struct vbd_registry *registry, const char *owner, const char *name)
 {
 	struct vbd_object *object = calloc(1, registry->kind->size_bytes);
 
 	assert_non_null(object);
 	object->registry = registry;
-	object->owner = vbd_callers_get(&f->svc->daemon->callers, "alice");
+	if (owner)
+		object->owner = vbd_callers_get(&f->svc->daemon->callers, owner);
 	vbd_list_init(&object->watches);
 	vbd_list_init(&object->ended_link);
-	assert_int_equal(vbd_registry_add(registry, object, "of-alice", NULL), VBD_OK);
+	assert_int_equal(vbd_registry_add(registry, object, name, NULL), VBD_OK);
 	return object;
+}
+
+static struct vbd_object *plant(struct fixture *f, struct vbd_registry *registry)
+{
+	return plant_for(f, registry, "alice", "of-alice");
 }
 
 static void uproot(struct vbd_object *object)
@@ -314,6 +345,251 @@ static void test_owners__no_list_has_what_belongs_to_another(void **state)
 	assert_true(count >= 13);
 }
 
+/* --- what is the daemon's, as configured objects ------------------------------------------------
+ */
+
+static void must_be_forbidden(struct fixture *f, const struct vbd_route *route, const char *ref)
+{
+	const char *braces = strstr(route->pattern, "{ref}");
+	char target[256];
+	unsigned int status;
+
+	(void)snprintf(target, sizeof(target), "%.*s%s%s", (int)(braces - route->pattern),
+		route->pattern, ref, braces + strlen("{ref}"));
+	status = perform(f, "bob", route->method, target, body_of(route),
+		route->body == VBD_BODY_STREAM ? "application/octet-stream" : "application/json");
+	if (status != 403 || !says(f, "belongs to verbsd") || !says(f, "\"forbidden\""))
+		fail_msg("%s of %s: %u %.*s", route->operation, ref, status,
+			(int)f->req.reply.body_bytes, f->req.reply.body);
+}
+
+/* Contents, descriptors and messages are for whoever may use the object; readers see the rest. */
+static bool only_shows(const struct vbd_route *route)
+{
+	return route->method == VBD_METHOD_GET && route->role == VBD_ROLE_READ;
+}
+
+static void test_owners__no_route_but_those_for_readers_takes_what_is_the_daemons(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_router router = vbd_routes();
+	size_t count = 0;
+
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+		struct vbd_registry *registry;
+		struct vbd_object *object;
+		char id[24];
+
+		if (!strstr(route->pattern, "{ref}") || route->role != VBD_ROLE_OPERATE ||
+			only_shows(route))
+			continue;
+		registry = registry_of(f, route);
+		object = plant_for(f, registry, NULL, "of-verbsd");
+		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)object->id);
+		must_be_forbidden(f, route, id);
+		must_be_forbidden(f, route, "of-verbsd");
+		uproot(object);
+		count++;
+	}
+	assert_true(count > 30);
+}
+
+/* --- every reference in a body -----------------------------------------------------------------
+ */
+
+/* Requests that reach each member of the type Ref; "@" is the reference. The objects "own" are the
+ * caller's. */
+static const struct {
+	const char *schema, *member, *target, *body;
+} references[] = {
+	{"SrqCreate", "pd", "/v1/srqs", "{\"pd\": \"@\"}"},
+	{"SrqCreate", "cq", "/v1/srqs", "{\"cq\": \"@\"}"},
+	{"BufferCreate", "pd", "/v1/buffers", "{\"size_bytes\": 4096, \"pd\": \"@\"}"},
+	{"BufferCreate", "pd", "/v1/buffers",
+		"{\"size_bytes\": 4096, \"pd\": \"@\", \"name\": \"b\", \"keep\": true}"},
+#define QP_REFERENCE(member_)                                                                   \
+	{"QpParams", member_, "/v1/listeners",                                                  \
+		"{\"addr\": \"0.0.0.0\", \"qp\": {\"" member_ "\": \"@\"}}"},                   \
+		{"QpParams", member_, "/v1/connections",                                        \
+			"{\"dst_addr\": \"127.0.0.1\", \"dst_port\": 7471, \"qp\": {\"" member_ \
+			"\": \"@\"}}"},                                                         \
+	{                                                                                       \
+		"QpParams", member_, "/v1/connections",                                         \
+			"{\"connections\": [{\"dst_addr\": \"127.0.0.1\", \"dst_port\": 7471, " \
+			"\"qp\": {\"" member_ "\": \"@\"}}]}"                                   \
+	}
+	QP_REFERENCE("pd"),
+	QP_REFERENCE("cq"),
+	QP_REFERENCE("srq"),
+	{"UdQpParams", "pd", "/v1/ud_endpoints", "{\"qp\": {\"pd\": \"@\"}}"},
+	{"UdQpParams", "cq", "/v1/ud_endpoints", "{\"qp\": {\"cq\": \"@\"}}"},
+	{"UdMessageSend", "ud_peer", "/v1/ud_endpoints/own/messages",
+		"{\"data\": \"x\", \"ud_peer\": \"@\"}"},
+	{"UdMessageSend", "multicast_membership", "/v1/ud_endpoints/own/messages",
+		"{\"data\": \"x\", \"multicast_membership\": \"@\"}"},
+	{"UdPeerCreate", "ud_endpoint", "/v1/ud_peers",
+		"{\"ud_endpoint\": \"@\", \"dst_addr\": \"127.0.0.1\", \"dst_port\": 1}"},
+	{"MulticastMembershipCreate", "ud_endpoint", "/v1/multicast_memberships",
+		"{\"ud_endpoint\": \"@\", \"addr\": \"239.0.0.1\"}"},
+#define SEND "\"op\": \"send\", \"length_bytes\": 0"
+	{"TransferCreate", "connection", "/v1/transfers", "{" SEND ", \"connection\": \"@\"}"},
+	{"TransferCreate", "connection", "/v1/transfers",
+		"{" SEND ", \"connection\": \"@\", \"if_not_established\": \"wait\"}"},
+	{"TransferCreate", "connection", "/v1/batches",
+		"{\"transfers\": [{" SEND ", \"connection\": \"@\"}]}"},
+	{"TransferCreate", "ud_endpoint", "/v1/transfers", "{" SEND ", \"ud_endpoint\": \"@\"}"},
+	{"TransferCreate", "ud_peer", "/v1/transfers",
+		"{" SEND ", \"ud_endpoint\": \"own\", \"ud_peer\": \"@\"}"},
+	{"TransferCreate", "multicast_membership", "/v1/transfers",
+		"{" SEND ", \"ud_endpoint\": \"own\", \"multicast_membership\": \"@\"}"},
+	{"TransferCreate", "buffer", "/v1/transfers",
+		"{\"op\": \"send\", \"connection\": \"own\", \"buffer\": \"@\"}"},
+	{"TransferCreate", "buffer", "/v1/transfers",
+		"{\"op\": \"send\", \"connection\": \"own\", \"sges\": [{\"buffer\": \"@\"}]}"},
+	{"BenchmarkCreate", "connection", "/v1/benchmarks",
+		"{\"connection\": \"@\", \"op\": \"send\", \"size_bytes\": 8, \"count\": 1}"},
+	{"BenchmarkCreate", "buffer", "/v1/benchmarks",
+		"{\"connection\": \"own\", \"op\": \"send\", \"size_bytes\": 8, \"count\": 1, "
+		"\"buffer\": "
+		"\"@\"}"},
+	{"ProbeCreate", "connection", "/v1/probes", "{\"connection\": \"@\"}"},
+	{"WindowCreate", "buffer", "/v1/windows",
+		"{\"buffer\": \"@\", \"type\": 1, \"access\": [\"remote_read\"]}"},
+	{"WindowCreate", "connection", "/v1/windows",
+		"{\"buffer\": \"own\", \"connection\": \"@\", \"type\": 2, \"access\": "
+		"[\"remote_read\"]}"},
+	/* The role control only makes faults, and may use every object. */
+	{"FaultCreate", "target", NULL, NULL},
+};
+
+static void refer(struct fixture *f, size_t i, const char *ref, unsigned int want, const char *text)
+{
+	char body[256];
+	unsigned int status;
+
+	(void)snprintf(body, sizeof(body), "%.*s%s%s", (int)strcspn(references[i].body, "@"),
+		references[i].body, ref, strchr(references[i].body, '@') + 1);
+	status = perform(f, "bob", VBD_METHOD_POST, references[i].target, body, "application/json");
+	if (status != want || !says(f, text) || !says(f, ref))
+		fail_msg("%s %s: %u %.*s", references[i].target, body, status,
+			(int)f->req.reply.body_bytes, f->req.reply.body);
+}
+
+static void check_reference(const char *schema, const char *member, void *arg)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(references); i++) {
+		if (strcmp(references[i].schema, schema) != 0 ||
+			strcmp(references[i].member, member) != 0)
+			continue;
+		count++;
+		if (!references[i].target)
+			continue;
+		refer(arg, i, "of-verbsd", 403, "belongs to verbsd");
+		refer(arg, i, "of-alice", 404, "there is no");
+	}
+	if (!count)
+		fail_msg("%s.%s is a reference to an object: give references[] of this test a "
+			 "request that has one there, so that the test can try those of others",
+			schema, member);
+}
+
+/* All of a planted object but its head is zero. */
+static void assert_untouched(const struct vbd_object *object)
+{
+	const uint8_t *bytes = (const uint8_t *)object;
+
+	assert_false(object->ended || object->deleted || object->version);
+	for (size_t i = sizeof(*object); i < object->registry->kind->size_bytes; i++)
+		assert_int_equal(bytes[i], 0);
+}
+
+/* The members come from the contract: a new one can't be forgotten. */
+static void test_owners__no_reference_of_a_body_takes_what_belongs_to_another(void **state)
+{
+	static const char *const owners[] = {"bob", "alice", NULL};
+	static const char *const names[] = {"own", "of-alice", "of-verbsd"};
+	struct fixture *f = *state;
+	struct vbd_object *planted[VBD_KIND_COUNT][VBD_ARRAY_LEN(names)] = {0};
+
+	for (size_t kind = 0; kind < VBD_KIND_COUNT; kind++) {
+		struct vbd_registry *registry = &f->svc->daemon->registries[kind];
+
+		for (size_t i = 0; registry->kind && i < VBD_ARRAY_LEN(names); i++)
+			planted[kind][i] = plant_for(f, registry, owners[i], names[i]);
+	}
+	openapi_each_ref(check_reference, f);
+	for (size_t kind = 0; kind < VBD_KIND_COUNT; kind++) {
+		for (size_t i = 0; planted[kind][0] && i < VBD_ARRAY_LEN(names); i++) {
+			assert_untouched(planted[kind][i]);
+			uproot(planted[kind][i]);
+		}
+	}
+}
+
+/* --- what is shared ----------------------------------------------------------------------------
+ */
+
+static bool shows(struct fixture *f, const char *caller, const char *target, const char *member)
+{
+	assert_int_equal(get(f, caller, target), 200);
+	return says(f, member);
+}
+
+static void test_owners__keys_of_what_is_the_daemons_are_not_shown(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_buffer *buffer = svc_buffer(f->svc, "pool", 4096, VBD_ACCESS_REMOTE_WRITE);
+	char target[64];
+
+	assert_null(buffer->object.owner);
+	(void)snprintf(
+		target, sizeof(target), "/v1/buffers/%llu", (unsigned long long)buffer->object.id);
+	assert_false(shows(f, "bob", target, "\"rkey\""));
+	assert_false(shows(f, "bob", "/v1/buffers?view=full", "\"rkey\""));
+	assert_false(shows(f, "bob", "/v1/buffers?fields=rkey,addr", "\"addr\""));
+	assert_true(shows(f, "control", target, "\"rkey\""));
+	buffer->object.shared = true;
+	assert_true(shows(f, "bob", target, "\"rkey\""));
+	assert_true(shows(f, "bob", "/v1/buffers?view=full", "\"rkey\""));
+	assert_false(shows(f, "read", target, "\"rkey\""));
+}
+
+static unsigned int make_shared(struct fixture *f, const char *caller)
+{
+	static const char body[] = "{\"name\": \"pool\", \"size_bytes\": 4096, \"share\": "
+				   "\"operators\"}";
+	unsigned int status;
+
+	f->parks = true;
+	status = perform(f, caller, VBD_METHOD_POST, "/v1/buffers", body, "application/json");
+	if (!status)
+		SVC_UNTIL(f->svc, f->req.reply.status);
+	f->parks = false;
+	return f->req.reply.status;
+}
+
+static void test_owners__what_is_shared_is_used_and_not_changed(void **state)
+{
+	static const char stream[] = "application/octet-stream";
+	static const char data[] = "/v1/buffers/pool/data";
+	struct fixture *f = *state;
+
+	assert_int_equal(make_shared(f, "bob"), 403);
+	assert_true(says(f, "/share"));
+	assert_int_equal(make_shared(f, "control"), 201);
+	owner_is(f, "bob", "/v1/buffers/pool", NULL);
+	assert_true(shows(f, "bob", "/v1/buffers/pool", "\"share\":\"operators\""));
+	assert_int_equal(perform(f, "bob", VBD_METHOD_PUT, data, "x", stream), 200);
+	assert_int_equal(get(f, "alice", data), 200);
+	assert_int_equal(get(f, "read", data), 403);
+	assert_int_equal(perform(f, "bob", VBD_METHOD_DELETE, "/v1/buffers/pool", NULL, ""), 403);
+	assert_int_equal(
+		perform(f, "control", VBD_METHOD_DELETE, "/v1/buffers/pool", NULL, ""), 204);
+}
+
 /* --- one object ------------------------------------------------------------------------------ */
 
 static unsigned int make_pd(struct fixture *f, const char *caller, const char *name)
@@ -323,19 +599,6 @@ static unsigned int make_pd(struct fixture *f, const char *caller, const char *n
 	(void)snprintf(
 		body, sizeof(body), "{\"name\": \"%s\", \"labels\": {\"job\": \"x\"}}", name);
 	return perform(f, caller, VBD_METHOD_POST, "/v1/pds", body, "application/json");
-}
-
-static void owner_is(struct fixture *f, const char *caller, const char *target, const char *owner)
-{
-	json_t *json;
-
-	assert_int_equal(get(f, caller, target), 200);
-	json = document(f);
-	if (owner)
-		assert_string_equal(json_string_value(json_object_get(json, "owner")), owner);
-	else
-		assert_true(json_is_null(json_object_get(json, "owner")));
-	json_decref(json);
 }
 
 static void test_owners__an_object_belongs_to_who_made_it(void **state)
@@ -349,15 +612,6 @@ static void test_owners__an_object_belongs_to_who_made_it(void **state)
 	assert_int_equal(get(f, "bob", "/v1/pds/mine"), 404);
 	assert_int_equal(perform(f, "bob", VBD_METHOD_DELETE, "/v1/pds/mine", NULL, ""), 404);
 	assert_int_equal(perform(f, "alice", VBD_METHOD_DELETE, "/v1/pds/mine", NULL, ""), 204);
-}
-
-/* The body of a reply has no NUL at its end. */
-static bool says(const struct fixture *f, const char *text)
-{
-	const struct vbd_reply *reply = &f->req.reply;
-	const char *body = reply->shared ? reply->shared->bytes : reply->body;
-
-	return body && memmem(body, reply->body_bytes, text, strlen(text)) != NULL;
 }
 
 static void test_owners__a_name_of_another_is_taken_without_details(void **state)
@@ -623,6 +877,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(no_route_finds_what_belongs_to_another),
 		TEST(no_list_has_what_belongs_to_another),
+		TEST(no_route_but_those_for_readers_takes_what_is_the_daemons),
+		TEST(no_reference_of_a_body_takes_what_belongs_to_another),
+		TEST(keys_of_what_is_the_daemons_are_not_shown),
+		TEST(what_is_shared_is_used_and_not_changed),
 		TEST(an_object_belongs_to_who_made_it),
 		TEST(a_name_of_another_is_taken_without_details),
 		TEST(what_is_the_daemons_is_seen_and_not_changed),
