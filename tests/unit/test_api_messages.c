@@ -99,6 +99,7 @@ static struct vbd_buffer *filled_buffer(struct svc *svc, int byte)
 
 static void get(struct svc *svc, const struct vbd_connection *connection, const char *query)
 {
+	static const struct vbd_route route = {.role = VBD_ROLE_OPERATE};
 	static char target[128];
 	struct vbd_error err = {0};
 
@@ -110,6 +111,7 @@ static void get(struct svc *svc, const struct vbd_connection *connection, const 
 	test.req = (struct vbd_request){
 		.transport = &transport, .context = &test.api, .role = VBD_ROLE_CONTROL};
 	test.req.ref = test.ref;
+	test.req.route = &route;
 	assert_int_equal(vbd_uri_parse(target, &test.req.uri, &err), VBD_OK);
 	assert_int_equal(vbd_request_parse_wait(&test.req, &err), VBD_OK);
 	vbd_list_messages(&test.req);
