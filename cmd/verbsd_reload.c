@@ -94,7 +94,8 @@ enum vbd_status vbd_reload_begin(struct vbd_reload *reload, struct vbd_error *er
 	job->reload = reload;
 	job->before = *reload->config;
 	vbd_sdnotify_reloading();
-	status = vbd_loop_work(reload->daemon->loop, read_all, has_read, job, err);
+	status = vbd_loop_work(
+		reload->daemon->loop, VBD_WORK_CONTROL, NULL, read_all, has_read, job, err);
 	if (status) {
 		vbd_sdnotify_ready("serving");
 		free(job);

@@ -8,7 +8,7 @@
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
 #include "base/log.h"
-#include "daemon/memory/buffers.h"
+#include "daemon/memory/checksum.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -300,7 +300,8 @@ void vbd_put_buffer_data(struct vbd_request *req)
 /* --- checksum -------------------------------------------------------------------------------- */
 
 struct summing {
-	struct vbd_request *req; /* NULL once the client has left */
+	struct vbd_request *req;
+	struct vbd_summation *summation;
 	size_t algorithm;
 	uint64_t offset;
 	uint64_t length_bytes;
@@ -310,17 +311,11 @@ static void on_checksum(const char *hex, const struct vbd_error *err, void *arg)
 {
 	struct summing *summing = arg;
 
-	if (!summing->req) {
-		free(summing);
-		return;
-	}
-	if (!hex) {
+	if (hex)
+		reply_checksum(summing->req, summing->algorithm, hex, summing->offset,
+			summing->length_bytes);
+	else
 		vbd_reply_problem(summing->req, err);
-		free(summing);
-		return;
-	}
-	reply_checksum(
-		summing->req, summing->algorithm, hex, summing->offset, summing->length_bytes);
 	free(summing);
 }
 
@@ -329,7 +324,8 @@ static void on_summing_gone(struct vbd_request *req, void *arg)
 	struct summing *summing = arg;
 
 	(void)req;
-	summing->req = NULL;
+	vbd_summation_cancel(summing->summation);
+	free(summing);
 }
 
 static enum vbd_status parse_summing(const struct vbd_request *req, const struct vbd_buffer *buffer,
@@ -357,7 +353,7 @@ void vbd_get_buffer_checksum(struct vbd_request *req)
 		summing->req = req;
 		if (vbd_buffer_checksum(buffer, (enum vbd_checksum)summing->algorithm,
 			    summing->offset, summing->length_bytes, on_checksum, summing,
-			    &err) == VBD_OK)
+			    &summing->summation, &err) == VBD_OK)
 			return;
 	}
 	free(summing);

@@ -308,7 +308,7 @@ void vbd_get_reachability(struct vbd_request *req)
 	asking->req = req;
 	if (numeric)
 		find_netroute(asking, (const struct sockaddr *)&addr);
-	else if (vbd_resolve(vbd_request_daemon(req)->loop, asking->host, 1, on_resolved, asking,
-			 &asking->resolution, &err) != VBD_OK)
+	else if (vbd_resolve(vbd_request_daemon(req)->loop, req->caller, asking->host, 1,
+			 on_resolved, asking, &asking->resolution, &err) != VBD_OK)
 		refuse(asking, &err);
 }

@@ -197,8 +197,8 @@ static bool write_later(struct page *page)
 	enum vbd_status status = vbd_request_park(req, 0, NULL, on_gone, page, &err);
 
 	if (status == VBD_OK)
-		status = vbd_loop_work(
-			vbd_request_daemon(req)->loop, write_page, on_written, page, &err);
+		status = vbd_loop_work(vbd_request_daemon(req)->loop, VBD_WORK_BYTES, req->caller,
+			write_page, on_written, page, &err);
 	if (status == VBD_OK)
 		return true;
 	free_page(page);

@@ -39,8 +39,9 @@ static enum vbd_status begin(struct vbd_connection *connection, struct vbd_error
 		resolve(connection, (const struct sockaddr *)&dst);
 		return VBD_OK;
 	}
-	return vbd_resolve(connection->object.registry->daemon->loop, connection->dst_addr,
-		connection->dst_port, on_resolved, connection, &connection->resolution, err);
+	return vbd_resolve(connection->object.registry->daemon->loop, connection->object.owner,
+		connection->dst_addr, connection->dst_port, on_resolved, connection,
+		&connection->resolution, err);
 }
 
 /* The record is in the event log, so a failure becomes the connection's own. */

@@ -25,6 +25,7 @@
 #include "rdma/device/op.h"
 #include "rdma/names/reason.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -83,7 +84,8 @@ struct vbd_daemon {
 	char server_id[VBD_SERVER_ID_BYTES]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
-	bool closing; /* the daemon stops, and all connections are being closed */
+	/* The daemon stops, and all connections are being closed. Pool threads read this. */
+	atomic_bool closing;
 	struct vbd_drain drain;
 	uint64_t last_device_id;	/* while there is no fabric, which counts them */
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */

@@ -7,10 +7,25 @@
 #include <uv.h>
 
 #include <assert.h>
+#include <errno.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The work of one owner in a lane. */
+struct share {
+	struct vbd_link link;
+	const void *owner;
+	struct vbd_link waiting; /* struct job, the first is the next */
+	unsigned int running;
+};
+
+struct lane {
+	struct vbd_link shares; /* the first had its turn longest ago */
+	unsigned int running;
+};
 
 struct vbd_loop {
 	uv_loop_t uv;
@@ -19,6 +34,7 @@ struct vbd_loop {
 	uv_idle_t no_sleep; /* active while callbacks are deferred */
 	struct vbd_link deferred;
 	struct vbd_link resolutions;
+	struct lane lanes[VBD_WORK_COUNT];
 	unsigned int pool_jobs; /* work and resolutions that the thread pool has not finished */
 	uint64_t now_ns;	/* 0: not read yet in this half of the turn */
 	uint64_t woken_ns;	/* first callback since the last sleep; 0: none yet */
@@ -58,19 +74,34 @@ struct signal_watch {
 
 struct job {
 	uv_work_t uv;
+	struct vbd_link link;
+	struct lane *lane;
+	struct share *share;
 	void (*work)(void *arg);
 	void (*done)(void *arg);
 	void *arg;
 };
 
 struct vbd_resolution {
-	uv_getaddrinfo_t uv;
+	struct vbd_loop *loop;
 	struct vbd_link link;
 	bool in_pool;
-	bool cancelled;
+	atomic_bool cancelled;
+	struct addrinfo *found;
+	int code;   /* of getaddrinfo(3) */
+	int errnum; /* with EAI_SYSTEM */
 	vbd_resolved_cb cb;
 	void *arg;
 	char host[256];
+	char service[8];
+};
+
+static const struct {
+	unsigned int threads, of_owner;
+} lanes[VBD_WORK_COUNT] = {
+#define LANE_ROW(sym, threads, of_owner) [sym] = {threads, of_owner},
+	VBD_WORK_MAP(LANE_ROW)
+#undef LANE_ROW
 };
 
 static_assert(offsetof(struct vbd_fd_watch, uv) == 0, "freed as a uv handle");
@@ -175,6 +206,19 @@ static enum vbd_status uv_error(struct vbd_error *err, const char *call, int rc,
 	return vbd_error_errno(err, lack ? VBD_OK : VBD_E_INTERNAL, call, -rc, "%s", what);
 }
 
+/* A job that its lane lets start finds a thread of libuv's pool free, whatever the other lanes do.
+ * libuv reads the number once, when the first job of the process starts. */
+static void reserve_threads(void)
+{
+	unsigned int threads = 0;
+	char text[16];
+
+	for (size_t i = 0; i < VBD_WORK_COUNT; i++)
+		threads += lanes[i].threads;
+	(void)snprintf(text, sizeof(text), "%u", threads);
+	(void)setenv("UV_THREADPOOL_SIZE", text, 1);
+}
+
 enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *err)
 {
 	struct vbd_loop *loop = calloc(1, sizeof(*loop));
@@ -182,6 +226,7 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
 
 	if (!loop)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the loop");
+	reserve_threads();
 	rc = uv_loop_init(&loop->uv);
 	if (rc < 0) {
 		free(loop);
@@ -189,6 +234,8 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
 	}
 	vbd_list_init(&loop->deferred);
 	vbd_list_init(&loop->resolutions);
+	for (size_t i = 0; i < VBD_WORK_COUNT; i++)
+		vbd_list_init(&loop->lanes[i].shares);
 	/* These calls can't fail. The check handle is always active, so the loop keeps running when
 	 * it watches nothing else. */
 	(void)uv_prepare_init(&loop->uv, &loop->before_sleep);
@@ -429,132 +476,186 @@ static void on_job(uv_work_t *uv)
 	job->work(job->arg);
 }
 
+/* The share whose turn it is; NULL if each has nothing that waits, or as many threads as it gets.
+ */
+static struct share *next_share(const struct lane *lane, unsigned int of_owner)
+{
+	vbd_list_for_each (link, &lane->shares) {
+		struct share *share = VBD_CONTAINER_OF(link, struct share, link);
+
+		if (share->running < of_owner && !vbd_list_empty(&share->waiting))
+			return share;
+	}
+	return NULL;
+}
+
+static void on_job_done(uv_work_t *uv, int status);
+
+static void start_jobs(struct vbd_loop *loop, struct lane *lane)
+{
+	const size_t row = (size_t)(lane - loop->lanes);
+
+	while (lane->running < lanes[row].threads) {
+		struct share *share = next_share(lane, lanes[row].of_owner);
+		struct job *job;
+
+		if (!share)
+			return;
+		job = VBD_LIST_FIRST(&share->waiting, struct job, link);
+		vbd_list_remove(&job->link);
+		vbd_list_remove(&share->link);
+		vbd_list_append(&lane->shares, &share->link);
+		share->running++;
+		lane->running++;
+		/* Fails without a function only. */
+		(void)uv_queue_work(&loop->uv, &job->uv, on_job, on_job_done);
+	}
+}
+
 static void on_job_done(uv_work_t *uv, int status)
 {
 	struct job *job = VBD_CONTAINER_OF(uv, struct job, uv);
+	struct vbd_loop *loop = wake(uv->loop);
+	struct share *share = job->share;
 
 	(void)status; /* UV_ECANCELED only, and work is never cancelled */
-	wake(uv->loop)->pool_jobs--;
+	loop->pool_jobs--;
+	job->lane->running--;
+	share->running--;
+	/* `done` may add the next slice of its work, whose turn comes after those that wait. */
 	job->done(job->arg);
+	if (share->running == 0 && vbd_list_empty(&share->waiting)) {
+		vbd_list_remove(&share->link);
+		free(share);
+	}
+	start_jobs(loop, job->lane);
 	free(job);
 }
 
-enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
-	void (*done)(void *arg), void *arg, struct vbd_error *err)
+static struct share *find_share(struct lane *lane, const void *owner)
 {
-	struct job *job = calloc(1, sizeof(*job));
-	int rc;
+	struct share *share;
 
-	if (!job)
+	vbd_list_for_each (link, &lane->shares) {
+		share = VBD_CONTAINER_OF(link, struct share, link);
+		if (share->owner == owner)
+			return share;
+	}
+	share = calloc(1, sizeof(*share));
+	if (!share)
+		return NULL;
+	share->owner = owner;
+	vbd_list_init(&share->waiting);
+	vbd_list_append(&lane->shares, &share->link);
+	return share;
+}
+
+enum vbd_status vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
+	void (*work)(void *arg), void (*done)(void *arg), void *arg, struct vbd_error *err)
+{
+	struct lane *lane = &loop->lanes[kind];
+	struct job *job = calloc(1, sizeof(*job));
+	struct share *share = job ? find_share(lane, owner) : NULL;
+
+	if (!share) {
+		free(job);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for work");
+	}
+	job->lane = lane;
+	job->share = share;
 	job->work = work;
 	job->done = done;
 	job->arg = arg;
-	rc = uv_queue_work(&loop->uv, &job->uv, on_job, on_job_done);
-	if (rc < 0) {
-		free(job);
-		return uv_error(err, "uv_queue_work", rc, "can\'t start work");
-	}
+	vbd_list_init(&job->link);
+	vbd_list_append(&share->waiting, &job->link);
 	loop->pool_jobs++;
+	start_jobs(loop, lane);
 	return VBD_OK;
 }
 
-/* Return the getaddrinfo(3) code that libuv made @status of; 0 if @status was an errno. */
-static int gai_code(int status)
+static void resolve_error(const struct vbd_resolution *resolution, struct vbd_error *err)
 {
-	static const struct {
-		int uv;
-		int gai;
-	} codes[] = {
-		{UV_EAI_ADDRFAMILY, EAI_ADDRFAMILY},
-		{UV_EAI_AGAIN, EAI_AGAIN},
-		{UV_EAI_BADFLAGS, EAI_BADFLAGS},
-		{UV_EAI_FAIL, EAI_FAIL},
-		{UV_EAI_FAMILY, EAI_FAMILY},
-		{UV_EAI_MEMORY, EAI_MEMORY},
-		{UV_EAI_NODATA, EAI_NODATA},
-		{UV_EAI_NONAME, EAI_NONAME},
-		{UV_EAI_OVERFLOW, EAI_OVERFLOW},
-		{UV_EAI_SERVICE, EAI_SERVICE},
-		{UV_EAI_SOCKTYPE, EAI_SOCKTYPE},
-	};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(codes); i++) {
-		if (codes[i].uv == status)
-			return codes[i].gai;
+	if (resolution->code == EAI_SYSTEM) {
+		(void)vbd_error_errno(err, VBD_E_NAME_NOT_RESOLVED, "getaddrinfo",
+			resolution->errnum, "%.128s", resolution->host);
+		return;
 	}
-	return 0;
-}
-
-static enum vbd_status resolve_error(struct vbd_error *err, const char *host, int status)
-{
-	int code = gai_code(status);
-
-	if (!code)
-		return vbd_error_errno(
-			err, VBD_E_NAME_NOT_RESOLVED, "getaddrinfo", -status, "%.128s", host);
-	if (!err || err->status != VBD_OK)
-		return VBD_E_NAME_NOT_RESOLVED;
 	err->source = VBD_SOURCE_GAI;
-	err->raw = code;
+	err->raw = resolution->code;
 	err->call = "getaddrinfo";
-	return vbd_error_set(err, VBD_E_NAME_NOT_RESOLVED, "%.128s: getaddrinfo: %s (%s)", host,
-		gai_strerror(code), uv_err_name(status));
+	(void)vbd_error_set(err, VBD_E_NAME_NOT_RESOLVED, "%.128s: getaddrinfo: %s",
+		resolution->host, gai_strerror(resolution->code));
 }
 
-static void report(struct vbd_resolution *resolution, int status, const struct addrinfo *found)
+/* Pool thread. */
+static void look_up(void *arg)
 {
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct vbd_resolution *resolution = arg;
+
+	if (atomic_load(&resolution->cancelled))
+		return;
+	resolution->code =
+		getaddrinfo(resolution->host, resolution->service, &hints, &resolution->found);
+	resolution->errnum = errno;
+}
+
+static void report(const struct vbd_resolution *resolution)
+{
+	const struct addrinfo *found = resolution->found;
 	struct vbd_error err = {0};
 
-	if (status < 0) {
-		(void)resolve_error(&err, resolution->host, status);
+	if (resolution->code) {
+		resolve_error(resolution, &err);
 		resolution->cb(NULL, 0, &err, resolution->arg);
 	} else {
 		resolution->cb(found->ai_addr, found->ai_addrlen, NULL, resolution->arg);
 	}
 }
 
-static void on_resolved(uv_getaddrinfo_t *uv, int status, struct addrinfo *found)
+static void on_resolved(void *arg)
 {
-	struct vbd_resolution *resolution = VBD_CONTAINER_OF(uv, struct vbd_resolution, uv);
-	struct vbd_loop *loop = wake(uv->loop);
+	struct vbd_resolution *resolution = arg;
+	struct addrinfo *found = resolution->found;
 
-	loop->pool_jobs--;
-	if (resolution->cancelled) {
+	if (atomic_load(&resolution->cancelled)) {
 		free(resolution);
-	} else if (loop->ending) {
+	} else if (resolution->loop->ending) {
 		resolution->in_pool = false; /* the owner may still cancel it */
 	} else {
 		vbd_list_remove(&resolution->link);
-		report(resolution, status, found);
+		report(resolution);
 		free(resolution);
 	}
-	uv_freeaddrinfo(found);
+	if (found)
+		freeaddrinfo(found);
 }
 
-enum vbd_status vbd_resolve(struct vbd_loop *loop, const char *host, uint16_t port,
-	vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
+enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char *host,
+	uint16_t port, vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
 	struct vbd_error *err)
 {
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-	struct vbd_resolution *resolution = calloc(1, sizeof(*resolution));
-	char service[8];
-	int rc;
+	struct vbd_resolution *resolution;
+	enum vbd_status status;
 
+	if (strlen(host) >= sizeof(resolution->host))
+		return vbd_error_errno(
+			err, VBD_E_NAME_NOT_RESOLVED, "getaddrinfo", ENAMETOOLONG, "%.128s", host);
+	resolution = calloc(1, sizeof(*resolution));
 	if (!resolution)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to resolve a name");
+	resolution->loop = loop;
 	resolution->cb = cb;
 	resolution->arg = arg;
 	resolution->in_pool = true;
 	(void)snprintf(resolution->host, sizeof(resolution->host), "%s", host);
-	(void)snprintf(service, sizeof(service), "%u", port);
-	rc = uv_getaddrinfo(&loop->uv, &resolution->uv, on_resolved, host, service, &hints);
-	if (rc < 0) {
+	(void)snprintf(resolution->service, sizeof(resolution->service), "%u", port);
+	status = vbd_loop_work(loop, VBD_WORK_NAMES, owner, look_up, on_resolved, resolution, err);
+	if (status) {
 		free(resolution);
-		return resolve_error(err, host, rc);
+		return status;
 	}
 	vbd_list_append(&loop->resolutions, &resolution->link);
-	loop->pool_jobs++;
 	*ret_resolution = resolution;
 	return VBD_OK;
 }
@@ -569,6 +670,5 @@ void vbd_resolve_cancel(struct vbd_resolution *resolution)
 		return;
 	}
 	/* A pool thread may be inside getaddrinfo(3). on_resolved() runs in any case and frees. */
-	resolution->cancelled = true;
-	(void)uv_cancel((uv_req_t *)&resolution->uv);
+	atomic_store(&resolution->cancelled, true);
 }

@@ -117,13 +117,46 @@ static inline void vbd_deferred_init(
 
 void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred);
 
+/*
+ * The kinds of blocking work. Each kind has threads of its own, so that no kind waits for another
+ * one; and one owner gets only a part of them, so that no caller waits for the work of another one
+ * alone.
+ *
+ * X(SYMBOL, threads, threads for one owner at most)
+ */
+#define VBD_WORK_MAP(X)                                                                        \
+	/* reads the bytes of buffers and messages: checksums, in slices; pages of messages */ \
+	X(VBD_WORK_BYTES, 4, 2)                                                                \
+	/* takes as long as the memory is large: registering, deregistering, unmapping */      \
+	X(VBD_WORK_MEMORY, 4, 2)                                                               \
+	/* takes as long as a name server is silent, which may be a minute */                  \
+	X(VBD_WORK_NAMES, 8, 4)                                                                \
+	/* asks the kernel and the hosts of silent peers */                                    \
+	X(VBD_WORK_OBSERVE, 4, 2)                                                              \
+	/* the daemon's own: reading the configuration again, the health of the pool */        \
+	X(VBD_WORK_CONTROL, 2, 2)
+
+enum vbd_work {
+#define VBD_WORK_ENUM(sym, threads, of_owner) sym,
+	VBD_WORK_MAP(VBD_WORK_ENUM)
+#undef VBD_WORK_ENUM
+		VBD_WORK_COUNT
+};
+
 /**
  * vbd_loop_work - run a blocking function on the thread pool
- * @work: runs on a pool thread; accesses nothing but @arg
- * @done: runs on the control thread afterwards, exactly once, unless this function returns an error
+ * @owner: the struct vbd_caller for whom the work is, never accessed; NULL: the daemon itself
+ * @work:  runs on a pool thread; accesses nothing but @arg. Work whose time a client decides runs
+ *         in slices of some ms: `done` starts the next slice, and ends the work when the client is
+ *         gone.
+ * @done:  runs on the control thread afterwards, exactly once, unless this function returns an
+ *         error
+ *
+ * Owners whose work waits take turns. Returns VBD_E_NO_MEMORY without memory.
  */
-enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
-	void (*done)(void *arg), void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
+	void (*work)(void *arg), void (*done)(void *arg), void *arg,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_resolved_cb - the result of a vbd_resolve()
@@ -135,11 +168,12 @@ typedef void (*vbd_resolved_cb)(
 
 /**
  * vbd_resolve - resolve a host name or numeric address (getaddrinfo(3) on the thread pool)
+ * @owner: as of vbd_loop_work()
  * @host: name or address, copied
  * @port: 1 to 65535, host order
  */
-enum vbd_status vbd_resolve(struct vbd_loop *loop, const char *host, uint16_t port,
-	vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
+enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char *host,
+	uint16_t port, vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_resolve_cancel - suppress the callback; only before it has run */

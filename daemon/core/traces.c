@@ -164,7 +164,8 @@ void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device)
 	traces->ports = device->attr.phys_port_cnt;
 	traces->taken = (struct vbd_trace_sample){0};
 	(void)snprintf(traces->taken.device, sizeof(traces->taken.device), "%s", device->name);
-	traces->reading = vbd_loop_work(daemon->loop, take, taken, traces, NULL) == VBD_OK;
+	traces->reading = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, NULL, take, taken, traces,
+				  NULL) == VBD_OK;
 }
 
 const struct vbd_trace_sample *vbd_traces_before(

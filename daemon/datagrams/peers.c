@@ -119,8 +119,9 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	/* A numeric address needs no thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
 		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
-	else if (vbd_resolve(record->object.registry->daemon->loop, spec->dst_addr, spec->dst_port,
-			 on_resolved, record, &record->resolution, &error) != VBD_OK)
+	else if (vbd_resolve(record->object.registry->daemon->loop, record->object.owner,
+			 spec->dst_addr, spec->dst_port, on_resolved, record, &record->resolution,
+			 &error) != VBD_OK)
 		vbd_peer_name_failed(&record->peer, &error);
 }
 

@@ -15,21 +15,12 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/shared.h"
 
-#include <gnutls/crypto.h>
-#include <isa-l/crc.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* crc32_iscsi() takes its length as an int. */
-#define CRC_STEP_BYTES (1U << 30)
-
-/* Bytes of a checksum that are copied out of the memory at a time. */
-#define PIECE_BYTES ((size_t)65536)
 
 VBD_ENUM_NAMES(vbd_buffer_state_name, enum vbd_buffer_state, VBD_BUFFER_STATE_MAP)
 
@@ -65,6 +56,11 @@ static void allocate_and_register(void *arg)
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_mem *mem = &buffer->mem;
 
+	/* The end of the daemon waits for no memory that nobody will use. */
+	if (buffer->object.registry->daemon->closing) {
+		(void)vbd_error_set(&buffer->error, VBD_E_STOPPING, "the daemon stops");
+		return;
+	}
 	if (!mem->addr && vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
 		return;
 	/* A second try needs bytes that are there already. */
@@ -95,8 +91,10 @@ static void created(void *arg);
 
 static enum vbd_status start(struct creation *creation, struct vbd_error *err)
 {
-	return vbd_loop_work(creation->buffer->object.registry->daemon->loop, allocate_and_register,
-		created, creation, err);
+	const struct vbd_object *object = &creation->buffer->object;
+
+	return vbd_loop_work(object->registry->daemon->loop, VBD_WORK_MEMORY, object->owner,
+		allocate_and_register, created, creation, err);
 }
 
 /* A registration that the device refused is repeated if its pool of queue pairs made room. */
@@ -362,7 +360,8 @@ static void on_pool(struct vbd_buffer *buffer, void (*work)(void *arg), void (*d
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	daemon->pool_jobs++;
-	if (!daemon->stopping && vbd_loop_work(daemon->loop, work, done, buffer, NULL) == VBD_OK)
+	if (!daemon->stopping && vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, buffer->object.owner,
+					 work, done, buffer, NULL) == VBD_OK)
 		return;
 	work(buffer);
 	done(buffer);
@@ -511,134 +510,6 @@ enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t
 		"%llu bytes at offset %llu reach past the end of buffer %llu, which has %llu bytes",
 		(unsigned long long)length_bytes, (unsigned long long)offset,
 		(unsigned long long)buffer->object.id, (unsigned long long)size_bytes);
-}
-
-struct checksum {
-	struct vbd_buffer *buffer;
-	enum vbd_checksum algorithm;
-	uint64_t offset;
-	uint64_t length_bytes;
-	char hex[65];
-	struct vbd_error error;
-	vbd_checksum_cb cb;
-	void *arg;
-};
-
-uint32_t vbd_crc32c_add(uint32_t crc32c, const void *bytes, uint64_t len_bytes)
-{
-	unsigned int crc = ~crc32c;
-
-	for (uint64_t at = 0; at < len_bytes; at += CRC_STEP_BYTES) {
-		uint64_t left = len_bytes - at;
-		/* crc32_iscsi() does not write, though its declaration lets it. */
-		unsigned char *part = (unsigned char *)(uintptr_t)bytes + at;
-
-		crc = crc32_iscsi(part, (int)(left < CRC_STEP_BYTES ? left : CRC_STEP_BYTES), crc);
-	}
-	return ~crc;
-}
-
-/* Add the bytes of the range, piece by piece, to @sha256, or to the CRC without one. */
-static enum vbd_status add_pieces(
-	struct checksum *sum, gnutls_hash_hd_t sha256, uint32_t *crc32c, struct vbd_error *err)
-{
-	uint8_t *piece = malloc(PIECE_BYTES);
-	enum vbd_status status = VBD_OK;
-
-	if (!piece)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a checksum");
-	for (uint64_t at = 0; at < sum->length_bytes && status == VBD_OK; at += PIECE_BYTES) {
-		uint64_t left = sum->length_bytes - at;
-		size_t len = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
-
-		status = vbd_mem_read(&sum->buffer->mem, sum->offset + at, piece, len, err);
-		if (status == VBD_OK && !sha256)
-			*crc32c = vbd_crc32c_add(*crc32c, piece, len);
-		else if (status == VBD_OK && gnutls_hash(sha256, piece, len) < 0)
-			status = vbd_error_set(err, VBD_E_INTERNAL, "gnutls_hash failed");
-	}
-	free(piece);
-	return status;
-}
-
-static enum vbd_status compute_crc32c(struct checksum *sum, struct vbd_error *err)
-{
-	uint32_t crc32c = 0;
-	enum vbd_status status = add_pieces(sum, NULL, &crc32c, err);
-
-	(void)snprintf(sum->hex, sizeof(sum->hex), "%08x", crc32c);
-	return status;
-}
-
-static enum vbd_status compute_sha256(struct checksum *sum, struct vbd_error *err)
-{
-	gnutls_hash_hd_t sha256;
-	enum vbd_status status;
-	uint8_t digest[32];
-	int rc = gnutls_hash_init(&sha256, GNUTLS_DIG_SHA256);
-
-	if (rc < 0)
-		return vbd_error_set(err, VBD_E_INTERNAL, "gnutls_hash_init: %d", rc);
-	status = add_pieces(sum, sha256, NULL, err);
-	gnutls_hash_deinit(sha256, digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		(void)snprintf(sum->hex + i * 2, 3, "%02x", digest[i]);
-	return status;
-}
-
-/* Pool thread. */
-static void compute_checksum(void *arg)
-{
-	struct checksum *sum = arg;
-
-	if (sum->algorithm == VBD_CHECKSUM_CRC32C)
-		(void)compute_crc32c(sum, &sum->error);
-	else
-		(void)compute_sha256(sum, &sum->error);
-}
-
-static void checksum_computed(void *arg)
-{
-	struct checksum *sum = arg;
-	struct vbd_daemon *daemon = sum->buffer->object.registry->daemon;
-
-	sum->cb(sum->error.status ? NULL : sum->hex, &sum->error, sum->arg);
-	vbd_buffer_unref(sum->buffer);
-	free(sum);
-	job_done(daemon);
-}
-
-enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,
-	uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb, void *arg,
-	struct vbd_error *err)
-{
-	struct checksum *sum;
-	enum vbd_status status;
-
-	status = vbd_buffer_has_bytes(buffer, err);
-	if (status)
-		return status;
-	sum = calloc(1, sizeof(*sum));
-	if (!sum)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a checksum");
-	*sum = (struct checksum){
-		.buffer = buffer,
-		.algorithm = algorithm,
-		.offset = offset,
-		.length_bytes = length_bytes,
-		.cb = cb,
-		.arg = arg,
-	};
-	vbd_buffer_ref(buffer);
-	status = vbd_loop_work(buffer->object.registry->daemon->loop, compute_checksum,
-		checksum_computed, sum, err);
-	if (status) {
-		vbd_buffer_unref(buffer);
-		free(sum);
-		return status;
-	}
-	buffer->object.registry->daemon->pool_jobs++;
-	return VBD_OK;
 }
 
 /* Connections are ended first, and their transfers with them. */

@@ -119,24 +119,6 @@ void vbd_buffer_unref_user(struct vbd_buffer *buffer);
 enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t offset,
 	uint64_t length_bytes, const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
 
-enum vbd_checksum {
-	VBD_CHECKSUM_CRC32C,
-	VBD_CHECKSUM_SHA256,
-};
-
-/** vbd_checksum_cb - @hex: lower-case hex text */
-typedef void (*vbd_checksum_cb)(const char *hex, const struct vbd_error *err, void *arg);
-
-/** vbd_crc32c_add - the CRC-32C of bytes whose CRC-32C is @crc32c (0 for none) and @bytes after
- * them; any thread */
-uint32_t vbd_crc32c_add(uint32_t crc32c, const void *bytes, uint64_t len_bytes);
-
-/** vbd_buffer_checksum - compute, on the thread pool, the checksum of a range that
- * vbd_buffer_check_range() accepted; @cb runs later, once */
-enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,
-	uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb, void *arg,
-	struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_buffers_device_removing - deregister the device's buffers, which become LOST */
 struct vbd_device;
 void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device);

@@ -129,7 +129,8 @@ static void release_memory(struct vbd_window_record *record)
 
 	daemon->pool_jobs++;
 	if (record->window.own_mr && !daemon->stopping &&
-		vbd_loop_work(daemon->loop, deregister_range, deregistered, record, NULL) == VBD_OK)
+		vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, record->object.owner, deregister_range,
+			deregistered, record, NULL) == VBD_OK)
 		return;
 	deregister_range(record);
 	deregistered(record);
@@ -333,7 +334,8 @@ static void begin(struct vbd_window_record *record)
 
 	daemon->pool_jobs++;
 	if (record->window.own_mr &&
-		vbd_loop_work(daemon->loop, register_range, registered, record, NULL) == VBD_OK)
+		vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, record->object.owner, register_range,
+			registered, record, NULL) == VBD_OK)
 		return;
 	register_range(record);
 	registered(record);

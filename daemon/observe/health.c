@@ -88,8 +88,8 @@ static void look_at_pool(struct vbd_health *health)
 				"the thread pool has taken no job for %u ms: each thread is busy",
 				STUCK_BEATS * BEAT_MS);
 	} else if (vbd_loop_has_work(loop)) {
-		health->pool_asked =
-			vbd_loop_work(loop, do_nothing, on_job_done, health, NULL) == VBD_OK;
+		health->pool_asked = vbd_loop_work(loop, VBD_WORK_CONTROL, NULL, do_nothing,
+					     on_job_done, health, NULL) == VBD_OK;
 	}
 }
 

@@ -184,7 +184,8 @@ uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
 	kernel->counting = vbd_kernel_objects_refresh(kernel->objects);
 	list_sources(kernel);
 	kernel->reading = true;
-	if (vbd_loop_work(daemon->loop, read_counters, counters_read, &kernel->job, NULL) != VBD_OK)
+	if (vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, NULL, read_counters, counters_read,
+		    &kernel->job, NULL) != VBD_OK)
 		finish(kernel);
 	return kernel->last_begun;
 }

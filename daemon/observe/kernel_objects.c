@@ -121,8 +121,8 @@ static void kernel_counted(void *arg)
 static bool count(struct vbd_kernel_objects *objects)
 {
 	count_held(objects->daemon, objects->held_before);
-	return vbd_loop_work(objects->daemon->loop, count_kernel, kernel_counted, &objects->job,
-		       NULL) == VBD_OK;
+	return vbd_loop_work(objects->daemon->loop, VBD_WORK_OBSERVE, NULL, count_kernel,
+		       kernel_counted, &objects->job, NULL) == VBD_OK;
 }
 
 bool vbd_kernel_objects_refresh(struct vbd_kernel_objects *objects)

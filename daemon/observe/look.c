@@ -165,7 +165,8 @@ enum vbd_status vbd_look_begin(
 	job->packet_bytes = packet_bytes(&connection->conn->qp.info);
 	job->over_tcp = job->question.dst.ss_family && awaits_tcp(connection);
 	job->knocks = may_knock(connection) && job->question.dst.ss_family;
-	status = vbd_loop_work(daemon->loop, work, done, job, err);
+	status = vbd_loop_work(
+		daemon->loop, VBD_WORK_OBSERVE, connection->object.owner, work, done, job, err);
 	if (status)
 		free(job);
 	else if (job->knocks)

@@ -42,7 +42,8 @@ enum vbd_status vbd_netroute_find(struct vbd_daemon *daemon, const struct sockad
 		job->src = *src;
 	job->cb = cb;
 	job->arg = arg;
-	status = vbd_loop_work(daemon->loop, work, done, job, err);
+	status = vbd_loop_work(
+		daemon->loop, VBD_WORK_OBSERVE, daemon->callers.current, work, done, job, err);
 	if (status)
 		free(job);
 	return status;

@@ -95,8 +95,8 @@ static void test_health__a_pool_without_a_free_thread_is_told(void **state)
 
 	assert_int_equal(sem_init(&jobs.release, 0, 0), 0);
 	for (unsigned int i = 0; i < MANY_JOBS; i++)
-		assert_int_equal(
-			vbd_loop_work(svc->daemon->loop, wait_for_release, on_done, &jobs, NULL),
+		assert_int_equal(vbd_loop_work(svc->daemon->loop, VBD_WORK_CONTROL, NULL,
+					 wait_for_release, on_done, &jobs, NULL),
 			VBD_OK);
 	assert_true(vbd_health_pool(svc->daemon, detail, sizeof(detail)));
 	for (unsigned int i = 0; i < MANY_BEATS; i++)

@@ -583,12 +583,87 @@ static void test_loop__work_is_done_on_the_control_thread_once(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(vbd_loop_work(f->loop, wait_at_gate, work_done, f, &f->err), VBD_OK);
+	assert_int_equal(
+		vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate, work_done, f, &f->err),
+		VBD_OK);
 	vbd_loop_turn(f->loop, false);
 	assert_int_equal(f->calls, 0);
 	assert_int_equal(sem_post(&f->gate), 0);
 	turn_until(f, &f->calls, 1);
 	assert_int_equal(f->calls, 1);
+}
+
+static void count_done(void *arg)
+{
+	((struct fixture *)arg)->calls++;
+}
+
+static void wait_only(void *arg)
+{
+	while (sem_wait(&((struct fixture *)arg)->gate) != 0)
+		;
+}
+
+static void do_nothing(void *arg)
+{
+	(void)arg;
+}
+
+#define MANY_JOBS 100
+
+static void test_loop__work_of_one_kind_never_waits_for_that_of_another(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned int kind = 0; kind < VBD_WORK_COUNT; kind++) {
+		struct fixture other = {0};
+
+		assert_int_equal(sem_init(&other.gate, 0, 0), 0);
+		for (unsigned int i = 0; i < MANY_JOBS; i++)
+			assert_int_equal(
+				vbd_loop_work(f->loop, (enum vbd_work)kind, (void *)(uintptr_t)i,
+					wait_only, count_done, &other, &f->err),
+				VBD_OK);
+		f->calls = 0;
+		for (unsigned int i = 0; i < VBD_WORK_COUNT; i++)
+			if (i != kind)
+				assert_int_equal(vbd_loop_work(f->loop, (enum vbd_work)i, NULL,
+							 do_nothing, count_done, f, &f->err),
+					VBD_OK);
+		turn_until(f, &f->calls, VBD_WORK_COUNT - 1);
+		assert_int_equal(other.calls, 0);
+		for (unsigned int i = 0; i < MANY_JOBS; i++)
+			assert_int_equal(sem_post(&other.gate), 0);
+		turn_until(f, &other.calls, MANY_JOBS);
+		assert_int_equal(sem_destroy(&other.gate), 0);
+	}
+}
+
+static void test_loop__an_owner_with_much_work_leaves_threads_to_others(void **state)
+{
+	static const enum vbd_work kinds[] = {
+		VBD_WORK_BYTES, VBD_WORK_MEMORY, VBD_WORK_NAMES, VBD_WORK_OBSERVE};
+	struct fixture *f = *state;
+
+	for (size_t k = 0; k < VBD_ARRAY_LEN(kinds); k++) {
+		struct fixture greedy = {0};
+
+		assert_int_equal(sem_init(&greedy.gate, 0, 0), 0);
+		for (unsigned int i = 0; i < MANY_JOBS; i++)
+			assert_int_equal(vbd_loop_work(f->loop, kinds[k], &greedy, wait_only,
+						 count_done, &greedy, &f->err),
+				VBD_OK);
+		f->calls = 0;
+		assert_int_equal(
+			vbd_loop_work(f->loop, kinds[k], f, do_nothing, count_done, f, &f->err),
+			VBD_OK);
+		turn_until(f, &f->calls, 1);
+		assert_int_equal(greedy.calls, 0);
+		for (unsigned int i = 0; i < MANY_JOBS; i++)
+			assert_int_equal(sem_post(&greedy.gate), 0);
+		turn_until(f, &greedy.calls, MANY_JOBS);
+		assert_int_equal(sem_destroy(&greedy.gate), 0);
+	}
 }
 
 static void fail_if_called(unsigned int events, void *arg)
@@ -614,7 +689,9 @@ static void test_loop__destroying_waits_for_work_whose_end_may_free_handles(void
 	assert_int_equal(
 		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, fail_if_called, f, &f->watch, &f->err),
 		VBD_OK);
-	assert_int_equal(vbd_loop_work(f->loop, wait_at_gate, work_done, f, &f->err), VBD_OK);
+	assert_int_equal(
+		vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate, work_done, f, &f->err),
+		VBD_OK);
 	assert_int_equal(sem_post(&f->gate), 0);
 	vbd_loop_destroy(f->loop);
 	f->loop = NULL;
@@ -654,7 +731,8 @@ static void on_resolved(
 static void resolve(struct fixture *f, const char *host, uint16_t port)
 {
 	assert_int_equal(
-		vbd_resolve(f->loop, host, port, on_resolved, f, &f->resolution, &f->err), VBD_OK);
+		vbd_resolve(f->loop, NULL, host, port, on_resolved, f, &f->resolution, &f->err),
+		VBD_OK);
 }
 
 static void test_loop__a_numeric_ipv4_address_resolves_to_itself_with_its_port(void **state)
@@ -700,7 +778,8 @@ static void test_loop__a_name_that_is_too_long_is_refused_without_a_callback(voi
 
 	memset(host, 'x', sizeof(host) - 1);
 	host[sizeof(host) - 1] = '\0';
-	assert_int_equal(vbd_resolve(f->loop, host, 9, on_resolved, f, &f->resolution, &f->err),
+	assert_int_equal(
+		vbd_resolve(f->loop, NULL, host, 9, on_resolved, f, &f->resolution, &f->err),
 		VBD_E_NAME_NOT_RESOLVED);
 	assert_null(f->resolution);
 	assert_int_equal(f->err.status, VBD_E_NAME_NOT_RESOLVED);
@@ -742,7 +821,8 @@ static void test_loop__a_resolution_may_be_cancelled_in_its_own_callback(void **
 	struct fixture *f = *state;
 
 	assert_int_equal(
-		vbd_resolve(f->loop, "::1", 9, cancel_self, f, &f->resolution, &f->err), VBD_OK);
+		vbd_resolve(f->loop, NULL, "::1", 9, cancel_self, f, &f->resolution, &f->err),
+		VBD_OK);
 	turn_until(f, &f->calls, 1);
 }
 
@@ -759,10 +839,12 @@ static void test_loop__destroying_ends_resolutions_without_their_callback(void *
 	struct vbd_resolution *forgotten;
 
 	assert_int_equal(
-		vbd_resolve(f->loop, "127.0.0.1", 9, on_resolved, f, &forgotten, &f->err), VBD_OK);
+		vbd_resolve(f->loop, NULL, "127.0.0.1", 9, on_resolved, f, &forgotten, &f->err),
+		VBD_OK);
 	resolve(f, "127.0.0.1", 9);
-	assert_int_equal(
-		vbd_loop_work(f->loop, wait_at_gate, cancel_when_work_is_done, f, &f->err), VBD_OK);
+	assert_int_equal(vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate,
+				 cancel_when_work_is_done, f, &f->err),
+		VBD_OK);
 	assert_int_equal(sem_post(&f->gate), 0);
 	vbd_loop_destroy(f->loop);
 	f->loop = NULL;
@@ -807,8 +889,10 @@ static void test_loop__everything_that_needs_memory_says_when_there_is_none(void
 	assert_int_equal(
 		vbd_loop_on_signal(f->loop, SIGUSR1, on_signal, f, &f->err), VBD_E_NO_MEMORY);
 	assert_int_equal(
-		vbd_loop_work(f->loop, wait_at_gate, work_done, f, &f->err), VBD_E_NO_MEMORY);
-	assert_int_equal(vbd_resolve(f->loop, "::1", 9, on_resolved, f, &f->resolution, &f->err),
+		vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate, work_done, f, &f->err),
+		VBD_E_NO_MEMORY);
+	assert_int_equal(
+		vbd_resolve(f->loop, NULL, "::1", 9, on_resolved, f, &f->resolution, &f->err),
 		VBD_E_NO_MEMORY);
 	g_no_memory = false;
 	assert_null(loop);
@@ -848,6 +932,8 @@ int main(void)
 		LOOP_TEST(a_signal_is_reported_on_the_loop),
 		LOOP_TEST(a_signal_that_cannot_be_caught_is_an_error),
 		LOOP_TEST(work_is_done_on_the_control_thread_once),
+		LOOP_TEST(work_of_one_kind_never_waits_for_that_of_another),
+		LOOP_TEST(an_owner_with_much_work_leaves_threads_to_others),
 		LOOP_TEST(destroying_waits_for_work_whose_end_may_free_handles),
 		LOOP_TEST(destroying_frees_handles_that_nobody_stopped),
 		LOOP_TEST(a_numeric_ipv4_address_resolves_to_itself_with_its_port),

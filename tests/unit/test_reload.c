@@ -59,10 +59,10 @@ void __wrap_vbd_config_compare(const struct vbd_config *before, const struct vbd
 enum vbd_status __wrap_vbd_tls_load(
 	const struct vbd_config_tls *config, struct vbd_tls **ret_tls, struct vbd_error *err);
 void __wrap_vbd_tls_unref(struct vbd_tls *tls);
-enum vbd_status __real_vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
-	void (*done)(void *arg), void *arg, struct vbd_error *err);
-enum vbd_status __wrap_vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
-	void (*done)(void *arg), void *arg, struct vbd_error *err);
+enum vbd_status __real_vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
+	void (*work)(void *arg), void (*done)(void *arg), void *arg, struct vbd_error *err);
+enum vbd_status __wrap_vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
+	void (*work)(void *arg), void (*done)(void *arg), void *arg, struct vbd_error *err);
 
 enum vbd_status __wrap_vbd_api_use_callers(
 	struct vbd_api *api, struct vbd_caller_list *callers, struct vbd_error *err)
@@ -164,12 +164,12 @@ void __wrap_vbd_tls_unref(struct vbd_tls *tls)
 	test.tls_unrefs += tls != NULL;
 }
 
-enum vbd_status __wrap_vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
-	void (*done)(void *arg), void *arg, struct vbd_error *err)
+enum vbd_status __wrap_vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
+	void (*work)(void *arg), void (*done)(void *arg), void *arg, struct vbd_error *err)
 {
 	if (test.work)
 		return vbd_error_set(err, test.work, "no thread");
-	return __real_vbd_loop_work(loop, work, done, arg, err);
+	return __real_vbd_loop_work(loop, kind, owner, work, done, arg, err);
 }
 
 static enum vbd_status read_files(void *arg, struct vbd_config *config,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/past_keys.h"
 #include "daemon/memory/buffers.h"
+#include "daemon/memory/checksum.h"
 
 #include "base/hugepage.h"
 #include "rdma/data/calls.h"
@@ -386,13 +387,15 @@ static void test_services_buffers__a_buffer_stays_while_it_is_registered(void **
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
 	struct vbd_buffer *buffer = NULL;
+	struct vbd_summation *summation;
 	struct vbd_error err = {0};
 
 	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
 	assert_ptr_equal(vbd_object_find(svc->daemon->buffers, "mine", &svc->err), buffer);
 	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
 	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
-	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_CRC32C, 0, 1, NULL, NULL, NULL),
+	assert_int_equal(vbd_buffer_checksum(
+				 buffer, VBD_CHECKSUM_CRC32C, 0, 1, NULL, NULL, &summation, NULL),
 		VBD_E_WRONG_STATE);
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
 }
@@ -416,10 +419,11 @@ static void on_summed(const char *hex, const struct vbd_error *err, void *arg)
 static void assert_sum(struct svc *svc, struct vbd_buffer *buffer, enum vbd_checksum algorithm,
 	uint64_t offset, uint64_t length_bytes, const char *hex)
 {
+	struct vbd_summation *summation;
 	struct summed summed = {0};
 
 	assert_int_equal(vbd_buffer_checksum(buffer, algorithm, offset, length_bytes, on_summed,
-				 &summed, &svc->err),
+				 &summed, &summation, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, summed.calls);
 	assert_string_equal(summed.hex, hex);
@@ -468,13 +472,14 @@ static void test_services_buffers__each_allocation_of_a_checksum_may_fail(void *
 	bool is_complete = false;
 
 	while (!is_complete) {
+		struct vbd_summation *summation;
 		struct vbd_error err = {0};
 		unsigned int calls = summed.calls;
 		enum vbd_status status;
 
 		fake_memory_fail_nth(failed + 1);
 		status = vbd_buffer_checksum(
-			buffer, VBD_CHECKSUM_CRC32C, 0, 4096, on_summed, &summed, &err);
+			buffer, VBD_CHECKSUM_CRC32C, 0, 4096, on_summed, &summed, &summation, &err);
 		if (status == VBD_OK)
 			SVC_UNTIL(svc, summed.calls > calls);
 		else
@@ -493,15 +498,53 @@ static void test_services_buffers__a_checksum_outlives_a_delete(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 1 << 20, 0);
+	struct vbd_summation *summation;
 	struct summed summed = {0};
 
 	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_SHA256, 0, 1 << 20, on_summed,
-				 &summed, &svc->err),
+				 &summed, &summation, &svc->err),
 		VBD_OK);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, summed.calls);
 	assert_int_equal(strlen(summed.hex), 64);
 	assert_nothing_left(svc);
+}
+
+/* Over several slices of SHA-256, so that its end comes several turns later. */
+#define LARGE_BYTES (32U << 20)
+
+static void test_services_buffers__a_cancelled_checksum_ends_without_its_result(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", LARGE_BYTES, 0);
+	struct vbd_summation *summations[8];
+	struct summed summed = {0};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(summations); i++)
+		assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_SHA256, 0, LARGE_BYTES,
+					 on_summed, &summed, &summations[i], &svc->err),
+			VBD_OK);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(summations); i++)
+		vbd_summation_cancel(summations[i]);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	assert_int_equal(summed.calls, 0);
+	assert_int_equal(buffer->refs, 0);
+}
+
+static void test_services_buffers__a_checksum_ends_when_the_daemon_closes(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", LARGE_BYTES, 0);
+	struct vbd_summation *summation;
+	struct summed summed = {0};
+
+	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_SHA256, 0, LARGE_BYTES, on_summed,
+				 &summed, &summation, &svc->err),
+		VBD_OK);
+	svc->daemon->closing = true;
+	SVC_UNTIL(svc, summed.calls);
+	assert_string_equal(summed.hex, "");
+	assert_int_equal(svc->daemon->pool_jobs, 0);
 }
 
 /* Devices. */
@@ -687,6 +730,8 @@ int main(void)
 		TEST(a_checksum_goes_over_all_pieces),
 		TEST(each_allocation_of_a_checksum_may_fail),
 		TEST(a_checksum_outlives_a_delete),
+		TEST(a_cancelled_checksum_ends_without_its_result),
+		TEST(a_checksum_ends_when_the_daemon_closes),
 		TEST(the_bytes_survive_their_device),
 		TEST(a_lost_one_is_registered_again_with_its_bytes),
 		TEST(a_writable_one_is_known_by_its_domain),
