@@ -268,6 +268,7 @@ static void test_services_drain__a_stop_waits_for_a_registration(void **state)
 
 		fake_block("ibv_reg_mr");
 		assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
+		SVC_UNTIL(svc, fake_blocked() == 1);
 		vbd_daemon_stop(svc->daemon, on_stopped, &stopped);
 		svc_turn(svc);
 		assert_false(stopped);
