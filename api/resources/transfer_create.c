@@ -62,7 +62,10 @@ static struct vbd_kept *find_kept(const struct vbd_daemon *daemon, const json_t 
 		return kept && kept->of == VBD_KIND_CONNECTION ? kept : NULL;
 	}
 	object = vbd_registry_find_id(daemon->connections, id);
-	return object ? vbd_kept_of(object) : NULL;
+	/* A connection that the caller does not see is refused at once, as an unknown one is. */
+	return object && vbd_caller_sees(daemon->callers.current, object->owner)
+		       ? vbd_kept_of(object)
+		       : NULL;
 }
 
 /* The kept connection of the body that is to come, and for which the transfer was refused; NULL:

@@ -187,6 +187,7 @@ static void open_api(struct fixture *f)
 	f->api.daemon = f->svc->daemon;
 	unit_add_caller(&list, "control", VBD_ROLE_CONTROL);
 	unit_add_caller(&list, "alice", VBD_ROLE_OPERATE);
+	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
 	assert_int_equal(
 		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
 		VBD_OK);
@@ -1448,6 +1449,28 @@ static void test_api_kept__nothing_waits_for_a_connection_that_is_kept_no_longer
 	assert_int_equal(f->req.reply.status, 409);
 }
 
+static void test_api_kept__a_transfer_waits_for_no_connection_of_another(void **state)
+{
+	struct fixture *f = *state;
+	char refs[3][32] = {"\"to-door\""}, body[256];
+	unsigned long long id;
+
+	transfer_meanwhile(f, WAIT);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	end_by_peer(f);
+	await(f, "to-door", VBD_KEPT_WAITING);
+	id = connection(f, "to-door")->object.id;
+	(void)snprintf(refs[1], sizeof(refs[1]), "%llu", id);
+	(void)snprintf(refs[2], sizeof(refs[2]), "\"%llu\"", id);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(refs); i++) {
+		(void)snprintf(body, sizeof(body),
+			"{\"connection\": %s, \"op\": \"send\", \"length_bytes\": 0%s}", refs[i],
+			WAIT);
+		send_request(f, "bob", VBD_METHOD_POST, "/v1/transfers", body);
+		assert_int_equal(f->req.reply.status, 404);
+	}
+}
+
 /* --- one id ---------------------------------------------------------------------------------- */
 
 /* Member of the answer to a GET of the connection with the id; -1 if it has no such number. */
@@ -1882,6 +1905,7 @@ int main(void)
 		TEST(a_transfer_waits_for_the_next_connection),
 		TEST(a_transfer_is_refused_unless_it_is_to_wait),
 		TEST(a_transfer_waits_until_its_deadline),
+		TEST(a_transfer_waits_for_no_connection_of_another),
 		TEST(nothing_waits_for_a_connection_that_is_kept_no_longer),
 		TEST(a_connection_that_is_made_again_keeps_its_id),
 		TEST(the_timeline_tells_why_each_try_was_over),
