@@ -237,7 +237,7 @@ static enum vbd_status decode_enum_set(const struct vbd_field *field, const json
 
 	if (!json_is_array(value))
 		return wrong_type(pointer, "an array", value, faults);
-	for (size_t i = 0; i < json_array_size(value); i++) {
+	for (size_t i = 0; i < json_array_size(value) && faults->total < VBD_FAULTS_MAX; i++) {
 		const json_t *item = json_array_get(value, i);
 		char item_pointer[POINTER_BYTES];
 		enum vbd_status status;
@@ -428,6 +428,12 @@ static enum vbd_status decode_object(const json_t *json, const struct vbd_field 
 		char member[POINTER_BYTES];
 		const bool seen = true;
 
+		/* Nobody is told of this fault, so a large body takes no search for what was meant.
+		 */
+		if (!field && faults->total >= VBD_FAULTS_MAX) {
+			faults->total++;
+			continue;
+		}
 		(void)snprintf(member, sizeof(member), "%s", pointer);
 		pointer_add(member, name);
 		if (!field)

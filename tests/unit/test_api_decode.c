@@ -270,6 +270,51 @@ static void test_decode__too_many_faults_are_counted(void **state)
 	json_decref(json);
 }
 
+size_t __real_vbd_edits(const char *word, const char *name);
+size_t __wrap_vbd_edits(const char *word, const char *name);
+
+static size_t comparisons;
+
+size_t __wrap_vbd_edits(const char *word, const char *name)
+{
+	comparisons++;
+	return __real_vbd_edits(word, name);
+}
+
+static void test_decode__no_more_faults_are_looked_into_than_are_told(void **state)
+{
+	json_t *json = json_object();
+	json_t *colours = json_array();
+	struct outer outer = {0};
+	struct vbd_faults faults = {0};
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "prt%d", i);
+		(void)json_object_set_new(json, name, json_null());
+	}
+	comparisons = 0;
+	assert_int_equal(vbd_decode_all(json, "", outer_fields, VBD_ARRAY_LEN(outer_fields), &outer,
+				 &faults, NULL),
+		VBD_E_UNKNOWN_FIELD);
+	assert_true(faults.total >= 20000);
+	assert_true(comparisons <= VBD_FAULTS_MAX * VBD_ARRAY_LEN(outer_fields));
+	json_decref(json);
+
+	json = json_object();
+	for (int i = 0; i < 20000; i++)
+		(void)json_array_append_new(colours, json_string("mauve"));
+	(void)json_object_set_new(json, "colours", colours);
+	assert_int_equal(vbd_decode_all(json, "", outer_fields, VBD_ARRAY_LEN(outer_fields), &outer,
+				 &faults, NULL),
+		VBD_E_BAD_VALUE);
+	assert_true(faults.total <= VBD_FAULTS_MAX + VBD_ARRAY_LEN(outer_fields));
+	vbd_faults_fini(&faults);
+	json_decref(json);
+}
+
 static void test_decode__a_misspelt_member_is_told_what_was_meant(void **state)
 {
 	(void)state;
@@ -349,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_decode__a_value_outside_its_set_says_the_set),
 		cmocka_unit_test(test_decode__all_faults_are_told_in_order),
 		cmocka_unit_test(test_decode__too_many_faults_are_counted),
+		cmocka_unit_test(test_decode__no_more_faults_are_looked_into_than_are_told),
 		cmocka_unit_test(test_decode__a_misspelt_member_is_told_what_was_meant),
 		cmocka_unit_test(test_decode__length_counts_characters),
 		cmocka_unit_test(test_decode__a_pointer_too_long_for_its_room_is_cut),
