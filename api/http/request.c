@@ -5,7 +5,7 @@
 #include "api/http/prefer.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
-#include "api/json/utf8.h"
+#include "base/utf8.h"
 #include "api/json/writer.h"
 #include "daemon/core/caller.h"
 

@@ -2,12 +2,12 @@
 #include "api/http/tls.h"
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "daemon/config/secret_file.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,12 +199,8 @@ static void add_name(
 	size_t size = strlen(kind) + len_bytes + 2;
 	char *name;
 
-	if (peer->n_names == VBD_TLS_NAMES_MAX || !len_bytes)
+	if (peer->n_names == VBD_TLS_NAMES_MAX || !len_bytes || !vbd_utf8_line(value, len_bytes))
 		return;
-	for (size_t i = 0; i < len_bytes; i++) {
-		if (iscntrl((unsigned char)value[i]))
-			return;
-	}
 	name = malloc(size);
 	if (!name)
 		return;
@@ -226,30 +222,36 @@ static const char *kind_of_san(int type)
 	}
 }
 
-/* gnutls_x509_crt_get_dn_by_oid() would escape the name as RFC 4514 does. */
-static void take_common_name(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
+/* Add the common name, unless there are several. gnutls_x509_crt_get_dn_by_oid() would escape the
+ * name as RFC 4514 does. Returns the number of common names, also of those in one RDN. */
+static int take_common_name(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 {
+	gnutls_x509_ava_st ava, name = {0};
 	gnutls_x509_dn_t dn;
-	gnutls_x509_ava_st ava;
+	int found = 0;
 
 	if (gnutls_x509_crt_get_subject(crt, &dn) < 0)
-		return;
+		return 0;
 	for (int i = 0; gnutls_x509_dn_get_rdn_ava(dn, i, 0, &ava) == 0; i++) {
-		if (strcmp((const char *)ava.oid.data, GNUTLS_OID_X520_COMMON_NAME) != 0)
-			continue;
-		if (ava.value_tag == ASN1_UTF8_STRING || ava.value_tag == ASN1_PRINTABLE_STRING)
-			add_name(peer, "CN", (const char *)ava.value.data, ava.value.size);
-		return;
+		for (int j = 0; gnutls_x509_dn_get_rdn_ava(dn, i, j, &ava) == 0; j++) {
+			if (strcmp((const char *)ava.oid.data, GNUTLS_OID_X520_COMMON_NAME) != 0)
+				continue;
+			name = ava;
+			found++;
+		}
 	}
+	if (found == 1 &&
+		(name.value_tag == ASN1_UTF8_STRING || name.value_tag == ASN1_PRINTABLE_STRING))
+		add_name(peer, "CN", (const char *)name.value.data, name.value.size);
+	return found;
 }
 
-static void take_names(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
+static void take_other_names(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 {
 	char text[NAME_MAX_BYTES];
 	size_t size;
 	int type;
 
-	take_common_name(peer, crt);
 	for (unsigned int i = 0;; i++) {
 		size = sizeof(text);
 		type = gnutls_x509_crt_get_subject_alt_name(crt, i, text, &size, NULL);
@@ -310,6 +312,7 @@ static int verify(gnutls_session_t session)
 	unsigned int status = 0;
 	const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &count);
 	gnutls_x509_crt_t crt;
+	int common_names = 0;
 
 	if (!chain || !count) {
 		if (peer->tls->clients != VBD_CLIENT_CERTIFICATE_REQUIRED)
@@ -326,10 +329,16 @@ static int verify(gnutls_session_t session)
 	if (gnutls_x509_crt_init(&crt) < 0)
 		return GNUTLS_E_MEMORY_ERROR;
 	if (gnutls_x509_crt_import(crt, &chain[0], GNUTLS_X509_FMT_DER) == 0) {
-		take_names(peer, crt);
+		common_names = take_common_name(peer, crt);
+		if (common_names <= 1)
+			take_other_names(peer, crt);
 		take_expiry(peer, crt);
 	}
 	gnutls_x509_crt_deinit(crt);
+	/* Other programs may take another one of them for the client's name. */
+	if (common_names > 1)
+		return refuse(
+			session, peer, "it has several common names", GNUTLS_A_BAD_CERTIFICATE);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/uri.h"
 
-#include "api/json/utf8.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <string.h>

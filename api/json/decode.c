@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json/decode.h"
 
-#include "api/json/utf8.h"
+#include "base/utf8.h"
 #include "base/similar.h"
 
 #include <inttypes.h>
@@ -144,6 +144,11 @@ static enum vbd_status decode_string(const struct vbd_field *field, const json_t
 	if (field->check && !field->check(text))
 		return vbd_fault(
 			faults, VBD_E_BAD_VALUE, pointer, "%s %s", pointer, field->check_text);
+	if (!field->raw && !vbd_utf8_line(text, strlen(text)))
+		return vbd_fault(faults, VBD_E_BAD_VALUE, pointer,
+			"%s must have no control characters and no marks for the direction of "
+			"writing",
+			pointer);
 	memcpy((char *)target + field->offset, &text, sizeof(text));
 	return VBD_OK;
 }

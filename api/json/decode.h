@@ -58,6 +58,7 @@ struct vbd_field {
 	size_t seen_offset;
 	bool has_seen;
 	bool required;
+	bool raw;      /* STRING: may have characters that vbd_utf8_line() refuses */
 	bool nullable; /* UINT: null is allowed and stored as 0 */
 	enum vbd_field_type type;
 };

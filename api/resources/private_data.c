@@ -2,14 +2,14 @@
 #include "api/resources/private_data.h"
 
 #include "api/json/encode.h"
-#include "api/json/utf8.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COUNT] = {
 	{VBD_FIELD(STRING, "data", struct vbd_private_data_input, data), .required = true,
-		.max = 1024},
+		.max = 1024, .raw = true},
 	{VBD_FIELD(ENUM, "encoding", struct vbd_private_data_input, encoding),
 		.names = vbd_encoding_names, .n_names = VBD_ENCODING_AUTO},
 };

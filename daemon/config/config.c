@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/quantity.h"
 #include "base/similar.h"
+#include "base/utf8.h"
 #include "daemon/config/config_parts.h"
 
 #include <assert.h>
@@ -193,11 +194,9 @@ static enum vbd_status check_text(
 		return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
 			"%s: longer than %llu characters", key->name,
 			(unsigned long long)key->max - 1);
-	for (const char *c = value; *c; c++) {
-		if (iscntrl((unsigned char)*c))
-			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-				"%s: has a control character", key->name);
-	}
+	if (!vbd_utf8_line(value, strlen(value)))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+			"%s: has a control character, or is not UTF-8", key->name);
 	return VBD_OK;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/labels.h"
 
+#include "base/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,15 +19,9 @@ bool vbd_label_key_valid(const char *key)
 
 bool vbd_label_value_valid(const char *value)
 {
-	size_t len = 0;
+	size_t len = strlen(value);
 
-	for (; value[len]; len++) {
-		unsigned char c = (unsigned char)value[len];
-
-		if (c < 0x20 || c == 0x7f || c == ',')
-			return false;
-	}
-	return len < VBD_LABEL_BYTES;
+	return len < VBD_LABEL_BYTES && !strchr(value, ',') && vbd_utf8_line(value, len);
 }
 
 struct vbd_labels *vbd_labels_create(size_t count)

@@ -40,7 +40,7 @@ struct vbd_label_selector {
 /** vbd_label_key_valid - does @key match ^[A-Za-z_][A-Za-z0-9._/-]{0,62}$? */
 bool vbd_label_key_valid(const char *key);
 
-/** vbd_label_value_valid - at most 63 bytes, without a comma and without control characters */
+/** vbd_label_value_valid - at most 63 bytes, without a comma, and one line: vbd_utf8_line() */
 bool vbd_label_value_valid(const char *value);
 
 /** vbd_labels_create - a set with one reference, with room for @count labels; NULL without memory

@@ -323,6 +323,12 @@ static void test_tls__each_refusal_has_its_alert(void **state)
 	sign(&pair, &f->ca);
 	is_refused(f, &pair, NULL, GNUTLS_A_CERTIFICATE_EXPIRED, "not yet valid");
 	free_pair(&pair);
+	pair = begin(GNUTLS_KP_TLS_WWW_CLIENT);
+	add_cn(&pair, "alice", 5);
+	add_cn(&pair, "control", 7);
+	sign(&pair, &f->ca);
+	is_refused(f, &pair, NULL, GNUTLS_A_BAD_CERTIFICATE, "several common names");
+	free_pair(&pair);
 	pair = begin(GNUTLS_KP_TLS_WWW_SERVER);
 	sign(&pair, &f->ca);
 	is_refused(f, &pair, NULL, GNUTLS_A_UNSUPPORTED_CERTIFICATE, "purpose");

@@ -3,7 +3,7 @@
 #include "api/http/prefer.h"
 #include "api/http/range.h"
 #include "api/json/codec.h"
-#include "api/json/utf8.h"
+#include "base/utf8.h"
 
 #include "tests/unit/document.h"
 #include "tests/unit/unit.h"
@@ -232,6 +232,24 @@ static void test_utf8__control_characters_are_not_printable(void **state)
 	assert_false(vbd_utf8_printable("\xc2", 1));
 }
 
+static void test_utf8__marks_that_turn_text_around_are_not_printable(void **state)
+{
+	static const char *const bad[] = {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f",
+		"\xe2\x80\xa8", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"};
+	static const char *const good[] = {"\xd8\x9b", "\xe2\x80\x8d", "\xe2\x80\x90",
+		"\xe2\x80\xa7", "\xe2\x80\xaf", "\xe2\x81\xa5", "\xe2\x82\xac"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
+		assert_false(vbd_utf8_printable(bad[i], strlen(bad[i])));
+		assert_false(vbd_utf8_line(bad[i], strlen(bad[i])));
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
+		assert_true(vbd_utf8_line(good[i], strlen(good[i])));
+	assert_false(vbd_utf8_line("a\tb", 3));
+	assert_false(vbd_utf8_line("a\0b", 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_codec__bad_text_is_refused_by_pointer),
 		cmocka_unit_test(test_utf8__only_the_shortest_forms_are_valid),
 		cmocka_unit_test(test_utf8__control_characters_are_not_printable),
+		cmocka_unit_test(test_utf8__marks_that_turn_text_around_are_not_printable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

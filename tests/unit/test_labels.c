@@ -82,6 +82,12 @@ static void test_labels__the_longest_key_and_value_pass(void **state)
 	assert_true(vbd_label_value_valid(""));
 	assert_false(vbd_label_key_valid(""));
 	assert_false(vbd_label_value_valid("a,b"));
+	assert_false(vbd_label_value_valid("a\xc2\x9b"
+					   "31m"));
+	assert_false(vbd_label_value_valid("a\xe2\x80\xae"
+					   "b"));
+	assert_false(vbd_label_value_valid("a\nb"));
+	assert_false(vbd_label_value_valid("\xff"));
 }
 
 static void test_labels__the_last_reference_frees_them(void **state)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/json/utf8.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* Length of the UTF-8 character at @bytes, 1 to 4 bytes; 0 if the bytes are not a character. */
 static size_t character_bytes(const uint8_t *bytes, size_t len_bytes)
@@ -51,18 +52,43 @@ bool vbd_utf8_valid(const void *bytes, size_t len_bytes)
 	return true;
 }
 
-bool vbd_utf8_printable(const void *bytes, size_t len_bytes)
+/* U+0080 to U+009F are controls; U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069 set
+ * the direction of writing; U+2028 and U+2029 end a line. */
+static bool is_hidden(const uint8_t *at, size_t used)
+{
+	if (used == 2)
+		return (at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xd8 && at[1] == 0x9c);
+	if (used != 3 || at[0] != 0xe2)
+		return false;
+	if (at[1] == 0x80)
+		return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae);
+	return at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9;
+}
+
+static bool is_shown(const void *bytes, size_t len_bytes, const char *spaces)
 {
 	const uint8_t *at = bytes;
 
-	for (size_t i = 0; i < len_bytes; i++) {
-		if (at[i] == 0x7f ||
-			(at[i] < 0x20 && at[i] != '\t' && at[i] != '\n' && at[i] != '\r'))
+	while (len_bytes) {
+		size_t used = character_bytes(at, len_bytes);
+
+		if (!used || is_hidden(at, used) || at[0] == 0x7f ||
+			(at[0] < 0x20 && (!at[0] || !strchr(spaces, at[0]))))
 			return false;
-		if (at[i] == 0xc2 && i + 1 < len_bytes && at[i + 1] < 0xa0)
-			return false; /* C1 controls, U+0080 to U+009F */
+		at += used;
+		len_bytes -= used;
 	}
-	return vbd_utf8_valid(bytes, len_bytes);
+	return true;
+}
+
+bool vbd_utf8_printable(const void *bytes, size_t len_bytes)
+{
+	return is_shown(bytes, len_bytes, "\t\n\r");
+}
+
+bool vbd_utf8_line(const void *bytes, size_t len_bytes)
+{
+	return is_shown(bytes, len_bytes, "");
 }
 
 size_t vbd_utf8_length(const char *text)
