@@ -22,7 +22,6 @@
 #include "daemon/store/keeper.h"
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
-#include "rdma/fabric/report_port.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -189,7 +188,6 @@ static void has_stopped(struct vbd_daemon *daemon)
 
 	daemon->stopped = NULL;
 	vbd_timer_clear(daemon->stop_timer);
-	vbd_report_ports_close(daemon->fabric);
 	if (stopped)
 		stopped(daemon->stopped_arg);
 }

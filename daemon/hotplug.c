@@ -411,6 +411,7 @@ static void on_qp_timer(void *arg)
 	listen_again(hotplug);
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
 	vbd_fabric_turn_qp_pools(hotplug->daemon->fabric);
+	vbd_calls_check(hotplug->daemon->fabric->calls, vbd_clock_mono_ns());
 	vbd_goodbyes_check(hotplug->daemon->fabric, vbd_clock_mono_ns(), GOODBYE_CHECK_COUNT);
 }
 

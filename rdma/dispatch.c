@@ -20,8 +20,7 @@
 
 #include <assert.h>
 
-/* CM events handled before the loop gets its turn, and a time after which no other one is begun:
- * a rejected request alone takes milliseconds on a slow machine, since rdma_destroy_id(3) waits. */
+/* CM events handled before the loop gets its turn, and a time after which no other one is begun. */
 #define CM_BATCH    64
 #define CM_BATCH_NS (2 * VBD_NS_PER_MS)
 
@@ -33,7 +32,7 @@ int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
 	return fabric->cm_channel ? vbd_pv_event_channel_fd(fabric->cm_channel) : -1;
 }
 
-static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
+static void dispatch_cm_event(struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event)
 {
 	struct vbd_cm_tag *tag = event->id_context;
 
@@ -61,9 +60,17 @@ static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
 		vbd_report_port_on_cm_event(
 			VBD_CONTAINER_OF(tag, struct vbd_report_port, tag), event);
 		break;
-	case VBD_CM_REMAINS:
+	case VBD_CM_OVER:
+		/* A request to a listener that is being destroyed has an id of its own. */
+		if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+			vbd_calls_end_id(fabric->calls, NULL, event->id);
 		break;
 	}
+}
+
+static bool is_over(const struct vbd_pv_cm_event *event)
+{
+	return ((const struct vbd_cm_tag *)event->id_context)->kind == VBD_CM_OVER;
 }
 
 static struct vbd_counter *cm_event_counter(struct vbd_fabric *fabric, int type)
@@ -84,11 +91,12 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 		const char *name;
 
 		vbd_counter_add(cm_event_counter(fabric, (int)event.type), 1);
-		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+		/* A call thread may have freed an id that is over. */
+		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL && !is_over(&event)) {
 			name = vbd_pv_id_device(event.id);
 			removed = name ? vbd_fabric_device(fabric, name) : NULL;
 		}
-		dispatch_cm_event(&event);
+		dispatch_cm_event(fabric, &event);
 		/* The event named one object; every other object on the device ends as well. */
 		if (removed)
 			vbd_fabric_remove_device(fabric, removed);

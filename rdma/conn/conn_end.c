@@ -24,7 +24,7 @@ void vbd_conn_end_empty(struct vbd_conn *conn)
 	vbd_conn_set_deadline(conn, 0);
 	if (!conn->cm_id)
 		return;
-	vbd_pv_destroy_id(&conn->account, conn->cm_id);
+	vbd_calls_end_id(conn->fabric->calls, &conn->account, conn->cm_id);
 	conn->cm_id = NULL;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
 }

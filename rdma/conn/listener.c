@@ -2,6 +2,7 @@
 #include "rdma/conn/listener.h"
 
 #include "base/log.h"
+#include "rdma/data/calls.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
@@ -132,7 +133,7 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 
 void vbd_cm_listener_close(struct vbd_cm_listener *listener)
 {
-	vbd_pv_destroy_id(&listener->account, listener->cm_id);
+	vbd_calls_end_id(listener->fabric->calls, &listener->account, listener->cm_id);
 	listener->cm_id = NULL;
 	if (listener->everywhere)
 		listener->fabric->listeners_everywhere--;
@@ -140,14 +141,15 @@ void vbd_cm_listener_close(struct vbd_cm_listener *listener)
 	vbd_account_close(&listener->account);
 }
 
-static void reject(const struct vbd_pv_cm_event *request, const char *reason)
+static void reject(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request,
+	const char *reason)
 {
 	uint8_t len = reason ? (uint8_t)strlen(reason) : 0;
 	struct vbd_error error = {0};
 
 	if (vbd_pv_reject(request->id, false, reason, len, &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "listener", "%s", error.text);
-	vbd_pv_destroy_id(NULL, request->id);
+	vbd_calls_end_id(fabric->calls, NULL, request->id);
 }
 
 void vbd_cm_listener_on_cm_event(
@@ -158,7 +160,7 @@ void vbd_cm_listener_on_cm_event(
 	/* ADDR_CHANGE is a hint only: rdma_get_cm_event(3). */
 	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		if (!listener->ops->request(listener, event, listener->ops_arg, &reason))
-			reject(event, reason);
+			reject(listener->fabric, event, reason);
 	} else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		/* The kernel waits until the id is destroyed. */
 		vbd_cm_listener_close(listener);

@@ -2,8 +2,11 @@
 #include "rdma/data/calls.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/names/cm_tag.h"
+#include "rdma/provider/provider.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,11 +18,14 @@
 /* Ignored by default, so that it harms nothing when it comes from elsewhere. */
 #define INTERRUPT SIGURG
 
+/* A lane in which nothing has moved for so long is stuck. */
+#define STUCK_NS (100 * VBD_NS_PER_MS)
+
 static const struct {
 	const char *name;
-	unsigned int threads;
+	unsigned int threads, most;
 } lanes[VBD_LANE_COUNT] = {
-#define VBD_LANE_ROW(sym, name, threads) [sym] = {name, threads},
+#define VBD_LANE_ROW(sym, name, threads, most) [sym] = {name, threads, most},
 	VBD_LANE_MAP(VBD_LANE_ROW)
 #undef VBD_LANE_ROW
 };
@@ -63,6 +69,7 @@ static struct vbd_call *next_call(struct vbd_call_lane *lane)
 	vbd_list_remove(&call->link);
 	lane->queued--;
 	lane->running++;
+	lane->moved_ns = vbd_clock_mono_ns();
 	call->running = true;
 	call->thread = pthread_self();
 	return call;
@@ -96,6 +103,7 @@ static void *thread_main(void *arg)
 		/* Inside the lock: a call is never missing from the load and from the mailbox. */
 		send_back(calls, call);
 		lane->running--;
+		lane->moved_ns = vbd_clock_mono_ns();
 		(void)pthread_mutex_unlock(&calls->lock);
 		/* After the lock, which the control thread may want at once. */
 		vbd_mailbox_poke(calls->control);
@@ -179,12 +187,106 @@ void vbd_call_start(struct vbd_calls *calls, struct vbd_call *call, enum vbd_lan
 	lane->queued++;
 	if (lane->queued > lane->idle && lane->thread_count < lanes[lane_id].threads)
 		errnum = add_thread(lane);
+	else if (lane->queued == 1)
+		lane->moved_ns = vbd_clock_mono_ns();
 	(void)pthread_mutex_unlock(&calls->lock);
 	/* After the lock: the thread that wakes takes it first. */
 	(void)pthread_cond_signal(&lane->wake);
 	/* The threads that there are take the call later. */
 	if (errnum)
 		vbd_log(VBD_LOG_DEBUG, "calls", "pthread_create: errno %d", errnum);
+}
+
+/* Doubles the threads, so that a second or two are enough for any number of stuck calls. */
+static int add_to_stuck(struct vbd_call_lane *lane, unsigned int most, uint64_t now_ns)
+{
+	unsigned int missing = lane->queued > lane->idle ? lane->queued - lane->idle : 0;
+	int errnum = 0;
+
+	if (now_ns < lane->moved_ns + STUCK_NS)
+		return 0;
+	if (missing > lane->thread_count)
+		missing = lane->thread_count;
+	for (; missing && !errnum && lane->thread_count < most; missing--)
+		errnum = add_thread(lane);
+	return errnum;
+}
+
+void vbd_calls_check(struct vbd_calls *calls, uint64_t now_ns)
+{
+	int errnum = 0;
+
+	(void)pthread_mutex_lock(&calls->lock);
+	for (unsigned int i = 0; i < VBD_LANE_COUNT && !errnum; i++)
+		errnum = add_to_stuck(&calls->lanes[i], lanes[i].most, now_ns);
+	(void)pthread_mutex_unlock(&calls->lock);
+	if (errnum)
+		vbd_log(VBD_LOG_WARNING, "calls", "pthread_create: errno %d", errnum);
+}
+
+/* Ids that wait are linked by a member that librdmacm uses only for SRQs that it has made itself:
+ * a list that needs no memory. */
+static void append_id(struct vbd_calls *calls, struct rdma_cm_id *id)
+{
+	id->srq = NULL;
+	if (calls->first_id)
+		calls->last_id->srq = (struct ibv_srq *)(void *)id;
+	else
+		calls->first_id = id;
+	calls->last_id = id;
+}
+
+static struct rdma_cm_id *take_id(struct vbd_calls *calls)
+{
+	struct rdma_cm_id *id = calls->first_id;
+
+	if (!id)
+		return NULL;
+	calls->first_id = (struct rdma_cm_id *)(void *)id->srq;
+	id->srq = NULL;
+	return id;
+}
+
+/* Call thread. */
+static void destroy_id_work(struct vbd_call *call)
+{
+	vbd_pv_destroy_id(NULL, VBD_CONTAINER_OF(call, struct vbd_id_end, call)->id);
+}
+
+static void start_id_end(struct vbd_calls *calls, struct vbd_id_end *end);
+
+static void on_id_destroyed(struct vbd_call *call)
+{
+	struct vbd_id_end *end = VBD_CONTAINER_OF(call, struct vbd_id_end, call);
+
+	end->id = NULL;
+	start_id_end(call->calls, end);
+}
+
+static void start_id_end(struct vbd_calls *calls, struct vbd_id_end *end)
+{
+	end->id = take_id(calls);
+	if (!end->id)
+		return;
+	end->call.work = destroy_id_work;
+	end->call.done = on_id_destroyed;
+	vbd_call_start(calls, &end->call, VBD_LANE_END);
+}
+
+void vbd_calls_end_id(struct vbd_calls *calls, struct vbd_account *account, struct rdma_cm_id *id)
+{
+	static struct vbd_cm_tag over = {.kind = VBD_CM_OVER};
+
+	if (!id)
+		return;
+	if (account)
+		vbd_account_hand_over(account, NULL, VBD_PV_CM_ID);
+	vbd_pv_set_id_context(id, &over);
+	append_id(calls, id);
+	for (size_t i = 0; i < VBD_IDS_AT_ONCE && calls->first_id; i++) {
+		if (!calls->id_ends[i].id)
+			start_id_end(calls, &calls->id_ends[i]);
+	}
 }
 
 void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call)

@@ -5,7 +5,8 @@
  * so that starting a call neither allocates nor fails.
  *
  * There are lanes, so that calls that wait for another host delay neither a registration nor the
- * end of other connections. A lane whose threads are all busy queues.
+ * end of other connections. A lane whose threads are all busy queues. A lane whose threads are all
+ * stuck gets more of them.
  *
  * Control thread, except for `work`. Only vbd_calls_destroy() blocks.
  */
@@ -15,28 +16,35 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "rdma/provider/account.h"
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* X(SYMBOL, name, threads at most) */
-#define VBD_LANE_MAP(X)                                                                      \
-	/* takes as long as the memory is large: registering, deregistering */               \
-	X(VBD_LANE_MEMORY, "memory", 2)                                                      \
-	/* takes as long as another host does not answer, which may be minutes */            \
-	X(VBD_LANE_PEER, "peer", 64)                                                         \
-	/* destroys what is left of iWARP connections: until the peer speaks, 10 s on siw */ \
-	X(VBD_LANE_END, "end", 16)
+/* X(SYMBOL, name, threads, threads at most while calls are stuck) */
+#define VBD_LANE_MAP(X)                                                           \
+	/* takes as long as the memory is large: registering */                   \
+	X(VBD_LANE_MEMORY, "memory", 2, 2)                                        \
+	/* takes as long as another host does not answer, which may be minutes */ \
+	X(VBD_LANE_PEER, "peer", 64, 64)                                          \
+	/* destroys objects of the kernel, which waits for all that uses them */  \
+	X(VBD_LANE_END, "end", 4, 128)
+
+struct rdma_cm_id;
 
 enum vbd_lane {
-#define VBD_LANE_ENUM(sym, name, threads) sym,
+#define VBD_LANE_ENUM(sym, name, threads, most) sym,
 	VBD_LANE_MAP(VBD_LANE_ENUM)
 #undef VBD_LANE_ENUM
 		VBD_LANE_COUNT
 };
 
 /* The threads of the largest lane. */
-#define VBD_LANE_THREADS_MAX 64
+#define VBD_LANE_THREADS_MAX 128
+
+/* CM ids that are destroyed at a time. Half of the lane's threads stay for queue pairs and others. */
+#define VBD_IDS_AT_ONCE 64
 
 struct vbd_call {
 	struct vbd_mailbox_item item;	     /* its way back to the control thread */
@@ -50,12 +58,19 @@ struct vbd_call {
 	pthread_t thread; /* while it is running */
 };
 
+/* The destruction of a CM id. */
+struct vbd_id_end {
+	struct vbd_call call;
+	struct rdma_cm_id *id; /* NULL: free for another id */
+};
+
 struct vbd_call_lane {
 	struct vbd_calls *calls;
 	pthread_cond_t wake;
 	struct vbd_link queue;
 	unsigned int queued, running, idle; /* calls, calls, threads */
 	unsigned int thread_count;
+	uint64_t moved_ns; /* monotonic: when a thread last took a call, or came back with one */
 	pthread_t threads[VBD_LANE_THREADS_MAX];
 };
 
@@ -64,7 +79,10 @@ struct vbd_calls {
 	struct vbd_mailbox *control;
 	struct vbd_call_lane lanes[VBD_LANE_COUNT];
 	bool stopping;
-	unsigned int under_way; /* started, and not done; control only */
+	/* control only */
+	unsigned int under_way; /* started, and not done */
+	struct vbd_id_end id_ends[VBD_IDS_AT_ONCE];
+	struct rdma_cm_id *first_id, *last_id; /* that wait for one of `id_ends` */
 };
 
 /** vbd_lane_name - "memory" */
@@ -97,6 +115,21 @@ void vbd_call_start(struct vbd_calls *calls, struct vbd_call *call, enum vbd_lan
  * no notice.
  */
 void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call);
+
+/**
+ * vbd_calls_end_id - a call thread destroys @id, in whatever state @id is
+ * @account: has @id, and loses it now; NULL if none has it
+ * @id:      NULL is fine
+ *
+ * Needs no memory and can't fail. Events that still come for @id have the tag VBD_CM_OVER.
+ */
+void vbd_calls_end_id(struct vbd_calls *calls, struct vbd_account *account, struct rdma_cm_id *id);
+
+/**
+ * vbd_calls_check - add threads to lanes whose threads are all stuck while calls wait
+ * @now_ns: monotonic; call it twice a second
+ */
+void vbd_calls_check(struct vbd_calls *calls, uint64_t now_ns);
 
 /** vbd_call_done - the notification VBD_CONTROL_CALL_DONE with @item */
 void vbd_call_done(struct vbd_mailbox_item *item);

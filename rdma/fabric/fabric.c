@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
+#include "rdma/data/worker_messages.h"
 #include "rdma/device/cm_silence.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/msgpool.h"
@@ -14,6 +15,7 @@
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,22 +143,37 @@ static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 		vbd_device_unref(device);
 }
 
+/* Blocks. Only calls are left: no worker runs. */
+static void finish_calls(struct vbd_fabric *fabric)
+{
+	struct pollfd control = {.fd = vbd_mailbox_fd(&fabric->control), .events = POLLIN};
+
+	while (fabric->calls && fabric->calls->under_way) {
+		struct vbd_mailbox_item *item = vbd_mailbox_take(&fabric->control);
+
+		if (item && item->kind == VBD_CONTROL_CALL_DONE)
+			vbd_call_done(item);
+		else if (!item && poll(&control, 1, -1) > 0)
+			vbd_mailbox_rearm(&fabric->control);
+	}
+}
+
 void vbd_fabric_destroy(struct vbd_fabric *fabric)
 {
 	if (!fabric)
 		return;
-	vbd_calls_destroy(fabric->calls);
 	for (unsigned int i = 0; i < fabric->worker_count; i++)
 		vbd_worker_destroy(fabric->workers[i]);
 	free(fabric->workers);
 	vbd_goodbyes_abandon(fabric);
 	vbd_report_ports_close(fabric);
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		abandon_device(fabric, device);
-		vbd_device_destroy(device);
-	}
+	finish_calls(fabric);
+	vbd_list_for_each (link, &fabric->devices)
+		abandon_device(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
+	finish_calls(fabric);
+	vbd_list_for_each (link, &fabric->devices)
+		vbd_device_destroy(VBD_CONTAINER_OF(link, struct vbd_device, link));
+	vbd_calls_destroy(fabric->calls);
 	vbd_pv_destroy_event_channel(fabric->cm_channel);
 	vbd_mailbox_fini(&fabric->control);
 	free(fabric);

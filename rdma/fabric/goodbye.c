@@ -2,6 +2,7 @@
 #include "rdma/fabric/goodbye.h"
 
 #include "base/attr.h"
+#include "rdma/data/calls.h"
 #include "rdma/device/cm_silence.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
@@ -9,11 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct vbd_goodbye *goodbye_of(struct vbd_call *call)
-{
-	return VBD_CONTAINER_OF(call, struct vbd_goodbye, call);
-}
 
 static void free_goodbye(struct vbd_goodbye *goodbye)
 {
@@ -23,26 +19,10 @@ static void free_goodbye(struct vbd_goodbye *goodbye)
 	free(goodbye);
 }
 
-/* Call thread. */
-static void destroy_work(struct vbd_call *call)
-{
-	struct vbd_goodbye *goodbye = goodbye_of(call);
-
-	vbd_pv_destroy_id(&goodbye->account, goodbye->cm_id);
-	goodbye->cm_id = NULL; /* for vbd_goodbyes_abandon(), if the call does not come back */
-}
-
-static void on_destroyed(struct vbd_call *call)
-{
-	free_goodbye(goodbye_of(call));
-}
-
 static void end(struct vbd_goodbye *goodbye)
 {
-	if (goodbye->ending)
-		return;
-	goodbye->ending = true;
-	vbd_call_start(goodbye->fabric->calls, &goodbye->call, VBD_LANE_MEMORY);
+	vbd_calls_end_id(goodbye->fabric->calls, &goodbye->account, goodbye->cm_id);
+	free_goodbye(goodbye);
 }
 
 static bool is_on(const struct vbd_goodbye *goodbye, const struct vbd_device *device)
@@ -78,8 +58,7 @@ void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device)
 	vbd_list_for_each (link, &fabric->goodbyes) {
 		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
 
-		/* A call thread has the id of one that is ending. */
-		if (!goodbye->ending && is_on(goodbye, device))
+		if (is_on(goodbye, device))
 			go_on(goodbye);
 	}
 }
@@ -100,8 +79,6 @@ bool vbd_goodbye_begin(struct vbd_fabric *fabric, enum vbd_goodbye_kind kind,
 	if (kind == VBD_GOODBYE_SAID)
 		note_said(goodbye);
 	goodbye->cm_id = cm_id;
-	goodbye->call.work = destroy_work;
-	goodbye->call.done = on_destroyed;
 	vbd_account_hand_over(account, &goodbye->account, VBD_PV_CM_ID);
 	vbd_pv_set_id_context(cm_id, &goodbye->tag);
 	vbd_list_append(&fabric->goodbyes, &goodbye->link);
@@ -137,8 +114,9 @@ void vbd_goodbyes_abandon(struct vbd_fabric *fabric)
 	vbd_list_for_each (link, &fabric->goodbyes) {
 		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
 
-		if (!fabric->exits)
-			vbd_pv_destroy_id(&goodbye->account, goodbye->cm_id);
-		free_goodbye(goodbye);
+		if (fabric->exits)
+			free_goodbye(goodbye);
+		else
+			end(goodbye);
 	}
 }

@@ -46,10 +46,8 @@ struct vbd_goodbye {
 	struct vbd_link link; /* in fabric->goodbyes */
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id;
-	struct vbd_call call;
 	enum vbd_goodbye_kind kind;
 	uint64_t said_ns; /* monotonic; valid if `kind` is SAID */
-	bool ending;
 };
 
 /**
@@ -65,7 +63,7 @@ bool vbd_goodbye_begin(struct vbd_fabric *fabric, enum vbd_goodbye_kind kind,
 void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device);
 
 /** vbd_goodbye_on_cm_event - the peer has answered, the kernel has given up, or the device goes: a
- * call thread destroys the id */
+ * call thread destroys the id, and the goodbye is freed */
 void vbd_goodbye_on_cm_event(struct vbd_goodbye *goodbye, const struct vbd_pv_cm_event *event);
 
 /**
@@ -75,7 +73,7 @@ void vbd_goodbye_on_cm_event(struct vbd_goodbye *goodbye, const struct vbd_pv_cm
  */
 void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int count);
 
-/** vbd_goodbyes_abandon - destroy all ids; no call thread runs any more */
+/** vbd_goodbyes_abandon - hand all ids to call threads, unless the fabric `exits` */
 void vbd_goodbyes_abandon(struct vbd_fabric *fabric);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/log.h"
+#include "rdma/data/calls.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/report.h"
@@ -25,7 +26,7 @@ static struct vbd_report_port *port_of(struct vbd_link *link)
 
 static void close_port(struct vbd_report_port *port)
 {
-	vbd_pv_destroy_id(&port->account, port->cm_id);
+	vbd_calls_end_id(port->fabric->calls, &port->account, port->cm_id);
 	vbd_account_close(&port->account);
 	vbd_list_remove(&port->link);
 	port->fabric->report_port_count--;
@@ -66,7 +67,7 @@ static enum vbd_status open_at(
 	if (!status)
 		return VBD_OK;
 	vbd_log(VBD_LOG_DEBUG, "report", "port %u: %s", port_num, err->text);
-	vbd_pv_destroy_id(&port->account, port->cm_id);
+	vbd_calls_end_id(port->fabric->calls, &port->account, port->cm_id);
 	port->cm_id = NULL;
 	return status;
 }
@@ -131,7 +132,7 @@ void vbd_report_port_on_cm_event(struct vbd_report_port *port, const struct vbd_
 {
 	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		answer(port->fabric, event);
-		vbd_pv_destroy_id(NULL, event->id);
+		vbd_calls_end_id(port->fabric->calls, NULL, event->id);
 	} else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		/* The kernel waits until the id is destroyed. */
 		close_port(port);

@@ -15,7 +15,7 @@ struct vbd_cm_tag {
 		VBD_CM_ENDPOINT,
 		VBD_CM_PEER,
 		VBD_CM_GROUP,
-		VBD_CM_REMAINS,
+		VBD_CM_OVER, /* the id is being destroyed */
 		VBD_CM_GOODBYE,
 		VBD_CM_REPORT_PORT,
 	} kind;

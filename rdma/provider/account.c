@@ -35,7 +35,8 @@ void vbd_account_hand_over(
 	struct vbd_account *from, struct vbd_account *to, enum vbd_pv_object type)
 {
 	from->held[type]--;
-	to->held[type]++;
+	if (to)
+		to->held[type]++;
 }
 
 void vbd_account_close(struct vbd_account *account)

@@ -302,7 +302,7 @@ void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id)
 	struct vbd_qp_remains *remains = qp->remains;
 
 	if (!remains) {
-		vbd_pv_destroy_id(qp->account, cm_id);
+		vbd_calls_end_id(qp->fabric->calls, qp->account, cm_id);
 		return;
 	}
 	remains->ibv_qp = take_ibv_qp(qp);

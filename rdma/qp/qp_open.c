@@ -266,7 +266,7 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 enum vbd_status vbd_qp_reserve(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_qp_remains_create(qp, device, &qp->remains, err);
+	enum vbd_status status = vbd_qp_remains_create(qp, &qp->remains, err);
 
 	if (!status)
 		status = ref_resources(qp, device, params, err);

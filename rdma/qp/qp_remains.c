@@ -3,7 +3,6 @@
 
 #include "base/attr.h"
 #include "rdma/device/cq.h"
-#include "rdma/device/device.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/shared.h"
@@ -16,26 +15,18 @@ static struct vbd_qp_remains *remains_of(struct vbd_call *call)
 	return VBD_CONTAINER_OF(call, struct vbd_qp_remains, call);
 }
 
-enum vbd_status vbd_qp_remains_create(struct vbd_qp *qp, struct vbd_device *device,
-	struct vbd_qp_remains **ret_remains, struct vbd_error *err)
+enum vbd_status vbd_qp_remains_create(
+	struct vbd_qp *qp, struct vbd_qp_remains **ret_remains, struct vbd_error *err)
 {
 	struct vbd_qp_remains *remains = calloc(1, sizeof(*remains));
 
 	if (!remains)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a queue pair");
-	remains->tag.kind = VBD_CM_REMAINS;
+	remains->tag.kind = VBD_CM_OVER;
 	remains->qp = qp;
 	remains->fabric = qp->fabric;
-	remains->device = device;
 	*ret_remains = remains;
 	return VBD_OK;
-}
-
-/* Over iWARP the kernel waits for a peer that has not spoken yet: siw_destroy_qp() in siw_verbs.c,
- * 6.1. */
-static enum vbd_lane lane_of(const struct vbd_qp_remains *remains)
-{
-	return vbd_device_is_iwarp(remains->device) ? VBD_LANE_END : VBD_LANE_MEMORY;
 }
 
 /* Call thread. */
@@ -52,7 +43,7 @@ void vbd_qp_remains_destroy_qp(
 	remains->ibv_qp = ibv_qp;
 	remains->call.work = destroy_qp_work;
 	remains->call.done = done;
-	vbd_call_start(remains->fabric->calls, &remains->call, lane_of(remains));
+	vbd_call_start(remains->fabric->calls, &remains->call, VBD_LANE_END);
 }
 
 /* Call thread. */
@@ -64,7 +55,6 @@ static void free_work(struct vbd_call *call)
 		vbd_pv_destroy_qp(&remains->account, remains->ibv_qp);
 	if (remains->channel)
 		vbd_channel_free_memory(remains->channel);
-	vbd_pv_destroy_id(&remains->account, remains->cm_id);
 }
 
 static void on_freed(struct vbd_call *call)
@@ -74,6 +64,9 @@ static void on_freed(struct vbd_call *call)
 	struct vbd_cq *cq = channel ? channel->cq : NULL;
 	struct vbd_pd *pd = remains->pd;
 
+	/* After the queue pair, and without its places in the CQ and the PD: a peer that does not
+	 * answer holds up nothing but its id. */
+	vbd_calls_end_id(remains->fabric->calls, &remains->account, remains->cm_id);
 	vbd_channel_destroy(channel);
 	if (cq)
 		vbd_cq_release(cq, remains->reserved_cqe);
@@ -97,5 +90,5 @@ void vbd_qp_remains_free(struct vbd_qp_remains *remains)
 	}
 	remains->call.work = free_work;
 	remains->call.done = on_freed;
-	vbd_call_start(remains->fabric->calls, &remains->call, lane_of(remains));
+	vbd_call_start(remains->fabric->calls, &remains->call, VBD_LANE_END);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The remains of a queue pair that is over: its objects in the kernel and their memory. A call
- * thread destroys them, since that may take as long as the memory is large, and over iWARP until
- * the peer has spoken (docs/blocking.md). Its owner does not wait for that.
+ * thread destroys them, since the kernel may wait (docs/blocking.md). Their owner does not.
  *
  * Control thread.
  */
@@ -24,15 +23,13 @@ struct vbd_qp_remains {
 	struct vbd_channel *channel;
 	uint32_t reserved_cqe; /* in the channel's CQ */
 	struct vbd_fabric *fabric;
-	struct vbd_device *device;
 	struct vbd_pd *pd;
 	struct vbd_srq *srq;
 };
 
-/** vbd_qp_remains_create - nothing yet, for a QP on @device, which hands it to
- * vbd_qp_remains_free() */
-enum vbd_status vbd_qp_remains_create(struct vbd_qp *qp, struct vbd_device *device,
-	struct vbd_qp_remains **ret_remains, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_qp_remains_create - nothing yet, for a QP that hands it to vbd_qp_remains_free() */
+enum vbd_status vbd_qp_remains_create(struct vbd_qp *qp, struct vbd_qp_remains **ret_remains,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_remains_destroy_qp - destroy the QP alone, because it does not flush; @done follows with
  * remains->call */

@@ -56,7 +56,7 @@ enum vbd_status vbd_endpoint_start_listening(struct vbd_endpoint *endpoint, stru
 
 void vbd_endpoint_stop_listening(struct vbd_endpoint *endpoint)
 {
-	vbd_pv_destroy_id(&endpoint->account, endpoint->listen_id);
+	vbd_calls_end_id(endpoint->fabric->calls, &endpoint->account, endpoint->listen_id);
 	endpoint->listen_id = NULL;
 }
 
@@ -105,5 +105,5 @@ void vbd_endpoint_on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_
 	}
 	endpoint->ops->asked(endpoint, vbd_pv_id_peer(request->id),
 		refused.status ? &refused : NULL, endpoint->ops_arg);
-	vbd_pv_destroy_id(NULL, request->id);
+	vbd_calls_end_id(endpoint->fabric->calls, NULL, request->id);
 }

@@ -66,7 +66,7 @@ static void leave(struct vbd_group *group)
 	if (group->asked)
 		vbd_pv_leave_multicast(group->cm_id, (const struct sockaddr *)&group->addr);
 	group->asked = false;
-	vbd_pv_destroy_id(&group->account, group->cm_id);
+	vbd_calls_end_id(group->calls, &group->account, group->cm_id);
 	group->cm_id = NULL;
 	if (group->users == 0)
 		free_ah(group);
@@ -123,6 +123,7 @@ void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *e
 	group->tag.kind = VBD_CM_GROUP;
 	group->id = id;
 	group->endpoint = endpoint;
+	group->calls = endpoint->fabric->calls;
 	group->mode = mode;
 	group->ops = ops;
 	group->ops_arg = ops_arg;

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 
 struct rdma_cm_id;
+struct vbd_calls;
 struct vbd_group;
 struct vbd_pv_cm_event;
 
@@ -45,6 +46,7 @@ struct vbd_group {
 	struct vbd_cm_tag tag; /* first */
 	uint64_t id;
 	struct vbd_endpoint *endpoint; /* NULL once the endpoint has ended */
+	struct vbd_calls *calls;       /* destroy what it leaves */
 	const struct vbd_group_ops *ops;
 	void *ops_arg;
 	enum vbd_group_mode mode;

@@ -25,7 +25,7 @@ static void set_state(struct vbd_peer *peer, enum vbd_peer_state next, enum vbd_
 
 static void let_go_of_id(struct vbd_peer *peer)
 {
-	vbd_pv_destroy_id(&peer->account, peer->cm_id);
+	vbd_calls_end_id(peer->calls, &peer->account, peer->cm_id);
 	peer->cm_id = NULL;
 }
 
@@ -125,6 +125,7 @@ void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endp
 	peer->tag.kind = VBD_CM_PEER;
 	peer->id = id;
 	peer->endpoint = endpoint;
+	peer->calls = endpoint->fabric->calls;
 	peer->request = *request;
 	peer->ops = ops;
 	peer->ops_arg = ops_arg;

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 struct rdma_cm_id;
+struct vbd_calls;
 struct vbd_peer;
 struct vbd_pv_cm_event;
 
@@ -38,6 +39,7 @@ struct vbd_peer {
 	struct vbd_cm_tag tag; /* first */
 	uint64_t id;
 	struct vbd_endpoint *endpoint; /* NULL once the endpoint has ended */
+	struct vbd_calls *calls;       /* destroy what it leaves */
 	const struct vbd_peer_ops *ops;
 	void *ops_arg;
 	enum vbd_peer_state state; /* written by set_state() in peer.c only */

@@ -247,9 +247,7 @@ void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *ibv)
 
 	if (!ibv)
 		return;
-	/* The CM of iWARP waits for the peer's answer (destroy_cm_id() in core/iwcm.c). */
-	if (is_iwarp(id) && (id->asked.connected || id->asked.accepted))
-		(void)fake_may_block("rdma_destroy_id");
+	(void)fake_may_block("rdma_destroy_id");
 	fake_lock();
 	fake_note("rdma_destroy_id");
 	drop_events_of(id);

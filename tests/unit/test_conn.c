@@ -456,31 +456,33 @@ static void test_conn__an_iwarp_host_that_does_not_answer_is_unreachable(void **
 	}
 }
 
+#define PEER_THREADS 64
+
 /* Connects that wait for a thread end without having been made. */
 static void test_conn__more_silent_hosts_than_threads_are_queued(void **test_state)
 {
 	struct rig *rig = *test_state;
-	struct rig_conn *rcs[VBD_LANE_THREADS_MAX + 2];
+	struct rig_conn *rcs[PEER_THREADS + 2];
 	unsigned int queued, running;
 
 	rig_make_iwarp(rig);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rcs); i++) {
-		rig->queued_calls += i >= VBD_LANE_THREADS_MAX;
+		rig->queued_calls += i >= PEER_THREADS;
 		rcs[i] = to_silent_host(rig);
 		do {
 			rig_settle(rig);
 			vbd_calls_load(rig->fabric->calls, VBD_LANE_PEER, &queued, &running);
 		} while (queued < rig->queued_calls);
 	}
-	assert_int_equal(running, VBD_LANE_THREADS_MAX);
+	assert_int_equal(running, PEER_THREADS);
 	rig->queued_calls = 0;
 	vbd_conn_close(rcs[VBD_ARRAY_LEN(rcs) - 1]->conn, VBD_REASON_LOCAL_CLOSE);
 	vbd_conn_close(rcs[VBD_ARRAY_LEN(rcs) - 2]->conn, VBD_REASON_LOCAL_CLOSE);
 	rig_settle(rig);
-	assert_int_equal(fake_blocked(), VBD_LANE_THREADS_MAX);
+	assert_int_equal(fake_blocked(), PEER_THREADS);
 	assert_int_equal(fake_count("rdma_connect"), 0);
 	assert_int_equal(rcs[VBD_ARRAY_LEN(rcs) - 1]->conn->state, VBD_CONN_CLOSED);
-	for (size_t i = 0; i < VBD_LANE_THREADS_MAX; i++) {
+	for (size_t i = 0; i < PEER_THREADS; i++) {
 		rig_close(rcs[i]);
 		until_returned(rcs[i]);
 	}

@@ -75,6 +75,7 @@ static void test_listener__a_taken_port_is_an_error_of_its_own(void **state)
 	assert_int_equal(err.raw, EADDRNOTAVAIL);
 	assert_null(two.cm_id);
 	vbd_cm_listener_close(&one);
+	rig_finish_calls(rig);
 	assert_int_equal(open_at(rig, &two, &any, &rig->err), VBD_OK);
 	vbd_cm_listener_close(&two);
 	vbd_cm_listener_close(&two);
@@ -108,6 +109,7 @@ static void test_listener__each_call_failing_leaves_nothing(void **state)
 		assert_int_not_equal(open_at(rig, &listener, &any, &err), VBD_OK);
 		assert_string_equal(err.call, calls[i]);
 		assert_null(listener.cm_id);
+		rig_finish_calls(rig);
 		assert_int_equal(fake_live().ids, 0);
 	}
 }

@@ -210,6 +210,7 @@ static void test_services_daemon__async_events_are_logged_and_counted(void **sta
 	assert_int_equal(vbd_counter_get(&device->async_events[IBV_EVENT_PORT_ERR]), 1);
 	fake_device_async(svc->device, IBV_EVENT_DEVICE_FATAL, 0);
 	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED) == 1);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	assert_true(fake_device_let_go(svc->device));
 }
 

@@ -490,6 +490,7 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
 	assert_int_equal(bound->error.status, VBD_E_DEVICE_REMOVED);
 	assert_int_equal(any->state, VBD_LISTENER_LISTENING);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	assert_true(fake_device_let_go(svc->device));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 2);
 
@@ -544,6 +545,7 @@ static void test_services_listeners__one_is_found_when_the_cm_knows_the_device_l
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	assert_true(fake_device_let_go(svc->device));
 	svc->device = fake_device_add("fake0");
 	svc->device->addr = addr;
@@ -595,6 +597,7 @@ static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	assert_true(fake_device_let_go(svc->device));
 	vbd_listener_delete(bound);
 	svc_turn(svc);
