@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 
 import { explain, foretold_ms, names_its_end } from "./explained.mjs";
-import { Daemon, busy, dev, equal, finish, moves_bytes, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
+import { Daemon, addr, busy, dev, equal, finish, moves_bytes, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
 const ended = `${process.env.LAB_SHARED}/ended.json`;
@@ -175,6 +175,60 @@ await scenario("Soft-RoCE whose interface was down disconnects afterwards, and c
 
 	await daemon.post(`/v1/connections/${id}/close`, {}, 60);
 	await daemon.stop();
+});
+
+// The host's own firewall drops what it sends, and tells the kernel so. Soft-RoCE then tries again for ever
+// (rxe_send() in rxe_net.c, 6.1), and rdma_destroy_id(3) waits for messages that never leave. An egress filter is told
+// to the kernel as nftables tells a drop in the hook output.
+async function fire_wall(netdev) {
+	await run("tc", "qdisc", "add", "dev", netdev, "clsact");
+	await run("tc", "filter", "add", "dev", netdev, "egress", "protocol", "ip", "flower", "ip_proto", "udp",
+		"dst_port", "4791", "action", "drop");
+}
+
+// An answer in seconds, on a busy emulated machine, or an error.
+async function answers(daemon, method, path, body) {
+	const late = new Promise((_, fail) => setTimeout(() => fail(new Error(`${method} ${path}: no answer`)), 20_000).unref());
+
+	return Promise.race([daemon.try(method, path, body), late]);
+}
+
+await scenario("a firewall that drops all that this host sends stops neither the API nor the end", async () => {
+	const daemon = await Daemon.start("d", ["--set", "shutdown_timeout_ms=10000"]);
+	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
+	const connections = [];
+
+	await daemon.ready();
+	while (connections.length < 24)
+		connections.push(await daemon.connect({ dst_addr: peer_addr, dst_port: port }));
+	const source = await daemon.buffer(target.size_bytes);
+	const { id: listener } = await daemon.listen({ port: 0 });
+	const { id: endpoint } = await daemon.post("/v1/ud_endpoints", { addr, port: 0 }, 60);
+	const moves = busy(daemon, connections[0], source, target);
+
+	await fire_wall(netdev);
+	// More connections than the lane for ends has threads at first; those that are left end with the daemon.
+	for (const { id } of connections.slice(1, 20))
+		equal((await answers(daemon, "DELETE", `/v1/connections/${id}`)).status < 300, true, "a connection is deleted");
+	for (const path of [`/v1/listeners/${listener}`, `/v1/ud_endpoints/${endpoint}`])
+		equal((await answers(daemon, "DELETE", path)).status < 300, true, `${path} is deleted`);
+	for (const began = Date.now(); Date.now() < began + 20_000;) {
+		equal((await answers(daemon, "GET", "/livez")).status, 200, "/livez");
+		equal((await answers(daemon, "POST", "/v1/buffers", { size_bytes: 4096 })).status < 300, true, "a buffer is made");
+	}
+	const { status, body } = await answers(daemon, "POST", "/v1/connections",
+		{ dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
+	ok(status === 202, `a connection begins: ${status}`);
+	await daemon.ended_with(body.id, "timed_out", "resolve_failed", "unreachable");
+	const { calls_running_end, calls_queued_end } = await daemon.get("/v1/stats");
+	console.log(`     destructions that the kernel holds: ${calls_running_end}, and ${calls_queued_end} that wait`);
+	ok(calls_running_end > 0, "the kernel holds no destruction");
+
+	daemon.kill("SIGTERM");
+	await until("the daemon to serve no more", () => daemon.try("GET", "/livez").then(() => false, () => true), 15_000);
+	await run("tc", "qdisc", "del", "dev", netdev, "clsact");
+	await daemon.end(60_000);
+	await moves.catch(() => {});
 });
 
 await scenario("bytes cross to another machine, and a power cut ends what is busy", async () => {

@@ -209,7 +209,8 @@ static void test_listener__one_on_the_device_is_lost_with_it(void **state)
 	/* rig_listen() binds to no device; this test calls the observer of `bound` itself. */
 	rig_listen(any);
 	rig_listen(bound);
-	vbd_pv_destroy_id(&bound->cm.account, bound->cm.cm_id);
+	vbd_calls_end_id(rig->fabric->calls, &bound->cm.account, bound->cm.cm_id);
+	rig_finish_calls(rig);
 	assert_int_equal(vbd_pv_create_id(&bound->cm.account, rig->fabric->cm_channel,
 				 &bound->cm.tag, &bound->cm.cm_id, &rig->err),
 		VBD_OK);
