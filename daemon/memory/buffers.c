@@ -333,9 +333,9 @@ enum vbd_status vbd_buffer_restore(
 	if (!status && buffer->state != VBD_BUFFER_LOST)
 		status = vbd_error_set(err, VBD_E_WRONG_STATE, "buffer %llu is not lost",
 			(unsigned long long)buffer->object.id);
-	if (!status && buffer->users > 0)
+	if (!status && (buffer->users > 0 || buffer->mem.pd))
 		status = vbd_error_set(err, VBD_E_IN_USE,
-			"transfers or windows still use buffer %llu on the device that went",
+			"transfers, windows or peers still use buffer %llu on the device that went",
 			(unsigned long long)buffer->object.id);
 	if (!status)
 		status = choose_pd(daemon, spec, &pd, err);
@@ -391,22 +391,36 @@ static void free_when_unused(struct vbd_buffer *buffer)
 		on_pool(buffer, unmap, unmapped);
 }
 
-/* Pool thread. */
-static void revoke_keys(void *arg)
+/* Call thread. */
+static void revoke_keys(struct vbd_call *call)
 {
-	struct vbd_buffer *buffer = arg;
-
-	vbd_mem_revoke(&buffer->mem);
+	vbd_mem_revoke(&VBD_CONTAINER_OF(call, struct vbd_buffer, revocation)->mem);
 }
 
-static void revoked(void *arg)
+static void revoked(struct vbd_call *call)
 {
-	struct vbd_buffer *buffer = arg;
+	struct vbd_buffer *buffer = VBD_CONTAINER_OF(call, struct vbd_buffer, revocation);
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
+	buffer->revocation.work = NULL;
 	vbd_mem_deregister(&buffer->mem);
 	vbd_buffer_unref(buffer);
-	job_done(daemon);
+	vbd_daemon_check_stop(daemon);
+}
+
+/* Soft-RoCE waits for a peer whose write has begun and not ended (rxe_dereg_mr() in rxe_verbs.c,
+ * 6.1). */
+static void end_keys(struct vbd_buffer *buffer)
+{
+	vbd_buffer_ref(buffer);
+	if (buffer->revocation.work || !buffer->mem.pd) {
+		vbd_buffer_unref(buffer);
+		return;
+	}
+	buffer->revocation.work = revoke_keys;
+	buffer->revocation.done = revoked;
+	vbd_call_start(
+		buffer->object.registry->daemon->fabric->calls, &buffer->revocation, VBD_LANE_END);
 }
 
 /* Explains why a peer that has the old key is refused. */
@@ -439,8 +453,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	vbd_object_leave(&buffer->object);
 	/* Revoke now, not after the last reader: peers must lose access, and the buffer must not
 	 * keep its device busy. */
-	vbd_buffer_ref(buffer);
-	on_pool(buffer, revoke_keys, revoked);
+	end_keys(buffer);
 	return VBD_OK;
 }
 
@@ -526,7 +539,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 			"device %s is being removed; the buffer's %zu bytes are kept", device->name,
 			buffer->mem.size_bytes);
 		if (buffer->users == 0)
-			vbd_mem_deregister(&buffer->mem);
+			end_keys(buffer);
 		vbd_object_changed(object);
 	}
 }
@@ -535,7 +548,7 @@ void vbd_buffer_unref_user(struct vbd_buffer *buffer)
 {
 	buffer->users--;
 	if (buffer->state == VBD_BUFFER_LOST && buffer->users == 0)
-		vbd_mem_deregister(&buffer->mem);
+		end_keys(buffer);
 	vbd_buffer_unref(buffer);
 }
 

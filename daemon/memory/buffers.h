@@ -10,6 +10,7 @@
 #include "base/enum.h"
 #include "daemon/core/object.h"
 #include "daemon/core/users.h"
+#include "rdma/data/calls.h"
 #include "rdma/device/mem.h"
 
 /* X(SYMBOL, json name, ended) */
@@ -34,6 +35,7 @@ struct vbd_buffer {
 	uint32_t users; /* transfers and windows that use the buffer */
 	uint32_t refs;	/* references: readers of the data (downloads, uploads, checksums) and
 			    `users`; a deleted buffer is freed at 0 */
+	struct vbd_call revocation; /* of the keys; its `work` is NULL unless under way */
 };
 
 /* Memory of an earlier run, which a shared buffer is to have. */

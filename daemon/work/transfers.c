@@ -218,7 +218,7 @@ static void ref_destination(
 	struct vbd_transfer *transfer = &record->transfer;
 
 	if (spec->peer) {
-		transfer->wr.ah = spec->peer->peer.ah;
+		transfer->wr.ah = spec->peer->peer.ah->ibv_ah;
 		transfer->wr.remote_qpn = spec->peer->peer.qpn;
 		transfer->wr.remote_qkey = spec->peer->peer.qkey;
 		record->peer = spec->peer;
@@ -226,7 +226,7 @@ static void ref_destination(
 		vbd_peer_ref(spec->peer);
 	}
 	if (spec->group) {
-		transfer->wr.ah = spec->group->group.ah;
+		transfer->wr.ah = spec->group->group.ah->ibv_ah;
 		transfer->wr.remote_qpn = spec->group->group.qpn;
 		transfer->wr.remote_qkey = spec->group->group.qkey;
 		record->group = spec->group;

@@ -141,8 +141,8 @@ void vbd_cm_listener_close(struct vbd_cm_listener *listener)
 	vbd_account_close(&listener->account);
 }
 
-static void reject(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request,
-	const char *reason)
+static void reject(
+	const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request, const char *reason)
 {
 	uint8_t len = reason ? (uint8_t)strlen(reason) : 0;
 	struct vbd_error error = {0};

@@ -43,7 +43,8 @@ enum vbd_lane {
 /* The threads of the largest lane. */
 #define VBD_LANE_THREADS_MAX 128
 
-/* CM ids that are destroyed at a time. Half of the lane's threads stay for queue pairs and others. */
+/* CM ids that are destroyed at a time. Half of the lane's threads stay for queue pairs and others.
+ */
 #define VBD_IDS_AT_ONCE 64
 
 struct vbd_call {

@@ -5,6 +5,7 @@
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define IPV4_HEADER_BYTES 20
@@ -144,15 +145,44 @@ enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_n
 	return VBD_OK;
 }
 
-enum vbd_status vbd_ah_make(const struct vbd_pd *pd, const struct vbd_ah_path *path,
-	struct ibv_ah **ret_ah, struct vbd_error *err)
+enum vbd_status vbd_ah_make(struct vbd_pd *pd, const struct vbd_ah_path *path,
+	struct vbd_ah **ret_ah, struct vbd_error *err)
 {
 	struct ibv_ah_attr attr = attr_of(path);
+	struct vbd_ah *ah = calloc(1, sizeof(*ah));
+	enum vbd_status status;
 
-	return vbd_pv_create_ah(pd->ibv_pd, &attr, ret_ah, err);
+	if (!ah)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an address handle");
+	ah->pd = pd;
+	status = vbd_pv_create_ah(pd->ibv_pd, &attr, &ah->ibv_ah, err);
+	if (status)
+		free(ah);
+	else
+		*ret_ah = ah;
+	return status;
 }
 
-void vbd_ah_destroy(struct ibv_ah *ah)
+/* Call thread. */
+static void destroy_work(struct vbd_call *call)
 {
-	vbd_pv_destroy_ah(ah);
+	vbd_pv_destroy_ah(VBD_CONTAINER_OF(call, struct vbd_ah, call)->ibv_ah);
+}
+
+static void on_destroyed(struct vbd_call *call)
+{
+	struct vbd_ah *ah = VBD_CONTAINER_OF(call, struct vbd_ah, call);
+
+	vbd_pd_unref(ah->pd);
+	free(ah);
+}
+
+void vbd_ah_destroy(struct vbd_calls *calls, struct vbd_ah *ah)
+{
+	if (!ah)
+		return;
+	vbd_pd_ref(ah->pd);
+	ah->call.work = destroy_work;
+	ah->call.done = on_destroyed;
+	vbd_call_start(calls, &ah->call, VBD_LANE_END);
 }

@@ -8,6 +8,7 @@
 #define VBD_RDMA_UD_AH_H
 
 #include "base/error.h"
+#include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
 
 #include <stdbool.h>
@@ -67,14 +68,22 @@ enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_n
  */
 bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16]);
 
+/* An address handle. */
+struct vbd_ah {
+	struct ibv_ah *ibv_ah;
+	struct vbd_pd *pd;
+	struct vbd_call call; /* destroys it */
+};
+
 /**
  * vbd_ah_make - create a handle. Any thread; blocks for up to 3 s to resolve the neighbour
  * @pd: the caller holds a reference
  */
-enum vbd_status vbd_ah_make(const struct vbd_pd *pd, const struct vbd_ah_path *path,
-	struct ibv_ah **ret_ah, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_ah_make(struct vbd_pd *pd, const struct vbd_ah_path *path,
+	struct vbd_ah **ret_ah, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_ah_destroy - no send with @ah is outstanding. NULL is fine. */
-void vbd_ah_destroy(struct ibv_ah *ah);
+/** vbd_ah_destroy - a call thread destroys the handle, which keeps its PD until then; no send with
+ * @ah is outstanding. NULL is fine. Control thread. */
+void vbd_ah_destroy(struct vbd_calls *calls, struct vbd_ah *ah);
 
 #endif

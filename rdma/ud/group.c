@@ -53,7 +53,7 @@ static enum vbd_status attach(struct vbd_group *group, struct vbd_error *err)
 
 static void free_ah(struct vbd_group *group)
 {
-	vbd_ah_destroy(group->ah);
+	vbd_ah_destroy(group->calls, group->ah);
 	group->ah = NULL;
 }
 

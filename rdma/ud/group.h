@@ -61,7 +61,7 @@ struct vbd_group {
 	struct vbd_ah_path path;  /* its dgid is the group's, its dlid the group's LID */
 	uint32_t qpn;
 	uint32_t qkey;
-	struct ibv_ah *ah;  /* NULL unless JOINED or in use */
+	struct vbd_ah *ah;  /* NULL unless JOINED or in use */
 	unsigned int users; /* sends that use the handle */
 };
 

@@ -62,14 +62,14 @@ static void make_ah(struct vbd_peer *peer)
 
 static void free_ah(struct vbd_peer *peer)
 {
-	vbd_ah_destroy(peer->made);
+	vbd_ah_destroy(peer->calls, peer->made);
 	peer->made = NULL;
 }
 
 static void fail(struct vbd_peer *peer, const struct vbd_error *why)
 {
 	let_go_of_id(peer);
-	vbd_ah_destroy(peer->ah);
+	vbd_ah_destroy(peer->calls, peer->ah);
 	peer->ah = NULL;
 	peer->error = *why;
 }
@@ -203,7 +203,7 @@ void vbd_peer_endpoint_ended(struct vbd_peer *peer)
 void vbd_peer_fini(struct vbd_peer *peer)
 {
 	let_go_of_id(peer);
-	vbd_ah_destroy(peer->ah);
+	vbd_ah_destroy(peer->calls, peer->ah);
 	peer->ah = NULL;
 	vbd_account_close(&peer->account);
 }

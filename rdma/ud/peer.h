@@ -52,10 +52,10 @@ struct vbd_peer {
 	struct vbd_ah_path path;
 	uint32_t qpn;
 	uint32_t qkey;
-	struct ibv_ah *ah;    /* NULL unless READY */
+	struct vbd_ah *ah;    /* NULL unless READY */
 	bool ah_pending;      /* from make_ah() to vbd_peer_ah_made() */
 	struct vbd_pd *ah_pd; /* with a reference while ah_pending */
-	struct ibv_ah *made;  /* made by vbd_peer_make_ah(), until vbd_peer_ah_made() */
+	struct vbd_ah *made;  /* made by vbd_peer_make_ah(), until vbd_peer_ah_made() */
 	struct vbd_error ah_error;
 };
 

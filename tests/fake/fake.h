@@ -178,24 +178,47 @@ void fake_note(const char *call);
 /** fake_enter - record a call; returns 0, or the errno that the script has for it */
 int fake_enter(const char *call);
 
+/*
+ * X(SYMBOL, name): the calls that may wait in the kernel (docs/blocking.md). tests/daemon/waits.mjs
+ * makes them block.
+ */
+#define FAKE_WAIT_MAP(X)                      \
+	X(FAKE_CONNECT, "rdma_connect")       \
+	X(FAKE_DISCONNECT, "rdma_disconnect") \
+	X(FAKE_DESTROY_ID, "rdma_destroy_id") \
+	X(FAKE_DESTROY_QP, "ibv_destroy_qp")  \
+	X(FAKE_MODIFY_QP, "ibv_modify_qp")    \
+	X(FAKE_CREATE_AH, "ibv_create_ah")    \
+	X(FAKE_DESTROY_AH, "ibv_destroy_ah")  \
+	X(FAKE_REG_MR, "ibv_reg_mr")          \
+	X(FAKE_DEREG_MR, "ibv_dereg_mr")      \
+	X(FAKE_COUNT_OBJECTS, "rdma netlink")
+
+enum fake_wait { FAKE_WAIT_MAP(VBD_ENUM_ROW) FAKE_WAIT_COUNT };
+
 /**
- * fake_may_block - the beginning of a call that may block: it must not be on the control thread
+ * fake_may_block - the beginning of a call that may wait: it must not be on the control thread
  *
  * The caller does not hold the lock. Blocks if the test says so; then returns 0, or EINTR after a
  * signal.
  */
-int fake_may_block(const char *call);
+int fake_may_block(enum fake_wait wait);
 
 /** fake_resolve_neighbour - fake_may_block(), but the control thread may make the call if the
  * address of @gid is known */
-int fake_resolve_neighbour(const char *call, const union ibv_gid *gid);
+int fake_resolve_neighbour(enum fake_wait wait, const union ibv_gid *gid);
 
 /** fake_neighbour_resolved - with the lock; the address of @gid is known from now on */
 void fake_neighbour_resolved(const union ibv_gid *gid);
 
+/** fake_off_control - the beginning of a call that waits only for other hosts that have the key of
+ * the memory: the control thread may make it for other memory, which the fake does not tell apart
+ */
+void fake_off_control(enum fake_wait wait);
+
 /** fake_takes_long - the same for a call that takes as long as @size_bytes are many: on the control
  * thread it must work on 64 KiB at most; fake_on_control() counts it */
-int fake_takes_long(const char *call, size_t size_bytes);
+int fake_takes_long(enum fake_wait wait, size_t size_bytes);
 
 /** fake_result - VBD_OK for errnum 0, else the error of the real provider */
 enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that may block: they must not be on the control thread, and block when a test says so. */
+#include "base/enum.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/provider/neighbours.h"
 #include "tests/fake/fake.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -18,7 +21,8 @@
 static pthread_t g_control;
 
 /* Under the lock of the fake. */
-static const char *g_call; /* NULL: none */
+static const char *g_call;		     /* NULL: none */
+static unsigned int g_block_most = UINT_MAX; /* calls that block at a time */
 static unsigned int g_blocked;
 static unsigned int g_ignored; /* interrupts */
 static int g_gate;	       /* a read takes one of the releases, or sleeps */
@@ -76,14 +80,27 @@ static int begin(const char *call)
 	bool blocks;
 
 	fake_lock();
-	blocks = g_call && strcmp(g_call, call) == 0;
+	blocks = g_call && strcmp(g_call, call) == 0 && g_blocked < g_block_most;
 	g_blocked += blocks;
 	fake_unlock();
+	if (blocks && g_block_most == 1)
+		(void)fprintf(stderr, "fake provider: %s waits\n", call);
 	return blocks ? sleep_in(call) : 0;
 }
 
-int fake_may_block(const char *call)
+static VBD_ENUM_NAMES(wait_name, enum fake_wait, FAKE_WAIT_MAP)
+
+	/* For a daemon over the fake. */
+	void fake_block_one(const char *call)
 {
+	fake_block(call);
+	g_block_most = 1;
+}
+
+int fake_may_block(enum fake_wait wait)
+{
+	const char *call = wait_name(wait);
+
 	if (!pthread_equal(pthread_self(), g_control))
 		return begin(call);
 	fake_lock();
@@ -104,11 +121,11 @@ static bool is_neighbour(const union ibv_gid *gid)
 	return known;
 }
 
-int fake_resolve_neighbour(const char *call, const union ibv_gid *gid)
+int fake_resolve_neighbour(enum fake_wait wait, const union ibv_gid *gid)
 {
 	if (pthread_equal(pthread_self(), g_control) && is_neighbour(gid))
 		return 0;
-	return fake_may_block(call);
+	return fake_may_block(wait);
 }
 
 void fake_neighbour_resolved(const union ibv_gid *gid)
@@ -146,8 +163,16 @@ void fake_lose_neighbours(void)
 	fake_unlock();
 }
 
-int fake_takes_long(const char *call, size_t size_bytes)
+void fake_off_control(enum fake_wait wait)
 {
+	if (!pthread_equal(pthread_self(), g_control))
+		(void)begin(wait_name(wait));
+}
+
+int fake_takes_long(enum fake_wait wait, size_t size_bytes)
+{
+	const char *call = wait_name(wait);
+
 	if (!pthread_equal(pthread_self(), g_control))
 		return begin(call);
 	fake_lock();

@@ -27,7 +27,7 @@ enum vbd_status vbd_impl_create_ah(
 {
 	struct fake_ah *ah;
 	/* The hardware address of a multicast group follows from its GID. */
-	int errnum = attr->grh.dgid.raw[0] == 0xff ? 0 : fake_may_block("ibv_create_ah");
+	int errnum = attr->grh.dgid.raw[0] == 0xff ? 0 : fake_may_block(FAKE_CREATE_AH);
 
 	fake_lock();
 	if (!errnum)
@@ -59,6 +59,7 @@ void vbd_pv_destroy_ah(struct ibv_ah *ah)
 {
 	if (!ah)
 		return;
+	(void)fake_may_block(FAKE_DESTROY_AH);
 	fake_lock();
 	fake_note("ibv_destroy_ah");
 	vbd_list_for_each (link, &g_fake.qps) {

@@ -776,7 +776,7 @@ static int register_memory(
 enum vbd_status vbd_impl_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
-	int errnum = fake_takes_long("ibv_reg_mr", length_bytes);
+	int errnum = fake_takes_long(FAKE_REG_MR, length_bytes);
 
 	fake_lock();
 	if (!errnum)
@@ -802,6 +802,8 @@ void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *ibv)
 {
 	if (!ibv)
 		return;
+	/* rxe waits for a peer's write that has begun and not ended. */
+	fake_off_control(FAKE_DEREG_MR);
 	fake_lock();
 	fake_note("ibv_dereg_mr");
 	if (((struct fake_mr *)(void *)ibv)->windows) {

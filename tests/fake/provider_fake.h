@@ -86,6 +86,9 @@ const char *fake_failed_call(void);
  */
 void fake_block(const char *call);
 
+/** fake_block_one - the same, but one such call at a time: the others return */
+void fake_block_one(const char *call);
+
 /** fake_on_control - how often the control thread has registered memory */
 unsigned int fake_on_control(void);
 

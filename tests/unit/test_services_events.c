@@ -96,6 +96,7 @@ static void test_services_events__a_buffer(void **state)
 	(void)svc_buffer(svc, "", 4096, 0);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	expect(svc, VBD_KIND_BUFFER, 3,
 		"buffer_created debug ->registering -: registration on fake0 begins\n"
 		"buffer_registered info registering>ready -: 4096 bytes on fake0\n"
