@@ -160,8 +160,8 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 	if (status == VBD_OK && (spec.kept.owner || !row->owner[0]))
 		status = vbd_kept_add(daemon, &spec.kept, &unused, &err);
 	if (status != VBD_OK)
-		vbd_log(VBD_LOG_ERROR, NULL, "%s %s is not kept any more: %s", row->kind, row->name,
-			err.status ? err.text : "this version can't keep it");
+		vbd_keeper_report_row(
+			daemon, row, err.status ? err.text : "this version can't keep it");
 	vbd_caller_unref(spec.kept.owner);
 	vbd_keep_spec_fini(&spec);
 }

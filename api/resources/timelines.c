@@ -34,8 +34,7 @@ static void list_events(struct vbd_request *req, const struct vbd_record *record
 	const struct vbd_eventlog *eventlog = vbd_request_daemon(req)->eventlog;
 	const struct vbd_event_filter filter = {
 		.kind = VBD_KIND_CONNECTION, .object_id = record->id, .caller = req->caller};
-	uint64_t last = vbd_eventlog_last(eventlog);
-	uint64_t at = last > LOOKS_MAX ? last - LOOKS_MAX : 0;
+	uint64_t at = vbd_eventlog_before_newest(eventlog, LOOKS_MAX);
 	uint64_t start_ns = vbd_clock_mono_of_wall_ns(record->created_wall_ns);
 	unsigned int looks = LOOKS_MAX;
 	struct vbd_encoder out = vbd_encode_begin();

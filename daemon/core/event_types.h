@@ -71,7 +71,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_STORE_RECOVERED, "store_recovered", VBD_EVENT_DATA_NONE, \
 		"State is kept in state_dir again, with what waited") \
 	X(VBD_EVENT_STORE_DAMAGED, "store_damaged", VBD_EVENT_DATA_NONE, \
-		"The database in state_dir was damaged; it was set aside, and a new one begun") \
+		"Something that was kept in state_dir is missing or can't be read") \
 	X(VBD_EVENT_REQUEST_REFUSED, "request_refused", VBD_EVENT_DATA_REFUSAL, \
 		"An API request was refused for its token or origin") \
 	X(VBD_EVENT_AUDIT, "audit", VBD_EVENT_DATA_CODE, \

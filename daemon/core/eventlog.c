@@ -264,6 +264,13 @@ static const struct vbd_event *event_at(const struct vbd_eventlog *eventlog, uin
 	return &eventlog->ring[place % eventlog->capacity];
 }
 
+uint64_t vbd_eventlog_before_newest(const struct vbd_eventlog *eventlog, uint64_t count)
+{
+	return count < vbd_eventlog_held(eventlog)
+		       ? event_at(eventlog, eventlog->count - count)->seq
+		       : eventlog->before;
+}
+
 /* The place of the oldest event held whose number is above @seq; behind the newest one if there is
  * none. Only numbers of earlier runs, which may have gaps, are searched for. */
 static uint64_t place_after(const struct vbd_eventlog *eventlog, uint64_t seq)

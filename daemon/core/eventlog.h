@@ -141,6 +141,10 @@ uint64_t vbd_eventlog_first(const struct vbd_eventlog *eventlog);
 /** vbd_eventlog_last - number of the newest event; 0 before any */
 uint64_t vbd_eventlog_last(const struct vbd_eventlog *eventlog);
 
+/** vbd_eventlog_before_newest - the number behind which the log holds @count events, or all if it
+ * holds fewer; between runs many numbers may be left out */
+uint64_t vbd_eventlog_before_newest(const struct vbd_eventlog *eventlog, uint64_t count);
+
 /** vbd_eventlog_appended - count of all events of this run */
 uint64_t vbd_eventlog_appended(const struct vbd_eventlog *eventlog);
 

@@ -54,13 +54,13 @@ static bool step(struct vbd_steps *self)
 static void on_news(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_kept_rows *rows = VBD_CONTAINER_OF(watch, struct vbd_kept_rows, watch);
-	uint64_t set_aside;
+	uint64_t renewals;
 
 	if (gone)
 		return;
-	set_aside = vbd_keeper_state(rows->daemon).set_aside;
-	if (set_aside != rows->set_aside) {
-		rows->set_aside = set_aside;
+	renewals = vbd_keeper_state(rows->daemon).renewals;
+	if (renewals != rows->renewals) {
+		rows->renewals = renewals;
 		rows->at_id = 0;
 		rows->unfinished = true;
 	}

@@ -18,7 +18,7 @@ struct vbd_kept_rows {
 	struct vbd_daemon *daemon;
 	struct vbd_watch watch; /* of the keeper */
 	struct vbd_steps steps; /* on a list while rows are put */
-	uint64_t set_aside;	/* databases whose rows were, or are being, put again */
+	uint64_t renewals;	/* databases whose rows were, or are being, put again */
 	uint64_t at_id;		/* the rows of kept objects up to this one were */
 	bool unfinished;
 };

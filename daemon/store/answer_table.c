@@ -110,7 +110,7 @@ enum vbd_status vbd_answer_table_trim(
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* False if the row is none that this program writes. */
-static bool read_row(const struct vbd_query *query, struct vbd_answer *answer)
+static bool read_row(struct vbd_query *query, struct vbd_answer *answer)
 {
 	size_t print_bytes;
 	const void *print = vbd_query_get_bytes(query, 1, &print_bytes);
@@ -146,7 +146,7 @@ enum vbd_status vbd_answer_table_load(struct vbd_database *database, uint64_t si
 		" FROM answers WHERE begun_ns >= ?1 ORDER BY id");
 	vbd_query_put_u64(&query, since_wall_ns);
 	while (has_memory && vbd_query_row(&query)) {
-		if (!read_row(&query, &answer))
+		if (vbd_query_is_bad(&query, !read_row(&query, &answer)))
 			continue;
 		item = copy_answer(&answer);
 		has_memory = item != NULL;

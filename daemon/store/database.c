@@ -13,6 +13,7 @@
 struct vbd_database {
 	sqlite3 *handle;
 	int rc; /* of the last failure */
+	unsigned int bad_rows;
 	bool in_transaction;
 	struct {
 		const char *sql;
@@ -41,6 +42,25 @@ static enum vbd_status failed(
 bool vbd_database_is_damaged(const struct vbd_database *database)
 {
 	return is_damage(database->rc);
+}
+
+bool vbd_database_is_broken(const struct vbd_database *database)
+{
+	int rc = database->rc & 0xff;
+
+	return rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN || rc == SQLITE_READONLY;
+}
+
+void vbd_database_leave_log(struct vbd_database *database)
+{
+	if (database->handle)
+		(void)sqlite3_db_config(
+			database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+}
+
+unsigned int vbd_database_bad_rows(const struct vbd_database *database)
+{
+	return database->bad_rows;
 }
 
 /* --- queries --------------------------------------------------------------------------------- */
@@ -96,14 +116,29 @@ void vbd_query_put_bytes(struct vbd_query *query, const void *bytes, size_t len_
 
 bool vbd_query_row(struct vbd_query *query)
 {
+	query->bad = false;
 	if (query->rc == SQLITE_OK || query->rc == SQLITE_ROW)
 		query->rc = sqlite3_step(query->stmt);
 	return query->rc == SQLITE_ROW;
 }
 
-uint64_t vbd_query_get_u64(const struct vbd_query *query, int column)
+uint64_t vbd_query_get_u64(struct vbd_query *query, int column)
 {
-	return (uint64_t)sqlite3_column_int64(query->stmt, column);
+	sqlite3_int64 value = sqlite3_column_int64(query->stmt, column);
+	int type = sqlite3_column_type(query->stmt, column);
+
+	if ((type == SQLITE_INTEGER || type == SQLITE_NULL) && value >= 0 &&
+		(uint64_t)value <= VBD_DATABASE_NUMBER_MAX)
+		return (uint64_t)value;
+	query->bad = true;
+	return 0;
+}
+
+bool vbd_query_is_bad(struct vbd_query *query, bool bad)
+{
+	query->bad |= bad;
+	query->database->bad_rows += query->bad;
+	return query->bad;
 }
 
 const char *vbd_query_get_text(const struct vbd_query *query, int column)
@@ -169,8 +204,10 @@ enum vbd_status vbd_database_number(
 
 enum vbd_status vbd_database_begin(struct vbd_database *database, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_database_run(database, "BEGIN IMMEDIATE", err);
+	enum vbd_status status;
 
+	database->rc = SQLITE_OK;
+	status = vbd_database_run(database, "BEGIN IMMEDIATE", err);
 	database->in_transaction = status == VBD_OK;
 	return status;
 }

@@ -49,6 +49,17 @@ void vbd_database_rollback(struct vbd_database *database);
 /** vbd_database_is_damaged - whether the last error said that the file is damaged */
 bool vbd_database_is_damaged(const struct vbd_database *database);
 
+/** vbd_database_is_broken - whether after the last error the file must be opened again: it can't be
+ * read or written */
+bool vbd_database_is_broken(const struct vbd_database *database);
+
+/** vbd_database_leave_log - let vbd_database_close() leave the files beside the database as they
+ * are: after a move they may belong to another one */
+void vbd_database_leave_log(struct vbd_database *database);
+
+/** vbd_database_bad_rows - the number of rows with a value that this program does not write */
+unsigned int vbd_database_bad_rows(const struct vbd_database *database);
+
 /*
  * One execution of a statement:
  *
@@ -65,6 +76,7 @@ struct vbd_query {
 	struct sqlite3_stmt *stmt;
 	int rc;
 	int params;
+	bool bad; /* a value of the row is none that this program writes */
 };
 
 /** vbd_query_begin - prepare it, or take the prepared one of the same text
@@ -80,10 +92,17 @@ void vbd_query_put_bytes(struct vbd_query *query, const void *bytes, size_t len_
 bool vbd_query_row(struct vbd_query *query);
 
 /* The value of a column of the row, from 0: valid until the next call; NULL and "" of a text that
- * is not there are "". */
-uint64_t vbd_query_get_u64(const struct vbd_query *query, int column);
+ * is not there are "". A number that is negative, above VBD_DATABASE_NUMBER_MAX or no integer is 0,
+ * and makes the row a bad one. */
+uint64_t vbd_query_get_u64(struct vbd_query *query, int column);
+#define VBD_DATABASE_NUMBER_MAX (UINT64_C(1) << 62)
 const char *vbd_query_get_text(const struct vbd_query *query, int column);
 const void *vbd_query_get_bytes(const struct vbd_query *query, int column, size_t *ret_len_bytes);
+
+/** vbd_query_is_bad - whether the row is a bad one, which the caller leaves out: it stays in the
+ * file, and is counted
+ * @bad: the caller found another value that this program does not write */
+bool vbd_query_is_bad(struct vbd_query *query, bool bad);
 
 /** vbd_query_end - end the execution */
 enum vbd_status vbd_query_end(struct vbd_query *query, struct vbd_error *err) VBD_MUST_CHECK;

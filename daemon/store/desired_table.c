@@ -41,6 +41,7 @@ static struct desired_item *copy_row(const struct vbd_desired *row)
 	if (!item)
 		return NULL;
 	item->item.bytes = bytes;
+	item->item.promise = true;
 	at = append(item->texts, row->kind, &item->row.kind);
 	at = append(at, row->name, &item->row.name);
 	at = append(at, row->owner, &item->row.owner);
@@ -117,8 +118,11 @@ enum vbd_status vbd_desired_table_load(
 			.name = vbd_query_get_text(&query, 1),
 			.owner = vbd_query_get_text(&query, 2),
 			.body = vbd_query_get_text(&query, 3)};
-		struct desired_item *item = copy_row(&row);
+		bool bad = vbd_query_is_bad(&query, !row.kind[0] || !row.name[0] || !row.body[0]);
+		struct desired_item *item = bad ? NULL : copy_row(&row);
 
+		if (bad)
+			continue;
 		has_memory = item != NULL;
 		if (item)
 			vbd_list_append(&rows->items, &item->item.link);

@@ -156,8 +156,7 @@ static bool parse_names(const struct vbd_query *query, struct vbd_event *event)
 }
 
 /* False without memory. */
-static bool read_row(
-	const struct vbd_query *query, struct vbd_event_row *row, struct vbd_words *words)
+static bool read_row(struct vbd_query *query, struct vbd_event_row *row, struct vbd_words *words)
 {
 	struct vbd_event *event = &row->event;
 
@@ -200,7 +199,8 @@ enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max
 		memset(&rows[count], 0, sizeof(rows[count]));
 		if (!parse_names(&query, &rows[count].event))
 			continue;
-		has_memory = read_row(&query, &rows[count++], words);
+		has_memory = read_row(&query, &rows[count], words);
+		count += !vbd_query_is_bad(&query, !rows[count].event.seq);
 	}
 	status = vbd_query_end(&query, err);
 	if (status == VBD_OK && !has_memory)

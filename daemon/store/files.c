@@ -3,19 +3,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LOCK_FILE "lock"
 
-static enum vbd_status check_directory(const char *state_dir, struct vbd_error *err)
+/* Another user who owns a file may change what root reads from it. */
+static enum vbd_status check_owner(
+	const char *path, const struct stat *about, struct vbd_error *err)
+{
+	if (about->st_uid == 0 || about->st_uid == geteuid())
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_PERMISSION_DENIED, "%.120s belongs to the user %u", path,
+		(unsigned int)about->st_uid);
+}
+
+static enum vbd_status check_directory(
+	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err)
 {
 	struct stat about;
 
-	if (mkdir(state_dir, 0700) != 0 && errno != EEXIST)
+	if (!files->known && mkdir(state_dir, 0700) != 0 && errno != EEXIST)
 		return vbd_error_errno(err, VBD_OK, "mkdir", errno, "can't make %.120s", state_dir);
 	if (stat(state_dir, &about) != 0)
 		return vbd_error_errno(err, VBD_OK, "stat", errno, "%.120s", state_dir);
@@ -24,7 +36,12 @@ static enum vbd_status check_directory(const char *state_dir, struct vbd_error *
 	if (about.st_mode & (S_IWGRP | S_IWOTH))
 		return vbd_error_set(err, VBD_E_PERMISSION_DENIED,
 			"%.120s can be written to by others than its owner", state_dir);
-	return VBD_OK;
+	if (files->known && about.st_dev != files->directory_dev &&
+		access(files->database, F_OK) != 0)
+		return vbd_error_set(err, VBD_E_NOT_FOUND,
+			"%.120s is on another file system than before", state_dir);
+	files->directory_dev = about.st_dev;
+	return check_owner(state_dir, &about, err);
 }
 
 /* Make the file before SQLite does, which would give it the mode that the umask leaves. SQLite
@@ -32,16 +49,36 @@ static enum vbd_status check_directory(const char *state_dir, struct vbd_error *
 static enum vbd_status open_file(const char *path, int *ret_fd, struct vbd_error *err)
 {
 	struct stat about;
+	enum vbd_status status;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 
 	if (fd < 0)
 		return vbd_error_errno(err, VBD_OK, "open", errno, "can't write %.120s", path);
-	if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+	if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
+		status = vbd_error_set(err, VBD_E_BAD_VALUE, "%.120s is not a regular file", path);
+	else
+		status = check_owner(path, &about, err);
+	if (status == VBD_OK)
+		*ret_fd = fd;
+	else
 		(void)close(fd);
+	return status;
+}
+
+/* SQLite opens these itself. */
+static enum vbd_status check_beside(const char *database, const char *end, struct vbd_error *err)
+{
+	char path[VBD_STORE_PATH_BYTES + 32];
+	struct stat about;
+
+	(void)snprintf(path, sizeof(path), "%s%s", database, end);
+	if (lstat(path, &about) != 0)
+		return errno == ENOENT
+			       ? VBD_OK
+			       : vbd_error_errno(err, VBD_OK, "lstat", errno, "%.120s", path);
+	if (!S_ISREG(about.st_mode))
 		return vbd_error_set(err, VBD_E_BAD_VALUE, "%.120s is not a regular file", path);
-	}
-	*ret_fd = fd;
-	return VBD_OK;
+	return check_owner(path, &about, err);
 }
 
 static enum vbd_status take_lock(
@@ -72,14 +109,22 @@ static enum vbd_status make_database(const char *path, struct vbd_error *err)
 enum vbd_status vbd_store_files_open(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err)
 {
-	enum vbd_status status = check_directory(state_dir, err);
+	char mark[VBD_STORE_PATH_BYTES];
+	enum vbd_status status;
 
-	files->lock_fd = -1;
 	(void)snprintf(files->database, sizeof(files->database), "%s/" VBD_STORE_FILE, state_dir);
+	(void)snprintf(mark, sizeof(mark), "%s/" VBD_STORE_FILE_MARK, state_dir);
+	status = check_directory(files, state_dir, err);
 	if (status == VBD_OK)
 		status = take_lock(files, state_dir, err);
 	if (status == VBD_OK)
 		status = make_database(files->database, err);
+	if (status == VBD_OK)
+		status = check_beside(files->database, "-wal", err);
+	if (status == VBD_OK)
+		status = check_beside(files->database, "-shm", err);
+	if (status == VBD_OK)
+		status = open_file(mark, &files->mark_fd, err);
 	if (status != VBD_OK)
 		vbd_store_files_close(files);
 	return status;
@@ -115,9 +160,99 @@ enum vbd_status vbd_store_files_set_aside(
 	return make_database(files->database, err);
 }
 
+void vbd_store_files_init(struct vbd_store_files *files)
+{
+	*files = (struct vbd_store_files){.lock_fd = -1, .mark_fd = -1};
+}
+
 void vbd_store_files_close(struct vbd_store_files *files)
 {
 	if (files->lock_fd >= 0)
 		(void)close(files->lock_fd);
-	files->lock_fd = -1;
+	if (files->mark_fd >= 0)
+		(void)close(files->mark_fd);
+	files->lock_fd = files->mark_fd = -1;
+}
+
+/* --- the database in use --------------------------------------------------------------------- */
+
+enum vbd_status vbd_store_files_note(struct vbd_store_files *files, struct vbd_error *err)
+{
+	struct stat about;
+
+	if (stat(files->database, &about) != 0)
+		return vbd_error_errno(err, VBD_OK, "stat", errno, "%.120s", files->database);
+	files->known = true;
+	files->dev = about.st_dev;
+	files->ino = about.st_ino;
+	files->size_bytes = about.st_size;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_store_files_check(struct vbd_store_files *files, struct vbd_error *err)
+{
+	struct stat about;
+
+	if (stat(files->database, &about) != 0)
+		return vbd_error_set(
+			err, VBD_E_NOT_FOUND, "%.120s is no longer there", files->database);
+	if (about.st_dev != files->dev || about.st_ino != files->ino)
+		return vbd_error_set(err, VBD_E_NOT_FOUND, "%.120s is another file than before",
+			files->database);
+	if (about.st_size < files->size_bytes)
+		return vbd_error_set(
+			err, VBD_E_NOT_FOUND, "%.120s was made shorter", files->database);
+	files->size_bytes = about.st_size;
+	return VBD_OK;
+}
+
+/* --- the mark -------------------------------------------------------------------------------- */
+
+#define MARK_BYTES 128
+
+/* A line that tells its own damage. Returns its length. */
+static size_t format_mark(const struct vbd_store_mark *mark, char line[MARK_BYTES])
+{
+	uint64_t check = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+	int len =
+		snprintf(line, MARK_BYTES, "verbsd: %20" PRIu64 " transactions, ids to %20" PRIu64,
+			mark->transactions, mark->highest);
+
+	for (int i = 0; i < len; i++)
+		check = (check ^ (unsigned char)line[i]) * UINT64_C(0x100000001b3);
+	return (size_t)(len + snprintf(line + len, MARK_BYTES - (size_t)len,
+				      ", check %016" PRIx64 "\n", check));
+}
+
+enum vbd_status vbd_store_files_read_mark(
+	const struct vbd_store_files *files, struct vbd_store_mark *ret_mark)
+{
+	char found[MARK_BYTES] = "", line[MARK_BYTES];
+	struct vbd_store_mark mark;
+	ssize_t bytes = pread(files->mark_fd, found, sizeof(found) - 1, 0);
+
+	if (bytes == 0)
+		return VBD_E_NOT_FOUND;
+	if (sscanf(found, "verbsd: %20" SCNu64 " transactions, ids to %20" SCNu64,
+		    &mark.transactions, &mark.highest) != 2)
+		return VBD_E_BAD_VALUE;
+	(void)format_mark(&mark, line);
+	if (strcmp(line, found) != 0)
+		return VBD_E_BAD_VALUE;
+	*ret_mark = mark;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_store_files_write_mark(const struct vbd_store_files *files,
+	const struct vbd_store_mark *mark, bool sync, struct vbd_error *err)
+{
+	char line[MARK_BYTES];
+	size_t bytes = format_mark(mark, line);
+
+	if (pwrite(files->mark_fd, line, bytes, 0) == (ssize_t)bytes &&
+		(!sync || (ftruncate(files->mark_fd, (off_t)bytes) == 0 &&
+				  fdatasync(files->mark_fd) == 0)))
+		return VBD_OK;
+	return vbd_error_errno(
+		err, VBD_OK, "pwrite", errno, "can't write the file " VBD_STORE_FILE_MARK);
 }

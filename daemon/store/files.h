@@ -10,22 +10,45 @@
 #include "base/attr.h"
 #include "base/error.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #define VBD_STORE_PATH_BYTES 1088 /* of a file in state_dir */
 
 #define VBD_STORE_FILE	       "state.db"
 #define VBD_STORE_FILE_DAMAGED "state.db.damaged"
+#define VBD_STORE_FILE_MARK    "mark"
 
 struct vbd_store_files {
 	char database[VBD_STORE_PATH_BYTES];
-	int lock_fd; /* -1 without the lock */
+	int lock_fd;	     /* -1 without the lock */
+	int mark_fd;	     /* -1 while the files are closed */
+	dev_t directory_dev; /* of the directory in which a database was opened */
+	bool known;	     /* @directory_dev is set */
+	/* The database when vbd_store_files_note() was called; the size is the largest one seen. */
+	dev_t dev;
+	ino_t ino;
+	off_t size_bytes;
 };
+
+/* Numbers that are kept beside the database, in a file of one line. */
+struct vbd_store_mark {
+	uint64_t transactions; /* that the database has */
+	uint64_t highest;      /* the highest id of any kind, and number of an event, in reserve */
+};
+
+/** vbd_store_files_init - closed files */
+void vbd_store_files_init(struct vbd_store_files *files);
 
 /**
  * vbd_store_files_open - make the directory (mode 0700) and an empty file of the database (0600),
  * unless they are there, and take the lock
  *
- * Refuses a directory that others can write to, what is no directory or regular file, and a
- * directory that another daemon uses. The lock goes with the process.
+ * Refuses a directory that others can write to, what is no directory or regular file, what belongs
+ * to another user than root and our own, and a directory that another daemon uses. After a database
+ * was opened once, no directory is made, and no database on another file system: the right one may
+ * come back. The lock goes with the process.
  */
 enum vbd_status vbd_store_files_open(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err) VBD_MUST_CHECK;
@@ -34,6 +57,26 @@ enum vbd_status vbd_store_files_open(
  * set aside, and make an empty one */
 enum vbd_status vbd_store_files_set_aside(
 	const struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_store_files_note - note which file the open database is */
+enum vbd_status vbd_store_files_note(
+	struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_store_files_check - VBD_E_NOT_FOUND unless the path of the database leads to the file that
+ * was noted, and the file has not become shorter */
+enum vbd_status vbd_store_files_check(
+	struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_store_files_read_mark - VBD_E_NOT_FOUND if there is none, VBD_E_BAD_VALUE if it can't be
+ * read
+ */
+enum vbd_status vbd_store_files_read_mark(
+	const struct vbd_store_files *files, struct vbd_store_mark *ret_mark) VBD_MUST_CHECK;
+
+/** vbd_store_files_write_mark - replace the mark
+ * @sync: wait until the disk has it; else a host that loses power may lose it */
+enum vbd_status vbd_store_files_write_mark(const struct vbd_store_files *files,
+	const struct vbd_store_mark *mark, bool sync, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_store_files_close - return the lock */
 void vbd_store_files_close(struct vbd_store_files *files);

@@ -26,9 +26,11 @@ enum vbd_status vbd_id_table_load(
 	while (vbd_query_row(&query)) {
 		enum vbd_object_kind kind = VBD_KIND_NONE;
 		const char *name = vbd_query_get_text(&query, 0);
+		uint64_t last = vbd_query_get_u64(&query, 1);
 
-		if (strcmp(name, event_kind) == 0 || vbd_object_kind_parse(name, &kind))
-			ret_ids[kind] = vbd_query_get_u64(&query, 1);
+		if (!vbd_query_is_bad(&query, false) &&
+			(strcmp(name, event_kind) == 0 || vbd_object_kind_parse(name, &kind)))
+			ret_ids[kind] = last;
 	}
 	return vbd_query_end(&query, err);
 }
@@ -66,7 +68,8 @@ enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_objec
 {
 	return insert(database,
 		"INSERT INTO ids (kind, last) VALUES (?1, ?2)"
-		" ON CONFLICT (kind) DO UPDATE SET last = max(last, excluded.last)",
+		" ON CONFLICT (kind) DO UPDATE SET last = max(excluded.last,"
+		" iif(last BETWEEN 0 AND 4611686018427387904, last, 0))",
 		kind, last, err);
 }
 
@@ -78,8 +81,8 @@ bool vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t las
 		return false;
 	id->item.bytes = sizeof(*id);
 	id->item.write = write_id;
+	id->item.promise = true;
 	id->kind = kind;
 	id->last = last;
-	vbd_store_put(store, &id->item);
-	return true;
+	return vbd_store_put(store, &id->item) != VBD_TICKET_NONE;
 }

@@ -10,12 +10,17 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/core/kinds.h"
+#include "daemon/store/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct vbd_database;
-struct vbd_store;
+
+/* A run notes ids so far ahead of their use. The queue of the store is full before the half of them
+ * is used, so that no id beyond the noted ones is given before the store has failed, which is told.
+ */
+#define VBD_IDS_AHEAD ((uint64_t)2 * VBD_STORE_ITEMS_MAX)
 
 /** vbd_id_table_load - the ids by kind; VBD_KIND_NONE: the number of events; 0 for none yet; the
  * store's thread */
@@ -26,7 +31,8 @@ enum vbd_status vbd_id_table_load(struct vbd_database *database, uint64_t ret_id
 enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
 	uint64_t last, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_id_put - note an id; the control thread. Returns false without memory. */
+/** vbd_id_put - note an id; the control thread. Returns false if the store did not take the note.
+ */
 bool vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last);
 
 #endif

@@ -19,10 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ids of a kind are noted so far ahead of their use. A run that follows a killed one leaves
- * them out, since it does not know which of them were given. */
-#define IDS_AHEAD 1000
-
 struct vbd_keeper {
 	struct vbd_daemon *daemon;
 	struct vbd_store *store;
@@ -31,9 +27,11 @@ struct vbd_keeper {
 	struct vbd_link watches;
 	uint64_t newest_ticket;
 	uint64_t kept_seq; /* events up to this one are with the store */
-	bool was_failing, said_damage;
-	bool restored; /* `past` is the control thread's */
-	size_t deaths; /* objects that the run before had left open */
+	bool was_failing;
+	uint64_t told_losses;
+	unsigned int bad_rows; /* of `desired`, which lead to no object */
+	bool restored;	       /* `past` is the control thread's */
+	size_t deaths;	       /* objects that the run before had left open */
 	/* The store's thread uses these, and may outlive the daemon: */
 	struct vbd_counter ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
 	char server_id[17];
@@ -52,19 +50,21 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 		keeper->started_wall_ns, &keeper->past, err);
 }
 
-/* A database that replaces a damaged one gets the ids with its first rows, so that none is given
- * twice, whenever the daemon is killed. */
-static enum vbd_status begin(struct vbd_database *database, void *arg, struct vbd_error *err)
+/* The ids in reserve are on the disk before the first of them is given. A database that replaces a
+ * damaged one gets them with its first rows. */
+static enum vbd_status begin(
+	struct vbd_database *database, uint64_t floor, void *arg, struct vbd_error *err)
 {
 	const struct vbd_keeper *keeper = arg;
 	enum vbd_status status =
 		vbd_run_table_begin(database, keeper->server_id, keeper->started_wall_ns, err);
 
 	for (unsigned int i = 0; i < VBD_KIND_COUNT && status == VBD_OK; i++) {
-		uint64_t last = vbd_counter_get(&keeper->ids_noted[i]);
+		uint64_t noted = vbd_counter_get(&keeper->ids_noted[i]);
+		uint64_t past = keeper->past.ids[i] > floor ? keeper->past.ids[i] : floor;
 
-		if (last)
-			status = vbd_id_table_raise(database, (enum vbd_object_kind)i, last, err);
+		status = vbd_id_table_raise(database, (enum vbd_object_kind)i,
+			noted ? noted : past + VBD_IDS_AHEAD, err);
 	}
 	return status;
 }
@@ -80,7 +80,7 @@ static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .tr
 
 /* --- news of the store ----------------------------------------------------------------------- */
 
-static void report(struct vbd_keeper *keeper, enum vbd_event_type type, const char *text)
+static void report(const struct vbd_keeper *keeper, enum vbd_event_type type, const char *text)
 {
 	const struct vbd_event event = {.type = type,
 		.severity = type == VBD_EVENT_STORE_RECOVERED ? VBD_SEVERITY_NOTICE
@@ -93,9 +93,9 @@ static void look_at_store(struct vbd_keeper *keeper)
 {
 	struct vbd_store_state state = vbd_store_state(keeper->store);
 
-	if (state.set_aside && !keeper->said_damage) {
-		keeper->said_damage = true;
-		report(keeper, VBD_EVENT_STORE_DAMAGED, state.damage);
+	if (state.losses != keeper->told_losses) {
+		keeper->told_losses = state.losses;
+		report(keeper, VBD_EVENT_STORE_DAMAGED, state.loss);
 	}
 	if (state.failing == keeper->was_failing)
 		return;
@@ -120,10 +120,10 @@ static void on_news(unsigned int events, void *arg)
 
 static void note_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
 {
-	if (id + IDS_AHEAD / 2 <= vbd_counter_get(&keeper->ids_noted[kind]))
+	if (id + VBD_IDS_AHEAD / 2 <= vbd_counter_get(&keeper->ids_noted[kind]))
 		return;
-	if (vbd_id_put(keeper->store, kind, id + IDS_AHEAD))
-		vbd_counter_set(&keeper->ids_noted[kind], id + IDS_AHEAD);
+	if (vbd_id_put(keeper->store, kind, id + VBD_IDS_AHEAD))
+		vbd_counter_set(&keeper->ids_noted[kind], id + VBD_IDS_AHEAD);
 }
 
 /* The ids are noted before what names them, so that no event is known without them. */
@@ -197,13 +197,20 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	return VBD_OK;
 }
 
+/* Without a database that was read in time, the ids in reserve are written when there is one. */
 static void restore_ids(struct vbd_keeper *keeper)
 {
-	uint64_t ids[VBD_KIND_COUNT] = {0};
+	struct vbd_store_state state = vbd_store_state(keeper->store);
+	uint64_t ids[VBD_KIND_COUNT];
 
-	vbd_past_restore(&keeper->past, keeper->daemon, ids);
-	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
-		vbd_counter_set(&keeper->ids_noted[i], ids[i]);
+	keeper->restored = state.loaded;
+	vbd_past_restore(state.loaded ? &keeper->past : NULL, keeper->daemon, state.floor, ids);
+	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
+		vbd_counter_set(&keeper->ids_noted[i], ids[i] + VBD_IDS_AHEAD);
+		if (!state.loaded)
+			(void)vbd_id_put(
+				keeper->store, (enum vbd_object_kind)i, ids[i] + VBD_IDS_AHEAD);
+	}
 }
 
 static void restore_records(struct vbd_keeper *keeper)
@@ -222,9 +229,7 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 
 	if (!keeper)
 		return VBD_OK;
-	keeper->restored = vbd_store_state(keeper->store).loaded;
-	if (keeper->restored)
-		restore_ids(keeper);
+	restore_ids(keeper);
 	keeper->kept_seq = vbd_eventlog_last(daemon->eventlog);
 	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
 	if (keeper->restored)
@@ -265,6 +270,17 @@ void vbd_keeper_take_desired(
 	vbd_desired_walk(keeper->past.desired, cb, arg);
 	vbd_desired_free(keeper->past.desired);
 	keeper->past.desired = NULL;
+}
+
+void vbd_keeper_report_row(
+	struct vbd_daemon *daemon, const struct vbd_desired *row, const char *reason)
+{
+	char text[sizeof(((struct vbd_event *)NULL)->detail)];
+
+	(void)snprintf(text, sizeof(text), "%.16s %.63s is not kept; the row stays: %s", row->kind,
+		row->name, reason);
+	report(daemon->keeper, VBD_EVENT_STORE_DAMAGED, text);
+	daemon->keeper->bad_rows++;
 }
 
 static uint64_t tell(struct vbd_keeper *keeper, uint64_t ticket)
@@ -348,8 +364,12 @@ enum vbd_keeping vbd_keeper_check(
 		return VBD_KEEPING_NOTHING;
 	}
 	state = vbd_store_state(daemon->keeper->store);
-	(void)snprintf(detail, detail_bytes, "%s",
-		state.failing ? state.text : "events and records outlive this run");
+	(void)snprintf(detail, detail_bytes, "%s%s%s",
+		state.failing ? state.text : "events and records outlive this run",
+		state.losses ? "; something is lost: " : "", state.loss);
+	if (daemon->keeper->bad_rows && !state.losses)
+		(void)snprintf(detail + strlen(detail), detail_bytes - strlen(detail),
+			"; %u kept objects can't be made", daemon->keeper->bad_rows);
 	return state.failing ? VBD_KEEPING_FAILING : VBD_KEEPING_OK;
 }
 

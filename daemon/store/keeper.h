@@ -56,6 +56,11 @@ uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desi
  * for vbd_keeper_has() */
 uint64_t vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
 
+/** vbd_keeper_report_row - tell that a row of an earlier run leads to no object, and stays in the
+ * database as it is */
+void vbd_keeper_report_row(
+	struct vbd_daemon *daemon, const struct vbd_desired *row, const char *reason);
+
 /** vbd_keeper_newest_ticket - the last one that was given; VBD_TICKET_NONE: there was none */
 uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon);
 

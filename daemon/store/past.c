@@ -18,6 +18,25 @@
 /* Events of one run only, so that a huge crowd leaves room for others in the log. */
 #define DEATHS_TOLD_MAX 100
 
+static void raise_id(struct vbd_past *past, enum vbd_object_kind kind, uint64_t id)
+{
+	if (id > past->ids[kind])
+		past->ids[kind] = id;
+}
+
+/* A damaged row of `ids` may lie below the ids that other rows name. */
+static void raise_ids(struct vbd_past *past)
+{
+	for (size_t i = 0; i < past->event_count; i++) {
+		const struct vbd_event *event = &past->events[i].event;
+
+		raise_id(past, VBD_KIND_NONE, event->seq);
+		raise_id(past, event->kind, event->object_id);
+	}
+	for (size_t i = 0; i < past->record_count; i++)
+		raise_id(past, past->records[i].kind, past->records[i].record->id);
+}
+
 enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
 	const struct vbd_record_limits *limits, uint64_t now_wall_ns, struct vbd_past *past,
 	struct vbd_error *err)
@@ -45,6 +64,7 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 		vbd_past_fini(past);
 		return status;
 	}
+	raise_ids(past);
 	if (past->event_count)
 		past->last_wall_ns = past->events[past->event_count - 1].at_wall_ns;
 	if (past->run_count && !past->runs[past->run_count - 1].stopped)
@@ -98,17 +118,18 @@ static void restore_events(struct vbd_past *past, struct vbd_daemon *daemon)
 	past->event_count = 0;
 }
 
-void vbd_past_restore(
-	struct vbd_past *past, struct vbd_daemon *daemon, uint64_t ret_ids[VBD_KIND_COUNT])
+void vbd_past_restore(struct vbd_past *past, struct vbd_daemon *daemon, uint64_t floor,
+	uint64_t ret_ids[VBD_KIND_COUNT])
 {
-	restore_events(past, daemon);
-	memcpy(ret_ids, past->ids, sizeof(past->ids));
-	vbd_eventlog_skip(daemon->eventlog, past->ids[VBD_KIND_NONE]);
-	daemon->last_device_id = past->ids[VBD_KIND_DEVICE];
+	if (past)
+		restore_events(past, daemon);
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
+		ret_ids[i] = past && past->ids[i] > floor ? past->ids[i] : floor;
 		if (daemon->registries[i].kind)
-			daemon->registries[i].last_id = past->ids[i];
+			daemon->registries[i].last_id = ret_ids[i];
 	}
+	vbd_eventlog_skip(daemon->eventlog, ret_ids[VBD_KIND_NONE]);
+	daemon->last_device_id = ret_ids[VBD_KIND_DEVICE];
 }
 
 /* --- records --------------------------------------------------------------------------------- */

@@ -42,10 +42,17 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 	const struct vbd_record_limits *limits, uint64_t now_wall_ns, struct vbd_past *past,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_past_restore - put the events into the daemon's log, and let all numbers go on behind those
- * of earlier runs; sets @ret_ids to the ids that were noted; the control thread */
-void vbd_past_restore(
-	struct vbd_past *past, struct vbd_daemon *daemon, uint64_t ret_ids[VBD_KIND_COUNT]);
+/**
+ * vbd_past_restore - put the events into the daemon's log, and let all numbers go on behind those
+ * of earlier runs
+ * @past:    NULL: nothing was read
+ * @floor:   all numbers go on behind this one at least
+ * @ret_ids: of each kind the id behind which this run goes on; VBD_KIND_NONE: of events
+ *
+ * The control thread.
+ */
+void vbd_past_restore(struct vbd_past *past, struct vbd_daemon *daemon, uint64_t floor,
+	uint64_t ret_ids[VBD_KIND_COUNT]);
 
 /**
  * vbd_past_restore_records - put the records into the registries; what was open when its run ended

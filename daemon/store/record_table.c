@@ -244,8 +244,7 @@ static void copy_text(char *ret_text, size_t room, const struct vbd_query *query
 }
 
 /* False without memory. */
-static bool read_row(
-	const struct vbd_query *query, struct vbd_record_row *row, struct vbd_words *words)
+static bool read_row(struct vbd_query *query, struct vbd_record_row *row, struct vbd_words *words)
 {
 	size_t body_bytes;
 	const void *body = vbd_query_get_bytes(query, 8, &body_bytes);
@@ -309,6 +308,10 @@ static enum vbd_status load_kind(struct vbd_database *database, enum vbd_object_
 		if (row)
 			row->kind = kind;
 		has_memory = row && read_row(&query, row, words);
+		if (has_memory && vbd_query_is_bad(&query, !row->record->id)) {
+			vbd_record_free(row->record);
+			rows->count--;
+		}
 	}
 	status = vbd_query_end(&query, err);
 	if (status == VBD_OK && !has_memory)

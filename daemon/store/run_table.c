@@ -32,6 +32,7 @@ enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run
 		(void)snprintf(row->server_id, sizeof(row->server_id), "%s",
 			vbd_query_get_text(&query, 1));
 		row->stopped = vbd_query_get_u64(&query, 2);
+		count -= vbd_query_is_bad(&query, false);
 	}
 	status = vbd_query_end(&query, err);
 	if (status != VBD_OK) {

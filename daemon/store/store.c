@@ -2,9 +2,7 @@
 #include "daemon/store/store.h"
 
 #include "base/thread.h"
-#include "daemon/store/database.h"
-#include "daemon/store/files.h"
-#include "daemon/store/schema.h"
+#include "daemon/store/disk.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -28,13 +26,7 @@ struct vbd_store {
 	pthread_cond_t changed;
 	pthread_t thread;
 	int event_fd;
-	struct vbd_store_ops ops;
-	void *arg;
-	char state_dir[1024];
-	/* Only the store's thread uses these: */
-	struct vbd_store_files files;
-	struct vbd_database *database;
-	bool begun; /* the database knows of this run */
+	struct vbd_disk disk; /* only the store's thread uses it */
 	/* The lock guards these: */
 	struct vbd_link waiting;
 	size_t waiting_bytes;
@@ -42,7 +34,8 @@ struct vbd_store {
 	uint64_t newest_ticket; /* that was given */
 	uint64_t told_ticket;	/* the newest one that somebody waits for */
 	uint64_t attempts;
-	bool opened, stopping, ended;
+	bool opened, stopping, closed, ended;
+	bool overflown; /* since the store failed last */
 	bool abandoned; /* the control thread no longer waits for the load */
 };
 
@@ -61,9 +54,17 @@ static void set_failing(struct vbd_store *store, const struct vbd_error *err)
 	bool was = store->state.failing;
 
 	store->state.failing = err != NULL;
+	store->overflown &= err != NULL;
 	(void)snprintf(store->state.text, sizeof(store->state.text), "%s", err ? err->text : "");
 	if (was != store->state.failing)
 		poke(store);
+}
+
+/* Under the lock. */
+static bool is_half_empty(const struct vbd_store *store)
+{
+	return store->state.waiting < VBD_STORE_ITEMS_MAX / 2 &&
+	       store->waiting_bytes < VBD_STORE_BYTES_MAX / 2;
 }
 
 struct vbd_store_state vbd_store_state(struct vbd_store *store)
@@ -90,85 +91,35 @@ void vbd_store_rearm(struct vbd_store *store)
 
 /* --- opening; the store's thread ------------------------------------------------------------- */
 
-static enum vbd_status try_database(struct vbd_store *store, struct vbd_error *err)
+/* Under the lock. */
+static void publish(struct vbd_store *store)
 {
-	enum vbd_status status = vbd_database_open(store->files.database, &store->database, err);
+	const struct vbd_disk *disk = &store->disk;
 
-	return status == VBD_OK ? vbd_schema_prepare(store->database, err) : status;
+	if (store->state.losses != disk->losses || store->state.renewals != disk->renewals)
+		poke(store);
+	store->state.is_open = disk->database != NULL;
+	store->state.losses = disk->losses;
+	store->state.renewals = disk->renewals;
+	memcpy(store->state.loss, disk->loss, sizeof(store->state.loss));
 }
 
-static enum vbd_status replace_damaged(
-	struct vbd_store *store, const struct vbd_error *damage, struct vbd_error *err)
-{
-	enum vbd_status status;
-
-	vbd_database_close(store->database);
-	store->database = NULL;
-	store->begun = false;
-	status = vbd_store_files_set_aside(&store->files, err);
-	if (status != VBD_OK)
-		return status;
-	(void)pthread_mutex_lock(&store->lock);
-	store->state.set_aside++;
-	(void)snprintf(store->state.damage, sizeof(store->state.damage), "%s", damage->text);
-	poke(store);
-	(void)pthread_mutex_unlock(&store->lock);
-	status = try_database(store, err);
-	if (status != VBD_OK) {
-		vbd_database_close(store->database);
-		store->database = NULL;
-	}
-	return status;
-}
-
-static bool is_damaged(const struct vbd_store *store)
-{
-	return store->database && vbd_database_is_damaged(store->database);
-}
-
-static enum vbd_status open_database(struct vbd_store *store, struct vbd_error *err)
-{
-	struct vbd_error damage = {0};
-	enum vbd_status status = try_database(store, &damage);
-
-	if (status != VBD_OK && is_damaged(store))
-		return replace_damaged(store, &damage, err);
-	*err = damage;
-	return status;
-}
-
-/* The check of the structure does not see all damage: rows that can't be read are some too. */
-static enum vbd_status load(struct vbd_store *store, struct vbd_error *err)
-{
-	struct vbd_error damage = {0};
-	enum vbd_status status = store->ops.load(store->database, store->arg, &damage);
-
-	if (status == VBD_OK || !is_damaged(store)) {
-		*err = damage;
-		return status;
-	}
-	return replace_damaged(store, &damage, err);
-}
-
-static bool open_store(struct vbd_store *store)
+static void open_store(struct vbd_store *store)
 {
 	struct vbd_error err = {0};
-	enum vbd_status status = vbd_store_files_open(&store->files, store->state_dir, &err);
+	enum vbd_status status = vbd_disk_open(&store->disk, &err);
 
-	if (status == VBD_OK)
-		status = open_database(store, &err);
-	if (status == VBD_OK)
-		status = load(store, &err);
 	(void)pthread_mutex_lock(&store->lock);
-	store->opened = true;
-	store->state.loaded = status == VBD_OK && !store->abandoned;
-	store->state.is_open = status == VBD_OK && !store->abandoned;
+	publish(store);
+	if (!store->abandoned) {
+		store->opened = true;
+		store->state.loaded = store->disk.loaded;
+		store->state.floor = store->disk.floor;
+	}
 	store->state.failures += status != VBD_OK;
-	if (status != VBD_OK)
-		set_failing(store, &err);
+	set_failing(store, status == VBD_OK ? NULL : &err);
 	(void)pthread_cond_broadcast(&store->changed);
 	(void)pthread_mutex_unlock(&store->lock);
-	return status == VBD_OK && !store->abandoned;
 }
 
 /* --- writing; the store's thread ------------------------------------------------------------- */
@@ -190,47 +141,6 @@ static void take(struct vbd_store *store, struct batch *batch)
 		batch->bytes += VBD_CONTAINER_OF(link, struct vbd_store_item, link)->bytes;
 		batch->count++;
 	}
-}
-
-static enum vbd_status write_items(
-	struct vbd_store *store, const struct batch *batch, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_database_begin(store->database, err);
-
-	if (status == VBD_OK && !store->begun)
-		status = store->ops.begin(store->database, store->arg, err);
-	vbd_list_for_each (link, &batch->items) {
-		const struct vbd_store_item *item =
-			VBD_CONTAINER_OF(link, struct vbd_store_item, link);
-
-		if (status == VBD_OK)
-			status = item->write(item, store->database, err);
-	}
-	if (status == VBD_OK)
-		status = store->ops.trim(store->database, store->arg, err);
-	if (status == VBD_OK) {
-		status = vbd_database_commit(store->database, err);
-		store->begun |= status == VBD_OK;
-		return status;
-	}
-	vbd_database_rollback(store->database);
-	return status;
-}
-
-static enum vbd_status write_batch(
-	struct vbd_store *store, const struct batch *batch, struct vbd_error *err)
-{
-	struct vbd_error damage = {0};
-	enum vbd_status status = write_items(store, batch, &damage);
-
-	if (status == VBD_OK)
-		return VBD_OK;
-	if (!is_damaged(store)) {
-		*err = damage;
-		return status;
-	}
-	status = replace_damaged(store, &damage, err);
-	return status == VBD_OK ? write_items(store, batch, err) : status;
 }
 
 static void free_items(struct vbd_link *items)
@@ -274,12 +184,14 @@ static bool write_some(struct vbd_store *store)
 	vbd_list_init(&batch.items);
 	take(store, &batch);
 	(void)pthread_mutex_unlock(&store->lock);
-	status = write_batch(store, &batch, &err);
+	status = vbd_disk_write(&store->disk, &batch.items, &err);
 	if (status == VBD_OK)
 		free_items(&batch.items);
 	(void)pthread_mutex_lock(&store->lock);
 	store->attempts++;
-	set_failing(store, status == VBD_OK ? NULL : &err);
+	publish(store);
+	if (status != VBD_OK || !store->overflown || is_half_empty(store))
+		set_failing(store, status == VBD_OK ? NULL : &err);
 	if (status == VBD_OK) {
 		store->state.written += batch.count;
 		count_tickets(store, batch.count);
@@ -319,20 +231,22 @@ static void drop_all(struct vbd_store *store)
 	free_items(&store->waiting);
 }
 
-/* Under the lock. Once the database is gone for good, nothing more is taken. */
+/* Under the lock. A database that could not be opened is tried again, also without items. */
 static void serve(struct vbd_store *store)
 {
+	if (store->state.failing)
+		wait_to_retry(store);
 	for (;;) {
 		bool written;
 
-		if (vbd_list_empty(&store->waiting)) {
+		if (vbd_list_empty(&store->waiting) && !store->state.failing) {
 			if (store->stopping)
 				return;
 			(void)pthread_cond_wait(&store->changed, &store->lock);
 			continue;
 		}
 		written = write_some(store);
-		if (!written && (store->stopping || !store->database))
+		if (store->stopping && (!written || vbd_list_empty(&store->waiting)))
 			return;
 		if (!written)
 			wait_to_retry(store);
@@ -346,15 +260,14 @@ static void *thread_main(void *arg)
 	struct vbd_store *store = arg;
 
 	(void)pthread_setname_np(pthread_self(), "verbsd-store");
-	if (open_store(store)) {
-		(void)pthread_mutex_lock(&store->lock);
-		serve(store);
-		store->state.is_open = false;
-		drop_all(store);
-		(void)pthread_mutex_unlock(&store->lock);
-	}
-	vbd_database_close(store->database);
-	vbd_store_files_close(&store->files);
+	open_store(store);
+	(void)pthread_mutex_lock(&store->lock);
+	serve(store);
+	store->closed = true;
+	store->state.is_open = false;
+	drop_all(store);
+	(void)pthread_mutex_unlock(&store->lock);
+	vbd_disk_close(&store->disk);
 	(void)pthread_mutex_lock(&store->lock);
 	store->ended = true;
 	(void)pthread_cond_broadcast(&store->changed);
@@ -364,13 +277,27 @@ static void *thread_main(void *arg)
 
 /* --- the control thread ---------------------------------------------------------------------- */
 
+/* Under the lock. */
+static void overflow(struct vbd_store *store)
+{
+	struct vbd_error err = {0};
+
+	if (store->overflown || store->closed)
+		return;
+	(void)vbd_error_set(&err, VBD_E_LIMIT_REACHED,
+		"%.120s takes rows too slowly: some are lost", store->disk.state_dir);
+	if (!store->state.failing)
+		set_failing(store, &err);
+	store->overflown = true;
+}
+
 uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
 {
 	uint64_t ticket = VBD_TICKET_NONE;
 	bool taken;
 
 	(void)pthread_mutex_lock(&store->lock);
-	taken = store->state.is_open && store->state.waiting < VBD_STORE_ITEMS_MAX &&
+	taken = !store->closed && store->state.waiting < VBD_STORE_ITEMS_MAX &&
 		store->waiting_bytes + item->bytes <= VBD_STORE_BYTES_MAX;
 	if (taken) {
 		vbd_list_append(&store->waiting, &item->link);
@@ -380,6 +307,7 @@ uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
 		(void)pthread_cond_broadcast(&store->changed);
 	} else {
 		store->state.dropped++;
+		overflow(store);
 	}
 	(void)pthread_mutex_unlock(&store->lock);
 	if (!taken)
@@ -402,8 +330,7 @@ bool vbd_store_has_room(struct vbd_store *store)
 	bool has_room;
 
 	(void)pthread_mutex_lock(&store->lock);
-	has_room = !store->state.is_open || (store->state.waiting < VBD_STORE_ITEMS_MAX / 2 &&
-						    store->waiting_bytes < VBD_STORE_BYTES_MAX / 2);
+	has_room = store->closed || is_half_empty(store);
 	(void)pthread_mutex_unlock(&store->lock);
 	return has_room;
 }
@@ -416,7 +343,7 @@ void vbd_store_settle(struct vbd_store *store, unsigned int timeout_ms)
 
 	(void)pthread_mutex_lock(&store->lock);
 	before = store->attempts;
-	while (rc != ETIMEDOUT && store->state.is_open && store->state.waiting &&
+	while (rc != ETIMEDOUT && !store->closed && store->state.waiting &&
 		!(store->state.failing && store->attempts > before))
 		rc = pthread_cond_timedwait(&store->changed, &store->lock, &until);
 	(void)pthread_mutex_unlock(&store->lock);
@@ -442,12 +369,38 @@ static void give_up(struct vbd_store *store)
 	struct vbd_error late = {0};
 
 	(void)vbd_error_set(&late, VBD_E_TIMED_OUT, "%.120s did not answer for %d ms",
-		store->state_dir, VBD_STORE_OPEN_MS);
+		store->disk.state_dir, VBD_STORE_OPEN_MS);
 	(void)pthread_mutex_lock(&store->lock);
 	store->abandoned = !store->opened;
-	if (store->abandoned)
+	if (store->abandoned) {
+		store->opened = true;
 		set_failing(store, &late);
+	}
 	(void)pthread_mutex_unlock(&store->lock);
+}
+
+/* A thread that gets on uses processor time, also one that reads a large file of a slow disk. */
+static uint64_t used_ns(const struct vbd_store *store)
+{
+	struct timespec used = {0};
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(store->thread, &clock) == 0)
+		(void)clock_gettime(clock, &used);
+	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+static void wait_for_load(struct vbd_store *store)
+{
+	uint64_t before, now = 0;
+
+	do {
+		before = now;
+		if (wait_for(store, &store->opened, VBD_STORE_OPEN_MS))
+			return;
+		now = used_ns(store);
+	} while (now > before);
+	give_up(store);
 }
 
 enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_ops *ops, void *arg,
@@ -458,11 +411,9 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 
 	if (!store)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the store");
-	store->ops = *ops;
-	store->arg = arg;
-	store->files.lock_fd = -1;
+	vbd_disk_init(&store->disk, state_dir, ops, arg);
+	store->state.floor = store->disk.floor;
 	store->newest_ticket = store->state.last_ticket = VBD_TICKET_KNOWN;
-	(void)snprintf(store->state_dir, sizeof(store->state_dir), "%s", state_dir);
 	vbd_list_init(&store->waiting);
 	store->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (store->event_fd < 0) {
@@ -475,8 +426,7 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 		thread_main, store, "no thread for the store", &store->thread, err);
 	if (status != VBD_OK)
 		goto close_fd;
-	if (!wait_for(store, &store->opened, VBD_STORE_OPEN_MS))
-		give_up(store);
+	wait_for_load(store);
 	*ret_store = store;
 	return VBD_OK;
 

@@ -5,7 +5,8 @@
  * bounded, and what finds it full is dropped and counted.
  *
  * A batch that fails (no room on the disk) waits and is tried again, together with what comes
- * meanwhile. A database that is found damaged is set aside, and a new one begun.
+ * meanwhile. A database that is found damaged is set aside, and a new one begun. One that can't be
+ * opened, or has gone, is looked for again with each attempt.
  */
 #ifndef VBD_DAEMON_STORE_STORE_H
 #define VBD_DAEMON_STORE_STORE_H
@@ -29,6 +30,7 @@ struct vbd_store;
 struct vbd_store_item {
 	struct vbd_link link;
 	size_t bytes; /* of the allocation */
+	bool promise; /* to a client: the row is on the disk before its ticket counts as written */
 	/* The store's thread, in a transaction. Called again if the transaction fails. */
 	enum vbd_status (*write)(const struct vbd_store_item *item, struct vbd_database *database,
 		struct vbd_error *err);
@@ -38,19 +40,23 @@ struct vbd_store_item {
 struct vbd_store_ops {
 	/* Read what earlier runs have left; once, before vbd_store_create() returns. */
 	enum vbd_status (*load)(struct vbd_database *database, void *arg, struct vbd_error *err);
-	/* In a transaction, in each database before anything else is written. */
-	enum vbd_status (*begin)(struct vbd_database *database, void *arg, struct vbd_error *err);
+	/* In a transaction, in each database before anything else is written.
+	 * @floor: of ids; see struct vbd_store_state */
+	enum vbd_status (*begin)(
+		struct vbd_database *database, uint64_t floor, void *arg, struct vbd_error *err);
 	/* At the end of each transaction that writes items. */
 	enum vbd_status (*trim)(struct vbd_database *database, void *arg, struct vbd_error *err);
 };
 
 struct vbd_store_state {
-	bool failing;			     /* nothing can be written now, or at all */
-	bool loaded;			     /* `load` has succeeded */
-	bool is_open;			     /* false: nothing will be written in this run */
-	uint64_t set_aside;		     /* damaged databases that were, in this run */
-	char text[240];			     /* why it fails; "" otherwise */
-	char damage[240];		     /* with @set_aside: what was wrong with it */
+	bool failing;	   /* nothing can be written now, or at all */
+	bool loaded;	   /* `load` has succeeded before vbd_store_create() returned */
+	bool is_open;	   /* the database is */
+	uint64_t floor;	   /* earlier runs may have given ids up to this one */
+	uint64_t losses;   /* counts losses of rows that were written */
+	uint64_t renewals; /* counts databases that may lack rows of this run */
+	char text[240];	   /* why it fails; "" otherwise */
+	char loss[240];	   /* the newest of @losses; "" for none */
 	uint64_t written, dropped, failures; /* items, items, attempts */
 	uint64_t last_ticket;		     /* items with tickets up to this one are written */
 	uint64_t waiting;		     /* items */
@@ -61,9 +67,9 @@ struct vbd_store_state {
  * @state_dir:  made if it is not there
  * @ops, @arg:  used until vbd_store_destroy() returns true
  *
- * Control thread; blocks for VBD_STORE_OPEN_MS at most. A database that can't be opened is no error
- * of this function: see vbd_store_state(). Returns VBD_E_NO_MEMORY, or the status of a failed
- * pthread_create(3).
+ * Control thread; blocks as long as the thread gets on, and for VBD_STORE_OPEN_MS without progress.
+ * A database that can't be opened is no error of this function: see vbd_store_state(). Returns
+ * VBD_E_NO_MEMORY, or the status of a failed pthread_create(3).
  */
 enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_ops *ops, void *arg,
 	struct vbd_store **ret_store, struct vbd_error *err) VBD_MUST_CHECK;
@@ -73,7 +79,8 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
  * vbd_store_put - hand over an item; does not block
  *
  * Returns the ticket of the item, which is greater than those of earlier items; VBD_TICKET_NONE if
- * the item was dropped, since the queue is full or the store closed.
+ * the item was dropped, since the queue is full or the store closed. A full queue is a
+ * failure of the store.
  */
 uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item);
 #define VBD_TICKET_NONE	 UINT64_C(0)

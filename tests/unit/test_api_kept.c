@@ -861,7 +861,7 @@ static void test_api_kept__a_damaged_database_loses_no_kept_object(void **state)
 	ticket = kept(f, name)->ticket;
 	atomic_store(&is_damaged, true);
 	assert_int_equal(post(f, "/v1/pds", "{\"name\": \"spare\"}"), 201);
-	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).set_aside == 1);
+	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).losses == 1);
 	SVC_UNTIL(f->svc, kept(f, name)->ticket > ticket && vbd_kept_outlives(kept(f, name)));
 	restart(f);
 	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 70);
@@ -895,7 +895,7 @@ static void test_api_kept__a_database_that_replaces_a_damaged_one_begins_with_th
 	assert_true(last_id_on_disk(f, "listener") >= 1);
 	atomic_store(&is_damaged, true);
 	assert_int_equal(post(f, "/v1/pds", "{\"name\": \"spare\"}"), 201);
-	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).set_aside == 1 &&
+	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).losses == 1 &&
 				  vbd_keeper_state(f->svc->daemon).waiting == 0);
 	assert_true(last_id_on_disk(f, "listener") >= 1);
 	assert_true(last_id_on_disk(f, "event") >= vbd_eventlog_last(f->svc->daemon->eventlog));

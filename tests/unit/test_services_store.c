@@ -164,8 +164,9 @@ static void test_services_store__a_store_that_fails_is_an_event(void **state)
 	assert_int_equal(
 		vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_FAILING);
 	assert_non_null(strstr(detail, "is not a directory"));
-	assert_true(vbd_keeper_state(svc->daemon).dropped > 0);
-	assert_int_equal(svc_buffer(svc, "", 4096, 0)->object.id, 1);
+	assert_true(vbd_keeper_state(svc->daemon).waiting > 0);
+	/* The ids of earlier runs are not known. */
+	assert_true(svc_buffer(svc, "", 4096, 0)->object.id > 1000000000);
 }
 
 static void count_row(const struct vbd_desired *row, void *arg)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database in state_dir as the store's thread uses it: opened, and opened again when its files
+ * have gone and come back; written in transactions, each of which is counted in the database and
+ * outside, in the mark (daemon/store/files.h). So the loss of any part of a file is noticed.
+ *
+ * The store's thread only; each function may block on the disk.
+ */
+#ifndef VBD_DAEMON_STORE_DISK_H
+#define VBD_DAEMON_STORE_DISK_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "daemon/store/files.h"
+#include "daemon/store/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_disk {
+	char state_dir[1024];
+	struct vbd_store_ops ops;
+	void *arg;
+	struct vbd_store_files files;
+	struct vbd_database *database; /* NULL: closed */
+	bool tried;		       /* to open it */
+	bool loaded;		       /* `load` has succeeded */
+	bool begun;		       /* the database knows of this run */
+	bool replaced;		       /* the database is new, and not yet compared with the mark */
+	uint64_t transactions;	       /* of all runs, as far as they are known */
+	uint64_t floor;		       /* see struct vbd_store_state */
+	uint64_t losses, renewals;     /* likewise */
+	char loss[240];		       /* likewise */
+};
+
+/** vbd_disk_init - a database that is closed; @ops, @arg: used until vbd_disk_close() */
+void vbd_disk_init(
+	struct vbd_disk *disk, const char *state_dir, const struct vbd_store_ops *ops, void *arg);
+
+/**
+ * vbd_disk_open - open the database, compare it with the mark, load it if this is the first
+ * attempt, and write the ids of this run in reserve
+ *
+ * A damaged database is set aside, and a new one begun. On failure the database may be open: it
+ * could not be written.
+ */
+enum vbd_status vbd_disk_open(struct vbd_disk *disk, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_disk_write - write items in a transaction, after an attempt to open a closed database
+ * @items: of struct vbd_store_item; they stay the caller's
+ *
+ * With a promise among the items the function returns VBD_OK only when the files are those of
+ * state_dir, and the promise no longer depends on the log of the database (WAL).
+ */
+enum vbd_status vbd_disk_write(
+	struct vbd_disk *disk, const struct vbd_link *items, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_disk_close - close the database, and return the lock */
+void vbd_disk_close(struct vbd_disk *disk);
+
+#endif
