@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// state_dir is cut and damaged between two runs, and under a run, at every class of place. Everything that was answered is
+// there afterwards, or the loss is told by an event and by `store`; and no id, and no number of an event, is given twice.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync,
+	writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+
+import { scratch_folder } from "../scratch.mjs";
+import { daemon_of, until } from "./lib.mjs";
+
+const LIMIT = { timeout: 120000 };
+const KEPT = 9;
+
+const get = async (daemon, path) => (await daemon.get(path)).json;
+const start = (t, dir, options = {}) => daemon_of(t, { ...options, args: ["--set", `state_dir=${dir}`] }).up();
+const post = async (daemon, body) => {
+	const answer = await daemon.request("POST", "/v1/buffers",
+		{ headers: { "Content-Type": "application/json" }, body: JSON.stringify({ size_bytes: 4096, ...body }) });
+
+	assert.ok(answer.status < 300, answer.text);
+	return answer.json;
+};
+const settled = (daemon) => until(async () => (await get(daemon, "/v1/stats")).store_waiting === 0);
+const events = async (daemon, query = "") => (await get(daemon, `/v1/events?limit=1000&${query}`)).items;
+const status_is = (daemon, wanted) => until(async () => (await get(daemon, "/v1")).store.status === wanted);
+
+// A trace has the answers and events that clients of one or more runs were told.
+class Trace {
+	ids = new Set();
+	events = new Map(); // number: text
+	kept = new Set();
+
+	take_id({ id }) {
+		assert.ok(!this.ids.has(id), `the id ${id} was given twice`);
+		this.ids.add(id);
+	}
+
+	async work(daemon, prefix, count = KEPT) {
+		for (let i = 0; i < count; i++) {
+			const buffer = await post(daemon, { name: `${prefix}${i}`, keep: true });
+
+			this.take_id(buffer);
+			if (buffer.desired.outlives_restart) this.kept.add(buffer.name);
+			this.take_id(await post(daemon, {}));
+		}
+		this.take_events(await events(daemon));
+	}
+
+	take_events(items) {
+		for (const event of items) {
+			const text = JSON.stringify(event);
+
+			assert.equal(this.events.get(event.seq) ?? text, text, "a number of two events");
+			this.events.set(event.seq, text);
+		}
+	}
+
+	// The names and events that the daemon no longer has.
+	async missing(daemon) {
+		const names = new Set((await get(daemon, "/v1/kept_objects?limit=1000")).items.map(({ name }) => name));
+		const numbers = new Set((await events(daemon)).map(({ seq }) => seq));
+
+		return [...this.kept].filter((name) => !names.has(name))
+			.concat([...this.events.keys()].filter((seq) => !numbers.has(seq)));
+	}
+
+	// Compares a daemon, whose files were damaged, with what was told before. Returns what is missing.
+	async check(daemon) {
+		const lost = await this.missing(daemon);
+		const { store, server_id } = await get(daemon, "/v1");
+		const damages = await events(daemon, "type=store_damaged");
+		const told = damages.some((event) => event.server_id === server_id);
+
+		assert.ok(!lost.length || damages.length, `lost in silence: ${lost}`);
+		assert.equal(told, /lost|can't be made/.test(store.detail), store.detail);
+		this.take_events(await events(daemon));
+		await this.work(daemon, `again${this.ids.size}-`, 2);
+		return { lost, told };
+	}
+}
+
+// Overwrites some bytes.
+function zero(path, at, count = 16) {
+	const fd = openSync(path, "r+");
+
+	writeSync(fd, Buffer.alloc(count), 0, count, at);
+	closeSync(fd);
+}
+
+const sql = (dir, text) => execFileSync("sqlite3", [join(dir, "state.db"), text], { encoding: "utf8" }).trim();
+const have_sqlite = () => {
+	try {
+		return execFileSync("sqlite3", ["-version"]).length > 0;
+	} catch {
+		return false;
+	}
+};
+
+// Each damage between two runs. `whole`: nothing is lost by it.
+const DAMAGES = {
+	"nothing": { whole: true, to: () => {} },
+	"a frame of the log": { to: (dir) => zero(join(dir, "state.db-wal"), 32 + 24 + 100) },
+	"a frame in the middle of the log": { to: (dir) => zero(join(dir, "state.db-wal"), Math.floor(statSync(join(dir, "state.db-wal")).size / 2)) },
+	"the header of the log": { to: (dir) => zero(join(dir, "state.db-wal"), 0) },
+	"the log is gone": { to: (dir) => rmSync(join(dir, "state.db-wal")) },
+	"the log is cut": { to: (dir) => truncateSync(join(dir, "state.db-wal"), 5000) },
+	"the index of the log is gone": { whole: true, to: (dir) => rmSync(join(dir, "state.db-shm")) },
+	"the log and its index are gone": { to: (dir) => ["-wal", "-shm"].forEach((end) => rmSync(join(dir, `state.db${end}`))) },
+	"the header of the file": { to: (dir) => zero(join(dir, "state.db"), 0, 100) },
+	"pages of the file": { to: (dir) => zero(join(dir, "state.db"), 4096, 20000) },
+	"the file is cut": { to: (dir) => truncateSync(join(dir, "state.db"), 9000) },
+	"the file is empty": { to: (dir) => truncateSync(join(dir, "state.db"), 0) },
+	"the file is gone": { to: (dir) => rmSync(join(dir, "state.db")) },
+	"all of the database is gone": { to: (dir) => ["", "-wal", "-shm"].forEach((end) => rmSync(join(dir, `state.db${end}`))) },
+	"the mark is gone": { to: (dir) => rmSync(join(dir, "mark")) },
+	"the mark is damaged": { to: (dir) => zero(join(dir, "mark"), 10) },
+	"the mark and the log are gone": { to: (dir) => ["mark", "state.db-wal"].forEach((name) => rmSync(join(dir, name))) },
+	"an older copy": { to: (dir, old) => ["state.db", "state.db-wal", "state.db-shm"].forEach((name) => {
+		rmSync(join(dir, name), { force: true });
+		if (existsSync(join(old, name))) cpSync(join(old, name), join(dir, name));
+	}) },
+	"an older mark": { whole: true, to: (dir, old) => cpSync(join(old, "mark"), join(dir, "mark")) },
+	"a row of ids below zero": { sql: "UPDATE ids SET last = -1" },
+	"a row of ids above all numbers": { sql: "UPDATE ids SET last = 9223372036854775807 WHERE kind <> 'transaction'" },
+	"rows of ids that are text": { sql: "UPDATE ids SET last = 'many'" },
+	"rows of ids below those in use": { sql: "UPDATE ids SET last = 1 WHERE kind <> 'transaction'" },
+	"no rows of ids": { sql: "DELETE FROM ids WHERE kind <> 'transaction'" },
+	"a kept object that can't be read": { sql: "UPDATE desired SET body = '{' WHERE name = 'first3'", stays: "SELECT count(*) FROM desired WHERE name = 'first3'" },
+	"a kept object without a kind": { sql: "UPDATE desired SET kind = '' WHERE name = 'first3'", stays: "SELECT count(*) FROM desired WHERE name = 'first3'" },
+	"an event with a number below zero": { sql: "UPDATE events SET seq = -7 WHERE seq = 5" },
+};
+
+test("damage: what was answered is there, or the loss is told, whatever was damaged between two runs", LIMIT, async (t) => {
+	const folder = scratch_folder("damage");
+	const dir = join(folder, "state");
+	const old = join(folder, "old");
+	const trace = new Trace();
+	const first = await start(t, dir);
+
+	await trace.work(first, "first", KEPT - 1);
+	await settled(first);
+	cpSync(dir, old, { recursive: true });
+	await trace.work(first, "last", 1);
+	await settled(first);
+	assert.equal(await first.stop("SIGKILL"), "SIGKILL");
+
+	for (const [what, damage] of Object.entries(DAMAGES)) {
+		if (damage.sql && !have_sqlite()) continue;
+		const copy = join(folder, what.replaceAll(/\W/g, "_"));
+		const known = Object.assign(new Trace(), { ids: new Set(trace.ids), events: new Map(trace.events), kept: new Set(trace.kept) });
+
+		cpSync(dir, copy, { recursive: true });
+		if (damage.sql) sql(copy, damage.sql);
+		else damage.to(copy, old);
+		const daemon = await start(t, copy);
+		try {
+			const { lost, told } = await known.check(daemon);
+			if (damage.whole) assert.deepEqual([lost, told], [[], false]);
+			assert.equal((await get(daemon, "/v1")).store.status, "ok");
+			if (damage.stays) assert.equal(sql(copy, damage.stays), "1");
+			await settled(daemon);
+			assert.equal(await daemon.stop("SIGKILL"), "SIGKILL");
+			// The damage is mended: the next run has all, and tells nothing new of it.
+			const next = await start(t, copy);
+			const before = [...known.events.values()].filter((text) => text.includes('"store_damaged"')).length;
+			if (!damage.stays && !damage.sql) assert.equal((await events(next, "type=store_damaged")).length, before);
+			known.kept = new Set([...known.kept].filter((name) => name.startsWith("again")));
+			known.events = new Map();
+			assert.deepEqual(await known.missing(next), []);
+			await known.work(next, "next", 1);
+			assert.equal(await next.stop(), 0);
+		} catch (error) {
+			throw new Error(`${what}: ${error.message}\n${daemon.log.slice(-1500)}`, { cause: error });
+		}
+		rmSync(copy, { recursive: true });
+	}
+});
+
+// Each damage under a run, and what brings the files back; without it the store mends itself.
+const LOSSES = {
+	"the directory is moved": { to: (dir) => renameSync(dir, `${dir}2`), back: (dir) => renameSync(`${dir}2`, dir) },
+	"the directory is gone for good": { to: (dir) => rmSync(dir, { recursive: true }), back: (dir) => mkdirSync(dir, { mode: 0o700 }) },
+	"the files are gone": { to: (dir) => readdirSync(dir).forEach((name) => rmSync(join(dir, name))) },
+	"the file is empty": { to: (dir) => truncateSync(join(dir, "state.db"), 0) },
+	"the file is cut": { to: (dir) => truncateSync(join(dir, "state.db"), 9000) },
+	"the file is another one": { to: (dir) => {
+		const path = join(dir, "state.db");
+
+		writeFileSync(`${path}.new`, readFileSync(path), { mode: 0o600 });
+		renameSync(`${path}.new`, path);
+	} },
+};
+
+for (const [what, loss] of Object.entries(LOSSES)) {
+	test(`damage: ${what} while the daemon runs, and no promise is lost`, LIMIT, async (t) => {
+		const dir = join(scratch_folder("damage"), "state");
+		const trace = new Trace();
+		const daemon = await start(t, dir);
+
+		await trace.work(daemon, "first");
+		await settled(daemon);
+		loss.to(dir);
+		// Until the store has seen the loss an object may be kept in the files that are there then.
+		await trace.work(daemon, "meanwhile", 2);
+		if (loss.back) {
+			await status_is(daemon, "degraded");
+			assert.equal((await post(daemon, { name: "degraded", keep: true })).desired.outlives_restart, false);
+			loss.back(dir);
+		}
+		await until(async () => (await events(daemon, "type=store_recovered")).length > 0);
+		await settled(daemon);
+		for (const { name } of (await get(daemon, "/v1/kept_objects?limit=1000")).items)
+			await until(async () => (await get(daemon, `/v1/kept_objects/${name}`)).outlives_restart);
+		trace.take_events(await events(daemon));
+		if (loss.back) trace.kept.add("degraded");
+		["meanwhile0", "meanwhile1"].forEach((name) => trace.kept.add(name));
+		assert.equal(await daemon.stop("SIGKILL"), "SIGKILL");
+
+		const next = await start(t, dir);
+		const { lost } = await trace.check(next);
+		assert.deepEqual(lost.filter((name) => typeof name === "string"), []);
+		assert.equal(await next.stop(), 0);
+	});
+}
+
+// A program that has the database locked, as a slow disk would.
+async function hold(t, dir) {
+	const holder = spawn("sqlite3", [join(dir, "state.db")], { stdio: ["pipe", "pipe", "inherit"] });
+	const ended = once(holder, "exit");
+
+	t.after(() => holder.kill("SIGKILL"));
+	holder.stdin.write(".timeout 10000\nBEGIN IMMEDIATE;\nSELECT 'held';\n");
+	await once(holder.stdout, "data");
+	return { release: () => { holder.stdin.end(); return ended; } };
+}
+
+test("damage: no id is given twice while the database is held, and the daemon is killed", LIMIT, async (t) => {
+	if (!have_sqlite()) return t.skip("sqlite3 is not installed");
+	const dir = join(scratch_folder("damage"), "state");
+	const trace = new Trace();
+
+	for (let run = 0; run < 3; run++) {
+		// The first run makes the file; the others find it held.
+		const holder = run ? await hold(t, dir) : null;
+		const daemon = await start(t, dir);
+		const later = holder ?? (await hold(t, dir));
+
+		for (let i = 0; i < 3; i++) trace.take_id(await post(daemon, {}));
+		trace.take_events(await events(daemon));
+		assert.equal(await daemon.stop("SIGKILL"), "SIGKILL");
+		await later.release();
+	}
+});
+
+test("damage: a database that is late or refused at the start is used when it can be", LIMIT, async (t) => {
+	const dir = join(scratch_folder("damage"), "state");
+	const trace = new Trace();
+	const first = await start(t, dir);
+
+	await trace.work(first, "first", 2);
+	assert.equal(await first.stop(), 0);
+	execFileSync("chmod", ["777", dir]);
+	const second = await start(t, dir);
+	await status_is(second, "degraded");
+	trace.take_id(await post(second, { name: "degraded", keep: true }));
+	trace.kept.add("degraded");
+	execFileSync("chmod", ["700", dir]);
+	await status_is(second, "ok");
+	trace.take_events((await events(second)).filter(({ type }) => type === "store_recovered"));
+	await settled(second);
+	assert.equal(await second.stop("SIGKILL"), "SIGKILL");
+	const third = await start(t, dir);
+	assert.deepEqual((await trace.check(third)).lost, []);
+	assert.equal(await third.stop(), 0);
+});
+
+test("damage: files of another user are refused", LIMIT, async (t) => {
+	if (process.getuid() !== 0) return t.skip("only root can give files away");
+	for (const name of ["", "state.db", "state.db-wal", "state.db-shm", "mark", "lock"]) {
+		const dir = join(scratch_folder("damage"), "state");
+		const first = await start(t, dir);
+
+		await post(first, { name: "first", keep: true });
+		assert.equal(await first.stop("SIGKILL"), "SIGKILL");
+		execFileSync("chown", ["12345", join(dir, name)]);
+		const second = await start(t, dir);
+		const { store } = await get(second, "/v1");
+		assert.equal(store.status, "degraded", name);
+		assert.match(store.detail, /belongs to the user 12345/);
+		execFileSync("chown", ["0", join(dir, name)]);
+		await status_is(second, "ok");
+		assert.equal(await second.stop(), 0);
+	}
+});
