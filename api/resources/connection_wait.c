@@ -55,14 +55,10 @@ static bool is_ending(enum vbd_conn_state state)
 
 static void reply_gone(struct vbd_request *req, enum vbd_goal goal)
 {
-	struct vbd_error err = {0};
-
-	if (goal == VBD_GOAL_DELETED) {
+	if (goal == VBD_GOAL_DELETED)
 		vbd_reply_empty(req, 204);
-		return;
-	}
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
-	vbd_reply_problem(req, &err);
+	else
+		vbd_task_reply_gone(req, &vbd_connection_task);
 }
 
 static bool is_reached(const struct vbd_conn *conn, enum vbd_goal goal)

@@ -15,6 +15,7 @@
 #include "daemon/memory/shared.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Readers see no contents, so a GET that is not for them is one of contents. */
 static enum vbd_purpose purpose_of(const struct vbd_request *req)
@@ -116,12 +117,35 @@ struct task_waiter {
 	struct vbd_object *task;
 };
 
+/* What the request was asked to keep; NULL: nothing, or it is kept no longer. */
+static const struct vbd_kept *find_kept(
+	const struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	const char *name = json_string_value(json_object_get(req->json, "name"));
+	const struct vbd_kept *kept = NULL;
+
+	if (name && req->route->create)
+		kept = vbd_kept_absent(&vbd_request_daemon(req)->registries[kind->kind], name);
+	return kept && vbd_caller_sees(req->caller, kept->object.owner) ? kept : NULL;
+}
+
 void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_kept *kept = find_kept(req, kind);
+	char path[sizeof(((struct vbd_error *)0)->object)];
 	struct vbd_error err = {0};
 
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
-	vbd_reply_problem(req, &err);
+	if (!kept) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	(void)vbd_error_set(&err, daemon->stopping ? VBD_E_STOPPING : VBD_E_NOT_FOUND,
+		"%.64s ended before the answer; it is kept", kept->object.name);
+	(void)vbd_registry_path(kept->object.registry, kept->object.id, path);
+	memcpy(err.object, path, sizeof(err.object));
+	vbd_reply_outcome(req, &err, path);
 }
 
 static void answer_end(struct vbd_waiter *base, enum vbd_wake why)

@@ -97,7 +97,8 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
  */
 void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
-/** vbd_task_reply_gone - answer that the object was deleted while the request waited */
+/** vbd_task_reply_gone - answer that the object ended while the request waited, and whether it is
+ * kept all the same, as when verbsd stops */
 void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind);
 
 /** vbd_reply_in_use - answer with @err and the users of an object, as far as the caller sees them

@@ -788,6 +788,11 @@ static void test_api_kept__without_state_dir_it_says_that_it_ends_with_this_run(
 
 #define OWN "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"port\": 7473, \"keep\": true}"
 
+static void on_stopped(void *arg)
+{
+	(void)arg;
+}
+
 static bool outlives(struct fixture *f)
 {
 	json_t *json = document(f);
@@ -811,6 +816,24 @@ static void test_api_kept__the_answer_waits_until_it_is_written(void **state)
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 201);
 	assert_true(outlives(f));
+}
+
+static void test_api_kept__what_ends_before_the_answer_is_told_to_be_kept(void **state)
+{
+	struct fixture *f = *state;
+
+	hold_disk();
+	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
+	vbd_daemon_stop(f->svc->daemon, on_stopped, f);
+	SVC_UNTIL(f->svc, !listener(f, "own"));
+	assert_int_equal(f->req.reply.status, 0);
+	release_disk(SQLITE_OK);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_int_equal(f->req.reply.status, 424);
+	assert_body_has(f, "\"code\":\"stopping\"");
+	assert_body_has(f, "\"kept_object\":\"/v1/kept_objects/");
+	restart(f);
+	await(f, "own", VBD_KEPT_UP);
 }
 
 static void test_api_kept__a_disk_that_hangs_does_not_hold_the_answer_for_ever(void **state)
@@ -1870,6 +1893,7 @@ int main(void)
 		TEST(after_a_restart_it_counts_for_its_owner),
 		TEST(without_state_dir_it_says_that_it_ends_with_this_run),
 		TEST(the_answer_waits_until_it_is_written),
+		TEST(what_ends_before_the_answer_is_told_to_be_kept),
 		TEST(a_disk_that_hangs_does_not_hold_the_answer_for_ever),
 		TEST(a_full_disk_is_told_and_the_object_is_there),
 		TEST(a_damaged_database_loses_no_kept_object),
