@@ -67,6 +67,9 @@
 		"A request with this Idempotency-Key is still running", "Try again later.")        \
 	X(IDEMPOTENCY_MISMATCH, "idempotency_mismatch", 422,                                       \
 		"This Idempotency-Key was used for another request", "Use a new key.")             \
+	X(OUTCOME_UNKNOWN, "outcome_unknown", 409,                                                 \
+		"The first request with this Idempotency-Key may have done something",             \
+		"Look at what it was to make or change; if that is not there, use a new key.")     \
 	X(RELOAD_FAILED, "reload_failed", 422, "The configuration can't be taken up",              \
 		"The detail names file and line. What was in force before still is.")              \
 	X(SERVER_RESTARTED, "server_restarted", 412, "This is another run of verbsd",              \

@@ -3,6 +3,7 @@
 
 #include "api/http/idempotency.h"
 #include "api/http/problem.h"
+#include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -337,38 +338,61 @@ static enum vbd_status parse_body(struct vbd_request *req, struct vbd_error *err
 	return status;
 }
 
-/* Claim the Idempotency-Key of a POST; false if the request has an answer and needs no handler. */
-static bool claim_key(struct vbd_dispatch *dispatch, struct vbd_request *req)
+static void run_handler(struct vbd_dispatch *dispatch, struct vbd_request *req)
 {
-	const char *key = vbd_request_header(req, "Idempotency-Key");
-	struct vbd_idem_request request;
-	struct vbd_reply first = {0};
 	struct vbd_error err = {0};
 
-	if (!key || req->method != VBD_METHOD_POST)
-		return true;
-	request = (struct vbd_idem_request){
+	handle(dispatch, req, req->route->handler);
+	if (req->reply.status || req->parked)
+		return;
+	vbd_log(VBD_LOG_ERROR, req->path, "the handler of %s left without an answer",
+		req->route->operation);
+	(void)vbd_error_set(&err, VBD_E_INTERNAL, "the handler left without an answer");
+	vbd_reply_problem(req, &err);
+}
+
+/* Without its client a request that did nothing yet ends: a repeat runs like a first one. */
+static void on_claimed(struct vbd_request *req, void *arg)
+{
+	if (!req->abandoned)
+		run_handler(arg, req);
+}
+
+/* Claim the Idempotency-Key of a POST, and run the request when no kill of the daemon can make a
+ * repeat run it again. */
+static void run_once(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *key)
+{
+	const struct vbd_idem_request request = {
 		.key = key,
 		.method = vbd_method_name(req->method),
 		.target = req->path,
+		.uri = &req->uri,
+		.if_match = vbd_request_header(req, "If-Match"),
 		.caller = req->caller ? req->caller->name : "",
 		.body = req->body,
 		.body_bytes = req->body_bytes,
 	};
+	struct vbd_reply first = {0};
+	struct vbd_error err = {0};
+	uint64_t ticket;
+
+	req->keeper = dispatch->config.keeper;
 	if (vbd_idem_begin(dispatch->idem, &request, vbd_clock_mono_ns(), &req->idem, &first,
-		    &err) != VBD_OK) {
+		    &ticket, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
-		return false;
-	}
-	if (!req->idem) {
+	} else if (!req->idem) {
 		req->reply = first;
 		vbd_request_audit(req);
+		vbd_request_send(req, ticket);
+	} else if (vbd_wait_until_written(req, req->keeper, ticket, on_claimed, dispatch, &err) !=
+		   VBD_OK) {
+		vbd_reply_problem(req, &err);
 	}
-	return req->idem != NULL;
 }
 
 void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req)
 {
+	const char *key = NULL;
 	struct vbd_error err = {0};
 
 	if (req->reply.status)
@@ -377,15 +401,12 @@ void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	if (!claim_key(dispatch, req))
-		return;
-	handle(dispatch, req, req->route->handler);
-	if (req->reply.status || req->parked)
-		return;
-	vbd_log(VBD_LOG_ERROR, req->path, "the handler of %s left without an answer",
-		req->route->operation);
-	(void)vbd_error_set(&err, VBD_E_INTERNAL, "the handler left without an answer");
-	vbd_reply_problem(req, &err);
+	if (req->method == VBD_METHOD_POST)
+		key = vbd_request_header(req, "Idempotency-Key");
+	if (key)
+		run_once(dispatch, req, key);
+	else
+		run_handler(dispatch, req);
 }
 
 size_t vbd_dispatch_idempotency_keys(const struct vbd_dispatch *dispatch)

@@ -2,6 +2,8 @@
 #include "api/http/idempotency.h"
 
 #include "api/http/problem.h"
+#include "api/http/uri.h"
+#include "api/json/encode.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "daemon/core/registry.h" /* uthash, set up for the project */
@@ -15,11 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a caller has: one with few keys loses none to a caller with many. */
+struct owner {
+	UT_hash_handle hh;
+	struct vbd_link answered; /* entries whose request is over, the oldest first */
+	size_t entries;		  /* of running requests too */
+	size_t count, bytes;	  /* of `answered`, and of their bodies */
+	char name[VBD_NAME_BYTES];
+};
+
 struct vbd_idem_entry {
 	struct vbd_idem *idem;
-	struct vbd_link link; /* oldest first */
+	struct owner *owner;
+	struct vbd_link link; /* on no list while the request runs */
 	UT_hash_handle hh;
 	uint64_t begun_ns;
+	uint64_t ticket; /* of the newest row */
 	bool running;
 	uint8_t print[VBD_IDEM_PRINT_BYTES];
 	struct vbd_reply reply;
@@ -28,7 +41,7 @@ struct vbd_idem_entry {
 
 struct vbd_idem {
 	struct vbd_idem_entry *by_key;
-	struct vbd_link entries;
+	struct owner *owners; /* that have entries */
 	size_t max;
 	size_t count;
 	size_t bytes;		   /* of all kept bodies */
@@ -36,14 +49,42 @@ struct vbd_idem {
 	struct vbd_words *words; /* texts in answers of earlier runs, which are static in others */
 };
 
-static void delete_entry(struct vbd_idem *idem, struct vbd_idem_entry *entry)
+static void free_unused(struct vbd_idem *idem, struct owner *owner)
 {
+	if (owner->entries)
+		return;
+	HASH_DEL(idem->owners, owner);
+	free(owner);
+}
+
+static void free_entry(struct vbd_idem_entry *entry)
+{
+	struct vbd_idem *idem = entry->idem;
+	struct owner *owner = entry->owner;
+
 	HASH_DEL(idem->by_key, entry);
-	vbd_list_remove(&entry->link);
 	idem->count--;
-	idem->bytes -= entry->reply.body_bytes;
+	if (!entry->running) {
+		vbd_list_remove(&entry->link);
+		owner->count--;
+		owner->bytes -= entry->reply.body_bytes;
+		idem->bytes -= entry->reply.body_bytes;
+	}
+	owner->entries--;
+	free_unused(idem, owner);
 	vbd_reply_fini(&entry->reply);
 	free(entry);
+}
+
+/* The table of the store has the same entries. */
+static uint64_t delete_entry(struct vbd_idem_entry *entry)
+{
+	uint64_t ticket = VBD_TICKET_NONE;
+
+	if (entry->idem->keeper)
+		ticket = vbd_keeper_drop_answer(entry->idem->keeper, entry->key);
+	free_entry(entry);
+	return ticket;
 }
 
 void vbd_idem_set_max(struct vbd_idem *idem, size_t max)
@@ -53,37 +94,49 @@ void vbd_idem_set_max(struct vbd_idem *idem, size_t max)
 
 void vbd_idem_destroy(struct vbd_idem *idem)
 {
+	struct vbd_idem_entry *entry, *next;
+
 	if (!idem)
 		return;
-	vbd_list_for_each (link, &idem->entries)
-		delete_entry(idem, VBD_CONTAINER_OF(link, struct vbd_idem_entry, link));
+	HASH_ITER (hh, idem->by_key, entry, next)
+		free_entry(entry);
 	vbd_words_free(idem->words);
 	free(idem);
 }
 
 static void forget_expired(struct vbd_idem *idem, uint64_t now_ns)
 {
-	vbd_list_for_each (link, &idem->entries) {
-		struct vbd_idem_entry *entry = VBD_CONTAINER_OF(link, struct vbd_idem_entry, link);
+	struct owner *owner, *next;
 
-		if (now_ns - entry->begun_ns < VBD_IDEM_AGE_MAX_NS)
-			return;
-		if (!entry->running)
-			delete_entry(idem, entry);
+	HASH_ITER (hh, idem->owners, owner, next) {
+		/* The owner goes with its last entry. */
+		for (size_t left = owner->count; left; left--) {
+			struct vbd_idem_entry *entry =
+				VBD_LIST_FIRST(&owner->answered, struct vbd_idem_entry, link);
+
+			if (now_ns - entry->begun_ns < VBD_IDEM_AGE_MAX_NS)
+				break;
+			(void)delete_entry(entry);
+		}
 	}
 }
 
-/* Delete the oldest entries until there is room for one more. Call this only for a new key, else
- * the entry that a repeat looks for may be the one deleted. */
+/* Delete the oldest entries of the caller that has most until there is room for one more. Call this
+ * only for a new key, else the entry that a repeat looks for may be the one deleted. */
 static void make_room(struct vbd_idem *idem)
 {
-	vbd_list_for_each (link, &idem->entries) {
-		struct vbd_idem_entry *entry = VBD_CONTAINER_OF(link, struct vbd_idem_entry, link);
+	while (idem->count >= idem->max || idem->bytes >= VBD_IDEM_BYTES_MAX) {
+		bool by_bytes = idem->count < idem->max;
+		struct owner *most = NULL;
 
-		if (idem->count < idem->max && idem->bytes < VBD_IDEM_BYTES_MAX)
+		for (struct owner *owner = idem->owners; owner; owner = owner->hh.next) {
+			if (!most || (by_bytes ? owner->bytes > most->bytes
+					       : owner->count > most->count))
+				most = owner;
+		}
+		if (!most || !most->count)
 			return;
-		if (!entry->running)
-			delete_entry(idem, entry);
+		(void)delete_entry(VBD_LIST_FIRST(&most->answered, struct vbd_idem_entry, link));
 	}
 }
 
@@ -106,16 +159,28 @@ static enum vbd_status check_key(const char *key, struct vbd_error *err)
 	return VBD_OK;
 }
 
-/* Hash each part with its NUL: else parts of different requests could concatenate to one text. */
+/* Hash each part with its NUL: else parts of different requests could concatenate to one text. How
+ * long a request waits does not decide what is done. */
 static bool fingerprint(const struct vbd_idem_request *request, uint8_t print[VBD_IDEM_PRINT_BYTES])
 {
-	const char *const parts[] = {request->method, request->target};
+	const char *parts[3 + 2 * VBD_URI_PARAMS_MAX] = {request->method, request->target};
+	size_t count = 2;
 	gnutls_hash_hd_t hash;
 	int rc = 0;
 
+	for (size_t i = 0; request->uri && i < request->uri->n_params; i++) {
+		const struct vbd_uri_param *param = &request->uri->params[i];
+
+		if (strcmp(param->name, "wait_ms") == 0)
+			continue;
+		parts[count++] = param->name;
+		parts[count++] = param->value;
+	}
+	if (request->if_match)
+		parts[count++] = request->if_match;
 	if (gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) < 0)
 		return false;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; i < count; i++)
 		rc |= gnutls_hash(hash, parts[i], strlen(parts[i]) + 1);
 	if (request->body_bytes)
 		rc |= gnutls_hash(hash, request->body, request->body_bytes);
@@ -170,6 +235,37 @@ static enum vbd_status repeat(struct vbd_idem_entry *entry,
 	return VBD_OK;
 }
 
+/* NULL without memory. */
+static struct owner *find_owner(struct vbd_idem *idem, const char *key)
+{
+	size_t len = strcspn(key, " ");
+	struct owner *owner;
+
+	HASH_FIND(hh, idem->owners, key, len, owner);
+	if (owner || len >= sizeof(owner->name))
+		return owner;
+	owner = calloc(1, sizeof(*owner));
+	if (!owner)
+		return NULL;
+	memcpy(owner->name, key, len);
+	vbd_list_init(&owner->answered);
+	HASH_ADD_KEYPTR(hh, idem->owners, owner->name, len, owner);
+	if (owner->hh.tbl)
+		return owner;
+	free(owner);
+	return NULL;
+}
+
+/* The entry has its answer. */
+static void end_running(struct vbd_idem_entry *entry)
+{
+	entry->running = false;
+	vbd_list_append(&entry->owner->answered, &entry->link);
+	entry->owner->count++;
+	entry->owner->bytes += entry->reply.body_bytes;
+	entry->idem->bytes += entry->reply.body_bytes;
+}
+
 static struct vbd_idem_entry *claim(struct vbd_idem *idem, const char *key,
 	const uint8_t print[VBD_IDEM_PRINT_BYTES], uint64_t now_ns)
 {
@@ -183,50 +279,18 @@ static struct vbd_idem_entry *claim(struct vbd_idem *idem, const char *key,
 	entry->idem = idem;
 	entry->begun_ns = now_ns;
 	entry->running = true;
-	HASH_ADD_KEYPTR(hh, idem->by_key, entry->key, len, entry);
+	entry->owner = find_owner(idem, key);
+	if (entry->owner)
+		HASH_ADD_KEYPTR(hh, idem->by_key, entry->key, len, entry);
 	if (!entry->hh.tbl) { /* HASH_NONFATAL_OOM: no memory */
+		if (entry->owner)
+			free_unused(idem, entry->owner);
 		free(entry);
 		return NULL;
 	}
-	vbd_list_append(&idem->entries, &entry->link);
+	entry->owner->entries++;
 	idem->count++;
 	return entry;
-}
-
-enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_request *request,
-	uint64_t now_ns, struct vbd_idem_entry **ret_entry, struct vbd_reply *ret_reply,
-	struct vbd_error *err)
-{
-	uint8_t print[VBD_IDEM_PRINT_BYTES];
-	char key[VBD_NAME_BYTES + VBD_IDEM_KEY_MAX + 2];
-	struct vbd_idem_entry *entry;
-	enum vbd_status status = check_key(request->key, err);
-
-	if (status != VBD_OK)
-		return status;
-	if (!fingerprint(request, print))
-		return vbd_error_set(err, VBD_E_INTERNAL, "SHA-256 is not available");
-	forget_expired(idem, now_ns);
-	/* A caller must neither get the answer of another one, nor find its keys in use. */
-	(void)snprintf(key, sizeof(key), "%s %s", request->caller, request->key);
-	HASH_FIND_STR(idem->by_key, key, entry);
-	if (entry) {
-		status = repeat(entry, print, ret_reply, err);
-		if (status == VBD_OK)
-			*ret_entry = NULL;
-		return status;
-	}
-	make_room(idem);
-	if (idem->count >= idem->max) {
-		vbd_error_limit(err, "idempotency_keys", idem->max);
-		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
-			"%zu requests with an Idempotency-Key are still running", idem->max);
-	}
-	entry = claim(idem, key, print, now_ns);
-	if (!entry)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an Idempotency-Key");
-	*ret_entry = entry;
-	return VBD_OK;
 }
 
 /* --- over a restart -------------------------------------------------------------------------- */
@@ -250,7 +314,7 @@ static void format_headers(const struct vbd_reply *reply, char text[HEADERS_BYTE
 }
 
 /* @reply is what the first client gets, the entry has a copy for repeats in this run. */
-static void keep(const struct vbd_idem_entry *entry, const struct vbd_reply *reply)
+static void keep_answer(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
 {
 	const struct vbd_reply *copy = &entry->reply;
 	const char *body = copy->body ? copy->body : copy->static_body;
@@ -270,7 +334,30 @@ static void keep(const struct vbd_idem_entry *entry, const struct vbd_reply *rep
 		return;
 	memcpy(answer.print, entry->print, sizeof(answer.print));
 	format_headers(copy, headers);
-	vbd_keeper_put_answer(entry->idem->keeper, &answer);
+	entry->ticket = vbd_keeper_put_answer(entry->idem->keeper, &answer);
+}
+
+/* The row of a request that runs is the answer for its repeats in the next run, unless this run
+ * replaces it: the request may have done anything. False without memory. */
+static bool keep_claim(struct vbd_idem_entry *entry)
+{
+	const enum vbd_status status = VBD_E_OUTCOME_UNKNOWN;
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_reply reply = {.status = vbd_status_http(status),
+		.code = vbd_status_code(status),
+		.content_type = "application/problem+json"};
+	struct vbd_error err = {0};
+
+	(void)vbd_error_set(&err, status,
+		"verbsd was killed while the first request with this Idempotency-Key ran");
+	vbd_put_problem(&out, &err, NULL);
+	reply.body = vbd_encode_end_line(&out, &reply.body_bytes);
+	if (!reply.body)
+		return false;
+	entry->reply = reply;
+	keep_answer(entry, &reply);
+	vbd_reply_fini(&entry->reply);
+	return true;
 }
 
 /* False without memory. */
@@ -333,8 +420,7 @@ static void restore(const struct vbd_answer *answer, void *arg)
 		return;
 	}
 	entry->reply = reply;
-	entry->running = false;
-	idem->bytes += reply.body_bytes;
+	end_running(entry);
 }
 
 struct vbd_idem *vbd_idem_create(size_t max, struct vbd_keeper *keeper)
@@ -343,7 +429,6 @@ struct vbd_idem *vbd_idem_create(size_t max, struct vbd_keeper *keeper)
 
 	if (!idem)
 		return NULL;
-	vbd_list_init(&idem->entries);
 	idem->max = max;
 	idem->keeper = keeper;
 	if (keeper) {
@@ -353,22 +438,62 @@ struct vbd_idem *vbd_idem_create(size_t max, struct vbd_keeper *keeper)
 	return idem;
 }
 
-void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
+enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_request *request,
+	uint64_t now_ns, struct vbd_idem_entry **ret_entry, struct vbd_reply *ret_reply,
+	uint64_t *ret_ticket, struct vbd_error *err)
 {
-	struct vbd_idem *idem = entry->idem;
+	uint8_t print[VBD_IDEM_PRINT_BYTES];
+	char key[VBD_NAME_BYTES + VBD_IDEM_KEY_MAX + 2];
+	struct vbd_idem_entry *entry;
+	enum vbd_status status = check_key(request->key, err);
 
-	if (!copy_reply(&entry->reply, reply))
-		copy_no_memory(&entry->reply, reply);
-	entry->running = false;
-	idem->bytes += entry->reply.body_bytes;
-	if (idem->keeper)
-		keep(entry, reply);
+	if (status != VBD_OK)
+		return status;
+	if (!fingerprint(request, print))
+		return vbd_error_set(err, VBD_E_INTERNAL, "SHA-256 is not available");
+	forget_expired(idem, now_ns);
+	/* A caller must neither get the answer of another one, nor find its keys in use. */
+	(void)snprintf(key, sizeof(key), "%s %s", request->caller, request->key);
+	HASH_FIND_STR(idem->by_key, key, entry);
+	if (entry) {
+		status = repeat(entry, print, ret_reply, err);
+		if (status == VBD_OK) {
+			*ret_entry = NULL;
+			*ret_ticket = entry->ticket;
+		}
+		return status;
+	}
+	make_room(idem);
+	if (idem->count >= idem->max) {
+		vbd_error_limit(err, "idempotency_keys", idem->max);
+		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
+			"%zu requests with an Idempotency-Key are still running", idem->max);
+	}
+	entry = claim(idem, key, print, now_ns);
+	if (entry && idem->keeper && !keep_claim(entry)) {
+		free_entry(entry);
+		entry = NULL;
+	}
+	if (!entry)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an Idempotency-Key");
+	*ret_entry = entry;
+	*ret_ticket = entry->ticket;
+	return VBD_OK;
 }
 
-void vbd_idem_delete(struct vbd_idem_entry *entry)
+uint64_t vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
 {
-	if (entry)
-		delete_entry(entry->idem, entry);
+	if (!copy_reply(&entry->reply, reply))
+		copy_no_memory(&entry->reply, reply);
+	end_running(entry);
+	if (entry->idem->keeper)
+		keep_answer(entry, reply);
+	return entry->ticket;
+}
+
+uint64_t vbd_idem_delete(struct vbd_idem_entry *entry)
+{
+	return entry ? delete_entry(entry) : VBD_TICKET_NONE;
 }
 
 size_t vbd_idem_count(const struct vbd_idem *idem)

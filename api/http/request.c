@@ -4,6 +4,7 @@
 #include "api/http/idempotency.h"
 #include "api/http/prefer.h"
 #include "api/http/problem.h"
+#include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "base/utf8.h"
 #include "api/json/writer.h"
@@ -161,9 +162,26 @@ void vbd_request_audit(struct vbd_request *req)
 		on_audited(req);
 }
 
+static void send_reply(struct vbd_request *req, void *arg)
+{
+	(void)arg;
+	req->held = false;
+	if (req->parked && !req->abandoned)
+		req->transport->answered(req);
+}
+
+void vbd_request_send(struct vbd_request *req, uint64_t ticket)
+{
+	req->held = true;
+	if (vbd_wait_until_written(req, req->keeper, ticket, send_reply, NULL, NULL) != VBD_OK)
+		send_reply(req, NULL);
+}
+
 /* The answer is complete: store it for repeats, and let the transport send it. */
 static void answered(struct vbd_request *req, unsigned int status)
 {
+	uint64_t ticket;
+
 	req->reply.status = status;
 	if (req->wait_preferred && (status == 200 || status == 201 || status == 202)) {
 		char wait[16];
@@ -174,13 +192,12 @@ static void answered(struct vbd_request *req, unsigned int status)
 		vbd_request_add_header(req, "Preference-Applied", "respond-async");
 	}
 	if (req->idem && req->acted)
-		vbd_idem_store(req->idem, &req->reply);
+		ticket = vbd_idem_store(req->idem, &req->reply);
 	else
-		vbd_idem_delete(req->idem);
+		ticket = vbd_idem_delete(req->idem);
 	req->idem = NULL;
 	vbd_request_audit(req);
-	if (req->parked && !req->abandoned)
-		req->transport->answered(req);
+	vbd_request_send(req, ticket);
 }
 
 static void set_document(struct vbd_request *req, const char *content_type, struct vbd_encoder *out)
@@ -364,8 +381,7 @@ void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink)
 void vbd_request_fini(struct vbd_request *req)
 {
 	vbd_request_audit(req); /* the client left before the answer */
-	if (req->idem)
-		vbd_idem_delete(req->idem);
+	(void)vbd_idem_delete(req->idem);
 	req->idem = NULL;
 	if (req->sink.close)
 		req->sink.close(req->sink.arg);

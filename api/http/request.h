@@ -25,6 +25,7 @@ struct vbd_caller;
 struct vbd_encoder;
 struct vbd_field;
 struct vbd_idem_entry;
+struct vbd_keeper;
 struct vbd_problem_extra;
 
 /* The destination of the bytes of a streamed body. */
@@ -85,14 +86,17 @@ struct vbd_request {
 	struct vbd_reply reply;
 	struct vbd_sink sink;
 	struct vbd_idem_entry *idem;
-	struct vbd_faults faults; /* of the body; for the problem that refuses it */
-	bool acted;		  /* see vbd_request_acted() */
+	struct vbd_keeper *keeper; /* of the row of `idem`; NULL: there is none */
+	struct vbd_faults faults;  /* of the body; for the problem that refuses it */
+	bool acted;		   /* see vbd_request_acted() */
 	char *body;
 	size_t body_bytes;
 	size_t body_room_bytes;
 	char *answer_room;	   /* see vbd_request_reserve_answer(); NULL: none, or it is used */
 	vbd_audited_cb on_audited; /* NULL: there is none, or it was called */
 	bool parked;
+	bool brief;	/* the request is being parked for the disk only */
+	bool held;	/* `reply` is complete, and is sent when its row is written */
 	bool abandoned; /* the client has left: an answer is stored for its Idempotency-Key only */
 };
 
@@ -225,6 +229,10 @@ void vbd_reply_outcome(
 /** vbd_reply_problem_extra - as vbd_reply_problem(), with the members of @extra */
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,
 	const struct vbd_problem_extra *extra);
+
+/** vbd_request_send - let the transport send `reply`, which is complete, when the row of @ticket is
+ * written; see vbd_wait_until_written() */
+void vbd_request_send(struct vbd_request *req, uint64_t ticket);
 
 /**
  * vbd_request_audit - call on_audited, once, if the request is to be audited

@@ -144,7 +144,7 @@ static bool finish(struct vbd_exchange *exchange)
 	}
 	if (exchange->gone)
 		return false;
-	if (req->reply.status)
+	if (req->reply.status && !req->held)
 		return vbd_exchange_send_answer(exchange);
 	vbd_exchange_suspend(exchange);
 	return true;

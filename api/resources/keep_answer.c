@@ -6,8 +6,9 @@
 #include "daemon/core/object.h"
 #include "daemon/store/keeper.h"
 
-struct keep_waiter {
-	struct vbd_waiter waiter; /* first */
+#include <stdlib.h>
+
+struct keep_answer {
 	uint64_t ticket;
 	const struct vbd_registry *registry; /* NULL: there is no object */
 	uint64_t id;
@@ -15,39 +16,39 @@ struct keep_waiter {
 	void *arg;
 };
 
-static void answer_kept(struct vbd_waiter *base, enum vbd_wake why)
+static void answer_now(struct vbd_request *req, const struct keep_answer *keep)
 {
-	const struct keep_waiter *waiter = VBD_CONTAINER_OF(base, struct keep_waiter, waiter);
-	struct vbd_request *req = base->req;
-
-	if (why == VBD_WAKE_CHANGED &&
-		vbd_keeper_will_have(vbd_request_daemon(req), waiter->ticket))
-		return;
 	/* No second wait begins at the deadline of the first one. */
-	if (why == VBD_WAKE_TIMEOUT)
+	if (vbd_keeper_will_have(vbd_request_daemon(req)->keeper, keep->ticket))
 		req->wait_ms = 0;
-	base->handed_on = true;
-	waiter->answer(req,
-		waiter->registry ? vbd_registry_find_id(waiter->registry, waiter->id) : NULL,
-		waiter->arg);
+	keep->answer(req, keep->registry ? vbd_registry_find_id(keep->registry, keep->id) : NULL,
+		keep->arg);
+}
+
+static void on_written(struct vbd_request *req, void *arg)
+{
+	answer_now(req, arg);
+	free(arg);
 }
 
 void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object *object,
 	vbd_keep_answer_fn answer, void *arg)
 {
-	const struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct keep_waiter waiter = {.waiter.answer = answer_kept,
-		.ticket = ticket,
+	const struct keep_answer now = {.ticket = ticket,
 		.registry = object ? object->registry : NULL,
 		.id = object ? object->id : 0,
 		.answer = answer,
 		.arg = arg};
+	struct keep_answer *later = malloc(sizeof(*later));
 
-	if (vbd_keeper_will_have(daemon, ticket))
-		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, vbd_keeper_watches(daemon),
-			VBD_KEEP_ANSWER_MS);
-	else
-		answer(req, object, arg);
+	vbd_request_acted(req, true);
+	if (later)
+		*later = now;
+	if (later && vbd_wait_until_written(req, vbd_request_daemon(req)->keeper, ticket,
+			     on_written, later, NULL) == VBD_OK)
+		return;
+	free(later);
+	answer_now(req, &now);
 }
 
 void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg)

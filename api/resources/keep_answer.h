@@ -22,11 +22,10 @@ typedef void (*vbd_keep_answer_fn)(struct vbd_request *req, struct vbd_object *o
  * @arg:    for @answer, which is called exactly once
  *
  * That is now if nothing waits to be written, or if the store fails: the daemon serves on without
- * it, and `outlives_restart` tells. Else it is within VBD_KEEP_ANSWER_MS.
+ * it, and `outlives_restart` tells. Else it is within VBD_WRITTEN_MS.
  */
 void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object *object,
 	vbd_keep_answer_fn answer, void *arg);
-#define VBD_KEEP_ANSWER_MS 5000
 
 /** vbd_keep_answer_deleted - for vbd_keep_answer(): answer 204; @arg: NULL */
 void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg);

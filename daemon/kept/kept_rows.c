@@ -76,7 +76,7 @@ void vbd_kept_rows_begin(struct vbd_kept_rows *rows, struct vbd_daemon *daemon)
 	vbd_list_init(&rows->watch.link);
 	vbd_list_init(&rows->steps.link);
 	if (daemon->keeper)
-		vbd_watch_add(vbd_keeper_watches(daemon), &rows->watch);
+		vbd_watch_add(vbd_keeper_watches(daemon->keeper), &rows->watch);
 }
 
 void vbd_kept_rows_end(struct vbd_kept_rows *rows)

@@ -82,28 +82,44 @@ static enum vbd_status write_answer(
 	return vbd_query_run(&query, err);
 }
 
-void vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer)
+static enum vbd_status delete_answer(
+	const struct vbd_store_item *item, struct vbd_database *database, struct vbd_error *err)
+{
+	struct vbd_query query;
+
+	vbd_query_begin(&query, database, "DELETE FROM answers WHERE key = ?1");
+	vbd_query_put_text(&query, ((const struct answer_item *)item)->answer.key);
+	return vbd_query_run(&query, err);
+}
+
+uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer)
 {
 	struct answer_item *item = copy_answer(answer);
 
 	if (!item)
-		return;
+		return VBD_TICKET_NONE;
 	item->item.write = write_answer;
-	vbd_store_put(store, &item->item);
+	return vbd_store_put(store, &item->item);
+}
+
+uint64_t vbd_answer_drop(struct vbd_store *store, const char *key)
+{
+	struct answer_item *item = copy_answer(&(const struct vbd_answer){
+		.key = key, .code = "", .content_type = "", .headers = ""});
+
+	if (!item)
+		return VBD_TICKET_NONE;
+	item->item.write = delete_answer;
+	return vbd_store_put(store, &item->item);
 }
 
 enum vbd_status vbd_answer_table_trim(
-	struct vbd_database *database, uint64_t max, uint64_t max_bytes, struct vbd_error *err)
+	struct vbd_database *database, uint64_t since_wall_ns, struct vbd_error *err)
 {
 	struct vbd_query query;
 
-	vbd_query_begin(&query, database,
-		"DELETE FROM answers WHERE id <= (SELECT max(id) FROM"
-		" (SELECT id, row_number() OVER newest AS number,"
-		" sum(length(body)) OVER newest AS bytes FROM answers"
-		" WINDOW newest AS (ORDER BY id DESC)) WHERE number > ?1 OR bytes > ?2)");
-	vbd_query_put_u64(&query, max);
-	vbd_query_put_u64(&query, max_bytes);
+	vbd_query_begin(&query, database, "DELETE FROM answers WHERE begun_ns < ?1");
+	vbd_query_put_u64(&query, since_wall_ns);
 	return vbd_query_run(&query, err);
 }
 

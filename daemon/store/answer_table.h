@@ -48,12 +48,17 @@ void vbd_answers_walk(const struct vbd_answers *answers,
 enum vbd_status vbd_answer_table_load(struct vbd_database *database, uint64_t since_wall_ns,
 	struct vbd_answers **ret_answers, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_answer_table_trim - delete all but the newest @max answers, and as many as have bodies of
- * @max_bytes together; the store's thread */
-enum vbd_status vbd_answer_table_trim(struct vbd_database *database, uint64_t max,
-	uint64_t max_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_answer_table_trim - delete the answers of requests before @since_wall_ns; the control thread
+ * deletes those above the limits; the store's thread */
+enum vbd_status vbd_answer_table_trim(struct vbd_database *database, uint64_t since_wall_ns,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_answer_put - keep an answer, which is copied; the control thread */
-void vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer);
+/** vbd_answer_put - keep an answer, which is copied, in place of the one of its key; returns the
+ * ticket of vbd_store_put(); the control thread */
+uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer);
+
+/** vbd_answer_drop - delete the answer of @key; returns the ticket of vbd_store_put(); the control
+ * thread */
+uint64_t vbd_answer_drop(struct vbd_store *store, const char *key);
 
 #endif

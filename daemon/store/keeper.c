@@ -179,7 +179,6 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	keeper->daemon = daemon;
 	keeper->trim.events_max = config->records.events;
 	keeper->trim.audit_max = config->records.audit;
-	keeper->trim.answers_max = config->limits.idempotency_keys;
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
 		keeper->trim.records.max[i] =
 			daemon->registries[i].kind ? daemon->registries[i].kept : VBD_KEPT_WITHIN;
@@ -257,11 +256,6 @@ void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 	keeper->past.answers = NULL;
 }
 
-void vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer)
-{
-	vbd_answer_put(keeper->store, answer);
-}
-
 void vbd_keeper_take_desired(
 	struct vbd_keeper *keeper, void (*cb)(const struct vbd_desired *row, void *arg), void *arg)
 {
@@ -292,6 +286,16 @@ static uint64_t tell(struct vbd_keeper *keeper, uint64_t ticket)
 	return ticket;
 }
 
+uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer)
+{
+	return tell(keeper, vbd_answer_put(keeper->store, answer));
+}
+
+uint64_t vbd_keeper_drop_answer(struct vbd_keeper *keeper, const char *key)
+{
+	return tell(keeper, vbd_answer_drop(keeper->store, key));
+}
+
 uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row)
 {
 	return tell(keeper, vbd_desired_put(keeper->store, row));
@@ -313,10 +317,14 @@ bool vbd_keeper_has(const struct vbd_daemon *daemon, uint64_t ticket)
 	       ticket <= vbd_store_state(daemon->keeper->store).last_ticket;
 }
 
-bool vbd_keeper_will_have(const struct vbd_daemon *daemon, uint64_t ticket)
+bool vbd_keeper_will_have(const struct vbd_keeper *keeper, uint64_t ticket)
 {
-	return ticket != VBD_TICKET_NONE && !vbd_keeper_has(daemon, ticket) && daemon->keeper &&
-	       !vbd_store_state(daemon->keeper->store).failing;
+	struct vbd_store_state state;
+
+	if (ticket == VBD_TICKET_NONE || !keeper)
+		return false;
+	state = vbd_store_state(keeper->store);
+	return ticket > state.last_ticket && !state.failing;
 }
 
 bool vbd_keeper_has_room(const struct vbd_daemon *daemon)
@@ -324,9 +332,9 @@ bool vbd_keeper_has_room(const struct vbd_daemon *daemon)
 	return vbd_store_has_room(daemon->keeper->store);
 }
 
-struct vbd_link *vbd_keeper_watches(const struct vbd_daemon *daemon)
+struct vbd_link *vbd_keeper_watches(struct vbd_keeper *keeper)
 {
-	return &daemon->keeper->watches;
+	return &keeper->watches;
 }
 
 void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes)

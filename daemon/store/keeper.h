@@ -40,8 +40,13 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg);
 
-/** vbd_keeper_put_answer - keep an answer for repeats, which is copied; it has no secrets in it */
-void vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer);
+/** vbd_keeper_put_answer - keep an answer for repeats, which is copied; it has no secrets in it;
+ * returns a ticket for vbd_keeper_has() */
+uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer);
+
+/** vbd_keeper_drop_answer - the next run does not have the answer of this key; returns a ticket for
+ * vbd_keeper_has() */
+uint64_t vbd_keeper_drop_answer(struct vbd_keeper *keeper, const char *key);
 
 /** vbd_keeper_take_desired - call @cb for each object that earlier runs were asked to keep, the
  * oldest first, with texts that are valid in the call only; once */
@@ -67,16 +72,17 @@ uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon);
 /** vbd_keeper_has - whether that for which @ticket was given is written in state_dir */
 bool vbd_keeper_has(const struct vbd_daemon *daemon, uint64_t ticket);
 
-/** vbd_keeper_will_have - whether it is not yet written, and nothing is known that hinders it */
-bool vbd_keeper_will_have(const struct vbd_daemon *daemon, uint64_t ticket);
+/** vbd_keeper_will_have - whether it is not yet written, and nothing is known that hinders it;
+ * @keeper may be NULL */
+bool vbd_keeper_will_have(const struct vbd_keeper *keeper, uint64_t ticket);
 
 /** vbd_keeper_has_room - whether rows can be put without the danger that some are dropped */
 bool vbd_keeper_has_room(const struct vbd_daemon *daemon);
 
 /** vbd_keeper_watches - a list that is notified when something is written for which there is a
  * ticket, when the store has begun or ceased to fail, and when it has begun a new database in place
- * of a damaged one; only with state_dir */
-struct vbd_link *vbd_keeper_watches(const struct vbd_daemon *daemon);
+ * of a damaged one */
+struct vbd_link *vbd_keeper_watches(struct vbd_keeper *keeper);
 
 /** vbd_keeper_put_audit - keep a line of the audit, which is copied */
 void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes);

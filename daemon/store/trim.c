@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/store/trim.h"
 
+#include "base/clock.h"
 #include "daemon/store/answer_table.h"
 #include "daemon/store/audit_table.h"
 #include "daemon/store/database.h"
@@ -35,7 +36,9 @@ static enum vbd_status trim_events(
 static enum vbd_status trim_answers(
 	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	return vbd_answer_table_trim(database, trim->answers_max, VBD_ANSWERS_BYTES_MAX, err);
+	(void)trim;
+	return vbd_answer_table_trim(
+		database, vbd_clock_wall_of_ns(vbd_clock_mono_ns()) - VBD_ANSWER_AGE_MAX_NS, err);
 }
 
 static enum vbd_status trim_audit(

@@ -16,7 +16,7 @@ struct vbd_database;
 #define VBD_TRIM_TABLES 4
 
 struct vbd_trim {
-	uint64_t events_max, answers_max, audit_max; /* rows */
+	uint64_t events_max, audit_max; /* rows */
 	struct vbd_record_limits records;
 	uint64_t trimmed[VBD_TRIM_TABLES]; /* the newest row of each when it was trimmed last */
 };

@@ -153,7 +153,6 @@ test("state: a repeated Idempotency-Key gets the first answer after kill -9 and 
 
 	assert.equal(first.status, 200);
 	for (const signal of ["SIGKILL", "SIGTERM", "SIGKILL"]) {
-		await settled(daemon);
 		await daemon.stop(signal);
 		daemon = await start(t, dir);
 		const again = await reload(daemon, "once");

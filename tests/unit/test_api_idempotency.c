@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/idempotency.h"
 
+#include "api/http/uri.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 static struct vbd_idem *idem;
+static uint64_t ticket;
 
 static int set_up(void **state)
 {
@@ -42,7 +44,7 @@ static enum vbd_status begin(const char *key, const char *body, uint64_t now_ns,
 
 	*entry = NULL;
 	*reply = (struct vbd_reply){0};
-	return vbd_idem_begin(idem, &request, now_ns, entry, reply, NULL);
+	return vbd_idem_begin(idem, &request, now_ns, entry, reply, &ticket, NULL);
 }
 
 static void answer(struct vbd_idem_entry *entry, unsigned int status, const char *body)
@@ -109,8 +111,38 @@ static void test_idempotency__another_request_with_the_key_mismatches(void **sta
 	make("k", 1);
 	assert_int_equal(begin("k", "{ }", 2, &entry, &reply), VBD_E_IDEMPOTENCY_MISMATCH);
 	request.target = "/v1/listeners";
-	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, NULL),
+	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, &ticket, NULL),
 		VBD_E_IDEMPOTENCY_MISMATCH);
+}
+
+static enum vbd_status begin_with(const char *query, const char *if_match)
+{
+	struct vbd_idem_request request = request_of("k", "{}");
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply = {0};
+	struct vbd_uri uri;
+	char target[64];
+	enum vbd_status status;
+
+	(void)snprintf(target, sizeof(target), "/v1/buffers?%s", query);
+	assert_int_equal(vbd_uri_parse(target, &uri, NULL), VBD_OK);
+	request.uri = &uri;
+	request.if_match = if_match;
+	status = vbd_idem_begin(idem, &request, 1, &entry, &reply, &ticket, NULL);
+	if (status == VBD_OK && entry)
+		answer(entry, 200, "{}");
+	vbd_reply_fini(&reply);
+	return status;
+}
+
+static void test_idempotency__what_decides_what_is_done_is_of_the_request(void **state)
+{
+	(void)state;
+	assert_int_equal(begin_with("all=true&dry_run=true&wait_ms=5", NULL), VBD_OK);
+	assert_int_equal(begin_with("all=true&dry_run=true&wait_ms=9", NULL), VBD_OK);
+	assert_int_equal(begin_with("all=true&dry_run=true", NULL), VBD_OK);
+	assert_int_equal(begin_with("all=true", NULL), VBD_E_IDEMPOTENCY_MISMATCH);
+	assert_int_equal(begin_with("all=true&dry_run=true", "\"7\""), VBD_E_IDEMPOTENCY_MISMATCH);
 }
 
 static void test_idempotency__each_caller_has_its_own_keys(void **state)
@@ -122,7 +154,7 @@ static void test_idempotency__each_caller_has_its_own_keys(void **state)
 	(void)state;
 	make("k", 1);
 	request.caller = "backup";
-	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, NULL), VBD_OK);
+	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, &ticket, NULL), VBD_OK);
 	assert_non_null(entry);
 	vbd_idem_delete(entry);
 }
@@ -193,6 +225,39 @@ static void test_idempotency__the_oldest_goes_first_and_running_ones_stay(void *
 	vbd_idem_delete(entry);
 	assert_int_equal(begin("running", "{}", 7, &entry, &reply), VBD_E_IDEMPOTENCY_CONFLICT);
 	vbd_idem_delete(running);
+}
+
+static enum vbd_status begin_by(
+	const char *caller, const char *key, struct vbd_idem_entry **entry, struct vbd_reply *reply)
+{
+	struct vbd_idem_request request = request_of(key, "{}");
+
+	request.caller = caller;
+	*reply = (struct vbd_reply){0};
+	return vbd_idem_begin(idem, &request, 5, entry, reply, &ticket, NULL);
+}
+
+static void test_idempotency__a_caller_with_many_keys_pushes_out_its_own(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+	char key[16];
+
+	(void)state;
+	assert_int_equal(begin_by("few", "mine", &entry, &reply), VBD_OK);
+	answer(entry, 201, "{}");
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(key, sizeof(key), "k%d", i);
+		assert_int_equal(begin_by("many", key, &entry, &reply), VBD_OK);
+		answer(entry, 201, "{}");
+	}
+	assert_int_equal(vbd_idem_count(idem), 4);
+	assert_int_equal(begin_by("few", "mine", &entry, &reply), VBD_OK);
+	assert_null(entry);
+	vbd_reply_fini(&reply);
+	assert_int_equal(begin_by("many", "k19", &entry, &reply), VBD_OK);
+	assert_null(entry);
+	vbd_reply_fini(&reply);
 }
 
 static void test_idempotency__a_repeat_is_found_in_a_full_store(void **state)
@@ -308,11 +373,13 @@ int main(void)
 		TEST(test_idempotency__a_repeat_gets_the_first_answer),
 		TEST(test_idempotency__a_running_request_conflicts),
 		TEST(test_idempotency__another_request_with_the_key_mismatches),
+		TEST(test_idempotency__what_decides_what_is_done_is_of_the_request),
 		TEST(test_idempotency__each_caller_has_its_own_keys),
 		TEST(test_idempotency__an_answer_is_kept_whatever_its_status),
 		TEST(test_idempotency__a_request_that_did_nothing_runs_again),
 		TEST(test_idempotency__entries_grow_old),
 		TEST(test_idempotency__the_oldest_goes_first_and_running_ones_stay),
+		TEST(test_idempotency__a_caller_with_many_keys_pushes_out_its_own),
 		TEST(test_idempotency__a_repeat_is_found_in_a_full_store),
 		TEST(test_idempotency__with_all_running_a_new_key_hits_the_limit),
 		TEST(test_idempotency__bad_keys_are_refused),

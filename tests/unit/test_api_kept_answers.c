@@ -9,7 +9,9 @@
 #include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -27,6 +29,22 @@ struct fixture {
 
 static struct fixture *current;
 
+/* Locked: the store's thread waits in its next call. */
+static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int disk_result; /* of the calls, unless it is SQLITE_OK */
+
+int __real_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt)
+{
+	int result;
+
+	(void)pthread_mutex_lock(&disk);
+	result = atomic_load(&disk_result);
+	(void)pthread_mutex_unlock(&disk);
+	return result ? result : __real_sqlite3_step(stmt);
+}
+
 static const char *header(struct vbd_request *req, const char *name)
 {
 	(void)req;
@@ -35,8 +53,22 @@ static const char *header(struct vbd_request *req, const char *name)
 	return unit_header(current->authorization, name);
 }
 
+/* The wait of the request of the test. */
+static struct {
+	vbd_request_cb on_gone;
+	void *arg;
+} parked;
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	parked.on_gone = on_gone;
+	parked.arg = arg;
+	return unit_park(req, timeout_ms, on_timeout, on_gone, arg, err);
+}
+
 static const struct vbd_transport transport = {.header = header,
-	.park = unit_park,
+	.park = park,
 	.answered = unit_ignore,
 	.follow = unit_follow,
 	.wake = unit_ignore};
@@ -107,7 +139,7 @@ static void restart(struct fixture *f)
 	start_api(f);
 }
 
-static unsigned int post(struct fixture *f, const char *caller, const char *key, const char *target,
+static void send_request(struct fixture *f, const char *caller, const char *key, const char *target,
 	const char *body)
 {
 	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
@@ -125,7 +157,13 @@ static unsigned int post(struct fixture *f, const char *caller, const char *key,
 	if (!f->req.reply.status)
 		vbd_dispatch_body(f->dispatch, &f->req, body, strlen(body));
 	vbd_dispatch_run(f->dispatch, &f->req);
-	SVC_UNTIL(f->svc, f->req.reply.status);
+}
+
+static unsigned int post(struct fixture *f, const char *caller, const char *key, const char *target,
+	const char *body)
+{
+	send_request(f, caller, key, target, body);
+	SVC_UNTIL(f->svc, f->req.reply.status && !f->req.held);
 	return f->req.reply.status;
 }
 
@@ -201,9 +239,8 @@ static int count_bodies(const struct fixture *f, const char *text)
 	int count;
 
 	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
-	while (vbd_keeper_state(f->svc->daemon).waiting)
-		svc_turn(f->svc);
 	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	(void)sqlite3_busy_timeout(handle, 60000);
 	assert_int_equal(sqlite3_prepare_v2(handle,
 				 "SELECT count(*) FROM answers WHERE instr(CAST(body AS TEXT), ?1)",
 				 -1, &stmt, NULL),
@@ -263,6 +300,79 @@ static void test_kept_answers__keys_never_reach_the_disk(void **state)
 	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"front\"", 7));
 }
 
+/* --- kills ----------------------------------------------------------------------------------- */
+
+static void test_kept_answers__a_request_runs_when_its_key_is_on_the_disk(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)pthread_mutex_lock(&disk);
+	send_request(f, "alice", "k", "/v1/pds", pd);
+	svc_turn(f->svc);
+	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+	assert_int_equal(f->req.reply.status, 0);
+	(void)pthread_mutex_unlock(&disk);
+	SVC_UNTIL(f->svc, vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+	assert_int_equal(count_bodies(f, "outcome_unknown") + count_bodies(f, "spare"), 1);
+}
+
+static void test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk(void **state)
+{
+	struct fixture *f = *state;
+
+	send_request(f, "alice", "k", "/v1/pds", pd);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	assert_true(f->req.held);
+	SVC_UNTIL(f->svc, !f->req.held);
+	assert_int_equal(count_bodies(f, "spare"), 1);
+	assert_int_equal(count_bodies(f, "outcome_unknown"), 0);
+}
+
+static void test_kept_answers__a_refused_request_leaves_no_row(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"nome\":\"spare\"}"), 400);
+	assert_int_equal(count_bodies(f, ""), 0);
+}
+
+static const char pool[] = "{\"name\":\"pool\",\"size_bytes\":4096}";
+
+/* A store that fails from here on leaves what a kill at this moment leaves. */
+static void test_kept_answers__a_request_that_a_kill_ended_does_not_run_again(void **state)
+{
+	struct fixture *f = *state;
+
+	send_request(f, "alice", "k", "/v1/buffers", pool);
+	SVC_UNTIL(f->svc, vbd_registry_find_name(f->svc->daemon->buffers, "pool"));
+	atomic_store(&disk_result, SQLITE_FULL);
+	/* Nothing waits for a disk that can't be written. */
+	SVC_UNTIL(f->svc, f->req.reply.status && !f->req.held);
+	assert_int_equal(f->req.reply.status, 201);
+	stop_api(f);
+	svc_stop(f->svc);
+	atomic_store(&disk_result, SQLITE_OK);
+	assert_true(svc_start(f->svc));
+	start_api(f);
+	assert_int_equal(post(f, "alice", "k", "/v1/buffers", pool), 409);
+	assert_string_equal(f->req.reply.code, "outcome_unknown");
+	assert_null(vbd_registry_find_name(f->svc->daemon->buffers, "pool"));
+	assert_int_equal(post(f, "alice", "other", "/v1/buffers", pool), 201);
+}
+
+static void test_kept_answers__a_request_whose_client_leaves_first_does_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)pthread_mutex_lock(&disk);
+	send_request(f, "alice", "k", "/v1/pds", pd);
+	f->req.abandoned = true;
+	parked.on_gone(&f->req, parked.arg);
+	(void)pthread_mutex_unlock(&disk);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"name\":\"other\"}"), 201);
+	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +391,20 @@ int main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__keys_never_reach_the_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__a_request_runs_when_its_key_is_on_the_disk, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__a_refused_request_leaves_no_row, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__a_request_that_a_kill_ended_does_not_run_again, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__a_request_whose_client_leaves_first_does_nothing, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests_name("kept_answers", tests, NULL, NULL);

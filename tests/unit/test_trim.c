@@ -32,7 +32,7 @@ static int setup(void **state)
 	assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
 	assert_int_equal(vbd_database_open(path, &f->database, NULL), VBD_OK);
 	assert_int_equal(vbd_schema_prepare(f->database, NULL), VBD_OK);
-	f->trim = (struct vbd_trim){.events_max = 3, .answers_max = 4, .audit_max = 5};
+	f->trim = (struct vbd_trim){.events_max = 3, .audit_max = 5};
 	for (size_t i = 0; i < VBD_ARRAY_LEN(f->trim.records.max); i++)
 		f->trim.records.max[i] = VBD_KEPT_WITHIN;
 	f->trim.records.max[VBD_KIND_CONNECTION] = 6;
@@ -67,7 +67,7 @@ static void fill(
 #define EVENTS "events (seq, run, at_ns, type, severity, detail)", "i, 1, 1, 'x', 'info', 'x'"
 #define ANSWERS                                                                           \
 	"answers (id, key, digest, begun_ns, status, code, content_type, headers, body)", \
-		"i, i, x'00', 1, 200, '', '', '', 'x'"
+		"i, i, x'00', CASE WHEN i % 2 THEN 1 ELSE 1 << 62 END, 200, '', '', '', 'x'"
 #define AUDIT "audit (id, at_ns, line)", "i, 1, 'x'"
 #define RECORDS(kind)                                                 \
 	"records (kind, id, run, state, created_ns, ended_ns, body)", \
@@ -105,7 +105,7 @@ static void test_trim__the_newest_events_stay(void **state)
 	expect(f, "SELECT min(seq) FROM events", 510);
 }
 
-static void test_trim__the_newest_answers_stay(void **state)
+static void test_trim__answers_go_when_they_are_too_old(void **state)
 {
 	struct fixture *f = *state;
 
@@ -114,18 +114,8 @@ static void test_trim__the_newest_answers_stay(void **state)
 	expect(f, "SELECT count(*) FROM answers", 63);
 	fill(f, ANSWERS, 64, 64);
 	run(f);
-	expect(f, "SELECT count(*) FROM answers", 4);
-	expect(f, "SELECT min(id) FROM answers", 61);
-}
-
-static void test_trim__answers_are_bounded_in_bytes_too(void **state)
-{
-	struct fixture *f = *state;
-
-	fill(f, ANSWERS, 1, 8);
-	assert_int_equal(vbd_answer_table_trim(f->database, 100, 3, NULL), VBD_OK);
-	expect(f, "SELECT count(*) FROM answers", 3);
-	expect(f, "SELECT min(id) FROM answers", 6);
+	expect(f, "SELECT count(*) FROM answers", 32);
+	expect(f, "SELECT count(*) FROM answers WHERE id % 2", 0);
 }
 
 static void test_trim__the_newest_lines_of_the_audit_stay(void **state)
@@ -162,8 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_trim__##name, setup, teardown)
 		TEST(the_newest_events_stay),
-		TEST(the_newest_answers_stay),
-		TEST(answers_are_bounded_in_bytes_too),
+		TEST(answers_go_when_they_are_too_old),
 		TEST(the_newest_lines_of_the_audit_stay),
 		TEST(of_each_kind_with_a_history_the_newest_ended_records_stay),
 #undef TEST
