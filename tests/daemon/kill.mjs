@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// kill -9 at random moments of a daemon that opens, keeps, deletes and transfers, over the scripted provider. Each time
-// the database is whole, the next run has what is to be there and nothing else, and no id is given twice.
+// kill -9 at random moments of a daemon that opens, keeps, deletes, transfers and sends messages, over the scripted provider.
+// Each time the database is whole, the next run has what is to be there and nothing else, and no id is given twice. A request
+// with an Idempotency-Key is repeated in the next run: it has the answer that it had, and nothing was done twice. The
+// provider appends each message that it delivers to a file, which outlives the daemon.
 //
 //     KILLS=N       how often
 //     KILL_SEED=N   another sequence of moments and requests; the default is the same in each run
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 
@@ -44,6 +46,10 @@ class Ledger {
 	kills = {}; // by moment
 	answers = 0;
 	found = 0; // kept objects that were there again
+	asked = new Map(); // key: a request with it, with its answer if there was one; of runs since the last repeats
+	repeats = { "had the first answer": 0, "were not known to have done anything": 0, "were told that it is not known": 0 };
+	sent = new Set(); // keys of messages that were answered 201
+	event = 0; // number of the newest one that a client saw
 
 	new_name() { return `k${++this.named}`; }
 
@@ -86,11 +92,11 @@ class Client {
 		}
 	}
 
-	async ask(method, path, body) {
-		const headers = { ...(body && { "Content-Type": "application/json" }), Prefer: "wait=5" };
-		const answer = await this.daemon.request(method, path, { headers, body: body && JSON.stringify(body) });
+	async ask(method, path, body, key) {
+		const answer = await ask_daemon(this.daemon, method, path, body, key);
 
 		this.answers++;
+		if (this.answers === this.kill_at) this.daemon.process.kill("SIGKILL");
 		this.ledger.said.set(body?.name ?? path.split("/").at(-1), `${method} ${path}: ${answer.status} ${answer.text}`);
 		assert.notEqual(answer.status, 500, `${method} ${path}: ${answer.text}`);
 		return answer;
@@ -157,11 +163,35 @@ class Client {
 				remote: { addr: pool.json.addr, rkey: pool.json.rkey } });
 	}
 
+	// A request that is repeated in the next run.
+	async once() {
+		const key = `key-${this.ledger.new_name()}`;
+		const asked = dice.is(0.5)
+			? { path: "/v1/connections/to-door/messages", body: { data: `${key}\n` } }
+			: { path: "/v1/connections", body: { ...TO_DOOR_ONCE, name: key } };
+
+		this.ledger.asked.set(key, asked);
+		asked.answer = await this.ask("POST", asked.path, asked.body, key);
+	}
+
+	async look_at_events() {
+		const { json } = await this.ask("GET", "/v1/events?after=now");
+
+		this.ledger.event = Math.max(this.ledger.event, Number(json.next.split("-").at(-1)));
+	}
+
 	step() {
 		return dice.one_of(() => this.keep(), () => this.keep(), () => this.drop(), () => this.open_and_close(),
-			() => this.transfer(), () => this.ask("GET", "/v1/kept_objects"))();
+			() => this.transfer(), () => this.ask("GET", "/v1/kept_objects"), () => this.once(), () => this.once(),
+			() => this.once(), () => this.look_at_events())();
 	}
 }
+
+const ask_daemon = (daemon, method, path, body, key) =>
+	daemon.request(method, path, {
+		headers: { ...(body && { "Content-Type": "application/json" }), ...(key && { "Idempotency-Key": key }), Prefer: "wait=5" },
+		body: body && JSON.stringify(body),
+	});
 
 const TO_DOOR_ONCE = { dst_addr: TO_DOOR.dst_addr, dst_port: TO_DOOR.dst_port };
 
@@ -169,6 +199,8 @@ const ask_database = (dir, sql) => execFileSync("sqlite3", [join(dir, "state.db"
 // A file that a run was killed in the middle of making has no tables.
 const desired_on = (dir) => new Set(ask_database(dir, "SELECT name FROM sqlite_master WHERE name = 'desired'") &&
 	ask_database(dir, "SELECT name FROM desired").split("\n").filter(Boolean));
+const twice_on = (dir) => ask_database(dir, "SELECT name FROM sqlite_master WHERE name = 'records'") &&
+	ask_database(dir, "SELECT name FROM records WHERE name LIKE 'key-%' GROUP BY name HAVING count(*) > 1");
 const have_sqlite = () => {
 	try {
 		return execFileSync("sqlite3", ["-version"]).length > 0;
@@ -189,6 +221,7 @@ function check_file(dir, ledger) {
 	cpSync(dir, copy, { recursive: true });
 	assert.equal(ask_database(copy, "PRAGMA integrity_check"), "ok");
 	const on_disk = desired_on(copy);
+	assert.equal(twice_on(copy), "", "connections that one key has made twice");
 	rmSync(copy, { recursive: true });
 	for (const name of ledger.kept.keys()) assert.ok(on_disk.has(name), `not in the file, and kept: ${ledger.told(name)}`);
 	for (const name of on_disk)
@@ -210,11 +243,32 @@ async function check_run(daemon, ledger) {
 			ledger.saw(kind, id);
 		}
 	}
+	const first = (await daemon.get("/v1/events?type=daemon_started&limit=1000")).json.items.at(-1);
+	assert.ok(first.seq > ledger.event, `the run begins with event ${first.seq}: up to ${ledger.event} were given before`);
+	await check_repeats(daemon, ledger);
 	const { store } = (await daemon.get("/v1")).json;
 	assert.equal(store.status, "ok", store.detail);
 }
 
-// Kills a daemon before it answers, while it makes what is kept, while it is busy, or while it stops.
+// Repeats the requests with a key. One that was refused has done nothing, and is not repeated.
+async function check_repeats(daemon, ledger) {
+	for (const [key, { path, body, answer }] of ledger.asked) {
+		if (answer?.status >= 300 && answer.status !== 424) continue;
+		const again = await ask_daemon(daemon, "POST", path, body, key);
+		const what = ({ status, json }) => [status, json.id, json.code];
+
+		if (answer) assert.deepEqual(what(again), what(answer), `${key}: ${answer.text}; its repeat: ${again.text}`);
+		const outcome = answer ? 0 : again.json.code === "outcome_unknown" ? 2 : 1;
+		ledger.repeats[Object.keys(ledger.repeats)[outcome]]++;
+		if (again.status === 201 && body.data) ledger.sent.add(key);
+	}
+	ledger.asked.clear();
+	const delivered = readFileSync(ledger.witness, "utf8").split("\n").filter(Boolean);
+	assert.deepEqual(delivered.filter((key, at) => delivered.indexOf(key) !== at), [], "messages that went out twice");
+	for (const key of ledger.sent) assert.ok(delivered.includes(key), `${key} was answered 201, and did not go out`);
+}
+
+// Kills a daemon before it answers, while it makes what is kept, while it is busy, as it has answered, or while it stops.
 async function kill_at_random(daemon, ledger) {
 	const when = dice.number();
 	const moment = () => new Promise((done) => setTimeout(done, dice.below(30)));
@@ -226,10 +280,13 @@ async function kill_at_random(daemon, ledger) {
 	}
 	await daemon.up();
 	const is_made = when > 0.4;
-	ledger.count(when > 0.9 ? "while it stops" : is_made ? "while it is busy" : "while it makes what is kept");
+	const at_answer = when > 0.65 && when <= 0.9;
+	ledger.count(when > 0.9 ? "while it stops" : at_answer ? "as it had answered" : is_made ? "while it was busy" :
+		"while it made what is kept");
 	if (is_made) await check_run(daemon, ledger);
 	const client = new Client(daemon, ledger, is_made);
-	const enough = dice.below(80);
+	const enough = 1 + dice.below(80);
+	if (at_answer) client.kill_at = enough;
 	await until(() => client.answers >= enough || client.fault);
 	if (when > 0.9) daemon.process.kill("SIGTERM");
 	await moment();
@@ -239,18 +296,20 @@ async function kill_at_random(daemon, ledger) {
 	if (client.fault) throw client.fault;
 }
 
-test("kill: what is kept is there after kill -9 at any moment, and no id is given twice", async (t) => {
+test("kill: after kill -9 at any moment what was promised is there, and nothing is done or given twice", async (t) => {
 	if (!have_sqlite()) return t.skip("sqlite3 is not installed");
 	const folder = scratch_folder("kill");
 	const dir = join(folder, "state");
 	const config = join(folder, "verbsd.yaml");
 	const args = ["--config", config, "--set", `state_dir=${dir}`];
 	const ledger = new Ledger();
+	const env = { FAKE_WITNESS: ledger.witness = join(folder, "delivered") };
 
+	writeFileSync(ledger.witness, "");
 	writeFileSync(config, CONFIG);
 	t.diagnostic(`seed ${SEED}, ${KILLS} kills`);
 	for (let i = 0; i < KILLS; i++) {
-		const daemon = daemon_of(t, { args });
+		const daemon = daemon_of(t, { args, env });
 
 		await kill_at_random(daemon, ledger).catch((error) => {
 			throw new Error(`kill ${i} of seed ${SEED}: ${error.message}\n${daemon.log.slice(-2000)}`, { cause: error });
@@ -258,9 +317,10 @@ test("kill: what is kept is there after kill -9 at any moment, and no id is give
 		check_file(dir, ledger);
 		assert.doesNotMatch(daemon.log, /fake provider: /);
 	}
-	const daemon = await daemon_of(t, { args }).up();
+	const daemon = await daemon_of(t, { args, env }).up();
 	await check_run(daemon, ledger);
 	assert.equal(await daemon.stop(), 0);
 	t.diagnostic(`killed: ${Object.entries(ledger.kills).map(([when, count]) => `${count} ${when}`).join(", ")}`);
+	t.diagnostic(`repeats: ${Object.entries(ledger.repeats).map(([what, count]) => `${count} ${what}`).join(", ")}`);
 	t.diagnostic(`${ledger.answers} answers; ${ledger.found} times a kept object was there again`);
 });

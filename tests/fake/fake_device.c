@@ -2,7 +2,8 @@
 /*
  * Linked to the sources of verbsd, this makes a verbsd over the scripted provider: it has the
  * device fake0 with the address 10.0.0.1, over which it can connect to itself. VBD_FAKE_BLOCK is
- * the name of a call that does not return, once at a time.
+ * the name of a call that does not return, once at a time; FAKE_WITNESS is the name of a file that
+ * gets each message that was delivered.
  */
 #include "tests/fake/provider_fake.h"
 
@@ -16,4 +17,5 @@ __attribute__((constructor)) static void plug_in(void)
 	(void)fake_device_add("fake0");
 	if (getenv("VBD_FAKE_BLOCK"))
 		fake_block_one(getenv("VBD_FAKE_BLOCK"));
+	fake_witness(getenv("FAKE_WITNESS"));
 }

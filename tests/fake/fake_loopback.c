@@ -3,8 +3,10 @@
 #include "tests/fake/fake.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* IB CM reject reasons (IBTA 12.6.7.2). */
 #define REJECT_INVALID_SERVICE_ID 8
@@ -202,6 +204,13 @@ static bool has_imm(const struct fake_wr *wr)
 	return wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
+static int witness_fd = -1;
+
+void fake_witness(const char *path)
+{
+	witness_fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+}
+
 /* Copies the bytes of @wr to @to, which has room for them. */
 static void carry(const struct fake_wr *wr, const struct fake_wr *to)
 {
@@ -209,6 +218,8 @@ static void carry(const struct fake_wr *wr, const struct fake_wr *to)
 
 	fake_wr_gather(wr, bytes);
 	fake_wr_scatter(to, bytes, wr->length_bytes);
+	if (witness_fd >= 0)
+		(void)!write(witness_fd, bytes, wr->length_bytes);
 	free(bytes);
 }
 

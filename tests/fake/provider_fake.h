@@ -360,4 +360,8 @@ void fake_unanswered(bool on);
 /** fake_loopback - from now on ids connect to each other and work requests move bytes */
 void fake_loopback(bool on);
 
+/** fake_witness - append the bytes of each message that is delivered to the file @path, which
+ * outlives the program however that ends; NULL: nowhere */
+void fake_witness(const char *path);
+
 #endif
