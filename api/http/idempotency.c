@@ -21,7 +21,6 @@
 struct owner {
 	UT_hash_handle hh;
 	struct vbd_link answered; /* entries whose request is over, the oldest first */
-	size_t entries;		  /* of running requests too */
 	size_t count, bytes;	  /* of `answered`, and of their bodies */
 	char name[VBD_NAME_BYTES];
 };
@@ -41,21 +40,13 @@ struct vbd_idem_entry {
 
 struct vbd_idem {
 	struct vbd_idem_entry *by_key;
-	struct owner *owners; /* that have entries */
+	struct owner *owners; /* that had entries */
 	size_t max;
 	size_t count;
 	size_t bytes;		   /* of all kept bodies */
 	struct vbd_keeper *keeper; /* NULL: no answer outlives the daemon */
 	struct vbd_words *words; /* texts in answers of earlier runs, which are static in others */
 };
-
-static void free_unused(struct vbd_idem *idem, struct owner *owner)
-{
-	if (owner->entries)
-		return;
-	HASH_DEL(idem->owners, owner);
-	free(owner);
-}
 
 static void free_entry(struct vbd_idem_entry *entry)
 {
@@ -70,8 +61,6 @@ static void free_entry(struct vbd_idem_entry *entry)
 		owner->bytes -= entry->reply.body_bytes;
 		idem->bytes -= entry->reply.body_bytes;
 	}
-	owner->entries--;
-	free_unused(idem, owner);
 	vbd_reply_fini(&entry->reply);
 	free(entry);
 }
@@ -79,10 +68,12 @@ static void free_entry(struct vbd_idem_entry *entry)
 /* The table of the store has the same entries. */
 static uint64_t delete_entry(struct vbd_idem_entry *entry)
 {
+	const struct vbd_answer none = {
+		.key = entry->key, .code = "", .content_type = "", .headers = ""};
 	uint64_t ticket = VBD_TICKET_NONE;
 
 	if (entry->idem->keeper)
-		ticket = vbd_keeper_drop_answer(entry->idem->keeper, entry->key);
+		ticket = vbd_keeper_put_answer(entry->idem->keeper, &none);
 	free_entry(entry);
 	return ticket;
 }
@@ -95,29 +86,28 @@ void vbd_idem_set_max(struct vbd_idem *idem, size_t max)
 void vbd_idem_destroy(struct vbd_idem *idem)
 {
 	struct vbd_idem_entry *entry, *next;
+	struct owner *owner, *next_owner;
 
 	if (!idem)
 		return;
 	HASH_ITER (hh, idem->by_key, entry, next)
 		free_entry(entry);
+	HASH_ITER (hh, idem->owners, owner, next_owner) {
+		HASH_DEL(idem->owners, owner);
+		free(owner);
+	}
 	vbd_words_free(idem->words);
 	free(idem);
 }
 
 static void forget_expired(struct vbd_idem *idem, uint64_t now_ns)
 {
-	struct owner *owner, *next;
+	for (struct owner *owner = idem->owners; owner; owner = owner->hh.next) {
+		struct vbd_idem_entry *entry;
 
-	HASH_ITER (hh, idem->owners, owner, next) {
-		/* The owner goes with its last entry. */
-		for (size_t left = owner->count; left; left--) {
-			struct vbd_idem_entry *entry =
-				VBD_LIST_FIRST(&owner->answered, struct vbd_idem_entry, link);
-
-			if (now_ns - entry->begun_ns < VBD_IDEM_AGE_MAX_NS)
-				break;
+		while ((entry = VBD_LIST_FIRST(&owner->answered, struct vbd_idem_entry, link)) &&
+			now_ns - entry->begun_ns >= VBD_IDEM_AGE_MAX_NS)
 			(void)delete_entry(entry);
-		}
 	}
 }
 
@@ -283,12 +273,9 @@ static struct vbd_idem_entry *claim(struct vbd_idem *idem, const char *key,
 	if (entry->owner)
 		HASH_ADD_KEYPTR(hh, idem->by_key, entry->key, len, entry);
 	if (!entry->hh.tbl) { /* HASH_NONFATAL_OOM: no memory */
-		if (entry->owner)
-			free_unused(idem, entry->owner);
 		free(entry);
 		return NULL;
 	}
-	entry->owner->entries++;
 	idem->count++;
 	return entry;
 }

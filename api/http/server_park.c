@@ -29,7 +29,6 @@ void vbd_exchange_unpark(struct vbd_exchange *exchange)
 				exchange->of_control, count_of_caller(exchange, share));
 			vbd_quota_give_back(exchange->req.caller, VBD_QUOTA_streams, 1);
 		}
-		exchange->has_share = false;
 	}
 	exchange->hang_up = NULL;
 	vbd_timer_destroy(exchange->timeout);
@@ -139,38 +138,28 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 		[VBD_SHARE_OF_CALLER] = " for this caller, as many as it may have",
 	};
 	struct vbd_server *server = exchange->client->endpoint->server;
-	enum vbd_share_refusal refusal;
+	enum vbd_share_refusal refusal = VBD_SHARE_GRANTED;
 
-	if (vbd_quota_check(exchange->req.caller, VBD_QUOTA_streams, 1, err) != VBD_OK)
+	if (server->stopping)
+		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
+	exchange->has_share = !exchange->req.brief;
+	if (exchange->has_share &&
+		vbd_quota_check(exchange->req.caller, VBD_QUOTA_streams, 1, err) != VBD_OK)
 		return VBD_E_QUOTA_EXCEEDED;
 	exchange->of_control = exchange->req.role == VBD_ROLE_CONTROL;
-	refusal = vbd_share_take(server->admission, &exchange->client->seat, share,
-		exchange->of_control, count_of_caller(exchange, share));
+	if (exchange->has_share)
+		refusal = vbd_share_take(server->admission, &exchange->client->seat, share,
+			exchange->of_control, count_of_caller(exchange, share));
 	if (refusal == VBD_SHARE_GRANTED) {
-		vbd_quota_count(exchange->req.caller, VBD_QUOTA_streams, 1);
-		exchange->has_share = true;
+		if (exchange->has_share)
+			vbd_quota_count(exchange->req.caller, VBD_QUOTA_streams, 1);
+		exchange->hang_up = hang_up;
+		note_expiry(exchange);
 		return VBD_OK;
 	}
 	vbd_error_limit(err, name, vbd_share_max(server->admission, share, VBD_SHARE_USED_UP));
 	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "%u %s already%s",
 		vbd_share_max(server->admission, share, refusal), what, why[refusal]);
-}
-
-/* A request that waits for the disk only, for some milliseconds, takes no share from others. */
-static enum vbd_status begin_wait(struct vbd_exchange *exchange, enum vbd_share share,
-	const char *name, const char *what, struct vbd_error *err)
-{
-	enum vbd_status status = VBD_OK;
-
-	if (exchange->client->endpoint->server->stopping)
-		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
-	if (!exchange->req.brief)
-		status = take_share(exchange, share, name, what, err);
-	if (status != VBD_OK)
-		return status;
-	exchange->hang_up = hang_up;
-	note_expiry(exchange);
-	return VBD_OK;
 }
 
 static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_ms,
@@ -182,7 +171,7 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 
 	if (req->parked)
 		vbd_exchange_unpark(exchange);
-	status = begin_wait(exchange, VBD_SHARE_WAITING, "waiting_requests", "requests wait", err);
+	status = take_share(exchange, VBD_SHARE_WAITING, "waiting_requests", "requests wait", err);
 	if (status != VBD_OK)
 		return status;
 	vbd_list_append(&server->parked, &exchange->link);
@@ -267,7 +256,7 @@ void vbd_server_recheck(struct vbd_server *server)
 static enum vbd_status transport_follow(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
-	enum vbd_status status = begin_wait(
+	enum vbd_status status = take_share(
 		exchange, VBD_SHARE_FEEDS, "event_streams", "clients follow the events", err);
 
 	if (status != VBD_OK)

@@ -158,7 +158,7 @@ struct vbd_exchange {
 	struct vbd_link link; /* in `parked` or `feeds` of the server */
 	/* Called when the client has left; NULL unless the request is parked or a feed. */
 	void (*hang_up)(struct vbd_exchange *exchange);
-	bool has_share;	 /* of the requests that may wait, or of the feeds */
+	bool has_share;	 /* not for a wait for the disk, of some milliseconds */
 	bool of_control; /* the share that it has in `parked` or `feeds` is control's */
 	struct vbd_timer *timeout;
 	vbd_request_cb on_timeout;

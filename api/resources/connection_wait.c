@@ -7,9 +7,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct vbd_connection *vbd_request_connection(struct vbd_request *req)
 {
 	return vbd_task_find(req, &vbd_connection_task);
@@ -24,20 +21,10 @@ void vbd_connection_reply(
 /* Answer a client that waited with the error that ended the connection. */
 static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
 {
-	const struct vbd_kept *kept = vbd_kept_of(&connection->object);
-	char path[sizeof(((struct vbd_error *)0)->object)];
 	struct vbd_error err = {0};
-	char text[sizeof(err.text)];
 
 	vbd_object_problem(&connection->object, &err);
-	if (!kept) {
-		vbd_reply_outcome(req, &err, NULL);
-		return;
-	}
-	(void)snprintf(text, sizeof(text), "%.220s; it is kept", err.text);
-	memcpy(err.text, text, sizeof(err.text));
-	(void)vbd_registry_path(kept->object.registry, kept->object.id, path);
-	vbd_reply_outcome(req, &err, path);
+	vbd_task_reply_ended(req, &err, vbd_kept_of(&connection->object));
 }
 
 struct state_waiter {

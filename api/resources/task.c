@@ -129,23 +129,37 @@ static const struct vbd_kept *find_kept(
 	return kept && vbd_caller_sees(req->caller, kept->object.owner) ? kept : NULL;
 }
 
-void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
+void vbd_task_reply_ended(
+	struct vbd_request *req, struct vbd_error *err, const struct vbd_kept *kept)
 {
-	const struct vbd_daemon *daemon = vbd_request_daemon(req);
-	const struct vbd_kept *kept = find_kept(req, kind);
-	char path[sizeof(((struct vbd_error *)0)->object)];
-	struct vbd_error err = {0};
+	char path[sizeof(err->object)];
+	char text[sizeof(err->text)];
 
 	if (!kept) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
-		vbd_reply_problem(req, &err);
+		vbd_reply_outcome(req, err, NULL);
 		return;
 	}
-	(void)vbd_error_set(&err, daemon->stopping ? VBD_E_STOPPING : VBD_E_NOT_FOUND,
-		"%.64s ended before the answer; it is kept", kept->object.name);
+	(void)snprintf(text, sizeof(text), "%.220s; it is kept", err->text);
+	memcpy(err->text, text, sizeof(err->text));
 	(void)vbd_registry_path(kept->object.registry, kept->object.id, path);
-	memcpy(err.object, path, sizeof(err.object));
-	vbd_reply_outcome(req, &err, path);
+	if (!err->object[0])
+		memcpy(err->object, path, sizeof(path));
+	vbd_reply_outcome(req, err, path);
+}
+
+void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	const struct vbd_kept *kept = find_kept(req, kind);
+	struct vbd_error err = {0};
+
+	if (kept && vbd_request_daemon(req)->stopping)
+		(void)vbd_error_set(&err, VBD_E_STOPPING, "verbsd stops, and has closed it");
+	else
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
+	if (kept)
+		vbd_task_reply_ended(req, &err, kept);
+	else
+		vbd_reply_problem(req, &err);
 }
 
 static void answer_end(struct vbd_waiter *base, enum vbd_wake why)

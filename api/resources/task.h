@@ -16,6 +16,7 @@
 
 struct vbd_encoder;
 struct vbd_json_ref;
+struct vbd_kept;
 struct vbd_page_source;
 
 enum vbd_task_state {
@@ -96,6 +97,11 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
  * If @task fails before, the request gets its error and @task is deleted: no answer has named it.
  */
 void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
+
+/** vbd_task_reply_ended - answer with the error that ended the object, as vbd_reply_outcome() does;
+ * @kept: it is kept all the same, as the answer says; NULL: it is not */
+void vbd_task_reply_ended(
+	struct vbd_request *req, struct vbd_error *err, const struct vbd_kept *kept);
 
 /** vbd_task_reply_gone - answer that the object ended while the request waited, and whether it is
  * kept all the same, as when verbsd stops */

@@ -98,18 +98,7 @@ uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer
 
 	if (!item)
 		return VBD_TICKET_NONE;
-	item->item.write = write_answer;
-	return vbd_store_put(store, &item->item);
-}
-
-uint64_t vbd_answer_drop(struct vbd_store *store, const char *key)
-{
-	struct answer_item *item = copy_answer(&(const struct vbd_answer){
-		.key = key, .code = "", .content_type = "", .headers = ""});
-
-	if (!item)
-		return VBD_TICKET_NONE;
-	item->item.write = delete_answer;
+	item->item.write = answer->status ? write_answer : delete_answer;
 	return vbd_store_put(store, &item->item);
 }
 

@@ -53,12 +53,8 @@ enum vbd_status vbd_answer_table_load(struct vbd_database *database, uint64_t si
 enum vbd_status vbd_answer_table_trim(struct vbd_database *database, uint64_t since_wall_ns,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_answer_put - keep an answer, which is copied, in place of the one of its key; returns the
- * ticket of vbd_store_put(); the control thread */
+/** vbd_answer_put - keep an answer, which is copied, in place of the one of its key, or with the
+ * status 0 delete that one; returns the ticket of vbd_store_put(); the control thread */
 uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer);
-
-/** vbd_answer_drop - delete the answer of @key; returns the ticket of vbd_store_put(); the control
- * thread */
-uint64_t vbd_answer_drop(struct vbd_store *store, const char *key);
 
 #endif

@@ -291,11 +291,6 @@ uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answe
 	return tell(keeper, vbd_answer_put(keeper->store, answer));
 }
 
-uint64_t vbd_keeper_drop_answer(struct vbd_keeper *keeper, const char *key)
-{
-	return tell(keeper, vbd_answer_drop(keeper->store, key));
-}
-
 uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row)
 {
 	return tell(keeper, vbd_desired_put(keeper->store, row));

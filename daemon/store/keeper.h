@@ -41,12 +41,8 @@ void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg);
 
 /** vbd_keeper_put_answer - keep an answer for repeats, which is copied; it has no secrets in it;
- * returns a ticket for vbd_keeper_has() */
+ * its status may be 0: the key has none any more; returns a ticket for vbd_keeper_has() */
 uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer);
-
-/** vbd_keeper_drop_answer - the next run does not have the answer of this key; returns a ticket for
- * vbd_keeper_has() */
-uint64_t vbd_keeper_drop_answer(struct vbd_keeper *keeper, const char *key);
 
 /** vbd_keeper_take_desired - call @cb for each object that earlier runs were asked to keep, the
  * oldest first, with texts that are valid in the call only; once */
