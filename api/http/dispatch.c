@@ -3,7 +3,6 @@
 
 #include "api/http/idempotency.h"
 #include "api/http/problem.h"
-#include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -384,7 +383,7 @@ static void run_once(struct vbd_dispatch *dispatch, struct vbd_request *req, con
 		req->reply = first;
 		vbd_request_audit(req);
 		vbd_request_send(req, ticket);
-	} else if (vbd_wait_until_written(req, req->keeper, ticket, on_claimed, dispatch, &err) !=
+	} else if (vbd_request_wait_written(req, req->keeper, ticket, on_claimed, dispatch, &err) !=
 		   VBD_OK) {
 		vbd_reply_problem(req, &err);
 	}

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a caller has: one with few keys loses none to a caller with many. */
+/* The keys of a caller. A caller with few loses none to one with many. */
 struct owner {
 	UT_hash_handle hh;
 	struct vbd_link answered; /* entries whose request is over, the oldest first */

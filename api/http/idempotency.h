@@ -65,7 +65,7 @@ void vbd_idem_destroy(struct vbd_idem *idem);
  * @now_ns:    monotonic
  * @ret_entry: the claimed entry, which the caller ends with vbd_idem_store() or vbd_idem_delete()
  * @ret_reply: a copy of the first answer if there is one; @ret_entry is NULL then
- * @ret_ticket: of the row of the claim or the first answer, for vbd_wait_until_written()
+ * @ret_ticket: of the row of the claim or the first answer, for vbd_request_wait_written()
  *
  * Returns VBD_E_BAD_VALUE or VBD_E_TOO_LONG for a bad key, VBD_E_IDEMPOTENCY_CONFLICT while the
  * first request runs, VBD_E_IDEMPOTENCY_MISMATCH if the first request was a different one,

@@ -4,11 +4,12 @@
 #include "api/http/idempotency.h"
 #include "api/http/prefer.h"
 #include "api/http/problem.h"
-#include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "base/utf8.h"
 #include "api/json/writer.h"
 #include "daemon/core/caller.h"
+#include "daemon/core/watch.h"
+#include "daemon/store/keeper.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -173,7 +174,7 @@ static void send_reply(struct vbd_request *req, void *arg)
 void vbd_request_send(struct vbd_request *req, uint64_t ticket)
 {
 	req->held = true;
-	if (vbd_wait_until_written(req, req->keeper, ticket, send_reply, NULL, NULL) != VBD_OK)
+	if (vbd_request_wait_written(req, req->keeper, ticket, send_reply, NULL, NULL) != VBD_OK)
 		send_reply(req, NULL);
 }
 
@@ -370,6 +371,61 @@ enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
 
 	if (status == VBD_OK)
 		req->parked = true;
+	return status;
+}
+
+struct written {
+	struct vbd_watch watch;
+	struct vbd_request *req;
+	struct vbd_keeper *keeper;
+	uint64_t ticket;
+	vbd_request_cb go_on;
+	void *arg;
+};
+
+static void go_on(struct vbd_request *req, void *arg)
+{
+	struct written *written = arg;
+
+	vbd_watch_remove(&written->watch);
+	written->go_on(req, written->arg);
+	free(written);
+}
+
+static void on_news(struct vbd_watch *watch, bool gone)
+{
+	struct written *written = VBD_CONTAINER_OF(watch, struct written, watch);
+
+	if (gone || !vbd_keeper_will_have(written->keeper, written->ticket))
+		go_on(written->req, written);
+}
+
+enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
+	uint64_t ticket, vbd_request_cb cb, void *arg, struct vbd_error *err)
+{
+	struct written *written;
+	enum vbd_status status;
+
+	if (req->abandoned || !vbd_keeper_will_have(keeper, ticket)) {
+		cb(req, arg);
+		return VBD_OK;
+	}
+	written = malloc(sizeof(*written));
+	if (!written)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
+	*written = (struct written){.watch.cb = on_news,
+		.req = req,
+		.keeper = keeper,
+		.ticket = ticket,
+		.go_on = cb,
+		.arg = arg};
+	req->brief = true;
+	status = vbd_request_park(req, VBD_WRITTEN_MS, go_on, go_on, written, err);
+	req->brief = false;
+	if (status == VBD_OK)
+		vbd_watch_add(vbd_keeper_watches(keeper), &written->watch);
+	else
+		free(written);
 	return status;
 }
 

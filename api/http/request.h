@@ -231,7 +231,7 @@ void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *er
 	const struct vbd_problem_extra *extra);
 
 /** vbd_request_send - let the transport send `reply`, which is complete, when the row of @ticket is
- * written; see vbd_wait_until_written() */
+ * written; see vbd_request_wait_written() */
 void vbd_request_send(struct vbd_request *req, uint64_t ticket);
 
 /**
@@ -260,6 +260,19 @@ void vbd_request_audit(struct vbd_request *req);
 enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
 	vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_request_wait_written - call @go_on when a row of the store is written
+ * @ticket: of the row, see vbd_keeper_has(); VBD_TICKET_NONE: there is none
+ * @go_on:  called exactly once unless this fails: now if nothing waits to be written, or the store
+ *          fails: the daemon serves on without it; else within VBD_WRITTEN_MS, also when the client
+ *          leaves or the server stops (`abandoned` of the request)
+ *
+ * The wait takes no place of the requests that may wait. Returns VBD_E_STOPPING, VBD_E_NO_MEMORY.
+ */
+enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
+	uint64_t ticket, vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+#define VBD_WRITTEN_MS 5000
 
 /** vbd_request_set_sink - set the destination of the body; only from the route's `open` */
 void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink);

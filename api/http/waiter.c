@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/waiter.h"
 
-#include "daemon/store/keeper.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,61 +84,4 @@ void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_req
 		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
 	else
 		vbd_reply_problem(req, &err);
-}
-
-/* --- rows of the store ----------------------------------------------------------------------- */
-
-struct written {
-	struct vbd_watch watch;
-	struct vbd_request *req;
-	struct vbd_keeper *keeper;
-	uint64_t ticket;
-	vbd_request_cb go_on;
-	void *arg;
-};
-
-static void go_on(struct vbd_request *req, void *arg)
-{
-	struct written *written = arg;
-
-	vbd_watch_remove(&written->watch);
-	written->go_on(req, written->arg);
-	free(written);
-}
-
-static void on_news(struct vbd_watch *watch, bool gone)
-{
-	struct written *written = VBD_CONTAINER_OF(watch, struct written, watch);
-
-	if (gone || !vbd_keeper_will_have(written->keeper, written->ticket))
-		go_on(written->req, written);
-}
-
-enum vbd_status vbd_wait_until_written(struct vbd_request *req, struct vbd_keeper *keeper,
-	uint64_t ticket, vbd_request_cb cb, void *arg, struct vbd_error *err)
-{
-	struct written *written;
-	enum vbd_status status;
-
-	if (req->abandoned || !vbd_keeper_will_have(keeper, ticket)) {
-		cb(req, arg);
-		return VBD_OK;
-	}
-	written = malloc(sizeof(*written));
-	if (!written)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
-	*written = (struct written){.watch.cb = on_news,
-		.req = req,
-		.keeper = keeper,
-		.ticket = ticket,
-		.go_on = cb,
-		.arg = arg};
-	req->brief = true;
-	status = vbd_request_park(req, VBD_WRITTEN_MS, go_on, go_on, written, err);
-	req->brief = false;
-	if (status == VBD_OK)
-		vbd_watch_add(vbd_keeper_watches(keeper), &written->watch);
-	else
-		free(written);
-	return status;
 }

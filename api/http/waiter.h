@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request that waits until an object changes: `Prefer: wait`, long polls; or until a row is
- * written in state_dir.
+ * A request that waits until an object changes: `Prefer: wait`, long polls.
  *
  * Control thread.
  */
@@ -10,8 +9,6 @@
 
 #include "api/http/request.h"
 #include "daemon/core/watch.h"
-
-struct vbd_keeper;
 
 enum vbd_wake {
 	VBD_WAKE_CHANGED,     /* the object has changed: reply if the condition is true */
@@ -42,18 +39,5 @@ struct vbd_waiter {
  */
 void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_request *req,
 	struct vbd_link *watches, uint64_t wait_ms);
-
-/**
- * vbd_wait_until_written - call @go_on when a row of the store is written
- * @ticket: of the row, see vbd_keeper_has(); VBD_TICKET_NONE: there is none
- * @go_on:  called exactly once unless this fails: now if nothing waits to be written, or the store
- *          fails: the daemon serves on without it; else within VBD_WRITTEN_MS, also when the client
- *          leaves or the server stops (`abandoned` of the request)
- *
- * The wait takes no place of the requests that may wait. Returns VBD_E_STOPPING, VBD_E_NO_MEMORY.
- */
-enum vbd_status vbd_wait_until_written(struct vbd_request *req, struct vbd_keeper *keeper,
-	uint64_t ticket, vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
-#define VBD_WRITTEN_MS 5000
 
 #endif

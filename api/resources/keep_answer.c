@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/keep_answer.h"
 
-#include "api/http/waiter.h"
 #include "api/resources/context.h"
 #include "daemon/core/object.h"
 #include "daemon/store/keeper.h"
@@ -44,7 +43,7 @@ void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object
 	vbd_request_acted(req, true);
 	if (later)
 		*later = now;
-	if (later && vbd_wait_until_written(req, vbd_request_daemon(req)->keeper, ticket,
+	if (later && vbd_request_wait_written(req, vbd_request_daemon(req)->keeper, ticket,
 			     on_written, later, NULL) == VBD_OK)
 		return;
 	free(later);

@@ -117,7 +117,7 @@ struct task_waiter {
 	struct vbd_object *task;
 };
 
-/* What the request was asked to keep; NULL: nothing, or it is kept no longer. */
+/* The kept object that the request has made; NULL: none, or it is kept no longer. */
 static const struct vbd_kept *find_kept(
 	const struct vbd_request *req, const struct vbd_task_kind *kind)
 {
