@@ -379,7 +379,7 @@ static void say(struct rping_client *client, const struct vbd_mem *where, uint32
 	struct rig_transfer *rt;
 
 	client->rc->rig->transfer_count = 0;
-	memcpy(client->message->addr, &message, sizeof(message));
+	memcpy(UNIT_BYTES(client->message), &message, sizeof(message));
 	rt = rig_transfer(client->rc, VBD_OP_SEND, client->message, sizeof(message), 64);
 	rig_start_transfer(rt);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);

@@ -93,7 +93,7 @@ static void transfer_one(struct chaos *chaos, struct rig_conn *rc)
 	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_WRITE, VBD_OP_SEND_IMM,
 		VBD_OP_WRITE_IMM, VBD_OP_FETCH_ADD, VBD_OP_RECV};
 	static const struct vbd_sge nothing = {0};
-	const struct vbd_mem mem = {.addr = chaos->bytes};
+	const struct vbd_mem mem = {.addr = (uintptr_t)chaos->bytes};
 	enum vbd_op op = ops[pick(chaos, VBD_ARRAY_LEN(ops))];
 	struct rig *rig = chaos->rig;
 	struct rig_transfer *rt;
