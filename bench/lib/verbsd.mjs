@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Starts verbsd, calls its API, and opens and closes many connections.
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { answers, freePort, output, start, stop, until } from "./programs.mjs";
@@ -37,14 +38,14 @@ export async function stopPair(pair) {
 }
 
 // Sends a request over a TCP connection of its own: the daemon ends one that stands idle, maybe just as a request begins.
-function send(method, url, body) {
-  const headers = { "Content-Type": "application/json", Prefer: "wait=60", Connection: "close" };
+function send(method, url, body, more = {}) {
+  const headers = { "Content-Type": "application/json", Prefer: "wait=60", Connection: "close", ...more };
   return fetch(url, { method, headers, body: body && JSON.stringify(body) });
 }
 
 // Sends a request, which must be answered with this status; returns the parsed JSON.
-export async function call(method, url, status, body) {
-  const response = await send(method, url, body);
+export async function call(method, url, status, body, more) {
+  const response = await send(method, url, body, more);
   const text = await response.text();
   if (response.status !== status) throw new Error(`${method} ${url}: ${response.status} ${text}`);
   return text && JSON.parse(text);
@@ -113,6 +114,19 @@ export async function closeSelected(pair, label) {
     await new Promise((done) => setTimeout(done, POLL_MS));
   }
   return (performance.now() - begin) / 1000;
+}
+
+// Makes buffers, one after the other, and returns the ms until each answer. Each is deleted outside of that time.
+export async function postBuffers(daemon, count, keyed) {
+  const times_ms = [];
+  while (times_ms.length < count) {
+    const begin = performance.now();
+    const key = keyed ? { "Idempotency-Key": randomUUID() } : {};
+    const { id } = await call("POST", `${daemon.url}/v1/buffers`, 201, { size_bytes: 4096 }, key);
+    times_ms.push(performance.now() - begin);
+    await call("DELETE", `${daemon.url}/v1/buffers/${id}`, 204);
+  }
+  return times_ms;
 }
 
 export function stats(daemon) {

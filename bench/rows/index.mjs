@@ -8,6 +8,7 @@
 // A target is { at_most } or { at_least }, of the median of the figures; a row without one is there to be known.
 import * as bandwidth from "./bandwidth.mjs";
 import * as get from "./get.mjs";
+import * as keyed from "./keyed.mjs";
 import * as latency from "./latency.mjs";
 import * as memory from "./memory.mjs";
 import * as memoryLarge from "./memory_large.mjs";
@@ -22,4 +23,4 @@ import * as workers from "./workers.mjs";
 const scale = scaleTopic("", ({ scale }) => scale, false);
 const large = scaleTopic("_large", ({ scale_large }) => scale_large, true);
 
-export const topics = [openMany, open, pool, start, latency, bandwidth, workers, get.connection, get.native, native, memory, scale, large, memoryLarge];
+export const topics = [openMany, open, pool, start, latency, bandwidth, workers, get.connection, get.native, native, keyed, memory, scale, large, memoryLarge];
