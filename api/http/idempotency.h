@@ -16,7 +16,7 @@
 #include "api/http/reply.h"
 #include "base/attr.h"
 #include "base/error.h"
-#include "daemon/store/answer_table.h"
+#include "daemon/store/tables.h"
 
 #include <stdbool.h>
 #include <stddef.h>

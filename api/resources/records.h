@@ -14,7 +14,7 @@ struct vbd_object;
 struct vbd_record;
 
 /** vbd_record_encode - the JSON of an object as a reader sees it: a vbd_record_encode_fn */
-char *vbd_record_encode(const struct vbd_object *object, size_t *ret_bytes);
+char *vbd_record_encode(const struct vbd_object *object);
 
 /** vbd_record_of_path - the record that the path of the request names, unless an object of this run
  * has the name; NULL if there is none that the caller may know of */

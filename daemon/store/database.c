@@ -74,52 +74,66 @@ static sqlite3_stmt *find_statement(const struct vbd_database *database, const c
 	return NULL;
 }
 
-void vbd_query_begin(struct vbd_query *query, struct vbd_database *database, const char *sql)
+static int bind(sqlite3_stmt *stmt, const struct vbd_value *values)
 {
-	*query = (struct vbd_query){.database = database};
-	query->stmt = find_statement(database, sql);
-	if (query->stmt)
-		return;
-	if (database->statement_count == STATEMENTS_MAX) {
-		query->rc = SQLITE_NOMEM;
-		return;
+	int rc = SQLITE_OK;
+
+	for (int i = 0; values && values[i].type != VBD_VALUE_END && rc == SQLITE_OK; i++) {
+		const struct vbd_value *value = &values[i];
+
+		if (value->type == VBD_VALUE_NUMBER)
+			rc = sqlite3_bind_int64(stmt, i + 1, (sqlite3_int64)value->number);
+		else if (value->type == VBD_VALUE_TEXT)
+			rc = sqlite3_bind_text(stmt, i + 1, value->bytes, -1, SQLITE_STATIC);
+		else
+			rc = sqlite3_bind_blob64(
+				stmt, i + 1, value->bytes, value->number, SQLITE_STATIC);
 	}
-	query->rc = sqlite3_prepare_v3(
-		database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &query->stmt, NULL);
-	if (query->rc != SQLITE_OK)
-		return;
-	database->statements[database->statement_count].sql = sql;
-	database->statements[database->statement_count++].stmt = query->stmt;
+	return rc;
 }
 
-void vbd_query_put_u64(struct vbd_query *query, uint64_t value)
+/* Prepare the statement, or take the prepared one of the same text. After a failure the other
+ * functions do nothing, and end() tells of the failure. */
+static struct vbd_query begin(
+	struct vbd_database *database, const char *sql, const struct vbd_value *values)
 {
-	query->params++;
-	if (query->rc == SQLITE_OK)
-		query->rc = sqlite3_bind_int64(query->stmt, query->params, (sqlite3_int64)value);
+	struct vbd_query query = {
+		.database = database, .stmt = find_statement(database, sql), .rc = SQLITE_OK};
+
+	if (!query.stmt && database->statement_count == STATEMENTS_MAX) {
+		query.rc = SQLITE_NOMEM;
+	} else if (!query.stmt) {
+		query.rc = sqlite3_prepare_v3(
+			database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &query.stmt, NULL);
+		if (query.rc != SQLITE_OK)
+			return query;
+		database->statements[database->statement_count].sql = sql;
+		database->statements[database->statement_count++].stmt = query.stmt;
+	}
+	if (query.rc == SQLITE_OK)
+		query.rc = bind(query.stmt, values);
+	return query;
 }
 
-void vbd_query_put_text(struct vbd_query *query, const char *text)
-{
-	query->params++;
-	if (query->rc == SQLITE_OK)
-		query->rc = sqlite3_bind_text(query->stmt, query->params, text, -1, SQLITE_STATIC);
-}
-
-void vbd_query_put_bytes(struct vbd_query *query, const void *bytes, size_t len_bytes)
-{
-	query->params++;
-	if (query->rc == SQLITE_OK)
-		query->rc = sqlite3_bind_blob64(
-			query->stmt, query->params, bytes, len_bytes, SQLITE_STATIC);
-}
-
-bool vbd_query_row(struct vbd_query *query)
+static bool next_row(struct vbd_query *query)
 {
 	query->bad = false;
 	if (query->rc == SQLITE_OK || query->rc == SQLITE_ROW)
 		query->rc = sqlite3_step(query->stmt);
 	return query->rc == SQLITE_ROW;
+}
+
+static enum vbd_status end(struct vbd_query *query, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (query->rc != SQLITE_OK && query->rc != SQLITE_ROW && query->rc != SQLITE_DONE)
+		status = failed(query->database, query->rc, "SQLite", err);
+	if (query->stmt) {
+		(void)sqlite3_reset(query->stmt);
+		(void)sqlite3_clear_bindings(query->stmt);
+	}
+	return status;
 }
 
 uint64_t vbd_query_get_u64(struct vbd_query *query, int column)
@@ -156,24 +170,30 @@ const void *vbd_query_get_bytes(const struct vbd_query *query, int column, size_
 	return bytes;
 }
 
-enum vbd_status vbd_query_end(struct vbd_query *query, struct vbd_error *err)
+enum vbd_status vbd_database_execute(struct vbd_database *database, const char *sql,
+	const struct vbd_value *values, struct vbd_error *err)
 {
-	enum vbd_status status = VBD_OK;
+	struct vbd_query query = begin(database, sql, values);
 
-	if (query->rc != SQLITE_OK && query->rc != SQLITE_ROW && query->rc != SQLITE_DONE)
-		status = failed(query->database, query->rc, "SQLite", err);
-	if (query->stmt) {
-		(void)sqlite3_reset(query->stmt);
-		(void)sqlite3_clear_bindings(query->stmt);
-	}
-	return status;
+	while (next_row(&query))
+		;
+	return end(&query, err);
 }
 
-enum vbd_status vbd_query_run(struct vbd_query *query, struct vbd_error *err)
+enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql,
+	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *arg), void *arg,
+	struct vbd_error *err)
 {
-	while (vbd_query_row(query))
-		;
-	return vbd_query_end(query, err);
+	struct vbd_query query = begin(database, sql, values);
+	bool has_memory = true;
+	enum vbd_status status;
+
+	while (has_memory && next_row(&query))
+		has_memory = take(&query, arg);
+	status = end(&query, err);
+	if (status == VBD_OK && !has_memory)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rows of earlier runs");
+	return status;
 }
 
 enum vbd_status vbd_database_run(
@@ -187,17 +207,75 @@ enum vbd_status vbd_database_run(
 enum vbd_status vbd_database_number(
 	struct vbd_database *database, const char *sql, uint64_t *ret_number, struct vbd_error *err)
 {
-	struct vbd_query query;
+	struct vbd_query query = begin(database, sql, NULL);
 	uint64_t number = 0;
 	enum vbd_status status;
 
-	vbd_query_begin(&query, database, sql);
-	if (vbd_query_row(&query))
+	if (next_row(&query))
 		number = vbd_query_get_u64(&query, 0);
-	status = vbd_query_end(&query, err);
+	status = end(&query, err);
 	if (status == VBD_OK)
 		*ret_number = number;
 	return status;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+struct vbd_row *vbd_row_create(const char *sql, const struct vbd_value *values)
+{
+	size_t bytes = sizeof(struct vbd_row) + sizeof(*values), count = 0;
+	struct vbd_row *row;
+	char *at;
+
+	for (; values[count].type != VBD_VALUE_END; count++)
+		bytes += sizeof(*values) + (values[count].bytes ? values[count].number : 0);
+	row = calloc(1, bytes);
+	if (!row)
+		return NULL;
+	row->sql = sql;
+	row->bytes = bytes;
+	at = (char *)&row->values[count + 1];
+	for (size_t i = 0; i < count; i++) {
+		row->values[i] = values[i];
+		if (!values[i].bytes)
+			continue;
+		row->values[i].bytes = memcpy(at, values[i].bytes, values[i].number);
+		at += values[i].number;
+	}
+	return row;
+}
+
+void vbd_rows_free(struct vbd_link *rows)
+{
+	vbd_list_for_each (link, rows) {
+		vbd_list_remove(link);
+		free(VBD_CONTAINER_OF(link, struct vbd_row, link));
+	}
+}
+
+bool vbd_query_keep(
+	struct vbd_query *query, bool bad, const struct vbd_value *values, struct vbd_link *rows)
+{
+	struct vbd_row *row;
+
+	if (vbd_query_is_bad(query, bad))
+		return true;
+	row = vbd_row_create(NULL, values);
+	if (row)
+		vbd_list_append(rows, &row->link);
+	return row;
+}
+
+/* The room is the power of two above @count, so that it needs no number of its own. */
+void *vbd_query_grow(void *array, size_t count, size_t element_bytes)
+{
+	char *grown = array;
+
+	if (!(count & (count - 1)))
+		grown = reallocarray(array, count ? 2 * count : 1, element_bytes);
+	if (grown)
+		memset(grown + count * element_bytes, 0, element_bytes);
+	return grown;
 }
 
 /* --- transactions ---------------------------------------------------------------------------- */
@@ -234,16 +312,15 @@ enum vbd_status vbd_database_commit(struct vbd_database *database, struct vbd_er
 
 static enum vbd_status check_structure(struct vbd_database *database, struct vbd_error *err)
 {
-	struct vbd_query query;
+	struct vbd_query query = begin(database, "PRAGMA quick_check(1)", NULL);
 	char said[80] = "";
 
-	vbd_query_begin(&query, database, "PRAGMA quick_check(1)");
-	if (vbd_query_row(&query)) {
+	if (next_row(&query)) {
 		const char *text = vbd_query_get_text(&query, 0);
 
 		memcpy(said, text, strnlen(text, sizeof(said) - 1));
 	}
-	if (vbd_query_end(&query, err) != VBD_OK)
+	if (end(&query, err) != VBD_OK)
 		return err ? err->status : VBD_E_INTERNAL;
 	if (strcmp(said, "ok") == 0)
 		return VBD_OK;

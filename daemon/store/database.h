@@ -9,10 +9,12 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct sqlite3_stmt;
 struct vbd_database;
@@ -60,36 +62,75 @@ void vbd_database_leave_log(struct vbd_database *database);
 /** vbd_database_bad_rows - the number of rows with a value that this program does not write */
 unsigned int vbd_database_bad_rows(const struct vbd_database *database);
 
-/*
- * One execution of a statement:
- *
- *	vbd_query_begin(&query, database, "SELECT name FROM t WHERE id = ?1");
- *	vbd_query_put_u64(&query, 7);
- *	while (vbd_query_row(&query))
- *		use(vbd_query_get_text(&query, 0));
- *	status = vbd_query_end(&query, err);
- *
- * After a failure every function does nothing, and vbd_query_end() tells of the failure.
- */
+/* A parameter of a statement. A text or bytes must stay until the statement was executed. */
+struct vbd_value {
+	enum { VBD_VALUE_END, VBD_VALUE_NUMBER, VBD_VALUE_TEXT, VBD_VALUE_BYTES } type;
+	uint64_t number;   /* of a text or bytes: their size, with the NUL of a text */
+	const void *bytes; /* NULL is NULL */
+};
+
+/* The parameters ?1, ?2, ... in this order. */
+#define VBD_VALUES(...) ((const struct vbd_value[]){__VA_ARGS__, {.type = VBD_VALUE_END}})
+
+static inline struct vbd_value vbd_value_number(uint64_t number)
+{
+	return (struct vbd_value){VBD_VALUE_NUMBER, number, NULL};
+}
+
+static inline struct vbd_value vbd_value_bytes(const void *bytes, size_t len_bytes)
+{
+	return (struct vbd_value){VBD_VALUE_BYTES, len_bytes, bytes};
+}
+
+static inline struct vbd_value vbd_value_text(const char *text)
+{
+	return (struct vbd_value){VBD_VALUE_TEXT, text ? strlen(text) + 1 : 0, text};
+}
+
+/* "" is NULL too. */
+static inline struct vbd_value vbd_value_word(const char *text)
+{
+	return vbd_value_text(text && text[0] ? text : NULL);
+}
+
+/* Values with their texts and bytes in one allocation: of a statement that waits for the disk, or
+ * of a row that waits for the control thread. free() it. */
+struct vbd_row {
+	struct vbd_link link;
+	const char *sql; /* NULL for a row that was read */
+	bool promise;	 /* see vbd_store_put() */
+	size_t bytes;	 /* of the allocation */
+	struct vbd_value values[];
+};
+
+/** vbd_row_create - copy values; @sql: a static string; NULL without memory */
+struct vbd_row *vbd_row_create(const char *sql, const struct vbd_value *values);
+
+/** vbd_rows_free - free the rows of a list, which is empty then */
+void vbd_rows_free(struct vbd_link *rows);
+
+/** vbd_database_execute - execute a statement without a result
+ * @sql: a static string */
+enum vbd_status vbd_database_execute(struct vbd_database *database, const char *sql,
+	const struct vbd_value *values, struct vbd_error *err) VBD_MUST_CHECK;
+
+/* One execution of a query, which stands at a row. */
 struct vbd_query {
 	struct vbd_database *database;
 	struct sqlite3_stmt *stmt;
 	int rc;
-	int params;
 	bool bad; /* a value of the row is none that this program writes */
 };
 
-/** vbd_query_begin - prepare it, or take the prepared one of the same text
- * @sql: a static string */
-void vbd_query_begin(struct vbd_query *query, struct vbd_database *database, const char *sql);
-
-/* Set the next parameter. A text or bytes must stay until vbd_query_end(); NULL is NULL. */
-void vbd_query_put_u64(struct vbd_query *query, uint64_t value);
-void vbd_query_put_text(struct vbd_query *query, const char *text);
-void vbd_query_put_bytes(struct vbd_query *query, const void *bytes, size_t len_bytes);
-
-/** vbd_query_row - go to the next row; false if there is none */
-bool vbd_query_row(struct vbd_query *query);
+/**
+ * vbd_database_read - call @take for each row that a query gives
+ * @sql:    a static string
+ * @values: NULL: there are no parameters
+ * @take:   returns false without memory, which ends the query
+ */
+enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql,
+	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *arg), void *arg,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /* The value of a column of the row, from 0: valid until the next call; NULL and "" of a text that
  * is not there are "". A number that is negative, above VBD_DATABASE_NUMBER_MAX or no integer is 0,
@@ -104,11 +145,13 @@ const void *vbd_query_get_bytes(const struct vbd_query *query, int column, size_
  * @bad: the caller found another value that this program does not write */
 bool vbd_query_is_bad(struct vbd_query *query, bool bad);
 
-/** vbd_query_end - end the execution */
-enum vbd_status vbd_query_end(struct vbd_query *query, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_query_keep - append a row to a list, unless it is a bad one; false without memory */
+bool vbd_query_keep(struct vbd_query *query, bool bad, const struct vbd_value *values,
+	struct vbd_link *rows) VBD_MUST_CHECK;
 
-/** vbd_query_run - execute the rest, without a result, and end it */
-enum vbd_status vbd_query_run(struct vbd_query *query, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_query_grow - make room for an element behind the @count of @array, and set it to zeros;
+ * returns the array, which may have moved; NULL without memory */
+void *vbd_query_grow(void *array, size_t count, size_t element_bytes) VBD_MUST_CHECK;
 
 /** vbd_database_run - execute statements without parameters */
 enum vbd_status vbd_database_run(

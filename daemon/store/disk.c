@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/store/database.h"
-#include "daemon/store/id_table.h"
 #include "daemon/store/schema.h"
+#include "daemon/store/tables.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -80,12 +80,9 @@ static enum vbd_status read_numbers(struct vbd_database *database, uint64_t *ret
 static enum vbd_status count_transactions(
 	struct vbd_database *database, uint64_t transactions, struct vbd_error *err)
 {
-	struct vbd_query query;
-
-	vbd_query_begin(&query, database,
-		"INSERT OR REPLACE INTO ids (kind, last) VALUES ('transaction', ?1)");
-	vbd_query_put_u64(&query, transactions);
-	return vbd_query_run(&query, err);
+	return vbd_database_execute(database,
+		"INSERT OR REPLACE INTO ids (kind, last) VALUES ('transaction', ?1)",
+		VBD_VALUES(vbd_value_number(transactions)), err);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -111,11 +108,10 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 	if (status == VBD_OK && !disk->begun)
 		status = disk->ops.begin(disk->database, disk->floor, disk->arg, err);
 	vbd_list_for_each (link, items) {
-		const struct vbd_store_item *item =
-			VBD_CONTAINER_OF(link, struct vbd_store_item, link);
+		const struct vbd_row *row = VBD_CONTAINER_OF(link, const struct vbd_row, link);
 
 		if (status == VBD_OK)
-			status = item->write(item, disk->database, err);
+			status = vbd_database_execute(disk->database, row->sql, row->values, err);
 	}
 	mark->transactions = disk->transactions + 1;
 	if (status == VBD_OK)
@@ -143,7 +139,7 @@ static enum vbd_status keep_promise(struct vbd_disk *disk, struct vbd_error *err
 static bool has_promise(const struct vbd_disk *disk, const struct vbd_link *items)
 {
 	vbd_list_for_each (link, items) {
-		if (VBD_CONTAINER_OF(link, const struct vbd_store_item, link)->promise)
+		if (VBD_CONTAINER_OF(link, const struct vbd_row, link)->promise)
 			return true;
 	}
 	return !disk->begun;

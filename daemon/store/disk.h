@@ -49,7 +49,7 @@ enum vbd_status vbd_disk_open(struct vbd_disk *disk, struct vbd_error *err) VBD_
 
 /**
  * vbd_disk_write - write items in a transaction, after an attempt to open a closed database
- * @items: of struct vbd_store_item; they stay the caller's
+ * @items: of struct vbd_row; they stay the caller's
  *
  * With a promise among the items the function returns VBD_OK only when the files are those of
  * state_dir, and the promise no longer depends on the log of the database (WAL).

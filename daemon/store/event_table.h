@@ -35,10 +35,6 @@ enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max
 	struct vbd_words *words, struct vbd_event_row **ret_rows, size_t *ret_count,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_event_table_trim - delete all but the newest @max events; the store's thread */
-enum vbd_status vbd_event_table_trim(
-	struct vbd_database *database, uint64_t max, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_event_put - keep an event of this run; the control thread */
 void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
 

@@ -5,13 +5,10 @@
 #include "base/counter.h"
 #include "base/log.h"
 #include "daemon/core/watch.h"
-#include "daemon/store/audit_table.h"
 #include "daemon/store/database.h"
 #include "daemon/store/event_table.h"
-#include "daemon/store/id_table.h"
 #include "daemon/store/past.h"
 #include "daemon/store/record_table.h"
-#include "daemon/store/run_table.h"
 #include "daemon/store/trim.h"
 #include "rdma/fabric/fabric.h"
 
@@ -184,6 +181,7 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 			daemon->registries[i].kind ? daemon->registries[i].kept : VBD_KEPT_WITHIN;
 	keeper->started_wall_ns = vbd_clock_wall_of_ns(daemon->started_ns);
 	memcpy(keeper->server_id, daemon->server_id, sizeof(keeper->server_id));
+	vbd_past_init(&keeper->past);
 	vbd_list_init(&keeper->watches);
 	vbd_list_init(&keeper->events.link);
 	keeper->events.cb = on_event;
@@ -249,21 +247,15 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg)
 {
-	if (!keeper->restored)
-		return;
-	vbd_answers_walk(keeper->past.answers, cb, arg);
-	vbd_answers_free(keeper->past.answers);
-	keeper->past.answers = NULL;
+	if (keeper->restored)
+		vbd_answers_take(&keeper->past.answers, cb, arg);
 }
 
 void vbd_keeper_take_desired(
 	struct vbd_keeper *keeper, void (*cb)(const struct vbd_desired *row, void *arg), void *arg)
 {
-	if (!keeper->restored)
-		return;
-	vbd_desired_walk(keeper->past.desired, cb, arg);
-	vbd_desired_free(keeper->past.desired);
-	keeper->past.desired = NULL;
+	if (keeper->restored)
+		vbd_desired_take(&keeper->past.desired, cb, arg);
 }
 
 void vbd_keeper_report_row(

@@ -10,10 +10,9 @@
 #define VBD_DAEMON_STORE_KEEPER_H
 
 #include "daemon/core/context.h"
-#include "daemon/store/answer_table.h"
-#include "daemon/store/desired_table.h"
 #include "daemon/store/recorder.h"
 #include "daemon/store/store.h"
+#include "daemon/store/tables.h"
 
 #include <stddef.h>
 

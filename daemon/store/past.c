@@ -2,13 +2,10 @@
 #include "daemon/store/past.h"
 
 #include "base/clock.h"
-#include "daemon/store/answer_table.h"
-#include "daemon/store/desired_table.h"
+#include "daemon/store/database.h"
 #include "daemon/store/event_table.h"
-#include "daemon/store/id_table.h"
-#include "daemon/store/pairs.h"
 #include "daemon/store/record_table.h"
-#include "daemon/store/run_table.h"
+#include "daemon/store/tables.h"
 #include "daemon/store/words.h"
 
 #include <stdio.h>
@@ -37,13 +34,20 @@ static void raise_ids(struct vbd_past *past)
 		raise_id(past, past->records[i].kind, past->records[i].record->id);
 }
 
+void vbd_past_init(struct vbd_past *past)
+{
+	*past = (struct vbd_past){0};
+	vbd_list_init(&past->answers);
+	vbd_list_init(&past->desired);
+}
+
 enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
 	const struct vbd_record_limits *limits, uint64_t now_wall_ns, struct vbd_past *past,
 	struct vbd_error *err)
 {
 	enum vbd_status status;
 
-	*past = (struct vbd_past){.words = vbd_words_create()};
+	past->words = vbd_words_create();
 	if (!past->words)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for earlier runs");
 	status = vbd_run_table_load(database, &past->runs, &past->run_count, err);
@@ -242,8 +246,8 @@ void vbd_past_fini(struct vbd_past *past)
 	free(past->runs);
 	free(past->events);
 	vbd_record_rows_free(past->records, past->record_count);
-	vbd_answers_free(past->answers);
-	vbd_desired_free(past->desired);
+	vbd_rows_free(&past->answers);
+	vbd_rows_free(&past->desired);
 	vbd_words_free(past->words);
-	*past = (struct vbd_past){0};
+	vbd_past_init(past);
 }

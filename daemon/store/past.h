@@ -7,13 +7,12 @@
 #define VBD_DAEMON_STORE_PAST_H
 
 #include "base/attr.h"
+#include "base/list.h"
 #include "daemon/core/context.h"
 
 #include <stddef.h>
 
-struct vbd_answers;
 struct vbd_database;
-struct vbd_desired_rows;
 struct vbd_event_row;
 struct vbd_record_limits;
 struct vbd_record_row;
@@ -28,12 +27,14 @@ struct vbd_past {
 	struct vbd_record_row *records;
 	size_t record_count;
 	uint64_t ids[VBD_KIND_COUNT];
-	struct vbd_answers *answers;
-	struct vbd_desired_rows *desired;
-	struct vbd_words *words; /* texts of events, which stay as long as the event log */
-	uint64_t last_wall_ns;	 /* of the newest event */
-	char died[17];		 /* server_id of the newest run if it was killed; else "" */
+	struct vbd_link answers, desired; /* rows for vbd_answers_take() and vbd_desired_take() */
+	struct vbd_words *words;	  /* texts of events, which stay as long as the event log */
+	uint64_t last_wall_ns;		  /* of the newest event */
+	char died[17]; /* server_id of the newest run if it was killed; else "" */
 };
+
+/** vbd_past_init - an empty past */
+void vbd_past_init(struct vbd_past *past);
 
 /** vbd_past_load - read all, at most @events_max events and as many records as @limits allows, and
  * answers that are still given at @now_wall_ns; on failure @past is empty; the store's thread;

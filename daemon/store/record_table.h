@@ -47,14 +47,9 @@ enum vbd_status vbd_record_table_load(struct vbd_database *database,
 /** vbd_record_rows_free - free rows with the records that are still theirs */
 void vbd_record_rows_free(struct vbd_record_row *rows, size_t count);
 
-/** vbd_record_table_trim - delete all but the newest records of each kind; the store's thread */
-enum vbd_status vbd_record_table_trim(struct vbd_database *database,
-	const struct vbd_record_limits *limits, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_record_put - keep an object as it is now; @body, its JSON, is copied; the control thread.
- * Returns false without memory. */
-bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, const char *body,
-	size_t body_bytes);
+ * Returns false if the store did not take the row. */
+bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, const char *body);
 
 /** vbd_record_put_gone - forget an object; the control thread */
 void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uint64_t id);

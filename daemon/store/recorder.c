@@ -38,11 +38,10 @@ static struct vbd_object *first_changed(const struct vbd_recorder *recorder)
 /* Without memory the row stays as it was; a later change writes it. */
 static void record(const struct vbd_recorder *recorder, struct vbd_object *object)
 {
-	size_t body_bytes;
-	char *body = recorder->encode(object, &body_bytes);
+	char *body = recorder->encode(object);
 
 	vbd_list_remove(&object->record_link);
-	if (body && vbd_record_put(recorder->store, object, body, body_bytes))
+	if (body && vbd_record_put(recorder->store, object, body))
 		object->recorded = true;
 	free(body);
 }

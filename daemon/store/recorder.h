@@ -18,7 +18,7 @@ struct vbd_recorder;
 struct vbd_store;
 
 /* Returns the JSON of an object as a reader sees it, from malloc; NULL without memory. */
-typedef char *(*vbd_record_encode_fn)(const struct vbd_object *object, size_t *ret_bytes);
+typedef char *(*vbd_record_encode_fn)(const struct vbd_object *object);
 
 /** vbd_recorder_create - a recorder that waits for vbd_recorder_encode_with()
  * @store: outlives it */

@@ -2,6 +2,7 @@
 #include "daemon/store/store.h"
 
 #include "base/thread.h"
+#include "daemon/store/database.h"
 #include "daemon/store/disk.h"
 
 #include <errno.h>
@@ -138,18 +139,8 @@ static void take(struct vbd_store *store, struct batch *batch)
 
 		vbd_list_remove(link);
 		vbd_list_append(&batch->items, link);
-		batch->bytes += VBD_CONTAINER_OF(link, struct vbd_store_item, link)->bytes;
+		batch->bytes += VBD_CONTAINER_OF(link, struct vbd_row, link)->bytes;
 		batch->count++;
-	}
-}
-
-static void free_items(struct vbd_link *items)
-{
-	vbd_list_for_each (link, items) {
-		struct vbd_store_item *item = VBD_CONTAINER_OF(link, struct vbd_store_item, link);
-
-		vbd_list_remove(link);
-		free(item);
 	}
 }
 
@@ -186,7 +177,7 @@ static bool write_some(struct vbd_store *store)
 	(void)pthread_mutex_unlock(&store->lock);
 	status = vbd_disk_write(&store->disk, &batch.items, &err);
 	if (status == VBD_OK)
-		free_items(&batch.items);
+		vbd_rows_free(&batch.items);
 	(void)pthread_mutex_lock(&store->lock);
 	store->attempts++;
 	publish(store);
@@ -228,7 +219,7 @@ static void drop_all(struct vbd_store *store)
 	store->state.dropped += store->state.waiting;
 	store->state.waiting = 0;
 	store->waiting_bytes = 0;
-	free_items(&store->waiting);
+	vbd_rows_free(&store->waiting);
 }
 
 /* Under the lock. A database that could not be opened is tried again, also without items. */
@@ -291,17 +282,20 @@ static void overflow(struct vbd_store *store)
 	store->overflown = true;
 }
 
-uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
+uint64_t vbd_store_put(
+	struct vbd_store *store, bool promise, const char *sql, const struct vbd_value *values)
 {
+	struct vbd_row *row = vbd_row_create(sql, values);
 	uint64_t ticket = VBD_TICKET_NONE;
-	bool taken;
 
+	if (!row)
+		return VBD_TICKET_NONE;
+	row->promise = promise;
 	(void)pthread_mutex_lock(&store->lock);
-	taken = !store->closed && store->state.waiting < VBD_STORE_ITEMS_MAX &&
-		store->waiting_bytes + item->bytes <= VBD_STORE_BYTES_MAX;
-	if (taken) {
-		vbd_list_append(&store->waiting, &item->link);
-		store->waiting_bytes += item->bytes;
+	if (!store->closed && store->state.waiting < VBD_STORE_ITEMS_MAX &&
+		store->waiting_bytes + row->bytes <= VBD_STORE_BYTES_MAX) {
+		vbd_list_append(&store->waiting, &row->link);
+		store->waiting_bytes += row->bytes;
 		store->state.waiting++;
 		ticket = ++store->newest_ticket;
 		(void)pthread_cond_broadcast(&store->changed);
@@ -310,8 +304,8 @@ uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item)
 		overflow(store);
 	}
 	(void)pthread_mutex_unlock(&store->lock);
-	if (!taken)
-		free(item);
+	if (ticket == VBD_TICKET_NONE)
+		free(row);
 	return ticket;
 }
 

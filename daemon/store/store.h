@@ -13,7 +13,6 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "base/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,20 +20,11 @@
 
 struct vbd_database;
 struct vbd_store;
+struct vbd_value;
 
 /* Limits on the queue: items, and their bytes. */
 #define VBD_STORE_ITEMS_MAX 65536
 #define VBD_STORE_BYTES_MAX ((size_t)16777216)
-
-/* The first member of what is to be written: one allocation, which the store frees. */
-struct vbd_store_item {
-	struct vbd_link link;
-	size_t bytes; /* of the allocation */
-	bool promise; /* to a client: the row is on the disk before its ticket counts as written */
-	/* The store's thread, in a transaction. Called again if the transaction fails. */
-	enum vbd_status (*write)(const struct vbd_store_item *item, struct vbd_database *database,
-		struct vbd_error *err);
-};
 
 /* Functions of the store's thread; each may block on the disk. */
 struct vbd_store_ops {
@@ -76,13 +66,17 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 #define VBD_STORE_OPEN_MS 20000
 
 /**
- * vbd_store_put - hand over an item; does not block
+ * vbd_store_put - have a statement executed in a transaction; does not block
+ * @promise: to a client: the statement is on the disk before its ticket counts as written
+ * @sql:     a static string; executed again if the transaction fails
+ * @values:  its parameters, which are copied
  *
- * Returns the ticket of the item, which is greater than those of earlier items; VBD_TICKET_NONE if
- * the item was dropped, since the queue is full or the store closed. A full queue is a
- * failure of the store.
+ * Returns the ticket of the statement, which is greater than those of earlier ones; VBD_TICKET_NONE
+ * if the statement was dropped, since the queue is full, the store closed, or there is no memory. A
+ * full queue is a failure of the store.
  */
-uint64_t vbd_store_put(struct vbd_store *store, struct vbd_store_item *item);
+uint64_t vbd_store_put(
+	struct vbd_store *store, bool promise, const char *sql, const struct vbd_value *values);
 #define VBD_TICKET_NONE	 UINT64_C(0)
 #define VBD_TICKET_KNOWN UINT64_C(1) /* of what earlier runs have written */
 

@@ -2,11 +2,8 @@
 #include "daemon/store/trim.h"
 
 #include "base/clock.h"
-#include "daemon/store/answer_table.h"
-#include "daemon/store/audit_table.h"
 #include "daemon/store/database.h"
-#include "daemon/store/event_table.h"
-#include "daemon/store/run_table.h"
+#include "daemon/store/tables.h"
 
 /* Rows of a table that may stand above its limit, so that not every batch looks for the oldest. */
 #define EVENTS_SLACK  256
@@ -25,32 +22,64 @@ struct table {
 		const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err);
 };
 
+enum vbd_status vbd_trim_events(struct vbd_database *database, uint64_t max, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_database_execute(database,
+		"DELETE FROM events WHERE seq <="
+		" (SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?1)",
+		VBD_VALUES(vbd_value_number(max)), err);
+
+	if (status != VBD_OK)
+		return status;
+	return vbd_database_execute(database,
+		"DELETE FROM runs WHERE id < (SELECT min(run) FROM events)"
+		" AND id < coalesce((SELECT min(run) FROM records), id + 1)"
+		" AND id < (SELECT max(id) FROM runs)",
+		NULL, err);
+}
+
 static enum vbd_status trim_events(
 	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_event_table_trim(database, trim->events_max, err);
-
-	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
+	return vbd_trim_events(database, trim->events_max, err);
 }
 
 static enum vbd_status trim_answers(
 	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
+	uint64_t now_wall_ns = vbd_clock_wall_of_ns(vbd_clock_mono_ns());
+
 	(void)trim;
-	return vbd_answer_table_trim(
-		database, vbd_clock_wall_of_ns(vbd_clock_mono_ns()) - VBD_ANSWER_AGE_MAX_NS, err);
+	return vbd_database_execute(database, "DELETE FROM answers WHERE begun_ns < ?1",
+		VBD_VALUES(vbd_value_number(now_wall_ns - VBD_ANSWER_AGE_MAX_NS)), err);
 }
 
 static enum vbd_status trim_audit(
 	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	return vbd_audit_table_trim(database, trim->audit_max, err);
+	return vbd_database_execute(database,
+		"DELETE FROM audit WHERE id <="
+		" (SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+		VBD_VALUES(vbd_value_number(trim->audit_max)), err);
 }
 
 static enum vbd_status trim_records(
 	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	return vbd_record_table_trim(database, &trim->records, err);
+	enum vbd_status status = VBD_OK;
+
+	for (unsigned int i = VBD_KIND_DEVICE + 1; i < VBD_KIND_COUNT && status == VBD_OK; i++) {
+		if (trim->records.max[i] == VBD_KEPT_WITHIN)
+			continue;
+		status = vbd_database_execute(database,
+			"DELETE FROM records WHERE kind = ?1 AND ended_ns IS NOT NULL AND id <="
+			" (SELECT id FROM records WHERE kind = ?1 AND ended_ns IS NOT NULL"
+			" ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+			VBD_VALUES(vbd_value_text(vbd_object_kind_name((enum vbd_object_kind)i)),
+				vbd_value_number(trim->records.max[i])),
+			err);
+	}
+	return status;
 }
 
 static const struct table tables[VBD_TRIM_TABLES] = {

@@ -25,4 +25,8 @@ struct vbd_trim {
 enum vbd_status vbd_trim_run(
 	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_trim_events - delete all but the newest @max events, and the runs that no row is of */
+enum vbd_status vbd_trim_events(
+	struct vbd_database *database, uint64_t max, struct vbd_error *err) VBD_MUST_CHECK;
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "daemon/core/registry.h" /* uthash, set up for the project */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,4 +59,48 @@ const char *vbd_words_get(struct vbd_words *words, const char *text)
 		return word->text;
 	free(word);
 	return NULL;
+}
+
+/* --- pairs ----------------------------------------------------------------------------------- */
+
+void vbd_pairs_add(char pairs[VBD_PAIRS_BYTES], const char *key, const char *value)
+{
+	size_t len = strlen(pairs);
+
+	(void)snprintf(pairs + len, VBD_PAIRS_BYTES - len, "%s%s=%s", len ? "," : "", key, value);
+}
+
+const char *vbd_pairs_next(
+	const char *pairs, char key[VBD_LABEL_BYTES], char value[VBD_LABEL_BYTES])
+{
+	size_t key_len = strcspn(pairs, "=");
+	size_t value_len;
+
+	if (!pairs[key_len])
+		return NULL;
+	(void)snprintf(key, VBD_LABEL_BYTES, "%.*s", (int)key_len, pairs);
+	pairs += key_len + 1;
+	value_len = strcspn(pairs, ",");
+	(void)snprintf(value, VBD_LABEL_BYTES, "%.*s", (int)value_len, pairs);
+	pairs += value_len;
+	return *pairs ? pairs + 1 : pairs;
+}
+
+void vbd_pairs_of_labels(const struct vbd_labels *labels, char pairs[VBD_PAIRS_BYTES])
+{
+	pairs[0] = '\0';
+	for (size_t i = 0; labels && i < labels->count; i++)
+		vbd_pairs_add(pairs, labels->items[i].key, labels->items[i].value);
+}
+
+struct vbd_labels *vbd_pairs_to_labels(const char *pairs)
+{
+	char key[VBD_LABEL_BYTES], value[VBD_LABEL_BYTES];
+	struct vbd_labels *labels = pairs[0] ? vbd_labels_create(VBD_LABELS_MAX) : NULL;
+
+	if (!labels)
+		return NULL;
+	while (labels->count < VBD_LABELS_MAX && (pairs = vbd_pairs_next(pairs, key, value)))
+		vbd_labels_add(labels, key, value);
+	return labels;
 }

@@ -2,8 +2,8 @@
 /* Runs of a daemon one after the other, with one state_dir. */
 #include "daemon/core/labels.h"
 #include "daemon/store/database.h"
-#include "daemon/store/desired_table.h"
 #include "daemon/store/files.h"
+#include "daemon/store/tables.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
@@ -173,45 +173,47 @@ static void count_row(const struct vbd_desired *row, void *arg)
 {
 	unsigned int *count = arg;
 
-	assert_string_equal(row->name, "front");
+	assert_string_equal(row->name, *count ? "rear" : "front");
 	(*count)++;
 }
 
 /* Reads what is kept with no memory for the @nth allocation; returns whether that came to pass. */
 static bool load_without(struct vbd_database *database, unsigned int nth)
 {
-	struct vbd_desired_rows *rows = NULL;
+	struct vbd_link rows;
 	unsigned int count = 0;
 	enum vbd_status status;
 	bool failed;
 
+	vbd_list_init(&rows);
 	fake_memory_fail_nth(nth);
 	status = vbd_desired_table_load(database, &rows, NULL);
 	failed = fake_memory_failed();
 	fake_memory_fail_nth(0);
 	assert_int_equal(status, failed ? VBD_E_NO_MEMORY : VBD_OK);
-	vbd_desired_walk(rows, count_row, &count);
-	assert_int_equal(count, failed ? 0 : 1);
-	vbd_desired_free(rows);
+	vbd_desired_take(&rows, count_row, &count);
+	assert_int_equal(count, failed ? 0 : 2);
 	return failed;
 }
 
 static void test_services_store__what_is_kept_is_read_whole_or_not_at_all(void **state)
 {
 	struct svc *svc = *state;
-	const struct vbd_desired row = {
+	struct vbd_desired row = {
 		.kind = "buffer", .name = "front", .owner = "", .body = "{\"size_bytes\": 1}"};
 	char path[sizeof(svc->config.state_dir) + 32];
 	struct vbd_database *database;
 	unsigned int failures = 0;
 
 	(void)vbd_keeper_put_desired(svc->daemon->keeper, &row);
+	row.name = "rear";
+	(void)vbd_keeper_put_desired(svc->daemon->keeper, &row);
 	svc_stop(svc);
 	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
 	assert_int_equal(vbd_database_open(path, &database, &svc->err), VBD_OK);
 	while (load_without(database, failures + 1))
 		failures++;
-	/* The list and its row. */
+	/* The rows. */
 	assert_true(failures >= 2);
 	vbd_database_close(database);
 }

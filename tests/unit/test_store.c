@@ -6,9 +6,9 @@
 
 #include "daemon/store/database.h"
 #include "daemon/store/event_table.h"
-#include "daemon/store/id_table.h"
-#include "daemon/store/run_table.h"
 #include "daemon/store/schema.h"
+#include "daemon/store/tables.h"
+#include "daemon/store/trim.h"
 #include "daemon/store/words.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/sqlite_faults.h"
@@ -75,10 +75,8 @@ static enum vbd_status begin(
 
 static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_event_table_trim(database, EVENTS_KEPT, err);
-
 	(void)arg;
-	return status == VBD_OK ? vbd_run_table_trim(database, err) : status;
+	return vbd_trim_events(database, EVENTS_KEPT, err);
 }
 
 static int setup(void **state)

@@ -3,7 +3,6 @@
 #include "daemon/store/trim.h"
 
 #include "daemon/core/kinds.h"
-#include "daemon/store/answer_table.h"
 #include "daemon/store/database.h"
 #include "daemon/store/schema.h"
 #include "tests/unit/scratch.h"

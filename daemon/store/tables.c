@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/store/tables.h"
+
+#include "base/clock.h"
+#include "daemon/core/eventlog.h"
+#include "daemon/store/database.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+struct runs {
+	struct vbd_run_row *rows;
+	size_t count;
+};
+
+static bool take_run(struct vbd_query *query, void *arg)
+{
+	struct runs *runs = arg;
+	struct vbd_run_row *rows = vbd_query_grow(runs->rows, runs->count, sizeof(*rows));
+
+	if (!rows)
+		return false;
+	runs->rows = rows;
+	rows += runs->count;
+	rows->id = vbd_query_get_u64(query, 0);
+	(void)snprintf(
+		rows->server_id, sizeof(rows->server_id), "%s", vbd_query_get_text(query, 1));
+	rows->stopped = vbd_query_get_u64(query, 2);
+	runs->count += !vbd_query_is_bad(query, false);
+	return true;
+}
+
+enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run_row **ret_rows,
+	size_t *ret_count, struct vbd_error *err)
+{
+	struct runs runs = {0};
+	enum vbd_status status = vbd_database_read(database,
+		"SELECT id, server_id, stopped_ns IS NOT NULL FROM runs ORDER BY id", NULL,
+		take_run, &runs, err);
+
+	if (status != VBD_OK) {
+		free(runs.rows);
+		return status;
+	}
+	*ret_rows = runs.rows;
+	*ret_count = runs.count;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *server_id,
+	uint64_t started_wall_ns, struct vbd_error *err)
+{
+	return vbd_database_execute(database,
+		"INSERT OR IGNORE INTO runs (server_id, version, started_ns) VALUES (?1, ?2, ?3)",
+		VBD_VALUES(vbd_value_text(server_id), vbd_value_text(VBD_VERSION),
+			vbd_value_number(started_wall_ns)),
+		err);
+}
+
+void vbd_run_put_stop(struct vbd_store *store)
+{
+	(void)vbd_store_put(store, false,
+		"UPDATE runs SET stopped_ns = ?1 WHERE id = (SELECT max(id) FROM runs)",
+		VBD_VALUES(vbd_value_number(vbd_clock_wall_of_ns(vbd_clock_mono_ns()))));
+}
+
+/* --- ids ------------------------------------------------------------------------------------- */
+
+static const char event_kind[] = "event";
+
+static struct vbd_value value_of(enum vbd_object_kind kind)
+{
+	return vbd_value_text(kind == VBD_KIND_NONE ? event_kind : vbd_object_kind_name(kind));
+}
+
+/* A kind of a later version has no place, and its row stays as it is. */
+static bool take_id(struct vbd_query *query, void *arg)
+{
+	enum vbd_object_kind kind = VBD_KIND_NONE;
+	const char *name = vbd_query_get_text(query, 0);
+	uint64_t last = vbd_query_get_u64(query, 1), *ids = arg;
+
+	if (!vbd_query_is_bad(query, false) &&
+		(strcmp(name, event_kind) == 0 || vbd_object_kind_parse(name, &kind)))
+		ids[kind] = last;
+	return true;
+}
+
+enum vbd_status vbd_id_table_load(
+	struct vbd_database *database, uint64_t ret_ids[VBD_KIND_COUNT], struct vbd_error *err)
+{
+	memset(ret_ids, 0, VBD_KIND_COUNT * sizeof(*ret_ids));
+	return vbd_database_read(
+		database, "SELECT kind, last FROM ids", NULL, take_id, ret_ids, err);
+}
+
+enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
+	uint64_t last, struct vbd_error *err)
+{
+	return vbd_database_execute(database,
+		"INSERT INTO ids (kind, last) VALUES (?1, ?2)"
+		" ON CONFLICT (kind) DO UPDATE SET last = max(excluded.last,"
+		" iif(last BETWEEN 0 AND 4611686018427387904, last, 0))",
+		VBD_VALUES(value_of(kind), vbd_value_number(last)), err);
+}
+
+bool vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last)
+{
+	return vbd_store_put(store, true, "INSERT OR REPLACE INTO ids (kind, last) VALUES (?1, ?2)",
+		       VBD_VALUES(value_of(kind), vbd_value_number(last))) != VBD_TICKET_NONE;
+}
+
+/* --- audit ----------------------------------------------------------------------------------- */
+
+void vbd_audit_row_put(struct vbd_store *store, const char *line, size_t len_bytes)
+{
+	if (len_bytes && line[len_bytes - 1] == '\n')
+		len_bytes--;
+	(void)vbd_store_put(store, false,
+		"INSERT INTO audit (at_ns, line) VALUES (?1, CAST(?2 AS TEXT))",
+		VBD_VALUES(vbd_value_number(vbd_clock_wall_of_ns(vbd_clock_mono_ns())),
+			vbd_value_bytes(line, len_bytes)));
+}
+
+/* All rows or none. */
+static enum vbd_status load_rows(struct vbd_database *database, const char *sql,
+	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *rows),
+	struct vbd_link *rows, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_database_read(database, sql, values, take, rows, err);
+
+	if (status != VBD_OK)
+		vbd_rows_free(rows);
+	return status;
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer)
+{
+	if (!answer->status)
+		return vbd_store_put(store, false, "DELETE FROM answers WHERE key = ?1",
+			VBD_VALUES(vbd_value_text(answer->key)));
+	return vbd_store_put(store, false,
+		"INSERT OR REPLACE INTO answers"
+		" (key, digest, begun_ns, status, code, content_type, headers, body)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+		VBD_VALUES(vbd_value_text(answer->key),
+			vbd_value_bytes(answer->print, sizeof(answer->print)),
+			vbd_value_number(answer->begun_wall_ns), vbd_value_number(answer->status),
+			vbd_value_text(answer->code), vbd_value_text(answer->content_type),
+			vbd_value_text(answer->headers),
+			vbd_value_bytes(answer->body, answer->body_bytes)));
+}
+
+static bool take_answer(struct vbd_query *query, void *rows)
+{
+	size_t print_bytes, body_bytes;
+	const void *print = vbd_query_get_bytes(query, 1, &print_bytes);
+	const void *body = vbd_query_get_bytes(query, 7, &body_bytes);
+
+	return vbd_query_keep(query, print_bytes != VBD_ANSWER_PRINT_BYTES,
+		VBD_VALUES(vbd_value_text(vbd_query_get_text(query, 0)),
+			vbd_value_bytes(print, print_bytes),
+			vbd_value_number(vbd_query_get_u64(query, 2)),
+			vbd_value_number(vbd_query_get_u64(query, 3)),
+			vbd_value_text(vbd_query_get_text(query, 4)),
+			vbd_value_text(vbd_query_get_text(query, 5)),
+			vbd_value_text(vbd_query_get_text(query, 6)),
+			vbd_value_bytes(body, body_bytes)),
+		rows);
+}
+
+enum vbd_status vbd_answer_table_load(struct vbd_database *database, uint64_t since_wall_ns,
+	struct vbd_link *rows, struct vbd_error *err)
+{
+	return load_rows(database,
+		"SELECT key, digest, begun_ns, status, code, content_type, headers, body"
+		" FROM answers WHERE begun_ns >= ?1 ORDER BY id",
+		VBD_VALUES(vbd_value_number(since_wall_ns)), take_answer, rows, err);
+}
+
+void vbd_answers_take(
+	struct vbd_link *rows, void (*cb)(const struct vbd_answer *answer, void *arg), void *arg)
+{
+	vbd_list_for_each (link, rows) {
+		const struct vbd_value *values =
+			VBD_CONTAINER_OF(link, const struct vbd_row, link)->values;
+		struct vbd_answer answer = {.key = values[0].bytes,
+			.begun_wall_ns = values[2].number,
+			.status = (unsigned int)values[3].number,
+			.code = values[4].bytes,
+			.content_type = values[5].bytes,
+			.headers = values[6].bytes,
+			.body = values[7].bytes,
+			.body_bytes = values[7].number};
+
+		memcpy(answer.print, values[1].bytes, sizeof(answer.print));
+		cb(&answer, arg);
+	}
+	vbd_rows_free(rows);
+}
+
+/* --- desired --------------------------------------------------------------------------------- */
+
+uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
+{
+	return vbd_store_put(store, true,
+		"INSERT OR REPLACE INTO desired (kind, name, owner, body) VALUES (?1, ?2, ?3, ?4)",
+		VBD_VALUES(vbd_value_text(row->kind), vbd_value_text(row->name),
+			vbd_value_text(row->owner), vbd_value_text(row->body)));
+}
+
+uint64_t vbd_desired_drop(struct vbd_store *store, const char *name)
+{
+	return vbd_store_put(store, true, "DELETE FROM desired WHERE name = ?1",
+		VBD_VALUES(vbd_value_text(name)));
+}
+
+static bool take_desired(struct vbd_query *query, void *rows)
+{
+	const char *kind = vbd_query_get_text(query, 0), *name = vbd_query_get_text(query, 1);
+	const char *body = vbd_query_get_text(query, 3);
+
+	return vbd_query_keep(query, !kind[0] || !name[0] || !body[0],
+		VBD_VALUES(vbd_value_text(kind), vbd_value_text(name),
+			vbd_value_text(vbd_query_get_text(query, 2)), vbd_value_text(body)),
+		rows);
+}
+
+enum vbd_status vbd_desired_table_load(
+	struct vbd_database *database, struct vbd_link *rows, struct vbd_error *err)
+{
+	return load_rows(database, "SELECT kind, name, owner, body FROM desired ORDER BY rowid",
+		NULL, take_desired, rows, err);
+}
+
+void vbd_desired_take(
+	struct vbd_link *rows, void (*cb)(const struct vbd_desired *row, void *arg), void *arg)
+{
+	vbd_list_for_each (link, rows) {
+		const struct vbd_value *values =
+			VBD_CONTAINER_OF(link, const struct vbd_row, link)->values;
+
+		cb(&(const struct vbd_desired){.kind = values[0].bytes,
+			   .name = values[1].bytes,
+			   .owner = values[2].bytes,
+			   .body = values[3].bytes},
+			arg);
+	}
+	vbd_rows_free(rows);
+}
