@@ -12,6 +12,10 @@
 #ifndef VBD_BASE_ENUM_H
 #define VBD_BASE_ENUM_H
 
+#include "base/attr.h"
+
+#include <stddef.h>
+
 /* The value of a row in its enum. */
 #define VBD_ENUM_ROW(sym, ...) sym,
 
@@ -36,5 +40,13 @@
 #define VBD_ENUM_3(sym, b, c, ...)	 [sym] = c,
 #define VBD_ENUM_4(sym, b, c, d, ...)	 [sym] = d,
 #define VBD_ENUM_5(sym, b, c, d, e, ...) [sym] = e,
+
+/*
+ * The rule of a state table for a pair. Each state has a column more than there are events: the
+ * rule for all events that have none of their own, which are all zeros.
+ */
+#define VBD_RULE(rules, state, event) \
+	(&(rules)[state]              \
+		 [(rules)[state][event].note ? (size_t)(event) : VBD_ARRAY_LEN((rules)[0]) - 1])
 
 #endif

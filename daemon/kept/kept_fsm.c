@@ -3,9 +3,12 @@
 
 #define ON(event, next, action, note) \
 	[VBD_KEPT_EV_##event] = {VBD_KEPT_##next, VBD_KEPT_DO_##action, note}
+/* The rule of a state for all events without a row. */
+#define OTHERWISE(next, action, note) \
+	[VBD_KEPT_EVENT_COUNT] = {VBD_KEPT_##next, VBD_KEPT_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_kept_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COUNT] = {
+static const struct vbd_kept_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COUNT + 1] = {
 	[VBD_KEPT_WAITING] = {
 		ON(DUE, TRYING, TRY, "its turn has come"),
 		ON(REFUSED, WAITING, NOTHING, "a try is over before the next one begins"),
@@ -65,51 +68,39 @@ static const struct vbd_kept_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COU
 	[VBD_KEPT_STOPPED] = {
 		ON(DUE, STOPPED, NOTHING, "the policy wants no other"),
 		ON(REFUSED, STOPPED, NOTHING, "nothing is being made"),
-		ON(MADE, STOPPED, NOTHING, "it is not watched"),
-		ON(READY, STOPPED, NOTHING, "it is not watched"),
-		ON(LOST, STOPPED, NOTHING, "it is not watched"),
-		ON(ENDED, STOPPED, NOTHING, "it is not watched"),
-		ON(RESTED, STOPPED, NOTHING, "it is not watched"),
-		ON(GONE, STOPPED, NOTHING, "it is not watched"),
 		ON(BUSY, STOPPED, NOTHING, "nothing is being ended"),
 		ON(DEVICE, STOPPED, NOTHING, "the policy wants no other"),
 		ON(CHANGED, WAITING, SOON, "another spec is another wish"),
 		ON(REMOVED, REMOVING, CLOSE, "nothing wants it any more"),
+		OTHERWISE(STOPPED, NOTHING, "it is not watched"),
 	},
 	[VBD_KEPT_REPLACING] = {
 		ON(DUE, REPLACING, CLOSE, "what used it may have ended"),
 		ON(REFUSED, REPLACING, NOTHING, "nothing is being made"),
-		ON(MADE, REPLACING, NOTHING, "its end is yet to come"),
-		ON(READY, REPLACING, NOTHING, "its end is yet to come"),
-		ON(LOST, REPLACING, NOTHING, "its end is yet to come"),
 		ON(ENDED, WAITING, SOON, "there is room for the next one"),
 		ON(RESTED, WAITING, SOON, "there is room for the next one"),
 		ON(GONE, WAITING, SOON, "there is room for the next one"),
 		ON(BUSY, REPLACING, LATER, "it is ended when nothing uses it"),
-		ON(DEVICE, REPLACING, NOTHING, "its end is yet to come"),
 		ON(CHANGED, REPLACING, NOTHING, "the next one follows the newest spec"),
 		ON(REMOVED, REMOVING, CLOSE, "nothing wants it any more"),
+		OTHERWISE(REPLACING, NOTHING, "its end is yet to come"),
 	},
 	[VBD_KEPT_REMOVING] = {
 		ON(DUE, REMOVING, CLOSE, "what used it may have ended"),
 		ON(REFUSED, REMOVING, NOTHING, "nothing is being made"),
-		ON(MADE, REMOVING, NOTHING, "its end is yet to come"),
-		ON(READY, REMOVING, NOTHING, "its end is yet to come"),
-		ON(LOST, REMOVING, NOTHING, "its end is yet to come"),
 		ON(ENDED, REMOVING, FORGET, "nothing is left of it"),
 		ON(RESTED, REMOVING, FORGET, "nothing is left of it"),
 		ON(GONE, REMOVING, FORGET, "nothing is left of it"),
 		ON(BUSY, REMOVING, LATER, "it is ended when nothing uses it"),
-		ON(DEVICE, REMOVING, NOTHING, "its end is yet to come"),
 		ON(CHANGED, REPLACING, CLOSE, "the spec is there again"),
-		ON(REMOVED, REMOVING, NOTHING, "its end is yet to come"),
+		OTHERWISE(REMOVING, NOTHING, "its end is yet to come"),
 	},
 };
 /* clang-format on */
 
 const struct vbd_kept_rule *vbd_kept_rule(enum vbd_kept_state state, enum vbd_kept_event event)
 {
-	return &rules[state][event];
+	return VBD_RULE(rules, state, event);
 }
 
 VBD_ENUM_NAMES(vbd_kept_state_name, enum vbd_kept_state, VBD_KEPT_STATE_MAP)

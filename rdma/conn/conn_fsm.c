@@ -8,249 +8,160 @@
 #define ON(event, next, action, note) \
 	[VBD_CONN_EV_##event] = {VBD_CONN_##next, VBD_CONN_DO_##action, note}
 
-/* One pair per line, so that a diff shows each changed pair as one line. */
+/* The rule of a state for all events without a row. */
+#define OTHERWISE(next, action, note) \
+	[VBD_CONN_EVENT_COUNT] = {VBD_CONN_##next, VBD_CONN_DO_##action, note}
+
 /* clang-format off */
-static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COUNT] = {
+/* The states before there is a queue pair. */
+#define NO_QP(state) \
+	ON(CONNECT_RESPONSE, FAILED, END_EMPTY, "the CM and this table disagree about the state"), \
+	ON(ESTABLISHED, FAILED, END_EMPTY, "the CM and this table disagree about the state"), \
+	ON(ADDR_CHANGE, state, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"), \
+	ON(TIMEWAIT_EXIT, state, IGNORE, "there was no connection whose TIMEWAIT could end"), \
+	ON(UNEXPECTED_CM, FAILED, END_EMPTY, "the CM and this table disagree about the state"), \
+	ON(PREPARED, state, IGNORE, "no memory is registered in this state"), \
+	ON(CALL_FAILED, FAILED, END_EMPTY, "there is no QP to drain"), \
+	ON(CALL_RETURNED, state, IGNORE, "no call that may block is made in this state"), \
+	ON(CMD_MOVE, state, REFUSE, "the CM moves the QP, not a client"), \
+	OTHERWISE(state, IGNORE, "there is no QP yet that the event could be about")
+
+/* Nothing has reached the peer. */
+#define NO_REQUEST(state) \
+	ON(DEADLINE, FAILED, END_EMPTY, "the deadline has passed"), \
+	ON(CMD_ACCEPT, state, REFUSE, "only a requested connection can be accepted or rejected"), \
+	ON(CMD_REJECT, state, REFUSE, "only a requested connection can be accepted or rejected"), \
+	ON(CMD_CLOSE, CLOSED, END_EMPTY, "there is no QP to drain"), \
+	ON(SHUTDOWN, CLOSED, END_EMPTY, "there is no QP to drain")
+
+/* The CM id is all that the CM can report about. */
+#define WITH_ID(state) \
+	ON(ADDR_ERROR, FAILED, END_EMPTY, "the address is lost"), \
+	ON(ROUTE_ERROR, FAILED, END_EMPTY, "the path is lost"), \
+	ON(CONNECT_ERROR, FAILED, END_EMPTY, "the CM gave up"), \
+	ON(UNREACHABLE, FAILED, END_EMPTY, "a neighbour change can report this at any time (kernel cma.c, 6.0)"), \
+	ON(REJECTED, FAILED, END_EMPTY, "the peer, or the CM for it, refused"), \
+	ON(DISCONNECTED, CLOSED, END_EMPTY, "the peer disconnected first"), \
+	ON(DEVICE_REMOVAL, FAILED, END_EMPTY, "the id must be destroyed, or the kernel waits for it"), \
+	ON(BEGIN, state, IGNORE, "it has had its turn, or needed none")
+
+/* A queue pair must drain before the end. */
+#define WITH_QP(state) \
+	ON(NAME_FAILED, state, IGNORE, "the name was resolved already"), \
+	ON(ADDR_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"), \
+	ON(ADDR_ERROR, DRAINING, DRAIN, "the address is lost"), \
+	ON(ROUTE_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"), \
+	ON(ROUTE_ERROR, DRAINING, DRAIN, "the path is lost"), \
+	ON(CONNECT_ERROR, DRAINING, DRAIN, "the CM gave up"), \
+	ON(UNREACHABLE, DRAINING, DRAIN, "a neighbour change can report this at any time (kernel cma.c, 6.0)"), \
+	ON(REJECTED, DRAINING, DRAIN, "the peer refused, maybe after it had accepted"), \
+	ON(DEVICE_REMOVAL, DRAINING, DRAIN, "QP, memory and id must be freed, or the kernel waits for them"), \
+	ON(ADDR_CHANGE, state, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"), \
+	ON(TIMEWAIT_EXIT, state, IGNORE, "the event is about an earlier connection with this QP number"), \
+	ON(UNEXPECTED_CM, DRAINING, DRAIN, "the CM and this table disagree about the state"), \
+	ON(WC_ERROR, DRAINING, DRAIN, "the QP is in error with this completion"), \
+	ON(QP_ERROR, DRAINING, DRAIN, "the device moved the QP to error"), \
+	ON(BEGIN, state, IGNORE, "it has had its turn, or needed none"), \
+	ON(CALL_FAILED, DRAINING, DRAIN, "the QP exists: drain it"), \
+	ON(CMD_ACCEPT, state, REFUSE, "only a requested connection can be accepted or rejected"), \
+	ON(CMD_REJECT, state, REFUSE, "only a requested connection can be accepted or rejected"), \
+	ON(CMD_CLOSE, DRAINING, DRAIN, "a client closes the connection"), \
+	ON(SHUTDOWN, DRAINING, DRAIN, "the daemon stops")
+
+/* verbsd or the CM moves the queue pair, unless the bring-up is manual. */
+#define MOVED_BY_CM(state) \
+	ON(FLUSHED, DRAINING, AWAIT_CAUSE, "the QP failed without a request: a CM event with the cause may follow"), \
+	ON(LATE_ERROR, state, IGNORE, "no client moved the QP to ERR"), \
+	ON(DRAINED_CLEAN, state, IGNORE, "no drain was requested"), \
+	ON(DRAINED_FAILED, state, IGNORE, "no drain was requested")
+
+/* The connection is over. */
+#define ENDED(state) \
+	ON(BEGIN, state, IGNORE, "it has had its turn, or needed none"), \
+	ON(CMD_ACCEPT, state, REFUSE, "it is over"), \
+	ON(CMD_REJECT, state, REFUSE, "it is over"), \
+	ON(CMD_MOVE, state, REFUSE, "it is over"), \
+	OTHERWISE(state, IGNORE, "the connection has ended; late events are acknowledged and dropped")
+
+static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COUNT + 1] = {
 	[VBD_CONN_QUEUED] = {
+		NO_QP(QUEUED),
+		NO_REQUEST(QUEUED),
 		ON(NAME_FAILED, QUEUED, IGNORE, "no name is resolved in this state"),
 		ON(ADDR_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(ADDR_ERROR, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(ROUTE_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(ROUTE_ERROR, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(CONNECT_RESPONSE, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(CONNECT_ERROR, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(UNREACHABLE, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(REJECTED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(ESTABLISHED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(DISCONNECTED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
 		ON(DEVICE_REMOVAL, FAILED, END_EMPTY, "the device that it would use is gone"),
-		ON(ADDR_CHANGE, QUEUED, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, QUEUED, IGNORE, "there was no connection whose TIMEWAIT could end"),
-		ON(UNEXPECTED_CM, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_ERROR, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(FLUSHED, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(LATE_ERROR, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(COMM_EST, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_CLEAN, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_FAILED, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_RTR, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_UP, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_DOWN, QUEUED, IGNORE, "there is no QP yet that the event could be about"),
 		ON(BEGIN, RESOLVING_ADDR, BEGIN, "there is room among those that connect"),
-		ON(PREPARED, QUEUED, IGNORE, "no memory is registered in this state"),
-		ON(CALL_FAILED, FAILED, END_EMPTY, "there is no QP to drain"),
-		ON(CALL_RETURNED, QUEUED, IGNORE, "no call that may block is made in this state"),
-		ON(DEADLINE, FAILED, END_EMPTY, "the deadline has passed"),
-		ON(CMD_ACCEPT, QUEUED, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_REJECT, QUEUED, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_MOVE, QUEUED, REFUSE, "the CM moves the QP, not a client"),
-		ON(CMD_CLOSE, CLOSED, END_EMPTY, "there is no QP to drain"),
-		ON(SHUTDOWN, CLOSED, END_EMPTY, "there is no QP to drain"),
 	},
 	[VBD_CONN_RESOLVING_ADDR] = {
+		NO_QP(RESOLVING_ADDR),
+		NO_REQUEST(RESOLVING_ADDR),
+		WITH_ID(RESOLVING_ADDR),
 		ON(NAME_FAILED, FAILED, END_EMPTY, "there is no address to resolve"),
 		ON(ADDR_RESOLVED, RESOLVING_ROUTE, RESOLVE_ROUTE, "a device and a neighbour are known"),
-		ON(ADDR_ERROR, FAILED, END_EMPTY, "the address is lost"),
 		ON(ROUTE_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(ROUTE_ERROR, FAILED, END_EMPTY, "the path is lost"),
-		ON(CONNECT_RESPONSE, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(CONNECT_ERROR, FAILED, END_EMPTY, "the CM gave up"),
-		ON(UNREACHABLE, FAILED, END_EMPTY, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
-		ON(REJECTED, FAILED, END_EMPTY, "the peer, or the CM for it, refused"),
-		ON(ESTABLISHED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(DISCONNECTED, CLOSED, END_EMPTY, "the peer disconnected first"),
-		ON(DEVICE_REMOVAL, FAILED, END_EMPTY, "the id must be destroyed, or the kernel waits for it"),
-		ON(ADDR_CHANGE, RESOLVING_ADDR, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, RESOLVING_ADDR, IGNORE, "there was no connection whose TIMEWAIT could end"),
-		ON(UNEXPECTED_CM, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_ERROR, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(FLUSHED, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(LATE_ERROR, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(COMM_EST, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_CLEAN, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_FAILED, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_RTR, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_UP, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_DOWN, RESOLVING_ADDR, IGNORE, "there is no QP yet that the event could be about"),
-		ON(BEGIN, RESOLVING_ADDR, IGNORE, "it has had its turn, or needed none"),
-		ON(PREPARED, RESOLVING_ADDR, IGNORE, "no memory is registered in this state"),
-		ON(CALL_FAILED, FAILED, END_EMPTY, "there is no QP to drain"),
-		ON(CALL_RETURNED, RESOLVING_ADDR, IGNORE, "no call that may block is made in this state"),
-		ON(DEADLINE, FAILED, END_EMPTY, "the deadline has passed"),
-		ON(CMD_ACCEPT, RESOLVING_ADDR, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_REJECT, RESOLVING_ADDR, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_MOVE, RESOLVING_ADDR, REFUSE, "the CM moves the QP, not a client"),
-		ON(CMD_CLOSE, CLOSED, END_EMPTY, "there is no QP to drain"),
-		ON(SHUTDOWN, CLOSED, END_EMPTY, "there is no QP to drain"),
 	},
 	[VBD_CONN_RESOLVING_ROUTE] = {
+		NO_QP(RESOLVING_ROUTE),
+		NO_REQUEST(RESOLVING_ROUTE),
+		WITH_ID(RESOLVING_ROUTE),
 		ON(NAME_FAILED, RESOLVING_ROUTE, IGNORE, "the name was resolved already"),
 		ON(ADDR_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(ADDR_ERROR, FAILED, END_EMPTY, "the address is lost"),
 		ON(ROUTE_RESOLVED, CONNECTING, PREPARE, "the path is known"),
-		ON(ROUTE_ERROR, FAILED, END_EMPTY, "the path is lost"),
-		ON(CONNECT_RESPONSE, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(CONNECT_ERROR, FAILED, END_EMPTY, "the CM gave up"),
-		ON(UNREACHABLE, FAILED, END_EMPTY, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
-		ON(REJECTED, FAILED, END_EMPTY, "the peer, or the CM for it, refused"),
-		ON(ESTABLISHED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(DISCONNECTED, CLOSED, END_EMPTY, "the peer disconnected first"),
-		ON(DEVICE_REMOVAL, FAILED, END_EMPTY, "the id must be destroyed, or the kernel waits for it"),
-		ON(ADDR_CHANGE, RESOLVING_ROUTE, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, RESOLVING_ROUTE, IGNORE, "there was no connection whose TIMEWAIT could end"),
-		ON(UNEXPECTED_CM, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_ERROR, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(FLUSHED, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(LATE_ERROR, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(COMM_EST, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_CLEAN, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_FAILED, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_RTR, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_UP, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_DOWN, RESOLVING_ROUTE, IGNORE, "there is no QP yet that the event could be about"),
-		ON(BEGIN, RESOLVING_ROUTE, IGNORE, "it has had its turn, or needed none"),
-		ON(PREPARED, RESOLVING_ROUTE, IGNORE, "no memory is registered in this state"),
-		ON(CALL_FAILED, FAILED, END_EMPTY, "there is no QP to drain"),
-		ON(CALL_RETURNED, RESOLVING_ROUTE, IGNORE, "no call that may block is made in this state"),
-		ON(DEADLINE, FAILED, END_EMPTY, "the deadline has passed"),
-		ON(CMD_ACCEPT, RESOLVING_ROUTE, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_REJECT, RESOLVING_ROUTE, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_MOVE, RESOLVING_ROUTE, REFUSE, "the CM moves the QP, not a client"),
-		ON(CMD_CLOSE, CLOSED, END_EMPTY, "there is no QP to drain"),
-		ON(SHUTDOWN, CLOSED, END_EMPTY, "there is no QP to drain"),
 	},
 	[VBD_CONN_CONNECTING] = {
-		ON(NAME_FAILED, CONNECTING, IGNORE, "the name was resolved already"),
-		ON(ADDR_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ADDR_ERROR, DRAINING, DRAIN, "the address is lost"),
-		ON(ROUTE_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ROUTE_ERROR, DRAINING, DRAIN, "the path is lost"),
+		WITH_QP(CONNECTING),
+		MOVED_BY_CM(CONNECTING),
 		ON(CONNECT_RESPONSE, CONNECTING, GO_RTR, "InfiniBand and RoCE: the peer accepted; verbsd moves the QP"),
-		ON(CONNECT_ERROR, DRAINING, DRAIN, "the CM gave up"),
-		ON(UNREACHABLE, DRAINING, DRAIN, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
-		ON(REJECTED, DRAINING, DRAIN, "the peer refused, maybe after it had accepted"),
 		ON(ESTABLISHED, ESTABLISHED, CONFIRM_IWARP, "iWARP reports this instead of CONNECT_RESPONSE (seen on siw)"),
 		ON(DISCONNECTED, DRAINING, DRAIN, "the QP is still in RTS after this event (seen on rxe), so this side must drain too"),
-		ON(DEVICE_REMOVAL, DRAINING, DRAIN, "QP, memory and id must be freed, or the kernel waits for them"),
-		ON(ADDR_CHANGE, CONNECTING, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, CONNECTING, IGNORE, "the event is about an earlier connection with this QP number"),
-		ON(UNEXPECTED_CM, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, DRAINING, DRAIN, "the QP is in error with this completion"),
-		ON(QP_ERROR, DRAINING, DRAIN, "the device moved the QP to error"),
-		ON(FLUSHED, DRAINING, AWAIT_CAUSE, "the QP failed without a request: a CM event with the cause may follow"),
-		ON(LATE_ERROR, CONNECTING, IGNORE, "no client moved the QP to ERR"),
 		ON(COMM_EST, CONNECTING, IGNORE, "only the accepting side waits for the peer's first data"),
-		ON(DRAINED_CLEAN, CONNECTING, IGNORE, "no drain was requested"),
-		ON(DRAINED_FAILED, CONNECTING, IGNORE, "no drain was requested"),
 		ON(QP_RTR, ESTABLISHED, GO_RTS, "the peer can be sent to: go on to RTS"),
 		ON(QP_UP, CONNECTING, IGNORE, "a client can't move a QP of the CM"),
 		ON(QP_DOWN, CONNECTING, IGNORE, "a client can't move a QP of the CM"),
-		ON(BEGIN, CONNECTING, IGNORE, "it has had its turn, or needed none"),
 		ON(PREPARED, CONNECTING, CONNECT, "there is room for the messages of the peer"),
-		ON(CALL_FAILED, DRAINING, DRAIN, "the QP exists: drain it"),
 		ON(CALL_RETURNED, CONNECTING, IGNORE, "rdma_connect is done; the CM reports the answer"),
 		ON(DEADLINE, DRAINING, DRAIN, "the deadline has passed"),
-		ON(CMD_ACCEPT, CONNECTING, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_REJECT, CONNECTING, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_MOVE, CONNECTING, REFUSE, "the CM moves the QP, not a client"),
-		ON(CMD_CLOSE, DRAINING, DRAIN, "a client closes the connection"),
-		ON(SHUTDOWN, DRAINING, DRAIN, "the daemon stops"),
 	},
 	[VBD_CONN_REQUESTED] = {
+		NO_QP(REQUESTED),
+		WITH_ID(REQUESTED),
 		ON(NAME_FAILED, REQUESTED, IGNORE, "the name was resolved already"),
 		ON(ADDR_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(ADDR_ERROR, FAILED, END_EMPTY, "the address is lost"),
 		ON(ROUTE_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(ROUTE_ERROR, FAILED, END_EMPTY, "the path is lost"),
-		ON(CONNECT_RESPONSE, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(CONNECT_ERROR, FAILED, END_EMPTY, "the CM gave up"),
-		ON(UNREACHABLE, FAILED, END_EMPTY, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
-		ON(REJECTED, FAILED, END_EMPTY, "the peer, or the CM for it, refused"),
-		ON(ESTABLISHED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(DISCONNECTED, CLOSED, END_EMPTY, "the peer disconnected first"),
-		ON(DEVICE_REMOVAL, FAILED, END_EMPTY, "the id must be destroyed, or the kernel waits for it"),
-		ON(ADDR_CHANGE, REQUESTED, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, REQUESTED, IGNORE, "there was no connection whose TIMEWAIT could end"),
-		ON(UNEXPECTED_CM, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_ERROR, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(FLUSHED, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(LATE_ERROR, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(COMM_EST, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_CLEAN, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(DRAINED_FAILED, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_RTR, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_UP, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(QP_DOWN, REQUESTED, IGNORE, "there is no QP yet that the event could be about"),
-		ON(BEGIN, REQUESTED, IGNORE, "it has had its turn, or needed none"),
-		ON(PREPARED, REQUESTED, IGNORE, "no memory is registered in this state"),
-		ON(CALL_FAILED, FAILED, END_EMPTY, "there is no QP to drain"),
-		ON(CALL_RETURNED, REQUESTED, IGNORE, "no call that may block is made in this state"),
 		ON(DEADLINE, FAILED, REJECT, "no client decided in time; reject, so that the peer need not wait for its own deadline"),
 		ON(CMD_ACCEPT, ACCEPTING, PREPARE, "a client, or the listener with policy auto, accepted the request"),
 		ON(CMD_REJECT, CLOSED, REJECT, "a client rejected the request"),
-		ON(CMD_MOVE, REQUESTED, REFUSE, "the CM moves the QP, not a client"),
 		ON(CMD_CLOSE, CLOSED, REJECT, "closing an undecided request rejects it"),
 		ON(SHUTDOWN, CLOSED, REJECT, "tell the peer at once"),
 	},
 	[VBD_CONN_ACCEPTING] = {
-		ON(NAME_FAILED, ACCEPTING, IGNORE, "the name was resolved already"),
-		ON(ADDR_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ADDR_ERROR, DRAINING, DRAIN, "the address is lost"),
-		ON(ROUTE_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ROUTE_ERROR, DRAINING, DRAIN, "the path is lost"),
+		WITH_QP(ACCEPTING),
+		MOVED_BY_CM(ACCEPTING),
 		ON(CONNECT_RESPONSE, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(CONNECT_ERROR, DRAINING, DRAIN, "the CM gave up"),
-		ON(UNREACHABLE, DRAINING, DRAIN, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
-		ON(REJECTED, DRAINING, DRAIN, "the peer refused, maybe after it had accepted"),
 		ON(ESTABLISHED, ESTABLISHED, CONFIRM, "the peer's RTU arrived"),
 		ON(DISCONNECTED, DRAINING, DRAIN, "the QP is still in RTS after this event (seen on rxe), so this side must drain too"),
-		ON(DEVICE_REMOVAL, DRAINING, DRAIN, "QP, memory and id must be freed, or the kernel waits for them"),
-		ON(ADDR_CHANGE, ACCEPTING, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, ACCEPTING, IGNORE, "the event is about an earlier connection with this QP number"),
-		ON(UNEXPECTED_CM, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, DRAINING, DRAIN, "the QP is in error with this completion"),
-		ON(QP_ERROR, DRAINING, DRAIN, "the device moved the QP to error"),
-		ON(FLUSHED, DRAINING, AWAIT_CAUSE, "the QP failed without a request: a CM event with the cause may follow"),
-		ON(LATE_ERROR, ACCEPTING, IGNORE, "no client moved the QP to ERR"),
 		ON(COMM_EST, ACCEPTING, NOTIFY, "the CM then reports ESTABLISHED without the RTU (rdma_notify(3))"),
-		ON(DRAINED_CLEAN, ACCEPTING, IGNORE, "no drain was requested"),
-		ON(DRAINED_FAILED, ACCEPTING, IGNORE, "no drain was requested"),
 		ON(QP_RTR, ACCEPTING, ACCEPT, "the QP can receive, which an accepted peer relies on"),
 		ON(QP_UP, ACCEPTING, IGNORE, "a client can't move a QP of the CM"),
 		ON(QP_DOWN, ACCEPTING, IGNORE, "a client can't move a QP of the CM"),
-		ON(BEGIN, ACCEPTING, IGNORE, "it has had its turn, or needed none"),
 		ON(PREPARED, ACCEPTING, BRING_UP, "there is room for the messages of the peer"),
-		ON(CALL_FAILED, DRAINING, DRAIN, "the QP exists: drain it"),
 		ON(CALL_RETURNED, ACCEPTING, IGNORE, "no call that may block is made in this state"),
 		ON(DEADLINE, DRAINING, DRAIN, "the deadline has passed"),
-		ON(CMD_ACCEPT, ACCEPTING, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_REJECT, ACCEPTING, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_MOVE, ACCEPTING, REFUSE, "the CM moves the QP, not a client"),
-		ON(CMD_CLOSE, DRAINING, DRAIN, "a client closes the connection"),
-		ON(SHUTDOWN, DRAINING, DRAIN, "the daemon stops"),
 	},
 	[VBD_CONN_AWAITING_REMOTE] = {
-		ON(NAME_FAILED, AWAITING_REMOTE, IGNORE, "the name was resolved already"),
-		ON(ADDR_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ADDR_ERROR, DRAINING, DRAIN, "the address is lost"),
-		ON(ROUTE_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ROUTE_ERROR, DRAINING, DRAIN, "the path is lost"),
+		WITH_QP(AWAITING_REMOTE),
 		ON(CONNECT_RESPONSE, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(CONNECT_ERROR, DRAINING, DRAIN, "the CM gave up"),
-		ON(UNREACHABLE, DRAINING, DRAIN, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
-		ON(REJECTED, DRAINING, DRAIN, "the peer refused, maybe after it had accepted"),
 		ON(ESTABLISHED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
 		ON(DISCONNECTED, DRAINING, DRAIN, "the QP is still in RTS after this event (seen on rxe), so this side must drain too"),
-		ON(DEVICE_REMOVAL, DRAINING, DRAIN, "QP, memory and id must be freed, or the kernel waits for them"),
-		ON(ADDR_CHANGE, AWAITING_REMOTE, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, AWAITING_REMOTE, IGNORE, "the event is about an earlier connection with this QP number"),
-		ON(UNEXPECTED_CM, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, DRAINING, DRAIN, "the QP is in error with this completion"),
-		ON(QP_ERROR, DRAINING, DRAIN, "the device moved the QP to error"),
 		ON(FLUSHED, DRAINING, DRAIN, "the QP failed without a request"),
 		ON(LATE_ERROR, AWAITING_REMOTE, IGNORE, "work that a deliberate ERR aborts is not a failure"),
 		ON(COMM_EST, AWAITING_REMOTE, IGNORE, "the peer already sends, which is expected in RTR"),
@@ -259,171 +170,56 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 		ON(QP_RTR, AWAITING_REMOTE, IGNORE, "the move has its own report"),
 		ON(QP_UP, ESTABLISHED, CONFIRM, "the QP is in RTS: data can move"),
 		ON(QP_DOWN, AWAITING_REMOTE, PARK, "the QP is in ERR: collect its flushes, keep the rest"),
-		ON(BEGIN, AWAITING_REMOTE, IGNORE, "it has had its turn, or needed none"),
 		ON(PREPARED, AWAITING_REMOTE, OPEN, "there is room for the messages of the peer"),
-		ON(CALL_FAILED, DRAINING, DRAIN, "the QP exists: drain it"),
 		ON(CALL_RETURNED, AWAITING_REMOTE, IGNORE, "the move has its own report"),
 		ON(DEADLINE, DRAINING, DRAIN, "the deadline has passed"),
-		ON(CMD_ACCEPT, AWAITING_REMOTE, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_REJECT, AWAITING_REMOTE, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_MOVE, AWAITING_REMOTE, MOVE_QP, "a client takes the QP to its next state"),
-		ON(CMD_CLOSE, DRAINING, DRAIN, "a client closes the connection"),
-		ON(SHUTDOWN, DRAINING, DRAIN, "the daemon stops"),
 	},
 	[VBD_CONN_ESTABLISHED] = {
-		ON(NAME_FAILED, ESTABLISHED, IGNORE, "the name was resolved already"),
-		ON(ADDR_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ADDR_ERROR, DRAINING, DRAIN, "the address is lost"),
-		ON(ROUTE_RESOLVED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(ROUTE_ERROR, DRAINING, DRAIN, "the path is lost"),
+		WITH_QP(ESTABLISHED),
+		MOVED_BY_CM(ESTABLISHED),
 		ON(CONNECT_RESPONSE, ESTABLISHED, IGNORE, "the peer repeated its reply"),
-		ON(CONNECT_ERROR, DRAINING, DRAIN, "the CM gave up"),
-		ON(UNREACHABLE, DRAINING, DRAIN, "a neighbour change can report this at any time (kernel cma.c, 6.0)"),
-		ON(REJECTED, DRAINING, DRAIN, "the peer refused, maybe after it had accepted"),
 		ON(ESTABLISHED, ESTABLISHED, IGNORE, "a second report of the same"),
 		ON(DISCONNECTED, DRAINING, AWAIT_ERROR, "the QP is still in RTS after this event (seen on rxe), so this side must drain too; the answer to a request may come after it"),
-		ON(DEVICE_REMOVAL, DRAINING, DRAIN, "QP, memory and id must be freed, or the kernel waits for them"),
-		ON(ADDR_CHANGE, ESTABLISHED, IGNORE, "a hint (rdma_get_cm_event(3)); a failure is reported by its own event"),
-		ON(TIMEWAIT_EXIT, ESTABLISHED, IGNORE, "the event is about an earlier connection with this QP number"),
-		ON(UNEXPECTED_CM, DRAINING, DRAIN, "the CM and this table disagree about the state"),
-		ON(WC_ERROR, DRAINING, DRAIN, "the QP is in error with this completion"),
-		ON(QP_ERROR, DRAINING, DRAIN, "the device moved the QP to error"),
-		ON(FLUSHED, DRAINING, AWAIT_CAUSE, "the QP failed without a request: a CM event with the cause may follow"),
-		ON(LATE_ERROR, ESTABLISHED, IGNORE, "no client moved the QP to ERR"),
 		ON(COMM_EST, ESTABLISHED, IGNORE, "only the accepting side waits for the peer's first data"),
-		ON(DRAINED_CLEAN, ESTABLISHED, IGNORE, "no drain was requested"),
-		ON(DRAINED_FAILED, ESTABLISHED, IGNORE, "no drain was requested"),
 		ON(QP_RTR, ESTABLISHED, IGNORE, "the QP of an established connection was in RTR long ago"),
 		ON(QP_UP, ESTABLISHED, IGNORE, "it is in RTS again, from SQD"),
 		ON(QP_DOWN, AWAITING_REMOTE, PARK, "the QP is in ERR: collect its flushes, keep the rest"),
-		ON(BEGIN, ESTABLISHED, IGNORE, "it has had its turn, or needed none"),
 		ON(PREPARED, ESTABLISHED, IGNORE, "no memory is registered in this state"),
-		ON(CALL_FAILED, DRAINING, DRAIN, "the QP exists: drain it"),
 		ON(CALL_RETURNED, ESTABLISHED, IGNORE, "the event of the CM was faster than the return of rdma_connect"),
 		ON(DEADLINE, ESTABLISHED, IGNORE, "an established connection has no deadline; the timer fired late"),
-		ON(CMD_ACCEPT, ESTABLISHED, REFUSE, "only a requested connection can be accepted or rejected"),
-		ON(CMD_REJECT, ESTABLISHED, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_MOVE, ESTABLISHED, MOVE_QP, "a client takes the QP to its next state"),
-		ON(CMD_CLOSE, DRAINING, DRAIN, "a client closes the connection"),
-		ON(SHUTDOWN, DRAINING, DRAIN, "the daemon stops"),
 	},
 	[VBD_CONN_DRAINING] = {
-		ON(NAME_FAILED, DRAINING, IGNORE, "the end has already begun"),
-		ON(ADDR_RESOLVED, DRAINING, IGNORE, "the end has already begun"),
-		ON(ADDR_ERROR, DRAINING, IGNORE, "the end has already begun"),
-		ON(ROUTE_RESOLVED, DRAINING, IGNORE, "the end has already begun"),
-		ON(ROUTE_ERROR, DRAINING, IGNORE, "the end has already begun"),
-		ON(CONNECT_RESPONSE, DRAINING, IGNORE, "the end has already begun"),
 		ON(CONNECT_ERROR, DRAINING, NAME_CAUSE, "iWARP flushes the QP before it reports that there is no connection (seen on siw)"),
 		ON(UNREACHABLE, DRAINING, NAME_CAUSE, "iWARP flushes the QP before it reports that there is no connection (seen on siw)"),
 		ON(REJECTED, DRAINING, NAME_CAUSE, "iWARP flushes the QP before it reports that there is no connection (seen on siw)"),
-		ON(ESTABLISHED, DRAINING, IGNORE, "the end has already begun"),
 		ON(DISCONNECTED, DRAINING, NAME_CAUSE, "iWARP flushes the QP before it reports the peer's disconnect (siw_cm.c, 6.1)"),
 		ON(DEVICE_REMOVAL, DRAINING, NAME_CAUSE, "a device that goes may flush first"),
-		ON(ADDR_CHANGE, DRAINING, IGNORE, "the end has already begun"),
-		ON(TIMEWAIT_EXIT, DRAINING, IGNORE, "the end has already begun"),
-		ON(UNEXPECTED_CM, DRAINING, IGNORE, "the end has already begun"),
 		ON(WC_ERROR, DRAINING, COUNT, "only the first error is the cause"),
-		ON(QP_ERROR, DRAINING, IGNORE, "the end has already begun"),
-		ON(FLUSHED, DRAINING, IGNORE, "the end has already begun"),
-		ON(LATE_ERROR, DRAINING, IGNORE, "the end has already begun"),
-		ON(COMM_EST, DRAINING, IGNORE, "the end has already begun"),
 		ON(DRAINED_CLEAN, CLOSED, FINISH, "every work request is back"),
 		ON(DRAINED_FAILED, FAILED, FINISH, "every work request is back"),
-		ON(QP_RTR, DRAINING, IGNORE, "the end has already begun"),
-		ON(QP_UP, DRAINING, IGNORE, "the end has already begun"),
-		ON(QP_DOWN, DRAINING, IGNORE, "the end has already begun"),
 		ON(BEGIN, DRAINING, IGNORE, "it has had its turn, or needed none"),
-		ON(PREPARED, DRAINING, IGNORE, "the end has already begun"),
 		ON(CALL_FAILED, DRAINING, COUNT, "only the first error is the cause"),
 		ON(CALL_RETURNED, DRAINING, GO_ON, "the drain waited, since no other call may use the id or the QP meanwhile"),
 		ON(DEADLINE, DRAINING, FORCE, "the flushes do not come: destroy the QP, then purge the CQ"),
 		ON(CMD_ACCEPT, DRAINING, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_REJECT, DRAINING, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_MOVE, DRAINING, REFUSE, "the end has already begun"),
-		ON(CMD_CLOSE, DRAINING, IGNORE, "the end has already begun"),
-		ON(SHUTDOWN, DRAINING, IGNORE, "the end has already begun"),
+		OTHERWISE(DRAINING, IGNORE, "the end has already begun"),
 	},
 	[VBD_CONN_CLOSED] = {
-		ON(NAME_FAILED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ADDR_RESOLVED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ADDR_ERROR, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ROUTE_RESOLVED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ROUTE_ERROR, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CONNECT_RESPONSE, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CONNECT_ERROR, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(UNREACHABLE, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(REJECTED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ESTABLISHED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DISCONNECTED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DEVICE_REMOVAL, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ADDR_CHANGE, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(TIMEWAIT_EXIT, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(UNEXPECTED_CM, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(WC_ERROR, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_ERROR, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(FLUSHED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(LATE_ERROR, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(COMM_EST, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DRAINED_CLEAN, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DRAINED_FAILED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_RTR, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_UP, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_DOWN, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(BEGIN, CLOSED, IGNORE, "it has had its turn, or needed none"),
-		ON(PREPARED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CALL_FAILED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CALL_RETURNED, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DEADLINE, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CMD_ACCEPT, CLOSED, REFUSE, "it is over"),
-		ON(CMD_REJECT, CLOSED, REFUSE, "it is over"),
-		ON(CMD_MOVE, CLOSED, REFUSE, "it is over"),
-		ON(CMD_CLOSE, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(SHUTDOWN, CLOSED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
+		ENDED(CLOSED),
 	},
 	[VBD_CONN_FAILED] = {
-		ON(NAME_FAILED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ADDR_RESOLVED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ADDR_ERROR, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ROUTE_RESOLVED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ROUTE_ERROR, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CONNECT_RESPONSE, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CONNECT_ERROR, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(UNREACHABLE, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(REJECTED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ESTABLISHED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DISCONNECTED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DEVICE_REMOVAL, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(ADDR_CHANGE, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(TIMEWAIT_EXIT, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(UNEXPECTED_CM, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(WC_ERROR, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_ERROR, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(FLUSHED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(LATE_ERROR, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(COMM_EST, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DRAINED_CLEAN, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DRAINED_FAILED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_RTR, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_UP, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(QP_DOWN, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(BEGIN, FAILED, IGNORE, "it has had its turn, or needed none"),
-		ON(PREPARED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CALL_FAILED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CALL_RETURNED, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(DEADLINE, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(CMD_ACCEPT, FAILED, REFUSE, "it is over"),
-		ON(CMD_REJECT, FAILED, REFUSE, "it is over"),
-		ON(CMD_MOVE, FAILED, REFUSE, "it is over"),
-		ON(CMD_CLOSE, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
-		ON(SHUTDOWN, FAILED, IGNORE, "the connection has ended; late events are acknowledged and dropped"),
+		ENDED(FAILED),
 	},
 };
 /* clang-format on */
 
 const struct vbd_conn_rule *vbd_conn_rule(enum vbd_conn_state state, enum vbd_conn_event event)
 {
-	return &rules[state][event];
+	return VBD_RULE(rules, state, event);
 }
 
 VBD_ENUM_NAMES(vbd_conn_state_name, enum vbd_conn_state, VBD_CONN_STATE_MAP)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state machine of a connection, one pure table: (state, event) -> (next state, action, note).
- * Every pair has a row. rdma/conn/conn_step.c looks up the row, sets the state and performs the
+ * Every pair is decided. rdma/conn/conn_step.c looks up the row, sets the state and performs the
  * action.
  *
  * Any thread.

@@ -4,9 +4,11 @@
 #include "base/enum.h"
 
 #define ON(event, next, note) [VBD_TRANSFER_EV_##event] = {VBD_TRANSFER_##next, note}
+/* The rule of a state for all events without a row. */
+#define OTHERWISE(next, note) [VBD_TRANSFER_EVENT_COUNT] = {VBD_TRANSFER_##next, note}
 
 /* clang-format off */
-static const struct vbd_transfer_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSFER_EVENT_COUNT] = {
+static const struct vbd_transfer_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSFER_EVENT_COUNT + 1] = {
 	[VBD_TRANSFER_QUEUED] = {
 		ON(STARTED, RUNNING, "its first work request is posted"),
 		ON(CANCEL, CANCELLING, "the worker has the transfer and must return it first"),
@@ -33,12 +35,7 @@ static const struct vbd_transfer_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSF
 	},
 #define ENDED(state)                                                     \
 	[VBD_TRANSFER_##state] = {                                       \
-		ON(STARTED, state, "it has ended"),                      \
-		ON(CANCEL, state, "it has ended"),                       \
-		ON(DONE, state, "it has ended"),                         \
-		ON(FAILED, state, "it has ended"),                       \
-		ON(STOPPED, state, "it has ended"),                      \
-		ON(STOPPED_LATE, state, "it has ended"),                 \
+		OTHERWISE(state, "it has ended"), \
 	}
 	ENDED(DONE),
 	ENDED(FAILED),
@@ -51,7 +48,7 @@ static const struct vbd_transfer_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSF
 const struct vbd_transfer_rule *vbd_transfer_rule(
 	enum vbd_transfer_state state, enum vbd_transfer_event event)
 {
-	return &rules[state][event];
+	return VBD_RULE(rules, state, event);
 }
 
 VBD_ENUM_NAMES(vbd_transfer_state_name, enum vbd_transfer_state, VBD_TRANSFER_STATE_MAP)

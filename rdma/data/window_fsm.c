@@ -5,9 +5,12 @@
 
 #define ON(event, next, action, note) \
 	[VBD_WINDOW_EV_##event] = {VBD_WINDOW_##next, VBD_WINDOW_DO_##action, note}
+/* The rule of a state for all events without a row. */
+#define OTHERWISE(next, action, note) \
+	[VBD_WINDOW_EVENT_COUNT] = {VBD_WINDOW_##next, VBD_WINDOW_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVENT_COUNT] = {
+static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVENT_COUNT + 1] = {
 	[VBD_WINDOW_BINDING] = {
 		ON(REGISTERED, BINDING, BIND, "the buffer and a connection for the bind exist"),
 		ON(REGISTER_FAILED, FAILED, FREE, "the buffer or the connection for the bind is gone"),
@@ -19,14 +22,11 @@ static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVE
 		ON(LOST, REVOKING, NOTHING, "the work request in flight must complete first"),
 	},
 	[VBD_WINDOW_READY] = {
-		ON(REGISTERED, READY, NOTHING, "the window is already bound"),
-		ON(REGISTER_FAILED, READY, NOTHING, "the window is already bound"),
-		ON(BOUND, READY, NOTHING, "the window is already bound"),
-		ON(BIND_FAILED, READY, NOTHING, "the window is already bound"),
 		ON(REVOKE, REVOKING, UNBIND, "once the revocation completes, the key is no longer valid"),
 		ON(UNBOUND, READY, NOTHING, "no client has revoked the window"),
 		ON(UNBIND_FAILED, READY, NOTHING, "no client has revoked the window"),
 		ON(LOST, REVOKED, FREE, "no connection can carry the work request"),
+		OTHERWISE(READY, NOTHING, "the window is already bound"),
 	},
 	[VBD_WINDOW_REVOKING] = {
 		ON(REGISTERED, REVOKED, FREE, "the bind is no longer needed"),
@@ -40,14 +40,7 @@ static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVE
 	},
 #define ENDED(state)                                                     \
 	[VBD_WINDOW_##state] = {                                         \
-		ON(REGISTERED, state, NOTHING, "it has ended"),          \
-		ON(REGISTER_FAILED, state, NOTHING, "it has ended"),     \
-		ON(BOUND, state, NOTHING, "it has ended"),               \
-		ON(BIND_FAILED, state, NOTHING, "it has ended"),         \
-		ON(REVOKE, state, NOTHING, "it has ended"),              \
-		ON(UNBOUND, state, NOTHING, "it has ended"),             \
-		ON(UNBIND_FAILED, state, NOTHING, "it has ended"),       \
-		ON(LOST, state, NOTHING, "it has ended"),                \
+		OTHERWISE(state, NOTHING, "it has ended"), \
 	}
 	ENDED(REVOKED),
 	ENDED(FAILED),
@@ -58,7 +51,7 @@ static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVE
 const struct vbd_window_rule *vbd_window_rule(
 	enum vbd_window_state state, enum vbd_window_event event)
 {
-	return &rules[state][event];
+	return VBD_RULE(rules, state, event);
 }
 
 VBD_ENUM_NAMES(vbd_window_state_name, enum vbd_window_state, VBD_WINDOW_STATE_MAP)

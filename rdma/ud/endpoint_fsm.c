@@ -5,20 +5,20 @@
 
 #define ON(event, next, action, note) \
 	[VBD_ENDPOINT_EV_##event] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}
+/* The rule of a state for all events without a row. */
+#define OTHERWISE(next, action, note) \
+	[VBD_ENDPOINT_EVENT_COUNT] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOINT_EVENT_COUNT] = {
+static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOINT_EVENT_COUNT + 1] = {
 	[VBD_ENDPOINT_OPENING] = {
 		ON(PREPARED, READY, OPEN, "the memory of its receives is registered"),
 		ON(CALL_FAILED, FAILED, FINISH, "the memory of its receives could not be registered"),
-		ON(WC_ERROR, OPENING, IGNORE, "there is no QP yet"),
-		ON(QP_ERROR, OPENING, IGNORE, "there is no QP yet"),
 		ON(DEVICE_REMOVAL, CLOSING, STOP, "the kernel waits until the id is destroyed"),
 		ON(CMD_CLOSE, CLOSING, STOP, "a client deletes the object"),
 		ON(SHUTDOWN, CLOSING, STOP, "the daemon stops"),
 		ON(DEADLINE, OPENING, IGNORE, "this state has no deadline"),
-		ON(DRAINED_CLEAN, OPENING, IGNORE, "there is no QP yet"),
-		ON(DRAINED_FAILED, OPENING, IGNORE, "there is no QP yet"),
+		OTHERWISE(OPENING, IGNORE, "there is no QP yet"),
 	},
 	[VBD_ENDPOINT_READY] = {
 		ON(PREPARED, READY, IGNORE, "this event is the cause"),
@@ -46,16 +46,8 @@ static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOI
 	},
 #define ENDED(state)                                                                   \
 	[VBD_ENDPOINT_##state] = {                                                     \
-		ON(PREPARED, state, IGNORE, "it is over"),                             \
-		ON(CALL_FAILED, state, IGNORE, "it is over"),                          \
-		ON(WC_ERROR, state, IGNORE, "it is over"),                             \
-		ON(QP_ERROR, state, IGNORE, "it is over"),                             \
 		ON(DEVICE_REMOVAL, state, IGNORE, "it is over: it holds no device"),   \
-		ON(CMD_CLOSE, state, IGNORE, "it is over"),                            \
-		ON(SHUTDOWN, state, IGNORE, "it is over"),                             \
-		ON(DEADLINE, state, IGNORE, "it is over"),                             \
-		ON(DRAINED_CLEAN, state, IGNORE, "it is over"),                        \
-		ON(DRAINED_FAILED, state, IGNORE, "it is over"),                       \
+		OTHERWISE(state, IGNORE, "it is over"), \
 	}
 	ENDED(CLOSED),
 	ENDED(FAILED),
@@ -66,7 +58,7 @@ static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOI
 const struct vbd_endpoint_rule *vbd_endpoint_rule(
 	enum vbd_endpoint_state state, enum vbd_endpoint_event event)
 {
-	return &rules[state][event];
+	return VBD_RULE(rules, state, event);
 }
 
 VBD_ENUM_NAMES(vbd_endpoint_state_name, enum vbd_endpoint_state, VBD_ENDPOINT_STATE_MAP)

@@ -5,9 +5,12 @@
 
 #define ON(event, next, action, note) \
 	[VBD_GROUP_EV_##event] = {VBD_GROUP_IS_##next, VBD_GROUP_DO_##action, note}
+/* The rule of a state for all events without a row. */
+#define OTHERWISE(next, action, note) \
+	[VBD_GROUP_EVENT_COUNT] = {VBD_GROUP_IS_##next, VBD_GROUP_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_COUNT] = {
+static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_COUNT + 1] = {
 	[VBD_GROUP_IS_RESOLVING] = {
 		ON(ADDR_RESOLVED, JOINING, JOIN, "the id has a device to join with"),
 		ON(ADDR_ERROR, FAILED, FAIL, "no device leads to the group"),
@@ -48,31 +51,18 @@ static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "the QP is being destroyed"),
 	},
 	[VBD_GROUP_IS_LEAVING] = {
-		ON(ADDR_RESOLVED, LEAVING, IGNORE, "the CM id is destroyed"),
-		ON(ADDR_ERROR, LEAVING, IGNORE, "the CM id is destroyed"),
-		ON(MEMBER, LEAVING, IGNORE, "the CM id is destroyed"),
-		ON(NO_MEMBER, LEAVING, IGNORE, "the CM id is destroyed"),
-		ON(DEVICE_REMOVAL, LEAVING, IGNORE, "the CM id is destroyed"),
-		ON(OTHER_CM, LEAVING, IGNORE, "the CM id is destroyed"),
 		ON(CALL_FAILED, LEAVING, IGNORE, "it needs none any more"),
 		ON(DEADLINE, LEAVING, IGNORE, "a send has a deadline of its own"),
 		ON(CMD_LEAVE, LEAVING, IGNORE, "it leaves already"),
 		ON(IDLE, LEFT, FREE_AH, "nothing uses its address handle any more"),
 		ON(ENDPOINT_ENDED, LEFT, FREE_AH, "nothing is sent any more"),
+		OTHERWISE(LEAVING, IGNORE, "the CM id is destroyed"),
 	},
 #define ENDED(state)                                                                    \
 	[VBD_GROUP_IS_##state] = {                                                      \
-		ON(ADDR_RESOLVED, state, IGNORE, "it is over"),                         \
-		ON(ADDR_ERROR, state, IGNORE, "it is over"),                            \
-		ON(MEMBER, state, IGNORE, "it is over"),                                \
-		ON(NO_MEMBER, state, IGNORE, "it is over"),                             \
-		ON(DEVICE_REMOVAL, state, IGNORE, "it is over"),                        \
-		ON(OTHER_CM, state, IGNORE, "it is over"),                              \
-		ON(CALL_FAILED, state, IGNORE, "it is over"),                           \
-		ON(DEADLINE, state, IGNORE, "it is over"),                              \
-		ON(CMD_LEAVE, state, IGNORE, "it is over"),                             \
 		ON(IDLE, state, FREE_AH, "a membership that was lost keeps its handle as long"), \
 		ON(ENDPOINT_ENDED, state, FREE_AH, "nothing is sent any more"),            \
+		OTHERWISE(state, IGNORE, "it is over"), \
 	}
 	ENDED(LEFT),
 	ENDED(FAILED),
@@ -82,7 +72,7 @@ static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_
 
 const struct vbd_group_rule *vbd_group_rule(enum vbd_group_state state, enum vbd_group_event event)
 {
-	return &rules[state][event];
+	return VBD_RULE(rules, state, event);
 }
 
 VBD_ENUM_NAMES(vbd_group_state_name, enum vbd_group_state, VBD_GROUP_STATE_MAP)

@@ -5,6 +5,9 @@
 
 #define ON(event, next, action, note) \
 	[VBD_PEER_EV_##event] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
+/* The rule of a state for all events without a row. */
+#define OTHERWISE(next, action, note) \
+	[VBD_PEER_EVENT_COUNT] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
 
 /* The events that end every state of the resolution by CM. */
 #define ASKED_FOR(state)                                                                \
@@ -17,7 +20,7 @@
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more")
 
 /* clang-format off */
-static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COUNT] = {
+static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COUNT + 1] = {
 	[VBD_PEER_RESOLVING_ADDR] = {
 		ON(KNOWN, MAKING_AH, MAKE_AH, "nobody needs to be asked"),
 		ON(NAME_FAILED, FAILED, FAIL, "there is no address to ask at"),
@@ -60,66 +63,35 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 	[VBD_PEER_MAKING_AH] = {
 		ON(KNOWN, MAKING_AH, IGNORE, "this event is the cause"),
 		ON(NAME_FAILED, MAKING_AH, IGNORE, "its address is known"),
-		ON(ADDR_RESOLVED, MAKING_AH, IGNORE, "the CM id is destroyed"),
-		ON(ADDR_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
-		ON(ROUTE_RESOLVED, MAKING_AH, IGNORE, "the CM id is destroyed"),
-		ON(ROUTE_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
-		ON(ANSWERED, MAKING_AH, IGNORE, "the CM id is destroyed"),
-		ON(REJECTED, MAKING_AH, IGNORE, "the CM id is destroyed"),
-		ON(UNREACHABLE, MAKING_AH, IGNORE, "the CM id is destroyed"),
-		ON(CONNECT_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
 		ON(DEVICE_REMOVAL, FAILED, FAIL, "the handle would be of a device that goes"),
-		ON(OTHER_CM, MAKING_AH, IGNORE, "the CM id is destroyed"),
 		ON(AH_MADE, READY, KEEP_AH, "it can be sent to"),
 		ON(AH_FAILED, FAILED, FAIL, "no neighbour on the way, or no memory"),
 		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),
 		ON(DEADLINE, FAILED, FAIL, "it took too long; the handle is dropped when it comes"),
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more"),
+		OTHERWISE(MAKING_AH, IGNORE, "the CM id is destroyed"),
 	},
 	[VBD_PEER_READY] = {
 		ON(KNOWN, READY, IGNORE, "it is"),
 		ON(NAME_FAILED, READY, IGNORE, "its address is known"),
-		ON(ADDR_RESOLVED, READY, IGNORE, "the CM id is destroyed"),
-		ON(ADDR_ERROR, READY, IGNORE, "the CM id is destroyed"),
-		ON(ROUTE_RESOLVED, READY, IGNORE, "the CM id is destroyed"),
-		ON(ROUTE_ERROR, READY, IGNORE, "the CM id is destroyed"),
-		ON(ANSWERED, READY, IGNORE, "the CM id is destroyed"),
-		ON(REJECTED, READY, IGNORE, "the CM id is destroyed"),
-		ON(UNREACHABLE, READY, IGNORE, "the CM id is destroyed"),
-		ON(CONNECT_ERROR, READY, IGNORE, "the CM id is destroyed"),
 		ON(DEVICE_REMOVAL, READY, IGNORE, "its endpoint is about to end, and takes it along"),
-		ON(OTHER_CM, READY, IGNORE, "the CM id is destroyed"),
 		ON(AH_MADE, READY, FREE_AH, "it has one"),
 		ON(AH_FAILED, READY, IGNORE, "it has one"),
 		ON(CALL_FAILED, READY, IGNORE, "it needs none any more"),
 		ON(DEADLINE, READY, IGNORE, "the operation was in time; the timer fired late"),
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more"),
+		OTHERWISE(READY, IGNORE, "the CM id is destroyed"),
 	},
 	[VBD_PEER_FAILED] = {
-		ON(KNOWN, FAILED, IGNORE, "it is over"),
-		ON(NAME_FAILED, FAILED, IGNORE, "it is over"),
-		ON(ADDR_RESOLVED, FAILED, IGNORE, "it is over"),
-		ON(ADDR_ERROR, FAILED, IGNORE, "it is over"),
-		ON(ROUTE_RESOLVED, FAILED, IGNORE, "it is over"),
-		ON(ROUTE_ERROR, FAILED, IGNORE, "it is over"),
-		ON(ANSWERED, FAILED, IGNORE, "it is over"),
-		ON(REJECTED, FAILED, IGNORE, "it is over"),
-		ON(UNREACHABLE, FAILED, IGNORE, "it is over"),
-		ON(CONNECT_ERROR, FAILED, IGNORE, "it is over"),
-		ON(DEVICE_REMOVAL, FAILED, IGNORE, "it is over"),
-		ON(OTHER_CM, FAILED, IGNORE, "it is over"),
 		ON(AH_MADE, FAILED, FREE_AH, "the event arrived too late"),
-		ON(AH_FAILED, FAILED, IGNORE, "it is over"),
-		ON(CALL_FAILED, FAILED, IGNORE, "it is over"),
-		ON(DEADLINE, FAILED, IGNORE, "it is over"),
-		ON(ENDPOINT_ENDED, FAILED, IGNORE, "it is over"),
+		OTHERWISE(FAILED, IGNORE, "it is over"),
 	},
 };
 /* clang-format on */
 
 const struct vbd_peer_rule *vbd_peer_rule(enum vbd_peer_state state, enum vbd_peer_event event)
 {
-	return &rules[state][event];
+	return VBD_RULE(rules, state, event);
 }
 
 VBD_ENUM_NAMES(vbd_peer_state_name, enum vbd_peer_state, VBD_PEER_STATE_MAP)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state machine of a peer, one pure table: (state, event) -> (next state, action, note). Every
- * pair has a row. rdma/ud/peer.c looks up the row, sets the state and performs the action.
+ * pair is decided. rdma/ud/peer.c looks up the row, sets the state and performs the action.
  *
  * Any thread.
  */
