@@ -9,7 +9,6 @@
 #include "daemon/store/event_table.h"
 #include "daemon/store/past.h"
 #include "daemon/store/record_table.h"
-#include "daemon/store/trim.h"
 #include "rdma/fabric/fabric.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small tables. Functions with a database are the store's thread's, and may block on the disk;
- * the others are the control thread's.
+ * The small tables, and the bounds of all. Functions with a database are the store's thread's, and
+ * may block on the disk; the others are the control thread's.
  */
 #ifndef VBD_DAEMON_STORE_TABLES_H
 #define VBD_DAEMON_STORE_TABLES_H
@@ -9,6 +9,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/core/kinds.h"
+#include "daemon/store/record_table.h"
 #include "daemon/store/store.h"
 
 #include <stdbool.h>
@@ -123,5 +124,23 @@ uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
 
 /** vbd_desired_drop - delete the row of @name; returns the ticket */
 uint64_t vbd_desired_drop(struct vbd_store *store, const char *name);
+
+/* --- the bounds: the oldest rows of the tables that the configuration bounds are deleted ------ */
+
+#define VBD_TRIM_TABLES 4
+
+struct vbd_trim {
+	uint64_t events_max, audit_max; /* rows */
+	struct vbd_record_limits records;
+	uint64_t trimmed[VBD_TRIM_TABLES]; /* the newest row of each when it was trimmed last */
+};
+
+/** vbd_trim_run - trim the tables that have grown enough since; in a transaction */
+enum vbd_status vbd_trim_run(
+	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_trim_events - delete all but the newest @max events, and the runs that no row is of */
+enum vbd_status vbd_trim_events(
+	struct vbd_database *database, uint64_t max, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -8,7 +8,6 @@
 #include "daemon/store/event_table.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/tables.h"
-#include "daemon/store/trim.h"
 #include "daemon/store/words.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/sqlite_faults.h"

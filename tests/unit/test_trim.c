@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bounds of the tables: the oldest rows go, once so many have come that it is worth to look. */
-#include "daemon/store/trim.h"
+#include "daemon/store/tables.h"
 
 #include "daemon/core/kinds.h"
 #include "daemon/store/database.h"
