@@ -115,43 +115,34 @@ static bool read_row(struct vbd_query *query, struct vbd_event_row *row, struct 
 
 struct events {
 	struct vbd_words *words;
-	struct vbd_event_row *rows;
-	size_t count;
+	struct vbd_event_row **rows;
+	size_t *count;
 };
 
 static bool take_event(struct vbd_query *query, void *arg)
 {
 	struct events *events = arg;
-	struct vbd_event_row *rows = vbd_query_grow(events->rows, events->count, sizeof(*rows));
+	struct vbd_event_row *rows = vbd_query_grow(*events->rows, *events->count, sizeof(*rows));
 
 	if (!rows)
 		return false;
-	events->rows = rows;
-	rows += events->count;
+	*events->rows = rows;
+	rows += *events->count;
 	if (!parse_names(query, &rows->event))
 		return true;
 	if (!read_row(query, rows, events->words))
 		return false;
-	events->count += !vbd_query_is_bad(query, !rows->event.seq);
+	*events->count += !vbd_query_is_bad(query, !rows->event.seq);
 	return true;
 }
 
 enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max,
-	struct vbd_words *words, struct vbd_event_row **ret_rows, size_t *ret_count,
-	struct vbd_error *err)
+	struct vbd_words *words, struct vbd_event_row **rows, size_t *count, struct vbd_error *err)
 {
-	struct events events = {.words = words};
-	enum vbd_status status = vbd_database_read(database,
+	return vbd_database_read(database,
 		"SELECT * FROM (SELECT seq, run, at_ns, type, severity, kind, object_id, name,"
 		" labels, owner, data, port_num, detail FROM events ORDER BY seq DESC LIMIT ?1)"
 		" ORDER BY seq",
-		VBD_VALUES(vbd_value_number(max)), take_event, &events, err);
-
-	if (status != VBD_OK) {
-		free(events.rows);
-		return status;
-	}
-	*ret_rows = events.rows;
-	*ret_count = events.count;
-	return VBD_OK;
+		VBD_VALUES(vbd_value_number(max)), take_event, &(struct events){words, rows, count},
+		err);
 }

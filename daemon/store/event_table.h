@@ -27,12 +27,13 @@ struct vbd_event_row {
 
 /**
  * vbd_event_table_load - the newest events, the oldest of them first
- * @max: of rows; the caller frees them
+ * @max:          of rows; the caller frees them, on failure too
+ * @rows, @count: NULL and 0 at first
  *
  * An event of a type that this version does not know is left out. The store's thread.
  */
 enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max,
-	struct vbd_words *words, struct vbd_event_row **ret_rows, size_t *ret_count,
+	struct vbd_words *words, struct vbd_event_row **rows, size_t *count,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_event_put - keep an event of this run; the control thread */

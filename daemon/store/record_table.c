@@ -112,55 +112,49 @@ static bool read_row(struct vbd_query *query, struct vbd_record_row *row, struct
 struct records {
 	struct vbd_words *words;
 	enum vbd_object_kind kind;
-	struct vbd_record_row *rows;
-	size_t count;
+	struct vbd_record_row **rows;
+	size_t *count;
 };
 
 static bool take_record(struct vbd_query *query, void *arg)
 {
-	struct records *records = arg;
-	struct vbd_record_row *rows = vbd_query_grow(records->rows, records->count, sizeof(*rows));
+	const struct records *records = arg;
+	struct vbd_record_row *rows =
+		vbd_query_grow(*records->rows, *records->count, sizeof(*rows));
 
 	if (!rows)
 		return false;
-	records->rows = rows;
-	rows += records->count++;
+	*records->rows = rows;
+	rows += (*records->count)++;
 	rows->kind = records->kind;
 	if (!read_row(query, rows, records->words))
 		return false;
 	if (vbd_query_is_bad(query, !rows->record->id)) {
 		vbd_record_free(rows->record);
-		records->count--;
+		(*records->count)--;
 	}
 	return true;
 }
 
 enum vbd_status vbd_record_table_load(struct vbd_database *database,
 	const struct vbd_record_limits *limits, struct vbd_words *words,
-	struct vbd_record_row **ret_rows, size_t *ret_count, struct vbd_error *err)
+	struct vbd_record_row **rows, size_t *count, struct vbd_error *err)
 {
-	struct records records = {.words = words};
+	struct records records = {words, VBD_KIND_DEVICE + 1, rows, count};
 	enum vbd_status status = VBD_OK;
 
-	for (unsigned int i = VBD_KIND_DEVICE + 1; i < VBD_KIND_COUNT && status == VBD_OK; i++) {
-		if (limits->max[i] == VBD_KEPT_WITHIN)
+	for (; records.kind < VBD_KIND_COUNT && status == VBD_OK; records.kind++) {
+		if (limits->max[records.kind] == VBD_KEPT_WITHIN)
 			continue;
-		records.kind = (enum vbd_object_kind)i;
 		status = vbd_database_read(database,
 			"SELECT * FROM (SELECT id, run, name, labels, owner, state, end_code,"
 			" created_ns, body, ended_ns FROM records WHERE kind = ?1"
 			" ORDER BY id DESC LIMIT ?2) ORDER BY id",
 			VBD_VALUES(vbd_value_text(vbd_object_kind_name(records.kind)),
-				vbd_value_number(limits->max[i])),
+				vbd_value_number(limits->max[records.kind])),
 			take_record, &records, err);
 	}
-	if (status != VBD_OK) {
-		vbd_record_rows_free(records.rows, records.count);
-		return status;
-	}
-	*ret_rows = records.rows;
-	*ret_count = records.count;
-	return VBD_OK;
+	return status;
 }
 
 void vbd_record_rows_free(struct vbd_record_row *rows, size_t count)

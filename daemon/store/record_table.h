@@ -36,13 +36,14 @@ struct vbd_record_limits {
 
 /**
  * vbd_record_table_load - the newest records of each kind, by kind, the oldest of a kind first
- * @ret_rows: the caller frees them with vbd_record_rows_free()
+ * @rows, @count: NULL and 0 at first; the caller frees the rows with vbd_record_rows_free(), on
+ *                failure too
  *
  * A record without an end has `ended_wall_ns` 0. The store's thread.
  */
 enum vbd_status vbd_record_table_load(struct vbd_database *database,
 	const struct vbd_record_limits *limits, struct vbd_words *words,
-	struct vbd_record_row **ret_rows, size_t *ret_count, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_record_row **rows, size_t *count, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_record_rows_free - free rows with the records that are still theirs */
 void vbd_record_rows_free(struct vbd_record_row *rows, size_t count);

@@ -12,42 +12,33 @@
 /* --- runs ------------------------------------------------------------------------------------ */
 
 struct runs {
-	struct vbd_run_row *rows;
-	size_t count;
+	struct vbd_run_row **rows;
+	size_t *count;
 };
 
 static bool take_run(struct vbd_query *query, void *arg)
 {
 	struct runs *runs = arg;
-	struct vbd_run_row *rows = vbd_query_grow(runs->rows, runs->count, sizeof(*rows));
+	struct vbd_run_row *rows = vbd_query_grow(*runs->rows, *runs->count, sizeof(*rows));
 
 	if (!rows)
 		return false;
-	runs->rows = rows;
-	rows += runs->count;
+	*runs->rows = rows;
+	rows += *runs->count;
 	rows->id = vbd_query_get_u64(query, 0);
 	(void)snprintf(
 		rows->server_id, sizeof(rows->server_id), "%s", vbd_query_get_text(query, 1));
 	rows->stopped = vbd_query_get_u64(query, 2);
-	runs->count += !vbd_query_is_bad(query, false);
+	*runs->count += !vbd_query_is_bad(query, false);
 	return true;
 }
 
-enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run_row **ret_rows,
-	size_t *ret_count, struct vbd_error *err)
+enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run_row **rows,
+	size_t *count, struct vbd_error *err)
 {
-	struct runs runs = {0};
-	enum vbd_status status = vbd_database_read(database,
+	return vbd_database_read(database,
 		"SELECT id, server_id, stopped_ns IS NOT NULL FROM runs ORDER BY id", NULL,
-		take_run, &runs, err);
-
-	if (status != VBD_OK) {
-		free(runs.rows);
-		return status;
-	}
-	*ret_rows = runs.rows;
-	*ret_count = runs.count;
-	return VBD_OK;
+		take_run, &(struct runs){rows, count}, err);
 }
 
 enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *server_id,

@@ -28,9 +28,10 @@ struct vbd_run_row {
 	bool stopped; /* on its own accord */
 };
 
-/** vbd_run_table_load - all rows, the oldest first; the caller frees them */
-enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run_row **ret_rows,
-	size_t *ret_count, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_run_table_load - append all rows, the oldest first; the caller frees them, on failure too
+ * @rows, @count: NULL and 0 at first */
+enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run_row **rows,
+	size_t *count, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_run_table_begin - add the row of this run, unless it is there */
 enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *server_id,
