@@ -14,7 +14,9 @@
 
 #include "base/attr.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* The value of a row in its enum. */
 #define VBD_ENUM_ROW(sym, ...) sym,
@@ -32,6 +34,22 @@
 		static ret const values[] = {map(VBD_ENUM_##column)}; \
                                                                       \
 		return values[value];                                 \
+	}
+
+/*
+ * Defines bool function(const char *name, type *ret_value), which finds the value of a name from
+ * @first to before @count; false: no value has the name.
+ */
+#define VBD_ENUM_PARSE(function, type, first, count, name_of)      \
+	bool function(const char *name, type *ret_value)           \
+	{                                                          \
+		for (unsigned int i = (first); i < (count); i++) { \
+			if (strcmp(name_of((type)i), name) == 0) { \
+				*ret_value = (type)i;              \
+				return true;                       \
+			}                                          \
+		}                                                  \
+		return false;                                      \
 	}
 
 /* A column of a row, as an element of an array that the values index. */

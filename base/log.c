@@ -53,16 +53,7 @@ const char *vbd_log_level_name(enum vbd_log_level level)
 	return levels[level].name;
 }
 
-bool vbd_log_level_parse(const char *name, enum vbd_log_level *ret_level)
-{
-	for (unsigned int i = 0; i < VBD_LOG_LEVEL_COUNT; i++) {
-		if (strcmp(levels[i].name, name) == 0) {
-			*ret_level = (enum vbd_log_level)i;
-			return true;
-		}
-	}
-	return false;
-}
+VBD_ENUM_PARSE(vbd_log_level_parse, enum vbd_log_level, 0, VBD_LOG_LEVEL_COUNT, vbd_log_level_name)
 
 void vbd_log_set_observer(vbd_log_line_cb cb, void *arg)
 {

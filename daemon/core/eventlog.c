@@ -53,16 +53,8 @@ const char *vbd_object_kind_name(enum vbd_object_kind kind)
 	return (unsigned int)kind < VBD_KIND_COUNT ? kind_names[kind] : NULL;
 }
 
-bool vbd_object_kind_parse(const char *name, enum vbd_object_kind *ret_kind)
-{
-	for (unsigned int i = VBD_KIND_NONE + 1; i < VBD_KIND_COUNT; i++) {
-		if (strcmp(kind_names[i], name) == 0) {
-			*ret_kind = (enum vbd_object_kind)i;
-			return true;
-		}
-	}
-	return false;
-}
+VBD_ENUM_PARSE(vbd_object_kind_parse, enum vbd_object_kind, VBD_KIND_NONE + 1, VBD_KIND_COUNT,
+	vbd_object_kind_name)
 
 char *vbd_object_text(enum vbd_object_kind kind, uint64_t id, char text[VBD_OBJECT_TEXT_BYTES])
 {

@@ -64,30 +64,12 @@ void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static bool parse_type(const char *name, enum vbd_event_type *ret_type)
-{
-	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++) {
-		if (strcmp(vbd_event_type_name((enum vbd_event_type)i), name) == 0) {
-			*ret_type = (enum vbd_event_type)i;
-			return true;
-		}
-	}
-	return false;
-}
+static VBD_ENUM_PARSE(parse_type, enum vbd_event_type, 0, VBD_EVENT_TYPE_COUNT,
+	vbd_event_type_name) static VBD_ENUM_PARSE(parse_severity, enum vbd_severity, 0,
+	VBD_SEVERITY_COUNT, vbd_severity_name)
 
-static bool parse_severity(const char *name, enum vbd_severity *ret_severity)
-{
-	for (unsigned int i = 0; i < VBD_SEVERITY_COUNT; i++) {
-		if (strcmp(vbd_severity_name((enum vbd_severity)i), name) == 0) {
-			*ret_severity = (enum vbd_severity)i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Returns whether this version knows the names in the row. */
-static bool parse_names(const struct vbd_query *query, struct vbd_event *event)
+	/* Returns whether this version knows the names in the row. */
+	static bool parse_names(const struct vbd_query *query, struct vbd_event *event)
 {
 	const char *kind = vbd_query_get_text(query, 5);
 
