@@ -84,7 +84,7 @@ static bool read_row(struct vbd_query *query, struct vbd_event_row *row, struct 
 	struct vbd_event *event = &row->event;
 
 	event->seq = vbd_query_get_u64(query, 0);
-	row->run = vbd_query_get_u64(query, 1);
+	row->server_id = vbd_words_get(words, vbd_query_get_text(query, 1));
 	row->at_wall_ns = vbd_query_get_u64(query, 2);
 	event->object_id = vbd_query_get_u64(query, 6);
 	event->port_num = (uint8_t)vbd_query_get_u64(query, 11);
@@ -92,7 +92,8 @@ static bool read_row(struct vbd_query *query, struct vbd_event_row *row, struct 
 	(void)snprintf(event->detail, sizeof(event->detail), "%s", vbd_query_get_text(query, 12));
 	row->labels = vbd_words_get(words, vbd_query_get_text(query, 8));
 	row->owner = vbd_words_get(words, vbd_query_get_text(query, 9));
-	return row->labels && row->owner && take_words(event, vbd_query_get_text(query, 10), words);
+	return row->server_id && row->labels && row->owner &&
+	       take_words(event, vbd_query_get_text(query, 10), words);
 }
 
 struct events {
@@ -114,7 +115,8 @@ static bool take_event(struct vbd_query *query, void *arg)
 		return true;
 	if (!read_row(query, rows, events->words))
 		return false;
-	*events->count += !vbd_query_is_bad(query, !rows->event.seq);
+	*events->count += !vbd_query_is_bad(
+		query, !rows->event.seq || !rows->server_id[0] || !vbd_query_get_u64(query, 13));
 	return true;
 }
 
@@ -122,9 +124,10 @@ enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max
 	struct vbd_words *words, struct vbd_event_row **rows, size_t *count, struct vbd_error *err)
 {
 	return vbd_database_read(database,
-		"SELECT * FROM (SELECT seq, run, at_ns, type, severity, kind, object_id, name,"
-		" labels, owner, data, port_num, detail FROM events ORDER BY seq DESC LIMIT ?1)"
-		" ORDER BY seq",
+		"SELECT * FROM (SELECT seq,"
+		" (SELECT server_id FROM runs WHERE runs.id = run), at_ns, type, severity, kind,"
+		" object_id, name, labels, owner, data, port_num, detail, run FROM events"
+		" ORDER BY seq DESC LIMIT ?1) ORDER BY seq",
 		VBD_VALUES(vbd_value_number(max)), take_event, &(struct events){words, rows, count},
 		err);
 }

@@ -19,7 +19,7 @@ struct vbd_words;
 /* An event of an earlier run; the texts are of the pool. */
 struct vbd_event_row {
 	struct vbd_event event; /* without its run, labels, owner and at_ns */
-	uint64_t run;		/* id in the table `runs` */
+	const char *server_id;	/* of its run */
 	uint64_t at_wall_ns;
 	const char *labels; /* "job=x,team=y"; "" for none */
 	const char *owner;  /* "" for the daemon */

@@ -5,10 +5,8 @@
 #include "daemon/store/database.h"
 #include "daemon/store/event_table.h"
 #include "daemon/store/record_table.h"
-#include "daemon/store/tables.h"
 #include "daemon/store/words.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +48,7 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 	past->words = vbd_words_create();
 	if (!past->words)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for earlier runs");
-	status = vbd_run_table_load(database, &past->runs, &past->run_count, err);
+	status = vbd_run_table_load(database, past->died, err);
 	if (status == VBD_OK)
 		status = vbd_id_table_load(database, past->ids, err);
 	if (status == VBD_OK)
@@ -71,22 +69,10 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 	raise_ids(past);
 	if (past->event_count)
 		past->last_wall_ns = past->events[past->event_count - 1].at_wall_ns;
-	if (past->run_count && !past->runs[past->run_count - 1].stopped)
-		memcpy(past->died, past->runs[past->run_count - 1].server_id, sizeof(past->died));
 	return VBD_OK;
 }
 
 /* --- taking over ----------------------------------------------------------------------------- */
-
-static struct vbd_event_run *add_run(
-	const struct vbd_past *past, struct vbd_eventlog *eventlog, uint64_t id)
-{
-	for (size_t i = 0; i < past->run_count; i++) {
-		if (past->runs[i].id == id)
-			return vbd_eventlog_add_run(eventlog, past->runs[i].server_id);
-	}
-	return NULL;
-}
 
 static void restore_event(
 	struct vbd_daemon *daemon, struct vbd_event_run *run, struct vbd_event_row *row)
@@ -106,14 +92,17 @@ static void restore_event(
 static void restore_events(struct vbd_past *past, struct vbd_daemon *daemon)
 {
 	struct vbd_event_run *run = NULL;
-	uint64_t run_id = 0;
+	const char *server_id = "";
 
 	for (size_t i = 0; i < past->event_count; i++) {
 		struct vbd_event_row *row = &past->events[i];
 
-		if (!run || row->run != run_id)
-			run = add_run(past, daemon->eventlog, row->run);
-		run_id = row->run;
+		/* The pool has each text once. */
+		if (!run || row->server_id != server_id)
+			run = row->server_id[0]
+				      ? vbd_eventlog_add_run(daemon->eventlog, row->server_id)
+				      : NULL;
+		server_id = row->server_id;
 		if (run)
 			restore_event(daemon, run, row);
 	}
@@ -147,23 +136,11 @@ static const enum vbd_event_type ended_types[VBD_KIND_COUNT] = {
 	[VBD_KIND_CONNECTION] = VBD_EVENT_CONNECTION_ENDED,
 };
 
-static const char *server_of(const struct vbd_past *past, uint64_t run)
-{
-	for (size_t i = past->run_count; i > 0; i--) {
-		if (past->runs[i - 1].id == run)
-			return past->runs[i - 1].server_id;
-	}
-	return "";
-}
-
 /* False if nobody may see the record: there is no memory for its owner. */
-static bool complete(
-	const struct vbd_past *past, struct vbd_daemon *daemon, const struct vbd_record_row *row)
+static bool complete(struct vbd_daemon *daemon, const struct vbd_record_row *row)
 {
 	struct vbd_record *record = row->record;
 
-	(void)snprintf(
-		record->server_id, sizeof(record->server_id), "%s", server_of(past, row->run));
 	record->labels = vbd_pairs_to_labels(row->labels);
 	record->owner = row->owner[0] ? vbd_callers_get(&daemon->callers, row->owner) : NULL;
 	return record->owner || !row->owner[0];
@@ -193,7 +170,7 @@ static bool restore_record(
 	struct vbd_record *record = row->record;
 	bool was_open = !record->ended_wall_ns;
 
-	if (!complete(past, daemon, row))
+	if (!complete(daemon, row))
 		return false;
 	if (was_open) {
 		vbd_record_die(record, past->last_wall_ns);
@@ -243,7 +220,6 @@ size_t vbd_past_restore_records(
 
 void vbd_past_fini(struct vbd_past *past)
 {
-	free(past->runs);
 	free(past->events);
 	vbd_record_rows_free(past->records, past->record_count);
 	vbd_rows_free(&past->answers);

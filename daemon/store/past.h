@@ -9,19 +9,15 @@
 #include "base/attr.h"
 #include "base/list.h"
 #include "daemon/core/context.h"
+#include "daemon/store/tables.h"
 
 #include <stddef.h>
 
-struct vbd_database;
 struct vbd_event_row;
-struct vbd_record_limits;
 struct vbd_record_row;
-struct vbd_run_row;
 struct vbd_words;
 
 struct vbd_past {
-	struct vbd_run_row *runs;
-	size_t run_count;
 	struct vbd_event_row *events;
 	size_t event_count;
 	struct vbd_record_row *records;
@@ -30,7 +26,7 @@ struct vbd_past {
 	struct vbd_link answers, desired; /* rows for vbd_answers_take() and vbd_desired_take() */
 	struct vbd_words *words;	  /* texts of events, which stay as long as the event log */
 	uint64_t last_wall_ns;		  /* of the newest event */
-	char died[17]; /* server_id of the newest run if it was killed; else "" */
+	char died[VBD_SERVER_ID_BYTES]; /* server_id of the newest run if it was killed; else "" */
 };
 
 /** vbd_past_init - an empty past */

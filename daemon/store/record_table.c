@@ -98,7 +98,7 @@ static bool read_row(struct vbd_query *query, struct vbd_record_row *row, struct
 		memcpy(record->body, body, body_bytes);
 	record->body_bytes = body_bytes;
 	record->id = vbd_query_get_u64(query, 0);
-	row->run = vbd_query_get_u64(query, 1);
+	copy_text(record->server_id, sizeof(record->server_id), query, 1);
 	copy_text(record->name, sizeof(record->name), query, 2);
 	row->labels = vbd_words_get(words, vbd_query_get_text(query, 3));
 	row->owner = vbd_words_get(words, vbd_query_get_text(query, 4));
@@ -129,7 +129,7 @@ static bool take_record(struct vbd_query *query, void *arg)
 	rows->kind = records->kind;
 	if (!read_row(query, rows, records->words))
 		return false;
-	if (vbd_query_is_bad(query, !rows->record->id)) {
+	if (vbd_query_is_bad(query, !rows->record->id || !vbd_query_get_u64(query, 10))) {
 		vbd_record_free(rows->record);
 		(*records->count)--;
 	}
@@ -147,9 +147,10 @@ enum vbd_status vbd_record_table_load(struct vbd_database *database,
 		if (limits->max[records.kind] == VBD_KEPT_WITHIN)
 			continue;
 		status = vbd_database_read(database,
-			"SELECT * FROM (SELECT id, run, name, labels, owner, state, end_code,"
-			" created_ns, body, ended_ns FROM records WHERE kind = ?1"
-			" ORDER BY id DESC LIMIT ?2) ORDER BY id",
+			"SELECT * FROM (SELECT id,"
+			" (SELECT server_id FROM runs WHERE runs.id = run), name, labels, owner,"
+			" state, end_code, created_ns, body, ended_ns, run FROM records"
+			" WHERE kind = ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id",
 			VBD_VALUES(vbd_value_text(vbd_object_kind_name(records.kind)),
 				vbd_value_number(limits->max[records.kind])),
 			take_record, &records, err);

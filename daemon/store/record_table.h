@@ -20,11 +20,10 @@ struct vbd_database;
 struct vbd_store;
 struct vbd_words;
 
-/* A record of an earlier run, without its labels, owner and server_id. */
+/* A record of an earlier run, without its labels and owner. */
 struct vbd_record_row {
 	struct vbd_record *record;
 	enum vbd_object_kind kind;
-	uint64_t run;	    /* id in the table `runs` */
 	const char *labels; /* of the pool: "job=x,team=y"; "" for none */
 	const char *owner;  /* of the pool; "" for the daemon */
 };

@@ -11,34 +11,20 @@
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-struct runs {
-	struct vbd_run_row **rows;
-	size_t *count;
-};
-
-static bool take_run(struct vbd_query *query, void *arg)
+static bool take_killed(struct vbd_query *query, void *arg)
 {
-	struct runs *runs = arg;
-	struct vbd_run_row *rows = vbd_query_grow(*runs->rows, *runs->count, sizeof(*rows));
-
-	if (!rows)
-		return false;
-	*runs->rows = rows;
-	rows += *runs->count;
-	rows->id = vbd_query_get_u64(query, 0);
-	(void)snprintf(
-		rows->server_id, sizeof(rows->server_id), "%s", vbd_query_get_text(query, 1));
-	rows->stopped = vbd_query_get_u64(query, 2);
-	*runs->count += !vbd_query_is_bad(query, false);
+	(void)snprintf(arg, VBD_SERVER_ID_BYTES, "%s", vbd_query_get_text(query, 0));
 	return true;
 }
 
-enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run_row **rows,
-	size_t *count, struct vbd_error *err)
+enum vbd_status vbd_run_table_load(
+	struct vbd_database *database, char ret_killed[VBD_SERVER_ID_BYTES], struct vbd_error *err)
 {
+	ret_killed[0] = '\0';
 	return vbd_database_read(database,
-		"SELECT id, server_id, stopped_ns IS NOT NULL FROM runs ORDER BY id", NULL,
-		take_run, &(struct runs){rows, count}, err);
+		"SELECT server_id FROM runs WHERE stopped_ns IS NULL"
+		" AND id = (SELECT max(id) FROM runs)",
+		NULL, take_killed, ret_killed, err);
 }
 
 enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *server_id,

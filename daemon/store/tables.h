@@ -22,16 +22,11 @@ struct vbd_store;
 
 /* --- `runs`: each run of the daemon; one without an end is the present one, or was killed ----- */
 
-struct vbd_run_row {
-	uint64_t id;
-	char server_id[17];
-	bool stopped; /* on its own accord */
-};
+#define VBD_SERVER_ID_BYTES 17
 
-/** vbd_run_table_load - append all rows, the oldest first; the caller frees them, on failure too
- * @rows, @count: NULL and 0 at first */
-enum vbd_status vbd_run_table_load(struct vbd_database *database, struct vbd_run_row **rows,
-	size_t *count, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_run_table_load - the server_id of the newest run if it was killed; else "" */
+enum vbd_status vbd_run_table_load(struct vbd_database *database,
+	char ret_killed[VBD_SERVER_ID_BYTES], struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_run_table_begin - add the row of this run, unless it is there */
 enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *server_id,
