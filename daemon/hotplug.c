@@ -461,6 +461,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 	daemon->fabric->last_device_id = daemon->last_device_id;
 	daemon->fabric->last_pd_id = daemon->pds->last_id;
 	daemon->fabric->last_cq_id = daemon->cqs->last_id;
+	daemon->fabric->last_srq_id = daemon->srqs->last_id;
 	vbd_fabric_pin(daemon->fabric, &daemon->config->cpu_affinity);
 	if (daemon->fabric->cm_channel)
 		on_cm_opened(daemon);
