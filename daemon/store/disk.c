@@ -11,10 +11,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* No run of a daemon has given an id above this one, whatever the files were. */
+/* No earlier run has given an id above this one, unless it gave a million in a second or the clock
+ * was set back. A number of JSON has it exactly: it is below 2^53 until the year 2242. */
 static uint64_t unknown_floor(void)
 {
-	return vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / UINT64_C(1000000000);
+	return vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S << 20;
 }
 
 void vbd_disk_init(
