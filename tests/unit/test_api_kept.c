@@ -864,6 +864,7 @@ static void test_api_kept__a_full_disk_is_told_and_the_object_is_there(void **st
 	assert_int_equal(f->req.reply.status, 204);
 	disk_is_well();
 	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_STORE_FAILED), 1);
+	SVC_UNTIL(f->svc, f->svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
 	SVC_UNTIL(f->svc, svc_count_events(f->svc, VBD_EVENT_STORE_RECOVERED) == 1);
 }

@@ -273,6 +273,7 @@ static void test_services_endpoints__unread_datagrams_of_ended_ones_are_limited(
 	assert_int_equal(svc->daemon->kept_messages_bytes, svc->config.records.messages_bytes);
 
 	/* A newer end needs the room, whichever endpoint it is of. */
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0); /* the port is free */
 	bystander = endpoint(svc, PORT);
 	peer = asked(svc, here);
 	(void)say(svc, here, peer, NULL, "new");
@@ -699,8 +700,7 @@ static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **
 	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), 0);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
-	SVC_UNTIL(svc, ids(svc) == 0);
-	assert_int_equal(fake_live().ahs, 0);
+	SVC_UNTIL(svc, ids(svc) == 0 && fake_live().ahs == 0);
 }
 
 static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(void **state)
