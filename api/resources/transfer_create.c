@@ -52,20 +52,20 @@ static struct vbd_kept *kept_of(struct vbd_object *object)
 /* By the id of the connection, which stays the same, or by its name, also before its first try. */
 static struct vbd_kept *find_kept(const struct vbd_daemon *daemon, const json_t *ref)
 {
-	const char *name = json_string_value(ref);
-	uint64_t id = (uint64_t)json_integer_value(ref);
+	const struct vbd_json_ref wanted = {
+		(uint64_t)json_integer_value(ref), json_string_value(ref)};
+	char text[VBD_REF_TEXT_BYTES];
+	const char *name = vbd_ref_text(&wanted, text);
 	const struct vbd_object *object;
 	struct vbd_kept *kept;
+	uint64_t id;
 
-	if (name && !vbd_ref_is_id(name, &id)) {
+	if (!vbd_ref_is_id(name, &id)) {
 		kept = vbd_object_find(daemon->kept_objects, name, NULL);
 		return kept && kept->of == VBD_KIND_CONNECTION ? kept : NULL;
 	}
-	object = vbd_registry_find_id(daemon->connections, id);
-	/* A connection that the caller does not see is refused at once, as an unknown one is. */
-	return object && vbd_caller_sees(daemon->callers.current, object->owner)
-		       ? vbd_kept_of(object)
-		       : NULL;
+	object = vbd_object_find(daemon->connections, name, NULL);
+	return object ? vbd_kept_of(object) : NULL;
 }
 
 /* The kept connection of the body that is to come, and for which the transfer was refused; NULL:

@@ -197,7 +197,8 @@ static void change(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
 {
 	char *body;
 
-	if (strcmp(kept->body, spec->body) == 0 && kept->state != VBD_KEPT_REMOVING)
+	if (strcmp(kept->body, spec->body) == 0 && kept->object.shared == spec->shared &&
+		kept->state != VBD_KEPT_REMOVING)
 		return;
 	body = strdup(spec->body);
 	if (!body) {
@@ -206,6 +207,7 @@ static void change(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
 	}
 	free(kept->body);
 	kept->body = body;
+	kept->object.shared = spec->shared;
 	kept->policy = spec->policy;
 	kept->failures = 0;
 	vbd_labels_unref(kept->object.labels);

@@ -1495,6 +1495,59 @@ static void test_api_kept__a_transfer_waits_for_no_connection_of_another(void **
 	}
 }
 
+/* --- what is shared --------------------------------------------------------------------------- */
+
+/* Bob writes to the buffer @name, reads its key, and can't delete it. */
+static void must_be_shared(struct fixture *f, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/v1/buffers/%s", name);
+	await(f, name, VBD_KEPT_UP);
+	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, path, NULL), 200);
+	assert_body_has(f, "\"share\":\"operators\"");
+	assert_body_has(f, "\"owner\":null");
+	assert_body_has(f, "\"rkey\"");
+	assert_int_equal(ask(f, "bob", VBD_METHOD_DELETE, path, NULL), 403);
+	(void)snprintf(path, sizeof(path), "/v1/buffers/%s/data", name);
+	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, path, NULL), 200);
+}
+
+static void test_api_kept__what_is_shared_is_shared_after_a_restart(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, "control", VBD_METHOD_POST, "/v1/buffers",
+				 "{\"name\": \"pool\", \"size_bytes\": 4096, \"keep\": true, "
+				 "\"share\": \"operators\"}"),
+		201);
+	must_be_shared(f, "pool");
+	restart(f);
+	must_be_shared(f, "pool");
+}
+
+/* A list can open an object that it had not opened before. */
+static void test_api_kept__the_configuration_shares_what_it_says(void **state)
+{
+	static const char own[] = "buffers:\n- {name: pool, size_bytes: 4096}\n";
+	static const char shared[] =
+		"buffers:\n- {name: pool, size_bytes: 4096, share: operators}\n";
+	struct fixture *f = *state;
+
+	configure(f, own);
+	await(f, "pool", VBD_KEPT_UP);
+	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool", NULL), 200);
+	assert_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"share\"", 7));
+	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool/data", NULL), 403);
+	configure(f, shared);
+	SVC_UNTIL(f->svc, buffer(f, "pool") && buffer(f, "pool")->object.shared);
+	must_be_shared(f, "pool");
+	configure(f, own);
+	SVC_UNTIL(f->svc, buffer(f, "pool") && !buffer(f, "pool")->object.shared);
+	await(f, "pool", VBD_KEPT_UP);
+	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool/data", NULL), 403);
+}
+
 /* --- one id ---------------------------------------------------------------------------------- */
 
 /* Member of the answer to a GET of the connection with the id; -1 if it has no such number. */
@@ -1931,6 +1984,8 @@ int main(void)
 		TEST(a_transfer_is_refused_unless_it_is_to_wait),
 		TEST(a_transfer_waits_until_its_deadline),
 		TEST(a_transfer_waits_for_no_connection_of_another),
+		TEST(what_is_shared_is_shared_after_a_restart),
+		TEST(the_configuration_shares_what_it_says),
 		TEST(nothing_waits_for_a_connection_that_is_kept_no_longer),
 		TEST(a_connection_that_is_made_again_keeps_its_id),
 		TEST(the_timeline_tells_why_each_try_was_over),
