@@ -109,6 +109,7 @@ static enum vbd_status make_database(const char *path, struct vbd_error *err)
 enum vbd_status vbd_store_files_open(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err)
 {
+	static const char *const beside[] = {"-wal", "-shm", "-journal"};
 	char mark[VBD_STORE_PATH_BYTES];
 	enum vbd_status status;
 
@@ -119,10 +120,8 @@ enum vbd_status vbd_store_files_open(
 		status = take_lock(files, state_dir, err);
 	if (status == VBD_OK)
 		status = make_database(files->database, err);
-	if (status == VBD_OK)
-		status = check_beside(files->database, "-wal", err);
-	if (status == VBD_OK)
-		status = check_beside(files->database, "-shm", err);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(beside) && status == VBD_OK; i++)
+		status = check_beside(files->database, beside[i], err);
 	if (status == VBD_OK)
 		status = open_file(mark, &files->mark_fd, err);
 	if (status != VBD_OK)
