@@ -308,7 +308,8 @@ test("kill: after kill -9 at any moment what was promised is there, and nothing 
 	const daemon = await daemon_of(t, { args, env }).up();
 	await check_run(daemon, ledger);
 	assert.equal(await daemon.stop(), 0);
+	assert.ok(ledger.sent.size, "no message was ever sent");
 	t.diagnostic(`killed: ${Object.entries(ledger.kills).map(([when, count]) => `${count} ${when}`).join(", ")}`);
 	t.diagnostic(`repeats: ${Object.entries(ledger.repeats).map(([what, count]) => `${count} ${what}`).join(", ")}`);
-	t.diagnostic(`${ledger.answers} answers; ${ledger.found} times a kept object was there again`);
+	t.diagnostic(`${ledger.answers} answers; ${ledger.sent.size} messages; ${ledger.found} times a kept object was there again`);
 });

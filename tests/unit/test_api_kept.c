@@ -752,6 +752,42 @@ static void test_api_kept__the_next_run_makes_it_for_the_same_owner(void **state
 	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/listeners/own", NULL), 200);
 }
 
+static json_int_t made(struct fixture *f, const char *path, const char *body)
+{
+	json_int_t id;
+	json_t *json;
+
+	if (post(f, path, body) != 201)
+		fail_msg("%s: %.*s", path, (int)f->req.reply.body_bytes,
+			(const char *)f->req.reply.body);
+	json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
+	assert_non_null(json);
+	id = json_integer_value(json_object_get(json, "id"));
+	json_decref(json);
+	return id;
+}
+
+static void test_api_kept__no_id_of_an_earlier_run_is_given_again(void **state)
+{
+	static const char *const all[][2] = {
+		{"/v1/pds", "{\"name\": \"p\", \"device\": \"fake0\"}"},
+		{"/v1/cqs", "{\"name\": \"q\", \"device\": \"fake0\", \"cqe\": 100}"},
+		{"/v1/srqs",
+			"{\"pd\": \"p\", \"cq\": \"q\", \"max_wr\": 16, \"recv_size_bytes\": 64}"},
+		{"/v1/buffers", "{\"size_bytes\": 4096}"},
+		{"/v1/listeners", "{\"addr\": \"10.0.0.1\", \"port\": 0}"},
+		{"/v1/ud_endpoints", "{}"},
+	};
+	struct fixture *f = *state;
+	json_int_t last[VBD_ARRAY_LEN(all)];
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(all); i++)
+		last[i] = made(f, all[i][0], all[i][1]);
+	restart(f);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(all); i++)
+		assert_true(made(f, all[i][0], all[i][1]) > last[i]);
+}
+
 static void test_api_kept__after_a_restart_it_counts_for_its_owner(void **state)
 {
 	struct fixture *f = *state;
@@ -1944,6 +1980,7 @@ int main(void)
 		TEST(what_is_not_kept_any_more_stays),
 		TEST(an_operator_can_not_drop_what_the_file_lists),
 		TEST(the_next_run_makes_it_for_the_same_owner),
+		TEST(no_id_of_an_earlier_run_is_given_again),
 		TEST(after_a_restart_it_counts_for_its_owner),
 		TEST(without_state_dir_it_says_that_it_ends_with_this_run),
 		TEST(the_answer_waits_until_it_is_written),

@@ -123,6 +123,27 @@ static void test_store_files__without_a_database_nothing_is_set_aside(void **sta
 	expect(f, "", NULL);
 }
 
+/* SQLite would play its contents back into the database. */
+static void test_store_files__what_another_user_has_put_beside_the_database_is_refused(void **state)
+{
+	static const char *const ends[] = {"-wal", "-shm", "-journal"};
+	struct fixture *f = *state;
+	char path[VBD_STORE_PATH_BYTES], folder[SCRATCH_PATH_BYTES + 16];
+
+	if (geteuid() != 0)
+		skip();
+	(void)snprintf(folder, sizeof(folder), "%s/state", f->folder);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ends); i++) {
+		vbd_store_files_close(&f->files);
+		put(f, ends[i], "mine");
+		path_of(f, ends[i], path);
+		assert_int_equal(chown(path, 1, 1), 0);
+		assert_int_equal(
+			vbd_store_files_open(&f->files, folder, &f->err), VBD_E_PERMISSION_DENIED);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_store_files__##name, setup, teardown)
 
 int main(void)
@@ -131,6 +152,7 @@ int main(void)
 		TEST(all_files_of_the_database_are_set_aside),
 		TEST(an_older_log_does_not_stand_beside_the_database),
 		TEST(without_a_database_nothing_is_set_aside),
+		TEST(what_another_user_has_put_beside_the_database_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
