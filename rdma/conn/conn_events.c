@@ -160,6 +160,10 @@ void vbd_conn_device_removed(struct vbd_conn *conn)
 
 	(void)vbd_error_set(
 		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device_name);
+	/* A device that goes moves its queue pairs to ERR before it says so. */
+	if (conn->refusal == VBD_REFUSAL_QP_STATE)
+		vbd_conn_rename_cause(conn, VBD_CONN_EV_DEVICE_REMOVAL,
+			&(const struct vbd_cause){.error = &error, .op = -1});
 	vbd_conn_refusal_disproved(conn);
 	vbd_conn_step_error(conn, VBD_CONN_EV_DEVICE_REMOVAL, &error);
 }

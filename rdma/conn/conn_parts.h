@@ -111,6 +111,10 @@ void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms);
 void vbd_conn_remember(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
+/** vbd_conn_rename_cause - the end has another cause than the one that is remembered */
+void vbd_conn_rename_cause(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
+
 /** vbd_conn_name_cause - replace a flush as the cause by the event that led to it */
 void vbd_conn_name_cause(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);

@@ -100,14 +100,19 @@ void vbd_conn_remember(
 	vbd_qp_remember(&conn->qp, reason_of(event, cause), cause);
 }
 
-void vbd_conn_name_cause(
+void vbd_conn_rename_cause(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
-	if (!conn->reason_pending)
-		return;
 	conn->qp.reason = VBD_REASON_NONE;
 	conn->qp.first_error = (struct vbd_first_error){0};
 	vbd_conn_remember(conn, event, cause);
+}
+
+void vbd_conn_name_cause(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	if (conn->reason_pending)
+		vbd_conn_rename_cause(conn, event, cause);
 }
 
 void vbd_conn_refusal_disproved(struct vbd_conn *conn)

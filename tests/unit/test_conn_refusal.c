@@ -145,7 +145,7 @@ static void test_conn_refusal__a_device_that_goes_explains_the_state(void **stat
 	assert_int_equal(rc->conn->refusal, VBD_REFUSAL_NONE);
 	fake_flushes_withheld(false);
 	fake_flush(rc->conn->qp.ibv_qp);
-	assert_refusal(rc, VBD_REASON_QP_FATAL, VBD_REFUSAL_NONE);
+	assert_refusal(rc, VBD_REASON_DEVICE_REMOVED, VBD_REFUSAL_NONE);
 }
 
 int main(void)
