@@ -291,7 +291,7 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint
 	struct vbd_transfer_record **ret_transfer, struct vbd_error *err)
 {
 	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
-	struct vbd_transfer_spec to = {.qp = record->endpoint ? &record->endpoint->qp : NULL};
+	struct vbd_transfer_spec to = {.qp = &record->endpoint->qp};
 	uint32_t len_bytes;
 	uint8_t *bytes;
 	enum vbd_status status =

@@ -3,7 +3,11 @@
 #include "api/http/dispatch.h"
 #include "api/resources/context.h"
 #include "api/routes.h"
+#include "daemon/connections/connections.h"
 #include "daemon/core/object.h"
+#include "daemon/datagrams/endpoints.h"
+#include "rdma/conn/conn.h"
+#include "rdma/ud/endpoint.h"
 
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
@@ -506,6 +510,19 @@ static void assert_untouched(const struct vbd_object *object)
 		assert_int_equal(bytes[i], 0);
 }
 
+/* The RDMA sides, which no object is without: all zero, so that nothing can be done with them. */
+static struct vbd_conn conn_of_planted;
+static struct vbd_endpoint endpoint_of_planted;
+
+static void set_rdma_side(
+	struct vbd_object *object, struct vbd_conn *conn, struct vbd_endpoint *endpoint)
+{
+	if (object->registry->kind == object->registry->daemon->connections->kind)
+		VBD_CONTAINER_OF(object, struct vbd_connection, object)->conn = conn;
+	if (object->registry->kind == object->registry->daemon->ud_endpoints->kind)
+		VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object)->endpoint = endpoint;
+}
+
 /* The members come from the contract: a new one can't be forgotten. */
 static void test_owners__no_reference_of_a_body_takes_what_belongs_to_another(void **state)
 {
@@ -517,12 +534,15 @@ static void test_owners__no_reference_of_a_body_takes_what_belongs_to_another(vo
 	for (size_t kind = 0; kind < VBD_KIND_COUNT; kind++) {
 		struct vbd_registry *registry = &f->svc->daemon->registries[kind];
 
-		for (size_t i = 0; registry->kind && i < VBD_ARRAY_LEN(names); i++)
+		for (size_t i = 0; registry->kind && i < VBD_ARRAY_LEN(names); i++) {
 			planted[kind][i] = plant_for(f, registry, owners[i], names[i]);
+			set_rdma_side(planted[kind][i], &conn_of_planted, &endpoint_of_planted);
+		}
 	}
 	openapi_each_ref(check_reference, f);
 	for (size_t kind = 0; kind < VBD_KIND_COUNT; kind++) {
 		for (size_t i = 0; planted[kind][0] && i < VBD_ARRAY_LEN(names); i++) {
+			set_rdma_side(planted[kind][i], NULL, NULL);
 			assert_untouched(planted[kind][i]);
 			uproot(planted[kind][i]);
 		}
@@ -749,8 +769,8 @@ static void mark(struct fixture *f)
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", MARK "-listener");
 	callers->current = alice;
 	listener = svc_listen(svc, &spec);
-	(void)svc_buffer(svc, MARK "-buffer", 7777, VBD_ACCESS_REMOTE_WRITE);
-	gone = svc_buffer(svc, MARK "-gone", 7777, VBD_ACCESS_REMOTE_WRITE);
+	(void)svc_buffer(svc, MARK "-buffer", 7654321, VBD_ACCESS_REMOTE_WRITE);
+	gone = svc_buffer(svc, MARK "-gone", 7654321, VBD_ACCESS_REMOTE_WRITE);
 	callers->current = bob;
 	pair = svc_pair(svc, listener);
 	pair = svc_pair(svc, listener);
@@ -769,7 +789,7 @@ static void mark(struct fixture *f)
 
 static void must_not_tell(struct fixture *f, const char *target)
 {
-	static const char *const marks[] = {MARK, "alice", "7777"};
+	static const char *const marks[] = {MARK, "alice", "7654321"};
 
 	f->parks = true;
 	(void)get(f, "bob", target);
