@@ -760,8 +760,7 @@ static json_int_t made(struct fixture *f, const char *path, const char *body)
 	if (post(f, path, body) != 201)
 		fail_msg("%s: %.*s", path, (int)f->req.reply.body_bytes,
 			(const char *)f->req.reply.body);
-	json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
-	assert_non_null(json);
+	json = document(f);
 	id = json_integer_value(json_object_get(json, "id"));
 	json_decref(json);
 	return id;
