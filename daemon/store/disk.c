@@ -11,8 +11,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* No earlier run has given an id above this one, unless it gave a million in a second or the clock
- * was set back. A number of JSON has it exactly: it is below 2^53 until the year 2242. */
+/* The floor of ids for a run that can't read the database: 2^20 for each second of the wall clock.
+ * Ids of earlier runs are below the floor, unless a run gave more than 2^20 a second, or the clock
+ * was set back. The floor stays below 2^53, up to which a JSON number is exact, until 2242. */
 static uint64_t unknown_floor(void)
 {
 	return vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S << 20;

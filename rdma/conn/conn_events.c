@@ -160,7 +160,8 @@ void vbd_conn_device_removed(struct vbd_conn *conn)
 
 	(void)vbd_error_set(
 		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device_name);
-	/* A device that goes moves its queue pairs to ERR before it says so. */
+	/* The kernel moves queue pairs of a removed device to ERR before the CM reports the
+	 * removal, so vbd_conn_check_qp() may have recorded that state as the cause. */
 	if (conn->refusal == VBD_REFUSAL_QP_STATE)
 		vbd_conn_rename_cause(conn, VBD_CONN_EV_DEVICE_REMOVAL,
 			&(const struct vbd_cause){.error = &error, .op = -1});

@@ -111,7 +111,7 @@ void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms);
 void vbd_conn_remember(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
-/** vbd_conn_rename_cause - the end has another cause than the one that is remembered */
+/** vbd_conn_rename_cause - replace the cause that vbd_conn_remember() has recorded */
 void vbd_conn_rename_cause(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 

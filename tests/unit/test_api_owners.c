@@ -510,7 +510,8 @@ static void assert_untouched(const struct vbd_object *object)
 		assert_int_equal(bytes[i], 0);
 }
 
-/* The RDMA sides, which no object is without: all zero, so that nothing can be done with them. */
+/* Every connection and endpoint has an RDMA side. These are zero: no request gets as far as them.
+ */
 static struct vbd_conn conn_of_planted;
 static struct vbd_endpoint endpoint_of_planted;
 
