@@ -7,14 +7,11 @@
 #include "api/resources/records.h"
 #include "api/resources/reload.h"
 #include "api/routes.h"
-#include "base/clock.h"
 #include "daemon/store/keeper.h"
 #include "daemon/config/config_reload.h"
-#include "daemon/config/descriptors.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The first refusals are told in full, the others by one summary in each period: otherwise a client
  * without a role could fill the bounded event log. */
@@ -118,6 +115,8 @@ static struct vbd_server_config configure(
 	server.dispatch.idem_max = config->limits.idempotency_keys;
 	server.dispatch.keeper = api->daemon->keeper;
 	server.dispatch.server_id = api->daemon->server_id;
+	server.dispatch.turns = &api->daemon->turns;
+	server.dispatch.await = vbd_task_await;
 	server.dispatch.context = api;
 	server.dispatch.on_refused = on_refused;
 	server.dispatch.on_audited = vbd_audit_request;

@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/routes.h"
 
-#include "api/resources/batches.h"
 #include "api/resources/benchmarks.h"
 #include "api/resources/buffers.h"
-#include "api/resources/caller.h"
 #include "api/resources/connections.h"
-#include "api/resources/create.h"
-#include "api/resources/cqs.h"
-#include "api/resources/drain.h"
-#include "api/resources/endpoints.h"
 #include "api/resources/events.h"
 #include "api/resources/explain.h"
-#include "api/resources/faults.h"
 #include "api/resources/glossary.h"
-#include "api/resources/groups.h"
-#include "api/resources/kept_objects.h"
+#include "api/resources/handlers.h"
 #include "api/resources/listeners.h"
-#include "api/resources/meta.h"
-#include "api/resources/pds.h"
-#include "api/resources/peers.h"
 #include "api/resources/probes.h"
 #include "api/resources/reload.h"
-#include "api/resources/selection.h"
-#include "api/resources/srqs.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
-#include "api/resources/windows.h"
 
 /*
  * One row each: method, operation, role, body, handler, pattern, parameters. The role "read" must
@@ -35,10 +21,10 @@
 #define ROUTE(method_, operation_, role_, body_, handler_, pattern_, ...)                   \
 	.method = VBD_METHOD_##method_, .operation = #operation_, .role = VBD_ROLE_##role_, \
 	.body = VBD_BODY_##body_, .handler = handler_, .pattern = pattern_, .query = {__VA_ARGS__}
-#define PAGED	  "limit", "after", "sort", "fields", "view"
+#define PAGED	  "limit", "after", "sort", "fields"
 #define LABELLED  PAGED, "label"
-#define SELECTING "label", "all", "dry_run"
-#define SHOWN	  "fields", "view", "until", "wait_ms"
+#define SELECTING "kind", "label", "all", "dry_run"
+#define SHOWN	  "fields", "until", "wait_ms"
 
 /* clang-format off */
 static const struct vbd_route routes[] = {
@@ -49,6 +35,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, metrics, READ, NONE, vbd_get_metrics, "/metrics", "connections", "cqs")},
 	{ROUTE(GET, index, READ, NONE, vbd_get_index, "/v1", NULL)},
 	{ROUTE(GET, contract, READ, NONE, vbd_get_contract, "/v1/openapi.yaml", NULL)},
+	{ROUTE(GET, extra_contract, READ, NONE, vbd_get_extra_contract, "/v1/openapi-extra.yaml", NULL)},
 	{ROUTE(GET, caller, READ, NONE, vbd_get_caller, "/v1/caller", NULL)},
 	{ROUTE(POST, reload, CONTROL, NONE, vbd_post_reload, "/v1/reload", NULL)},
 	{ROUTE(GET, get_drain, READ, NONE, vbd_get_drain, "/v1/drain", "wait_ms")},
@@ -61,23 +48,17 @@ static const struct vbd_route routes[] = {
 		.task = &vbd_device_task},
 	{ROUTE(GET, list_pds, READ, NONE, vbd_task_list, "/v1/pds", LABELLED, "name", "device"), .task = &vbd_pd_task},
 	{ROUTE(POST, create_pd, OPERATE, JSON, vbd_create_labelled, "/v1/pds", NULL), .create = vbd_create_pd},
-	{ROUTE(DELETE, delete_selected_pds, OPERATE, NONE, vbd_delete_selected, "/v1/pds", SELECTING),
-		.task = &vbd_pd_task, .prefer = true},
 	{ROUTE(GET, get_pd, READ, NONE, vbd_task_get, "/v1/pds/{ref}", SHOWN), .task = &vbd_pd_task},
 	{ROUTE(DELETE, delete_pd, OPERATE, NONE, vbd_delete_shared, "/v1/pds/{ref}", NULL),
 		.task = &vbd_pd_task},
 	{ROUTE(GET, list_cqs, READ, NONE, vbd_task_list, "/v1/cqs", LABELLED, "name", "device"), .task = &vbd_cq_task},
 	{ROUTE(POST, create_cq, OPERATE, JSON, vbd_create_labelled, "/v1/cqs", NULL), .create = vbd_create_cq},
-	{ROUTE(DELETE, delete_selected_cqs, OPERATE, NONE, vbd_delete_selected, "/v1/cqs", SELECTING),
-		.task = &vbd_cq_task, .prefer = true},
 	{ROUTE(GET, get_cq, READ, NONE, vbd_task_get, "/v1/cqs/{ref}", SHOWN), .task = &vbd_cq_task},
 	{ROUTE(PATCH, patch_cq, OPERATE, JSON, vbd_patch_cq, "/v1/cqs/{ref}", NULL)},
 	{ROUTE(DELETE, delete_cq, OPERATE, NONE, vbd_delete_shared, "/v1/cqs/{ref}", NULL),
 		.task = &vbd_cq_task},
 	{ROUTE(GET, list_srqs, READ, NONE, vbd_task_list, "/v1/srqs", LABELLED, "name", "device"), .task = &vbd_srq_task},
 	{ROUTE(POST, create_srq, OPERATE, JSON, vbd_create_labelled, "/v1/srqs", NULL), .create = vbd_create_srq},
-	{ROUTE(DELETE, delete_selected_srqs, OPERATE, NONE, vbd_delete_selected, "/v1/srqs", SELECTING),
-		.task = &vbd_srq_task, .prefer = true},
 	{ROUTE(GET, get_srq, READ, NONE, vbd_task_get, "/v1/srqs/{ref}", SHOWN), .task = &vbd_srq_task},
 	{ROUTE(PATCH, patch_srq, OPERATE, JSON, vbd_patch_srq, "/v1/srqs/{ref}", NULL)},
 	{ROUTE(DELETE, delete_srq, OPERATE, NONE, vbd_delete_shared, "/v1/srqs/{ref}", NULL),
@@ -85,8 +66,6 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, list_buffers, READ, NONE, vbd_task_list, "/v1/buffers", LABELLED, "state", "name", "device", "pd"),
 		.task = &vbd_buffer_task},
 	{ROUTE(POST, create_buffer, OPERATE, JSON, vbd_create_labelled, "/v1/buffers", NULL), .create = vbd_create_buffer, .prefer = true},
-	{ROUTE(DELETE, delete_selected_buffers, OPERATE, NONE, vbd_delete_selected, "/v1/buffers", SELECTING),
-		.task = &vbd_buffer_task, .prefer = true},
 	{ROUTE(GET, get_buffer, READ, NONE, vbd_task_get, "/v1/buffers/{ref}", SHOWN),
 		.task = &vbd_buffer_task},
 	{ROUTE(DELETE, delete_buffer, OPERATE, NONE, vbd_delete_buffer, "/v1/buffers/{ref}", NULL)},
@@ -100,8 +79,6 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, list_listeners, READ, NONE, vbd_task_list, "/v1/listeners", LABELLED, "state", "name", "device"),
 		.task = &vbd_listener_task},
 	{ROUTE(POST, create_listener, OPERATE, JSON, vbd_create_labelled, "/v1/listeners", NULL), .create = vbd_create_listener},
-	{ROUTE(DELETE, delete_selected_listeners, OPERATE, NONE, vbd_delete_selected, "/v1/listeners", SELECTING),
-		.task = &vbd_listener_task, .prefer = true},
 	{ROUTE(GET, get_listener, READ, NONE, vbd_task_get, "/v1/listeners/{ref}", SHOWN),
 		.task = &vbd_listener_task},
 	{ROUTE(PATCH, patch_listener, OPERATE, JSON, vbd_patch_listener,
@@ -112,8 +89,6 @@ static const struct vbd_route routes[] = {
 		"/v1/connections", LABELLED, "state", "name", "device", "listener", "end_code"),
 		.task = &vbd_connection_task},
 	{ROUTE(POST, create_connection, OPERATE, JSON, vbd_create_labelled, "/v1/connections", NULL), .create = vbd_create_connection, .prefer = true},
-	{ROUTE(DELETE, delete_selected_connections, OPERATE, NONE, vbd_delete_selected, "/v1/connections", SELECTING),
-		.task = &vbd_connection_task, .prefer = true},
 	{ROUTE(GET, get_connection, READ, NONE, vbd_task_get, "/v1/connections/{ref}", SHOWN),
 		.task = &vbd_connection_task},
 	{ROUTE(DELETE, delete_connection, OPERATE, NONE, vbd_delete_connection,
@@ -122,8 +97,6 @@ static const struct vbd_route routes[] = {
 		"/v1/connections/{ref}/accept", NULL), .prefer = true},
 	{ROUTE(POST, reject_connection, OPERATE, OPTIONAL, vbd_reject_connection,
 		"/v1/connections/{ref}/reject", NULL)},
-	{ROUTE(POST, close_selected_connections, OPERATE, NONE, vbd_cancel_selected, "/v1/connections/-/close", SELECTING),
-		.task = &vbd_connection_task, .prefer = true},
 	{ROUTE(POST, close_connection, OPERATE, NONE, vbd_close_connection,
 		"/v1/connections/{ref}/close", NULL), .prefer = true},
 	{ROUTE(POST, set_remote, OPERATE, JSON, vbd_set_remote,
@@ -142,23 +115,17 @@ static const struct vbd_route routes[] = {
 		"/v1/connections/{ref}/messages", "through"), .moves_data = true},
 	{ROUTE(GET, list_kept_objects, READ, NONE, vbd_task_list, "/v1/kept_objects", LABELLED, "state", "name"),
 		.task = &vbd_kept_object_task},
-	{ROUTE(DELETE, delete_selected_kept_objects, OPERATE, NONE, vbd_delete_selected, "/v1/kept_objects", SELECTING),
-		.task = &vbd_kept_object_task, .prefer = true},
 	{ROUTE(GET, get_kept_object, READ, NONE, vbd_task_get, "/v1/kept_objects/{ref}", SHOWN),
 		.task = &vbd_kept_object_task},
 	{ROUTE(DELETE, delete_kept_object, OPERATE, NONE, vbd_delete_kept_object, "/v1/kept_objects/{ref}", NULL)},
 	{ROUTE(GET, list_faults, READ, NONE, vbd_task_list, "/v1/faults", LABELLED, "name"),
 		.task = &vbd_fault_task},
 	{ROUTE(POST, create_fault, CONTROL, JSON, vbd_create_labelled, "/v1/faults", NULL), .create = vbd_create_fault},
-	{ROUTE(DELETE, delete_selected_faults, CONTROL, NONE, vbd_delete_selected, "/v1/faults", SELECTING),
-		.task = &vbd_fault_task, .prefer = true},
 	{ROUTE(GET, get_fault, READ, NONE, vbd_task_get, "/v1/faults/{ref}", SHOWN), .task = &vbd_fault_task},
 	{ROUTE(DELETE, delete_fault, CONTROL, NONE, vbd_delete_fault, "/v1/faults/{ref}", NULL)},
 	{ROUTE(GET, list_ud_endpoints, READ, NONE, vbd_task_list, "/v1/ud_endpoints", LABELLED, "state", "name", "device"),
 		.task = &vbd_ud_endpoint_task},
 	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_create_ud_endpoint, .prefer = true},
-	{ROUTE(DELETE, delete_selected_ud_endpoints, OPERATE, NONE, vbd_delete_selected, "/v1/ud_endpoints", SELECTING),
-		.task = &vbd_ud_endpoint_task, .prefer = true},
 	{ROUTE(GET, get_ud_endpoint, READ, NONE, vbd_task_get, "/v1/ud_endpoints/{ref}", SHOWN),
 		.task = &vbd_ud_endpoint_task},
 	{ROUTE(DELETE, delete_ud_endpoint, OPERATE, NONE, vbd_task_delete,
@@ -173,16 +140,12 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, list_ud_peers, READ, NONE, vbd_task_list, "/v1/ud_peers", LABELLED, "state", "name", "ud_endpoint"),
 		.task = &vbd_ud_peer_task},
 	{ROUTE(POST, create_ud_peer, OPERATE, JSON, vbd_create_labelled, "/v1/ud_peers", NULL), .create = vbd_create_ud_peer, .prefer = true},
-	{ROUTE(DELETE, delete_selected_ud_peers, OPERATE, NONE, vbd_delete_selected, "/v1/ud_peers", SELECTING),
-		.task = &vbd_ud_peer_task, .prefer = true},
 	{ROUTE(GET, get_ud_peer, READ, NONE, vbd_task_get, "/v1/ud_peers/{ref}", SHOWN),
 		.task = &vbd_ud_peer_task},
 	{ROUTE(DELETE, delete_ud_peer, OPERATE, NONE, vbd_delete_ud_peer, "/v1/ud_peers/{ref}", NULL)},
 	{ROUTE(GET, list_multicast_memberships, READ, NONE, vbd_task_list, "/v1/multicast_memberships", LABELLED, "state", "name", "ud_endpoint"),
 		.task = &vbd_multicast_membership_task},
 	{ROUTE(POST, create_multicast_membership, OPERATE, JSON, vbd_create_labelled, "/v1/multicast_memberships", NULL), .create = vbd_create_multicast_membership, .prefer = true},
-	{ROUTE(DELETE, delete_selected_multicast_memberships, OPERATE, NONE, vbd_delete_selected, "/v1/multicast_memberships", SELECTING),
-		.task = &vbd_multicast_membership_task, .prefer = true},
 	{ROUTE(GET, get_multicast_membership, READ, NONE, vbd_task_get, "/v1/multicast_memberships/{ref}", SHOWN),
 		.task = &vbd_multicast_membership_task},
 	{ROUTE(DELETE, delete_multicast_membership, OPERATE, NONE, vbd_task_delete,
@@ -192,42 +155,35 @@ static const struct vbd_route routes[] = {
 		"multicast_membership", "buffer", "batch"),
 		.task = &vbd_transfer_task},
 	{ROUTE(POST, create_transfer, OPERATE, JSON, vbd_create_labelled, "/v1/transfers", NULL), .create = vbd_create_transfer, .prefer = true, .moves_data = true},
-	{ROUTE(DELETE, delete_selected_transfers, OPERATE, NONE, vbd_delete_selected, "/v1/transfers", SELECTING),
-		.task = &vbd_transfer_task, .prefer = true},
 	{ROUTE(GET, get_transfer, READ, NONE, vbd_task_get, "/v1/transfers/{ref}", SHOWN),
 		.task = &vbd_transfer_task},
 	{ROUTE(DELETE, delete_transfer, OPERATE, NONE, vbd_task_delete,
 		"/v1/transfers/{ref}", NULL), .task = &vbd_transfer_task, .prefer = true, .moves_data = true},
-	{ROUTE(POST, cancel_selected_transfers, OPERATE, NONE, vbd_cancel_selected, "/v1/transfers/-/cancel", SELECTING),
-		.task = &vbd_transfer_task, .prefer = true},
 	{ROUTE(POST, cancel_transfer, OPERATE, NONE, vbd_task_cancel,
 		"/v1/transfers/{ref}/cancel", NULL), .task = &vbd_transfer_task, .prefer = true},
-	{ROUTE(GET, list_batches, READ, NONE, vbd_task_list, "/v1/batches", LABELLED, "state"),
-		.task = &vbd_batch_task},
-	{ROUTE(POST, create_batch, OPERATE, JSON, vbd_create_labelled, "/v1/batches", NULL), .create = vbd_create_batch,
+	{ROUTE(GET, list_transfer_batches, READ, NONE, vbd_task_list, "/v1/transfer_batches", LABELLED, "state"),
+		.task = &vbd_transfer_batch_task},
+	{ROUTE(POST, create_transfer_batch, OPERATE, JSON, vbd_create_labelled, "/v1/transfer_batches", NULL), .create = vbd_create_transfer_batch,
 		.prefer = true, .moves_data = true},
-	{ROUTE(DELETE, delete_selected_batches, OPERATE, NONE, vbd_delete_selected, "/v1/batches", SELECTING),
-		.task = &vbd_batch_task, .prefer = true},
-	{ROUTE(GET, get_batch, READ, NONE, vbd_task_get, "/v1/batches/{ref}", SHOWN),
-		.task = &vbd_batch_task},
-	{ROUTE(DELETE, delete_batch, OPERATE, NONE, vbd_task_delete,
-		"/v1/batches/{ref}", NULL), .task = &vbd_batch_task, .prefer = true, .moves_data = true},
-	{ROUTE(POST, cancel_selected_batches, OPERATE, NONE, vbd_cancel_selected, "/v1/batches/-/cancel", SELECTING),
-		.task = &vbd_batch_task, .prefer = true},
-	{ROUTE(POST, cancel_batch, OPERATE, NONE, vbd_task_cancel,
-		"/v1/batches/{ref}/cancel", NULL), .task = &vbd_batch_task, .prefer = true},
+	{ROUTE(GET, get_transfer_batch, READ, NONE, vbd_task_get, "/v1/transfer_batches/{ref}", SHOWN),
+		.task = &vbd_transfer_batch_task},
+	{ROUTE(DELETE, delete_transfer_batch, OPERATE, NONE, vbd_task_delete,
+		"/v1/transfer_batches/{ref}", NULL), .task = &vbd_transfer_batch_task, .prefer = true, .moves_data = true},
+	{ROUTE(POST, cancel_transfer_batch, OPERATE, NONE, vbd_task_cancel,
+		"/v1/transfer_batches/{ref}/cancel", NULL), .task = &vbd_transfer_batch_task, .prefer = true},
 	{ROUTE(GET, list_connection_batches, READ, NONE, vbd_task_list, "/v1/connection_batches", LABELLED, "state"),
 		.task = &vbd_connection_batch_task},
-	{ROUTE(DELETE, delete_selected_connection_batches, OPERATE, NONE, vbd_delete_selected, "/v1/connection_batches", SELECTING),
-		.task = &vbd_connection_batch_task, .prefer = true},
+	{ROUTE(POST, create_connection_batch, OPERATE, JSON, vbd_create_labelled, "/v1/connection_batches", NULL),
+		.create = vbd_create_connection_batch, .prefer = true},
 	{ROUTE(GET, get_connection_batch, READ, NONE, vbd_task_get, "/v1/connection_batches/{ref}", SHOWN),
 		.task = &vbd_connection_batch_task},
 	{ROUTE(DELETE, delete_connection_batch, OPERATE, NONE, vbd_task_delete,
 		"/v1/connection_batches/{ref}", NULL), .task = &vbd_connection_batch_task, .prefer = true},
-	{ROUTE(POST, cancel_selected_connection_batches, OPERATE, NONE, vbd_cancel_selected,
-		"/v1/connection_batches/-/cancel", SELECTING), .task = &vbd_connection_batch_task, .prefer = true},
 	{ROUTE(POST, cancel_connection_batch, OPERATE, NONE, vbd_task_cancel,
 		"/v1/connection_batches/{ref}/cancel", NULL), .task = &vbd_connection_batch_task, .prefer = true},
+	{ROUTE(DELETE, delete_objects, OPERATE, NONE, vbd_delete_selected, "/v1/objects", SELECTING), .prefer = true},
+	{ROUTE(PATCH, label_objects, OPERATE, JSON, vbd_label_selected, "/v1/objects", "object", SELECTING)},
+	{ROUTE(POST, cancel_objects, OPERATE, NONE, vbd_cancel_selected, "/v1/objects/-/cancel", SELECTING), .prefer = true},
 	{ROUTE(GET, list_glossary, READ, NONE, vbd_list_glossary, "/v1/glossary", "kind")},
 	{ROUTE(GET, get_glossary, READ, NONE, vbd_get_glossary, "/v1/glossary/{ref}", NULL)},
 	{ROUTE(GET, get_reachability, READ, NONE, vbd_get_reachability,
@@ -237,34 +193,24 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, list_benchmarks, READ, NONE, vbd_task_list,
 		"/v1/benchmarks", LABELLED, "state", "connection", "buffer"), .task = &vbd_benchmark_task},
 	{ROUTE(POST, create_benchmark, OPERATE, JSON, vbd_create_labelled, "/v1/benchmarks", NULL), .create = vbd_create_benchmark, .prefer = true},
-	{ROUTE(DELETE, delete_selected_benchmarks, OPERATE, NONE, vbd_delete_selected, "/v1/benchmarks", SELECTING),
-		.task = &vbd_benchmark_task, .prefer = true},
 	{ROUTE(GET, get_benchmark, READ, NONE, vbd_task_get, "/v1/benchmarks/{ref}", SHOWN),
 		.task = &vbd_benchmark_task},
 	{ROUTE(DELETE, delete_benchmark, OPERATE, NONE, vbd_task_delete,
 		"/v1/benchmarks/{ref}", NULL), .task = &vbd_benchmark_task, .prefer = true},
-	{ROUTE(POST, cancel_selected_benchmarks, OPERATE, NONE, vbd_cancel_selected, "/v1/benchmarks/-/cancel", SELECTING),
-		.task = &vbd_benchmark_task, .prefer = true},
 	{ROUTE(POST, cancel_benchmark, OPERATE, NONE, vbd_task_cancel,
 		"/v1/benchmarks/{ref}/cancel", NULL), .task = &vbd_benchmark_task, .prefer = true},
 	{ROUTE(GET, list_probes, READ, NONE, vbd_task_list, "/v1/probes", LABELLED, "state", "connection"),
 		.task = &vbd_probe_task},
 	{ROUTE(POST, create_probe, OPERATE, JSON, vbd_create_labelled, "/v1/probes", NULL), .create = vbd_create_probe, .prefer = true},
-	{ROUTE(DELETE, delete_selected_probes, OPERATE, NONE, vbd_delete_selected, "/v1/probes", SELECTING),
-		.task = &vbd_probe_task, .prefer = true},
 	{ROUTE(GET, get_probe, READ, NONE, vbd_task_get, "/v1/probes/{ref}", SHOWN),
 		.task = &vbd_probe_task},
 	{ROUTE(DELETE, delete_probe, OPERATE, NONE, vbd_task_delete,
 		"/v1/probes/{ref}", NULL), .task = &vbd_probe_task, .prefer = true},
-	{ROUTE(POST, cancel_selected_probes, OPERATE, NONE, vbd_cancel_selected, "/v1/probes/-/cancel", SELECTING),
-		.task = &vbd_probe_task, .prefer = true},
 	{ROUTE(POST, cancel_probe, OPERATE, NONE, vbd_task_cancel,
 		"/v1/probes/{ref}/cancel", NULL), .task = &vbd_probe_task, .prefer = true},
 	{ROUTE(GET, list_windows, READ, NONE, vbd_task_list, "/v1/windows", LABELLED, "state", "name", "device", "buffer", "connection"),
 		.task = &vbd_window_task},
 	{ROUTE(POST, create_window, OPERATE, JSON, vbd_create_labelled, "/v1/windows", NULL), .create = vbd_create_window, .prefer = true},
-	{ROUTE(DELETE, delete_selected_windows, OPERATE, NONE, vbd_delete_selected, "/v1/windows", SELECTING),
-		.task = &vbd_window_task, .prefer = true},
 	{ROUTE(GET, get_window, READ, NONE, vbd_task_get, "/v1/windows/{ref}", SHOWN),
 		.task = &vbd_window_task},
 	{ROUTE(DELETE, delete_window, OPERATE, NONE, vbd_task_delete,

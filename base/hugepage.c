@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #define SIZES_DIR "/sys/kernel/mm/hugepages"

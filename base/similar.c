@@ -31,7 +31,8 @@ static size_t distance(const char *a, const char *b, size_t b_len, size_t *row)
 	return row[b_len];
 }
 
-size_t vbd_edits(const char *word, const char *name)
+/* SIZE_MAX: not alike. */
+static size_t edits_between(const char *word, const char *name)
 {
 	size_t row[64];
 	size_t word_len = strlen(word);
@@ -44,4 +45,14 @@ size_t vbd_edits(const char *word, const char *name)
 	if (edits > 1 && strncmp(name, word, word_len) == 0)
 		edits = 1;
 	return edits > EDITS_MAX || edits >= name_len ? SIZE_MAX : edits;
+}
+
+void vbd_similar_try(struct vbd_similar *similar, const char *name)
+{
+	size_t edits = name ? edits_between(similar->word, name) : SIZE_MAX;
+
+	if (edits == SIZE_MAX || (similar->like && edits >= similar->edits))
+		return;
+	similar->like = name;
+	similar->edits = edits;
 }

@@ -9,13 +9,19 @@
 
 #include <stddef.h>
 
+/* A search for the name that the author of a word may have meant. */
+struct vbd_similar {
+	const char *word;
+	const char *like; /* the name most like the word so far; NULL: none is like it */
+	size_t edits;	  /* from the word to that name */
+};
+
 /**
- * vbd_edits - how far is a word from a name that its author may have meant?
+ * vbd_similar_try - consider another name, borrowed; NULL is fine
  *
- * Returns the number of letters to add, remove or change; 1 at most if @name begins with @word;
- * SIZE_MAX if the two are not alike: three edits or more, as many as @name has letters, or longer
- * than 63 characters.
+ * Two are alike if at most two letters must be added, removed or changed, and fewer than @name has,
+ * or if @name begins with the word. Names and words of more than 63 characters are like nothing.
  */
-size_t vbd_edits(const char *word, const char *name);
+void vbd_similar_try(struct vbd_similar *similar, const char *name);
 
 #endif

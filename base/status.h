@@ -5,7 +5,8 @@
  * list; tests compare it with openapi.yaml.
  *
  * Clients repeat a request that was answered with 408, 429, 500, 502, 503 or 504. So the outcome of
- * something that was begun is 424, and those statuses are for requests that did nothing.
+ * something that was begun is 424 (vbd_reply_outcome()), whatever its row says, and those statuses
+ * are for requests that did nothing. A row with 424 is never a refusal.
  *
  * Any thread. No function here blocks; the texts are static strings.
  */
@@ -82,7 +83,9 @@
 		"Ask for less, or raise the limit in the configuration.")                          \
 	X(TOO_MANY_REQUESTS, "too_many_requests", 429, "Too many requests are being served",       \
 		"Try again later; Retry-After says when.")                                         \
-	X(QUOTA_EXCEEDED, "quota_exceeded", 429, "A quota of the caller is used up",               \
+	X(THROTTLED, "throttled", 429, "The caller sends too many requests at a time",             \
+		"Try again later; Retry-After says when. callers_file has the caller's quotas.")   \
+	X(QUOTA_EXCEEDED, "quota_exceeded", 409, "A quota of the caller is used up",               \
 		"End what is not needed, or raise the caller's quota in callers_file.")            \
 	X(TOO_MANY_CLIENTS, "too_many_clients", 503, "As many clients are connected as may be",    \
 		"Try again later, or keep fewer connections; Retry-After says when.")              \
@@ -90,7 +93,7 @@
 		"The range lies outside the buffer", "The detail names the buffer's size.")        \
 	X(NO_DEVICE, "no_device", 503, "No RDMA device is available for the request",              \
 		"Load a driver, or run `rdma link add rxe0 type rxe netdev IF`; see /v1/devices.") \
-	X(DEVICE_REMOVED, "device_removed", 424, "The RDMA device was removed",                    \
+	X(DEVICE_REMOVED, "device_removed", 503, "The RDMA device was removed",                    \
 		"Add the device again; verbsd detects it automatically.")                          \
 	X(NOT_SUPPORTED, "not_supported", 422, "The device does not support the request",          \
 		"Compare the request with the device's capabilities in /v1/devices.")              \
@@ -108,15 +111,15 @@
 		"Use an address of a network interface that has an RDMA device.")                  \
 	X(PERMISSION_DENIED, "permission_denied", 500, "The kernel refused access",                \
 		"Check the permissions of /dev/infiniband and of the daemon's user.")              \
-	X(NAME_NOT_RESOLVED, "name_not_resolved", 424, "The host name has no address",             \
+	X(NAME_NOT_RESOLVED, "name_not_resolved", 422, "The host name has no address",             \
 		"Check the spelling and the resolver, or give an address.")                        \
-	X(ADDR_ERROR, "addr_error", 424, "The address could not be resolved",                      \
+	X(ADDR_ERROR, "addr_error", 422, "The address could not be resolved",                      \
 		"No neighbour has that address: check the address, cable and VLAN, and that the "  \
 		"peer is up.")                                                                     \
-	X(ROUTE_ERROR, "route_error", 424, "No route to the address",                              \
+	X(ROUTE_ERROR, "route_error", 422, "No route to the address",                              \
 		"Use an address behind an RDMA interface (`rdma link`), not the loopback; on "     \
 		"InfiniBand check the subnet manager.")                                            \
-	X(CONNECT_ERROR, "connect_error", 424, "The connection could not be made",                 \
+	X(CONNECT_ERROR, "connect_error", 500, "The connection could not be made",                 \
 		"See the connection's timeline.")                                                  \
 	X(UNREACHABLE, "unreachable", 424, "The peer does not answer",                             \
 		"The host exists but its RDMA CM does not answer: check `rdma link` there, and "   \
@@ -157,7 +160,7 @@
 		"Use another host, or take the drain back: DELETE /v1/drain, `verbsctl undrain`.") \
 	X(DAEMON_DIED, "daemon_died", 424, "The daemon ended before the object did",               \
 		"Start it again if it is still needed; the log of that run may say why it ended.") \
-	X(VERBS_ERROR, "verbs_error", 424, "A verbs or rdma_cm call failed",                       \
+	X(VERBS_ERROR, "verbs_error", 500, "A verbs or rdma_cm call failed",                       \
 		"The detail names the call and its errno; see the call's man page.")               \
 	X(RESOURCE_ERROR, "resource_error", 424, "A call that the object needed failed",           \
 		"The detail names the call and its errno.")                                        \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Usage: print_members openapi.yaml
+ * Usage: print_members openapi.yaml…
  * Prints C tables of the members of the objects that lists have: their names, nested with dots,
  * whether the short form of the object has them, and the least role that sees them: `x-role` of
- * the member, or `read`. The lists are the operations `list_…` whose items
- * have a schema `KSummary`; the members are those of the schema `K`.
+ * the member, or `read`. The lists are those of objects whose schema has `x-short`, the names of
+ * the members of the short form. What a schema takes from another file is left out.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,6 +49,8 @@ static yaml_node_t *resolve(yaml_node_t *node)
 
 	if (!ref)
 		return node;
+	if (*text_of(ref) != '#')
+		return NULL;
 	(void)snprintf(pointer, sizeof(pointer), "%s", text_of(ref));
 	for (char *part = strtok(pointer + 2, "/"); part && at; part = strtok(NULL, "/"))
 		at = member_of(at, part);
@@ -58,7 +60,7 @@ static yaml_node_t *resolve(yaml_node_t *node)
 }
 
 static void print_members(
-	yaml_node_t *schema, const char *prefix, const yaml_node_t *summary, int depth);
+	yaml_node_t *schema, const char *prefix, const yaml_node_t *brief, int depth);
 
 /* "operate" -> "VBD_ROLE_OPERATE" */
 static void print_role(const yaml_node_t *schema)
@@ -70,13 +72,25 @@ static void print_role(const yaml_node_t *schema)
 		putchar(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at);
 }
 
+static bool has_text(const yaml_node_t *list, const char *text)
+{
+	if (!list || list->type != YAML_SEQUENCE_NODE)
+		return false;
+	for (yaml_node_item_t *item = list->data.sequence.items.start;
+		item < list->data.sequence.items.top; item++) {
+		if (strcmp(text_of(yaml_document_get_node(&document, *item)), text) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void print_member(yaml_node_t *schema, const char *prefix, const char *name,
-	const yaml_node_t *summary, int depth)
+	const yaml_node_t *brief, int depth)
 {
 	char path[PATH_MAX_BYTES];
 
 	(void)snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "." : "", name);
-	printf("\t{\"%s\", %s, ", path, member_of(summary, name) ? "true" : "false");
+	printf("\t{\"%s\", %s, ", path, has_text(brief, name) ? "true" : "false");
 	print_role(schema);
 	printf("},\n");
 	print_members(schema, path, NULL, depth + 1);
@@ -100,7 +114,7 @@ static void print_alternatives(yaml_node_t *schema, const char *prefix, int dept
 }
 
 static void print_members(
-	yaml_node_t *schema, const char *prefix, const yaml_node_t *summary, int depth)
+	yaml_node_t *schema, const char *prefix, const yaml_node_t *brief, int depth)
 {
 	const yaml_node_t *properties;
 	yaml_node_t *any;
@@ -112,7 +126,7 @@ static void print_members(
 	for (yaml_node_pair_t *pair = properties ? properties->data.mapping.pairs.start : NULL;
 		pair && pair < properties->data.mapping.pairs.top; pair++)
 		print_member(yaml_document_get_node(&document, pair->value), prefix,
-			text_of(yaml_document_get_node(&document, pair->key)), summary, depth);
+			text_of(yaml_document_get_node(&document, pair->key)), brief, depth);
 	any = member_of(schema, "additionalProperties");
 	if (any && any->type == YAML_MAPPING_NODE)
 		print_member(any, prefix, "*", NULL, depth);
@@ -132,19 +146,12 @@ static void print_snake(const char *name)
 	}
 }
 
-static void print_table(const char *kind, const char *summary_name)
+static void print_table(const char *kind, yaml_node_t *schema)
 {
-	yaml_node_t *root = yaml_document_get_root_node(&document);
-	yaml_node_t *schemas = member_of(member_of(root, "components"), "schemas");
-	yaml_node_t *full = member_of(schemas, kind);
-	const yaml_node_t *summary = member_of(member_of(schemas, summary_name), "properties");
-
-	if (!full || !summary)
-		fail("no such schema", kind);
 	printf("const struct vbd_member vbd_");
 	print_snake(kind);
 	printf("_members[] = {\n");
-	print_members(full, "", summary, 0);
+	print_members(schema, "", member_of(schema, "x-short"), 0);
 	printf("\t{NULL, false, VBD_ROLE_NONE},\n};\n\n");
 }
 
@@ -152,46 +159,44 @@ static void print_table(const char *kind, const char *summary_name)
 static void print_operation(const yaml_node_t *operation)
 {
 	static const char *const way[] = {"responses", "200", "content", "application/json",
-		"schema", "properties", "items", "items", "$ref"};
-	static const char suffix[] = "Summary";
-	const yaml_node_t *at = operation;
-	const char *name;
-	char kind[64];
-	size_t len;
+		"schema", "properties", "items", "items"};
+	yaml_node_t *at = (yaml_node_t *)operation;
+	yaml_node_t *schema;
 
 	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++)
 		at = member_of(at, way[i]);
-	name = strrchr(text_of(at), '/');
-	if (!name)
-		return;
-	name++;
-	len = strlen(name);
-	if (len <= strlen(suffix) || strcmp(name + len - strlen(suffix), suffix) != 0)
-		return;
-	(void)snprintf(kind, sizeof(kind), "%.*s", (int)(len - strlen(suffix)), name);
-	print_table(kind, name);
+	schema = member_of(at, "$ref") ? resolve(at) : NULL;
+	if (member_of(schema, "x-short"))
+		print_table(strrchr(text_of(member_of(at, "$ref")), '/') + 1, schema);
 }
 
-int main(int argc, char **argv)
+static void print_file(const char *name)
 {
-	FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
+	FILE *file = fopen(name, "r");
 	const yaml_node_t *paths;
 	yaml_parser_t parser;
 
 	if (!file || !yaml_parser_initialize(&parser))
-		fail("can't read", argc == 2 ? argv[1] : "usage: print_members openapi.yaml");
+		fail("can't read", name);
 	yaml_parser_set_input_file(&parser, file);
 	if (!yaml_parser_load(&parser, &document))
-		fail("no YAML", argv[1]);
-	printf("/* Printed by print_members from openapi.yaml. */\n"
-	       "#include \"api/resources/members.h\"\n\n");
+		fail("no YAML", name);
 	paths = member_of(yaml_document_get_root_node(&document), "paths");
 	if (!paths)
-		fail("no paths", argv[1]);
+		fail("no paths", name);
 	for (yaml_node_pair_t *pair = paths->data.mapping.pairs.start;
 		pair < paths->data.mapping.pairs.top; pair++)
 		print_operation(member_of(yaml_document_get_node(&document, pair->value), "get"));
 	yaml_document_delete(&document);
 	yaml_parser_delete(&parser);
-	return fclose(file) != 0;
+	(void)fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+	printf("/* Printed by print_members from the contract. */\n"
+	       "#include \"api/resources/members.h\"\n\n");
+	for (int i = 1; i < argc; i++)
+		print_file(argv[i]);
+	return 0;
 }

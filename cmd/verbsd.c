@@ -4,16 +4,9 @@
  * signal.
  */
 #include "api/api.h"
-#include "api/http/tls.h"
+
 #include "base/clock.h"
-#include "base/log.h"
-#include "cmd/verbsd_reload.h"
-#include "cmd/verbsd_signals.h"
-#include "cmd/verbsd_sockets.h"
-#include "daemon/config/callers.h"
-#include "daemon/config/config.h"
-#include "daemon/config/descriptors.h"
-#include "daemon/daemon.h"
+#include "cmd/verbsd.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/health.h"
 #include "daemon/sdnotify.h"
@@ -21,9 +14,7 @@
 
 #include <getopt.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsd_reload.h"
+#include "cmd/verbsd.h"
 
-#include "api/http/tls.h"
-#include "base/log.h"
-#include "daemon/config/callers.h"
 #include "daemon/config/config_reload.h"
-#include "daemon/daemon.h"
 #include "daemon/observe/audit.h"
 #include "daemon/sdnotify.h"
 

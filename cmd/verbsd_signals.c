@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsd_signals.h"
+#include "cmd/verbsd.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsd_sockets.h"
+#include "cmd/verbsd.h"
 
 #include "api/http/listen.h"
-#include "base/log.h"
 #include "daemon/core/addr.h"
 #include "daemon/sdnotify.h"
 
 #include <assert.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 

@@ -5,12 +5,10 @@
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
-#include "daemon/connections/past_keys.h"
-#include "daemon/core/traces.h"
 #include "daemon/core/object.h"
+#include "daemon/core/traces.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/drain.h"
-#include "daemon/hotplug.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/memory/windows.h"
 #include "daemon/observe/audit.h"
@@ -100,6 +98,7 @@ enum vbd_status vbd_daemon_create(
 	daemon->connection_failed = vbd_evidence_keep;
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	vbd_list_init(&daemon->device_watches);
+	vbd_list_init(&daemon->id_watches);
 	vbd_list_init(&daemon->kept_inboxes);
 	vbd_list_init(&daemon->queued_connections);
 	vbd_list_init(&daemon->unannounced_connections);
@@ -301,7 +300,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);
 	vbd_traces_destroy(daemon);
-	vbd_past_keys_destroy(daemon);
+	free(daemon->past_keys);
 	vbd_health_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
 	vbd_audit_destroy(daemon->audit);

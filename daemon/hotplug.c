@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/hotplug.h"
+#include "daemon/daemon.h"
 
 #include "base/attr.h"
 #include "base/clock.h"
-#include "daemon/core/traces.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/peer_reports.h"
+#include "daemon/core/traces.h"
 #include "daemon/core/watch.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/kept/reconciler.h"
@@ -323,7 +323,15 @@ static bool on_report(const struct sockaddr *peer, const char *device_name,
 	return vbd_report_answer(arg, peer, device_name, theirs, ret_ours);
 }
 
+static void on_id_ended(void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+
+	vbd_watch_notify(&daemon->id_watches, false);
+}
+
 static const struct vbd_fabric_ops fabric_ops = {
+	.id_ended = on_id_ended,
 	.device_added = on_device_added,
 	.device_removing = on_device_removing,
 	.device_removed = on_device_removed,
@@ -367,6 +375,12 @@ static void on_uevent(const char *action, const char *sysname, void *arg)
 {
 	struct vbd_hotplug *hotplug = arg;
 
+	/* libibverbs keeps the name that a device had when it was found. */
+	if (strcmp(action, "move") == 0)
+		vbd_log(VBD_LOG_WARNING, sysname,
+			"a device was renamed to %s; verbsd uses its name of before, and has no "
+			"hardware counters of it, until verbsd is restarted",
+			sysname);
 	if (strcmp(action, "remove") == 0)
 		vbd_fabric_remove_uverbs(hotplug->daemon->fabric, sysname);
 	hotplug->retries_left = RETRIES;
@@ -412,6 +426,8 @@ static void on_qp_timer(void *arg)
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
 	vbd_fabric_turn_qp_pools(hotplug->daemon->fabric);
 	vbd_calls_check(hotplug->daemon->fabric->calls, vbd_clock_mono_ns());
+	if (!hotplug->daemon->stopping)
+		vbd_fabric_check_network(hotplug->daemon->fabric, vbd_clock_mono_ns());
 	vbd_goodbyes_check(hotplug->daemon->fabric, vbd_clock_mono_ns(), GOODBYE_CHECK_COUNT);
 }
 
@@ -477,7 +493,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
 	}
 	if (watch_links(hotplug, &link_error) != VBD_OK)
-		log_failure("what is known of GIDs and ports may be 100 ms old", &link_error);
+		log_failure("what is known of ports may be 10 s old", &link_error);
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	/* Scan after the uevents are watched, so that no device is missed. */
 	vbd_fabric_rescan(daemon->fabric);

@@ -2,33 +2,37 @@
 #include "daemon/sdnotify.h"
 
 #include "base/clock.h"
+#include "daemon/kept/fd_store.h"
 #include "daemon/kept/held.h"
 
 #include <systemd/sd-daemon.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-
-/* Results of sd_notify(3) are ignored: the daemon works without systemd. */
 
 void vbd_sdnotify_ready(const char *status)
 {
-	(void)sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+	char text[320];
+
+	(void)snprintf(text, sizeof(text), "READY=1\nSTATUS=%s", status);
+	vbd_fd_store_notify(text);
 }
 
 void vbd_sdnotify_reloading(void)
 {
-	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=reloading",
+	char text[80];
+
+	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=reloading",
 		(unsigned long long)(vbd_clock_mono_ns() / 1000));
+	vbd_fd_store_notify(text);
 }
 
 void vbd_sdnotify_stopping(void)
 {
-	(void)sd_notify(0, "STOPPING=1\nSTATUS=stopping");
+	char text[] = "STOPPING=1\nSTATUS=stopping";
+
+	vbd_fd_store_notify(text);
 }
 
 uint64_t vbd_sdnotify_watchdog_ms(void)
@@ -42,7 +46,9 @@ uint64_t vbd_sdnotify_watchdog_ms(void)
 
 void vbd_sdnotify_alive(void)
 {
-	(void)sd_notify(0, "WATCHDOG=1");
+	char text[] = "WATCHDOG=1";
+
+	vbd_fd_store_notify(text);
 }
 
 /* The place for the next socket of this one's family; NULL if there is none. */

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/fabric_parts.h"
 
-#include "base/attr.h"
-#include "base/clock.h"
 #include "rdma/conn/conn.h"
 #include "rdma/conn/listener.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker_messages.h"
-#include "rdma/device/cq.h"
 #include "rdma/fabric/goodbye.h"
-#include "rdma/fabric/report_port.h"
+#include "rdma/fabric/report.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 #include "rdma/ud/endpoint.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/admission.h"
 
-#include "base/attr.h"
-
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>

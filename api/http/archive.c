@@ -24,7 +24,8 @@ bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_recor
 		.explanation = json_incref(json_object_get(body, EXPLANATION))};
 	(void)json_object_del(body, EXPLANATION);
 	/* A later run may keep another object in its place, or none any more. */
-	(void)json_object_del(body, DESIRED);
+	if (json_object_get(body, DESIRED))
+		(void)json_object_set_new(body, DESIRED, json_null());
 	return true;
 }
 

@@ -7,15 +7,17 @@
 #ifndef VBD_API_HTTP_AUTH_H
 #define VBD_API_HTTP_AUTH_H
 
-#include "api/http/credentials.h"
 #include "base/attr.h"
 #include "base/enum.h"
 #include "base/error.h"
+#include "daemon/config/callers.h"
 #include "daemon/core/caller.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+struct vbd_credentials;
 
 /* The callers and the trusted hosts. All of it outlives the server. */
 struct vbd_auth_rules {
@@ -90,5 +92,23 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 /** vbd_auth_origin - VBD_E_BAD_ORIGIN unless the Origin is absent or names the same host as Host */
 enum vbd_status vbd_auth_origin(
 	const char *origin, const char *host, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_credentials_create - the credentials of a list
+ * @callers: where the callers live; must outlive the credentials
+ * @list:    taken over on success, and zeroed
+ *
+ * The callers have their roles and quotas by vbd_credentials_use() only.
+ */
+enum vbd_status vbd_credentials_create(struct vbd_callers *callers, struct vbd_caller_list *list,
+	struct vbd_credentials **ret_credentials, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_credentials_use - give the callers their roles and quotas; those of @before that are not in
+ * @credentials lose their roles. @before may be NULL. */
+void vbd_credentials_use(
+	const struct vbd_credentials *credentials, const struct vbd_credentials *before);
+
+/** vbd_credentials_destroy - @credentials may be NULL */
+void vbd_credentials_destroy(struct vbd_credentials *credentials);
 
 #endif

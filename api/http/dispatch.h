@@ -17,6 +17,7 @@
 
 struct vbd_dispatch;
 struct vbd_keeper;
+struct vbd_turns;
 
 struct vbd_dispatch_config {
 	struct vbd_router router;
@@ -25,7 +26,12 @@ struct vbd_dispatch_config {
 	size_t idem_max;	   /* Idempotency-Keys kept */
 	struct vbd_keeper *keeper; /* of their answers over a restart; NULL: nothing keeps them */
 	const char *server_id;	   /* of this run of verbsd; NULL: no answer names it */
+	struct vbd_turns *turns;   /* large bodies are parsed in; NULL: all at once */
 	void *context;		   /* for the handlers, as req->context */
+	/* Let the request wait for the object at the path, as the POST that made the object did,
+	 * and answer; false if it can't wait. For a repeat whose first answer was 202. May be NULL.
+	 */
+	bool (*await)(struct vbd_request *req, const char *path);
 	/* Called when a client is refused for its role, Host or Origin. @caller is NULL if nobody
 	 * knows who it is. May be NULL. */
 	void (*on_refused)(void *context, const char *client, const struct vbd_caller *caller,

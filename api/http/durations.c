@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/http/durations.h"
+#include "api/http/server.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

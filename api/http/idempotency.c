@@ -6,6 +6,7 @@
 #include "api/json/encode.h"
 #include "base/clock.h"
 #include "base/list.h"
+#include "daemon/core/watch.h"
 #include "daemon/core/registry.h" /* uthash, set up for the project */
 #include "daemon/store/keeper.h"
 #include "daemon/store/words.h"
@@ -22,6 +23,7 @@ struct owner {
 	UT_hash_handle hh;
 	struct vbd_link answered; /* entries whose request is over, the oldest first */
 	size_t count, bytes;	  /* of `answered`, and of their bodies */
+	size_t all;		  /* also those whose request runs */
 	char name[VBD_NAME_BYTES];
 };
 
@@ -44,7 +46,9 @@ struct vbd_idem {
 	size_t max;
 	size_t count;
 	size_t bytes;		   /* of all kept bodies */
+	const char *server_id;	   /* of this run */
 	struct vbd_keeper *keeper; /* NULL: no answer outlives the daemon */
+	struct vbd_watch news;	   /* of the keeper */
 	struct vbd_words *words; /* texts in answers of earlier runs, which are static in others */
 };
 
@@ -55,6 +59,7 @@ static void free_entry(struct vbd_idem_entry *entry)
 
 	HASH_DEL(idem->by_key, entry);
 	idem->count--;
+	owner->all--;
 	if (!entry->running) {
 		vbd_list_remove(&entry->link);
 		owner->count--;
@@ -96,6 +101,7 @@ void vbd_idem_destroy(struct vbd_idem *idem)
 		HASH_DEL(idem->owners, owner);
 		free(owner);
 	}
+	vbd_watch_remove(&idem->news);
 	vbd_words_free(idem->words);
 	free(idem);
 }
@@ -112,22 +118,23 @@ static void forget_expired(struct vbd_idem *idem, uint64_t now_ns)
 }
 
 /* Delete the oldest entries of the caller that has most until there is room for one more. Call this
- * only for a new key, else the entry that a repeat looks for may be the one deleted. */
-static void make_room(struct vbd_idem *idem)
+ * only for a new key, else the entry that a repeat looks for may be the one deleted. Returns false
+ * if the requests of @owner run and leave no room. */
+static bool make_room(struct vbd_idem *idem, const struct owner *owner)
 {
 	while (idem->count >= idem->max || idem->bytes >= VBD_IDEM_BYTES_MAX) {
 		bool by_bytes = idem->count < idem->max;
 		struct owner *most = NULL;
 
-		for (struct owner *owner = idem->owners; owner; owner = owner->hh.next) {
-			if (!most || (by_bytes ? owner->bytes > most->bytes
-					       : owner->count > most->count))
-				most = owner;
+		for (struct owner *one = idem->owners; one; one = one->hh.next) {
+			if (!most || (by_bytes ? one->bytes > most->bytes : one->all > most->all))
+				most = one;
 		}
 		if (!most || !most->count)
-			return;
+			return most != owner;
 		(void)delete_entry(VBD_LIST_FIRST(&most->answered, struct vbd_idem_entry, link));
 	}
+	return true;
 }
 
 static enum vbd_status check_key(const char *key, struct vbd_error *err)
@@ -277,6 +284,7 @@ static struct vbd_idem_entry *claim(struct vbd_idem *idem, const char *key,
 		return NULL;
 	}
 	idem->count++;
+	entry->owner->all++;
 	return entry;
 }
 
@@ -388,18 +396,19 @@ static bool restore_reply(
 	       restore_headers(reply, words, answer->headers);
 }
 
-/* An answer that there is no memory for is left out. */
+/* An answer that there is no memory for is left out, and one whose key this run has used. */
 static void restore(const struct vbd_answer *answer, void *arg)
 {
 	struct vbd_idem *idem = arg;
 	struct vbd_reply reply = {0};
 	struct vbd_idem_entry *entry = NULL;
 
-	if (!idem->words || !restore_reply(&reply, idem->words, answer)) {
+	HASH_FIND_STR(idem->by_key, answer->key, entry);
+	if (entry || !idem->words || !restore_reply(&reply, idem->words, answer)) {
 		vbd_reply_fini(&reply);
 		return;
 	}
-	make_room(idem);
+	(void)make_room(idem, NULL);
 	entry = claim(
 		idem, answer->key, answer->print, vbd_clock_mono_of_wall_ns(answer->begun_wall_ns));
 	if (!entry) {
@@ -410,17 +419,30 @@ static void restore(const struct vbd_answer *answer, void *arg)
 	end_running(entry);
 }
 
-struct vbd_idem *vbd_idem_create(size_t max, struct vbd_keeper *keeper)
+/* The database of a run that began without it is read later. */
+static void on_news(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_idem *idem = VBD_CONTAINER_OF(watch, struct vbd_idem, news);
+
+	if (!gone)
+		vbd_keeper_take_answers(idem->keeper, restore, idem);
+}
+
+struct vbd_idem *vbd_idem_create(size_t max, const char *server_id, struct vbd_keeper *keeper)
 {
 	struct vbd_idem *idem = calloc(1, sizeof(*idem));
 
 	if (!idem)
 		return NULL;
 	idem->max = max;
+	idem->server_id = server_id;
 	idem->keeper = keeper;
+	idem->news.cb = on_news;
+	vbd_list_init(&idem->news.link);
 	if (keeper) {
 		idem->words = vbd_words_create();
 		vbd_keeper_take_answers(keeper, restore, idem);
+		vbd_watch_add(vbd_keeper_watches(keeper), &idem->news);
 	}
 	return idem;
 }
@@ -450,8 +472,7 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 		}
 		return status;
 	}
-	make_room(idem);
-	if (idem->count >= idem->max) {
+	if (!make_room(idem, find_owner(idem, key))) {
 		vbd_error_limit(err, "idempotency_keys", idem->max);
 		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
 			"%zu requests with an Idempotency-Key are still running", idem->max);
@@ -472,6 +493,8 @@ uint64_t vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *re
 {
 	if (!copy_reply(&entry->reply, reply))
 		copy_no_memory(&entry->reply, reply);
+	vbd_reply_add_header(&entry->reply, "Idempotency-Replayed", "true");
+	vbd_reply_add_header(&entry->reply, "Idempotency-Server", entry->idem->server_id);
 	end_running(entry);
 	if (entry->idem->keeper)
 		keep_answer(entry, reply);

@@ -46,9 +46,10 @@ struct vbd_idem_request {
 
 /**
  * vbd_idem_create - make a store of up to @max entries, the caller's; NULL without memory
+ * @server_id: of this run; valid as long as the store
  * @keeper: keeps the answers over a restart, and has those of earlier runs; NULL: nothing does
  */
-struct vbd_idem *vbd_idem_create(size_t max, struct vbd_keeper *keeper);
+struct vbd_idem *vbd_idem_create(size_t max, const char *server_id, struct vbd_keeper *keeper);
 
 /** vbd_idem_keeps - whether the answer will be kept over a restart, and so has to be without
  * secrets: see struct vbd_reply */
@@ -79,7 +80,9 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
  * vbd_idem_store - end a request that did something with its answer, which is copied
  *
  * The status does not matter: a repeat of a request that made an object or began a command must
- * not do so again. Without memory a repeat gets no_memory. Returns the ticket of the row.
+ * not do so again. The copy has the headers Idempotency-Replayed and Idempotency-Server, which
+ * tells the run that gave the answer. Without memory a repeat gets no_memory. Returns the ticket of
+ * the row.
  */
 uint64_t vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply);
 

@@ -4,7 +4,64 @@
 #include "api/http/page_parts.h"
 #include "daemon/core/context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+static void put_head(struct vbd_page *page)
+{
+	char cursor[VBD_PAGE_CURSOR_BYTES];
+
+	page->sieve = vbd_view_sieve(
+		page->turns.req->role, page->source->members, &page->view, &page->sieve_room);
+	page->bare =
+		vbd_view_sieve(VBD_ROLE_READ, page->source->members, &page->view, &page->bare_room);
+	page->out = vbd_encode_begin();
+	vbd_put_u64(&page->out, "total", page->total);
+	vbd_put_text(&page->out, "next",
+		page->next.id ? vbd_page_cursor(page, &page->next, cursor) : NULL);
+	vbd_begin_array(&page->out, "items");
+}
+
+static void put_past_item(struct vbd_page *page, const struct vbd_page_item *item)
+{
+	const struct vbd_registry *registry = page->listed;
+	const struct vbd_record *record = vbd_records_find(&registry->past, item->place.id);
+
+	if (record)
+		vbd_page_put_record(page, record);
+}
+
+static void put_item(struct vbd_page *page, const struct vbd_page_item *item)
+{
+	bool bare = false;
+	const void *thing = page->source->walk ? item->item
+					       : vbd_registry_find_id(page->listed, item->place.id);
+
+	if (!thing) {
+		put_past_item(page, item);
+		return;
+	}
+	if (!page->source->walk)
+		bare = vbd_view_role(page->turns.req, thing) != page->turns.req->role;
+	vbd_begin_object(&page->out, NULL);
+	vbd_encode_through(&page->out, bare ? page->bare : page->sieve);
+	page->source->encode(&page->out, thing);
+	vbd_encode_through(&page->out, NULL);
+	vbd_end(&page->out);
+}
+
+static bool write_page(struct vbd_page *page)
+{
+	if (!page->begun)
+		put_head(page);
+	page->begun = true;
+	for (int i = 0; i < VBD_PAGE_STEP_ITEMS && page->written < page->count; i++)
+		put_item(page, &page->items[page->written++]);
+	if (page->written < page->count)
+		return false;
+	vbd_end(&page->out);
+	return true;
+}
 
 static void free_page(struct vbd_page *page)
 {
@@ -28,6 +85,7 @@ static void finish(struct vbd_page *page)
 		refuse(page, &err);
 		return;
 	}
+	vbd_request_add_header(page->turns.req, "Verbsd-Event", page->event);
 	vbd_reply_json(page->turns.req, 200, &page->out);
 	free_page(page);
 }
@@ -37,7 +95,7 @@ static void finish(struct vbd_page *page)
 static bool go_on(struct vbd_in_turns *self)
 {
 	struct vbd_page *page = VBD_CONTAINER_OF(self, struct vbd_page, turns);
-	bool written = page->walked && vbd_page_write(page);
+	bool written = page->walked && write_page(page);
 
 	if (!page->walked)
 		vbd_page_walk(page);
@@ -60,8 +118,8 @@ static struct vbd_turns *turns_of(const struct vbd_page *page)
 	return registry ? &registry->daemon->turns : NULL;
 }
 
-void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,
-	vbd_page_resolve_fn resolve, void *listed)
+void vbd_page_reply(struct vbd_request *req, const char *event,
+	const struct vbd_page_source *source, vbd_page_resolve_fn resolve, void *listed)
 {
 	struct vbd_page *page = calloc(1, sizeof(*page));
 	struct vbd_error err = {0};
@@ -77,6 +135,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 	page->source = source;
 	page->caller = req->caller;
 	page->listed = listed;
+	(void)snprintf(page->event, sizeof(page->event), "%s", event);
 	page->limit = 100;
 	if (vbd_page_parse(page, resolve, req, &err) != VBD_OK) {
 		refuse(page, &err);

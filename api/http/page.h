@@ -14,11 +14,13 @@
 #include "api/http/view.h"
 #include "api/json/writer.h"
 #include "daemon/core/kinds.h"
+#include "daemon/core/labels.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct vbd_archived;
+struct vbd_similar;
 
 typedef void (*vbd_page_visit_cb)(const void *item, void *visitor);
 
@@ -49,6 +51,8 @@ struct vbd_page_filter {
 	/* As `id`, for an item that refers to several objects: is the one with @id among them? */
 	bool (*has)(const void *item, uint64_t id);
 	const char *(*text)(const void *item); /* the text, or the name of a device */
+	/* The texts that an item can have, NULL behind the last; NULL: any. */
+	const char *(*word)(unsigned int i);
 };
 
 struct vbd_page_source {
@@ -66,19 +70,26 @@ struct vbd_page_source {
 	void (*encode)(struct vbd_encoder *out, const void *item); /* put the members */
 };
 
-/* Find the object of @kind that a filter names, by its id or its name. Sets *@ret_id to the
- * object's id, 0 if there is none; for a device it sets *@ret_text to the name instead, NULL if
- * there is none. */
-typedef void (*vbd_page_resolve_fn)(struct vbd_request *req, enum vbd_object_kind kind,
-	const char *ref, uint64_t *ret_id, const char **ret_text);
+/* Find the object that a filter names, by its id or its name. Sets *@ret_id to the object's id; for
+ * a device it sets *@ret_text to the name instead, NULL if there is none. Refuses a name that no
+ * object has or had. */
+typedef enum vbd_status (*vbd_page_resolve_fn)(struct vbd_request *req,
+	const struct vbd_page_filter *filter, const char *ref, uint64_t *ret_id,
+	const char **ret_text, struct vbd_error *err);
+
+/** vbd_refuse_name - VBD_E_BAD_VALUE: the parameter has a value that names nothing; tells the name
+ * that is most like it */
+enum vbd_status vbd_refuse_name(const char *param, const char *value,
+	const struct vbd_similar *similar, struct vbd_error *err);
 
 /**
  * vbd_page_reply - answer GET of a list
+ * @event:   the place in the event log that the list is true for, which the answer names
  * @resolve: NULL if there are no filters by reference
  * @listed:  the argument of `walk`, or the registry
  */
-void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,
-	vbd_page_resolve_fn resolve, void *listed);
+void vbd_page_reply(struct vbd_request *req, const char *event,
+	const struct vbd_page_source *source, vbd_page_resolve_fn resolve, void *listed);
 
 /** vbd_page_add_states - add to a bit mask the states with a name, or those that `open` or `ended`
  * stands for: no state of a listener is `ended`. False for an unknown word. */
@@ -126,5 +137,9 @@ uint64_t vbd_page_created(const void *item);
  * name, json name, awaited, ended). */
 #define VBD_PAGE_STATE(sym_, json_, ended_, ...)		     [sym_] = {json_, ended_},
 #define VBD_PAGE_STATE_AWAITED(sym_, name_, json_, awaited_, ended_) [sym_] = {json_, ended_},
+
+/** vbd_query_labels - read `label`, as in "job=x,team"; absent: no labels are selected */
+enum vbd_status vbd_query_labels(const struct vbd_request *req, struct vbd_label_selector *selector,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a page that page.c, page_query.c, page_cursor.c, page_walk.c, page_past.c and
- * page_write.c share.
+ * The parts of a page that page.c, page_query.c, page_cursor.c, page_walk.c and page_past.c share.
  *
  * Control thread.
  */
@@ -40,6 +39,7 @@ struct vbd_page {
 	const struct vbd_page_source *source;
 	const struct vbd_caller *caller; /* the list is for this caller */
 	void *listed;
+	char event[40]; /* "SERVER_ID-17" */
 	/* the parameters */
 	uint64_t limit;
 	const char *sort;		/* as in the request: "-name" */
@@ -62,7 +62,7 @@ struct vbd_page {
 	size_t count, room;
 	bool failed;		    /* there is no memory for the items */
 	struct vbd_page_place next; /* the last item of the page; id 0: nothing follows it */
-	/* page_write.c */
+	/* write_page() */
 	bool begun;
 	size_t written; /* of `items` */
 	struct vbd_encoder out;
@@ -89,10 +89,6 @@ void vbd_page_walk_begin(struct vbd_page *page);
 
 /** vbd_page_walk - walk over some objects; sets `walked` when the items of the page are known */
 void vbd_page_walk(struct vbd_page *page);
-
-/** vbd_page_write - write some items; true when all are written. An object that is gone when its
- * turn comes is left out. */
-bool vbd_page_write(struct vbd_page *page);
 
 /* Records of earlier runs: page_past.c */
 

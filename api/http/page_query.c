@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters of lists. */
-#include "api/http/label_query.h"
 #include "api/http/page_parts.h"
 
+#include "base/similar.h"
+
 #include <stdio.h>
-#include <string.h>
 
 static enum vbd_status parse_sort(
 	struct vbd_page *page, const struct vbd_request *req, struct vbd_error *err)
@@ -107,6 +107,31 @@ static void add_wish(struct vbd_page *page, const struct vbd_page_wish *wish)
 	added->text = added->device;
 }
 
+/* Refuse a text that no item can have. */
+static enum vbd_status check_word(
+	const struct vbd_page_filter *filter, const char *value, struct vbd_error *err)
+{
+	struct vbd_similar similar = {.word = value};
+	const char *word;
+
+	if (!filter->word)
+		return VBD_OK;
+	for (unsigned int i = 0; (word = filter->word(i)); i++) {
+		if (strcmp(word, value) == 0)
+			return VBD_OK;
+		vbd_similar_try(&similar, word);
+	}
+	return vbd_refuse_name(filter->name, value, &similar, err);
+}
+
+enum vbd_status vbd_refuse_name(const char *param, const char *value,
+	const struct vbd_similar *similar, struct vbd_error *err)
+{
+	return vbd_error_input(err, VBD_E_BAD_VALUE, param, "there is no %s '%.64s'%s%s%s", param,
+		value, similar->like ? "; did you mean " : "", similar->like ? similar->like : "",
+		similar->like ? "?" : "");
+}
+
 static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn resolve,
 	struct vbd_request *req, struct vbd_error *err)
 {
@@ -125,8 +150,10 @@ static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn 
 			return vbd_error_input(
 				err, VBD_E_BAD_VALUE, filter->name, "%s is empty", filter->name);
 		wish.text = value;
-		if (filter->kind)
-			resolve(req, filter->kind, value, &wish.id, &wish.text);
+		status = filter->kind ? resolve(req, filter, value, &wish.id, &wish.text, err)
+				      : check_word(filter, value, err);
+		if (status != VBD_OK)
+			return status;
 		add_wish(page, &wish);
 	}
 	return VBD_OK;
@@ -153,4 +180,18 @@ enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolv
 	if (status == VBD_OK)
 		status = vbd_view_parse(req, page->source->members, true, &page->view, err);
 	return status;
+}
+
+#define SELECTOR_CHARS_MAX (VBD_LABELS_MAX * 2 * VBD_LABEL_BYTES)
+
+enum vbd_status vbd_query_labels(
+	const struct vbd_request *req, struct vbd_label_selector *selector, struct vbd_error *err)
+{
+	const char *text = NULL;
+	enum vbd_status status = vbd_query_text(req, "label", SELECTOR_CHARS_MAX, &text, err);
+
+	selector->count = 0;
+	if (status != VBD_OK || !text)
+		return status;
+	return vbd_label_selector_parse(selector, text, "label", err);
 }

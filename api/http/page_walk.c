@@ -5,13 +5,11 @@
  * over all objects, and keeps the first items behind the cursor.
  */
 #include "api/http/page_parts.h"
-#include "daemon/core/caller.h"
 #include "daemon/core/context.h"
 #include "daemon/core/object.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static uint64_t id_of(const struct vbd_page_source *source, const void *item)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/http/prefer.h"
+#include "api/http/request.h"
 
 #include <string.h>
 #include <strings.h>

@@ -61,13 +61,14 @@ static void put_fault(struct vbd_encoder *out, const struct vbd_error *err)
 	vbd_end(out);
 }
 
-/* A refused request lists its faults; of most requests only the first one is known. */
+/* A malformed request lists its faults, and an error that names a member lists that one. */
 static void put_faults(
 	struct vbd_encoder *out, const struct vbd_error *err, const struct vbd_faults *faults)
 {
 	bool all = faults && faults->count > 0;
+	char place[VBD_POINTER_BYTES];
 
-	if (vbd_status_http(err->status) != 400 || err->source != VBD_SOURCE_INPUT)
+	if (vbd_status_http(err->status) != 400 && !*vbd_problem_pointer(err, place))
 		return;
 	vbd_begin_array(out, "errors");
 	if (!all)
@@ -90,8 +91,11 @@ static void put_extra(struct vbd_encoder *out, const struct vbd_problem_extra *e
 	if (extra->allow) {
 		vbd_begin_array(out, "allow");
 		for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
-			if (extra->allow & 1u << i)
-				vbd_put_text(out, NULL, vbd_method_name((enum vbd_method)i));
+			if (!(extra->allow & 1u << i))
+				continue;
+			vbd_put_text(out, NULL, vbd_method_name((enum vbd_method)i));
+			if (i == VBD_METHOD_GET)
+				vbd_put_text(out, NULL, "HEAD");
 		}
 		vbd_end(out);
 	}
@@ -147,7 +151,6 @@ void vbd_put_problem(
 	vbd_put_text(out, "code", code);
 	vbd_put_text(out, "detail", *err->text ? err->text : title);
 	put_text(out, err->status == VBD_E_NAME_TAKEN ? "holder" : "instance", err->object);
-	put_place(out, err);
 	put_text(out, "hint", vbd_why_hint(err));
 	put_text(out, "call", err->call);
 	put_text(out, "device", err->device);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VBD_REPLY_HEADERS_MAX 6
+#define VBD_REPLY_HEADERS_MAX 8
 
 struct vbd_reply_header {
 	const char *name; /* static */

@@ -2,11 +2,10 @@
 #include "api/http/request.h"
 
 #include "api/http/idempotency.h"
-#include "api/http/prefer.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
-#include "base/utf8.h"
 #include "api/json/writer.h"
+#include "base/utf8.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/watch.h"
 #include "daemon/store/keeper.h"
@@ -374,59 +373,71 @@ enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
 	return status;
 }
 
-struct written {
+struct waiting {
 	struct vbd_watch watch;
 	struct vbd_request *req;
-	struct vbd_keeper *keeper;
-	uint64_t ticket;
+	struct vbd_wait wait;
 	vbd_request_cb go_on;
 	void *arg;
 };
 
 static void go_on(struct vbd_request *req, void *arg)
 {
-	struct written *written = arg;
+	struct waiting *waiting = arg;
 
-	vbd_watch_remove(&written->watch);
-	written->go_on(req, written->arg);
-	free(written);
+	vbd_watch_remove(&waiting->watch);
+	waiting->go_on(req, waiting->arg);
+	free(waiting);
 }
 
 static void on_news(struct vbd_watch *watch, bool gone)
 {
-	struct written *written = VBD_CONTAINER_OF(watch, struct written, watch);
+	struct waiting *waiting = VBD_CONTAINER_OF(watch, struct waiting, watch);
 
-	if (gone || !vbd_keeper_will_have(written->keeper, written->ticket))
-		go_on(written->req, written);
+	if (gone || waiting->wait.is_over(waiting->wait.on, waiting->wait.number))
+		go_on(waiting->req, waiting);
+}
+
+enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait *wait,
+	vbd_request_cb cb, void *arg, struct vbd_error *err)
+{
+	struct waiting *waiting;
+	enum vbd_status status;
+
+	if (req->abandoned || wait->is_over(wait->on, wait->number)) {
+		cb(req, arg);
+		return VBD_OK;
+	}
+	waiting = malloc(sizeof(*waiting));
+	if (!waiting)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
+	*waiting = (struct waiting){
+		.watch.cb = on_news, .req = req, .wait = *wait, .go_on = cb, .arg = arg};
+	req->brief = true;
+	status = vbd_request_park(req, wait->most_ms, go_on, go_on, waiting, err);
+	req->brief = false;
+	if (status == VBD_OK)
+		vbd_watch_add(wait->watches, &waiting->watch);
+	else
+		free(waiting);
+	return status;
+}
+
+static bool is_written(const void *keeper, uint64_t ticket)
+{
+	return !vbd_keeper_will_have(keeper, ticket);
 }
 
 enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
 	uint64_t ticket, vbd_request_cb cb, void *arg, struct vbd_error *err)
 {
-	struct written *written;
-	enum vbd_status status;
+	const struct vbd_wait wait = {.is_over = is_written,
+		.on = keeper,
+		.number = ticket,
+		.watches = keeper ? vbd_keeper_watches(keeper) : NULL,
+		.most_ms = VBD_WRITTEN_MS};
 
-	if (req->abandoned || !vbd_keeper_will_have(keeper, ticket)) {
-		cb(req, arg);
-		return VBD_OK;
-	}
-	written = malloc(sizeof(*written));
-	if (!written)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
-	*written = (struct written){.watch.cb = on_news,
-		.req = req,
-		.keeper = keeper,
-		.ticket = ticket,
-		.go_on = cb,
-		.arg = arg};
-	req->brief = true;
-	status = vbd_request_park(req, VBD_WRITTEN_MS, go_on, go_on, written, err);
-	req->brief = false;
-	if (status == VBD_OK)
-		vbd_watch_add(vbd_keeper_watches(keeper), &written->watch);
-	else
-		free(written);
-	return status;
+	return vbd_request_wait(req, &wait, cb, arg, err);
 }
 
 void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink)

@@ -95,7 +95,7 @@ struct vbd_request {
 	char *answer_room;	   /* see vbd_request_reserve_answer(); NULL: none, or it is used */
 	vbd_audited_cb on_audited; /* NULL: there is none, or it was called */
 	bool parked;
-	bool brief;	/* the request is being parked for the disk only */
+	bool brief;	/* the request is being parked for the disk or a turn only */
 	bool held;	/* `reply` is complete, and is sent when its row is written */
 	bool abandoned; /* the client has left: an answer is stored for its Idempotency-Key only */
 };
@@ -261,14 +261,29 @@ enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
 	vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+/* A short wait for what another thread does. */
+struct vbd_wait {
+	bool (*is_over)(const void *on, uint64_t number);
+	const void *on;
+	uint64_t number;
+	struct vbd_link *watches; /* notified when @is_over may return something else */
+	uint64_t most_ms;
+};
+
 /**
- * vbd_request_wait_written - call @go_on when a row of the store is written
- * @ticket: of the row, see vbd_keeper_has(); VBD_TICKET_NONE: there is none
- * @go_on:  called exactly once unless this fails: now if nothing waits to be written, or the store
- *          fails: the daemon serves on without it; else within VBD_WRITTEN_MS, also when the client
- *          leaves or the server stops (`abandoned` of the request)
+ * vbd_request_wait - call @go_on exactly once unless this fails: when @wait is over, after
+ * `most_ms`, or when the client leaves or the server stops (`abandoned` of the request)
  *
  * The wait takes no place of the requests that may wait. Returns VBD_E_STOPPING, VBD_E_NO_MEMORY.
+ */
+enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait *wait,
+	vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_request_wait_written - vbd_request_wait() until a row of the store is written, or the store
+ * fails: the daemon serves on without it
+ * @keeper: may be NULL
+ * @ticket: of the row, see vbd_keeper_has(); VBD_TICKET_NONE: there is none
  */
 enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
 	uint64_t ticket, vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
@@ -279,5 +294,20 @@ void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink);
 
 /** vbd_request_fini - free all that a request owns, its idempotency entry too */
 void vbd_request_fini(struct vbd_request *req);
+
+#define VBD_PREFER_WAIT_MAX_S 60
+
+/**
+ * vbd_prefer_wait - parse wait=N
+ * @value:      the header's value; NULL if there is none
+ * @ret_wait_s: 0 to VBD_PREFER_WAIT_MAX_S; a longer wait is cut to that
+ *
+ * Returns false, and sets nothing, if there is no valid wait=N: an invalid preference is ignored
+ * (RFC 7240, section 2).
+ */
+bool vbd_prefer_wait(const char *value, unsigned int *ret_wait_s);
+
+/** vbd_prefer_async - true if the client prefers an immediate answer; @value: as above */
+bool vbd_prefer_async(const char *value);
 
 #endif

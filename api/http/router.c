@@ -2,7 +2,6 @@
 #include "api/http/router.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char *const method_names[] = {
 	[VBD_METHOD_GET] = "GET",

@@ -2,15 +2,11 @@
 #include "api/http/server.h"
 
 #include "api/http/server_parts.h"
-#include "base/log.h"
 
 #include <gnutls/abstract.h>
 #include <microhttpd.h>
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* MHD's buffer of a client: the largest head, and the largest piece of a body. MHD fills it with
  * zeros for each request. */

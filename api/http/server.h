@@ -10,18 +10,46 @@
 
 #include "api/http/admission.h"
 #include "api/http/dispatch.h"
-#include "api/http/durations.h"
 #include "api/http/tls.h"
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/histogram.h"
 #include "daemon/core/loop.h"
 
+#include <stddef.h>
 #include <stdint.h>
+
+struct vbd_server;
+
+/* How long requests took, by operation and HTTP status. */
+struct vbd_duration {
+	const char *operation; /* operationId in openapi.yaml; "none": the request had no route */
+	unsigned int status;
+	struct vbd_histogram times;
+};
+
+/* All zero: no requests yet. */
+struct vbd_durations {
+	struct vbd_duration **pairs; /* in the order of their first requests */
+	size_t count;
+	size_t room;
+	struct vbd_histogram all; /* of all pairs */
+};
+
+/**
+ * vbd_durations_add - count a request
+ * @operation: static; NULL for a request without a route
+ *
+ * Without memory the request is counted in `all` only.
+ */
+void vbd_durations_add(struct vbd_durations *durations, const char *operation, unsigned int status,
+	uint64_t took_ns);
+
+/** vbd_durations_fini - free all pairs */
+void vbd_durations_fini(struct vbd_durations *durations);
 
 /* Seats besides those of `limits`, for the role "control" and for health checks. */
 #define VBD_SERVER_RESERVE 16
-
-struct vbd_server;
 
 #define VBD_SERVER_SOCKETS_MAX 16
 

@@ -2,15 +2,11 @@
 #include "api/http/server_parts.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 
 #include <microhttpd.h>
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 
 #define LATE_MS	  1000 /* a timer that fires so much later tells of a process that was stopped */
 #define SPARED_MS 5000

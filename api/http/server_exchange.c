@@ -5,9 +5,7 @@
 
 #include <microhttpd.h>
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A refused request with a longer body is answered before the body was read. */
 #define EARLY_BYTES UINT64_C(65536)

@@ -7,8 +7,8 @@
  *   server_accept.c    new clients: a seat, or a refusal; the lack of descriptors
  *   server_exchange.c  one request: head, body, dispatch, end
  *   server_answer.c    answers: documents, streams, feeds
- *   server_park.c      parked requests, feeds without bytes; suspend and resume
- *   server_pass.c      descriptors that go to a client
+ *   server_park.c      parked requests, feeds without bytes, descriptors for a client; suspend,
+ *                      resume
  *   server_client.c    clients: address or uid, deadlines, hang-ups
  *   server_run.c       calls of MHD_run()
  *   server_tls.c       clients of HTTPS: handshakes in turn, their certificates
@@ -238,12 +238,6 @@ void vbd_server_end_parked(struct vbd_server *server);
 
 /** vbd_server_wake_feeds - resume all feeds, which end since the server stops */
 void vbd_server_wake_feeds(struct vbd_server *server);
-
-/* --- server_pass.c --------------------------------------------------------------------------- */
-
-/** vbd_exchange_pass_fd - implements vbd_request_pass_fd() */
-enum vbd_status vbd_exchange_pass_fd(
-	struct vbd_exchange *exchange, int fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* --- server_client.c ------------------------------------------------------------------------- */
 

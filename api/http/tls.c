@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/tls.h"
 
-#include "base/log.h"
 #include "base/utf8.h"
 #include "daemon/config/secret_file.h"
 
@@ -9,9 +8,7 @@
 #include <gnutls/x509.h>
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -175,7 +172,7 @@ enum vbd_status vbd_tls_load(
 	return VBD_OK;
 }
 
-struct vbd_tls *vbd_tls_ref(struct vbd_tls *tls)
+static struct vbd_tls *take_reference(struct vbd_tls *tls)
 {
 	tls->refs++;
 	return tls;
@@ -345,7 +342,7 @@ static int verify(gnutls_session_t session)
 void vbd_tls_peer_begin(
 	struct vbd_tls_peer *peer, struct vbd_tls *tls, struct gnutls_session_int *session)
 {
-	peer->tls = vbd_tls_ref(tls);
+	peer->tls = take_reference(tls);
 	gnutls_session_set_ptr(session, peer);
 	(void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
 	if (tls->clients == VBD_CLIENT_CERTIFICATE_NONE)

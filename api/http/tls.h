@@ -49,9 +49,6 @@ struct vbd_tls_peer {
 enum vbd_status vbd_tls_load(const struct vbd_config_tls *config, struct vbd_tls **ret_tls,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_tls_ref - another reference; returns @tls */
-struct vbd_tls *vbd_tls_ref(struct vbd_tls *tls);
-
 /** vbd_tls_unref - give a reference back; @tls may be NULL */
 void vbd_tls_unref(struct vbd_tls *tls);
 

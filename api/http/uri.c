@@ -3,7 +3,6 @@
 
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static int hex_digit(char c)

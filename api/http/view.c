@@ -4,106 +4,62 @@
 #include "api/http/request.h"
 #include "daemon/core/caller.h"
 
-#include <string.h>
-
 #define FIELDS_CHARS_MAX 1024
 
-static struct vbd_sieve_path first_part(struct vbd_sieve_path path)
-{
-	const char *dot = memchr(path.text, '.', path.len);
-
-	return (struct vbd_sieve_path){path.text, dot ? (size_t)(dot - path.text) : path.len};
-}
-
-/* The path behind the first part and its dot; empty for a path of one part. */
-static struct vbd_sieve_path rest_of(struct vbd_sieve_path path)
-{
-	size_t used = first_part(path).len;
-
-	used += used < path.len;
-	return (struct vbd_sieve_path){path.text + used, path.len - used};
-}
-
-/* --- parameters ------------------------------------------------------------------------------ */
-
-/* Compare a path with a member of the contract, in which "*" is any name. */
-static bool is_member(struct vbd_sieve_path path, const char *member)
-{
-	struct vbd_sieve_path known = {member, strlen(member)};
-
-	while (path.len && known.len) {
-		struct vbd_sieve_path a = first_part(path);
-		struct vbd_sieve_path b = first_part(known);
-		bool any = b.len == 1 && *b.text == '*' && a.len;
-
-		if (!any && (a.len != b.len || memcmp(a.text, b.text, a.len) != 0))
-			return false;
-		path = rest_of(path);
-		known = rest_of(known);
-	}
-	return !path.len && !known.len;
-}
-
 static enum vbd_status add_field(struct vbd_view *view, const struct vbd_member *members,
-	struct vbd_sieve_path path, struct vbd_error *err)
+	const char *name, size_t len, struct vbd_error *err)
 {
-	while (members->path && !is_member(path, members->path))
+	while (members->path &&
+		(strlen(members->path) != len || memcmp(members->path, name, len) != 0))
 		members++;
-	if (!members->path || !path.len || path.text[path.len - 1] == '.')
+	if (!members->path || memchr(name, '.', len))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "fields",
-			"'%.*s' is not a member of the object", path.len < 40 ? (int)path.len : 40,
-			path.text);
-	if (view->n_paths == VBD_SIEVE_PATHS_MAX)
+			"'%.*s' is not a member of the object", len < 40 ? (int)len : 40, name);
+	if (view->n_names == VBD_SIEVE_NAMES_MAX)
 		return vbd_error_input(err, VBD_E_TOO_LONG, "fields",
-			"fields has more than %d members", VBD_SIEVE_PATHS_MAX - 1);
-	view->paths[view->n_paths++] = path;
+			"fields has more than %d members", VBD_SIEVE_NAMES_MAX - 1);
+	view->names[view->n_names++] = members->path;
 	return VBD_OK;
 }
 
 static enum vbd_status add_fields(struct vbd_view *view, const struct vbd_member *members,
 	const char *fields, struct vbd_error *err)
 {
-	enum vbd_status status = add_field(view, members, (struct vbd_sieve_path){"id", 2}, err);
+	enum vbd_status status = add_field(view, members, "id", strlen("id"), err);
 
 	while (status == VBD_OK && *fields) {
 		size_t len = strcspn(fields, ",");
 
-		status = add_field(view, members, (struct vbd_sieve_path){fields, len}, err);
+		status = add_field(view, members, fields, len, err);
 		fields += len + (fields[len] == ',');
 	}
 	return status;
 }
 
-static void add_summary(struct vbd_view *view, const struct vbd_member *members)
+static void add_short(struct vbd_view *view, const struct vbd_member *members)
 {
-	for (; members->path && view->n_paths < VBD_SIEVE_PATHS_MAX; members++) {
-		if (members->summary)
-			view->paths[view->n_paths++] =
-				(struct vbd_sieve_path){members->path, strlen(members->path)};
+	for (; members->path && view->n_names < VBD_SIEVE_NAMES_MAX; members++) {
+		if (members->is_short)
+			view->names[view->n_names++] = members->path;
 	}
 }
 
 enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_member *members,
-	bool summary, struct vbd_view *ret_view, struct vbd_error *err)
+	bool is_list, struct vbd_view *ret_view, struct vbd_error *err)
 {
-	static const char *const names[] = {"full", "summary"};
-	size_t chosen = summary;
 	const char *fields = NULL;
 	enum vbd_status status = vbd_query_text(req, "fields", FIELDS_CHARS_MAX, &fields, err);
+	bool some = fields && *fields;
 
-	ret_view->n_paths = 0;
-	if (status == VBD_OK)
-		status = vbd_query_enum(req, "view", names, VBD_ARRAY_LEN(names), &chosen, err);
 	if (status != VBD_OK)
 		return status;
-	ret_view->full = !chosen && !(fields && *fields);
-	if (fields && *fields && vbd_uri_param(&req->uri, "view"))
-		return vbd_error_input(
-			err, VBD_E_BAD_VALUE, "view", "view and fields can't be combined");
-	if (fields && *fields)
+	ret_view->n_names = 0;
+	ret_view->full = some ? strcmp(fields, "*") == 0 : !is_list;
+	if (ret_view->full)
+		return VBD_OK;
+	if (some)
 		return add_fields(ret_view, members, fields, err);
-	if (chosen)
-		add_summary(ret_view, members);
+	add_short(ret_view, members);
 	return VBD_OK;
 }
 
@@ -113,7 +69,7 @@ static void hide_from(struct vbd_sieve *room, const struct vbd_member *members, 
 {
 	for (; members->path; members++) {
 		if (role < members->role)
-			vbd_sieve_hide(room, members->path, strlen(members->path));
+			vbd_sieve_hide(room, members->path);
 	}
 }
 
@@ -128,8 +84,8 @@ struct vbd_sieve *vbd_view_sieve(enum vbd_role role, const struct vbd_member *me
 	bool whole = !view || view->full;
 
 	vbd_sieve_begin(room);
-	for (size_t i = 0; !whole && i < view->n_paths; i++)
-		vbd_sieve_keep(room, view->paths[i].text, view->paths[i].len);
+	for (size_t i = 0; !whole && i < view->n_names; i++)
+		vbd_sieve_keep(room, view->names[i]);
 	hide_from(room, members, role);
 	return whole && !room->n_hide ? NULL : room;
 }

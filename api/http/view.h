@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of an object that a client asks for: the parameters `fields` and `view`.
+ * The part of an object that a client asks for: the parameter `fields`.
  *
  * Control thread.
  */
@@ -21,29 +21,28 @@ struct vbd_request;
 /* A member of an object, as the contract names it. */
 struct vbd_member {
 	const char *path; /* nested with dots, "*" for any name: "qp.sq_depth"; NULL ends a table */
-	bool summary;	  /* the short form has the member */
+	bool is_short;	  /* the short form, of lists, has the member */
 	/* The least role that sees it. A path below one that is hidden is hidden as well. */
 	enum vbd_role role;
 };
 
 struct vbd_view {
 	bool full;
-	/* Unless `full`: the members that stay, each with all that it contains. The texts are valid
-	 * as long as the request. */
-	struct vbd_sieve_path paths[VBD_SIEVE_PATHS_MAX];
-	size_t n_paths;
+	/* Unless `full`: the members that stay, each with all that it contains; static. */
+	const char *names[VBD_SIEVE_NAMES_MAX];
+	size_t n_names;
 };
 
 /**
- * vbd_view_parse - read the parameters `fields` and `view`
+ * vbd_view_parse - read the parameter `fields`; "*" is the whole object
  * @members: of the object; the member `id` always stays
- * @summary: the default is the short form; false: the whole object
+ * @is_list: without `fields`, the short form is meant; false: the whole object
  *
- * Returns VBD_E_BAD_VALUE for a member that the contract does not have, and for both parameters at
- * once; VBD_E_TOO_LONG for too many members.
+ * Returns VBD_E_BAD_VALUE for a member that the contract does not have, VBD_E_TOO_LONG for too many
+ * members.
  */
 enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_member *members,
-	bool summary, struct vbd_view *ret_view, struct vbd_error *err) VBD_MUST_CHECK;
+	bool is_list, struct vbd_view *ret_view, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_view_role - the role as which the caller sees an object: that of a reader, if it may not use
  * the object */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/wire.h"
 
-#include "base/attr.h"
-
 #include <string.h>
 #include <strings.h>
 

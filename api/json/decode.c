@@ -288,11 +288,23 @@ static enum vbd_status decode_hex(const struct vbd_field *field, const json_t *v
 	return VBD_OK;
 }
 
+/* {id, name}, as answers show a reference. */
+static bool is_shown_ref(const json_t *value)
+{
+	const json_t *name = json_object_get(value, "name");
+
+	return json_is_integer(json_object_get(value, "id")) &&
+	       (!name || json_is_string(name) || json_is_null(name)) &&
+	       json_object_size(value) == (name ? 2 : 1);
+}
+
 static enum vbd_status decode_ref(const struct vbd_field *field, const json_t *value,
 	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	struct vbd_json_ref ref = {0};
 
+	if (is_shown_ref(value))
+		value = json_object_get(value, "id");
 	if (json_is_integer(value)) {
 		if (json_integer_value(value) < 1)
 			return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
@@ -384,23 +396,14 @@ static const struct vbd_field *find_field(
 static void refuse_unknown(const struct vbd_field *fields, size_t n_fields, const char *name,
 	const char *pointer, struct vbd_faults *faults)
 {
-	const char *like = NULL;
-	size_t least = SIZE_MAX;
+	struct vbd_similar similar = {.word = name};
 
-	for (size_t i = 0; i < n_fields; i++) {
-		size_t edits = vbd_edits(name, fields[i].name);
-
-		if (edits < least) {
-			least = edits;
-			like = fields[i].name;
-		}
-	}
-	if (like)
-		(void)vbd_fault(faults, VBD_E_UNKNOWN_FIELD, pointer,
-			"%s is not a member of this request; did you mean %s?", pointer, like);
-	else
-		(void)vbd_fault(faults, VBD_E_UNKNOWN_FIELD, pointer,
-			"%s is not a member of this request", pointer);
+	for (size_t i = 0; i < n_fields; i++)
+		vbd_similar_try(&similar, fields[i].name);
+	(void)vbd_fault(faults, VBD_E_UNKNOWN_FIELD, pointer,
+		"%s is not a member of this request%s%s%s", pointer,
+		similar.like ? "; did you mean " : "", similar.like ? similar.like : "",
+		similar.like ? "?" : "");
 }
 
 static void check_required(const json_t *json, const struct vbd_field *fields, size_t n_fields,
@@ -443,6 +446,8 @@ static enum vbd_status decode_object(const json_t *json, const struct vbd_field 
 		pointer_add(member, name);
 		if (!field)
 			refuse_unknown(fields, n_fields, name, member, faults);
+		else if (json_is_null(value) && !field->required && !field->nullable)
+			continue; /* null means that the client does not give the member */
 		else if (decode_value(field, value, member, target, faults) == VBD_OK &&
 			 field->has_seen)
 			memcpy((char *)target + field->seen_offset, &seen, sizeof(seen));

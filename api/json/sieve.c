@@ -8,103 +8,87 @@ void vbd_sieve_begin(struct vbd_sieve *ret_sieve)
 	ret_sieve->n_keep = 0;
 	ret_sieve->n_hide = 0;
 	ret_sieve->at = 0;
-	ret_sieve->levels[0] = (struct vbd_sieve_level){.whole = true};
+	ret_sieve->levels[0] = (struct vbd_sieve_level){0};
 }
 
-void vbd_sieve_keep(struct vbd_sieve *sieve, const char *text, size_t len)
+void vbd_sieve_keep(struct vbd_sieve *sieve, const char *name)
 {
-	sieve->levels[0].whole = false;
-	sieve->levels[0].keep |= UINT64_C(1) << sieve->n_keep;
-	sieve->keep[sieve->n_keep++] = (struct vbd_sieve_path){text, len};
+	sieve->keep[sieve->n_keep++] = name;
 }
 
-void vbd_sieve_hide(struct vbd_sieve *sieve, const char *text, size_t len)
+void vbd_sieve_hide(struct vbd_sieve *sieve, const char *path)
 {
 	sieve->levels[0].hide |= UINT64_C(1) << sieve->n_hide;
-	sieve->hide[sieve->n_hide++] = (struct vbd_sieve_path){text, len};
+	sieve->hide[sieve->n_hide++] = path;
 }
 
 /* The path from its part with number @level on. */
-static struct vbd_sieve_path rest_of(struct vbd_sieve_path path, unsigned int level)
+static const char *rest_of(const char *path, unsigned int level)
 {
 	for (; level; level--) {
-		const char *dot = memchr(path.text, '.', path.len);
-		size_t used = dot ? (size_t)(dot - path.text) + 1 : path.len;
-
-		path = (struct vbd_sieve_path){path.text + used, path.len - used};
+		path += strcspn(path, ".");
+		path += *path == '.';
 	}
 	return path;
 }
 
 /* Is @name the first part of the path? */
-static bool begins_with(struct vbd_sieve_path path, const char *name, size_t len)
+static bool begins_with(const char *path, const char *name)
 {
-	return len <= path.len && memcmp(path.text, name, len) == 0 &&
-	       (len == path.len || path.text[len] == '.');
+	size_t len = strlen(name);
+
+	return strncmp(path, name, len) == 0 && (!path[len] || path[len] == '.');
 }
 
-/* The paths that a member is part of. */
-struct found {
-	bool ends; /* at this member, for one of them */
-	uint64_t more;
-};
-
-static struct found find(const struct vbd_sieve_path *paths, uint64_t mask, unsigned int level,
-	const char *name, size_t len)
+/* The hidden paths that a member of the innermost object is part of. @ret_ends: one of them ends at
+ * the member. */
+static uint64_t find(const struct vbd_sieve *sieve, const char *name, bool *ret_ends)
 {
-	struct found found = {0};
+	uint64_t more = 0;
 
-	for (; mask; mask &= mask - 1) {
+	*ret_ends = false;
+	for (uint64_t mask = sieve->levels[sieve->at].hide; mask; mask &= mask - 1) {
 		unsigned int i = (unsigned int)__builtin_ctzll(mask);
-		struct vbd_sieve_path path = rest_of(paths[i], level);
-		size_t used = begins_with(path, name, len) ? len : begins_with(path, "*", 1);
+		const char *path = rest_of(sieve->hide[i], sieve->at);
 
-		if (used && used == path.len)
-			found.ends = true;
-		else if (used)
-			found.more |= UINT64_C(1) << i;
+		if (!begins_with(path, name) && !begins_with(path, "*"))
+			continue;
+		if (strchr(path, '.'))
+			more |= UINT64_C(1) << i;
+		else
+			*ret_ends = true;
 	}
-	return found;
+	return more;
 }
 
-/* A level that lets everything pass. */
-static bool is_open(const struct vbd_sieve_level *level)
+static bool is_kept(const struct vbd_sieve *sieve, const char *name)
 {
-	return level->whole && !level->hide;
+	for (unsigned int i = 0; i < sieve->n_keep; i++) {
+		if (strcmp(sieve->keep[i], name) == 0)
+			return true;
+	}
+	return !sieve->n_keep;
 }
 
 bool vbd_sieve_passes(const struct vbd_sieve *sieve, const char *name)
 {
-	const struct vbd_sieve_level *level = &sieve->levels[sieve->at];
-	size_t len;
-	struct found found;
+	bool hidden;
 
-	if (is_open(level))
-		return true;
-	len = strlen(name);
-	if (find(sieve->hide, level->hide, sieve->at, name, len).ends)
-		return false;
-	if (level->whole)
-		return true;
-	found = find(sieve->keep, level->keep, sieve->at, name, len);
-	return found.ends || found.more;
+	(void)find(sieve, name, &hidden);
+	return !hidden && (sieve->at > 0 || is_kept(sieve, name));
 }
 
 void vbd_sieve_enter(struct vbd_sieve *sieve, const char *name)
 {
 	struct vbd_sieve_level *level = &sieve->levels[sieve->at];
-	struct found keep, hide;
-	size_t len;
+	bool hidden;
 
-	if (!name || is_open(level) || sieve->at + 1 == VBD_SIEVE_DEPTH_MAX) {
+	if (!name || (sieve->at > 0 && !level->hide) || sieve->at + 1 == VBD_SIEVE_DEPTH_MAX) {
 		level->plain++;
 		return;
 	}
-	len = strlen(name);
-	keep = find(sieve->keep, level->keep, sieve->at, name, len);
-	hide = find(sieve->hide, level->hide, sieve->at, name, len);
-	sieve->levels[++sieve->at] = (struct vbd_sieve_level){
-		.whole = level->whole || keep.ends, .keep = keep.more, .hide = hide.more};
+	sieve->levels[sieve->at + 1] = (struct vbd_sieve_level){.hide = find(sieve, name, &hidden)};
+	sieve->at++;
 }
 
 void vbd_sieve_leave(struct vbd_sieve *sieve)

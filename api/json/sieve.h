@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which members of an object are written: some paths are kept, some are hidden, and the names of
- * the members are held against them one after the other as they are written.
+ * Which members of an object are written: some of its own members are kept, and some paths are
+ * hidden, whose parts are compared with the names of the members one after the other as they are
+ * written.
  *
  * One thread at a time.
  */
@@ -12,41 +13,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VBD_SIEVE_PATHS_MAX 64
+#define VBD_SIEVE_NAMES_MAX 64
 /* The most parts of a path, one more than those of the longest in openapi.yaml. */
 #define VBD_SIEVE_DEPTH_MAX 8
 
-/* The path of a member: nested with dots, "qp.sq_depth". */
-struct vbd_sieve_path {
-	const char *text;
-	size_t len;
-};
-
-/* The paths that a member of the object at a level can still be part of. */
 struct vbd_sieve_level {
-	bool whole; /* everything in here is kept */
-	uint64_t keep, hide;
+	uint64_t hide;	    /* bits of the hidden paths that lead through this object */
 	unsigned int plain; /* open arrays, and objects in them, that have the same members */
 };
 
 struct vbd_sieve {
-	struct vbd_sieve_path keep[VBD_SIEVE_PATHS_MAX];
-	struct vbd_sieve_path hide[VBD_SIEVE_PATHS_MAX]; /* "*" is any name */
+	const char *keep[VBD_SIEVE_NAMES_MAX];
+	const char *hide[VBD_SIEVE_NAMES_MAX]; /* "qp.sq_depth"; "*" is any name */
 	unsigned int n_keep, n_hide;
 	struct vbd_sieve_level levels[VBD_SIEVE_DEPTH_MAX];
 	unsigned int at; /* the level of the innermost object */
 };
 
 /** vbd_sieve_begin - a sieve at the top of an object, through which everything passes; with
- * vbd_sieve_keep() only what is kept does */
+ * vbd_sieve_keep() only the members that are kept do */
 void vbd_sieve_begin(struct vbd_sieve *ret_sieve);
 
-/** vbd_sieve_keep - keep a member and all that it contains; at most VBD_SIEVE_PATHS_MAX.
- * @text: valid as long as the sieve */
-void vbd_sieve_keep(struct vbd_sieve *sieve, const char *text, size_t len);
+/** vbd_sieve_keep - keep a member of the object and all that the member contains; at most
+ * VBD_SIEVE_NAMES_MAX. @name: valid as long as the sieve */
+void vbd_sieve_keep(struct vbd_sieve *sieve, const char *name);
 
-/** vbd_sieve_hide - hide a member, also where it is kept; at most VBD_SIEVE_PATHS_MAX */
-void vbd_sieve_hide(struct vbd_sieve *sieve, const char *text, size_t len);
+/** vbd_sieve_hide - hide the member with a path, also where it is kept; at most
+ * VBD_SIEVE_NAMES_MAX. @path: valid as long as the sieve */
+void vbd_sieve_hide(struct vbd_sieve *sieve, const char *path);
 
 /** vbd_sieve_passes - does a member of the innermost object pass, wholly or in part? */
 bool vbd_sieve_passes(const struct vbd_sieve *sieve, const char *name);

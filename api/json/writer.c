@@ -375,6 +375,15 @@ void vbd_put_u64_or_null(struct vbd_encoder *out, const char *name, bool known, 
 		vbd_put_null(out, name);
 }
 
+void vbd_put_hex_or_null(
+	struct vbd_encoder *out, const char *name, bool there, uint64_t value, unsigned int digits)
+{
+	if (there)
+		vbd_put_hex(out, name, value, digits);
+	else
+		vbd_put_null(out, name);
+}
+
 void vbd_put_hex(struct vbd_encoder *out, const char *name, uint64_t value, unsigned int digits)
 {
 	char text[sizeof("0x") + 16];

@@ -99,6 +99,10 @@ void vbd_put_u64_or_null(struct vbd_encoder *out, const char *name, bool known, 
 /** vbd_put_hex - put "0x1a71" with at least @digits digits */
 void vbd_put_hex(struct vbd_encoder *out, const char *name, uint64_t value, unsigned int digits);
 
+/** vbd_put_hex_or_null - vbd_put_hex() if @there, else null */
+void vbd_put_hex_or_null(
+	struct vbd_encoder *out, const char *name, bool there, uint64_t value, unsigned int digits);
+
 /** vbd_put_time - put a time of the monotonic clock as wall-clock time; 0 gives null */
 void vbd_put_time(struct vbd_encoder *out, const char *name, uint64_t mono_ns);
 

@@ -3,7 +3,7 @@
  * Batches: a list of transfers in one request. All are checked, then all are created, then all are
  * started.
  */
-#include "api/resources/batches.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/page.h"
 #include "api/http/problem.h"
@@ -140,13 +140,13 @@ static enum vbd_status create(
 	return status;
 }
 
-void vbd_create_batch(struct vbd_request *req)
+void vbd_create_transfer_batch(struct vbd_request *req)
 {
 	struct vbd_batch *batch;
 	struct vbd_error err = {0};
 
 	if (create(req, &batch, &err) == VBD_OK)
-		vbd_task_answer(req, &vbd_batch_task, batch);
+		vbd_task_answer(req, &vbd_transfer_batch_task, batch);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -165,15 +165,15 @@ static const struct vbd_page_key batch_keys[] = {
 };
 
 static const struct vbd_page_source batch_page = {
-	.members = vbd_batch_members,
+	.members = vbd_transfer_batch_members,
 	.keys = batch_keys,
 	.states = batch_states,
 	.state_of = by_state,
 	.encode = encode_batch,
 };
 
-const struct vbd_task_kind vbd_batch_task = {
-	.kind = VBD_KIND_BATCH,
+const struct vbd_task_kind vbd_transfer_batch_task = {
+	.kind = VBD_KIND_TRANSFER_BATCH,
 	.gone = "the batch was deleted in the meantime",
 	.encode = encode_batch,
 	.state = task_state,

@@ -14,7 +14,7 @@ static void put_error(
 	const struct vbd_first_error *first = &benchmark->first_error;
 	struct vbd_error error = {0};
 
-	if (benchmark->state == VBD_BENCHMARK_FAILED)
+	if (benchmark->object.ended && benchmark->state != VBD_BENCHMARK_DONE)
 		vbd_object_problem(&benchmark->object, &error);
 	vbd_put_error(out, name, &error, first->error.status ? first : NULL);
 }
@@ -56,6 +56,7 @@ void vbd_put_benchmark(struct vbd_encoder *out, const struct vbd_benchmark *benc
 	vbd_put_u64_or_null(out, "count", !by_time, benchmark->count);
 	vbd_put_u64_or_null(out, "duration_ms", by_time, benchmark->duration_ms);
 	vbd_put_ref(out, "buffer", daemon->buffers, benchmark->buffer_id);
+	vbd_put_remote(out, "remote", benchmark->op, benchmark->remote_addr, benchmark->rkey);
 	vbd_put_u64(out, "timeout_ms", benchmark->timeout_ms);
 	put_result(out, benchmark);
 	vbd_put_time(out, "created_at", benchmark->object.created_ns);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/benchmarks.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/page.h"
 #include "api/resources/context.h"
@@ -29,6 +30,7 @@ static enum vbd_task_state task_state(const void *item)
 	case VBD_BENCHMARK_DONE:
 		return VBD_TASK_DONE;
 	case VBD_BENCHMARK_FAILED:
+	case VBD_BENCHMARK_CANCELLED:
 		return VBD_TASK_FAILED;
 	case VBD_BENCHMARK_RUNNING:
 	case VBD_BENCHMARK_STATE_COUNT:
@@ -138,8 +140,8 @@ static enum vbd_status create(
 	};
 	status = find_objects(daemon, &input, &spec, err);
 	if (!status && input.remote)
-		status = vbd_remote_aim(
-			&input.memory, input.size_bytes, "/size_bytes", &spec.wr.remote_addr, err);
+		status = vbd_remote_aim(&input.memory, spec.op, input.size_bytes, "/size_bytes",
+			&spec.wr.remote_addr, err);
 	return status ? status : vbd_benchmark_create(daemon, &spec, ret_benchmark, err);
 }
 

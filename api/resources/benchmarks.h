@@ -9,11 +9,8 @@
 
 struct vbd_benchmark;
 struct vbd_encoder;
-struct vbd_request;
 
 /** vbd_put_benchmark - put the members of schema Benchmark */
 void vbd_put_benchmark(struct vbd_encoder *out, const struct vbd_benchmark *benchmark);
-
-void vbd_create_benchmark(struct vbd_request *req);
 
 #endif

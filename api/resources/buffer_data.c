@@ -7,6 +7,7 @@
 #include "api/json/encode.h"
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "base/log.h"
 #include "daemon/memory/checksum.h"
 

@@ -5,6 +5,7 @@
  */
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "base/attr.h"

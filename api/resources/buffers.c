@@ -3,6 +3,7 @@
  * Buffers as objects. buffer_data.c has the handlers of their bytes.
  */
 #include "api/resources/buffers.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/page.h"
 #include "api/http/waiter.h"
@@ -48,13 +49,13 @@ static void put_shared_path(struct vbd_encoder *out, const struct vbd_buffer *bu
 /* Null while no peer can reach the buffer. */
 static void put_remote(struct vbd_encoder *out, const struct vbd_buffer *buffer)
 {
-	if (buffer->state == VBD_BUFFER_READY) {
-		vbd_put_hex(out, "addr", buffer->mem.addr, 1);
-		vbd_put_hex(out, "rkey", buffer->mem.rkey, 8);
-		return;
-	}
-	vbd_put_null(out, "addr");
-	vbd_put_null(out, "rkey");
+	const unsigned int remote =
+		VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC;
+	bool ready = buffer->state == VBD_BUFFER_READY;
+
+	/* Without a remote access some devices have a key, others 0; neither is of use. */
+	vbd_put_hex_or_null(out, "addr", ready, buffer->mem.addr, 1);
+	vbd_put_hex_or_null(out, "rkey", ready && buffer->mem.access & remote, buffer->mem.rkey, 8);
 }
 
 static void encode_buffer(struct vbd_encoder *out, const void *item)

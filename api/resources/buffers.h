@@ -7,19 +7,10 @@
 
 struct vbd_buffer_spec;
 struct vbd_daemon;
-struct vbd_request;
 
 /** vbd_buffer_decode - a BufferCreate; arguments as of vbd_listener_decode() */
 enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-void vbd_create_buffer(struct vbd_request *req);
-void vbd_delete_buffer(struct vbd_request *req);
-void vbd_get_buffer_data(struct vbd_request *req);
-void vbd_open_buffer_data(struct vbd_request *req);
-void vbd_put_buffer_data(struct vbd_request *req);
-void vbd_get_buffer_fd(struct vbd_request *req);
-void vbd_get_buffer_checksum(struct vbd_request *req);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/caller.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/request.h"
 #include "api/json/encode.h"

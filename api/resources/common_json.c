@@ -27,6 +27,19 @@ void vbd_put_op_counters(
 	vbd_end(out);
 }
 
+void vbd_put_remote(
+	struct vbd_encoder *out, const char *name, enum vbd_op op, uint64_t addr, uint32_t rkey)
+{
+	if (!vbd_ops[op].needs_remote) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_hex(out, "addr", addr, 1);
+	vbd_put_hex(out, "rkey", rkey, 8);
+	vbd_end(out);
+}
+
 void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received)
 {
 	vbd_put_text(out, "op", vbd_op_name(received->op));
@@ -131,6 +144,7 @@ static void put_failure(struct vbd_encoder *out, const struct vbd_failure *failu
 	const struct vbd_error *err = &failure->err;
 
 	vbd_begin_object(out, NULL);
+	vbd_put_text(out, "kind", failure->kind);
 	vbd_put_u64(out, "id", failure->id);
 	vbd_put_text_or_null(out, "name", failure->name);
 	vbd_put_text(out, "code", vbd_status_code(err->status));

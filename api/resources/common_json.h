@@ -52,6 +52,11 @@ void vbd_put_op_counters(
 void vbd_put_latency(
 	struct vbd_encoder *out, const char *name, const struct vbd_histogram *times_ns);
 
+/** vbd_put_remote - put schema RemoteMemory; null for an operation that needs no memory of the peer
+ */
+void vbd_put_remote(
+	struct vbd_encoder *out, const char *name, enum vbd_op op, uint64_t addr, uint32_t rkey);
+
 /** vbd_put_received - put `op`, `length_bytes`, `written_bytes` and `imm` of a message */
 void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received);
 

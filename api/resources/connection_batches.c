@@ -12,6 +12,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/core/labels.h"
@@ -68,11 +69,15 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 	vbd_put_error(out, "error", &batch->error, NULL);
 }
 
-/* Also a batch with failures is done: those that were established are of use. */
 static enum vbd_task_state task_state(const void *item)
 {
-	return batch_of(item)->state == VBD_CONNECTION_BATCH_RUNNING ? VBD_TASK_RUNNING
-								     : VBD_TASK_DONE;
+	static const enum vbd_task_state states[VBD_CONNECTION_BATCH_STATE_COUNT] = {
+		[VBD_CONNECTION_BATCH_RUNNING] = VBD_TASK_RUNNING,
+		[VBD_CONNECTION_BATCH_DONE] = VBD_TASK_DONE,
+		[VBD_CONNECTION_BATCH_FAILED] = VBD_TASK_FAILED,
+	};
+
+	return states[batch_of(item)->state];
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -97,75 +102,72 @@ static void make_batch(struct vbd_request *req, struct made *made)
 	vbd_reply_problem(req, &err);
 }
 
-/* Make as many connections as `count` says, or none. */
-static enum vbd_status prepare_alike(struct vbd_request *req, struct vbd_conn_room *room,
-	struct made *made, struct vbd_error *err)
+struct batch_create {
+	const json_t *connections;
+	uint32_t count;
+	bool count_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD(ARRAY, "connections", struct batch_create, connections), .required = true,
+		.min = 1, .max = VBD_CONNECTION_BATCH_MAX},
+	{VBD_FIELD(UINT, "count", struct batch_create, count), .min = 1,
+		.max = VBD_CONNECTION_BATCH_MAX, VBD_FIELD_SEEN(struct batch_create, count_seen)},
+};
+
+static enum vbd_status decode_batch(
+	struct vbd_request *req, struct batch_create *input, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_connection_spec spec;
+	size_t total;
 	enum vbd_status status =
-		vbd_connection_decode(daemon, req->json, false, &spec, &req->faults, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), input, err);
 
-	if (status)
+	if (status != VBD_OK)
 		return status;
-	spec.room = room;
-	made->count = spec.count;
-	return vbd_connections_prepare(daemon, &spec, made->connections, err);
-}
-
-static enum vbd_status refuse_in_list(const json_t *json, struct vbd_error *err)
-{
-	if (vbd_manual_requested(json))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/bringup",
-			"connections in a list are brought up by the CM; a connection with "
-			"bringup manual needs a request of its own");
-	if (json_object_get(json, "count"))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/count",
-			"an item of a list is one connection; count is for a request without a "
-			"list");
+	total = json_array_size(input->connections) * input->count;
+	if (total > VBD_CONNECTION_BATCH_MAX)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/count",
+			"these are %zu connections; a batch has at most %d", total,
+			VBD_CONNECTION_BATCH_MAX);
 	return VBD_OK;
 }
 
-static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_conn_room *room, struct vbd_connection **ret_connection,
-	struct vbd_faults *faults, struct vbd_error *err)
+/* Make an item of the list, as often as `count` says. */
+static enum vbd_status prepare_item(struct vbd_request *req, const struct batch_create *input,
+	const json_t *json, struct vbd_conn_room *room, struct made *made, struct vbd_error *err)
 {
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_connection_spec spec;
-	enum vbd_status status = refuse_in_list(json, err);
+	enum vbd_status status;
 
-	if (!status)
-		status = vbd_connection_decode(daemon, json, false, &spec, faults, err);
+	if (vbd_manual_requested(json))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/bringup",
+			"connections of a batch are brought up by the CM; a connection with "
+			"bringup manual needs a request of its own");
+	status = vbd_connection_decode(daemon, json, false, &spec, &req->faults, err);
 	if (status)
 		return status;
-	spec.count = 1;
+	spec.count = input->count;
+	spec.numbered = input->count_seen;
 	spec.room = room;
-	return vbd_connections_prepare(daemon, &spec, ret_connection, err);
+	status = vbd_connections_prepare(daemon, &spec, &made->connections[made->count], err);
+	made->count += status ? 0 : spec.count;
+	return status;
 }
 
-struct list_create {
-	const json_t *connections;
-};
-
-static const struct vbd_field list_fields[] = {
-	{VBD_FIELD(ARRAY, "connections", struct list_create, connections), .required = true,
-		.min = 1, .max = VBD_CONNECTION_LIST_MAX},
-};
-
-/* Make all connections of the list, or none. */
-static enum vbd_status prepare_list(struct vbd_request *req, struct vbd_conn_room *room,
+/* Make all connections, or none. */
+static enum vbd_status prepare_all(struct vbd_request *req, struct vbd_conn_room *room,
 	struct made *made, struct vbd_error *err)
 {
-	struct list_create input = {0};
-	enum vbd_status status =
-		vbd_request_decode(req, list_fields, VBD_ARRAY_LEN(list_fields), &input, err);
+	struct batch_create input = {.count = 1};
+	enum vbd_status status = decode_batch(req, &input, err);
 
-	while (!status && made->count < json_array_size(input.connections)) {
-		status = prepare_one(vbd_request_daemon(req),
-			json_array_get(input.connections, made->count), room,
-			&made->connections[made->count], &req->faults, err);
+	for (size_t i = 0; !status && i < json_array_size(input.connections); i++) {
+		const json_t *json = json_array_get(input.connections, i);
+
+		status = prepare_item(req, &input, json, room, made, err);
 		if (status)
-			vbd_problem_of_item(err, &req->faults, "connection", made->count);
-		made->count += !status;
+			vbd_problem_of_item(err, &req->faults, "connection", i);
 	}
 	if (status)
 		vbd_connections_discard(made->connections, made->count);
@@ -178,9 +180,8 @@ static void make_all(struct vbd_request *req, struct vbd_conn_room *room)
 {
 	struct made made = {.count = 0};
 	struct vbd_error err = {0};
-	bool is_list = json_object_get(req->json, "connections");
 
-	if ((is_list ? prepare_list : prepare_alike)(req, room, &made, &err) == VBD_OK)
+	if (prepare_all(req, room, &made, &err) == VBD_OK)
 		make_batch(req, &made);
 	else
 		vbd_reply_problem(req, &err);
@@ -192,7 +193,6 @@ static void make_all(struct vbd_request *req, struct vbd_conn_room *room)
 struct creation {
 	struct vbd_in_turns turns; /* first */
 	struct vbd_labels *labels; /* referenced; of the new objects */
-	bool shared;		   /* likewise */
 	uint32_t wanted;	   /* connections that the request asks for */
 	struct vbd_conn_room room;
 };
@@ -214,11 +214,9 @@ static void make_for_caller(struct creation *creation)
 
 	daemon->callers.current = req->caller;
 	daemon->new_labels = creation->labels;
-	daemon->new_shared = creation->shared;
 	make_all(req, &creation->room);
 	daemon->callers.current = before.owner;
 	daemon->new_labels = before.labels;
-	daemon->new_shared = false;
 }
 
 static enum vbd_status get_room(struct creation *creation, struct vbd_error *err)
@@ -252,14 +250,16 @@ static void drop(struct vbd_in_turns *self)
 /* Not checked yet: what is refused needs no memory, and at most VBD_CONN_ROOM_MAX is got. */
 static uint32_t wanted_by(const json_t *body)
 {
-	const json_t *list = json_object_get(body, "connections");
-	json_int_t count = list ? (json_int_t)json_array_size(list)
-				: json_integer_value(json_object_get(body, "count"));
+	const json_t *count = json_object_get(body, "count");
+	size_t items = json_array_size(json_object_get(body, "connections"));
+	json_int_t each = count ? json_integer_value(count) : 1;
 
-	return count < 0 || count > VBD_CONN_ROOM_MAX ? 0 : (uint32_t)count;
+	if (each < 0 || each > VBD_CONN_ROOM_MAX || items > VBD_CONN_ROOM_MAX)
+		return 0;
+	return items * (size_t)each > VBD_CONN_ROOM_MAX ? 0 : (uint32_t)(items * (size_t)each);
 }
 
-void vbd_create_connections(struct vbd_request *req)
+void vbd_create_connection_batch(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct creation *creation = calloc(1, sizeof(*creation));
@@ -272,7 +272,6 @@ void vbd_create_connections(struct vbd_request *req)
 	}
 	creation->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
 	creation->labels = vbd_labels_ref(daemon->new_labels);
-	creation->shared = daemon->new_shared;
 	creation->wanted = wanted_by(req->json);
 	vbd_in_turns_run(&creation->turns, &daemon->turns);
 }

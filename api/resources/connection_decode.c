@@ -4,14 +4,13 @@
 #include "api/resources/context.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
-#include "daemon/connections/connection_batches.h"
+#include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"
 
 struct connection_create {
 	enum vbd_bringup bringup;
 	enum vbd_qp_transport qp_type;
 	const char *name;
-	uint32_t count;
 	const char *dst_addr;
 	uint16_t dst_port;
 	const char *src_addr;
@@ -28,8 +27,6 @@ struct connection_create {
 static const struct vbd_field create_fields[] = {
 	VBD_BRINGUP_FIELDS(struct connection_create),
 	{VBD_FIELD_NAME(struct connection_create)},
-	{VBD_FIELD(UINT, "count", struct connection_create, count), .min = 1,
-		.max = VBD_CONNECTION_BATCH_MAX},
 	{VBD_FIELD(STRING, "dst_addr", struct connection_create, dst_addr), .required = true,
 		.min = 1, .max = 255},
 	{VBD_FIELD(UINT, "dst_port", struct connection_create, dst_port), .required = true,
@@ -73,8 +70,6 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *j
 	if (kept)
 		use_heartbeat(&input.qp);
 	*spec = (struct vbd_connection_spec){
-		.count = input.count,
-		.numbered = input.count > 0,
 		.dst_port = input.dst_port,
 		.timeout_ms = input.timeout_ms,
 		.params = input.qp.params,

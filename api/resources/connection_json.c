@@ -305,8 +305,10 @@ static void put_heartbeats(struct vbd_encoder *out, const char *name, const stru
 {
 	const struct vbd_heartbeat_counters *counters = vbd_qp_heartbeat(&conn->qp);
 
-	if (!counters)
+	if (!counters) {
+		vbd_put_null(out, name);
 		return;
+	}
 	vbd_begin_object(out, name);
 	vbd_put_u64(out, "sent", vbd_counter_get(&counters->sent));
 	vbd_put_u64(out, "answered", vbd_counter_get(&counters->answered));
@@ -341,8 +343,8 @@ void vbd_put_connection(struct vbd_encoder *out, const struct vbd_connection *co
 	vbd_put_rtt(out, "rtt", connection);
 	vbd_put_end(out, &conn->qp, connection->object.ended);
 	vbd_put_desired(out, &connection->object);
-	if (connection->previous_id)
-		vbd_put_u64(out, "previous_id", connection->previous_id);
+	vbd_put_u64_or_null(
+		out, "previous_id", connection->previous_id != 0, connection->previous_id);
 	put_times(out, conn);
 	put_private_data(out, conn);
 }

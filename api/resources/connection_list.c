@@ -92,11 +92,17 @@ static const struct vbd_page_key connection_keys[] = {
 	{.name = NULL},
 };
 
+/* The first reason is that of a connection that has not ended. */
+static const char *end_code_at(unsigned int i)
+{
+	return i + 1 < VBD_REASON_COUNT ? vbd_reason_name((enum vbd_reason)(i + 1)) : NULL;
+}
+
 static const struct vbd_page_filter connection_filters[] = {
 	VBD_PAGE_FILTER_NAME,
 	VBD_PAGE_FILTER_DEVICE(by_device),
 	{.name = "listener", .kind = VBD_KIND_LISTENER, .id = by_listener},
-	{.name = "end_code", .text = by_end_code},
+	{.name = "end_code", .text = by_end_code, .word = end_code_at},
 	{.name = NULL},
 };
 

@@ -2,10 +2,11 @@
 /*
  * Connections. connection_json.c encodes them, messages.c has the handlers of their messages.
  */
+#include "api/resources/connections.h"
 #include "api/json/encode.h"
 #include "api/resources/connection_wait.h"
-#include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/keep_answer.h"
 #include "api/resources/keep_remove.h"
 #include "api/resources/private_data.h"
@@ -59,12 +60,8 @@ static void create_by_cm(struct vbd_request *req)
 
 void vbd_create_connection(struct vbd_request *req)
 {
-	if (json_object_get(req->json, "connections"))
-		vbd_create_connections(req);
-	else if (vbd_manual_requested(req->json))
+	if (vbd_manual_requested(req->json))
 		vbd_create_manual_connection(req);
-	else if (json_is_integer(json_object_get(req->json, "count")))
-		vbd_create_connections(req);
 	else
 		create_by_cm(req);
 }
@@ -110,27 +107,13 @@ void vbd_accept_connection(struct vbd_request *req)
 		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 200, false);
 }
 
-/* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)), also by their names
- * in the glossary. */
-enum reject_reason {
-	REJECT_CONSUMER_DEFINED,
-	REJECT_VENDOR_OPTION_NOT_SUPPORTED,
-	REJECT_IB_CONSUMER_DEFINED,
-	REJECT_IB_VENDOR_OPTION_NOT_SUPPORTED,
-};
+/* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)). */
+enum reject_reason { REJECT_CONSUMER_DEFINED, REJECT_VENDOR_OPTION_NOT_SUPPORTED };
 
 static const char *const reject_names[] = {
 	[REJECT_CONSUMER_DEFINED] = "consumer_defined",
 	[REJECT_VENDOR_OPTION_NOT_SUPPORTED] = "vendor_option_not_supported",
-	[REJECT_IB_CONSUMER_DEFINED] = "IB_CM_REJ_CONSUMER_DEFINED",
-	[REJECT_IB_VENDOR_OPTION_NOT_SUPPORTED] = "IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED",
 };
-
-static bool is_vendor_option(enum reject_reason reason)
-{
-	return reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED ||
-	       reason == REJECT_IB_VENDOR_OPTION_NOT_SUPPORTED;
-}
 
 struct reject_input {
 	enum reject_reason reason;
@@ -155,8 +138,8 @@ void vbd_reject_connection(struct vbd_request *req)
 	if (vbd_request_decode(req, reject_fields, VBD_ARRAY_LEN(reject_fields), &input, &err) !=
 			VBD_OK ||
 		vbd_private_data_decode(&input.private_data, &data, &err) != VBD_OK ||
-		vbd_connection_reject(connection, &data, is_vendor_option(input.reason), &err) !=
-			VBD_OK)
+		vbd_connection_reject(connection, &data,
+			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
 		vbd_connection_reply(req, 200, connection);

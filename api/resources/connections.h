@@ -56,29 +56,12 @@ void vbd_create_manual_connection(struct vbd_request *req);
  * vbd_connection_decode - a ConnectionCreate for the CM
  * @daemon:   NULL: do not look for the objects to which it refers
  * @json:     one that vbd_manual_requested() denies
- * @ret_spec: its `count` is 0 if the member is absent
+ * @ret_spec: its `count` is 0
  * @kept:     the connection is to be kept: it has heartbeats by default
  * @faults:   see vbd_decode_all()
  */
 enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *json, bool kept,
 	struct vbd_connection_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_create_connections - POST /v1/connections with a ConnectionListCreate, or with a `count`:
- * answered in this turn or a later one. A client that leaves before makes none. */
-void vbd_create_connections(struct vbd_request *req);
-
-void vbd_create_connection(struct vbd_request *req);
-void vbd_delete_connection(struct vbd_request *req);
-void vbd_list_timeline(struct vbd_request *req);
-void vbd_accept_connection(struct vbd_request *req);
-void vbd_reject_connection(struct vbd_request *req);
-void vbd_close_connection(struct vbd_request *req);
-void vbd_set_remote(struct vbd_request *req);
-void vbd_set_qp_state(struct vbd_request *req);
-
-void vbd_list_messages(struct vbd_request *req);
-void vbd_send_message(struct vbd_request *req);
-void vbd_delete_messages(struct vbd_request *req);
 
 #endif

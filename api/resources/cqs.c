@@ -4,7 +4,7 @@
 #include "api/json/decode.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
-#include "api/resources/cqs.h"
+#include "api/resources/handlers.h"
 #include "api/resources/members.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/create.h"
+#include "api/resources/handlers.h"
 
 #include "api/resources/context.h"
 #include "api/resources/keep.h"

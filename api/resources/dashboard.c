@@ -4,7 +4,7 @@
  * daemon; the requests of the page need one.
  */
 #include "api/http/request.h"
-#include "api/resources/meta.h"
+#include "api/resources/handlers.h"
 #include "api/resources/web.h"
 
 #include <string.h>

@@ -139,7 +139,7 @@ static void put_ports(struct vbd_encoder *out, const char *name, const struct vb
 	for (unsigned int i = 1; present && i <= device->attr.phys_port_cnt; i++) {
 		struct vbd_port port;
 
-		if (vbd_device_query_port(device, (uint8_t)i, &port, NULL) == VBD_OK)
+		if (vbd_device_port(device, (uint8_t)i, &port, NULL) == VBD_OK)
 			put_port(out, NULL, device, &port, gids, count);
 	}
 	vbd_end(out);

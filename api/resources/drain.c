@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/drain.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/waiter.h"
 #include "api/json/decode.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/event_query.h"
 
-#include "api/http/label_query.h"
+#include "api/http/page.h"
 #include "api/resources/context.h"
+#include "base/similar.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,12 @@
 
 /* --- the place ------------------------------------------------------------------------------- */
 
-char *vbd_event_id(const struct vbd_daemon *daemon, uint64_t seq, char id[VBD_EVENT_ID_BYTES])
+const char *vbd_event_run(const struct vbd_daemon *daemon, const struct vbd_event *event)
+{
+	return event->run ? event->run->server_id : daemon->server_id;
+}
+
+char *vbd_event_place_id(const struct vbd_daemon *daemon, uint64_t seq, char id[VBD_EVENT_ID_BYTES])
 {
 	(void)snprintf(id, VBD_EVENT_ID_BYTES, "%s-%" PRIu64, daemon->server_id, seq);
 	return id;
@@ -44,25 +50,22 @@ enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const cha
 {
 	const uint64_t last = vbd_eventlog_last(daemon->eventlog);
 	const size_t run_bytes = sizeof(daemon->server_id) - 1;
-	const bool has_run =
-		strspn(text, "0123456789abcdef") == run_bytes && text[run_bytes] == '-';
-	const char *number = has_run ? text + run_bytes + 1 : text;
 	char run[sizeof(daemon->server_id)] = "";
 	uint64_t seq;
 
-	if (strcmp(text, "now") == 0) {
-		*ret_place = (struct vbd_event_place){.seq = last};
+	if (strcmp(text, "now") == 0 || strcmp(text, "oldest") == 0) {
+		*ret_place = (struct vbd_event_place){.seq = *text == 'n' ? last : 0};
 		return VBD_OK;
 	}
-	if (!is_number(number))
+	if (strspn(text, "0123456789abcdef") != run_bytes || text[run_bytes] != '-' ||
+		!is_number(text + run_bytes + 1))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, name,
-			"%s must be SERVER_ID-NUMBER, as in `next` and in the id of an event, or a "
-			"number of this run, or now",
+			"%s must be SERVER_ID-NUMBER, as in `next` and in the id of an event, or "
+			"oldest, or now",
 			name);
-	seq = strtoull(number, NULL, 10);
-	if (has_run)
-		memcpy(run, text, run_bytes);
-	if (has_run && strcmp(run, daemon->server_id) != 0)
+	seq = strtoull(text + run_bytes + 1, NULL, 10);
+	memcpy(run, text, run_bytes);
+	if (strcmp(run, daemon->server_id) != 0)
 		*ret_place = place_of_run(vbd_eventlog_find_run(daemon->eventlog, run), seq);
 	else if (seq > last)
 		*ret_place = place_of_run(NULL, 0);
@@ -124,6 +127,17 @@ static bool take_type(const char *name, size_t len, struct vbd_event_filter *fil
 	return false;
 }
 
+static enum vbd_status refuse_type(const char *name, size_t len, struct vbd_error *err)
+{
+	char word[64];
+	struct vbd_similar similar = {.word = word};
+
+	(void)snprintf(word, sizeof(word), "%.*s", len < sizeof(word) ? (int)len : 63, name);
+	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++)
+		vbd_similar_try(&similar, vbd_event_type_name((enum vbd_event_type)i));
+	return vbd_refuse_name("type", word, &similar, err);
+}
+
 /* Parse "connection_ended,transfer_ended". */
 static enum vbd_status parse_types(
 	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
@@ -135,10 +149,7 @@ static enum vbd_status parse_types(
 		size_t len = strcspn(types, ",");
 
 		if (!take_type(types, len, filter))
-			return vbd_error_input(err, VBD_E_BAD_VALUE, "type",
-				"there is no event type '%.*s'; GET /v1/glossary?kind=event_type "
-				"lists all",
-				len < 48 ? (int)len : 48, types);
+			return refuse_type(types, len, err);
 		types = types[len] ? types + len + 1 : NULL;
 	}
 	return VBD_OK;
@@ -148,17 +159,15 @@ static enum vbd_status parse_code(
 	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
 {
 	const char *code = vbd_uri_param(&req->uri, "code");
+	struct vbd_similar similar = {.word = code};
 
 	filter->code = code;
 	for (unsigned int i = 1; code && i < VBD_STATUS_COUNT; i++) {
 		if (strcmp(vbd_status_code((enum vbd_status)i), code) == 0)
 			return VBD_OK;
+		vbd_similar_try(&similar, vbd_status_code((enum vbd_status)i));
 	}
-	return code ? vbd_error_input(err, VBD_E_BAD_VALUE, "code",
-			      "there is no problem code '%.48s'; GET /v1/glossary?kind=problem "
-			      "lists all",
-			      code)
-		    : VBD_OK;
+	return code ? vbd_refuse_name("code", code, &similar, err) : VBD_OK;
 }
 
 enum vbd_status vbd_parse_event_filter(

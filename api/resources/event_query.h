@@ -17,6 +17,8 @@ struct vbd_daemon;
 struct vbd_event_filter;
 struct vbd_request;
 
+struct vbd_event;
+
 /* A place in the event log: behind the event with number @seq. */
 struct vbd_event_place {
 	uint64_t seq;
@@ -27,15 +29,19 @@ struct vbd_event_place {
 /* Room for "SERVER_ID-18446744073709551615" and its NUL. */
 #define VBD_EVENT_ID_BYTES 40
 
-/** vbd_event_id - "SERVER_ID-17", which names a place in the log of this run; returns @id */
-char *vbd_event_id(const struct vbd_daemon *daemon, uint64_t seq, char id[VBD_EVENT_ID_BYTES]);
+/** vbd_event_place_id - "SERVER_ID-17", which names a place in the log of this run; returns @id */
+char *vbd_event_place_id(
+	const struct vbd_daemon *daemon, uint64_t seq, char id[VBD_EVENT_ID_BYTES]);
+
+/** vbd_event_run - the server id of the run that the event is of: a later run holds the event, too
+ */
+const char *vbd_event_run(const struct vbd_daemon *daemon, const struct vbd_event *event);
 
 /**
- * vbd_parse_event_place - parse "SERVER_ID-17", "17" (a number of this run), or "now"
+ * vbd_parse_event_place - parse "SERVER_ID-17", "oldest" or "now"
  * @name: of the parameter or header, for the error
  *
- * A number that this run has not reached is of another run. A place of an earlier run, of which the
- * log has events, is one in this run's log too.
+ * A place of an earlier run, of which the log has events, is one in this run's log too.
  */
 enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const char *name,
 	const char *text, struct vbd_event_place *ret_place, struct vbd_error *err) VBD_MUST_CHECK;

@@ -6,6 +6,7 @@
 #include "api/resources/events.h"
 #include "daemon/daemon.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,15 +43,14 @@ static struct vbd_event_text *encode(const struct vbd_daemon *daemon, const stru
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_event_text *text = NULL;
-	char id[VBD_EVENT_ID_BYTES];
 	size_t len;
 	char *data;
 
 	vbd_put_event(&out, daemon, event);
 	data = vbd_encode_end(&out, &len);
 	if (data)
-		text = vbd_event_text_print(
-			"id: %s\ndata: %s\n\n", vbd_event_id(daemon, event->seq, id), data);
+		text = vbd_event_text_print("id: %s-%" PRIu64 "\ndata: %s\n\n",
+			vbd_event_run(daemon, event), event->seq, data);
 	free(data);
 	return text;
 }

@@ -2,12 +2,13 @@
 /*
  * The event log: a page, or a long poll.
  */
+#include "api/resources/events.h"
 #include "api/http/in_turns.h"
 #include "api/http/waiter.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"
-#include "api/resources/events.h"
+#include "api/resources/handlers.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -75,7 +76,7 @@ void vbd_put_event(
 	struct vbd_encoder *out, const struct vbd_daemon *daemon, const struct vbd_event *event)
 {
 	vbd_put_u64(out, "seq", event->seq);
-	vbd_put_text(out, "server_id", event->run ? event->run->server_id : daemon->server_id);
+	vbd_put_text(out, "server_id", vbd_event_run(daemon, event));
 	vbd_put_time(out, "at", event->at_ns);
 	vbd_put_text(out, "type", vbd_event_type_name(event->type));
 	vbd_put_text(out, "severity", vbd_severity_name(event->severity));
@@ -145,7 +146,7 @@ static void reply_page(struct vbd_request *req, struct search *search)
 	vbd_put_u64(&out, "now_ns", vbd_clock_mono_ns());
 	vbd_put_u64(&out, "first", vbd_eventlog_first(daemon->eventlog));
 	vbd_put_u64(&out, "last", vbd_eventlog_last(daemon->eventlog));
-	vbd_put_text(&out, "next", vbd_event_id(daemon, search->next, id));
+	vbd_put_text(&out, "next", vbd_event_place_id(daemon, search->next, id));
 	vbd_put_bool(&out, "restarted", search->after.restarted);
 	vbd_put_bool(&out, "resumed", search->after.resumed);
 	vbd_put_bool(&out, "compacted", search->compacted);

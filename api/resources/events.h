@@ -10,13 +10,9 @@
 struct vbd_daemon;
 struct vbd_encoder;
 struct vbd_event;
-struct vbd_request;
 
 /** vbd_put_event - put the members of schema Event */
 void vbd_put_event(
 	struct vbd_encoder *out, const struct vbd_daemon *daemon, const struct vbd_event *event);
-
-void vbd_list_events(struct vbd_request *req);
-void vbd_stream_events(struct vbd_request *req);
 
 #endif

@@ -35,7 +35,4 @@ void vbd_explain_record(struct vbd_request *req, const struct vbd_record *record
 void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_t dst_port,
 	const struct vbd_destination *destination, const struct vbd_explanation *explanation);
 
-void vbd_explain_one(struct vbd_request *req);
-void vbd_get_reachability(struct vbd_request *req);
-
 #endif

@@ -10,11 +10,11 @@
 #include "api/resources/connection_wait.h"
 #include "api/resources/context.h"
 #include "api/resources/explain.h"
+#include "api/resources/handlers.h"
 #include "api/resources/records.h"
 #include "daemon/core/addr.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
-#include "daemon/observe/netroute.h"
 #include "rdma/device/source.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void explain(struct vbd_request *req, const struct vbd_connection *connec
 	enum vbd_role role = vbd_view_role(req, &connection->object);
 
 	vbd_conn_refresh_qp(connection->conn);
-	vbd_explain_connection(connection, look, role, &explanation);
+	vbd_explain_connection(connection, look, req->caller, role, &explanation);
 	vbd_put_explanation(&out, connection, &explanation, role);
 	vbd_reply_json(req, 200, &out);
 }

@@ -21,11 +21,14 @@
 void vbd_put_past_explanation(struct vbd_encoder *out, const void *item)
 {
 	const struct vbd_connection *connection = item;
+	struct vbd_caller *owner = connection->object.owner;
+	struct vbd_caller anybody = {.role = VBD_ROLE_OPERATE}; /* sees it without an owner */
 	struct vbd_explanation explanation;
 
 	if (!connection->object.ended || vbd_reason_clean(connection->conn->qp.reason))
 		return;
-	vbd_explain_connection(connection, NULL, VBD_ROLE_READ, &explanation);
+	vbd_explain_connection(
+		connection, NULL, owner ? owner : &anybody, VBD_ROLE_READ, &explanation);
 	vbd_begin_object(out, "explanation");
 	vbd_put_explanation(out, connection, &explanation, VBD_ROLE_READ);
 	vbd_end(out);

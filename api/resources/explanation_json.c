@@ -216,8 +216,8 @@ static void put_evidence(struct vbd_encoder *out, const char *name,
 static void put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *diagnosis)
 {
 	vbd_put_text(out, "code", vbd_cause_name(diagnosis->code));
-	put_sentence(out, "text", diagnosis->text);
-	vbd_put_text(out, "advice", diagnosis->advice);
+	put_sentence(out, "detail", diagnosis->text);
+	vbd_put_text(out, "hint", diagnosis->advice);
 }
 
 /* The best supported cause with its evidence, then those that are possible besides. */
@@ -258,14 +258,9 @@ static void put_request(struct vbd_encoder *out, const char *name,
 	vbd_put_text(out, "op", vbd_op_name((enum vbd_op)incident->op));
 	vbd_put_u64(out, "transfer", incident->transfer);
 	vbd_put_u64(out, "length_bytes", incident->length_bytes);
-	vbd_put_u64(out, "done_bytes", incident->done_bytes);
-	if (seen) {
-		vbd_put_hex(out, "remote_addr", incident->remote_addr, 1);
-		vbd_put_hex(out, "rkey", incident->rkey, 8);
-	} else {
-		vbd_put_null(out, "remote_addr");
-		vbd_put_null(out, "rkey");
-	}
+	vbd_put_u64(out, "bytes_done", incident->done_bytes);
+	vbd_put_hex_or_null(out, "remote_addr", seen, incident->remote_addr, 1);
+	vbd_put_hex_or_null(out, "rkey", seen, incident->rkey, 8);
 	vbd_end(out);
 }
 
@@ -286,13 +281,8 @@ static void put_peer_report(struct vbd_encoder *out, const char *name,
 	vbd_put_bool(out, "inbox_full", report->inbox_full);
 	vbd_put_text(out, "op", report->op < 0 ? NULL : vbd_op_name((enum vbd_op)report->op));
 	vbd_put_u64(out, "length_bytes", report->length_bytes);
-	if (seen) {
-		vbd_put_hex(out, "remote_addr", report->remote_addr, 1);
-		vbd_put_hex(out, "rkey", report->rkey, 8);
-	} else {
-		vbd_put_null(out, "remote_addr");
-		vbd_put_null(out, "rkey");
-	}
+	vbd_put_hex_or_null(out, "remote_addr", seen, report->remote_addr, 1);
+	vbd_put_hex_or_null(out, "rkey", seen, report->rkey, 8);
 	vbd_put_u64(out, "recv_size_bytes", report->recv_size_bytes);
 	vbd_put_u64_or_null(
 		out, "path_mtu_bytes", report->path_mtu_bytes != 0, report->path_mtu_bytes);

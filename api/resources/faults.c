@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/faults.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/page.h"
 #include "api/json/decode.h"

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/glossary.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/request.h"
 #include "api/json/encode.h"
 #include "daemon/core/event_types.h"
-#include "rdma/diagnose/finding.h"
+#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
-/* The kinds of names: those of rdma/diagnose/why.h, and two more. */
+/* The kinds of names: those of rdma/diagnose/why.h, and three more. */
 enum glossary_kind {
-	GLOSSARY_FINDING = VBD_WHY_KIND_COUNT,
+	GLOSSARY_CAUSE = VBD_WHY_KIND_COUNT,
+	GLOSSARY_FINDING,
 	GLOSSARY_EVENT_TYPE,
 	GLOSSARY_KIND_COUNT
 };
@@ -21,7 +25,8 @@ static const char *const kind_names[GLOSSARY_KIND_COUNT] = {
 #define KIND_NAME(sym, json, heading) [sym] = json,
 	VBD_WHY_KIND_MAP(KIND_NAME)
 #undef KIND_NAME
-		[GLOSSARY_FINDING] = "finding",
+		[GLOSSARY_CAUSE] = "cause",
+	[GLOSSARY_FINDING] = "finding",
 	[GLOSSARY_EVENT_TYPE] = "event_type",
 };
 
@@ -68,6 +73,28 @@ static void put_members(struct vbd_encoder *out, const char *name, enum vbd_even
 	vbd_end(out);
 }
 
+/* A cause has placeholders for the facts of a case, "{host}", which stand as HOST here. */
+static void put_words(
+	struct vbd_encoder *out, const char *name, const struct entry *entry, const char *words)
+{
+	char text[VBD_DIAGNOSIS_BYTES];
+	bool inside = false;
+	size_t len = 0;
+
+	if (entry->kind != GLOSSARY_CAUSE) {
+		vbd_put_text(out, name, words);
+		return;
+	}
+	for (; *words && len + 1 < sizeof(text); words++) {
+		if (*words == '{' || *words == '}')
+			inside = *words == '{';
+		else
+			text[len++] = inside ? (char)toupper((unsigned char)*words) : *words;
+	}
+	text[len] = '\0';
+	vbd_put_text(out, name, text);
+}
+
 static void put_entry(struct vbd_encoder *out, const char *name, const struct entry *entry)
 {
 	vbd_begin_object(out, name);
@@ -76,9 +103,9 @@ static void put_entry(struct vbd_encoder *out, const char *name, const struct en
 	vbd_put_u64_or_null(out, "number", entry->has_number, entry->number);
 	vbd_put_u64_or_null(out, "status", entry->status != 0, entry->status);
 	vbd_put_text(out, "severity", entry->severity);
-	vbd_put_text(out, "detail", entry->detail);
+	put_words(out, "detail", entry, entry->detail);
 	put_causes(out, "causes", entry->causes);
-	vbd_put_text(out, "hint", entry->hint);
+	put_words(out, "hint", entry, entry->hint);
 	if (entry->kind == GLOSSARY_EVENT_TYPE)
 		put_members(out, "data", entry->type);
 	else
@@ -109,6 +136,17 @@ void vbd_put_glossary_why(struct vbd_encoder *out, const char *name, const struc
 	const struct entry entry = entry_of_why(why);
 
 	put_entry(out, name, &entry);
+}
+
+static struct entry entry_of_cause(enum vbd_cause_code code)
+{
+	return (struct entry){
+		.kind = GLOSSARY_CAUSE,
+		.name = vbd_cause_name(code),
+		.detail = vbd_cause_text(code),
+		.causes = "",
+		.hint = vbd_cause_advice(code),
+	};
 }
 
 static struct entry entry_of_finding(enum vbd_finding_code code)
@@ -142,15 +180,22 @@ static bool entry_at(size_t i, size_t whys, struct entry *ret_entry)
 	if (i < whys) {
 		(void)vbd_why_at(i, &why);
 		*ret_entry = entry_of_why(&why);
-	} else if (i - whys < VBD_FINDING_COUNT) {
-		*ret_entry = entry_of_finding((enum vbd_finding_code)(i - whys));
-	} else if (i - whys - VBD_FINDING_COUNT < VBD_EVENT_TYPE_COUNT) {
-		*ret_entry =
-			entry_of_event_type((enum vbd_event_type)(i - whys - VBD_FINDING_COUNT));
-	} else {
-		return false;
+		return true;
 	}
-	return true;
+	i -= whys;
+	if (i < VBD_CAUSE_COUNT) {
+		*ret_entry = entry_of_cause((enum vbd_cause_code)i);
+		return true;
+	}
+	i -= VBD_CAUSE_COUNT;
+	if (i < VBD_FINDING_COUNT) {
+		*ret_entry = entry_of_finding((enum vbd_finding_code)i);
+		return true;
+	}
+	i -= VBD_FINDING_COUNT;
+	if (i < VBD_EVENT_TYPE_COUNT)
+		*ret_entry = entry_of_event_type((enum vbd_event_type)i);
+	return i < VBD_EVENT_TYPE_COUNT;
 }
 
 /* Put entries of @kind (GLOSSARY_KIND_COUNT: any) with @name (NULL: any) as `items`, and return

@@ -9,13 +9,9 @@
 #define VBD_API_RESOURCES_GLOSSARY_H
 
 struct vbd_encoder;
-struct vbd_request;
 struct vbd_why;
 
 /** vbd_put_glossary_why - put schema GlossaryEntry */
 void vbd_put_glossary_why(struct vbd_encoder *out, const char *name, const struct vbd_why *why);
-
-void vbd_list_glossary(struct vbd_request *req);
-void vbd_get_glossary(struct vbd_request *req);
 
 #endif

@@ -4,7 +4,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
-#include "api/resources/groups.h"
+#include "api/resources/handlers.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "base/enum.h"

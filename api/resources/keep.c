@@ -166,10 +166,17 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 	vbd_keep_spec_fini(&spec);
 }
 
-void vbd_keep_begin(struct vbd_daemon *daemon)
+static void take_rows(struct vbd_daemon *daemon)
 {
 	if (daemon->keeper)
 		vbd_keeper_take_desired(daemon->keeper, keep_row, daemon);
+}
+
+void vbd_keep_begin(struct vbd_daemon *daemon)
+{
+	static const struct vbd_kept_ops ops = {.make = vbd_keep_spec_make, .take_rows = take_rows};
+
+	take_rows(daemon);
 	vbd_holder_sweep(&daemon->reconciler->holder);
-	vbd_reconciler_begin(daemon->reconciler, &vbd_keep_ops);
+	vbd_reconciler_begin(daemon->reconciler, &ops);
 }

@@ -93,14 +93,8 @@ enum vbd_status vbd_keep_refuse_policy(const struct vbd_keep_input *input, struc
 /* An object needs a name of its own, and a request that can make it again. */
 enum vbd_status vbd_keep_check_body(const json_t *json, struct vbd_error *err)
 {
-	static const char *const alone[] = {"/count", "/connections"};
 	const char *name = json_string_value(json_object_get(json, "name"));
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(alone); i++) {
-		if (json_object_get(json, alone[i] + 1))
-			return vbd_error_input(err, VBD_E_BAD_VALUE, alone[i],
-				"%s is not allowed for a connection that is kept", alone[i]);
-	}
 	if (vbd_manual_requested(json))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/bringup",
 			"a connection that is brought up by hand can't be kept");
@@ -230,7 +224,7 @@ const struct vbd_keepable *vbd_keepable_listed(const char *list)
 	return NULL;
 }
 
-static enum vbd_status make(struct vbd_kept *kept, struct vbd_object *before,
+enum vbd_status vbd_keep_spec_make(struct vbd_kept *kept, struct vbd_object *before,
 	struct vbd_object **ret_object, struct vbd_error *err)
 {
 	struct vbd_faults faults = {0};
@@ -249,8 +243,6 @@ static enum vbd_status make(struct vbd_kept *kept, struct vbd_object *before,
 	json_decref(json);
 	return status;
 }
-
-const struct vbd_kept_ops vbd_keep_ops = {.make = make};
 
 /* --- specs ----------------------------------------------------------------------------------- */
 

@@ -65,7 +65,9 @@ enum vbd_status vbd_keep_spec_decode(const struct vbd_keepable *what, const char
 	struct vbd_keep_spec *ret_spec, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_keep_spec_fini(struct vbd_keep_spec *spec);
 
-/* The functions for the reconciler. Control thread. */
-extern const struct vbd_kept_ops vbd_keep_ops;
+/** vbd_keep_spec_make - make the object that a spec describes: `make` of struct vbd_kept_ops;
+ * control thread */
+enum vbd_status vbd_keep_spec_make(struct vbd_kept *kept, struct vbd_object *before,
+	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

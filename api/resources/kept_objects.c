@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/kept_objects.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/page.h"
 #include "api/json/encode.h"
@@ -39,10 +39,11 @@ void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
 {
 	const struct vbd_kept *kept = vbd_kept_of(object);
 
-	if (object->shared)
-		vbd_put_text(out, "share", "operators");
-	if (!kept)
+	vbd_put_text_or_null(out, "share", object->shared ? "operators" : "");
+	if (!kept) {
+		vbd_put_null(out, "desired");
 		return;
+	}
 	vbd_begin_object(out, "desired");
 	vbd_put_u64(out, "id", kept->object.id);
 	put_course(out, kept);

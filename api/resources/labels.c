@@ -34,7 +34,7 @@ enum vbd_status vbd_labels_decode(
 	const char *key;
 
 	*ret_labels = NULL;
-	if (json && !json_is_object(json))
+	if (json && !json_is_object(json) && !json_is_null(json))
 		return vbd_error_input(
 			err, VBD_E_WRONG_TYPE, "/labels", "/labels must be an object of strings");
 	if (count > VBD_LABELS_MAX)
@@ -53,4 +53,38 @@ enum vbd_status vbd_labels_decode(
 	json_object_foreach((json_t *)json, key, value)
 		vbd_labels_add(*ret_labels, key, json_string_value(value));
 	return VBD_OK;
+}
+
+enum vbd_status vbd_labels_check_patch(const json_t *patch, struct vbd_error *err)
+{
+	const json_t *value;
+	const char *key;
+
+	json_object_foreach((json_t *)patch, key, value)
+	{
+		if (!json_is_null(value) && check_label(key, value, err) != VBD_OK)
+			return err->status;
+	}
+	return VBD_OK;
+}
+
+enum vbd_status vbd_labels_patch(const struct vbd_labels *labels, const json_t *patch,
+	struct vbd_labels **ret_labels, struct vbd_error *err)
+{
+	json_t *all = json_object();
+	enum vbd_status status;
+
+	for (size_t i = 0; labels && i < labels->count; i++)
+		(void)json_object_set_new(
+			all, labels->items[i].key, json_string(labels->items[i].value));
+	(void)json_object_update(all, (json_t *)patch);
+	for (void *at = json_object_iter(all), *next; at; at = next) {
+		next = json_object_iter_next(all, at);
+		if (json_is_null(json_object_iter_value(at)))
+			(void)json_object_del(all, json_object_iter_key(at));
+	}
+	status = all ? vbd_labels_decode(all, ret_labels, err)
+		     : vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for labels");
+	json_decref(all);
+	return status;
 }

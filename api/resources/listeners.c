@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/listeners.h"
 #include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/keep.h"
 #include "api/resources/keep_answer.h"
 #include "api/resources/keep_remove.h"
-#include "api/resources/listeners.h"
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
@@ -120,9 +121,39 @@ static void encode_listener(struct vbd_encoder *out, const void *item)
 	vbd_put_time(out, "created_at", listener->object.created_ns);
 }
 
+/* A call thread destroys the CM id, which may take as long as the kernel likes. */
+#define PORT_FREE_MS 500
+
+static bool has_ended(const void *calls, uint64_t id_number)
+{
+	return vbd_calls_has_ended(calls, id_number);
+}
+
+static void reply_deleted(struct vbd_request *req, void *arg)
+{
+	(void)arg;
+	vbd_reply_empty(req, 204);
+}
+
+/* The next request may want the port of the listener. */
+static void answer_deleted(struct vbd_request *req, struct vbd_object *object, void *id_number)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_wait wait = {.is_over = has_ended,
+		.on = daemon->fabric->calls,
+		.number = (uintptr_t)id_number,
+		.watches = &daemon->id_watches,
+		.most_ms = PORT_FREE_MS};
+
+	(void)object;
+	if (vbd_request_wait(req, &wait, reply_deleted, NULL, NULL) != VBD_OK)
+		vbd_reply_empty(req, 204);
+}
+
 void vbd_delete_listener(struct vbd_request *req)
 {
 	struct vbd_listener *listener;
+	uintptr_t id_number;
 	uint64_t ticket;
 
 	if (vbd_keep_remove(req, VBD_KIND_LISTENER))
@@ -132,7 +163,8 @@ void vbd_delete_listener(struct vbd_request *req)
 		return;
 	ticket = vbd_kept_drop(vbd_kept_of(&listener->object));
 	vbd_listener_delete(listener);
-	vbd_keep_answer(req, ticket, NULL, vbd_keep_answer_deleted, NULL);
+	id_number = (uintptr_t)vbd_calls_newest_id(vbd_request_daemon(req)->fabric->calls);
+	vbd_keep_answer(req, ticket, NULL, answer_deleted, (void *)id_number);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -306,6 +338,7 @@ struct listener_patch {
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
 	struct gate_input gate;
+	struct vbd_qp_input qp;
 };
 
 static const struct vbd_field patch_fields[] = {
@@ -314,9 +347,10 @@ static const struct vbd_field patch_fields[] = {
 	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_patch, accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
 	GATE_FIELDS(struct listener_patch),
+	VBD_QP_FIELDS(struct listener_patch),
 };
 
-/* @rules holds the present values. */
+/* @rules holds the present values, which absent members keep. */
 static enum vbd_status decode_patch(
 	struct vbd_request *req, struct vbd_listener_rules *rules, struct vbd_error *err)
 {
@@ -324,19 +358,27 @@ static enum vbd_status decode_patch(
 		.accept = rules->accept,
 		.accept_timeout_ms = rules->accept_timeout_ms,
 		.gate.rules = rules->gate,
+		.qp.params = rules->params,
 	};
 	enum vbd_status status =
 		vbd_request_decode(req, patch_fields, VBD_ARRAY_LEN(patch_fields), &patch, err);
 
 	if (status == VBD_OK && !json_object_size(req->json))
 		return vbd_error_set(err, VBD_E_MISSING_FIELD,
-			"the body changes nothing: give accept, accept_timeout_ms, allow, "
-			"max_connections, max_per_peer, connects_per_s or connects_burst");
+			"the body changes nothing: give accept, accept_timeout_ms, allow, service, "
+			"qp, max_connections, max_per_peer, connects_per_s or connects_burst");
 	if (status == VBD_OK)
 		status = decode_allow(&patch.gate, err);
+	/* Without a new sq_depth signal_every keeps its value. */
+	patch.qp.seen.signal_every |= !patch.qp.seen.sq_depth;
+	if (status == VBD_OK)
+		status = vbd_qp_input_merge(&patch.qp, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &patch.qp, err);
 	*rules = (struct vbd_listener_rules){.accept = patch.accept,
 		.accept_timeout_ms = patch.accept_timeout_ms,
-		.gate = patch.gate.rules};
+		.gate = patch.gate.rules,
+		.params = patch.qp.params};
 	return status;
 }
 
@@ -349,11 +391,11 @@ void vbd_patch_listener(struct vbd_request *req)
 	if (!listener)
 		return;
 	rules = vbd_listener_rules(listener);
-	if (decode_patch(req, &rules, &err) != VBD_OK) {
+	if (decode_patch(req, &rules, &err) != VBD_OK ||
+		vbd_listener_change(listener, &rules, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_listener_change(listener, &rules);
 	vbd_task_reply(req, 200, &vbd_listener_task, listener);
 }
 
@@ -408,10 +450,16 @@ static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error
 	return VBD_OK;
 }
 
+static bool is_idle(const void *task)
+{
+	return !listener_of(task)->gate.connections;
+}
+
 const struct vbd_task_kind vbd_listener_task = {
 	.kind = VBD_KIND_LISTENER,
 	.gone = "the listener was deleted in the meantime",
 	.encode = encode_listener,
+	.is_idle = is_idle,
 	.remove = remove_object,
 	.page = &listener_page,
 };

@@ -7,7 +7,6 @@
 
 struct vbd_daemon;
 struct vbd_listener_spec;
-struct vbd_request;
 
 /**
  * vbd_listener_decode - a ListenerCreate
@@ -17,9 +16,5 @@ struct vbd_request;
 enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_listener_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-void vbd_create_listener(struct vbd_request *req);
-void vbd_delete_listener(struct vbd_request *req);
-void vbd_patch_listener(struct vbd_request *req);
 
 #endif

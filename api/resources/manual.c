@@ -7,6 +7,7 @@
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/qp_params.h"
 #include "daemon/connections/connections.h"
 #include "rdma/names/names.h"
@@ -17,8 +18,8 @@
 /* --- creation -------------------------------------------------------------------------------- */
 
 /* The members of ConnectionCreate for one kind of bring-up only. */
-static const char *const cm_members[] = {"dst_addr", "dst_port", "src_addr", "src_port", "tos",
-	"private_data", "reuse_addr", "count", NULL};
+static const char *const cm_members[] = {
+	"dst_addr", "dst_port", "src_addr", "src_port", "tos", "private_data", "reuse_addr", NULL};
 static const char *const manual_members[] = {
 	"port_num", "gid_index", "pkey_index", "sl", "psn", "initial_state", NULL};
 
@@ -28,7 +29,8 @@ static enum vbd_status refuse_members(
 	char pointer[40];
 
 	for (; *members; members++) {
-		if (!json_object_get(json, *members))
+		if (!json_object_get(json, *members) ||
+			json_is_null(json_object_get(json, *members)))
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/%s", *members);
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,

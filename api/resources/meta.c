@@ -7,7 +7,7 @@
 #include "api/json/encode.h"
 #include "api/resources/api_stats.h"
 #include "api/resources/context.h"
-#include "api/resources/meta.h"
+#include "api/resources/handlers.h"
 #include "api/resources/scrape.h"
 #include "api/resources/stat_names.h"
 #include "base/clock.h"
@@ -24,8 +24,8 @@
 #include <string.h>
 
 /* api/resources/openapi_embed.S */
-extern const char vbd_openapi_start[];
-extern const char vbd_openapi_end[];
+extern const char vbd_openapi_start[], vbd_openapi_end[];
+extern const char vbd_extra_start[], vbd_extra_end[];
 
 /* --- health ---------------------------------------------------------------------------------- */
 
@@ -225,6 +225,12 @@ void vbd_get_contract(struct vbd_request *req)
 {
 	vbd_reply_static(req, "application/yaml", vbd_openapi_start,
 		(size_t)(vbd_openapi_end - vbd_openapi_start));
+}
+
+void vbd_get_extra_contract(struct vbd_request *req)
+{
+	vbd_reply_static(req, "application/yaml", vbd_extra_start,
+		(size_t)(vbd_extra_end - vbd_extra_start));
 }
 
 /* --- stats ----------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "api/http/server.h"
 #include "api/resources/api_stats.h"
 #include "api/resources/context.h"
-#include "api/resources/meta.h"
+#include "api/resources/handlers.h"
 #include "api/resources/metrics_parts.h"
 #include "api/resources/scrape.h"
 #include "base/clock.h"

@@ -18,7 +18,7 @@ static void put_error(
 {
 	struct vbd_error error = {0};
 
-	if (record->state == VBD_PROBE_FAILED)
+	if (record->object.ended && record->state != VBD_PROBE_DONE)
 		vbd_object_problem(&record->object, &error);
 	vbd_put_error(out, name, &error, NULL);
 }

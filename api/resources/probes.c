@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/probes.h"
 #include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/members.h"
-#include "api/resources/probes.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
 #include "daemon/work/probes.h"
@@ -28,6 +29,7 @@ static enum vbd_task_state task_state(const void *item)
 	case VBD_PROBE_DONE:
 		return VBD_TASK_DONE;
 	case VBD_PROBE_FAILED:
+	case VBD_PROBE_CANCELLED:
 		return VBD_TASK_FAILED;
 	case VBD_PROBE_RUNNING:
 	case VBD_PROBE_STATE_COUNT:

@@ -10,7 +10,6 @@
 struct vbd_connection;
 struct vbd_encoder;
 struct vbd_probe_record;
-struct vbd_request;
 
 /** vbd_put_probe - put the members of schema Probe */
 void vbd_put_probe(struct vbd_encoder *out, const struct vbd_probe_record *record);
@@ -18,7 +17,5 @@ void vbd_put_probe(struct vbd_encoder *out, const struct vbd_probe_record *recor
 /** vbd_put_rtt - put schema ConnectionRtt of the connection's running or last probe, or null */
 void vbd_put_rtt(
 	struct vbd_encoder *out, const char *name, const struct vbd_connection *connection);
-
-void vbd_create_probe(struct vbd_request *req);
 
 #endif

@@ -52,11 +52,12 @@ struct vbd_qp_input vbd_qp_input_default(void)
 /* Set the code of each timer whose time is given. */
 static enum vbd_status merge_timers(struct vbd_qp_input *qp, struct vbd_error *err)
 {
-#define MERGE_TIMER(name_, max_ns_)                                               \
-	if (qp->times_ns.name_ && qp->seen.name_)                                 \
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/" #name_ "_ns", \
-			"give " #name_ " or " #name_ "_ns, not both");            \
-	if (qp->times_ns.name_)                                                   \
+#define MERGE_TIMER(name_, max_ns_)                                                         \
+	if (qp->times_ns.name_ && qp->seen.name_ &&                                         \
+		qp->params.name_ != vbd_##name_##_code(qp->times_ns.name_))                 \
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/" #name_ "_ns",           \
+			"" #name_ " and " #name_ "_ns are not the same: give one of them"); \
+	if (qp->times_ns.name_)                                                             \
 		qp->params.name_ = vbd_##name_##_code(qp->times_ns.name_);
 	VBD_QP_TIMER_MAP(MERGE_TIMER)
 	return VBD_OK;
@@ -134,21 +135,15 @@ enum vbd_status vbd_qp_input_resources(
 	return status ? status : vbd_shared_check(daemon, &qp->params, err);
 }
 
-/* The encoding of a row of each kind; OPTIONAL and REF encode 0 as null. Nearly every connection
- * has poll EVENTS and no heartbeat, so those are left out, with spin_us. */
+/* The encoding of a row of each kind; OPTIONAL, HEARTBEAT and REF encode 0 as null. */
 #define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
 #define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);
-#define PUT_POLL(name_, value_)          \
-	if ((value_) != VBD_POLL_EVENTS) \
-		vbd_put_text(out, #name_, vbd_poll_name(value_));
-#define PUT_SPIN(name_, value_)                   \
-	if (params->qp.poll == VBD_POLL_ADAPTIVE) \
-		vbd_put_u64(out, #name_, value_);
-#define PUT_HEARTBEAT(name_, value_) \
-	if (value_)                  \
-		vbd_put_u64(out, #name_, value_);
-#define PUT_ACCESS(name_, value_) vbd_put_access(out, #name_, value_);
-#define PUT_REF(name_, value_)	  vbd_put_ref(out, #name_, daemon->name_##s, value_);
+#define PUT_POLL(name_, value_)	    vbd_put_text(out, #name_, vbd_poll_name(value_));
+#define PUT_SPIN(name_, value_) \
+	vbd_put_u64_or_null(out, #name_, params->qp.poll == VBD_POLL_ADAPTIVE, value_);
+#define PUT_HEARTBEAT(name_, value_) PUT_OPTIONAL(name_, value_)
+#define PUT_ACCESS(name_, value_)    vbd_put_access(out, #name_, value_);
+#define PUT_REF(name_, value_)	     vbd_put_ref(out, #name_, daemon->name_##s, value_);
 
 #define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)
 

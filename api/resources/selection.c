@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/selection.h"
+#include "api/resources/handlers.h"
 
 #include "api/http/in_turns.h"
-#include "api/http/label_query.h"
+#include "api/http/page.h"
+#include "api/json/decode.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep_answer.h"
 #include "api/resources/keep_remove.h"
+#include "api/resources/labels.h"
 #include "api/resources/task.h"
 #include "base/clock.h"
 #include "daemon/core/failures.h"
@@ -15,7 +17,9 @@
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Ending a connection takes several calls of the kernel: so many objects take about a millisecond.
  */
@@ -24,14 +28,18 @@
 /* To look at that many objects takes much less. */
 #define VISITS_PER_PART 1000
 
-/* Ids that an answer lists. */
-#define IDS_MAX 1000
+/* Objects that an answer lists. */
+#define OBJECTS_MAX 1000
 
-/* The query asks for these. */
+/* The request deletes, cancels or labels each selected object. */
+enum action { DELETES, CANCELS, LABELS };
+
 struct query {
 	struct vbd_label_selector labels;
-	size_t all;	/* index in "false", "true" */
-	size_t dry_run; /* the same */
+	const char *ref; /* the only object, of the only kind; NULL: any */
+	uint32_t kinds;	 /* bits by enum vbd_object_kind */
+	size_t all;	 /* index in "false", "true" */
+	size_t dry_run;	 /* the same */
 };
 
 struct selection;
@@ -40,27 +48,33 @@ struct selection;
 struct item {
 	struct vbd_watch watch;
 	struct selection *selection;
+	enum vbd_object_kind kind;
 	uint64_t id;
 };
 
 struct selection {
 	struct vbd_in_turns turns; /* first; they look for the objects */
 	struct query query;
-	uint64_t at_id;	  /* all objects up to this one were looked at */
-	uint64_t last_id; /* later ones came after the request */
-	struct vbd_registry *registry;
-	const struct vbd_task_kind *kind;
-	bool cancels;		 /* false: deletes */
+	struct vbd_registry *registries;   /* of the daemon */
+	uint64_t last_ids[VBD_KIND_COUNT]; /* later objects came after the request */
+	enum vbd_object_kind at_kind;	   /* kinds before this one were looked through */
+	uint64_t at_id;			   /* and the objects of this kind up to this one */
+	enum vbd_object_kind treated_kind; /* of the item that was treated last */
+	enum action action;
 	struct vbd_timer *timer; /* the next turn; then the end of the wait */
 	uint64_t wait_until_ns;	 /* on the monotonic clock */
 	struct vbd_failures failures;
 	size_t pending; /* objects that are being ended, and watched */
-	bool treated;	/* all objects are; the next turn has freed those that are gone */
 	bool answering; /* nothing is awaited any more but the store */
 	size_t at;
 	size_t count;
 	struct item items[];
 };
+
+static struct vbd_object *object_of(const struct item *item)
+{
+	return vbd_registry_find_id(&item->selection->registries[item->kind], item->id);
+}
 
 static void free_selection(struct selection *selection)
 {
@@ -71,11 +85,18 @@ static void free_selection(struct selection *selection)
 	free(selection);
 }
 
-static void put_ids(struct vbd_encoder *out, const char *name, const struct selection *selection)
+static void put_objects(
+	struct vbd_encoder *out, const char *name, const struct selection *selection)
 {
 	vbd_begin_array(out, name);
-	for (size_t i = 0; i < selection->count && i < IDS_MAX; i++)
-		vbd_put_u64(out, NULL, selection->items[i].id);
+	for (size_t i = 0; i < selection->count && i < OBJECTS_MAX; i++) {
+		const struct item *item = &selection->items[i];
+
+		vbd_begin_object(out, NULL);
+		vbd_put_text(out, "kind", selection->registries[item->kind].singular);
+		vbd_put_u64(out, "id", item->id);
+		vbd_end(out);
+	}
 	vbd_end(out);
 }
 
@@ -85,7 +106,7 @@ static void finish(struct selection *selection)
 	size_t undone = selection->pending + selection->failures.total;
 
 	vbd_put_u64(&out, "selected", selection->count);
-	put_ids(&out, "ids", selection);
+	put_objects(&out, "objects", selection);
 	vbd_put_bool(&out, "dry_run", selection->query.dry_run != 0);
 	vbd_put_u64(&out, "done", selection->query.dry_run ? 0 : selection->count - undone);
 	vbd_put_u64(&out, "pending", selection->pending);
@@ -97,19 +118,19 @@ static void finish(struct selection *selection)
 
 static bool is_over(const struct selection *selection, const struct vbd_object *object)
 {
-	return selection->cancels && object->ended;
+	return selection->action == CANCELS && object->ended;
 }
 
 static void on_changed(struct vbd_watch *watch, bool gone)
 {
 	struct item *item = VBD_CONTAINER_OF(watch, struct item, watch);
 	struct selection *selection = item->selection;
-	const struct vbd_object *object = vbd_registry_find_id(selection->registry, item->id);
+	const struct vbd_object *object = object_of(item);
 
 	if (!gone && object && !is_over(selection, object))
 		return;
 	vbd_watch_remove(&item->watch);
-	if (--selection->pending == 0 && selection->treated && !selection->answering)
+	if (--selection->pending == 0 && !selection->answering)
 		vbd_timer_set(selection->timer, 0);
 }
 
@@ -119,35 +140,53 @@ static void watch(struct item *item, struct vbd_object *object)
 	item->selection->pending++;
 }
 
+static enum vbd_status label_object(
+	const struct selection *selection, struct vbd_object *object, struct vbd_error *err)
+{
+	const json_t *patch = json_object_get(selection->turns.req->json, "labels");
+	struct vbd_labels *labels = NULL;
+	enum vbd_status status = vbd_labels_patch(object->labels, patch, &labels, err);
+
+	if (status == VBD_OK)
+		vbd_object_relabel(object, labels);
+	vbd_labels_unref(labels);
+	return status;
+}
+
 static void treat(struct item *item, struct vbd_object *object)
 {
 	struct selection *selection = item->selection;
+	const struct vbd_task_kind *task = vbd_task_of(item->kind);
 	struct vbd_kept *kept = vbd_kept_of(object);
 	struct vbd_error err = {0};
 
-	if (selection->cancels) {
+	if (selection->action == LABELS) {
+		if (label_object(selection, object, &err) != VBD_OK)
+			vbd_failures_add(&selection->failures, object, &err);
+	} else if (selection->action == CANCELS) {
 		vbd_object_cancel(object);
 		if (!object->ended)
 			watch(item, object);
-	} else if (!selection->kind->remove) {
+	} else if (!task->remove) {
 		(void)vbd_kept_drop(kept);
 		watch(item, object);
 		(void)vbd_object_delete(object);
-	} else if (selection->kind->remove(object, &err) == VBD_OK) {
+	} else if (task->remove(object, &err) == VBD_OK) {
 		(void)vbd_kept_drop(kept);
 	} else {
 		vbd_failures_add(&selection->failures, object, &err);
 	}
 }
 
-static void delete_record(const struct selection *selection, uint64_t id)
+static void delete_record(const struct item *item)
 {
-	struct vbd_record *record = vbd_records_find(&selection->registry->past, id);
+	struct vbd_registry *registry = &item->selection->registries[item->kind];
+	struct vbd_record *record = vbd_records_find(&registry->past, item->id);
 
 	if (!record)
 		return;
-	(void)vbd_keep_drop_record(selection->turns.req, selection->registry, record);
-	vbd_record_delete(selection->registry, record);
+	(void)vbd_keep_drop_record(item->selection->turns.req, registry, record);
+	vbd_record_delete(registry, record);
 }
 
 static void answer_selection(struct vbd_request *req, struct vbd_object *object, void *arg)
@@ -157,41 +196,55 @@ static void answer_selection(struct vbd_request *req, struct vbd_object *object,
 	finish(arg);
 }
 
-/* The objects that end by themselves are awaited as long as the client wants. */
-static void wait_for_pending(struct selection *selection)
+/* The objects that end by themselves are awaited as long as the client wants. Returns whether the
+ * selection can go on. */
+static bool wait_for_pending(struct selection *selection)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
-	struct vbd_request *req = selection->turns.req;
 
-	if (selection->pending == 0 || now_ns >= selection->wait_until_ns) {
-		selection->answering = true;
-		vbd_keep_answer(req, vbd_keeper_newest_ticket(vbd_request_daemon(req)), NULL,
-			answer_selection, selection);
-	} else {
-		vbd_timer_set(selection->timer,
-			(selection->wait_until_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
-	}
+	if (selection->pending == 0 || now_ns >= selection->wait_until_ns)
+		return true;
+	vbd_timer_set(selection->timer,
+		(selection->wait_until_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
+	return false;
 }
 
-static void next_turn(void *arg)
+/* One turn treats objects of one kind only: the next turn has freed those that are gone. */
+static void treat_some(struct selection *selection)
 {
-	struct selection *selection = arg;
-
 	for (int i = 0; i < OBJECTS_PER_TURN && selection->at < selection->count; i++) {
-		struct item *item = &selection->items[selection->at++];
-		struct vbd_object *object = vbd_registry_find_id(selection->registry, item->id);
+		struct item *item = &selection->items[selection->at];
+		struct vbd_object *object = object_of(item);
 
+		if (item->kind != selection->treated_kind && i > 0)
+			break;
+		selection->treated_kind = item->kind;
+		selection->at++;
 		if (object)
 			treat(item, object);
 		else
-			delete_record(selection, item->id);
+			delete_record(item);
 	}
-	if (selection->treated) {
-		wait_for_pending(selection);
+}
+
+/* Objects of the next kind may be in use by those that are pending. */
+static void next_turn(void *arg)
+{
+	struct selection *selection = arg;
+	struct vbd_request *req = selection->turns.req;
+	bool is_last = selection->at == selection->count;
+
+	if ((is_last || selection->items[selection->at].kind != selection->treated_kind) &&
+		!wait_for_pending(selection))
+		return;
+	if (!is_last) {
+		treat_some(selection);
+		vbd_timer_set(selection->timer, 0);
 		return;
 	}
-	selection->treated = selection->at == selection->count;
-	vbd_timer_set(selection->timer, 0);
+	selection->answering = true;
+	vbd_keep_answer(req, vbd_keeper_newest_ticket(vbd_request_daemon(req)), NULL,
+		answer_selection, selection);
 }
 
 /* The objects that are left stay as they are. */
@@ -203,18 +256,108 @@ static void on_gone(struct vbd_request *req, void *arg)
 
 /* --- the selection --------------------------------------------------------------------------- */
 
-static enum vbd_status parse(
-	const struct vbd_request *req, struct query *ret_query, struct vbd_error *err)
+/* A cancelled object stays, so ended objects of its kind must. What is kept has the labels of the
+ * request that keeps it. */
+static bool may_name(
+	const struct vbd_registry *registries, enum vbd_object_kind kind, enum action action)
+{
+	return action == LABELS ? kind != VBD_KIND_KEPT_OBJECT
+				: action == DELETES || registries[kind].kind->keeps_history;
+}
+
+static uint32_t kind_named(
+	const struct vbd_registry *registries, enum action action, const char *name, size_t len)
+{
+	for (enum vbd_object_kind kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
+		const char *singular = registries[kind].singular;
+
+		if (may_name(registries, kind, action) && strlen(singular) == len &&
+			memcmp(singular, name, len) == 0)
+			return UINT32_C(1) << kind;
+	}
+	return 0;
+}
+
+static enum vbd_status refuse_kind(const struct vbd_registry *registries, enum action action,
+	const char *param, const char *name, size_t len, struct vbd_error *err)
+{
+	char known[240] = "";
+
+	for (enum vbd_object_kind kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
+		size_t used = strlen(known);
+
+		if (may_name(registries, kind, action))
+			(void)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+				registries[kind].singular);
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, param, "%s has '%.*s', which is none of: %s",
+		param, len < 32 ? (int)len : 32, name, known);
+}
+
+static enum vbd_status parse_kinds(const struct vbd_request *req, enum action action,
+	uint32_t *ret_kinds, struct vbd_error *err)
+{
+	const struct vbd_registry *registries = vbd_request_daemon(req)->registries;
+	const char *at = NULL;
+	enum vbd_status status = vbd_query_text(req, "kind", 256, &at, err);
+
+	*ret_kinds = 0;
+	if (status != VBD_OK)
+		return status;
+	for (enum vbd_object_kind kind = VBD_KIND_DEVICE + 1; !at && kind < VBD_KIND_COUNT; kind++)
+		*ret_kinds |= (uint32_t)may_name(registries, kind, action) << kind;
+	while (at) {
+		size_t len = strcspn(at, ",");
+		uint32_t kind = kind_named(registries, action, at, len);
+
+		if (!kind)
+			return refuse_kind(registries, action, "kind", at, len, err);
+		*ret_kinds |= kind;
+		at = at[len] ? at + len + 1 : NULL;
+	}
+	return VBD_OK;
+}
+
+/* Parse "connection/7" or "connection/to-b". */
+static enum vbd_status parse_object(const struct vbd_request *req, enum action action,
+	struct query *ret_query, struct vbd_error *err)
+{
+	const struct vbd_registry *registries = vbd_request_daemon(req)->registries;
+	const char *object = NULL;
+	enum vbd_status status = vbd_query_text(req, "object", 96, &object, err);
+	size_t len;
+
+	if (status != VBD_OK || !object)
+		return status;
+	len = strcspn(object, "/");
+	ret_query->kinds = kind_named(registries, action, object, len);
+	if (!ret_query->kinds)
+		return refuse_kind(registries, action, "object", object, len, err);
+	ret_query->ref = object[len] ? object + len + 1 : "";
+	return VBD_OK;
+}
+
+static enum vbd_status parse(const struct vbd_request *req, enum action action,
+	struct query *ret_query, struct vbd_error *err)
 {
 	static const char *const flags[] = {"false", "true"};
-	enum vbd_status status = vbd_query_labels(req, &ret_query->labels, err);
+	enum vbd_status status = parse_kinds(req, action, &ret_query->kinds, err);
 
+	if (!status)
+		status = parse_object(req, action, ret_query, err);
+	if (!status)
+		status = vbd_query_labels(req, &ret_query->labels, err);
 	if (!status)
 		status = vbd_query_enum(req, "all", flags, 2, &ret_query->all, err);
 	if (!status)
 		status = vbd_query_enum(req, "dry_run", flags, 2, &ret_query->dry_run, err);
 	if (status)
 		return status;
+	if (ret_query->ref && !ret_query->all && !ret_query->labels.count)
+		return VBD_OK;
+	if (ret_query->ref)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "object",
+			"object names one object; it is not allowed together with label or all");
 	if (!ret_query->all && !ret_query->labels.count)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "label",
 			"label is missing: it selects the objects, as in label=job=x; all=true "
@@ -239,36 +382,51 @@ static void add(struct selection *selection, uint64_t id)
 	item->watch.cb = on_changed;
 	vbd_list_init(&item->watch.link);
 	item->selection = selection;
+	item->kind = selection->at_kind;
 	item->id = id;
 }
 
-/* Records of earlier runs have ended, so there is nothing of them to cancel. */
+/* Records of earlier runs have ended and do not change. */
 static void add_records(struct selection *selection)
 {
-	const struct vbd_records *records = &selection->registry->past;
+	const struct vbd_records *records = &selection->registries[selection->at_kind].past;
 	const struct vbd_record *record = NULL;
 
-	while ((record = vbd_records_after(records, record ? record->id : 0))) {
+	while (selection->action == DELETES &&
+		(record = vbd_records_after(records, record ? record->id : 0))) {
 		if (vbd_labels_match(record->labels, &selection->query.labels) &&
 			vbd_caller_may_change(selection->turns.req->caller, record->owner))
 			add(selection, record->id);
 	}
 }
 
+static void to_next_kind(struct selection *selection)
+{
+	do
+		selection->at_kind++;
+	while (selection->at_kind < VBD_KIND_COUNT &&
+		!(selection->query.kinds >> selection->at_kind & 1));
+	selection->at_id = 0;
+	if (selection->at_kind < VBD_KIND_COUNT)
+		add_records(selection);
+}
+
 /* Returns whether all objects were looked at. */
 static bool select_some(struct selection *selection)
 {
-	for (int i = 0; i < VISITS_PER_PART; i++) {
-		const struct vbd_object *object =
-			vbd_registry_after(selection->registry, selection->at_id);
+	for (int i = 0; i < VISITS_PER_PART && selection->at_kind < VBD_KIND_COUNT; i++) {
+		const struct vbd_object *object = vbd_registry_after(
+			&selection->registries[selection->at_kind], selection->at_id);
 
-		if (!object || object->id > selection->last_id)
-			return true;
+		if (!object || object->id > selection->last_ids[selection->at_kind]) {
+			to_next_kind(selection);
+			continue;
+		}
 		selection->at_id = object->id;
 		if (is_selected(selection, object))
 			add(selection, object->id);
 	}
-	return false;
+	return selection->at_kind == VBD_KIND_COUNT;
 }
 
 static enum vbd_status begin(struct selection *selection, struct vbd_error *err)
@@ -308,41 +466,71 @@ static void drop(struct vbd_in_turns *self)
 	free_selection(VBD_CONTAINER_OF(self, struct selection, turns));
 }
 
-static enum vbd_status create(struct vbd_request *req, bool cancels,
+static enum vbd_status select_one(struct selection *selection, struct vbd_error *err)
+{
+	const struct vbd_object *object =
+		vbd_registry_find_for(&selection->registries[selection->at_kind],
+			selection->query.ref, VBD_TO_CHANGE, err);
+
+	if (!object)
+		return err->status;
+	add(selection, object->id);
+	selection->at_kind = VBD_KIND_COUNT;
+	return VBD_OK;
+}
+
+/* Notes the last ids too. Returns the number of objects that may be selected. */
+static size_t count_all(
+	const struct vbd_registry *registries, uint32_t kinds, uint64_t last_ids[VBD_KIND_COUNT])
+{
+	size_t count = 0;
+
+	for (enum vbd_object_kind kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
+		const struct vbd_registry *registry = &registries[kind];
+
+		last_ids[kind] = registry->last_id;
+		if (kinds >> kind & 1)
+			count += vbd_registry_count(registry) + vbd_records_count(&registry->past);
+	}
+	return count;
+}
+
+static enum vbd_status create(struct vbd_request *req, enum action action,
 	struct selection **ret_selection, struct vbd_error *err)
 {
-	const struct vbd_task_kind *kind = req->route->task;
-	struct vbd_registry *registry = &vbd_request_daemon(req)->registries[kind->kind];
+	struct vbd_registry *registries = vbd_request_daemon(req)->registries;
+	uint64_t last_ids[VBD_KIND_COUNT];
 	struct query query = {.all = 0};
 	struct selection *selection;
-	enum vbd_status status = parse(req, &query, err);
+	enum vbd_status status = parse(req, action, &query, err);
 
 	if (status != VBD_OK)
 		return status;
-	selection = calloc(1, sizeof(*selection) + (vbd_registry_count(registry) +
-							   vbd_records_count(&registry->past)) *
+	selection = calloc(1, sizeof(*selection) + count_all(registries, query.kinds, last_ids) *
 							   sizeof(selection->items[0]));
 	if (!selection)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
 	selection->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
 	selection->query = query;
-	selection->last_id = registry->last_id;
-	selection->registry = registry;
-	selection->kind = kind;
-	selection->cancels = cancels;
+	selection->registries = registries;
+	memcpy(selection->last_ids, last_ids, sizeof(last_ids));
+	selection->action = action;
 	selection->wait_until_ns = vbd_clock_mono_ns() + req->wait_ms * VBD_NS_PER_MS;
-	if (!cancels)
-		add_records(selection);
-	*ret_selection = selection;
-	return VBD_OK;
+	to_next_kind(selection);
+	status = query.ref ? select_one(selection, err) : VBD_OK;
+	if (status != VBD_OK)
+		free(selection);
+	else
+		*ret_selection = selection;
+	return status;
 }
 
-static void run(struct vbd_request *req, bool cancels)
+static void run(struct vbd_request *req, enum action action)
 {
 	struct selection *selection;
 	struct vbd_error err = {0};
 
-	if (create(req, cancels, &selection, &err) == VBD_OK)
+	if (create(req, action, &selection, &err) == VBD_OK)
 		vbd_in_turns_run(&selection->turns, &vbd_request_daemon(req)->turns);
 	else
 		vbd_reply_problem(req, &err);
@@ -350,10 +538,26 @@ static void run(struct vbd_request *req, bool cancels)
 
 void vbd_delete_selected(struct vbd_request *req)
 {
-	run(req, false);
+	run(req, DELETES);
 }
 
 void vbd_cancel_selected(struct vbd_request *req)
 {
-	run(req, true);
+	run(req, CANCELS);
+}
+
+void vbd_label_selected(struct vbd_request *req)
+{
+	struct {
+		const json_t *labels;
+	} input = {NULL};
+	static const struct vbd_field fields[] = {
+		{.name = "labels", .type = VBD_FIELD_OPEN, .required = true}};
+	struct vbd_error err = {0};
+
+	if (vbd_request_decode(req, fields, VBD_ARRAY_LEN(fields), &input, &err) != VBD_OK ||
+		vbd_labels_check_patch(input.labels, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		run(req, LABELS);
 }

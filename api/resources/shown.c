@@ -25,6 +25,7 @@ struct shown_waiter {
 	uint64_t version; /* `changed`: answer when the object has another one */
 	bool waits;	  /* for one of `states` */
 	bool changed;
+	bool idle;
 };
 
 static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
@@ -52,12 +53,13 @@ static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 /* --- until ----------------------------------------------------------------------------------- */
 
 static enum vbd_status refuse_until(
-	const struct vbd_page_state *states, const char *until, struct vbd_error *err)
+	const struct vbd_task_kind *kind, const char *until, struct vbd_error *err)
 {
-	char known[180] = "changed";
+	const struct vbd_page_state *states = kind->page->states;
+	char known[180];
 
-	if (states)
-		(void)snprintf(known, sizeof(known), "changed, open, ended");
+	(void)snprintf(known, sizeof(known), "changed%s%s", states ? ", open, ended" : "",
+		kind->is_idle ? ", idle" : "");
 	for (size_t i = 0; states && states[i].name; i++) {
 		size_t used = strlen(known);
 
@@ -97,10 +99,14 @@ static enum vbd_status parse_until(
 		wait_for_change(req, waiter);
 		return VBD_OK;
 	}
+	if (strcmp(until, "idle") == 0 && waiter->kind->is_idle) {
+		waiter->idle = true;
+		return VBD_OK;
+	}
 	waiter->waits = true;
 	if (states && vbd_page_add_states(states, until, strlen(until), &waiter->states))
 		return VBD_OK;
-	return refuse_until(states, until, err);
+	return refuse_until(waiter->kind, until, err);
 }
 
 /* An ended object gets into another state only if it is to be made again. */
@@ -124,6 +130,8 @@ static bool is_over(const struct shown_waiter *waiter)
 
 	if (is_final(waiter, state))
 		return true;
+	if (waiter->idle)
+		return waiter->kind->is_idle(waiter->task);
 	if (waiter->changed)
 		return vbd_task_version(waiter->kind, waiter->task) != waiter->version;
 	return !waiter->waits || (waiter->states >> state & 1);
@@ -156,7 +164,10 @@ static void answer(struct vbd_waiter *base, enum vbd_wake why)
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
 			"the object was deleted while the request waited for a change of it");
 		vbd_reply_problem(base->req, &err);
-	} else if (why == VBD_WAKE_TIMEOUT || is_over(waiter)) {
+	} else if (is_over(waiter)) {
+		reply(base->req, waiter);
+	} else if (why == VBD_WAKE_TIMEOUT) {
+		vbd_request_add_header(base->req, "Verbsd-Until", "timed_out");
 		reply(base->req, waiter);
 	}
 }

@@ -10,6 +10,7 @@
 #include "api/resources/event_query.h"
 #include "api/resources/event_text.h"
 #include "api/resources/events.h"
+#include "api/resources/handlers.h"
 #include "api/resources/put_off.h"
 #include "daemon/core/watch.h"
 
@@ -50,7 +51,7 @@ static struct vbd_event_text *restarted_text(const struct stream *stream)
 
 	return vbd_event_text_print("id: %s\nevent: restarted\n"
 				    "data: {\"server_id\":\"%s\",\"resumed\":%s}\n\n",
-		vbd_event_id(stream->daemon, stream->at.seq, id), server_id,
+		vbd_event_place_id(stream->daemon, stream->at.seq, id), server_id,
 		stream->at.resumed ? "true" : "false");
 }
 
@@ -60,7 +61,8 @@ static struct vbd_event_text *compacted_text(const struct stream *stream, uint64
 
 	return vbd_event_text_print("id: %s\nevent: compacted\ndata: {\"first\":%" PRIu64
 				    ",\"missed\":%" PRIu64 "}\n\n",
-		vbd_event_id(stream->daemon, first - 1, id), first, first - 1 - stream->at.seq);
+		vbd_event_place_id(stream->daemon, first - 1, id), first,
+		first - 1 - stream->at.seq);
 }
 
 /* Set the next text to send, if any. Without memory the next wake-up tries again. */

@@ -6,13 +6,18 @@
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"
+#include "api/resources/event_query.h"
 #include "api/resources/keep_answer.h"
 #include "api/resources/records.h"
 #include "api/resources/tag.h"
+#include "base/similar.h"
 #include "daemon/core/devices.h"
+#include "daemon/core/eventlog.h"
 #include "daemon/core/object.h"
 #include "daemon/kept/kept.h"
 #include "daemon/memory/shared.h"
+
+#define SIMILAR_LOOKS 1000 /* a walk of all objects may take long */
 
 #include <stdio.h>
 #include <string.h>
@@ -54,38 +59,58 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json
 	return object;
 }
 
-/* An object that is gone is still found by its id in the items that refer to it. A name that no
- * object has selects nothing. */
-static void resolve(struct vbd_request *req, enum vbd_object_kind kind, const char *ref,
-	uint64_t *ret_id, const char **ret_text)
+/* The name most like @ref is of one of the first objects that the caller sees. */
+static enum vbd_status refuse_ref(const struct vbd_request *req,
+	const struct vbd_registry *registry, const char *param, const char *ref,
+	struct vbd_error *err)
+{
+	struct vbd_similar similar = {.word = ref};
+	const struct vbd_object *object = vbd_registry_after(registry, 0);
+
+	for (int i = 0; object && i < SIMILAR_LOOKS; i++) {
+		if (vbd_caller_sees(req->caller, object->owner))
+			vbd_similar_try(&similar, object->name);
+		object = vbd_registry_next(object);
+	}
+	return vbd_refuse_name(param, ref, &similar, err);
+}
+
+/* An object that is gone, as a device, is still found by its id in the items that refer to it. */
+static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_filter *filter,
+	const char *ref, uint64_t *ret_id, const char **ret_text, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_registry *registry = &daemon->registries[filter->kind];
 	bool is_id = vbd_ref_is_id(ref, ret_id);
+	const struct vbd_object *object;
+	const struct vbd_record *record;
 
-	if (kind == VBD_KIND_DEVICE && is_id) {
-		const struct vbd_device *device = vbd_device_find_ref(daemon, ref, NULL);
+	if (filter->kind == VBD_KIND_DEVICE) {
+		const struct vbd_device *device =
+			is_id ? vbd_device_find_ref(daemon, ref, NULL) : NULL;
 
-		*ret_text = device ? device->name : NULL;
-	} else if (!is_id) {
-		const struct vbd_object *object =
-			vbd_registry_find_name(&daemon->registries[kind], ref);
-
-		const struct vbd_record *record =
-			vbd_records_find_name(&daemon->registries[kind].past, ref, req->caller);
-
-		*ret_id = object ? object->id : record ? record->id : 0;
+		*ret_text = device ? device->name : is_id ? NULL : ref;
+		return VBD_OK;
 	}
+	if (is_id)
+		return VBD_OK;
+	object = vbd_registry_find_name(registry, ref);
+	record = vbd_records_find_name(&registry->past, ref, req->caller);
+	*ret_id = object ? object->id : record ? record->id : 0;
+	return *ret_id ? VBD_OK : refuse_ref(req, registry, filter->name, ref, err);
 }
 
 void vbd_task_list(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	char place[VBD_EVENT_ID_BYTES];
 
-	if (kind->page->walk)
-		vbd_page_reply(req, kind->page, resolve, daemon);
-	else
-		vbd_page_reply(req, kind->page, resolve, &daemon->registries[kind->kind]);
+	/* Objects may change while the list is written; the events behind this place tell of that.
+	 */
+	(void)vbd_event_place_id(daemon, vbd_eventlog_last(daemon->eventlog), place);
+	vbd_page_reply(req, place, kind->page, resolve,
+		kind->page->walk ? (void *)daemon : &daemon->registries[kind->kind]);
 }
 
 void vbd_delete_shared(struct vbd_request *req)
@@ -139,7 +164,10 @@ void vbd_task_reply_ended(
 		vbd_reply_outcome(req, err, NULL);
 		return;
 	}
-	(void)snprintf(text, sizeof(text), "%.220s; it is kept", err->text);
+	(void)snprintf(text, sizeof(text), "%.180s; it is kept%s", err->text,
+		!vbd_request_daemon(req)->keeper || vbd_kept_outlives(kept)
+			? ""
+			: " until verbsd ends: state_dir does not have it");
 	memcpy(err->text, text, sizeof(err->text));
 	(void)vbd_registry_path(kept->object.registry, kept->object.id, path);
 	if (!err->object[0])

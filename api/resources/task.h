@@ -12,7 +12,7 @@
 #include "api/http/request.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/registry.h"
-#include "daemon/core/users.h"
+#include "daemon/core/object.h"
 
 struct vbd_encoder;
 struct vbd_json_ref;
@@ -40,6 +40,8 @@ struct vbd_task_kind {
 	void (*encode_past)(struct vbd_encoder *out, const void *task);
 	/* Needed by vbd_task_answer(), vbd_task_answer_made() and vbd_task_cancel() only. */
 	enum vbd_task_state (*state)(const void *task);
+	/* For `until=idle`: nothing uses the object; NULL: the kind has no such state. */
+	bool (*is_idle)(const void *task);
 	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */
 	enum vbd_status (*remove)(struct vbd_object *object, struct vbd_error *err);
 	const struct vbd_page_source *page;
@@ -97,6 +99,13 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
  * If @task fails before, the request gets its error and @task is deleted: no answer has named it.
  */
 void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
+
+/** vbd_task_await - let a repeat of a POST wait for the object at @path, as the POST did; false if
+ * it is no open object whose end can be awaited */
+bool vbd_task_await(struct vbd_request *req, const char *path);
+
+/** vbd_task_of - how objects of the kind are handled; NULL for VBD_KIND_NONE and devices */
+const struct vbd_task_kind *vbd_task_of(enum vbd_object_kind kind);
 
 /** vbd_task_reply_ended - answer with the error that ended the object, as vbd_reply_outcome() does;
  * @kept: it is kept all the same, as the answer says; NULL: it is not */

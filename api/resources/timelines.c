@@ -7,6 +7,7 @@
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/records.h"
 #include "base/clock.h"
 #include "daemon/connections/connections.h"

@@ -2,6 +2,7 @@
 /* POST of a transfer, which may wait for a kept connection that is being made again. */
 #include "api/http/waiter.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/transfers.h"
 #include "base/clock.h"
 #include "daemon/core/labels.h"

@@ -310,7 +310,7 @@ static enum vbd_status aim(
 	if (!input->remote)
 		return VBD_OK;
 	spec->wr.rkey = input->memory.rkey;
-	return vbd_remote_aim(&input->memory, spec->length_bytes,
+	return vbd_remote_aim(&input->memory, spec->op, spec->length_bytes,
 		input->sges ? "/sges" : "/length_bytes", &spec->wr.remote_addr, err);
 }
 

@@ -100,7 +100,7 @@ static void put_refs(struct vbd_encoder *out, const struct vbd_transfer_record *
 	vbd_put_ref(out, "ud_endpoint", daemon->ud_endpoints, record->endpoint_id);
 	vbd_put_ref(out, "ud_peer", daemon->ud_peers, record->peer_id);
 	vbd_put_ref(out, "multicast_membership", daemon->multicast_memberships, record->group_id);
-	vbd_put_ref(out, "batch", daemon->batches, record->batch_id);
+	vbd_put_ref(out, "batch", daemon->transfer_batches, record->batch_id);
 }
 
 void vbd_put_transfer(struct vbd_encoder *out, const struct vbd_transfer_record *record)
@@ -114,6 +114,7 @@ void vbd_put_transfer(struct vbd_encoder *out, const struct vbd_transfer_record 
 	vbd_put_text(out, "op", vbd_op_name(transfer->op));
 	put_refs(out, record);
 	put_ranges(out, record);
+	vbd_put_remote(out, "remote", transfer->op, transfer->wr.remote_addr, transfer->wr.rkey);
 	vbd_put_u64(out, "length_bytes", vbd_transfer_length(transfer));
 	vbd_put_u64(out, "chunk_bytes", transfer->chunk_bytes);
 	vbd_put_u64(out, "tx_depth", transfer->tx_depth);

@@ -88,7 +88,7 @@ static const struct vbd_page_filter transfer_filters[] = {
 	{.name = "ud_peer", .kind = VBD_KIND_UD_PEER, .id = by_peer},
 	{.name = "multicast_membership", .kind = VBD_KIND_MULTICAST_MEMBERSHIP, .id = by_group},
 	{.name = "buffer", .kind = VBD_KIND_BUFFER, .has = uses_buffer},
-	{.name = "batch", .kind = VBD_KIND_BATCH, .id = by_batch},
+	{.name = "batch", .kind = VBD_KIND_TRANSFER_BATCH, .id = by_batch},
 	{.name = NULL},
 };
 

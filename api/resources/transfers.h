@@ -40,6 +40,4 @@ void vbd_put_transfer(struct vbd_encoder *out, const struct vbd_transfer_record 
 /** vbd_transfer_answer - answer a POST of a transfer, when the transfer or the wait ends */
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
 
-void vbd_create_transfer(struct vbd_request *req);
-
 #endif

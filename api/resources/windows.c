@@ -4,9 +4,9 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
-#include "api/resources/windows.h"
 #include "daemon/memory/windows.h"
 
 #include <assert.h>
@@ -22,13 +22,10 @@ static const struct vbd_window_record *record_of(const void *item)
 /* Null while no peer can use the window. */
 static void put_remote(struct vbd_encoder *out, const struct vbd_window_record *record)
 {
-	if (record->window.state == VBD_WINDOW_READY) {
-		vbd_put_hex(out, "addr", record->addr, 1);
-		vbd_put_hex(out, "rkey", record->window.rkey, 8);
-		return;
-	}
-	vbd_put_null(out, "addr");
-	vbd_put_null(out, "rkey");
+	bool ready = record->window.state == VBD_WINDOW_READY;
+
+	vbd_put_hex_or_null(out, "addr", ready, record->addr, 1);
+	vbd_put_hex_or_null(out, "rkey", ready, record->window.rkey, 8);
 }
 
 static void encode_window(struct vbd_encoder *out, const void *item)

@@ -96,8 +96,9 @@ export async function openMany(pair, request, count) {
 // Opens connections by a single request. Returns the seconds until its answer.
 export async function openTogether(pair, request, count) {
   const begin = performance.now();
-  const body = { dst_addr: process.env.LAB_ADDR, timeout_ms: 60_000, ...request, count };
-  const { state } = await call("POST", `${pair.a.url}/v1/connections`, 201, body);
+  const { labels, ...rest } = request;
+  const body = { count, labels, connections: [{ dst_addr: process.env.LAB_ADDR, timeout_ms: 60_000, ...rest }] };
+  const { state } = await call("POST", `${pair.a.url}/v1/connection_batches`, 201, body);
   if (state !== "done") throw new Error(`the opens of one request: ${state}`);
   return (performance.now() - begin) / 1000;
 }
@@ -106,7 +107,7 @@ export async function openTogether(pair, request, count) {
 export async function closeSelected(pair, label) {
   const selection = `label=${encodeURIComponent(label)}`;
   const begin = performance.now();
-  const response = await send("DELETE", `${pair.a.url}/v1/connections?${selection}`);
+  const response = await send("DELETE", `${pair.a.url}/v1/objects?kind=connection&${selection}`);
   const { failed } = await response.json();
   if (!response.ok || failed !== 0) throw new Error(`DELETE by ${selection}: ${response.status}, ${failed} failed`);
   while ((await call("GET", `${pair.a.url}/v1/connections?limit=1&fields=id&${selection}`, 200)).total > 0) {

@@ -47,7 +47,7 @@ async function sample(verbsd, count, srq) {
   const pair = await startPair(verbsd, SETTINGS);
   const open = async (request) => {
     await openTogether(pair, request, count);
-    await call("DELETE", `${pair.a.url}/v1/connection_batches?all=true`, 200); // the record of what was made together
+    await call("DELETE", `${pair.a.url}/v1/objects?kind=connection_batch&all=true`, 200); // the record of what was made together
   };
   const listener = await listen(pair);
   const qp = srq ? { srq: await createSrq(pair) } : {};

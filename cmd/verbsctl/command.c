@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Other names of verbs. A noun that has such a verb itself keeps the verb: `buffers get`. */
+static const struct {
+	const char *word, *verb;
+} verb_aliases[] = {{"list", "ls"}, {"get", "show"}, {"delete", "rm"}};
+
 const struct vbd_ctl_command *vbd_ctl_command_row(const char *noun, const char *verb)
 {
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
@@ -15,6 +20,10 @@ const struct vbd_ctl_command *vbd_ctl_command_row(const char *noun, const char *
 
 		if (strcmp(command->noun, noun) == 0 && strcmp(command->verb, verb) == 0)
 			return command;
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(verb_aliases); i++) {
+		if (strcmp(verb_aliases[i].word, verb) == 0)
+			return vbd_ctl_command_row(noun, verb_aliases[i].verb);
 	}
 	return NULL;
 }
@@ -40,6 +49,15 @@ const struct vbd_ctl_alias *vbd_ctl_command_alias(const struct vbd_ctl_command *
 	return NULL;
 }
 
+/* The singular is allowed: "buffer", "transfer-batch". */
+static bool is_noun(const char *word, const char *noun)
+{
+	size_t len = strlen(word);
+
+	return len && strncmp(word, noun, len) == 0 &&
+	       (!noun[len] || strcmp(noun + len, "s") == 0 || strcmp(noun + len, "es") == 0);
+}
+
 const char *vbd_ctl_command_noun(const char *word)
 {
 	const struct vbd_ctl_alias *alias = alias_of(word);
@@ -47,7 +65,7 @@ const char *vbd_ctl_command_noun(const char *word)
 	if (alias)
 		return alias->verb ? NULL : alias->noun;
 	for (size_t i = 0; i < vbd_ctl_noun_count; i++) {
-		if (strcmp(vbd_ctl_nouns[i].noun, word) == 0)
+		if (is_noun(word, vbd_ctl_nouns[i].noun))
 			return vbd_ctl_nouns[i].noun;
 	}
 	return NULL;
@@ -96,19 +114,12 @@ static const char *name_at(const char *noun, size_t i)
 
 const char *vbd_ctl_command_like(const char *noun, const char *word)
 {
-	const char *like = NULL;
-	size_t best = SIZE_MAX;
+	struct vbd_similar similar = {.word = word};
 	const char *name;
 
-	for (size_t i = 0; (name = name_at(noun, i)); i++) {
-		size_t d = *name ? vbd_edits(word, name) : SIZE_MAX;
-
-		if (d < best) {
-			best = d;
-			like = name;
-		}
-	}
-	return like;
+	for (size_t i = 0; (name = name_at(noun, i)); i++)
+		vbd_similar_try(&similar, name);
+	return similar.like;
 }
 
 char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i)

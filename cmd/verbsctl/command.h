@@ -10,9 +10,11 @@
 #define VBD_CMD_VERBSCTL_COMMAND_H
 
 #include "cmd/verbsctl/common/args.h"
+#include "cmd/verbsctl/common/call.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define VBD_CTL_OPERANDS_MAX 1000
 
@@ -84,5 +86,34 @@ char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i);
 /** vbd_ctl_command_operand_limits - the least and the greatest number of operands of a command */
 void vbd_ctl_command_operand_limits(
 	const struct vbd_ctl_command *command, size_t *ret_min, size_t *ret_max);
+
+/**
+ * vbd_ctl_help - print the help of a command, of a noun, or of verbsctl
+ * @args: names the command or the noun; of verbsctl if both are NULL
+ */
+void vbd_ctl_help(const struct vbd_ctl_args *args, FILE *out);
+
+/**
+ * vbd_ctl_args_parse - parse the whole command line
+ * @argv:     reordered (getopt_long(3)); @ret_args points into it
+ * @ret_args: zeroed by the caller
+ *
+ * Common options may stand before the command and behind it. With --help or --version nothing else
+ * is checked. Prints the error and returns VBD_CTL_USAGE if a word is unknown, missing or
+ * malformed.
+ */
+enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
+
+/**
+ * vbd_ctl_complete - print the completions of the last operand, one a line
+ * @ctl: with parsed arguments; this function connects, because the address may be on the line
+ *       itself
+ *
+ * Blocks for two seconds at most. Prints no errors.
+ */
+enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl);
+
+/** vbd_ctl_completion - print the completion script for a shell: "bash", "zsh" or "fish" */
+enum vbd_ctl_exit vbd_ctl_completion(const char *shell);
 
 #endif

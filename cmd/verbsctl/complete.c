@@ -4,9 +4,8 @@
  * shell calls it, so that only verbsctl knows commands, options and values. A line ":file" stands
  * for file names.
  */
-#include "cmd/verbsctl/complete.h"
-
 #include "cmd/verbsctl/command.h"
+
 #include "cmd/verbsctl/common/json.h"
 
 #include <ctype.h>
@@ -14,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* completion_scripts.S */
+extern const char vbd_ctl_script_bash[], vbd_ctl_script_zsh[], vbd_ctl_script_fish[];
 
 /* A user waits no longer for a completion. */
 #define PATIENCE_S 2
@@ -157,7 +159,7 @@ static void offer_values(const struct line *line, const char *placeholder)
 		const char *placeholder;
 		const char *collection;
 	} kinds[] = {
-		{"BATCH", "/v1/batches"},
+		{"BATCH", "/v1/transfer_batches"},
 		{"BUFFER", "/v1/buffers"},
 		{"CONNECTION", "/v1/connections"},
 		{"CONNECTION_BATCH", "/v1/connection_batches"},
@@ -241,5 +243,15 @@ enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl)
 		offer_operands(&line);
 	else
 		offer_commands(&line);
+	return VBD_CTL_OK;
+}
+
+enum vbd_ctl_exit vbd_ctl_completion(const char *shell)
+{
+	const char *script = vbd_ctl_script_bash;
+
+	if (strcmp(shell, "bash") != 0)
+		script = strcmp(shell, "zsh") == 0 ? vbd_ctl_script_zsh : vbd_ctl_script_fish;
+	fputs(script, stdout);
 	return VBD_CTL_OK;
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsctl/help.h"
-
 #include "cmd/verbsctl/command.h"
 
 #include <stdlib.h>
@@ -78,7 +76,8 @@ static void help_of_all(FILE *out)
 		put_verbs(out, vbd_ctl_nouns[i].noun);
 	fputs("\nA noun alone lists: `verbsctl buffers` is `verbsctl buffers ls`. `verbsctl "
 	      "stats`,\n"
-	      "`verbsctl status` and `verbsctl caller` are their show.\n\n"
+	      "`verbsctl status`, `verbsctl caller` and `verbsctl version` are their show.\n"
+	      "A noun may stand in the singular; list, get and delete are ls, show and rm.\n\n"
 	      "Short forms:\n",
 		out);
 	put_aliases(out);
@@ -140,7 +139,7 @@ void vbd_ctl_help(const struct vbd_ctl_args *args, FILE *out)
 		      "VERBSD_CERT, VERBSD_KEY, NO_COLOR.\n"
 		      "Exit status: 0 done, 1 refused or failed, 2 wrong command line, 3 timed "
 		      "out,\n"
-		      "4 no such object.\n",
+		      "4 no such object, 5 no verbsd there.\n",
 			out);
 	if (!args->command)
 		fputs("\n`verbsctl NOUN --help` explains the verbs of a noun, `verbsctl NOUN VERB "

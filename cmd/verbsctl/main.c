@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbsctl: shows and controls the connections of a verbsd over its HTTP API. */
 #include "cmd/verbsctl/command.h"
+
 #include "cmd/verbsctl/common/speak.h"
-#include "cmd/verbsctl/complete.h"
-#include "cmd/verbsctl/help.h"
-#include "cmd/verbsctl/parse.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -21,17 +19,32 @@ static bool wants_color(void)
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
+static enum vbd_ctl_exit run_with_server(struct vbd_ctl *ctl)
+{
+	const char *format = ctl->args.text[VBD_CTL_OPT_FORMAT];
+	enum vbd_ctl_exit exit_status;
+
+	if (format && strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
+		return vbd_ctl_refuse(
+			&ctl->args, "--output must be json or text, not \"%s\"", format);
+	ctl->json = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_JSON) ||
+		    (format && strcmp(format, "json") == 0);
+	ctl->color = wants_color();
+	exit_status = vbd_ctl_open(ctl);
+	return exit_status == VBD_CTL_OK ? ctl->args.command->run(ctl) : exit_status;
+}
+
 static enum vbd_ctl_exit run(struct vbd_ctl *ctl)
 {
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	const struct vbd_ctl_command *command = ctl->args.command;
+	enum vbd_ctl_exit exit_status;
 
-	ctl->json = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_JSON);
-	ctl->color = wants_color();
-	if (ctl->args.command->run)
-		exit_status = vbd_ctl_open(ctl);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = ctl->args.command->run ? ctl->args.command->run(ctl)
-						     : vbd_ctl_complete(ctl);
+	if (command->run)
+		exit_status = run_with_server(ctl);
+	else if (*command->verb)
+		exit_status = vbd_ctl_completion(command->verb);
+	else
+		exit_status = vbd_ctl_complete(ctl);
 	vbd_ctl_http_fini(&ctl->http);
 	return exit_status;
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsctl/parse.h"
-
 #include "cmd/verbsctl/command.h"
 
 #include "base/quantity.h"
@@ -138,9 +136,10 @@ static enum vbd_ctl_exit read_options(
 	int answer;
 
 	memcpy(tables.shorts, mode, strlen(mode));
-	tables_add(&tables, vbd_ctl_common_options, vbd_ctl_common_option_count);
+	/* getopt_long(3) takes the first of two options of one name: -o of `buffers get`. */
 	if (args->command)
 		tables_add(&tables, args->command->options, args->command->option_count);
+	tables_add(&tables, vbd_ctl_common_options, vbd_ctl_common_option_count);
 	opterr = 0;
 	optind = 0; /* getopt_long(3): 0 also resets its internal state */
 	while ((answer = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {

@@ -2,10 +2,8 @@
 /* The rows of all nouns, commands and short forms. */
 #include "cmd/verbsctl/command.h"
 
-#include "cmd/verbsctl/commands/commands.h"
-#include "cmd/verbsctl/top/top.h"
-
 #include "base/attr.h"
+#include "cmd/verbsctl/commands/commands.h"
 
 #define O(sym) VBD_CTL_OPT_##sym
 
@@ -61,6 +59,12 @@
 #define RM(noun_, object_, operand_, what_) \
 	COMMAND(noun_, "rm", "[" operand_ "]...", what_, OBJECT(object_, rm), OPTIONS(SELECTING))
 
+/* main.c runs commands without @run, which need no server. */
+#define SCRIPT(shell_)                                                                      \
+	COMMAND("completion", shell_, "", "Print the completion script for " shell_,        \
+		.text = "`source <(verbsctl completion " shell_ ")` in bash and zsh, and\n" \
+			"`verbsctl completion " shell_ " | source` in fish, take up the script.")
+
 #define REMOTE_TEXT                                                                                \
 	"The peer's memory is --remote URL#BUFFER (URL#windows/WINDOW for a memory window), for\n" \
 	"which the verbsd at URL is asked for address and key, or --remote-addr and "              \
@@ -71,7 +75,7 @@
 	"`verbsctl transfers cancel ID` does."
 
 const enum vbd_ctl_opt vbd_ctl_common_options[] = {O(SERVER), O(TOKEN_FILE), O(CA), O(CERT), O(KEY),
-	O(INSECURE), O(JSON), O(HELP), O(VERSION)};
+	O(INSECURE), O(JSON), O(FORMAT), O(HELP), O(VERSION)};
 const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options);
 
 const struct vbd_ctl_noun vbd_ctl_nouns[] = {
@@ -81,7 +85,7 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"kept-objects", "what verbsd makes again when it has gone"},
 	{"windows", "memory windows: parts of buffers that peers can reach"},
 	{"transfers", "writes, reads, sends, receives and atomics"},
-	{"batches", "transfers that start together"},
+	{"transfer-batches", "transfers that start together"},
 	{"connection-batches", "connections that are made together"},
 	{"probes", "measurements of round trips"},
 	{"benchmarks", "measurements of rate and latency"},
@@ -101,6 +105,8 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"daemon", "whether verbsd takes on work"},
 	{"config", "the configuration of verbsd"},
 	{"caller", "who you are for verbsd, and your quotas"},
+	{"version", "the versions of verbsctl and of verbsd"},
+	{"completion", "scripts that complete command lines in a shell"},
 };
 const size_t vbd_ctl_noun_count = VBD_ARRAY_LEN(vbd_ctl_nouns);
 
@@ -136,7 +142,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"payload "
 			"of completed\nwork requests: sends and writes, receives and reads. What a "
 			"peer writes or reads here\nis not counted.",
-		OPTIONS(LIST_OPTIONS)),
+		OPTIONS(O(LABEL), LIST_OPTIONS)),
 	COMMAND("connections", "show", "CONNECTION",
 		"Show one connection: QP, counters, timeline, why it ended", OF(connection),
 		.run = vbd_ctl_connection_show),
@@ -146,9 +152,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"address or a name;\nIPv6 addresses stand in brackets. With --count all "
 			"are made, or none; `verbsctl\nconnection-batches show` tells what became "
 			"of them.",
-		OPTIONS(O(LABELS), O(NAME), O(ALIKE), O(KEEP_OBJECT), O(RECONNECT), O(SERVICE),
-			O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT), O(REUSE_ADDR), O(TOS),
-			PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
+		OPTIONS(O(LABELS), O(NAME), O(ALIKE), O(KEEP_OBJECT), O(SHARE), O(RECONNECT),
+			O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT), O(REUSE_ADDR),
+			O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
 	COMMAND("connections", "prepare", "[NAME]",
 		"Create a queue pair that is brought up by hand", .members = "name", OF(connection),
 		.run = vbd_ctl_prepare,
@@ -219,7 +225,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
 			"get.",
-		OPTIONS(O(LABELS), O(NAME), O(KEEP_OBJECT), O(SERVICE), O(ACCEPT),
+		OPTIONS(O(LABELS), O(NAME), O(KEEP_OBJECT), O(SHARE), O(SERVICE), O(ACCEPT),
 			O(ACCEPT_TIMEOUT), GATE_OPTIONS, O(BACKLOG), O(DEVICE), O(TOS),
 			O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
 	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
@@ -233,8 +239,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name", OF(buffer),
 		.run = vbd_ctl_buffer_create,
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
-		OPTIONS(O(LABELS), O(KEEP_OBJECT), O(SIZE), O(ACCESS), O(KIND), O(PAGE_SIZE),
-			O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND))),
+		OPTIONS(O(LABELS), O(KEEP_OBJECT), O(SHARE), O(SIZE), O(ACCESS), O(KIND),
+			O(PAGE_SIZE), O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND))),
 	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", OF(buffer),
 		.run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. Without --create the buffer must exist and be "
@@ -296,17 +302,18 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	CANCEL("transfers", transfer, "TRANSFER", "transfers"),
 	WAIT("transfers", transfer, "TRANSFER", "done"),
 	RM("transfers", transfer, "TRANSFER", "Delete transfers; running ones are cancelled"),
-	LS("batches", batch, "batches of transfers", LIST_OPTIONS),
-	SHOW("batches", batch, "BATCH", "batch"),
-	COMMAND("batches", "create", "FILE", "Start several transfers together", OF(batch),
+	LS("transfer-batches", batch, "batches of transfers", LIST_OPTIONS),
+	SHOW("transfer-batches", batch, "BATCH", "batch"),
+	COMMAND("transfer-batches", "create", "FILE", "Start several transfers together", OF(batch),
 		.run = vbd_ctl_batch_create,
 		.text = "FILE, - for standard input, has a JSON array of transfers, each as POST "
 			"/v1/transfers\ntakes it. If one of them is wrong, none is started. Waits "
 			"until all have ended.",
 		OPTIONS(O(NO_WAIT))),
-	CANCEL("batches", batch, "BATCH", "batches"),
-	WAIT("batches", batch, "BATCH", "done"),
-	RM("batches", batch, "BATCH", "Delete batches; their running transfers are cancelled"),
+	CANCEL("transfer-batches", batch, "BATCH", "batches"),
+	WAIT("transfer-batches", batch, "BATCH", "done"),
+	RM("transfer-batches", batch, "BATCH",
+		"Delete batches; their running transfers are cancelled"),
 	LS("kept-objects", kept_object, "the objects that verbsd keeps", LIST_OPTIONS),
 	SHOW("kept-objects", kept_object, "KEPT", "kept object"),
 	WAIT("kept-objects", kept_object, "KEPT", "up"),
@@ -464,8 +471,12 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("caller", "show", "",
 		"Show who you are for verbsd, and how much of your quotas is used",
 		.run = vbd_ctl_caller),
-	/* For the completion script: no noun of --help. main.c runs the command, because
-	 * completion reads this table. */
+	COMMAND("version", "show", "", "Print the versions of verbsctl and of verbsd",
+		.run = vbd_ctl_version),
+	SCRIPT("bash"),
+	SCRIPT("zsh"),
+	SCRIPT("fish"),
+	/* For the completion scripts: no noun of --help. */
 	{.noun = "__complete", .verb = "", .usage = "WORD..."},
 };
 const size_t vbd_ctl_command_count = VBD_ARRAY_LEN(vbd_ctl_commands);

@@ -6,7 +6,6 @@
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void vbd_caller_list_fini(struct vbd_caller_list *list)
 {

@@ -7,7 +7,6 @@
 
 #include <pwd.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,17 +40,6 @@ static enum vbd_status refuse(struct reader *reader, const yaml_node_t *node,
 static yaml_node_t *node_of(struct reader *reader, int index)
 {
 	return yaml_document_get_node(&reader->document, index);
-}
-
-/* NULL if it is no text, or one with a NUL in it: its beginning must not stand for all of it. */
-static const char *text_of(const yaml_node_t *node)
-{
-	const char *text;
-
-	if (node->type != YAML_SCALAR_NODE)
-		return NULL;
-	text = (const char *)node->data.scalar.value;
-	return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -281,9 +269,9 @@ static enum vbd_status set_texts(
 	enum vbd_status status = VBD_OK;
 
 	if (!is_list) {
-		if (!text_of(value))
+		if (!vbd_yaml_text(value))
 			return refuse(reader, value, VBD_E_WRONG_TYPE, "%s is a text", key);
-		return set(reader, value, text_of(value));
+		return set(reader, value, vbd_yaml_text(value));
 	}
 	if (value->type != YAML_SEQUENCE_NODE)
 		return refuse(reader, value, VBD_E_WRONG_TYPE, "%s is a list", key);
@@ -291,9 +279,9 @@ static enum vbd_status set_texts(
 		item < value->data.sequence.items.top && status == VBD_OK; item++) {
 		yaml_node_t *node = node_of(reader, *item);
 
-		if (!text_of(node))
+		if (!vbd_yaml_text(node))
 			return refuse(reader, node, VBD_E_WRONG_TYPE, "%s has texts", key);
-		status = set(reader, node, text_of(node));
+		status = set(reader, node, vbd_yaml_text(node));
 	}
 	return status;
 }
@@ -310,8 +298,8 @@ static enum vbd_status set_quota(struct reader *reader, const yaml_node_t *key,
 		VBD_QUOTA_MAP(QUOTA_ROW)
 #undef QUOTA_ROW
 	};
-	const char *name = text_of(key);
-	const char *text = text_of(value);
+	const char *name = vbd_yaml_text(key);
+	const char *text = vbd_yaml_text(value);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows) && name; i++) {
 		uint64_t number = 0;
@@ -360,7 +348,7 @@ static enum vbd_status set_member(
 		{"users", add_user, true},
 		{"groups", add_group, true},
 	};
-	const char *name = text_of(key);
+	const char *name = vbd_yaml_text(key);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows) && name; i++) {
 		if (strcmp(rows[i].key, name) == 0)
@@ -371,7 +359,7 @@ static enum vbd_status set_member(
 	if (!name || strcmp(name, "expires") != 0)
 		return refuse(reader, key, VBD_E_UNKNOWN_FIELD, "a caller has no '%.40s'",
 			name ? name : "");
-	if (!text_of(value) || !parse_time(text_of(value), expires_wall_s))
+	if (!vbd_yaml_text(value) || !parse_time(vbd_yaml_text(value), expires_wall_s))
 		return refuse(reader, value, VBD_E_BAD_VALUE,
 			"expires is a time as in 2027-01-31T12:00:00Z");
 	return VBD_OK;

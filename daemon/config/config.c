@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config.h"
 
-#include "base/attr.h"
 #include "base/quantity.h"
 #include "base/similar.h"
 #include "base/utf8.h"
@@ -10,9 +9,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define OFFSET(member) offsetof(struct vbd_config, member)
 #define NUMBER(member, text, min, max)                                         \
@@ -69,7 +66,6 @@ const struct vbd_config_key vbd_config_keys[] = {
 };
 /* clang-format on */
 
-static_assert(VBD_ARRAY_LEN(vbd_config_keys) <= VBD_CONFIG_KEYS_MAX, "a file's texts have room");
 const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);
 
 static const char *const section_names[] = {
@@ -349,7 +345,7 @@ static enum vbd_status set_flag(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_config_key *key,
+static enum vbd_status set_key(struct vbd_config *config, const struct vbd_config_key *key,
 	const char *value, struct vbd_error *err)
 {
 	void *member = member_of(config, key);
@@ -382,28 +378,23 @@ enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_c
 /* The key whose name, or whose name in its section, is most like @name; NULL if none is. */
 static const struct vbd_config_key *key_like(const char *name)
 {
+	struct vbd_similar similar = {.word = name};
 	const struct vbd_config_key *like = NULL;
-	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		const struct vbd_config_key *key = &vbd_config_keys[i];
-		const char *short_name;
-		size_t edits = vbd_edits(name, key->name);
+		const char *short_name, *before = similar.like;
 
-		if (vbd_config_section_of(key, &short_name) != VBD_CONFIG_TOP) {
-			size_t short_edits = vbd_edits(name, short_name);
-
-			edits = short_edits < edits ? short_edits : edits;
-		}
-		if (edits < best) {
-			best = edits;
+		vbd_similar_try(&similar, key->name);
+		if (vbd_config_section_of(key, &short_name) != VBD_CONFIG_TOP)
+			vbd_similar_try(&similar, short_name);
+		if (similar.like != before)
 			like = key;
-		}
 	}
 	return like;
 }
 
-enum vbd_status vbd_config_refuse_key(const char *name, struct vbd_error *err)
+static enum vbd_status refuse_key(const char *name, struct vbd_error *err)
 {
 	const struct vbd_config_key *like = key_like(name);
 
@@ -411,14 +402,28 @@ enum vbd_status vbd_config_refuse_key(const char *name, struct vbd_error *err)
 		like ? "; did you mean " : "", like ? like->name : "", like ? "?" : "");
 }
 
+static const struct vbd_config_key *find_key(const char *name)
+{
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		if (strcmp(vbd_config_keys[i].name, name) == 0)
+			return &vbd_config_keys[i];
+	}
+	return NULL;
+}
+
+enum vbd_config_kind vbd_config_kind_of(const char *key)
+{
+	const struct vbd_config_key *found = find_key(key);
+
+	return found ? found->kind : VBD_CONFIG_TEXT;
+}
+
 enum vbd_status vbd_config_set(
 	struct vbd_config *config, const char *key, const char *value, struct vbd_error *err)
 {
-	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		if (strcmp(vbd_config_keys[i].name, key) == 0)
-			return vbd_config_set_key(config, &vbd_config_keys[i], value, err);
-	}
-	return vbd_config_refuse_key(key, err);
+	const struct vbd_config_key *found = find_key(key);
+
+	return found ? set_key(config, found, value, err) : refuse_key(key, err);
 }
 
 void vbd_config_init(struct vbd_config *ret_config)
@@ -428,7 +433,7 @@ void vbd_config_init(struct vbd_config *ret_config)
 	memset(ret_config, 0, sizeof(*ret_config));
 	ret_config->unix_socket_gid = (gid_t)-1;
 	for (size_t i = 0; i < vbd_config_key_count && status == VBD_OK; i++)
-		status = vbd_config_set_key(
+		status = set_key(
 			ret_config, &vbd_config_keys[i], vbd_config_keys[i].default_text, NULL);
 	assert(status == VBD_OK);
 }

@@ -9,8 +9,8 @@
 #define VBD_DAEMON_CONFIG_CONFIG_H
 
 #include "base/attr.h"
-#include "base/error.h"
 #include "base/cpus.h"
+#include "base/error.h"
 #include "base/log.h"
 
 #include <stdbool.h>
@@ -168,7 +168,7 @@ enum vbd_status vbd_config_set(struct vbd_config *config, const char *key, const
 
 /**
  * vbd_config_load - set the keys of a YAML file
- * @path: 64 KiB and 2000 lines at most
+ * @path: 64 KiB at most
  *
  * Returns as vbd_config_set(); VBD_E_NOT_FOUND or _PERMISSION_DENIED for the file as a whole;
  * VBD_E_BAD_VALUE for text that is not YAML, or not of the right shape. The error's text begins
@@ -207,5 +207,16 @@ bool vbd_config_is_loopback(const struct sockaddr *addr);
 
 /** vbd_config_dump - write every key with its value as YAML for vbd_config_load(); no tokens */
 void vbd_config_dump(const struct vbd_config *config, FILE *out);
+
+/** vbd_descriptors_raise - raise the soft limit to the hard one; warn if the limits of the
+ * configuration need more */
+void vbd_descriptors_raise(const struct vbd_config *config);
+
+/**
+ * vbd_descriptors_for_http - the number of HTTP connections that may be open
+ *
+ * limits.http_connections, or less, so that RDMA objects have descriptors whatever the clients do.
+ */
+uint64_t vbd_descriptors_for_http(const struct vbd_config *config);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
 #include "daemon/config/callers.h"
 #include "daemon/config/config_parts.h"
 #include "daemon/config/secret_file.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
 
 bool vbd_config_is_loopback(const struct sockaddr *addr)
 {
@@ -185,4 +188,45 @@ enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *er
 	if (status == VBD_OK)
 		status = check_listen(config, err);
 	return status;
+}
+
+/* Descriptors for everything but HTTP clients: devices, channels, workers, files, and the clients
+ * of the HTTP server's reserve or that linger. */
+#define KEPT_BACK 160
+
+static uint64_t soft_limit(void)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur;
+}
+
+void vbd_descriptors_raise(const struct vbd_config *config)
+{
+	const uint64_t needed = config->limits.http_connections + KEPT_BACK;
+	struct rlimit limit = {0};
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+			vbd_log(VBD_LOG_WARNING, NULL, "can't raise RLIMIT_NOFILE: %s",
+				strerror(errno));
+	}
+	if (soft_limit() >= needed)
+		return;
+	vbd_log(VBD_LOG_WARNING, NULL,
+		"RLIMIT_NOFILE is %llu; limits.http_connections (%llu) and RDMA objects need "
+		"%llu, so at most %llu HTTP connections are served (LimitNOFILE= in the unit)",
+		(unsigned long long)soft_limit(),
+		(unsigned long long)config->limits.http_connections, (unsigned long long)needed,
+		(unsigned long long)vbd_descriptors_for_http(config));
+}
+
+uint64_t vbd_descriptors_for_http(const struct vbd_config *config)
+{
+	const uint64_t limit = soft_limit();
+	const uint64_t room = limit < 2 * KEPT_BACK ? limit / 2 : limit - KEPT_BACK;
+
+	return room < config->limits.http_connections ? room : config->limits.http_connections;
 }

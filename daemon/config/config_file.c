@@ -1,367 +1,209 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/attr.h"
 #include "daemon/config/config_parts.h"
+#include "daemon/config/config_yaml.h"
 #include "daemon/config/specs.h"
 
-#include <cyaml/cyaml.h>
-
-#include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define FILE_MAX_BYTES (64 * 1024)
-#define FILE_MAX_LINES 2000
-
-/* A file is read into texts (NULL for absent keys), and vbd_config_set() sets each text, so that
- * values are checked in one place. */
-struct file_texts {
-	char *values[VBD_CONFIG_KEYS_MAX]; /* by index in vbd_config_keys[] */
-	char **hosts;
-	unsigned int hosts_count;
-	char **listen; /* if it is a list */
-	unsigned int listen_count;
-	struct section_texts {
-		char *values[VBD_CONFIG_KEYS_MAX];
-	} * sections[VBD_CONFIG_SECTION_COUNT]; /* that of the top is unused */
+struct reader {
+	const char *path;
+	yaml_document_t document;
+	struct vbd_config *config;
+	struct vbd_error *err;
 };
-
-static const cyaml_schema_value_t item_schema = {
-	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED),
-};
-
-/* Accept `records:`, `limits:` and `allowed_hosts:` with nothing below them: all of it may be
- * commented out. */
-static const cyaml_schema_field_t text_field = CYAML_FIELD_STRING_PTR("",
-	CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct file_texts, values[0], 0, CYAML_UNLIMITED);
-static const cyaml_schema_field_t hosts_field =
-	CYAML_FIELD_SEQUENCE("allowed_hosts", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
-		struct file_texts, hosts, &item_schema, 0, 4 * VBD_ALLOWED_HOSTS_MAX);
-static const cyaml_schema_field_t listen_field =
-	CYAML_FIELD_SEQUENCE("listen", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
-		struct file_texts, listen, &item_schema, 0, 4 * VBD_LISTEN_MAX);
-
-/* specs.c reads these lists. */
-static const cyaml_schema_field_t spec_fields[] = {
-	CYAML_FIELD_IGNORE(VBD_SPEC_LISTENERS, CYAML_FLAG_OPTIONAL),
-	CYAML_FIELD_IGNORE(VBD_SPEC_BUFFERS, CYAML_FLAG_OPTIONAL),
-	CYAML_FIELD_IGNORE(VBD_SPEC_CONNECTIONS, CYAML_FLAG_OPTIONAL),
-};
-
-static_assert(offsetof(struct file_texts, values) == offsetof(struct section_texts, values),
-	"text_field stands for both");
-
-struct schema {
-	cyaml_schema_field_t fields[VBD_CONFIG_SECTION_COUNT][VBD_CONFIG_KEYS_MAX + 1];
-	cyaml_schema_value_t root;
-};
-
-/* @listen_is_list: libcyaml has no schema for "a text or a list of texts". */
-static void make_schema(struct schema *schema, bool listen_is_list)
-{
-	const cyaml_schema_field_t section_field =
-		CYAML_FIELD_MAPPING_PTR("", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
-			struct file_texts, sections[0], NULL);
-	const cyaml_schema_value_t root = {CYAML_VALUE_MAPPING(
-		CYAML_FLAG_POINTER_NULL, struct file_texts, schema->fields[VBD_CONFIG_TOP])};
-	cyaml_schema_field_t *ends[VBD_CONFIG_SECTION_COUNT];
-
-	memset(schema, 0, sizeof(*schema));
-	for (enum vbd_config_section at = 0; at < VBD_CONFIG_SECTION_COUNT; at++)
-		ends[at] = schema->fields[at];
-	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const char *name;
-		enum vbd_config_section at = vbd_config_section_of(&vbd_config_keys[i], &name);
-		cyaml_schema_field_t *field = ends[at]++;
-
-		if (vbd_config_keys[i].kind == VBD_CONFIG_HOSTS) {
-			*field = hosts_field;
-			continue;
-		}
-		if (vbd_config_keys[i].kind == VBD_CONFIG_LISTEN && listen_is_list) {
-			*field = listen_field;
-			continue;
-		}
-		*field = text_field;
-		field->key = name;
-		field->data_offset += (uint32_t)(i * sizeof(char *));
-	}
-	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
-		cyaml_schema_field_t *field = ends[VBD_CONFIG_TOP]++;
-
-		*field = section_field;
-		field->key = vbd_config_section_name(at);
-		field->data_offset += (uint32_t)(at * sizeof(void *));
-		field->value.mapping.fields = schema->fields[at];
-	}
-	for (size_t i = 0; i < VBD_ARRAY_LEN(spec_fields); i++)
-		*ends[VBD_CONFIG_TOP]++ = spec_fields[i];
-	schema->root = root;
-}
-
-/* Messages of libcyaml: first the error, then the keys that enclose it, from the innermost one. */
-struct yaml_error {
-	char what[120];
-	char key[80];
-};
-
-static void on_yaml_error(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-	VBD_PRINTF(3, 0);
-static void on_yaml_error(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-{
-	static const char field_head[] = "  in mapping field '";
-	static const char unknown_head[] = "Load: Unexpected key: ";
-	struct yaml_error *yaml_error = ctx;
-	char line[200];
-	char outer[80];
-
-	(void)level;
-	(void)vsnprintf(line, sizeof(line), fmt, args);
-	line[strcspn(line, "\n")] = '\0';
-	if (strncmp(line, field_head, strlen(field_head)) == 0) {
-		char *name = line + strlen(field_head);
-
-		name[strcspn(name, "'")] = '\0';
-		(void)snprintf(outer, sizeof(outer), "%.38s%s%.38s", name,
-			yaml_error->key[0] ? "." : "", yaml_error->key);
-		(void)snprintf(yaml_error->key, sizeof(yaml_error->key), "%s", outer);
-	} else if (strncmp(line, unknown_head, strlen(unknown_head)) == 0) {
-		(void)snprintf(yaml_error->key, sizeof(yaml_error->key), "%.38s",
-			line + strlen(unknown_head));
-	} else if (yaml_error->what[0] == '\0' && !strstr(line, "Backtrace")) {
-		(void)snprintf(yaml_error->what, sizeof(yaml_error->what), "%.100s",
-			strncmp(line, "Load: ", 6) == 0 ? line + 6 : line);
-	}
-}
-
-/* Say "Expecting STRING, got event: SEQUENCE_START" in the words of the manual. */
-static bool explain_shape(const char *what, char text[120])
-{
-	static const struct {
-		const char *word;
-		const char *plain;
-	} words[] = {
-		{"STRING", "one value"},
-		{"SCALAR", "one value"},
-		{"SEQUENCE", "a list"},
-		{"MAPPING", "a mapping of keys"},
-	};
-	const char *wanted = NULL;
-	const char *given = NULL;
-	const char *got = strstr(what, ", got event: ");
-
-	if (strncmp(what, "Expecting ", 10) != 0 || !got)
-		return false;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(words); i++) {
-		if (strncmp(what + 10, words[i].word, strlen(words[i].word)) == 0)
-			wanted = words[i].plain;
-		if (strncmp(got + 13, words[i].word, strlen(words[i].word)) == 0)
-			given = words[i].plain;
-	}
-	if (!wanted || !given)
-		return false;
-	(void)snprintf(text, 120, "needs %s, not %s", wanted, given);
-	return true;
-}
 
 static enum vbd_status refuse(
-	const struct yaml_error *yaml_error, cyaml_err_t rc, struct vbd_error *err)
+	struct reader *reader, const yaml_node_t *node, const struct vbd_error *cause)
 {
-	const char *key = yaml_error->key;
-	const char *what = yaml_error->what[0] ? yaml_error->what : cyaml_strerror(rc);
-	char plain[120];
-
-	if (rc == CYAML_ERR_OOM)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read it");
-	if (rc == CYAML_ERR_INVALID_KEY)
-		return vbd_config_refuse_key(key, err);
-	if (explain_shape(what, plain))
-		what = plain;
-	return vbd_error_input(
-		err, VBD_E_BAD_VALUE, key, "%s: %s", key[0] ? key : "the file", what);
+	return vbd_error_input(reader->err, cause->status, cause->pointer, "%.80s:%zu: %s",
+		reader->path, node->start_mark.line + 1, cause->text);
 }
 
-static enum vbd_status apply_list(struct vbd_config *config, const char *key, char *const *items,
-	unsigned int count, struct vbd_error *err)
+static enum vbd_status refuse_value(struct reader *reader, const yaml_node_t *node,
+	enum vbd_status status, const char *key, const char *what)
+{
+	struct vbd_error cause = {0};
+
+	(void)vbd_error_input(&cause, status, key, "%s: %s", key[0] ? key : "the file", what);
+	return refuse(reader, node, &cause);
+}
+
+static enum vbd_status refuse_shape(
+	struct reader *reader, const yaml_node_t *node, const char *key, const char *wanted)
+{
+	char what[80];
+
+	(void)snprintf(what, sizeof(what), "needs %s, not %s", wanted,
+		node->type == YAML_SEQUENCE_NODE  ? "a list"
+		: node->type == YAML_MAPPING_NODE ? "a mapping of keys"
+						  : "one value");
+	return refuse_value(reader, node, VBD_E_BAD_VALUE, key, what);
+}
+
+static yaml_node_t *node_of(struct reader *reader, int index)
+{
+	return yaml_document_get_node(&reader->document, index);
+}
+
+/* All of a section or a list may be commented out. */
+static bool is_nothing(const yaml_node_t *node)
+{
+	static const char *const words[] = {"", "~", "null"};
+
+	if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+		return false;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(words); i++) {
+		if (strcmp((const char *)node->data.scalar.value, words[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* An alias is the node that it names, which stands before it. */
+static bool is_alias(const yaml_node_t *node, const yaml_node_t *before)
+{
+	return node->start_mark.index < before->start_mark.index;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static enum vbd_status set(
+	struct reader *reader, const yaml_node_t *node, const char *key, const char *value)
+{
+	struct vbd_error cause = {0};
+
+	if (vbd_config_set(reader->config, key, value, &cause) == VBD_OK)
+		return VBD_OK;
+	return refuse(reader, node, &cause);
+}
+
+/* The list is set once more with each of its items, so that an error has the line of its item. */
+static enum vbd_status set_list(struct reader *reader, const yaml_node_t *list, const char *key)
 {
 	char joined[4096] = "";
 	size_t len = 0;
+	enum vbd_status status = set(reader, list, key, "");
 
-	for (unsigned int i = 0; i < count; i++) {
-		int n = snprintf(
-			joined + len, sizeof(joined) - len, "%s%s", i ? "," : "", items[i]);
+	for (yaml_node_item_t *item = list->data.sequence.items.start;
+		item < list->data.sequence.items.top && status == VBD_OK; item++) {
+		const yaml_node_t *node = node_of(reader, *item);
+		const char *text = vbd_yaml_text(node);
 
-		if (n < 0 || (size_t)n >= sizeof(joined) - len)
-			return vbd_error_input(err, VBD_E_TOO_LONG, key, "%s: too long", key);
-		len += (size_t)n;
+		if (!text || is_alias(node, list))
+			return refuse_value(
+				reader, list, VBD_E_BAD_VALUE, key, "needs a list of texts");
+		if (len + strlen(text) + 2 > sizeof(joined))
+			return refuse_value(reader, node, VBD_E_TOO_LONG, key, "too long");
+		len += (size_t)snprintf(
+			joined + len, sizeof(joined) - len, "%s%s", len ? "," : "", text);
+		status = set(reader, node, key, joined);
 	}
-	return vbd_config_set(config, key, joined, err);
-}
-
-static enum vbd_status apply_texts(
-	struct vbd_config *config, const struct file_texts *texts, struct vbd_error *err)
-{
-	enum vbd_status status = VBD_OK;
-
-	for (size_t i = 0; i < vbd_config_key_count && status == VBD_OK; i++) {
-		const char *value = texts->values[i];
-		const char *name;
-		enum vbd_config_section at = vbd_config_section_of(&vbd_config_keys[i], &name);
-
-		if (at != VBD_CONFIG_TOP)
-			value = texts->sections[at] ? texts->sections[at]->values[i] : NULL;
-		if (value)
-			status = vbd_config_set_key(config, &vbd_config_keys[i], value, err);
-	}
-	if (status == VBD_OK && texts->hosts)
-		status = apply_list(config, "allowed_hosts", texts->hosts, texts->hosts_count, err);
 	return status;
 }
 
-static cyaml_err_t load_texts(const char *yaml, size_t len_bytes, const cyaml_config_t *how,
-	struct schema *schema, bool listen_is_list, struct file_texts **ret_texts)
+static enum vbd_status set_value(struct reader *reader, const yaml_node_t *node, const char *key)
 {
-	make_schema(schema, listen_is_list);
-	return cyaml_load_data((const uint8_t *)yaml, len_bytes, how, &schema->root,
-		(cyaml_data_t **)ret_texts, NULL);
-}
+	enum vbd_config_kind kind = vbd_config_kind_of(key);
+	bool may_be_list = kind == VBD_CONFIG_HOSTS || kind == VBD_CONFIG_LISTEN;
 
-static enum vbd_status apply_yaml(
-	struct vbd_config *config, const char *yaml, size_t len_bytes, struct vbd_error *err)
-{
-	struct yaml_error yaml_error = {0};
-	const cyaml_config_t how = {
-		.log_fn = on_yaml_error,
-		.log_ctx = &yaml_error,
-		.mem_fn = cyaml_mem,
-		.log_level = CYAML_LOG_ERROR,
-		.flags = CYAML_CFG_NO_ALIAS,
-	};
-	struct file_texts *texts = NULL;
-	bool listen_is_list = false;
-	struct schema schema;
-	enum vbd_status status = VBD_OK;
-	cyaml_err_t rc;
-
-	if (len_bytes == 0)
+	if (may_be_list && node->type == YAML_SEQUENCE_NODE)
+		return set_list(reader, node, key);
+	if (kind == VBD_CONFIG_HOSTS && is_nothing(node))
 		return VBD_OK;
-	rc = load_texts(yaml, len_bytes, &how, &schema, false, &texts);
-	if (rc != CYAML_OK && strcmp(yaml_error.key, "listen") == 0) {
-		listen_is_list = true;
-		yaml_error = (struct yaml_error){0};
-		rc = load_texts(yaml, len_bytes, &how, &schema, true, &texts);
-	}
-	if (rc != CYAML_OK)
-		return refuse(&yaml_error, rc, err);
-	if (texts)
-		status = apply_texts(config, texts, err);
-	/* libcyaml has NULL for an empty list. */
-	if (status == VBD_OK && listen_is_list)
-		status = apply_list(config, "listen", texts->listen, texts->listen_count, err);
-	(void)cyaml_free(&how, &schema.root, texts, 0);
-	return status;
+	if (kind == VBD_CONFIG_HOSTS || (may_be_list && node->type != YAML_SCALAR_NODE))
+		return refuse_shape(reader, node, key, "a list");
+	if (node->type != YAML_SCALAR_NODE)
+		return refuse_shape(reader, node, key, "one value");
+	if (!vbd_yaml_text(node))
+		return refuse_value(reader, node, VBD_E_BAD_VALUE, key, "has a NUL");
+	return set(reader, node, key, vbd_yaml_text(node));
 }
 
-static unsigned int count_lines(const char *yaml, size_t len_bytes)
+/* --- mappings -------------------------------------------------------------------------------- */
+
+static bool is_section(const char *name)
 {
-	unsigned int lines = 1;
-
-	for (size_t i = 0; i < len_bytes; i++)
-		lines += yaml[i] == '\n';
-	return lines;
-}
-
-/*
- * Find the first line of the bad value. libcyaml reports the position before it or none, and does
- * not check the range of numbers. But the longest part of the file, from its start, that loads ends
- * just before the bad line.
- */
-static unsigned int bad_line(const char *yaml, size_t len_bytes)
-{
-	struct vbd_config scratch;
-	unsigned int line = count_lines(yaml, len_bytes);
-
-	for (; line > 1; line--) {
-		while (len_bytes > 0 && yaml[len_bytes - 1] != '\n')
-			len_bytes--; /* to the end of the line before */
-		if (apply_yaml(&scratch, yaml, len_bytes, NULL) == VBD_OK)
-			break;
-		len_bytes--;
+	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
+		if (strcmp(name, vbd_config_section_name(at)) == 0)
+			return true;
 	}
-	return line;
+	return false;
 }
 
-/* A FIFO without a writer would hold up open(2) for ever, so nothing here waits. */
-static enum vbd_status open_regular(
-	const char *path, int *ret_fd, struct stat *ret_stat, struct vbd_error *err)
+/* specs.c reads these lists. */
+static bool is_spec(const char *name)
+{
+	return strcmp(name, VBD_SPEC_LISTENERS) == 0 || strcmp(name, VBD_SPEC_BUFFERS) == 0 ||
+	       strcmp(name, VBD_SPEC_CONNECTIONS) == 0;
+}
+
+/* Whether a key of the mapping is there before @pair already. */
+static bool is_repeated(
+	struct reader *reader, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
+{
+	const char *name = vbd_yaml_text(node_of(reader, pair->key));
+
+	for (yaml_node_pair_t *other = mapping->data.mapping.pairs.start; other < pair; other++) {
+		if (strcmp(vbd_yaml_text(node_of(reader, other->key)), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum vbd_status set_pairs(
+	struct reader *reader, const yaml_node_t *mapping, const char *section);
+
+static enum vbd_status set_pair(struct reader *reader, const yaml_node_t *mapping,
+	const yaml_node_pair_t *pair, const char *section)
+{
+	const yaml_node_t *key = node_of(reader, pair->key);
+	const yaml_node_t *value = node_of(reader, pair->value);
+	const char *name = vbd_yaml_text(key);
+	char whole[120];
+
+	if (!name)
+		return refuse_value(reader, key, VBD_E_BAD_VALUE, section, "a key is one text");
+	(void)snprintf(whole, sizeof(whole), "%s%s%s", section, *section ? "." : "", name);
+	if (is_repeated(reader, mapping, pair))
+		return refuse_value(reader, key, VBD_E_BAD_VALUE, whole, "is there already");
+	if (!*section && is_spec(name))
+		return VBD_OK;
+	if (is_alias(value, key))
+		return refuse_value(reader, key, VBD_E_BAD_VALUE, whole, "aliases are not allowed");
+	return !*section && is_section(name) ? set_pairs(reader, value, name)
+					     : set_value(reader, value, whole);
+}
+
+static enum vbd_status set_pairs(
+	struct reader *reader, const yaml_node_t *mapping, const char *section)
 {
 	enum vbd_status status = VBD_OK;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0 || fstat(fd, ret_stat) != 0) {
-		status = errno == ENOENT ? VBD_E_NOT_FOUND : VBD_E_PERMISSION_DENIED;
-		status = vbd_error_errno(err, status, "open", errno, "%.100s", path);
-	} else if (!S_ISREG(ret_stat->st_mode)) {
-		status = vbd_error_set(err, VBD_E_BAD_VALUE, "%.100s is not a regular file", path);
-	}
-	if (status != VBD_OK && fd >= 0)
-		(void)close(fd);
-	*ret_fd = fd;
-	return status;
-}
-
-enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
-	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err)
-{
-	size_t len = 0;
-	ssize_t n;
-	int fd;
-	enum vbd_status status = open_regular(path, &fd, ret_stat, err);
-
-	if (status != VBD_OK)
-		return status;
-	do {
-		n = read(fd, text + len, text_bytes - len);
-		len += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && len < text_bytes);
-	if (n < 0)
-		status = vbd_error_errno(err, VBD_E_BAD_VALUE, "read", errno, "%.100s", path);
-	else if (len == text_bytes)
-		status = vbd_error_set(
-			err, VBD_E_TOO_LONG, "%.100s: longer than %zu bytes", path, text_bytes - 1);
-	*ret_len = len;
-	(void)close(fd);
+	if (is_nothing(mapping))
+		return VBD_OK;
+	if (mapping->type != YAML_MAPPING_NODE)
+		return refuse_shape(reader, mapping, section, "a mapping of keys");
+	for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start;
+		pair < mapping->data.mapping.pairs.top && status == VBD_OK; pair++)
+		status = set_pair(reader, mapping, pair, section);
 	return status;
 }
 
 enum vbd_status vbd_config_load(struct vbd_config *config, const char *path, struct vbd_error *err)
 {
-	struct vbd_error cause = {0};
 	struct vbd_config changed = *config;
-	enum vbd_status status = VBD_E_NO_MEMORY;
-	struct stat unused;
-	size_t len = 0;
-	char *yaml = malloc(FILE_MAX_BYTES + 1);
+	struct reader reader = {.path = path, .config = &changed, .err = err};
+	enum vbd_status status = vbd_config_load_yaml(path, &reader.document, err);
+	const yaml_node_t *root;
 
-	if (!yaml)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read %.100s", path);
-	status = vbd_config_read_file(path, yaml, FILE_MAX_BYTES + 1, &len, &unused, err);
 	if (status != VBD_OK)
-		goto out;
-	if (count_lines(yaml, len) > FILE_MAX_LINES) {
-		status = vbd_error_set(
-			err, VBD_E_TOO_LONG, "%.100s: more than %d lines", path, FILE_MAX_LINES);
-		goto out;
-	}
-	status = apply_yaml(&changed, yaml, len, &cause);
+		return status;
+	root = yaml_document_get_root_node(&reader.document);
+	status = root ? set_pairs(&reader, root, "") : VBD_OK;
+	yaml_document_delete(&reader.document);
 	if (status == VBD_OK)
 		*config = changed;
-	else
-		status = vbd_error_input(err, status, cause.pointer, "%.80s:%u: %s", path,
-			bad_line(yaml, len), cause.text);
-out:
-	free(yaml);
 	return status;
 }

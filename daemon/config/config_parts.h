@@ -4,7 +4,8 @@
  *
  *   config_check.c  tokens, and keys whose values depend on each other
  *   secret_file.c   files that strangers can't read
- *   config_file.c   the YAML file
+ *   config_file.c   the keys of the YAML file
+ *   config_yaml.c   files, and YAML in them
  *   config.c        keys, their values in and out
  *   config_listen.c the addresses of `listen`
  *
@@ -16,9 +17,6 @@
 #include "daemon/config/config.h"
 
 #include <sys/stat.h>
-
-/* Size of the arrays that a file is read into; above the number of keys. */
-#define VBD_CONFIG_KEYS_MAX 64
 
 enum vbd_config_kind {
 	VBD_CONFIG_NUMBER, /* uint64_t, from min to max */
@@ -66,19 +64,15 @@ const char *vbd_config_section_name(enum vbd_config_section section);
 enum vbd_config_section vbd_config_section_of(
 	const struct vbd_config_key *key, const char **ret_name);
 
-/** vbd_config_refuse_key - VBD_E_UNKNOWN_FIELD, naming the key that may be meant */
-enum vbd_status vbd_config_refuse_key(const char *name, struct vbd_error *err);
-
-/** vbd_config_set_key - as vbd_config_set() */
-enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_config_key *key,
-	const char *value, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_config_kind_of - the kind of a key; VBD_CONFIG_TEXT if there is no such key */
+enum vbd_config_kind vbd_config_kind_of(const char *key);
 
 /**
  * vbd_config_read_file - read a regular file of at most @text_bytes - 1 bytes; a longer one and
  * anything but a regular file are errors
  * @text: not terminated
  *
- * In config_file.c. Blocks on the file system, but never on a FIFO.
+ * In config_yaml.c. Blocks on the file system, but never on a FIFO.
  */
 enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
 	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err) VBD_MUST_CHECK;

@@ -4,7 +4,6 @@
 #include "daemon/config/config_parts.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* Is the key read again after the start? Who may send requests comes from these files and groups.
  */

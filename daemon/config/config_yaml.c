@@ -1,6 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config_yaml.h"
 
+#include "daemon/config/config_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_MAX_BYTES (64 * 1024)
+
+/* The line of a fault, from 1. The fault of a text without an end is where the text begins. libyaml
+ * gives the offset of bytes that are not UTF-8, but not their line. */
+static size_t bad_line(const yaml_parser_t *parser, const char *text)
+{
+	size_t line = 1;
+
+	if (parser->error != YAML_READER_ERROR)
+		return 1 + (parser->problem && strstr(parser->problem, "end of stream") &&
+						   parser->context
+					   ? parser->context_mark.line
+					   : parser->problem_mark.line);
+	for (size_t i = 0; i < parser->problem_offset; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
 enum vbd_status vbd_config_read_yaml(const char *path, const char *key, const char *text,
 	size_t len_bytes, yaml_document_t *ret_document, struct vbd_error *err)
 {
@@ -12,7 +38,77 @@ enum vbd_status vbd_config_read_yaml(const char *path, const char *key, const ch
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len_bytes);
 	if (!yaml_parser_load(&parser, ret_document))
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, key, "%.80s:%zu: %s", path,
-			parser.problem_mark.line + 1, parser.problem ? parser.problem : "no YAML");
+			bad_line(&parser, text), parser.problem ? parser.problem : "no YAML");
 	yaml_parser_delete(&parser);
+	return status;
+}
+
+const char *vbd_yaml_text(const yaml_node_t *node)
+{
+	const char *text;
+
+	if (node->type != YAML_SCALAR_NODE)
+		return NULL;
+	text = (const char *)node->data.scalar.value;
+	return strlen(text) == node->data.scalar.length ? text : NULL;
+}
+
+/* A FIFO without a writer would hold up open(2) for ever, so nothing here waits. */
+static enum vbd_status open_regular(
+	const char *path, int *ret_fd, struct stat *ret_stat, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || fstat(fd, ret_stat) != 0) {
+		status = errno == ENOENT ? VBD_E_NOT_FOUND : VBD_E_PERMISSION_DENIED;
+		status = vbd_error_errno(err, status, "open", errno, "%.100s", path);
+	} else if (!S_ISREG(ret_stat->st_mode)) {
+		status = vbd_error_set(err, VBD_E_BAD_VALUE, "%.100s is not a regular file", path);
+	}
+	if (status != VBD_OK && fd >= 0)
+		(void)close(fd);
+	*ret_fd = fd;
+	return status;
+}
+
+enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
+	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err)
+{
+	size_t len = 0;
+	ssize_t n;
+	int fd;
+	enum vbd_status status = open_regular(path, &fd, ret_stat, err);
+
+	if (status != VBD_OK)
+		return status;
+	do {
+		n = read(fd, text + len, text_bytes - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && len < text_bytes);
+	if (n < 0)
+		status = vbd_error_errno(err, VBD_E_BAD_VALUE, "read", errno, "%.100s", path);
+	else if (len == text_bytes)
+		status = vbd_error_set(
+			err, VBD_E_TOO_LONG, "%.100s: longer than %zu bytes", path, text_bytes - 1);
+	*ret_len = len;
+	(void)close(fd);
+	return status;
+}
+
+enum vbd_status vbd_config_load_yaml(
+	const char *path, yaml_document_t *ret_document, struct vbd_error *err)
+{
+	char *text = malloc(FILE_MAX_BYTES + 1);
+	enum vbd_status status;
+	struct stat unused;
+	size_t len = 0;
+
+	if (!text)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read %.80s", path);
+	status = vbd_config_read_file(path, text, FILE_MAX_BYTES + 1, &len, &unused, err);
+	if (status == VBD_OK)
+		status = vbd_config_read_yaml(path, "", text, len, ret_document, err);
+	free(text);
 	return status;
 }

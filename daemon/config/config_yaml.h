@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* YAML for the readers that need the line of each value, which libcyaml does not keep. */
+/* YAML files as documents, whose nodes have their lines. */
 #ifndef VBD_DAEMON_CONFIG_CONFIG_YAML_H
 #define VBD_DAEMON_CONFIG_CONFIG_YAML_H
 
@@ -19,5 +19,14 @@
  */
 enum vbd_status vbd_config_read_yaml(const char *path, const char *key, const char *text,
 	size_t len_bytes, yaml_document_t *ret_document, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_yaml_text - the text of a node; NULL if the node is no text, or one with a NUL in it: its
+ * beginning must not stand for all of it */
+const char *vbd_yaml_text(const yaml_node_t *node);
+
+/** vbd_config_load_yaml - read the configuration file, of at most 64 KiB; else as
+ * vbd_config_read_yaml(), or the errors of vbd_config_read_file(). Blocks on the file system. */
+enum vbd_status vbd_config_load_yaml(
+	const char *path, yaml_document_t *ret_document, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

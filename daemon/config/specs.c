@@ -6,13 +6,9 @@
 #include "daemon/config/config_yaml.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As of the whole file in config_file.c. */
-#define FILE_MAX_BYTES (64 * 1024)
 
 /* A list may refer to one part of the file often, so that its JSON would be much longer. */
 #define BODY_MAX_BYTES (64 * 1024)
@@ -228,34 +224,17 @@ static enum vbd_status read_lists(struct reader *reader)
 	return status;
 }
 
-static enum vbd_status parse(struct reader *reader, const char *text, size_t len_bytes)
-{
-	enum vbd_status status = vbd_config_read_yaml(
-		reader->path, "", text, len_bytes, &reader->document, reader->err);
-
-	if (status)
-		return status;
-	status = read_lists(reader);
-	yaml_document_delete(&reader->document);
-	return status;
-}
-
 enum vbd_status vbd_config_specs_load(
 	const char *path, struct vbd_config_specs *ret_specs, struct vbd_error *err)
 {
 	struct reader reader = {.path = path, .err = err};
-	char *text = malloc(FILE_MAX_BYTES + 1);
-	enum vbd_status status;
-	struct stat unused;
-	size_t len = 0;
+	enum vbd_status status = vbd_config_load_yaml(path, &reader.document, err);
 
-	if (!text)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read %.80s", path);
+	if (status != VBD_OK)
+		return status;
 	(void)snprintf(reader.specs.path, sizeof(reader.specs.path), "%s", path);
-	status = vbd_config_read_file(path, text, FILE_MAX_BYTES + 1, &len, &unused, err);
-	if (status == VBD_OK)
-		status = parse(&reader, text, len);
-	free(text);
+	status = read_lists(&reader);
+	yaml_document_delete(&reader.document);
 	if (status == VBD_OK)
 		*ret_specs = reader.specs;
 	else

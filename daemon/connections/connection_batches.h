@@ -13,9 +13,8 @@
 #include "daemon/connections/connections.h"
 #include "daemon/core/failures.h"
 
-/* Alike, and in a list. */
+/* Connections of one batch. */
 #define VBD_CONNECTION_BATCH_MAX 1000
-#define VBD_CONNECTION_LIST_MAX	 256
 
 /* X(SYMBOL, json name, ended) */
 #define VBD_CONNECTION_BATCH_STATE_MAP(X)                 \

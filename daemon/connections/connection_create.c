@@ -6,7 +6,7 @@
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/labels.h"
-#include "daemon/core/receives.h"
+#include "daemon/core/quota.h"
 #include "rdma/data/service.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/source.h"

@@ -8,11 +8,6 @@
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/traces.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/names/names.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* More than any list of rdma/names/names.h with names of events or states has. */
 #define NAMES_MAX 64
@@ -190,8 +185,11 @@ static void left(struct vbd_connection *connection)
 	struct vbd_listener *listener = find_listener(connection);
 
 	connection->object.registry->daemon->connections_accepted--;
-	if (listener)
-		vbd_gate_leave(&listener->gate, (const struct sockaddr *)&connection->conn->peer);
+	if (!listener)
+		return;
+	vbd_gate_leave(&listener->gate, (const struct sockaddr *)&connection->conn->peer);
+	if (!listener->gate.connections)
+		vbd_watch_notify(&listener->object.watches, false);
 }
 
 /* Failures are explained by the counters of the device that rise from now on. */

@@ -5,8 +5,8 @@
  *   connection_create.c  creation: limits, checks, record; on request, manual, from a listener
  *   connection_batches.c several that are made together
  *   connection_events.c  callbacks of the RDMA side: states, ends, messages
- *   connection_queue.c   connections that wait for their turn to connect
- *   connection_begin.c   the first steps of a connection: its event, its turn, its name
+ *   connection_queue.c   connections that wait for their turn to connect; the first steps of one:
+ *                        its event, its turn, its name
  *   connections.c        lookup, commands, the end of a record
  *   connection_totals.c  numbers of connections by state, traffic to sort by, durations of phases
  *
@@ -28,7 +28,7 @@ static inline struct vbd_connection *vbd_connection_of(struct vbd_object *object
 /* connection_events.c: the callbacks of every connection's vbd_conn */
 extern const struct vbd_conn_ops vbd_connection_conn_ops;
 
-/* connection_begin.c */
+/* connection_queue.c */
 
 /** vbd_connection_announce - append the event of the creation of a connection to an address */
 void vbd_connection_announce(struct vbd_connection *connection);

@@ -4,10 +4,8 @@
 #include "daemon/connections/connection_parts.h"
 #include "daemon/connections/peer_reports.h"
 #include "rdma/data/service.h"
-#include "rdma/fabric/fabric.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static enum vbd_status check_private_data(const struct vbd_connection *connection,
 	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)

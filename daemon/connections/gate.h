@@ -9,7 +9,7 @@
 #define VBD_DAEMON_CONNECTIONS_GATE_H
 
 #include "base/attr.h"
-#include "rdma/names/connect_refusal.h"
+#include "rdma/names/rejection.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>

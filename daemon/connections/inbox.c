@@ -2,7 +2,6 @@
 #include "daemon/connections/inbox.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char no_memory[] = "no memory";
 

@@ -16,7 +16,7 @@
 struct search {
 	const struct vbd_listener *listener;
 	bool ipv4; /* an IPv6 listener takes IPv4 peers too */
-	struct ifaddrs *interfaces;
+	const struct ifaddrs *interfaces;
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
 	size_t gid_count;
 	struct vbd_reach *reach;
@@ -85,19 +85,20 @@ static bool is_candidate(const struct vbd_listener *listener, const struct vbd_d
 
 size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach *reach)
 {
+	const struct vbd_fabric *fabric = listener->object.registry->daemon->fabric;
 	struct search search = {.listener = listener,
 		.ipv4 = listener->addr.ss_family == AF_INET6 && takes_ipv4(listener),
+		.interfaces = fabric->interfaces,
 		.reach = reach};
 
-	if (listener->state != VBD_LISTENER_LISTENING || getifaddrs(&search.interfaces) != 0)
+	if (listener->state != VBD_LISTENER_LISTENING)
 		return 0;
-	vbd_list_for_each (link, &listener->object.registry->daemon->fabric->devices) {
+	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
 		if (is_candidate(listener, device) && vbd_device_query_gids(device, search.gids,
 							      &search.gid_count, NULL) == VBD_OK)
 			add_addresses(&search, device);
 	}
-	freeifaddrs(search.interfaces);
 	return search.count;
 }

@@ -254,6 +254,22 @@ static enum vbd_status check_addr(const struct vbd_listener_spec *spec,
 	return VBD_OK;
 }
 
+/* Check the parameters of connections to come. @device_name is "" for a listener on any device. */
+static enum vbd_status check_params(const struct vbd_daemon *daemon,
+	const struct vbd_conn_params *params, const char *device_name,
+	struct vbd_device **ret_device, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_service_check(
+		params->qp.service, params->qp.transport, params->qp.recv_size_bytes, err);
+
+	*ret_device = NULL;
+	if (!status && device_name[0])
+		status = vbd_device_choose(daemon, device_name, ret_device, err);
+	if (!status && *ret_device)
+		status = vbd_conn_params_check(params, *ret_device, err);
+	return status;
+}
+
 static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	const struct vbd_listener_spec *spec, struct sockaddr_storage *ret_addr,
 	struct vbd_error *err)
@@ -262,12 +278,7 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	enum vbd_status status = check_addr(spec, ret_addr, err);
 
 	if (!status)
-		status = vbd_service_check(spec->params.qp.service, spec->params.qp.transport,
-			spec->params.qp.recv_size_bytes, err);
-	if (!status && spec->cm.device[0])
-		status = vbd_device_choose(daemon, spec->cm.device, &device, err);
-	if (!status && device)
-		status = vbd_conn_params_check(&spec->params, device, err);
+		status = check_params(daemon, &spec->params, spec->cm.device, &device, err);
 	if (!status)
 		status = vbd_private_data_check(&spec->cm.private_data, VBD_CM_MESSAGE_REPLY,
 			device && vbd_device_is_iwarp(device), "/private_data/data", err);
@@ -312,22 +323,31 @@ struct vbd_listener_rules vbd_listener_rules(const struct vbd_listener *listener
 		.accept = listener->accept,
 		.accept_timeout_ms = listener->accept_timeout_ms,
 		.gate = listener->gate.rules,
+		.params = listener->params,
 	};
 }
 
-void vbd_listener_change(struct vbd_listener *listener, const struct vbd_listener_rules *rules)
+enum vbd_status vbd_listener_change(struct vbd_listener *listener,
+	const struct vbd_listener_rules *rules, struct vbd_error *err)
 {
 	const struct vbd_gate_rules *gate = &rules->gate;
+	struct vbd_device *device;
 
+	if (check_params(listener->object.registry->daemon, &rules->params,
+		    listener->cm_params.device, &device, err) != VBD_OK)
+		return err->status;
+	listener->params = rules->params;
 	listener->accept = rules->accept;
 	listener->accept_timeout_ms = rules->accept_timeout_ms;
 	listener->gate.rules = *gate;
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_UPDATED, VBD_SEVERITY_INFO, VBD_OK,
 		"accept %s, accept_timeout_ms %u, %u networks in allow, max_connections %u, "
-		"max_per_peer %u, connects_per_s %u",
+		"max_per_peer %u, connects_per_s %u, service %s",
 		vbd_accept_name(listener->accept), listener->accept_timeout_ms, gate->allow_count,
-		gate->max_connections, gate->max_per_peer, gate->connects_per_s);
+		gate->max_connections, gate->max_per_peer, gate->connects_per_s,
+		vbd_service_name(listener->params.qp.service));
 	vbd_object_changed(&listener->object);
+	return VBD_OK;
 }
 
 void vbd_listener_delete(struct vbd_listener *listener)

@@ -70,6 +70,7 @@ struct vbd_listener_rules {
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
 	struct vbd_gate_rules gate;
+	struct vbd_conn_params params;
 };
 
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
@@ -78,8 +79,11 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 /** vbd_listener_rules - the rules as they are */
 struct vbd_listener_rules vbd_listener_rules(const struct vbd_listener *listener);
 
-/** vbd_listener_change - set the rules for later requests; open connections stay */
-void vbd_listener_change(struct vbd_listener *listener, const struct vbd_listener_rules *rules);
+/** vbd_listener_change - set the rules for later requests; open connections stay. Refuses
+ * parameters that the service or the device of the listener does not allow, as
+ * vbd_listener_create() does */
+enum vbd_status vbd_listener_change(struct vbd_listener *listener,
+	const struct vbd_listener_rules *rules, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_listener_delete - stop listening and reject waiting requests; accepted connections stay */
 void vbd_listener_delete(struct vbd_listener *listener);

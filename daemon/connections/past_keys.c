@@ -12,14 +12,13 @@
 #define PAST_KEYS 32
 
 struct past_key {
-	struct vbd_caller *owner; /* a reference; NULL for the daemon */
 	struct sockaddr_storage peer;
 	struct vbd_qp_remote_use use; /* ops 0: a free place */
 };
 
 /* The newest closes of an owner on a device. */
 struct past_close {
-	struct vbd_caller *owner; /* a reference; NULL for the daemon */
+	uint64_t whose;
 	char device_name[64];
 	uint64_t at_ns[2]; /* of a buffer, of a window */
 };
@@ -43,13 +42,6 @@ static struct vbd_past_keys *room(struct vbd_daemon *daemon)
 	return daemon->past_keys;
 }
 
-static void set_owner(struct vbd_caller **owner, struct vbd_caller *next)
-{
-	(void)vbd_caller_ref(next);
-	vbd_caller_unref(*owner);
-	*owner = next;
-}
-
 static bool is_peer(const struct past_key *past, const struct vbd_connection *connection)
 {
 	return vbd_sockaddr_is_same((const struct sockaddr *)&past->peer,
@@ -63,7 +55,8 @@ static struct past_key *place_for(
 		struct past_key *past = &past_keys->keys[i];
 
 		if (past->use.rkey == connection->conn->qp.remote_use.rkey &&
-			past->owner == connection->object.owner && is_peer(past, connection))
+			past->use.whose == connection->conn->qp.remote_use.whose &&
+			is_peer(past, connection))
 			return past;
 	}
 	return &past_keys->keys[past_keys->next++ % PAST_KEYS];
@@ -78,7 +71,6 @@ void vbd_past_keys_note(const struct vbd_connection *connection)
 	if (!past_keys || !conn->qp.remote_use.ops || !conn->peer.ss_family)
 		return;
 	past = place_for(past_keys, connection);
-	set_owner(&past->owner, connection->object.owner);
 	past->peer = conn->peer;
 	past->use = conn->qp.remote_use;
 }
@@ -91,10 +83,9 @@ bool vbd_past_keys_worked(
 	for (size_t i = 0; past_keys && i < PAST_KEYS; i++) {
 		const struct past_key *past = &past_keys->keys[i];
 
-		if (past->use.rkey == request->rkey && past->use.ops & request->ops &&
-			past->use.begin <= request->begin && request->end <= past->use.end &&
-			vbd_owner_informs(connection->object.owner, past->owner) &&
-			is_peer(past, connection))
+		if (past->use.rkey == request->rkey && past->use.whose == request->whose &&
+			past->use.ops & request->ops && past->use.begin <= request->begin &&
+			request->end <= past->use.end && is_peer(past, connection))
 			return true;
 	}
 	return false;
@@ -109,13 +100,13 @@ void vbd_past_keys_note_closed(
 	if (!past_keys)
 		return;
 	for (size_t i = 0; i < PAST_KEYS && !past; i++) {
-		if (past_keys->closes[i].owner == memory->owner &&
+		if (past_keys->closes[i].whose == vbd_whose(memory) &&
 			strcmp(past_keys->closes[i].device_name, device_name) == 0)
 			past = &past_keys->closes[i];
 	}
 	if (!past) {
 		past = &past_keys->closes[past_keys->next_close++ % PAST_KEYS];
-		set_owner(&past->owner, memory->owner);
+		past->whose = vbd_whose(memory);
 		memset(past->at_ns, 0, sizeof(past->at_ns));
 		(void)snprintf(past->device_name, sizeof(past->device_name), "%s", device_name);
 	}
@@ -131,19 +122,9 @@ uint64_t vbd_past_keys_closed_ns(const struct vbd_connection *connection, bool w
 		const struct past_close *past = &past_keys->closes[i];
 
 		if (past->at_ns[window] > at_ns &&
-			vbd_owner_informs(connection->object.owner, past->owner) &&
+			vbd_owner_informs(connection->object.owner, past->whose) &&
 			strcmp(past->device_name, connection->conn->device_name) == 0)
 			at_ns = past->at_ns[window];
 	}
 	return at_ns;
-}
-
-void vbd_past_keys_destroy(struct vbd_daemon *daemon)
-{
-	for (size_t i = 0; daemon->past_keys && i < PAST_KEYS; i++) {
-		vbd_caller_unref(daemon->past_keys->keys[i].owner);
-		vbd_caller_unref(daemon->past_keys->closes[i].owner);
-	}
-	free(daemon->past_keys);
-	daemon->past_keys = NULL;
 }

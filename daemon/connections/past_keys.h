@@ -2,8 +2,8 @@
 /*
  * The last keys of remote memory that worked on connections that have ended, and when memory here
  * was last closed to peers: a program that keeps an old key, while its peer has made its memory
- * anew, is told so. Both by owner: an explanation tells of what all its readers may see
- * (vbd_owner_informs()).
+ * anew, is told so. Both by owner (vbd_whose()): of the transfer that used the key, and of the
+ * memory that was closed.
  *
  * Control thread.
  */
@@ -16,8 +16,8 @@
  * Without memory it is forgotten. */
 void vbd_past_keys_note(const struct vbd_connection *connection);
 
-/** vbd_past_keys_worked - did a request with the key, the range and one of the operations of
- * @request work on an earlier connection with the host of @connection? */
+/** vbd_past_keys_worked - did a request of the same owner with the key, the range and one of the
+ * operations of @request work on an earlier connection with the host of @connection? */
 bool vbd_past_keys_worked(
 	const struct vbd_connection *connection, const struct vbd_qp_remote_use *request);
 
@@ -29,8 +29,5 @@ void vbd_past_keys_note_closed(
 /** vbd_past_keys_closed_ns - when a buffer or a @window on the device of @connection was last
  * closed to peers; 0 if that is not known */
 uint64_t vbd_past_keys_closed_ns(const struct vbd_connection *connection, bool window);
-
-/** vbd_past_keys_destroy - free the daemon's `past_keys` */
-void vbd_past_keys_destroy(struct vbd_daemon *daemon);
 
 #endif

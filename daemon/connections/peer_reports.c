@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/peer_reports.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
-#include "rdma/device/device.h"
 #include "rdma/device/source.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/fabric/report_port.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The addresses of connections have the other half of the ports, should a host have so many. */
 #define AHEAD_MAX (VBD_REPORT_PORTS_MAX / 2)

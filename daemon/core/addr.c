@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 bool vbd_addr_parse(const char *text, uint16_t port, struct sockaddr_storage *ret_addr)

@@ -13,9 +13,10 @@ void vbd_callers_init(struct vbd_callers *callers)
 /* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
 static struct vbd_caller *find(struct vbd_callers *callers, const char *name)
 {
+	size_t len = strlen(name);
 	struct vbd_caller *caller;
 
-	HASH_FIND(by_name, callers->by_name, name, strlen(name), caller);
+	HASH_FIND(by_name, callers->by_name, name, len, caller);
 	return caller;
 }
 
@@ -28,8 +29,11 @@ static bool insert(struct vbd_callers *callers, struct vbd_caller *caller)
 
 struct vbd_caller *vbd_callers_get(struct vbd_callers *callers, const char *name)
 {
-	struct vbd_caller *caller = find(callers, name);
+	struct vbd_caller *caller;
 
+	if (strlen(name) >= sizeof(caller->name))
+		return NULL;
+	caller = find(callers, name);
 	if (caller)
 		return vbd_caller_ref(caller);
 	caller = calloc(1, sizeof(*caller));
@@ -38,6 +42,7 @@ struct vbd_caller *vbd_callers_get(struct vbd_callers *callers, const char *name
 	(void)snprintf(caller->name, sizeof(caller->name), "%s", name);
 	caller->refs = 1;
 	caller->callers = callers;
+	caller->number = VBD_OF_CALLERS + callers->numbers++;
 	if (insert(callers, caller))
 		return caller;
 	free(caller);
@@ -72,9 +77,15 @@ bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *o
 	return !owner || caller == owner || !vbd_caller_scope((struct vbd_caller *)caller);
 }
 
-bool vbd_owner_informs(const struct vbd_caller *about, const struct vbd_caller *of)
+uint64_t vbd_whose(const struct vbd_object *object)
 {
-	return !of || (about && vbd_caller_sees(about, of));
+	return object->shared ? VBD_OF_ALL : object->owner ? object->owner->number : VBD_OF_VERBSD;
+}
+
+bool vbd_owner_informs(const struct vbd_caller *owner, uint64_t whose)
+{
+	return whose == VBD_OF_ALL || whose == (owner ? owner->number : VBD_OF_VERBSD) ||
+	       (owner && owner->role == VBD_ROLE_CONTROL);
 }
 
 bool vbd_caller_may_change(const struct vbd_caller *caller, const struct vbd_caller *owner)

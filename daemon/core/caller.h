@@ -24,12 +24,16 @@ enum vbd_quota {
 		VBD_QUOTA_COUNT
 };
 
+/* The owner of a thing, told also when it is gone: the number of a caller, or one of these. */
+enum { VBD_OF_VERBSD, VBD_OF_ALL /* shared */, VBD_OF_CALLERS };
+
 struct vbd_caller {
 	char name[VBD_NAME_BYTES];
+	uint64_t number;    /* from VBD_OF_CALLERS on, never given again */
 	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
 	struct vbd_quotas quotas;
 	uint64_t used[VBD_QUOTA_COUNT]; /* of each quota but requests_per_s, also without one */
-	struct vbd_tally tallies[VBD_KIND_COUNT]; /* of the caller's objects; see tally.h */
+	struct vbd_tally tallies[VBD_KIND_COUNT]; /* of the caller's objects */
 	/* Requests that wait and streams, those with the role "control" not included. Only
 	 * api/http/server_park.c counts them. */
 	uint32_t waiting, following;
@@ -42,6 +46,7 @@ struct vbd_caller {
 /* All callers that something refers to. */
 struct vbd_callers {
 	struct vbd_caller *by_name;
+	uint64_t numbers; /* that were given */
 	/* The caller whose request is being handled, and who owns the objects that it makes. NULL
 	 * outside of handlers. Only api/http/dispatch.c sets this;
 	 * api/resources/connection_batches.c, for a request that takes several turns; and
@@ -54,9 +59,8 @@ void vbd_callers_init(struct vbd_callers *callers);
 
 /**
  * vbd_callers_get - the caller of a name, made with VBD_ROLE_NONE if there is none yet
- * @name: at most VBD_NAME_BYTES - 1 bytes
  *
- * Returns a reference; NULL without memory.
+ * Returns a reference; NULL without memory, and for a name of VBD_NAME_BYTES or more.
  */
 struct vbd_caller *vbd_callers_get(struct vbd_callers *callers, const char *name);
 
@@ -84,9 +88,13 @@ struct vbd_caller *vbd_caller_scope(struct vbd_caller *caller);
  */
 bool vbd_caller_sees(const struct vbd_caller *caller, const struct vbd_caller *owner);
 
-/** vbd_owner_informs - whether all who see what belongs to @about may know of what belongs to @of:
- * only then an explanation of the one may tell of the other. NULL: the daemon's. */
-bool vbd_owner_informs(const struct vbd_caller *about, const struct vbd_caller *of);
+/** vbd_whose - the owner of an object: the number of a caller, VBD_OF_VERBSD or VBD_OF_ALL */
+uint64_t vbd_whose(const struct vbd_object *object);
+
+/** vbd_owner_informs - whether @owner may know the keys of what is @whose (vbd_whose()): only then
+ * an explanation for @owner, or of a thing of @owner, may tell of it. NULL, the daemon, may know
+ * those of its own things; vbd_explain_connection() keeps those from operators. */
+bool vbd_owner_informs(const struct vbd_caller *owner, uint64_t whose);
 
 /** vbd_caller_may_change - whether a caller that sees a thing may change and delete it: an operator
  * may not, if it is the daemon's. Arguments as of vbd_caller_sees(). */

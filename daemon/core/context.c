@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/context.h"
 
-#include "base/enum.h"
-
 VBD_ENUM_NAMES(vbd_drain_state_name, enum vbd_drain_state, VBD_DRAIN_STATE_MAP)
 
 enum vbd_status vbd_daemon_accepts_work(const struct vbd_daemon *daemon, struct vbd_error *err)

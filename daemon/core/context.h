@@ -12,17 +12,17 @@
 #include "base/enum.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "base/list.h"
 #include "daemon/config/config.h"
 #include "daemon/core/caller.h"
-#include "daemon/core/drain_state.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/loop.h"
-#include "rdma/names/connect_refusal.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/turns.h"
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/device/op.h"
+#include "rdma/names/rejection.h"
 #include "rdma/names/reason.h"
 
 #include <stdatomic.h>
@@ -36,10 +36,32 @@ struct vbd_health;
 struct vbd_hotplug;
 struct vbd_keeper;
 struct vbd_kernel;
+struct vbd_past_keys;
 struct vbd_reconciler;
 struct vbd_recorder;
 struct vbd_traces;
-struct vbd_past_keys;
+
+/* X(SYMBOL, json name) */
+#define VBD_DRAIN_STATE_MAP(X)                                  \
+	X(VBD_DRAIN_SERVING, "serving")                         \
+	/* Nothing new begins; transfers are under way. */      \
+	X(VBD_DRAIN_DRAINING, "draining")                       \
+	/* Nothing new begins, and no transfer is under way. */ \
+	X(VBD_DRAIN_DRAINED, "drained")
+
+enum vbd_drain_state { VBD_DRAIN_STATE_MAP(VBD_ENUM_ROW) VBD_DRAIN_STATE_COUNT };
+
+/** vbd_drain_state_name - "draining" */
+const char *vbd_drain_state_name(enum vbd_drain_state state);
+
+struct vbd_drain {
+	enum vbd_drain_state state;
+	uint64_t since_ns;	 /* the drain began; 0 while SERVING */
+	uint64_t deadline_ns;	 /* transfers are cancelled then; 0: never */
+	struct vbd_timer *timer; /* of the deadline, then of the cancels */
+	uint64_t cancelled_id;	 /* transfers up to this one are cancelled */
+	struct vbd_link watches; /* of struct vbd_watch: the state has changed */
+};
 
 /* X(SYMBOL, name, STATE): a phase of connecting, and the connection state that it lasts for */
 #define VBD_PHASE_MAP(X)                             \
@@ -89,6 +111,7 @@ struct vbd_daemon {
 	struct vbd_drain drain;
 	uint64_t last_device_id;	/* while there is no fabric, which counts them */
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */
+	struct vbd_link id_watches;	/* of struct vbd_watch: a CM id was destroyed */
 	/* Labels of the objects that the present request makes; NULL for none. Only the API and the
 	 * reconciler set this, for the time of one call. */
 	struct vbd_labels *new_labels;
@@ -119,7 +142,7 @@ struct vbd_daemon {
 	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];
 	uint32_t receives_open; /* transfers with op recv that have not ended */
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
-	uint64_t probes_done, probes_failed;
+	uint64_t probes_done, probes_failed, probes_cancelled;
 	uint64_t windows_revoked, windows_failed;
 	struct vbd_daemon_times times;
 	uint64_t connections_ended[VBD_REASON_COUNT], ud_endpoints_ended[VBD_REASON_COUNT];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/devices.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
 struct vbd_device *vbd_device_find_ref(

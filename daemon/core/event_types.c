@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/event_types.h"
 
-#include <stddef.h>
-
 static const struct {
 	const char *name;
 	unsigned int data;

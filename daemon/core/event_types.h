@@ -72,6 +72,8 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"State is kept in state_dir again, with what waited") \
 	X(VBD_EVENT_STORE_DAMAGED, "store_damaged", VBD_EVENT_DATA_NONE, \
 		"Something that was kept in state_dir is missing or can't be read") \
+	X(VBD_EVENT_LABELS_CHANGED, "labels_changed", VBD_EVENT_DATA_NONE, \
+		"A client changed the labels of an object") \
 	X(VBD_EVENT_REQUEST_REFUSED, "request_refused", VBD_EVENT_DATA_REFUSAL, \
 		"An API request was refused for its token or origin") \
 	X(VBD_EVENT_AUDIT, "audit", VBD_EVENT_DATA_CODE, \
@@ -222,11 +224,11 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"A transfer is done, has failed or was cancelled") \
 	X(VBD_EVENT_TRANSFER_DELETED, "transfer_deleted", VBD_EVENT_DATA_STATE, \
 		"The record of a transfer was deleted, by a client or for newer records") \
-	X(VBD_EVENT_BATCH_CREATED, "batch_created", VBD_EVENT_DATA_STATE, \
+	X(VBD_EVENT_TRANSFER_BATCH_CREATED, "transfer_batch_created", VBD_EVENT_DATA_STATE, \
 		"Several transfers were created together, as a batch") \
-	X(VBD_EVENT_BATCH_ENDED, "batch_ended", VBD_EVENT_DATA_STATE_CODE, \
+	X(VBD_EVENT_TRANSFER_BATCH_ENDED, "transfer_batch_ended", VBD_EVENT_DATA_STATE_CODE, \
 		"Every transfer of a batch has ended") \
-	X(VBD_EVENT_BATCH_DELETED, "batch_deleted", VBD_EVENT_DATA_STATE, \
+	X(VBD_EVENT_TRANSFER_BATCH_DELETED, "transfer_batch_deleted", VBD_EVENT_DATA_STATE, \
 		"The record of a batch was deleted, by a client or for newer records") \
 	X(VBD_EVENT_CONNECTION_BATCH_CREATED, "connection_batch_created", VBD_EVENT_DATA_STATE, \
 		"Several connections were created together, as a batch") \

@@ -2,25 +2,22 @@
 #include "daemon/core/eventlog.h"
 
 #include "base/clock.h"
-#include "base/enum.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/watch.h"
 
 #include <limits.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct vbd_eventlog {
 	uint64_t capacity;
 	uint64_t last;	      /* number of the newest event, or of the last one left out */
 	uint64_t before;      /* the numbers up to this one are gone */
 	uint64_t count;	      /* of events so far, with those of earlier runs */
-	uint64_t own;	      /* of events of this run, whose numbers have no gap */
+	uint64_t own;	      /* of events of this run */
+	uint64_t gapless;     /* of the newest of them, between whose numbers is no gap */
 	uint64_t evicted;     /* since the first event of this run */
 	struct vbd_link runs; /* of struct vbd_event_run, the oldest first */
 	struct vbd_link watches;
@@ -150,8 +147,10 @@ void vbd_eventlog_restore(
 
 void vbd_eventlog_skip(struct vbd_eventlog *eventlog, uint64_t seq)
 {
-	if (seq > eventlog->last)
+	if (seq > eventlog->last) {
 		eventlog->last = seq;
+		eventlog->gapless = 0;
+	}
 	if (!eventlog->count)
 		eventlog->before = eventlog->last;
 }
@@ -176,6 +175,7 @@ static struct vbd_event *take_place(struct vbd_eventlog *eventlog, const struct 
 	struct vbd_event *own = next_place(eventlog);
 
 	eventlog->own++;
+	eventlog->gapless++;
 	eventlog->evicted += full;
 	place_event(own, event, ++eventlog->last);
 	own->run = NULL;
@@ -264,18 +264,18 @@ uint64_t vbd_eventlog_before_newest(const struct vbd_eventlog *eventlog, uint64_
 }
 
 /* The place of the oldest event held whose number is above @seq; behind the newest one if there is
- * none. Only numbers of earlier runs, which may have gaps, are searched for. */
+ * none. Only numbers between which there may be gaps are searched for. */
 static uint64_t place_after(const struct vbd_eventlog *eventlog, uint64_t seq)
 {
 	uint64_t low = eventlog->count - vbd_eventlog_held(eventlog) + 1;
-	uint64_t high = eventlog->count - eventlog->own + 1;
-	uint64_t own_first = eventlog->last - eventlog->own + 1;
+	uint64_t high = eventlog->count - eventlog->gapless + 1;
+	uint64_t gapless_first = eventlog->last - eventlog->gapless + 1;
 
 	if (seq >= eventlog->last)
 		return eventlog->count + 1;
 	if (high < low)
 		high = low;
-	if (eventlog->own && seq + 1 >= own_first) {
+	if (eventlog->gapless && seq + 1 >= gapless_first) {
 		uint64_t place = eventlog->count - (eventlog->last - seq) + 1;
 
 		return place > low ? place : low;
@@ -320,7 +320,7 @@ bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *ca
 	return vbd_caller_sees(caller, event->owner);
 }
 
-bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter)
+static bool event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter)
 {
 	const char *code = event->words[VBD_EVENT_CODE];
 
@@ -340,7 +340,7 @@ const struct vbd_event *vbd_eventlog_look(const struct vbd_eventlog *eventlog, u
 		const struct vbd_event *event = event_at(eventlog, place);
 
 		--*looks;
-		if (vbd_event_matches(event, filter))
+		if (event_matches(event, filter))
 			return event;
 		*at = event->seq;
 	}

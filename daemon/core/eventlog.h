@@ -178,9 +178,6 @@ const struct vbd_event *vbd_eventlog_look(const struct vbd_eventlog *eventlog, u
  * for the role control */
 bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *caller);
 
-/** vbd_event_matches - whether @filter matches the event */
-bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter);
-
 /** vbd_eventlog_watches - the list of struct vbd_watch (daemon/core/watch.h) called after each
  * append */
 struct vbd_link *vbd_eventlog_watches(struct vbd_eventlog *eventlog);

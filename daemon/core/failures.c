@@ -15,6 +15,7 @@ void vbd_failures_add(
 	if (!failures->items || failures->count == VBD_FAILURES_MAX)
 		return;
 	failure = &failures->items[failures->count++];
+	failure->kind = object->registry->singular;
 	failure->id = object->id;
 	memcpy(failure->name, object->name, sizeof(failure->name));
 	failure->err = *err;

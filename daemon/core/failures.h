@@ -13,6 +13,7 @@
 #define VBD_FAILURES_MAX 100
 
 struct vbd_failure {
+	const char *kind; /* "connection"; static */
 	uint64_t id;
 	char name[VBD_NAME_BYTES];
 	struct vbd_error err;

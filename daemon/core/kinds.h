@@ -18,7 +18,8 @@
 	X(FAULT, fault, faults, config->limits.faults, VBD_KEPT_WITHIN)                           \
 	X(KEPT_OBJECT, kept_object, kept_objects, config->limits.kept_objects, VBD_KEPT_WITHIN)   \
 	/* Each open batch has an open transfer. */                                               \
-	X(BATCH, batch, batches, config->limits.transfers, config->records.batches)               \
+	X(TRANSFER_BATCH, transfer_batch, transfer_batches, config->limits.transfers,             \
+		config->records.batches)                                                          \
 	X(TRANSFER, transfer, transfers, config->limits.transfers, config->records.transfers)     \
 	/* Each benchmark has a transfer. */                                                      \
 	X(BENCHMARK, benchmark, benchmarks, config->limits.transfers, config->records.benchmarks) \

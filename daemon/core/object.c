@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/object.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
-#include "daemon/core/labels.h"
 #include "daemon/core/quota.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
+
+void vbd_users_add(struct vbd_users *users, const struct vbd_object *object)
+{
+	const struct vbd_registry *registry = object->registry;
+
+	users->total++;
+	if (!vbd_caller_sees(registry->daemon->callers.current, object->owner))
+		users->hidden++;
+	else if (users->shown < VBD_USERS_SHOWN_MAX)
+		(void)vbd_registry_path(registry, object->id, users->paths[users->shown++]);
+}
 
 static bool is_used(const struct vbd_object *object)
 {
@@ -197,6 +204,15 @@ void vbd_object_changed(struct vbd_object *object)
 	want_record(object);
 	log_state(object);
 	vbd_watch_notify(&object->watches, false);
+}
+
+void vbd_object_relabel(struct vbd_object *object, struct vbd_labels *labels)
+{
+	vbd_labels_unref(object->labels);
+	object->labels = vbd_labels_ref(labels);
+	vbd_object_log(object, VBD_EVENT_LABELS_CHANGED, VBD_SEVERITY_INFO, VBD_OK, "%zu labels",
+		labels ? labels->count : 0);
+	vbd_object_changed(object);
 }
 
 void vbd_object_counted(struct vbd_object *object)

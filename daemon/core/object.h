@@ -102,6 +102,9 @@ void vbd_object_log_event(struct vbd_object *object, struct vbd_event *event);
  * append an event about the state unless there was one, and call the watches */
 void vbd_object_changed(struct vbd_object *object);
 
+/** vbd_object_relabel - give the object other labels, of which it takes a reference; NULL: none */
+void vbd_object_relabel(struct vbd_object *object, struct vbd_labels *labels);
+
 /** vbd_object_counted - a counter of the object has changed, or a message came: call the watches */
 void vbd_object_counted(struct vbd_object *object);
 
@@ -151,5 +154,19 @@ void vbd_record_delete(struct vbd_registry *registry, struct vbd_record *record)
 
 /** vbd_object_problem - the error with which the object failed; the error names the object */
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err);
+
+#define VBD_USERS_SHOWN_MAX 16
+
+/* The objects that use another one, as the caller of the present request is told of them: those
+ * that it sees by their paths, those of other callers by their number. */
+struct vbd_users {
+	size_t total;
+	size_t hidden; /* objects of other callers, included in `total` */
+	size_t shown;  /* of `paths`: "/v1/transfers/9" */
+	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
+};
+
+/** vbd_users_add - @object is one of them; @users begins as zeros */
+void vbd_users_add(struct vbd_users *users, const struct vbd_object *object);
 
 #endif

@@ -2,6 +2,7 @@
 #include "daemon/core/quota.h"
 
 #include "base/bucket.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
 
@@ -36,17 +37,21 @@ uint64_t vbd_quota_used(const struct vbd_caller *caller, enum vbd_quota quota, u
 	return per_s ? vbd_bucket_taken(caller->requests_full_ns, per_s, now_ns) : 0;
 }
 
+/* Requests end by themselves: another try may succeed. */
 static enum vbd_status exceeded(const struct vbd_caller *caller, enum vbd_quota quota,
 	const char *why, struct vbd_error *err)
 {
+	bool passes = quota == VBD_QUOTA_requests_per_s || quota == VBD_QUOTA_streams;
+
 	if (err && err->status == VBD_OK) {
 		err->limit = vbd_quota_max(caller, quota);
 		(void)snprintf(
 			err->limit_name, sizeof(err->limit_name), "%s", vbd_quota_name(quota));
 		(void)snprintf(err->caller, sizeof(err->caller), "%s", caller->name);
 	}
-	return vbd_error_set(err, VBD_E_QUOTA_EXCEEDED, "%s: the quota %s is %llu%s", caller->name,
-		vbd_quota_name(quota), (unsigned long long)vbd_quota_max(caller, quota), why);
+	return vbd_error_set(err, passes ? VBD_E_THROTTLED : VBD_E_QUOTA_EXCEEDED,
+		"%s: the quota %s is %llu%s", caller->name, vbd_quota_name(quota),
+		(unsigned long long)vbd_quota_max(caller, quota), why);
 }
 
 enum vbd_status vbd_quota_check(const struct vbd_caller *caller, enum vbd_quota quota,
@@ -88,4 +93,25 @@ enum vbd_status vbd_quota_take_request(
 		return exceeded(caller, VBD_QUOTA_requests_per_s, "", err);
 	caller->requests_full_ns = full_ns;
 	return VBD_OK;
+}
+
+uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
+{
+	return daemon->qp_receives_bytes + daemon->fabric->srqs_bytes;
+}
+
+enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, const struct vbd_caller *owner,
+	uint64_t receive_bytes, const char *pointer, struct vbd_error *err)
+{
+	uint64_t limit_bytes = daemon->config->limits.receives_bytes;
+	uint64_t taken_bytes = vbd_receives_bytes(daemon);
+
+	if (taken_bytes <= limit_bytes && receive_bytes <= limit_bytes - taken_bytes)
+		return vbd_quota_check(owner, VBD_QUOTA_pinned_bytes, receive_bytes, err);
+	vbd_error_limit(err, "receives_bytes", limit_bytes);
+	return vbd_error_input(err,
+		receive_bytes > limit_bytes ? VBD_E_LIMIT_EXCEEDED : VBD_E_LIMIT_REACHED, pointer,
+		"all receives together can have %llu bytes; %llu are in use, and %llu are needed",
+		(unsigned long long)limit_bytes, (unsigned long long)taken_bytes,
+		(unsigned long long)receive_bytes);
 }

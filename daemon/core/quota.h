@@ -10,6 +10,7 @@
 #define VBD_DAEMON_CORE_QUOTA_H
 
 #include "daemon/core/caller.h"
+#include "daemon/core/context.h"
 
 /** vbd_quota_name - "pinned_bytes", as in callers_file */
 const char *vbd_quota_name(enum vbd_quota quota);
@@ -25,7 +26,8 @@ uint64_t vbd_quota_used(const struct vbd_caller *caller, enum vbd_quota quota, u
  * vbd_quota_check - may a caller have @amount more?
  * @quota: any but VBD_QUOTA_requests_per_s
  *
- * Returns VBD_OK, or VBD_E_QUOTA_EXCEEDED with the quota as limit, its name and the caller's.
+ * Returns VBD_OK, or VBD_E_QUOTA_EXCEEDED (VBD_E_THROTTLED for streams) with the quota as limit,
+ * its name and the caller's.
  */
 enum vbd_status vbd_quota_check(const struct vbd_caller *caller, enum vbd_quota quota,
 	uint64_t amount, struct vbd_error *err) VBD_MUST_CHECK;
@@ -44,5 +46,19 @@ void vbd_quota_give_back(struct vbd_caller *caller, enum vbd_quota quota, uint64
  */
 enum vbd_status vbd_quota_take_request(
 	struct vbd_caller *caller, uint64_t now_ns, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_receives_bytes - the memory of all receives */
+uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon);
+
+/**
+ * vbd_receives_check - may receives have @receive_bytes more?
+ * @owner:   of the object that will have them; NULL: the daemon itself
+ * @pointer: the request's member to name in @err
+ *
+ * VBD_E_LIMIT_REACHED, with the limit, beyond limits.receives_bytes; VBD_E_QUOTA_EXCEEDED beyond
+ * the owner's pinned_bytes.
+ */
+enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, const struct vbd_caller *owner,
+	uint64_t receive_bytes, const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -2,12 +2,60 @@
 #include "daemon/core/registry.h"
 
 #include "daemon/core/caller.h"
+#include "daemon/core/context.h"
 #include "daemon/core/object.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void vbd_history_init(struct vbd_history *history)
+{
+	vbd_list_init(&history->ended);
+	history->count = 0;
+}
+
+void vbd_history_add(struct vbd_history *history, struct vbd_link *link)
+{
+	vbd_list_append(&history->ended, link);
+	history->count++;
+}
+
+void vbd_history_leave(struct vbd_history *history, struct vbd_link *link)
+{
+	if (vbd_list_empty(link))
+		return;
+	vbd_list_remove(link);
+	history->count--;
+}
+
+struct vbd_link *vbd_history_take_oldest(struct vbd_history *history, uint64_t kept)
+{
+	struct vbd_link *oldest = history->ended.next;
+
+	if (history->count <= kept)
+		return NULL;
+	vbd_history_leave(history, oldest);
+	return oldest;
+}
+
+struct vbd_tally *vbd_tally_of(struct vbd_registry *registry, struct vbd_caller *owner)
+{
+	return owner ? &owner->tallies[registry - registry->daemon->registries]
+		     : &registry->of_daemon;
+}
+
+struct vbd_tally vbd_tally_seen(const struct vbd_registry *registry, const struct vbd_caller *scope)
+{
+	const struct vbd_tally *own;
+
+	if (!scope)
+		return (struct vbd_tally){vbd_registry_count(registry), registry->open};
+	own = &scope->tallies[registry - registry->daemon->registries];
+	return (struct vbd_tally){
+		own->objects + registry->of_daemon.objects, own->open + registry->of_daemon.open};
+}
 
 static const char digits[] = "0123456789";
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";

@@ -10,15 +10,92 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "daemon/core/history.h"
+#include "base/list.h"
 #include "daemon/core/loop.h"
-#include "daemon/core/places.h"
 #include "daemon/core/record.h"
-#include "daemon/core/tally.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct vbd_caller;
+struct vbd_daemon;
+struct vbd_kind;
+struct vbd_labels;
+struct vbd_object;
+struct vbd_registry;
+
+/* All zero without objects. */
+struct vbd_places {
+	struct vbd_place {
+		uint64_t id;
+		struct vbd_object *object; /* NULL: it was removed */
+	} * places;
+	size_t count, room;
+	size_t gaps; /* places without an object */
+};
+
+/** vbd_places_fini - forget all objects */
+void vbd_places_fini(struct vbd_places *places);
+
+/** vbd_places_add - add an object behind all others; false without memory. @id: above those of all
+ * objects so far */
+bool vbd_places_add(
+	struct vbd_places *places, uint64_t id, struct vbd_object *object) VBD_MUST_CHECK;
+
+/** vbd_places_take_last - undo the last vbd_places_add(), at once */
+void vbd_places_take_last(struct vbd_places *places);
+
+/** vbd_places_remove - remove an object that was added; on average this moves one other */
+void vbd_places_remove(struct vbd_places *places, uint64_t id);
+
+/** vbd_places_exchange - the objects that were added with @id and @other_id change places */
+void vbd_places_exchange(struct vbd_places *places, uint64_t id, uint64_t other_id);
+
+/** vbd_places_after - the object with the lowest id above @id; NULL if there is none */
+struct vbd_object *vbd_places_after(const struct vbd_places *places, uint64_t id);
+
+/** vbd_places_before - the object with the highest id below @id; NULL if there is none */
+struct vbd_object *vbd_places_before(const struct vbd_places *places, uint64_t id);
+
+/* The ended objects of a registry, the oldest first. */
+struct vbd_history {
+	struct vbd_link ended; /* links of the objects, which their services own */
+	uint32_t count;
+};
+
+void vbd_history_init(struct vbd_history *history);
+
+/**
+ * vbd_history_add - add an object that has just ended
+ * @link: the object's link; on no list
+ */
+void vbd_history_add(struct vbd_history *history, struct vbd_link *link);
+
+/**
+ * vbd_history_leave - remove an object
+ * @link: on this list, or on none (before the object's end), then nothing happens
+ */
+void vbd_history_leave(struct vbd_history *history, struct vbd_link *link);
+
+/** vbd_history_take_oldest - remove the oldest object if there are more than @kept; returns its
+ * link, now on no list, or NULL */
+struct vbd_link *vbd_history_take_oldest(struct vbd_history *history, uint64_t kept);
+
+/* The numbers of objects that a caller may know of. */
+struct vbd_tally {
+	uint64_t objects; /* in a registry */
+	uint64_t open;	  /* objects that have not ended */
+};
+
+/** vbd_tally_of - the numbers of an owner's objects in @registry, which object.c alone changes;
+ * @owner: NULL: the daemon itself */
+struct vbd_tally *vbd_tally_of(struct vbd_registry *registry, struct vbd_caller *owner);
+
+/** vbd_tally_seen - the numbers of the objects in @registry that callers of @scope may know of; see
+ * vbd_caller_scope() */
+struct vbd_tally vbd_tally_seen(
+	const struct vbd_registry *registry, const struct vbd_caller *scope);
 
 /* Without this macro uthash calls exit() when memory is short. */
 #define HASH_NONFATAL_OOM 1
@@ -31,11 +108,6 @@
 
 /* "/v1/connections/18446744073709551615" and its NUL, with room for longer kinds. */
 #define VBD_PATH_BYTES 48
-
-struct vbd_caller;
-struct vbd_daemon;
-struct vbd_kind;
-struct vbd_labels;
 
 /* Embedded in every object that has an id. */
 struct vbd_object {

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/traces.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SAMPLES		    64
 #define SAMPLES_OF_A_DEVICE 12

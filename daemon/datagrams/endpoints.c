@@ -3,13 +3,11 @@
 
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
-#include "daemon/core/receives.h"
-#include "daemon/core/totals.h"
+#include "daemon/core/quota.h"
 #include "daemon/datagrams/groups.h"
 #include "daemon/datagrams/peers.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct vbd_endpoint_record *record_of(struct vbd_object *object)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/datagrams/groups.h"
 
-#include "base/clock.h"
 #include "daemon/core/addr.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct vbd_group_record *record_of(struct vbd_object *object)
 {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/datagrams/peers.h"
 
-#include "base/clock.h"
 #include "daemon/core/addr.h"
-#include "rdma/fabric/fabric.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct vbd_peer_record *record_of(struct vbd_object *object)
 {

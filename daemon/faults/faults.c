@@ -5,8 +5,6 @@
 #include "daemon/connections/connections.h"
 #include "rdma/fabric/fabric.h"
 
-#include <string.h>
-
 /* An event tells of the hits of this time. */
 #define TELL_MS 1000
 

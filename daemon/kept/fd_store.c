@@ -2,7 +2,6 @@
 #include "daemon/kept/fd_store.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,19 +55,30 @@ static enum vbd_status send_text(int to, char *text, int fd, struct vbd_error *e
 	return VBD_OK;
 }
 
-static enum vbd_status tell(const char *what, const char *name, int fd, struct vbd_error *err)
+static enum vbd_status send_message(char *text, int fd, struct vbd_error *err)
 {
-	char text[320];
 	enum vbd_status status;
 	int to = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (to < 0)
 		return vbd_error_errno(
 			err, VBD_E_INTERNAL, "socket", errno, "a message to systemd");
-	(void)snprintf(text, sizeof(text), "%s=1\nFDNAME=%s", what, name);
 	status = send_text(to, text, fd, err);
 	(void)close(to);
 	return status;
+}
+
+void vbd_fd_store_notify(char *text)
+{
+	(void)!send_message(text, -1, NULL);
+}
+
+static enum vbd_status tell(const char *what, const char *name, int fd, struct vbd_error *err)
+{
+	char text[320];
+
+	(void)snprintf(text, sizeof(text), "%s=1\nFDNAME=%s", what, name);
+	return send_message(text, fd, err);
 }
 
 enum vbd_status vbd_fd_store_add(const char *name, int fd, struct vbd_error *err)

@@ -20,4 +20,8 @@ enum vbd_status vbd_fd_store_add(const char *name, int fd, struct vbd_error *err
  * read */
 enum vbd_status vbd_fd_store_remove(const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_fd_store_notify - tell systemd @text, as sd_notify(3) does; lost while systemd does not
+ * read, and without systemd */
+void vbd_fd_store_notify(char *text);
+
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/kept/kept.h"
 
-#include "base/log.h"
-#include "daemon/core/labels.h"
 #include "daemon/kept/held.h"
 #include "daemon/kept/kept_made.h"
 #include "daemon/kept/kept_rows.h"
@@ -10,7 +8,6 @@
 #include "daemon/store/keeper.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 VBD_ENUM_NAMES(vbd_kept_source_name, enum vbd_kept_source, VBD_KEPT_SOURCE_MAP)
 VBD_ENUM_NAMES(vbd_reconnect_name, enum vbd_reconnect, VBD_RECONNECT_MAP)

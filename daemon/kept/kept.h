@@ -90,6 +90,8 @@ struct vbd_kept_ops {
 	 */
 	enum vbd_status (*make)(struct vbd_kept *kept, struct vbd_object *before,
 		struct vbd_object **ret_object, struct vbd_error *err);
+	/* Keep what earlier runs were asked to keep, as far as it was read since the last call. */
+	void (*take_rows)(struct vbd_daemon *daemon);
 };
 
 /**

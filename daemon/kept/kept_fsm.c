@@ -104,5 +104,3 @@ const struct vbd_kept_rule *vbd_kept_rule(enum vbd_kept_state state, enum vbd_ke
 }
 
 VBD_ENUM_NAMES(vbd_kept_state_name, enum vbd_kept_state, VBD_KEPT_STATE_MAP)
-VBD_ENUM_NAMES(vbd_kept_event_name, enum vbd_kept_event, VBD_KEPT_EVENT_MAP)
-VBD_ENUM_NAMES(vbd_kept_action_name, enum vbd_kept_action, VBD_KEPT_ACTION_MAP)

@@ -61,7 +61,5 @@ struct vbd_kept_rule {
 /** vbd_kept_rule - the pure table: the effect of @event in @state; every pair is decided */
 const struct vbd_kept_rule *vbd_kept_rule(enum vbd_kept_state state, enum vbd_kept_event event);
 const char *vbd_kept_state_name(enum vbd_kept_state state);
-const char *vbd_kept_event_name(enum vbd_kept_event event);
-const char *vbd_kept_action_name(enum vbd_kept_action action);
 
 #endif

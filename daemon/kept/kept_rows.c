@@ -4,6 +4,7 @@
 #include "daemon/core/object.h"
 #include "daemon/core/registry.h"
 #include "daemon/kept/kept.h"
+#include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 
 /* A step puts so many rows. */
@@ -58,6 +59,9 @@ static void on_news(struct vbd_watch *watch, bool gone)
 
 	if (gone)
 		return;
+	/* The database of a run that began without it is read later. */
+	if (rows->daemon->reconciler->ops)
+		rows->daemon->reconciler->ops->take_rows(rows->daemon);
 	renewals = vbd_keeper_state(rows->daemon).renewals;
 	if (renewals != rows->renewals) {
 		rows->renewals = renewals;

@@ -2,11 +2,9 @@
 #include "daemon/kept/reconciler.h"
 
 #include "base/clock.h"
-#include "daemon/core/labels.h"
 #include "daemon/kept/kept_made.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A turn tries so many objects, and the next one comes after this pause: 200 a second. */

@@ -9,7 +9,6 @@
 
 #include "base/enum.h"
 #include "daemon/core/object.h"
-#include "daemon/core/users.h"
 #include "rdma/data/calls.h"
 #include "rdma/device/mem.h"
 

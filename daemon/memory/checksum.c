@@ -4,8 +4,6 @@
 #include <gnutls/crypto.h>
 #include <isa-l/crc.h>
 
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* crc32_iscsi() takes its length as an int. */

@@ -4,12 +4,8 @@
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/devices.h"
-#include "daemon/core/object.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/buffers.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* The fabric frees the objects; a record has only its own memory. */
 const struct vbd_kind vbd_pd_kind = {.size_bytes = sizeof(struct vbd_shared)};

@@ -14,7 +14,6 @@
 #define VBD_DAEMON_MEMORY_SHARED_H
 
 #include "daemon/core/object.h"
-#include "daemon/core/users.h"
 #include "rdma/conn/conn.h"
 #include "rdma/fabric/shared.h"
 

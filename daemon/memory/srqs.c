@@ -2,20 +2,9 @@
 #include "daemon/memory/srqs.h"
 
 #include "daemon/core/devices.h"
-#include "daemon/core/labels.h"
-#include "daemon/core/object.h"
 #include "daemon/core/quota.h"
-#include "daemon/core/receives.h"
-#include "daemon/core/registry.h"
-#include "rdma/data/calls.h"
-#include "rdma/data/qp_pool.h"
-#include "rdma/data/srq.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct vbd_srq_creation {
 	struct vbd_call call;

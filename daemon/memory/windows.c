@@ -3,13 +3,9 @@
 
 #include "base/clock.h"
 #include "daemon/connections/past_keys.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
 #include "rdma/device/pd.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Time from the cancel of a work request until its connection is ended. */
 #define CANCEL_GRACE_MS 1000

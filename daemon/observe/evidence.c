@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/evidence.h"
 
-#include "base/attr.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
@@ -11,13 +10,30 @@
 /* When thousands of connections fail together, the thread pool looks for so many of them. */
 #define LOOKS_MAX 16
 
+/* A host that disconnected lives, and may be too busy to say why: it is asked so often. */
+#define ASKS_MAX 4
+
 struct keeping {
 	struct vbd_daemon *daemon;
 	struct vbd_connection *connection; /* NULL: it is freed */
-	bool again;			   /* the error of the connection has become another one */
+	unsigned int asks;
+	bool again; /* the error of the connection has become another one */
 };
 
-static void look(struct vbd_connection *connection);
+static void look(struct vbd_connection *connection, unsigned int asks);
+
+/* Then the peer's reason for the end decides whether the connection is kept: see
+ * daemon/kept/kept_made.c. */
+static bool is_left(const struct vbd_connection *connection)
+{
+	return connection->conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
+}
+
+static bool is_to_ask_again(const struct keeping *keeping, const struct vbd_look *seen)
+{
+	return keeping->again || (is_left(keeping->connection) && seen->asked && !seen->answered &&
+					 keeping->asks < ASKS_MAX);
+}
 
 static void take(struct vbd_connection *connection, const struct vbd_look *look)
 {
@@ -42,25 +58,26 @@ static void on_look(const struct vbd_look *seen, void *arg)
 	if (keeping->daemon->hotplug)
 		keeping->daemon->looks_running--;
 	if (connection && keeping->daemon->hotplug) {
-		if (keeping->again)
-			look(connection);
+		if (is_to_ask_again(keeping, seen))
+			look(connection, keeping->asks + 1);
 		take(connection, seen);
 	}
 	free(arg);
 }
 
-static void look(struct vbd_connection *connection)
+static void look(struct vbd_connection *connection, unsigned int asks)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	struct keeping *keeping;
 
-	if (daemon->looks_running >= LOOKS_MAX)
+	if (daemon->looks_running >= LOOKS_MAX && !is_left(connection))
 		return;
 	keeping = calloc(1, sizeof(*keeping));
 	if (!keeping)
 		return;
 	keeping->daemon = daemon;
 	keeping->connection = connection;
+	keeping->asks = asks;
 	connection->report_owed = true;
 	if (vbd_look_begin(connection, on_look, keeping, NULL) != VBD_OK) {
 		free(keeping);
@@ -90,7 +107,7 @@ static void look_again(struct vbd_connection *connection)
 		VBD_CONTAINER_OF(connection->keeping, struct keeping, connection)->again = true;
 		return;
 	}
-	look(connection);
+	look(connection, 1);
 }
 
 void vbd_evidence_keep(struct vbd_connection *connection)
@@ -103,5 +120,5 @@ void vbd_evidence_keep(struct vbd_connection *connection)
 	if (!connection->kept)
 		return;
 	vbd_explain_gather(connection, connection->kept);
-	look(connection);
+	look(connection, 1);
 }

@@ -58,7 +58,7 @@ static void gather_device(
 		gather_fall(conn, device, facts);
 	if (!facts->device_removed && conn->port_num)
 		facts->port_known =
-			vbd_device_recent_port(device, conn->port_num, &facts->port) == VBD_OK;
+			vbd_device_port(device, conn->port_num, &facts->port, NULL) == VBD_OK;
 }
 
 static void gather_gids(
@@ -203,6 +203,7 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 		incident->range_worked = before.range_worked;
 		incident->access_worked = before.access_worked;
 		incident->transfer = before.transfer;
+		incident->whose = before.whose;
 		incident->length_bytes = before.length_bytes;
 		incident->done_bytes = before.done_bytes;
 		incident->remote_addr = before.remote_addr;
@@ -301,12 +302,49 @@ static void hide_words(enum vbd_role role, struct vbd_incident *incident)
 		incident->words[0] = '\0';
 }
 
+/* The operation is told with the error of the connection. */
+static void hide_request(const struct vbd_conn *conn, struct vbd_incident *incident)
+{
+	incident->transfer = incident->remote_addr = incident->rkey = 0;
+	incident->length_bytes = incident->done_bytes = 0;
+	incident->window = incident->requests_left = 0;
+	incident->key_worked = incident->key_worked_earlier = false;
+	incident->range_worked = incident->access_worked = false;
+	incident->op = conn->qp.first_error.at_ns ? conn->qp.first_error.op : -1;
+}
+
+static void hide_peers_request(struct vbd_facts *facts)
+{
+	struct vbd_report *report = &facts->peer_report;
+
+	facts->judged = VBD_REPORT_MEMORY_UNJUDGED;
+	facts->judged_over_bytes = 0;
+	report->remote_addr = report->rkey = 0;
+	if (report->op >= 0 && vbd_ops[report->op].needs_remote) {
+		report->op = -1;
+		report->length_bytes = 0;
+	}
+}
+
+/* On a connection of the daemon itself an operator may meet requests of others, from both sides. */
+static void hide_strangers(
+	const struct vbd_connection *connection, struct vbd_caller *reader, struct vbd_facts *facts)
+{
+	if (!vbd_caller_scope(reader))
+		return;
+	if (!vbd_owner_informs(reader, facts->incident.whose))
+		hide_request(connection->conn, &facts->incident);
+	if (!connection->object.owner)
+		hide_peers_request(facts);
+}
+
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
-	enum vbd_role role, struct vbd_explanation *ret_explanation)
+	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->cause_count = 0;
 	gather(connection, look, &ret_explanation->facts);
 	hide_words(role, &ret_explanation->facts.incident);
+	hide_strangers(connection, reader, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
 	find_causes(connection->conn, ret_explanation);

@@ -37,10 +37,12 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
  * vbd_explain_connection - explain a connection in any state, also of the history
  * @look: at what surrounds it now; NULL if nobody has looked. The facts that are kept of the moment
  *        of the first error go before.
- * @role: of the caller that reads the explanation: only an operator learns what the peer said
+ * @reader: NULL: sees everything. An operator learns nothing of the transfers of others, and of a
+ *          connection of the daemon neither what the peer asked of memory nor what is wrong with it
+ * @role: as which @reader sees the connection: only an operator learns what the peer said
  */
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
-	enum vbd_role role, struct vbd_explanation *ret_explanation);
+	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation);
 
 /** vbd_explain_gather - the facts of a connection as they are now, without its route and counters
  */

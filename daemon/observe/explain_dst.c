@@ -17,7 +17,7 @@
 
 /* Data of a search for an address's device: the interfaces, and one device's GIDs at a time. */
 struct search {
-	struct ifaddrs *interfaces;
+	const struct ifaddrs *interfaces;
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
 	size_t gid_count;
 };
@@ -48,14 +48,12 @@ static void find_devices(const struct vbd_daemon *daemon, struct search *search,
 void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
 	struct vbd_facts *facts)
 {
-	struct search search = {0};
+	struct search search = {.interfaces = daemon->fabric->interfaces};
 
 	facts->netroute_known = true;
 	facts->netroute = *netroute;
-	if (netroute->route_errnum || getifaddrs(&search.interfaces) != 0)
-		return;
-	find_devices(daemon, &search, netroute->netdev, facts);
-	freeifaddrs(search.interfaces);
+	if (!netroute->route_errnum)
+		find_devices(daemon, &search, netroute->netdev, facts);
 }
 
 enum vbd_status vbd_destination_choose(
@@ -75,7 +73,8 @@ enum vbd_status vbd_destination_choose(
 	if (*destination->device)
 		status = vbd_device_choose(daemon, destination->device, &device, err);
 	if (!status && *destination->device && !src->sa_family)
-		status = vbd_source_of_device(device, dst, &destination->src, err);
+		status = vbd_source_of_device(
+			device, daemon->fabric->interfaces, dst, &destination->src, err);
 	if (!status && vbd_sockaddr_needs_scope(dst))
 		((struct sockaddr_in6 *)&destination->addr)->sin6_scope_id =
 			((const struct sockaddr_in6 *)(const void *)src)->sin6_scope_id;
@@ -126,20 +125,19 @@ void vbd_explain_dead_port(
 	const struct vbd_daemon *daemon, const struct sockaddr *dst, struct vbd_facts *facts)
 {
 	const struct sockaddr *src = (const struct sockaddr *)&facts->netroute.src;
-	struct search search = {0};
+	struct search search = {.interfaces = daemon->fabric->interfaces};
 	struct way way = {0};
 
-	if (*facts->device || facts->netroute.local || getifaddrs(&search.interfaces) != 0)
+	if (*facts->device || facts->netroute.local)
 		return;
 	/* An interface that is down has no route: there is none, or one by another interface. */
 	if (facts->netroute.route_errnum || !facts->netroute_has_rdma)
 		src = vbd_source_that_is_down(search.interfaces, dst);
 	if (src && src->sa_family)
 		find_way(daemon, src, &search, &way);
-	freeifaddrs(search.interfaces);
 	if (way.device)
 		way.port_known =
-			vbd_device_recent_port(way.device, way.gid.port_num, &way.port) == VBD_OK;
+			vbd_device_port(way.device, way.gid.port_num, &way.port, NULL) == VBD_OK;
 	if (way.port_known && way.port.state != IBV_PORT_ACTIVE)
 		take_way(&way, facts);
 }
@@ -163,7 +161,7 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 {
 	const struct sockaddr_storage *src =
 		destination->src.ss_family ? &destination->src : &netroute->src;
-	struct search search = {0};
+	struct search search = {.interfaces = daemon->fabric->interfaces};
 	struct way way;
 
 	*facts = (struct vbd_facts){0};
@@ -171,14 +169,13 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	vbd_explain_netroute(daemon, netroute, facts);
 	vbd_explain_dead_port(daemon, (const struct sockaddr *)&destination->addr, facts);
-	if (netroute->route_errnum || !src->ss_family || getifaddrs(&search.interfaces) != 0)
+	if (netroute->route_errnum || !src->ss_family)
 		return;
 	find_way(daemon, (const struct sockaddr *)src, &search, &way);
 	if (way.device)
-		way.port_known = vbd_device_query_port(
-					 way.device, way.gid.port_num, &way.port, NULL) == VBD_OK;
+		way.port_known =
+			vbd_device_port(way.device, way.gid.port_num, &way.port, NULL) == VBD_OK;
 	take_way(&way, facts);
-	freeifaddrs(search.interfaces);
 	facts->path_mtu_bytes = path_mtu(facts);
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */
 	facts->sgid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);

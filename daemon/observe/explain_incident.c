@@ -11,7 +11,7 @@
 #include "daemon/work/transfers.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/device/source.h"
-#include "rdma/diagnose/outcome.h"
+#include "rdma/diagnose/cause.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/faults.h"
 
@@ -77,6 +77,7 @@ static void gather_transfer(
 
 	incident->since_ns = transfer->created_ns;
 	incident->transfer = transfer->id;
+	incident->whose = vbd_whose(&record->object);
 	incident->op = (int)transfer->op;
 	incident->remote_addr = transfer->wr.remote_addr;
 	incident->rkey = transfer->wr.rkey;
@@ -129,6 +130,7 @@ static void gather_remote_use(
 	const struct vbd_qp_remote_use *use = &connection->conn->qp.remote_use;
 
 	const struct vbd_qp_remote_use request = {
+		.whose = incident->whose,
 		.rkey = incident->rkey,
 		.ops = incident->op >= 0 ? access_of(incident->op) : 0,
 		.begin = incident->remote_addr,
@@ -138,7 +140,7 @@ static void gather_remote_use(
 	if (incident->op < 0 || !incident->transfer)
 		return;
 	incident->key_worked_earlier = vbd_past_keys_worked(connection, &request);
-	if (!use->ops || use->rkey != incident->rkey)
+	if (!use->ops || use->whose != request.whose || use->rkey != request.rkey)
 		return;
 	incident->key_worked = true;
 	incident->access_worked = use->ops & request.ops;
@@ -185,7 +187,7 @@ static void gather_open_memory(
 			return;
 		}
 		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access ||
-			!vbd_owner_informs(connection->object.owner, object->owner))
+			!vbd_owner_informs(connection->object.owner, vbd_whose(object)))
 			continue;
 		if (strcmp(buffer->device_name, conn->device_name) != 0) {
 			elsewhere = buffer->device_name;

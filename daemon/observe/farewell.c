@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/farewell.h"
 
-#include "base/attr.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
 #include "rdma/data/calls.h"

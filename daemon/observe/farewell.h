@@ -11,7 +11,7 @@
 #include "daemon/core/context.h"
 
 /* Only the newest connections are told of: as many requests as may wait in the kernel of a
- * peer (rdma/fabric/report_port.c). */
+ * peer (rdma/fabric/report.c). */
 #define VBD_FAREWELLS_MAX 64
 
 /* A silent peer delays the end of the daemon by no more, or by an eighth of shutdown_timeout_ms. */

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/health.h"
 
-#include "base/log.h"
-#include "daemon/core/eventlog.h"
-#include "daemon/core/loop.h"
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define BEAT_MS 2500

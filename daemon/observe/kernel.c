@@ -1,12 +1,216 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/kernel.h"
 
-#include "base/clock.h"
 #include "rdma/fabric/fabric.h"
 
-#include <stdio.h>
+#include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static void read_memory(struct vbd_process *process)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned long long pages, resident_pages;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (!file)
+		return;
+	if (fscanf(file, "%llu %llu", &pages, &resident_pages) == 2) {
+		process->virtual_bytes = pages * page_bytes;
+		process->resident_bytes = resident_pages * page_bytes;
+	}
+	(void)fclose(file);
+}
+
+/* The folder has an entry for each file descriptor, that of the folder itself included. */
+static uint64_t count_fds(void)
+{
+	const struct dirent *entry;
+	uint64_t count = 0;
+	DIR *dir = opendir("/proc/self/fd");
+
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	(void)closedir(dir);
+	return count ? count - 1 : 0;
+}
+
+static void read_process(struct vbd_process *ret_process)
+{
+	struct rlimit limit = {0};
+	struct timespec cpu = {0};
+
+	*ret_process = (struct vbd_process){.open_fds = count_fds()};
+	read_memory(ret_process);
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	ret_process->max_fds = limit.rlim_cur;
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	ret_process->cpu_ns = (uint64_t)cpu.tv_sec * VBD_NS_PER_S + (uint64_t)cpu.tv_nsec;
+}
+
+/* Between two counts passes at least this many times as long as the last one took. */
+#define REST 10
+
+/* A count that took less is waited for: nobody notices. */
+#define QUICK_NS (50 * VBD_NS_PER_MS)
+
+/* A count on the thread pool, which alone uses the struct meanwhile. */
+struct object_count {
+	bool known;
+	uint64_t kernel[VBD_PV_OBJECT_COUNT];
+};
+
+struct vbd_kernel_objects {
+	struct vbd_daemon *daemon;
+	void (*counted)(void *arg);
+	void *arg;
+	struct vbd_object_counts counts;
+	struct object_count under_way;
+	bool running;
+	bool is_second; /* counting again, since the first count found an excess */
+	uint64_t begun_ns, ended_ns;
+	uint64_t held_before[VBD_PV_OBJECT_COUNT];
+	uint64_t excess_before[VBD_PV_OBJECT_COUNT];
+};
+
+static unsigned int count_devices(const struct vbd_fabric *fabric)
+{
+	unsigned int count = 0;
+
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		count += device->state != VBD_DEVICE_REMOVED;
+	}
+	return count;
+}
+
+/* For a listener on all devices the kernel lists a cm_id per device, but not the listener's own
+ * cm_id. */
+static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
+{
+	const struct vbd_fabric *fabric = daemon->fabric;
+
+	vbd_account_held(ret_counts);
+	ret_counts[VBD_PV_CM_ID] += (uint64_t)fabric->listeners_everywhere * count_devices(fabric);
+	ret_counts[VBD_PV_CM_ID] -= fabric->listeners_everywhere;
+}
+
+static void count_kernel(void *arg)
+{
+	struct object_count *under_way = arg;
+
+	under_way->known = vbd_account_kernel(under_way->kernel, NULL) == VBD_OK;
+}
+
+/*
+ * Objects created or destroyed while the kernel is queried are counted on one side only. So use the
+ * greater of the counts before and after, and count an excess only if a second count has it too.
+ */
+static uint64_t compare(struct vbd_kernel_objects *objects)
+{
+	struct vbd_object_counts *counts = &objects->counts;
+	uint64_t total = 0;
+
+	counts->known = objects->under_way.known;
+	count_held(objects->daemon, counts->held);
+	vbd_account_librdmacm(counts->librdmacm);
+	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++) {
+		uint64_t held = counts->held[i] > objects->held_before[i] ? counts->held[i]
+									  : objects->held_before[i];
+		uint64_t known = held + counts->librdmacm[i];
+		uint64_t excess = 0;
+
+		counts->kernel[i] = objects->under_way.kernel[i];
+		if (counts->known && counts->kernel[i] != VBD_PV_UNKNOWN &&
+			counts->kernel[i] > known)
+			excess = counts->kernel[i] - known;
+		if (objects->is_second && excess > objects->excess_before[i])
+			excess = objects->excess_before[i];
+		objects->excess_before[i] = excess;
+		total += excess;
+	}
+	return total;
+}
+
+static void tell_count(struct vbd_kernel_objects *objects)
+{
+	objects->ended_ns = vbd_clock_mono_ns();
+	objects->counts.counted_ns = objects->begun_ns;
+	objects->counts.took_ns = objects->ended_ns - objects->begun_ns;
+	objects->running = false;
+	objects->counted(objects->arg);
+}
+
+static bool count(struct vbd_kernel_objects *objects);
+
+static void kernel_counted(void *arg)
+{
+	struct vbd_kernel_objects *objects =
+		VBD_CONTAINER_OF(arg, struct vbd_kernel_objects, under_way);
+
+	/* The daemon is being destroyed, and its objects with it. */
+	if (!objects->daemon->hotplug)
+		return;
+	objects->counts.leaked = compare(objects);
+	if (objects->counts.leaked && !objects->is_second) {
+		objects->is_second = true;
+		if (count(objects))
+			return;
+	}
+	tell_count(objects);
+}
+
+static bool count(struct vbd_kernel_objects *objects)
+{
+	count_held(objects->daemon, objects->held_before);
+	return vbd_loop_work(objects->daemon->loop, VBD_WORK_OBSERVE, NULL, count_kernel,
+		       kernel_counted, &objects->under_way, NULL) == VBD_OK;
+}
+
+/* Returns whether to wait for `counted`: there is no count yet, or the one under way is quick. */
+static bool refresh_objects(struct vbd_kernel_objects *objects)
+{
+	const struct vbd_object_counts *counts = &objects->counts;
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	if (!objects->running) {
+		if (counts->counted_ns && now_ns - objects->ended_ns < REST * counts->took_ns)
+			return false;
+		objects->begun_ns = now_ns;
+		objects->is_second = false;
+		objects->running = count(objects);
+	}
+	return objects->running && counts->took_ns < QUICK_NS;
+}
+
+static const struct vbd_object_counts *counts_of(const struct vbd_kernel_objects *objects)
+{
+	return &objects->counts;
+}
+
+static enum vbd_status create_objects(struct vbd_daemon *daemon, void (*counted)(void *arg),
+	void *arg, struct vbd_kernel_objects **ret_objects, struct vbd_error *err)
+{
+	struct vbd_kernel_objects *objects = calloc(1, sizeof(*objects));
+
+	if (!objects)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the kernel's objects");
+	objects->daemon = daemon;
+	objects->counted = counted;
+	objects->arg = arg;
+	*ret_objects = objects;
+	return VBD_OK;
+}
+
+static void destroy_objects(struct vbd_kernel_objects *objects)
+{
+	free(objects);
+}
 
 /* A device whose counters are read: a copy, since the device may be removed meanwhile. */
 struct source {
@@ -95,7 +299,7 @@ static void read_counters(void *arg)
 	if (job->view.counter_count)
 		qsort(job->view.counters, job->view.counter_count, sizeof(job->next),
 			compare_counters);
-	vbd_process_read(&job->view.process);
+	read_process(&job->view.process);
 }
 
 /* --- before and after the snapshot ------------------------------------------------------------ */
@@ -181,7 +385,7 @@ uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
 		return kernel->last_begun;
 	kernel->last_begun++;
 	kernel->started_ns = vbd_clock_mono_ns();
-	kernel->counting = vbd_kernel_objects_refresh(kernel->objects);
+	kernel->counting = refresh_objects(kernel->objects);
 	list_sources(kernel);
 	kernel->reading = true;
 	if (vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, NULL, read_counters, counters_read,
@@ -207,7 +411,7 @@ const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon)
 
 const struct vbd_object_counts *vbd_kernel_object_counts(const struct vbd_daemon *daemon)
 {
-	return vbd_kernel_objects_counts(daemon->kernel->objects);
+	return counts_of(daemon->kernel->objects);
 }
 
 enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *err)
@@ -219,7 +423,7 @@ enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *e
 	kernel->daemon = daemon;
 	vbd_list_init(&kernel->watches);
 	daemon->kernel = kernel;
-	return vbd_kernel_objects_create(daemon, objects_counted, kernel, &kernel->objects, err);
+	return create_objects(daemon, objects_counted, kernel, &kernel->objects, err);
 }
 
 void vbd_kernel_destroy(struct vbd_daemon *daemon)
@@ -228,7 +432,7 @@ void vbd_kernel_destroy(struct vbd_daemon *daemon)
 
 	if (!kernel)
 		return;
-	vbd_kernel_objects_destroy(kernel->objects);
+	destroy_objects(kernel->objects);
 	free(kernel->view.counters);
 	free(kernel);
 	daemon->kernel = NULL;

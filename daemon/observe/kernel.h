@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Snapshots of the kernel: its counters of RDMA devices (sysfs), the objects that it holds for this
- * process (kernel_objects.h), and memory and file descriptors of this process. A snapshot takes
+ * process, and memory and file descriptors of this process. A snapshot takes
  * time, so the thread pool takes it, one at a time for any number of requests.
  *
  * Control thread.
@@ -12,9 +12,32 @@
 #include "base/clock.h"
 #include "daemon/core/context.h"
 #include "daemon/core/watch.h"
-#include "daemon/observe/kernel_objects.h"
-#include "daemon/observe/process.h"
 #include "rdma/device/port_counters.h"
+#include "rdma/provider/account.h"
+
+#include <stdint.h>
+
+struct vbd_kernel_objects;
+
+/* CPU time, memory and descriptors of this process. */
+struct vbd_process {
+	uint64_t cpu_ns; /* of all threads, in user and kernel mode */
+	uint64_t resident_bytes;
+	uint64_t virtual_bytes;
+	uint64_t open_fds;
+	uint64_t max_fds;
+};
+
+/* A count, with the counts of verbsd's and librdmacm's objects at that time. */
+struct vbd_object_counts {
+	bool known;			      /* false: there is no rdma netlink */
+	uint64_t kernel[VBD_PV_OBJECT_COUNT]; /* VBD_PV_UNKNOWN: not counted by the kernel */
+	uint64_t held[VBD_PV_OBJECT_COUNT];   /* verbsd's objects */
+	uint64_t librdmacm[VBD_PV_OBJECT_COUNT];
+	uint64_t leaked;     /* excess of `kernel` over the other two, in both of two counts */
+	uint64_t counted_ns; /* monotonic; when the count began; 0: there was none */
+	uint64_t took_ns;
+};
 
 /* The most counters of a snapshot; a device has about 150. */
 #define VBD_KERNEL_COUNTERS_MAX 16384

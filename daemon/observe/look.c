@@ -7,16 +7,16 @@
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
 #include "rdma/device/cm_silence.h"
-#include "rdma/fabric/fabric.h"
 
-#include <stdio.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* A knock takes a thread of the pool for up to 1.5 s; the others have more to do. */
 /* An open connection asks its peer again after this time. */
 #define ANSWER_FRESH_NS (2 * VBD_NS_PER_S)
 
+/* A knock takes a thread of the pool for up to 1.5 s; the others have more to do. */
 #define KNOCKS_MAX 2
 
 struct job {
@@ -44,6 +44,8 @@ static void speak(struct job *job)
 			&answer);
 	else if (job->question.count)
 		vbd_pv_ask_end(vbd_pv_ask_begin(&job->question), &answer);
+	look->asked = answer.asked;
+	look->answered = answer.answered;
 	look->replied = vbd_report_choose(&answer, &look->report);
 }
 
@@ -235,4 +237,111 @@ void vbd_look_take_reply(const struct vbd_connection *connection, const struct v
 					       (vbd_clock_mono_ns() - since_ns) / VBD_NS_PER_MS;
 	if (look->report.known)
 		facts->peer_report = look->report;
+}
+
+/* A host with more sockets than this is not searched to the end. */
+#define LINES_MAX  65536
+#define LINE_BYTES 256
+
+/* Address and port as the kernel writes them: the words of the address in the order of this host's
+ * bytes, then the port (get_tcp4_sock() and get_tcp6_sock(), kernel 6.1). */
+#define END_BYTES 40
+
+static bool write_end(const struct sockaddr *addr, char text[END_BYTES])
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)addr;
+	const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)addr;
+	uint32_t words[4];
+
+	if (addr->sa_family == AF_INET && four->sin_port) {
+		(void)snprintf(text, END_BYTES, "%08" PRIX32 ":%04X", four->sin_addr.s_addr,
+			(unsigned int)ntohs(four->sin_port));
+		return true;
+	}
+	if (addr->sa_family != AF_INET6 || !six->sin6_port)
+		return false;
+	memcpy(words, &six->sin6_addr, sizeof(words));
+	(void)snprintf(text, END_BYTES, "%08" PRIX32 "%08" PRIX32 "%08" PRIX32 "%08" PRIX32 ":%04X",
+		words[0], words[1], words[2], words[3], (unsigned int)ntohs(six->sin6_port));
+	return true;
+}
+
+/* The end of what the peer sends counts as one byte that nobody has read. */
+bool vbd_tcp_socket_read(const char *line, const struct sockaddr *local,
+	const struct sockaddr *peer, struct vbd_tcp_socket *ret_socket)
+{
+	char local_end[END_BYTES], peer_end[END_BYTES];
+	char line_local[END_BYTES], line_peer[END_BYTES];
+	unsigned int state, unread_bytes;
+
+	if (!write_end(local, local_end) || !write_end(peer, peer_end) ||
+		sscanf(line, " %*u: %39s %39s %2x %*8x:%8x", line_local, line_peer, &state,
+			&unread_bytes) != 4 ||
+		strcmp(line_local, local_end) != 0 || strcmp(line_peer, peer_end) != 0 ||
+		(state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT))
+		return false;
+	ret_socket->hung_up = state == TCP_CLOSE_WAIT;
+	ret_socket->unread_bytes = unread_bytes - (ret_socket->hung_up && unread_bytes);
+	return true;
+}
+
+bool vbd_tcp_socket_find(const struct sockaddr *local, const struct sockaddr *peer,
+	struct vbd_tcp_socket *ret_socket)
+{
+	FILE *table = fopen(peer->sa_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp", "re");
+	char line[LINE_BYTES];
+	bool found = false;
+
+	if (!table)
+		return false;
+	for (unsigned int i = 0; !found && i < LINES_MAX && fgets(line, sizeof(line), table); i++)
+		found = vbd_tcp_socket_read(line, local, peer, ret_socket);
+	(void)fclose(table);
+	return found;
+}
+
+struct query {
+	struct sockaddr_storage dst, src;
+	struct vbd_pv_netroute netroute;
+	struct vbd_error err;
+	enum vbd_status status;
+	vbd_netroute_cb cb;
+	void *arg;
+};
+
+/* Pool thread. */
+static void ask_kernel(void *arg)
+{
+	struct query *query = arg;
+
+	query->status = vbd_pv_find_netroute((const struct sockaddr *)&query->dst,
+		(const struct sockaddr *)&query->src, &query->netroute, &query->err);
+}
+
+static void tell_route(void *arg)
+{
+	struct query *query = arg;
+
+	query->cb(query->status ? NULL : &query->netroute, &query->err, query->arg);
+	free(query);
+}
+
+enum vbd_status vbd_netroute_find(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
+	const struct sockaddr_storage *src, vbd_netroute_cb cb, void *arg, struct vbd_error *err)
+{
+	struct query *query = calloc(1, sizeof(*query));
+	enum vbd_status status;
+
+	if (!query)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
+	query->dst = *dst;
+	if (src)
+		query->src = *src;
+	query->cb = cb;
+	query->arg = arg;
+	status = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, daemon->callers.current, ask_kernel,
+		tell_route, query, err);
+	if (status)
+		free(query);
+	return status;
 }

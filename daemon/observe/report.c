@@ -183,7 +183,7 @@ static bool find_region(struct vbd_registry *registry, region_fn *region_of,
 		if (!*left)
 			return false;
 		--*left;
-		if (vbd_owner_informs(connection->object.owner, object->owner) &&
+		if (vbd_owner_informs(connection->object.owner, vbd_whose(object)) &&
 			region_of(object, connection->conn->device_name, rkey, ret_region))
 			return true;
 	}

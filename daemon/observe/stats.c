@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/stats.h"
 
-#include "base/attr.h"
-#include "base/log.h"
-#include "daemon/core/receives.h"
+#include "daemon/core/quota.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/stats_parts.h"

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/stats_parts.h"
 
-#include "base/attr.h"
 #include "daemon/core/context.h"
 #include "daemon/core/registry.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
-#include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
-
-#include <string.h>
 
 static uint64_t sum(const struct vbd_counter *counters, size_t count)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/stats.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "daemon/observe/kernel.h"
-#include "daemon/observe/stats_parts.h"
 
 /* Add up each counter over all messages, ports and devices. */
 static void walk_cm_messages(const struct vbd_kernel_view *view, const struct vbd_stat_walk *walk)

@@ -3,13 +3,31 @@
 
 #include "base/attr.h"
 #include "daemon/connections/connections.h"
-#include "daemon/core/totals.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/work/probes.h"
 #include "rdma/data/worker.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stddef.h>
 #include <string.h>
+
+static void add(struct vbd_op_totals *totals, const struct vbd_op_counters *counters)
+{
+	totals->posted += vbd_counter_get(&counters->posted);
+	totals->completed += vbd_counter_get(&counters->completed);
+	totals->errors += vbd_counter_get(&counters->errors);
+	totals->flushed += vbd_counter_get(&counters->flushed);
+	totals->bytes += vbd_counter_get(&counters->bytes);
+}
+
+void vbd_totals_of(const struct vbd_fabric *fabric, struct vbd_totals *ret_totals)
+{
+	*ret_totals = (struct vbd_totals){0};
+	for (unsigned int i = 0; i < fabric->worker_count; i++) {
+		for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+			add(&ret_totals->ops[op], &fabric->workers[i]->op_totals[op]);
+	}
+}
 
 void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
@@ -107,8 +125,9 @@ void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_
 		"Time from the first work request to the last completion, of completed transfers.",
 		.label = "op");
 	const struct vbd_stat rows[] = {
-		VBD_STAT("verbsd_batches", GAUGE, "Batches of transfers that have not ended.",
-			.value = daemon->batches->open),
+		VBD_STAT("verbsd_transfer_batches", GAUGE,
+			"Batches of transfers that have not ended.",
+			.value = daemon->transfer_batches->open),
 		VBD_STAT("verbsd_connection_batches", GAUGE,
 			"Batches of connections that have not ended.",
 			.value = daemon->connection_batches->open),
@@ -197,4 +216,5 @@ void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_sta
 	walk->cb(&running, walk->arg);
 	vbd_stat_put_of(walk, &ended_row, "done", daemon->probes_done);
 	vbd_stat_put_of(walk, &ended_row, "failed", daemon->probes_failed);
+	vbd_stat_put_of(walk, &ended_row, "cancelled", daemon->probes_cancelled);
 }

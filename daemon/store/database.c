@@ -9,6 +9,7 @@
 #define BUSY_MS 1000
 
 #define STATEMENTS_MAX 48
+#define COLUMNS_MAX    10
 
 struct vbd_database {
 	sqlite3 *handle;
@@ -22,9 +23,11 @@ struct vbd_database {
 	size_t statement_count;
 };
 
+/* Two rows of one name, or a value that is missing, come from damage only. */
 static bool is_damage(int rc)
 {
-	return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
+	rc &= 0xff;
+	return rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB || rc == SQLITE_CONSTRAINT;
 }
 
 /* The text of the handle says more than that of the number, if it is about the same error. */
@@ -180,6 +183,11 @@ enum vbd_status vbd_database_execute(struct vbd_database *database, const char *
 	return end(&query, err);
 }
 
+unsigned int vbd_database_changed(const struct vbd_database *database)
+{
+	return (unsigned int)sqlite3_changes(database->handle);
+}
+
 enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *arg), void *arg,
 	struct vbd_error *err)
@@ -253,13 +261,29 @@ void vbd_rows_free(struct vbd_link *rows)
 	}
 }
 
-bool vbd_query_keep(
-	struct vbd_query *query, bool bad, const struct vbd_value *values, struct vbd_link *rows)
+static struct vbd_value value_of(struct vbd_query *query, int column)
 {
+	size_t len_bytes;
+	const void *bytes;
+
+	if (sqlite3_column_type(query->stmt, column) == SQLITE_INTEGER)
+		return vbd_value_number(vbd_query_get_u64(query, column));
+	if (sqlite3_column_type(query->stmt, column) == SQLITE_TEXT)
+		return vbd_value_text(vbd_query_get_text(query, column));
+	bytes = vbd_query_get_bytes(query, column, &len_bytes);
+	return vbd_value_bytes(bytes, len_bytes);
+}
+
+bool vbd_query_keep(struct vbd_query *query, void *rows)
+{
+	int count = sqlite3_column_count(query->stmt) - 1;
+	struct vbd_value values[COLUMNS_MAX] = {0};
 	struct vbd_row *row;
 
-	if (vbd_query_is_bad(query, bad))
+	if (vbd_query_is_bad(query, !vbd_query_get_u64(query, count)))
 		return true;
+	for (int i = 0; i < count; i++)
+		values[i] = value_of(query, i);
 	row = vbd_row_create(NULL, values);
 	if (row)
 		vbd_list_append(rows, &row->link);
@@ -276,6 +300,25 @@ void *vbd_query_grow(void *array, size_t count, size_t element_bytes)
 	if (grown)
 		memset(grown + count * element_bytes, 0, element_bytes);
 	return grown;
+}
+
+/* --- sums of rows ---------------------------------------------------------------------------- */
+
+/* FNV-1a of the values, as 62 bits. */
+static void sum(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (int i = 0; i < count; i++) {
+		unsigned int type = (unsigned int)sqlite3_value_type(values[i]);
+		const unsigned char *bytes = sqlite3_value_blob(values[i]);
+		int len = sqlite3_value_bytes(values[i]);
+
+		hash = (hash ^ (type | (unsigned int)len << 3)) * UINT64_C(0x100000001b3);
+		for (int at = 0; at < len; at++)
+			hash = (hash ^ bytes[at]) * UINT64_C(0x100000001b3);
+	}
+	sqlite3_result_int64(context, (sqlite3_int64)(hash >> 2));
 }
 
 /* --- transactions ---------------------------------------------------------------------------- */
@@ -328,6 +371,24 @@ static enum vbd_status check_structure(struct vbd_database *database, struct vbd
 	return vbd_error_set(err, VBD_E_INTERNAL, "the file is damaged: %s", said);
 }
 
+/* Read by SQLite's own descriptor: closing another descriptor of the file would release the locks
+ * of SQLite (fcntl(2)). */
+enum vbd_status vbd_database_check_header(struct vbd_database *database, struct vbd_error *err)
+{
+	static const char header[] = "SQLite format 3";
+	char found[sizeof(header)] = "";
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
+			SQLITE_OK &&
+		file && file->pMethods &&
+		file->pMethods->xRead(file, found, sizeof(found), 0) == SQLITE_OK &&
+		memcmp(found, header, sizeof(header)) == 0)
+		return VBD_OK;
+	return vbd_error_set(
+		err, VBD_E_NOT_FOUND, "the database was overwritten by another program");
+}
+
 enum vbd_status vbd_database_begin_use(struct vbd_database *database, struct vbd_error *err)
 {
 	return vbd_database_run(database,
@@ -352,6 +413,9 @@ enum vbd_status vbd_database_open(
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_busy_timeout(database->handle, BUSY_MS);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function(database->handle, "verbsd_sum", -1,
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sum, NULL, NULL);
 	if (rc != SQLITE_OK)
 		return failed(database, rc, "can't open the database", err);
 	return check_structure(database, err);

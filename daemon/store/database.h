@@ -48,6 +48,11 @@ enum vbd_status vbd_database_commit(
 /** vbd_database_rollback - undo the transaction, if there is one */
 void vbd_database_rollback(struct vbd_database *database);
 
+/** vbd_database_check_header - VBD_E_NOT_FOUND if the file, which may be in use, no longer begins
+ * as a database does: another program has overwritten the file */
+enum vbd_status vbd_database_check_header(
+	struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_database_is_damaged - whether the last error said that the file is damaged */
 bool vbd_database_is_damaged(const struct vbd_database *database);
 
@@ -114,6 +119,9 @@ void vbd_rows_free(struct vbd_link *rows);
 enum vbd_status vbd_database_execute(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_database_changed - the number of rows that the last INSERT, UPDATE or DELETE changed */
+unsigned int vbd_database_changed(const struct vbd_database *database);
+
 /* One execution of a query, which stands at a row. */
 struct vbd_query {
 	struct vbd_database *database;
@@ -140,14 +148,18 @@ uint64_t vbd_query_get_u64(struct vbd_query *query, int column);
 const char *vbd_query_get_text(const struct vbd_query *query, int column);
 const void *vbd_query_get_bytes(const struct vbd_query *query, int column, size_t *ret_len_bytes);
 
+/* SQL: a number for the values of @columns, which a table has for each row of a promise, so that a
+ * row whose bytes were damaged is a bad one. */
+#define VBD_SUM(columns) "verbsd_sum(" columns ")"
+
 /** vbd_query_is_bad - whether the row is a bad one, which the caller leaves out: it stays in the
  * file, and is counted
  * @bad: the caller found another value that this program does not write */
 bool vbd_query_is_bad(struct vbd_query *query, bool bad);
 
-/** vbd_query_keep - append a row to a list, unless it is a bad one; false without memory */
-bool vbd_query_keep(struct vbd_query *query, bool bad, const struct vbd_value *values,
-	struct vbd_link *rows) VBD_MUST_CHECK;
+/** vbd_query_keep - append a row to a list (struct vbd_link), unless its last column, which is left
+ * out, is 0: a bad row; for vbd_database_read() */
+bool vbd_query_keep(struct vbd_query *query, void *rows);
 
 /** vbd_query_grow - make room for an element behind the @count of @array, and set it to zeros;
  * returns the array, which may have moved; NULL without memory */

@@ -7,22 +7,29 @@
 #include "daemon/store/schema.h"
 #include "daemon/store/tables.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
 
-/* The floor of ids for a run that can't read the database: 2^20 for each second of the wall clock.
- * Ids of earlier runs are below the floor, unless a run gave more than 2^20 a second, or the clock
- * was set back. The floor stays below 2^53, up to which a JSON number is exact, until 2242. */
-static uint64_t unknown_floor(void)
+/* The floor of ids for a run that can't read the database: one for each 512 ns of the wall clock.
+ * Ids of earlier runs are below the floor, unless a run gave 1.9 million a second all the time, or
+ * the clock was set back; two runs with the same time are told apart by a random part of 67 ms. The
+ * floor stays below 2^53, up to which a JSON number is exact, until 2116. */
+uint64_t vbd_disk_unknown_floor(void)
 {
-	return vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S << 20;
+	uint64_t random = 0;
+
+	(void)!getrandom(&random, sizeof(random), 0);
+	return (vbd_clock_wall_of_ns(vbd_clock_mono_ns()) >> 9) + (random >> 47);
 }
 
 void vbd_disk_init(
 	struct vbd_disk *disk, const char *state_dir, const struct vbd_store_ops *ops, void *arg)
 {
-	*disk = (struct vbd_disk){.ops = *ops, .arg = arg, .floor = unknown_floor()};
+	*disk = (struct vbd_disk){.ops = *ops, .arg = arg, .floor = vbd_disk_unknown_floor()};
 	(void)snprintf(disk->state_dir, sizeof(disk->state_dir), "%s", state_dir);
 	vbd_store_files_init(&disk->files);
 }
@@ -60,31 +67,48 @@ static void abandon(struct vbd_disk *disk)
 	vbd_disk_close(disk);
 }
 
-/* --- the count of transactions ---------------------------------------------------------------- */
+/* --- numbers that the mark has too ------------------------------------------------------------ */
 
-/* Other values are none that this program writes; see VBD_DATABASE_NUMBER_MAX. */
-#define IN_RANGE " AND last BETWEEN 0 AND 4611686018427387904"
-
-/* @ret_highest: the highest id of any kind that is noted */
-static enum vbd_status read_numbers(struct vbd_database *database, uint64_t *ret_transactions,
-	uint64_t *ret_highest, struct vbd_error *err)
+/* The highest id is that of any kind. A number that is missing is 0. */
+static enum vbd_status read_numbers(
+	struct vbd_database *database, struct vbd_store_mark *ret_numbers, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_database_number(database,
-		"SELECT last FROM ids WHERE kind = 'transaction'" IN_RANGE, ret_transactions, err);
+		"SELECT last FROM ids WHERE kind = 'transaction'", &ret_numbers->transactions, err);
 
-	return status == VBD_OK
-		       ? vbd_database_number(database,
-				 "SELECT max(last) FROM ids WHERE kind <> 'transaction'" IN_RANGE,
-				 ret_highest, err)
-		       : status;
+	if (status == VBD_OK)
+		status = vbd_database_number(database, "SELECT last FROM ids WHERE kind = 'stamp'",
+			&ret_numbers->stamp, err);
+	if (status == VBD_OK)
+		status = vbd_database_number(database,
+			"SELECT max(last) FROM ids WHERE kind NOT IN ('transaction', 'stamp',"
+			" 'sum') AND last BETWEEN 0 AND 9007199254740991",
+			&ret_numbers->highest, err);
+	return status;
 }
 
-static enum vbd_status count_transactions(
-	struct vbd_database *database, uint64_t transactions, struct vbd_error *err)
+static enum vbd_status write_numbers(
+	struct vbd_database *database, const struct vbd_store_mark *numbers, struct vbd_error *err)
 {
-	return vbd_database_execute(database,
-		"INSERT OR REPLACE INTO ids (kind, last) VALUES ('transaction', ?1)",
-		VBD_VALUES(vbd_value_number(transactions)), err);
+	enum vbd_status status = vbd_database_execute(database,
+		"INSERT OR REPLACE INTO ids (kind, last)"
+		" VALUES ('transaction', ?1), ('stamp', ?2)",
+		VBD_VALUES(
+			vbd_value_number(numbers->transactions), vbd_value_number(numbers->stamp)),
+		err);
+
+	if (status == VBD_OK)
+		status = vbd_database_execute(database,
+			"INSERT OR REPLACE INTO ids SELECT 'sum', " VBD_IDS_SUM, NULL, err);
+	return status;
+}
+
+/* The mark after the next transaction, but for its highest id. */
+static struct vbd_store_mark next_mark(const struct vbd_disk *disk)
+{
+	return (struct vbd_store_mark){.transactions = disk->transactions + 1,
+		.stamp = disk->stamp,
+		.stamp_before = disk->stamp_before};
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -92,21 +116,34 @@ static enum vbd_status count_transactions(
 static enum vbd_status commit(
 	struct vbd_disk *disk, struct vbd_store_mark *mark, struct vbd_error *err)
 {
-	uint64_t unused;
+	struct vbd_store_mark numbers = {0};
 	enum vbd_status status = disk->ops.trim(disk->database, disk->arg, err);
 
 	if (status == VBD_OK)
-		status = count_transactions(disk->database, mark->transactions, err);
+		status = write_numbers(disk->database, mark, err);
 	if (status == VBD_OK)
-		status = read_numbers(disk->database, &unused, &mark->highest, err);
+		status = read_numbers(disk->database, &numbers, err);
+	mark->highest = numbers.highest;
 	return status == VBD_OK ? vbd_database_commit(disk->database, err) : status;
+}
+
+/* The statement of an event changes no row if an event of another run has its number. */
+static bool is_event(const struct vbd_row *row)
+{
+	static const char statement[] = "INSERT INTO events ";
+
+	return strncmp(row->sql, statement, strlen(statement)) == 0;
 }
 
 static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link *items,
 	struct vbd_store_mark *mark, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_database_begin(disk->database, err);
+	uint64_t refused = 0;
 
+	/* A flipped bit in an index hides a row from DELETE and REPLACE. */
+	if (status == VBD_OK && !disk->begun)
+		status = vbd_database_run(disk->database, "REINDEX", err);
 	if (status == VBD_OK && !disk->begun)
 		status = disk->ops.begin(disk->database, disk->floor, disk->arg, err);
 	vbd_list_for_each (link, items) {
@@ -114,14 +151,18 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 
 		if (status == VBD_OK)
 			status = vbd_database_execute(disk->database, row->sql, row->values, err);
+		if (status == VBD_OK && is_event(row))
+			refused += !vbd_database_changed(disk->database);
 	}
-	mark->transactions = disk->transactions + 1;
 	if (status == VBD_OK)
 		status = commit(disk, mark, err);
 	if (status != VBD_OK) {
 		vbd_database_rollback(disk->database);
 		return status;
 	}
+	if (refused)
+		lost(disk, "%" PRIu64 " events have numbers of another run, and are not kept",
+			refused);
 	disk->begun = true;
 	disk->transactions = mark->transactions;
 	return VBD_OK;
@@ -151,7 +192,7 @@ static enum vbd_status write_open(
 	struct vbd_disk *disk, const struct vbd_link *items, struct vbd_error *err)
 {
 	bool promise = has_promise(disk, items);
-	struct vbd_store_mark mark = {0};
+	struct vbd_store_mark mark = next_mark(disk);
 	enum vbd_status status = write_items(disk, items, &mark, err);
 
 	if (status == VBD_OK && promise)
@@ -205,34 +246,59 @@ static enum vbd_status open_database(struct vbd_disk *disk, struct vbd_error *er
 	return status;
 }
 
-/* Compare the transactions that the database has with those of the mark. The mark may be a
+static const char *mark_state(enum vbd_status found)
+{
+	if (found == VBD_OK)
+		return "of another database, or of an earlier state";
+	return found == VBD_E_NOT_FOUND ? "missing" : "damaged";
+}
+
+static bool has_stamp(uint64_t stamp, uint64_t newest, uint64_t before)
+{
+	return stamp == newest || stamp == before;
+}
+
+/* Compare the database with the mark and with what this run has written. The mark may be a
  * transaction behind: it is written after the commit. */
 static enum vbd_status compare(struct vbd_disk *disk, struct vbd_error *err)
 {
-	struct vbd_store_mark mark = {0};
-	uint64_t have = 0, last = 0, known = disk->transactions;
-	bool certain;
+	struct vbd_store_mark mark = {0}, have = {0};
+	uint64_t known = disk->transactions;
 	enum vbd_status found = vbd_store_files_read_mark(&disk->files, &mark);
-	enum vbd_status status = read_numbers(disk->database, &have, &last, err);
+	enum vbd_status status = read_numbers(disk->database, &have, err);
+	uint64_t torn = 0;
+	bool is_new = !have.transactions && !known && found == VBD_E_NOT_FOUND;
+	bool certain = is_new ||
+		       (found == VBD_OK && (!have.transactions || has_stamp(have.stamp, mark.stamp,
+									  mark.stamp_before)));
 
+	if (status == VBD_OK)
+		status = vbd_database_number(disk->database,
+			"SELECT 1 WHERE EXISTS (SELECT * FROM ids) AND " VBD_IDS_SUM
+			" IS NOT (SELECT last FROM ids WHERE kind = 'sum')",
+			&torn, err);
 	if (status != VBD_OK)
 		return status;
-	certain = found == VBD_OK || (found == VBD_E_NOT_FOUND && !have && !known);
+	if (disk->stamp && have.stamp && !has_stamp(have.stamp, disk->stamp, disk->stamp_before))
+		return vbd_error_set(err, VBD_E_NOT_FOUND,
+			"%.100s has another state than this run wrote: restart verbsd to use it",
+			disk->state_dir);
 	if (mark.transactions > known)
 		known = mark.transactions;
-	if (disk->replaced)
-		certain = false;
-	else if (have < known)
+	if (have.transactions < known && !disk->replaced)
 		lost(disk, "the last %" PRIu64 " of %" PRIu64 " transactions are missing",
-			known - have, known);
-	else if (found != VBD_OK && !certain)
+			known - have.transactions, known);
+	else if (!certain && !disk->replaced)
 		lost(disk, "the file %s is %s: transactions may be missing", VBD_STORE_FILE_MARK,
-			found == VBD_E_NOT_FOUND ? "missing" : "damaged");
-	disk->floor = mark.highest > last ? mark.highest : 0;
-	if (found != VBD_OK && !certain)
-		disk->floor = unknown_floor();
+			mark_state(found));
+	else if (torn)
+		lost(disk, "ids are damaged, or rows are missing");
+	disk->floor = mark.highest > have.highest ? mark.highest : 0;
+	if (!certain || torn)
+		disk->floor = vbd_disk_unknown_floor();
 	disk->replaced = false;
-	disk->transactions = have > known ? have : known;
+	disk->transactions = have.transactions > known ? have.transactions : known;
+	disk->stamp_before = have.stamp;
 	return VBD_OK;
 }
 
@@ -252,18 +318,23 @@ static enum vbd_status load(struct vbd_disk *disk, struct vbd_error *err)
 	if (bad)
 		lost(disk, "%u rows have values that no verbsd writes, and are left out", bad);
 	if (bad && !disk->floor)
-		disk->floor = unknown_floor();
+		disk->floor = vbd_disk_unknown_floor();
 	return status;
 }
 
 /* The mark has the reserve of ids before the database has, which somebody may hold locked. */
 static enum vbd_status reserve(struct vbd_disk *disk, struct vbd_error *err)
 {
-	struct vbd_store_mark mark = {.transactions = disk->transactions};
+	struct vbd_store_mark mark = {0};
 	struct vbd_link none;
-	uint64_t have;
-	enum vbd_status status = read_numbers(disk->database, &have, &mark.highest, err);
+	uint64_t random;
+	enum vbd_status status = read_numbers(disk->database, &mark, err);
 
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return vbd_error_errno(err, VBD_E_INTERNAL, "getrandom", errno, "a stamp");
+	disk->stamp = mark.stamp = (random >> 2) | 1;
+	mark.stamp_before = disk->stamp_before;
+	mark.transactions = disk->transactions;
 	if (disk->floor > mark.highest)
 		mark.highest = disk->floor;
 	mark.highest += VBD_IDS_AHEAD;
@@ -283,16 +354,18 @@ enum vbd_status vbd_disk_open(struct vbd_disk *disk, struct vbd_error *err)
 		status = open_database(disk, err);
 	if (status == VBD_OK)
 		status = compare(disk, err);
-	if (status == VBD_OK && first)
+	if (status == VBD_OK && !disk->loaded)
 		status = load(disk, err);
 	if (status == VBD_OK)
 		status = vbd_store_files_note(&disk->files, err);
 	disk->replaced = false;
 	if (status != VBD_OK) {
 		abandon(disk);
+		if (!disk->loaded)
+			disk->floor = vbd_disk_unknown_floor();
 		return status;
 	}
-	disk->loaded |= first;
+	disk->loaded = true;
 	disk->renewals += !first;
 	return reserve(disk, err);
 }
@@ -306,6 +379,8 @@ enum vbd_status vbd_disk_write(
 	enum vbd_status status = disk->database ? vbd_store_files_check(&disk->files, &failure)
 						: vbd_disk_open(disk, &failure);
 
+	if (status == VBD_OK)
+		status = vbd_database_check_header(disk->database, &failure);
 	if (status == VBD_OK)
 		status = write_open(disk, items, &failure);
 	if (status == VBD_E_NOT_FOUND) {

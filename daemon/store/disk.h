@@ -29,6 +29,7 @@ struct vbd_disk {
 	bool begun;		       /* the database knows of this run */
 	bool replaced;		       /* the database is new, and not yet compared with the mark */
 	uint64_t transactions;	       /* of all runs, as far as they are known */
+	uint64_t stamp, stamp_before;  /* as in the mark; 0 before the first opening */
 	uint64_t floor;		       /* see struct vbd_store_state */
 	uint64_t losses, renewals;     /* likewise */
 	char loss[240];		       /* likewise */
@@ -39,8 +40,11 @@ void vbd_disk_init(
 	struct vbd_disk *disk, const char *state_dir, const struct vbd_store_ops *ops, void *arg);
 
 /**
- * vbd_disk_open - open the database, compare it with the mark, load it if this is the first
- * attempt, and write the ids of this run in reserve
+ * vbd_disk_open - open the database, compare it with the mark, load it if nothing was loaded so
+ * far, and write the ids of this run in reserve
+ *
+ * Refuses a database in place of the one that this run has written: its objects and answers are not
+ * those of this run.
  *
  * A damaged database is set aside, and a new one begun. On failure the database may be open: it
  * could not be written.
@@ -56,6 +60,10 @@ enum vbd_status vbd_disk_open(struct vbd_disk *disk, struct vbd_error *err) VBD_
  */
 enum vbd_status vbd_disk_write(
 	struct vbd_disk *disk, const struct vbd_link *items, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_disk_unknown_floor - an id above those of all runs, for a run that can't read the database,
+ * or write it; see vbd_store_state; any thread */
+uint64_t vbd_disk_unknown_floor(void);
 
 /** vbd_disk_close - close the database, and return the lock */
 void vbd_disk_close(struct vbd_disk *disk);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "daemon/core/caller.h"
 #include "daemon/store/database.h"
+#include "daemon/store/schema.h"
 #include "daemon/store/store.h"
 #include "daemon/store/words.h"
 
@@ -39,6 +40,10 @@ static bool take_words(struct vbd_event *event, const char *pairs, struct vbd_wo
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+#define NEW_SUM                                                                              \
+	VBD_SUM("?1, (SELECT server_id FROM runs ORDER BY id DESC LIMIT 1), ?2, ?3, ?4, ?5," \
+		" nullif(?6, 0), ?7, ?8, ?9, ?10, nullif(?11, 0), ?12")
+
 void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
 {
 	char data[VBD_PAIRS_BYTES], labels[VBD_PAIRS_BYTES];
@@ -46,10 +51,11 @@ void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
 	format_words(event, data);
 	vbd_pairs_of_labels(event->labels, labels);
 	(void)vbd_store_put(store, false,
-		"INSERT OR REPLACE INTO events (seq, run, at_ns, type, severity, kind, object_id,"
-		" name, labels, owner, data, port_num, detail)"
+		"INSERT INTO events (seq, run, at_ns, type, severity, kind, object_id,"
+		" name, labels, owner, data, port_num, detail, sum)"
 		" VALUES (?1, (SELECT max(id) FROM runs), ?2, ?3, ?4, ?5, nullif(?6, 0),"
-		" ?7, ?8, ?9, ?10, nullif(?11, 0), ?12)",
+		" ?7, ?8, ?9, ?10, nullif(?11, 0), ?12, " NEW_SUM
+		") ON CONFLICT DO UPDATE SET seq = seq WHERE run = excluded.run",
 		VBD_VALUES(vbd_value_number(event->seq),
 			vbd_value_number(vbd_clock_wall_of_ns(event->at_ns)),
 			vbd_value_text(vbd_event_type_name(event->type)),
@@ -111,12 +117,10 @@ static bool take_event(struct vbd_query *query, void *arg)
 		return false;
 	*events->rows = rows;
 	rows += *events->count;
-	if (!parse_names(query, &rows->event))
-		return true;
 	if (!read_row(query, rows, events->words))
 		return false;
-	*events->count += !vbd_query_is_bad(
-		query, !rows->event.seq || !rows->server_id[0] || !vbd_query_get_u64(query, 13));
+	*events->count += !vbd_query_is_bad(query, !vbd_query_get_u64(query, 13)) &&
+			  parse_names(query, &rows->event);
 	return true;
 }
 
@@ -125,8 +129,8 @@ enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max
 {
 	return vbd_database_read(database,
 		"SELECT * FROM (SELECT seq,"
-		" (SELECT server_id FROM runs WHERE runs.id = run), at_ns, type, severity, kind,"
-		" object_id, name, labels, owner, data, port_num, detail, run FROM events"
+		" " VBD_RUN_OF_ROW ", at_ns, type, severity, kind, object_id, name, labels, owner,"
+		" data, port_num, detail, sum IS " VBD_EVENT_SUM " FROM events"
 		" ORDER BY seq DESC LIMIT ?1) ORDER BY seq",
 		VBD_VALUES(vbd_value_number(max)), take_event, &(struct events){words, rows, count},
 		err);

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOCK_FILE "lock"
-
 /* Another user who owns a file may change what root reads from it. */
 static enum vbd_status check_owner(
 	const char *path, const struct stat *about, struct vbd_error *err)
@@ -58,6 +56,8 @@ static enum vbd_status open_file(const char *path, int *ret_fd, struct vbd_error
 		status = vbd_error_set(err, VBD_E_BAD_VALUE, "%.120s is not a regular file", path);
 	else
 		status = check_owner(path, &about, err);
+	if (status == VBD_OK && (about.st_mode & 077) && fchmod(fd, 0600) != 0)
+		status = vbd_error_errno(err, VBD_OK, "fchmod", errno, "%.120s", path);
 	if (status == VBD_OK)
 		*ret_fd = fd;
 	else
@@ -70,6 +70,7 @@ static enum vbd_status check_beside(const char *database, const char *end, struc
 {
 	char path[VBD_STORE_PATH_BYTES + 32];
 	struct stat about;
+	enum vbd_status status;
 
 	(void)snprintf(path, sizeof(path), "%s%s", database, end);
 	if (lstat(path, &about) != 0)
@@ -78,22 +79,24 @@ static enum vbd_status check_beside(const char *database, const char *end, struc
 			       : vbd_error_errno(err, VBD_OK, "lstat", errno, "%.120s", path);
 	if (!S_ISREG(about.st_mode))
 		return vbd_error_set(err, VBD_E_BAD_VALUE, "%.120s is not a regular file", path);
-	return check_owner(path, &about, err);
+	status = check_owner(path, &about, err);
+	if (status == VBD_OK && (about.st_mode & 077) && chmod(path, 0600) != 0)
+		return vbd_error_errno(err, VBD_OK, "chmod", errno, "%.120s", path);
+	return status;
 }
 
+/* Nobody can delete the lock of a directory and leave the directory. */
 static enum vbd_status take_lock(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err)
 {
-	char path[VBD_STORE_PATH_BYTES];
-	enum vbd_status status;
-
-	(void)snprintf(path, sizeof(path), "%s/" LOCK_FILE, state_dir);
-	status = open_file(path, &files->lock_fd, err);
-	if (status != VBD_OK || flock(files->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return status;
+	files->lock_fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (files->lock_fd < 0)
+		return vbd_error_errno(err, VBD_OK, "open", errno, "%.120s", state_dir);
+	if (flock(files->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return VBD_OK;
 	if (errno == EWOULDBLOCK)
 		return vbd_error_set(err, VBD_E_IN_USE, "another daemon uses %.120s", state_dir);
-	return vbd_error_errno(err, VBD_OK, "flock", errno, "%.120s", path);
+	return vbd_error_errno(err, VBD_OK, "flock", errno, "%.120s", state_dir);
 }
 
 static enum vbd_status make_database(const char *path, struct vbd_error *err)
@@ -207,15 +210,20 @@ enum vbd_status vbd_store_files_check(struct vbd_store_files *files, struct vbd_
 
 /* --- the mark -------------------------------------------------------------------------------- */
 
-#define MARK_BYTES 128
+#define MARK_BYTES 192
+#define MARK_FORMAT                                                                   \
+	"verbsd: %20" PRIu64 " transactions, ids to %20" PRIu64 ", stamp %016" PRIx64 \
+	" after %016" PRIx64
+#define MARK_SCAN                                                                    \
+	"verbsd: %20" SCNu64 " transactions, ids to %20" SCNu64 ", stamp %16" SCNx64 \
+	" after %16" SCNx64
 
 /* A line that tells its own damage. Returns its length. */
 static size_t format_mark(const struct vbd_store_mark *mark, char line[MARK_BYTES])
 {
 	uint64_t check = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-	int len =
-		snprintf(line, MARK_BYTES, "verbsd: %20" PRIu64 " transactions, ids to %20" PRIu64,
-			mark->transactions, mark->highest);
+	int len = snprintf(line, MARK_BYTES, MARK_FORMAT, mark->transactions, mark->highest,
+		mark->stamp, mark->stamp_before);
 
 	for (int i = 0; i < len; i++)
 		check = (check ^ (unsigned char)line[i]) * UINT64_C(0x100000001b3);
@@ -232,8 +240,8 @@ enum vbd_status vbd_store_files_read_mark(
 
 	if (bytes == 0)
 		return VBD_E_NOT_FOUND;
-	if (sscanf(found, "verbsd: %20" SCNu64 " transactions, ids to %20" SCNu64,
-		    &mark.transactions, &mark.highest) != 2)
+	if (sscanf(found, MARK_SCAN, &mark.transactions, &mark.highest, &mark.stamp,
+		    &mark.stamp_before) != 4)
 		return VBD_E_BAD_VALUE;
 	(void)format_mark(&mark, line);
 	if (strcmp(line, found) != 0)

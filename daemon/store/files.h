@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files in state_dir: the database, its lock, and a damaged database that was set aside.
+ * The files in state_dir, which is locked: the database, its mark, and a damaged database that was
+ * set aside.
  *
  * The store's thread only; each function may block on the disk.
  */
@@ -22,7 +23,7 @@
 
 struct vbd_store_files {
 	char database[VBD_STORE_PATH_BYTES];
-	int lock_fd;	     /* -1 without the lock */
+	int lock_fd;	     /* the directory, locked; -1 without the lock */
 	int mark_fd;	     /* -1 while the files are closed */
 	dev_t directory_dev; /* of the directory in which a database was opened */
 	bool known;	     /* @directory_dev is set */
@@ -36,6 +37,9 @@ struct vbd_store_files {
 struct vbd_store_mark {
 	uint64_t transactions; /* that the database has */
 	uint64_t highest;      /* the highest id of any kind, and number of an event, in reserve */
+	/* Random numbers. Each opening writes a new one into the mark, and then into the database;
+	 * a database without either of the two is not the one that the mark was written for. */
+	uint64_t stamp, stamp_before;
 };
 
 /** vbd_store_files_init - closed files */
@@ -43,7 +47,7 @@ void vbd_store_files_init(struct vbd_store_files *files);
 
 /**
  * vbd_store_files_open - make the directory (mode 0700) and an empty file of the database (0600),
- * unless they are there, and take the lock
+ * unless they are there, and lock the directory
  *
  * Refuses a directory that others can write to, what is no directory or regular file, what belongs
  * to another user than root and our own, and a directory that another daemon uses. After a database

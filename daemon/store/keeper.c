@@ -6,19 +6,25 @@
 #include "base/log.h"
 #include "daemon/core/watch.h"
 #include "daemon/store/database.h"
+#include "daemon/store/disk.h"
 #include "daemon/store/event_table.h"
 #include "daemon/store/past.h"
 #include "daemon/store/record_table.h"
 #include "rdma/fabric/fabric.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Interval between looks at the store. */
+#define LOOK_MS 1000
 
 struct vbd_keeper {
 	struct vbd_daemon *daemon;
 	struct vbd_store *store;
 	struct vbd_fd_watch *news;
+	struct vbd_timer *look;
 	struct vbd_watch events;
 	struct vbd_link watches;
 	uint64_t newest_ticket;
@@ -27,7 +33,13 @@ struct vbd_keeper {
 	uint64_t told_losses;
 	unsigned int bad_rows; /* of `desired`, which lead to no object */
 	bool restored;	       /* `past` is the control thread's */
+	bool begun;	       /* vbd_keeper_begin() was called */
+	bool missed_past;      /* `past` was read when this run had begun */
 	size_t deaths;	       /* objects that the run before had left open */
+	struct {
+		uint64_t ticket; /* of the newest note */
+		uint64_t safe;	 /* no other run gives ids up to this one */
+	} reserve[VBD_KIND_COUNT];
 	/* The store's thread uses these, and may outlive the daemon: */
 	struct vbd_counter ids_noted[VBD_KIND_COUNT]; /* by kind; VBD_KIND_NONE: events */
 	char server_id[17];
@@ -74,32 +86,75 @@ static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd
 
 static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .trim = trim};
 
+/* --- the reserve of ids ----------------------------------------------------------------------- */
+
+static void note_ahead(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
+{
+	uint64_t ticket = vbd_id_put(keeper->store, kind, id + VBD_IDS_AHEAD, false);
+
+	if (ticket == VBD_TICKET_NONE)
+		return;
+	keeper->reserve[kind].ticket = ticket;
+	vbd_counter_set(&keeper->ids_noted[kind], id + VBD_IDS_AHEAD);
+}
+
+/* The ids in reserve are used up, since nothing was written for so long, or other runs have used
+ * the database meanwhile. Those that follow are above the ids of all other runs. */
+static void leave_reserve(struct vbd_keeper *keeper)
+{
+	struct vbd_fabric *fabric = keeper->daemon->fabric;
+	uint64_t ids[VBD_KIND_COUNT];
+
+	vbd_past_restore(keeper->restored ? &keeper->past : NULL, keeper->daemon,
+		vbd_disk_unknown_floor(), ids);
+	/* The clock may have been set back since the last time. */
+	if (fabric && ids[VBD_KIND_DEVICE] > fabric->last_device_id)
+		fabric->last_device_id = fabric->last_cq_id = fabric->last_pd_id =
+			fabric->last_srq_id = ids[VBD_KIND_DEVICE];
+	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
+		keeper->reserve[i].safe = UINT64_MAX;
+		note_ahead(keeper, (enum vbd_object_kind)i, ids[i]);
+	}
+}
+
 /* --- news of the store ----------------------------------------------------------------------- */
 
-static void report(const struct vbd_keeper *keeper, enum vbd_event_type type, const char *text)
+VBD_PRINTF(3, 4)
+static void report(const struct vbd_keeper *keeper, enum vbd_event_type type, const char *fmt, ...)
 {
 	const struct vbd_event event = {.type = type,
 		.severity = type == VBD_EVENT_STORE_RECOVERED ? VBD_SEVERITY_NOTICE
 							      : VBD_SEVERITY_ERROR};
 
-	(void)vbd_eventlog_append(keeper->daemon->eventlog, &event, "%s", text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vbd_eventlog_vappend(keeper->daemon->eventlog, &event, fmt, ap);
+	va_end(ap);
 }
 
 static void look_at_store(struct vbd_keeper *keeper)
 {
 	struct vbd_store_state state = vbd_store_state(keeper->store);
 
+	if (state.loaded && keeper->begun && !keeper->restored) {
+		keeper->restored = keeper->missed_past = true;
+		leave_reserve(keeper);
+	}
 	if (state.losses != keeper->told_losses) {
 		keeper->told_losses = state.losses;
-		report(keeper, VBD_EVENT_STORE_DAMAGED, state.loss);
+		report(keeper, VBD_EVENT_STORE_DAMAGED, "%s", state.loss);
 	}
 	if (state.failing == keeper->was_failing)
 		return;
 	keeper->was_failing = state.failing;
 	if (state.failing)
-		report(keeper, VBD_EVENT_STORE_FAILED, state.text);
+		report(keeper, VBD_EVENT_STORE_FAILED, "%s", state.text);
 	else
-		report(keeper, VBD_EVENT_STORE_RECOVERED, "state is kept again");
+		report(keeper, VBD_EVENT_STORE_RECOVERED, "state is kept again%s",
+			keeper->missed_past ? "; events and ended objects of earlier runs are "
+					      "listed after the next start"
+					    : "");
 }
 
 static void on_news(unsigned int events, void *arg)
@@ -112,14 +167,30 @@ static void on_news(unsigned int events, void *arg)
 	vbd_watch_notify(&keeper->watches, false);
 }
 
+/* A store that hangs gives no news. */
+static void on_look(void *arg)
+{
+	struct vbd_keeper *keeper = arg;
+
+	(void)vbd_store_state(keeper->store);
+	vbd_timer_set(keeper->look, LOOK_MS);
+}
+
 /* --- what is kept ---------------------------------------------------------------------------- */
 
 static void note_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
 {
-	if (id + VBD_IDS_AHEAD / 2 <= vbd_counter_get(&keeper->ids_noted[kind]))
+	uint64_t noted = vbd_counter_get(&keeper->ids_noted[kind]);
+
+	if (id + VBD_IDS_AHEAD / 4 * 3 <= noted)
 		return;
-	if (vbd_id_put(keeper->store, kind, id + VBD_IDS_AHEAD))
-		vbd_counter_set(&keeper->ids_noted[kind], id + VBD_IDS_AHEAD);
+	if (vbd_keeper_has(keeper->daemon, keeper->reserve[kind].ticket)) {
+		if (noted >= id)
+			keeper->reserve[kind].safe = noted;
+		note_ahead(keeper, kind, id);
+	}
+	if (id + VBD_IDS_AHEAD / 4 > keeper->reserve[kind].safe)
+		leave_reserve(keeper);
 }
 
 /* The ids are noted before what names them, so that no event is known without them. */
@@ -140,20 +211,24 @@ static void on_event(struct vbd_watch *watch, bool gone)
 	}
 }
 
-/* No object comes any more, so the next run needs to leave out nothing. */
+/* No object comes any more, so the next run needs to leave out nothing, unless this run does not
+ * know what others have used. */
 static void note_last_ids(struct vbd_keeper *keeper)
 {
 	const struct vbd_daemon *daemon = keeper->daemon;
 
+	if (!keeper->restored)
+		return;
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
 		const struct vbd_registry *registry = &daemon->registries[i];
 
 		if (registry->kind)
-			(void)vbd_id_put(keeper->store, (enum vbd_object_kind)i, registry->last_id);
+			(void)vbd_id_put(
+				keeper->store, (enum vbd_object_kind)i, registry->last_id, true);
 	}
-	(void)vbd_id_put(keeper->store, VBD_KIND_NONE, vbd_eventlog_last(daemon->eventlog));
+	(void)vbd_id_put(keeper->store, VBD_KIND_NONE, vbd_eventlog_last(daemon->eventlog), true);
 	(void)vbd_id_put(keeper->store, VBD_KIND_DEVICE,
-		daemon->fabric ? daemon->fabric->last_device_id : daemon->last_device_id);
+		daemon->fabric ? daemon->fabric->last_device_id : daemon->last_device_id, true);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -203,9 +278,10 @@ static void restore_ids(struct vbd_keeper *keeper)
 	vbd_past_restore(state.loaded ? &keeper->past : NULL, keeper->daemon, state.floor, ids);
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
 		vbd_counter_set(&keeper->ids_noted[i], ids[i] + VBD_IDS_AHEAD);
+		keeper->reserve[i].ticket = VBD_TICKET_KNOWN;
+		keeper->reserve[i].safe = state.loaded ? ids[i] + VBD_IDS_AHEAD : UINT64_MAX;
 		if (!state.loaded)
-			(void)vbd_id_put(
-				keeper->store, (enum vbd_object_kind)i, ids[i] + VBD_IDS_AHEAD);
+			note_ahead(keeper, (enum vbd_object_kind)i, ids[i]);
 	}
 }
 
@@ -225,7 +301,11 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 
 	if (!keeper)
 		return VBD_OK;
+	status = vbd_timer_create(daemon->loop, on_look, keeper, &keeper->look, err);
+	if (status != VBD_OK)
+		return status;
 	restore_ids(keeper);
+	keeper->begun = true;
 	keeper->kept_seq = vbd_eventlog_last(daemon->eventlog);
 	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
 	if (keeper->restored)
@@ -238,15 +318,17 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 	if (status != VBD_OK)
 		return status;
 	look_at_store(keeper);
+	on_look(keeper);
 	if (!keeper->was_failing)
-		vbd_log(VBD_LOG_NOTICE, NULL, "state is kept in %s", daemon->config->state_dir);
+		vbd_log(VBD_LOG_NOTICE, NULL, "state is kept in %s%s", daemon->config->state_dir,
+			keeper->kept_seq ? "" : ", which has nothing of earlier runs");
 	return VBD_OK;
 }
 
 void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg)
 {
-	if (keeper->restored)
+	if (keeper->restored && !vbd_list_empty(&keeper->past.answers))
 		vbd_answers_take(&keeper->past.answers, cb, arg);
 }
 
@@ -260,11 +342,9 @@ void vbd_keeper_take_desired(
 void vbd_keeper_report_row(
 	struct vbd_daemon *daemon, const struct vbd_desired *row, const char *reason)
 {
-	char text[sizeof(((struct vbd_event *)NULL)->detail)];
-
-	(void)snprintf(text, sizeof(text), "%.16s %.63s is not kept; the row stays: %s", row->kind,
-		row->name, reason);
-	report(daemon->keeper, VBD_EVENT_STORE_DAMAGED, text);
+	report(daemon->keeper, VBD_EVENT_STORE_DAMAGED,
+		"%.16s %.63s is not kept; the row stays until another one of the name is kept: %s",
+		row->kind, row->name, reason);
 	daemon->keeper->bad_rows++;
 }
 
@@ -391,6 +471,7 @@ void vbd_keeper_destroy(struct vbd_daemon *daemon)
 	vbd_watch_notify(&keeper->watches, true);
 	vbd_watch_remove(&keeper->events);
 	vbd_fd_watch_stop(keeper->news);
+	vbd_timer_destroy(keeper->look);
 	if (daemon->eventlog) {
 		note_last_ids(keeper);
 		vbd_run_put_stop(keeper->store);

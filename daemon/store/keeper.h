@@ -57,7 +57,7 @@ uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desi
 uint64_t vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
 
 /** vbd_keeper_report_row - tell that a row of an earlier run leads to no object, and stays in the
- * database as it is */
+ * database as it is until another one of the name is kept */
 void vbd_keeper_report_row(
 	struct vbd_daemon *daemon, const struct vbd_desired *row, const char *reason);
 

@@ -10,28 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Events of one run only, so that a huge crowd leaves room for others in the log. */
-#define DEATHS_TOLD_MAX 100
-
-static void raise_id(struct vbd_past *past, enum vbd_object_kind kind, uint64_t id)
-{
-	if (id > past->ids[kind])
-		past->ids[kind] = id;
-}
-
-/* A damaged row of `ids` may lie below the ids that other rows name. */
-static void raise_ids(struct vbd_past *past)
-{
-	for (size_t i = 0; i < past->event_count; i++) {
-		const struct vbd_event *event = &past->events[i].event;
-
-		raise_id(past, VBD_KIND_NONE, event->seq);
-		raise_id(past, event->kind, event->object_id);
-	}
-	for (size_t i = 0; i < past->record_count; i++)
-		raise_id(past, past->records[i].kind, past->records[i].record->id);
-}
-
 void vbd_past_init(struct vbd_past *past)
 {
 	*past = (struct vbd_past){0};
@@ -66,7 +44,6 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 		vbd_past_fini(past);
 		return status;
 	}
-	raise_ids(past);
 	if (past->event_count)
 		past->last_wall_ns = past->events[past->event_count - 1].at_wall_ns;
 	return VBD_OK;
@@ -114,21 +91,22 @@ static void restore_events(struct vbd_past *past, struct vbd_daemon *daemon)
 void vbd_past_restore(struct vbd_past *past, struct vbd_daemon *daemon, uint64_t floor,
 	uint64_t ret_ids[VBD_KIND_COUNT])
 {
-	if (past)
+	if (past && !vbd_eventlog_last(daemon->eventlog))
 		restore_events(past, daemon);
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
 		ret_ids[i] = past && past->ids[i] > floor ? past->ids[i] : floor;
-		if (daemon->registries[i].kind)
+		if (daemon->registries[i].kind && ret_ids[i] > daemon->registries[i].last_id)
 			daemon->registries[i].last_id = ret_ids[i];
 	}
 	vbd_eventlog_skip(daemon->eventlog, ret_ids[VBD_KIND_NONE]);
-	daemon->last_device_id = ret_ids[VBD_KIND_DEVICE];
+	if (ret_ids[VBD_KIND_DEVICE] > daemon->last_device_id)
+		daemon->last_device_id = ret_ids[VBD_KIND_DEVICE];
 }
 
 /* --- records --------------------------------------------------------------------------------- */
 
 static const enum vbd_event_type ended_types[VBD_KIND_COUNT] = {
-	[VBD_KIND_BATCH] = VBD_EVENT_BATCH_ENDED,
+	[VBD_KIND_TRANSFER_BATCH] = VBD_EVENT_TRANSFER_BATCH_ENDED,
 	[VBD_KIND_TRANSFER] = VBD_EVENT_TRANSFER_ENDED,
 	[VBD_KIND_BENCHMARK] = VBD_EVENT_BENCHMARK_ENDED,
 	[VBD_KIND_PROBE] = VBD_EVENT_PROBE_ENDED,
@@ -165,7 +143,7 @@ static void tell_death(
 
 /* Returns whether the object had no end. */
 static bool restore_record(
-	struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_record_row *row, bool tell)
+	struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_record_row *row)
 {
 	struct vbd_record *record = row->record;
 	bool was_open = !record->ended_wall_ns;
@@ -176,8 +154,7 @@ static bool restore_record(
 		vbd_record_die(record, past->last_wall_ns);
 		if (row->kind == VBD_KIND_CONNECTION)
 			daemon->connections_ended[VBD_REASON_DAEMON_DIED]++;
-		if (tell)
-			tell_death(daemon, row->kind, record);
+		tell_death(daemon, row->kind, record);
 	}
 	vbd_records_append(&daemon->registries[row->kind].past, record);
 	row->record = NULL;
@@ -208,8 +185,7 @@ size_t vbd_past_restore_records(
 			continue;
 		}
 		for (; i < end; i++)
-			deaths += restore_record(
-				past, daemon, &past->records[i], deaths < DEATHS_TOLD_MAX);
+			deaths += restore_record(past, daemon, &past->records[i]);
 	}
 	vbd_record_rows_free(past->records, past->record_count);
 	past->records = NULL;

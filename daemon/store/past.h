@@ -40,8 +40,8 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_past_restore - put the events into the daemon's log, and let all numbers go on behind those
- * of earlier runs
+ * vbd_past_restore - put the events into the daemon's log if it is empty, and let all numbers go on
+ * behind those of earlier runs; also later
  * @past:    NULL: nothing was read
  * @floor:   all numbers go on behind this one at least
  * @ret_ids: of each kind the id behind which this run goes on; VBD_KIND_NONE: of events

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/store/database.h"
+#include "daemon/store/schema.h"
 #include "daemon/store/store.h"
 #include "daemon/store/words.h"
 
@@ -28,6 +29,10 @@ void vbd_record_die(struct vbd_record *record, uint64_t died_wall_ns)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+#define NEW_SUM                                                                              \
+	VBD_SUM("?1, ?2, (SELECT server_id FROM runs ORDER BY id DESC LIMIT 1), ?3, ?4, ?5," \
+		" ?6, ?7, ?8, nullif(?9, 0), ?10")
+
 bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, const char *body)
 {
 	const struct vbd_registry *registry = object->registry;
@@ -36,9 +41,9 @@ bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, co
 	vbd_pairs_of_labels(object->labels, labels);
 	return vbd_store_put(store, false,
 		       "INSERT OR REPLACE INTO records (kind, id, run, name, labels, owner, state,"
-		       " end_code, created_ns, ended_ns, body)"
+		       " end_code, created_ns, ended_ns, body, sum)"
 		       " VALUES (?1, ?2, (SELECT max(id) FROM runs), ?3, ?4, ?5, ?6, ?7, ?8,"
-		       " nullif(?9, 0), ?10)",
+		       " nullif(?9, 0), ?10, " NEW_SUM ")",
 		       VBD_VALUES(vbd_value_text(registry->singular), vbd_value_number(object->id),
 			       vbd_value_word(object->name), vbd_value_word(labels),
 			       vbd_value_word(object->owner ? object->owner->name : NULL),
@@ -56,23 +61,28 @@ void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uin
 		VBD_VALUES(vbd_value_text(vbd_object_kind_name(kind)), vbd_value_number(id)));
 }
 
+#define MOVED_BODY "iif(json_valid(body), json_set(body, '$.id', ?3), body)"
+#define MOVED_SUM  VBD_RECORD_SUM_OF("?3", "state", "end_code", "ended_ns", MOVED_BODY)
+
 /* In one statement, so that a daemon which is killed leaves the row under one of its ids. */
 void vbd_record_put_moved(
 	struct vbd_store *store, enum vbd_object_kind kind, uint64_t id, uint64_t new_id)
 {
 	(void)vbd_store_put(store, false,
-		"UPDATE OR REPLACE records SET id = ?3,"
-		" body = iif(json_valid(body), json_set(body, '$.id', ?3), body)"
+		"UPDATE OR REPLACE records SET id = ?3, body = " MOVED_BODY ", sum = " MOVED_SUM
 		" WHERE kind = ?1 AND id = ?2",
 		VBD_VALUES(vbd_value_text(vbd_object_kind_name(kind)), vbd_value_number(id),
 			vbd_value_number(new_id)));
 }
 
+#define DEAD_SUM VBD_RECORD_SUM_OF("id", "?1", "?2", "max(created_ns, ?3)", "body")
+
 void vbd_record_put_deaths(struct vbd_store *store, uint64_t died_wall_ns)
 {
 	(void)vbd_store_put(store, false,
-		"UPDATE records SET state = ?1, end_code = ?2, ended_ns = max(created_ns, ?3)"
-		" WHERE ended_ns IS NULL AND run < (SELECT max(id) FROM runs)",
+		"UPDATE records SET state = ?1, end_code = ?2, ended_ns = max(created_ns, ?3),"
+		" sum = " DEAD_SUM " WHERE ended_ns IS NULL"
+		" AND run < (SELECT max(id) FROM runs) AND sum = " VBD_RECORD_SUM,
 		VBD_VALUES(vbd_value_text(DIED_STATE), vbd_value_text(died_code()),
 			vbd_value_number(died_wall_ns)));
 }
@@ -129,10 +139,18 @@ static bool take_record(struct vbd_query *query, void *arg)
 	rows->kind = records->kind;
 	if (!read_row(query, rows, records->words))
 		return false;
-	if (vbd_query_is_bad(query, !rows->record->id || !vbd_query_get_u64(query, 10))) {
+	if (vbd_query_is_bad(query, false)) {
 		vbd_record_free(rows->record);
 		(*records->count)--;
 	}
+	return true;
+}
+
+/* Rows of every kind are looked at, since the damage may be in the kind. */
+static bool count_damaged(struct vbd_query *query, void *arg)
+{
+	(void)arg;
+	(void)vbd_query_is_bad(query, true);
 	return true;
 }
 
@@ -141,16 +159,18 @@ enum vbd_status vbd_record_table_load(struct vbd_database *database,
 	struct vbd_record_row **rows, size_t *count, struct vbd_error *err)
 {
 	struct records records = {words, VBD_KIND_DEVICE + 1, rows, count};
-	enum vbd_status status = VBD_OK;
+	enum vbd_status status = vbd_database_read(database,
+		"SELECT id FROM records NOT INDEXED WHERE sum IS NOT " VBD_RECORD_SUM, NULL,
+		count_damaged, NULL, err);
 
 	for (; records.kind < VBD_KIND_COUNT && status == VBD_OK; records.kind++) {
 		if (limits->max[records.kind] == VBD_KEPT_WITHIN)
 			continue;
 		status = vbd_database_read(database,
 			"SELECT * FROM (SELECT id,"
-			" (SELECT server_id FROM runs WHERE runs.id = run), name, labels, owner,"
-			" state, end_code, created_ns, body, ended_ns, run FROM records"
-			" WHERE kind = ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id",
+			" " VBD_RUN_OF_ROW ", name, labels, owner, state, end_code, created_ns,"
+			" body, ended_ns FROM records NOT INDEXED WHERE kind = ?1"
+			" AND sum IS " VBD_RECORD_SUM " ORDER BY id DESC LIMIT ?2) ORDER BY id",
 			VBD_VALUES(vbd_value_text(vbd_object_kind_name(records.kind)),
 				vbd_value_number(limits->max[records.kind])),
 			take_record, &records, err);

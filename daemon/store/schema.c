@@ -68,6 +68,13 @@ static const char *const steps[] = {
 	" id INTEGER PRIMARY KEY,"
 	" at_ns INTEGER NOT NULL,"
 	" line TEXT NOT NULL);",
+	"ALTER TABLE answers ADD COLUMN sum INTEGER; ALTER TABLE desired ADD COLUMN sum INTEGER;",
+	"ALTER TABLE events ADD COLUMN sum INTEGER; UPDATE events SET sum = " VBD_EVENT_SUM ";"
+	"ALTER TABLE records ADD COLUMN sum INTEGER;"
+	"UPDATE records SET sum = " VBD_RECORD_SUM ";"
+	"UPDATE answers SET sum = " VBD_ANSWER_SUM ";"
+	"UPDATE desired SET sum = " VBD_DESIRED_SUM ";"
+	"INSERT INTO ids SELECT 'sum', " VBD_IDS_SUM " WHERE EXISTS (SELECT * FROM ids);",
 };
 
 unsigned int vbd_schema_newest(void)

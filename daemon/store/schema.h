@@ -13,6 +13,24 @@
 
 struct vbd_database;
 
+/* SQL: the sum of a row, by its columns. */
+#define VBD_ANSWER_SUM	VBD_SUM("key, digest, begun_ns, status, code, content_type, headers, body")
+#define VBD_DESIRED_SUM VBD_SUM("kind, name, owner, body")
+#define VBD_RUN_OF_ROW	"(SELECT server_id FROM runs WHERE runs.id = run)"
+#define VBD_EVENT_SUM                                                                            \
+	VBD_SUM("seq, " VBD_RUN_OF_ROW ", at_ns, type, severity, kind, object_id, name, labels," \
+		" owner, data, port_num, detail")
+#define VBD_RECORD_SUM VBD_RECORD_SUM_OF("id", "state", "end_code", "ended_ns", "body")
+#define VBD_RECORD_SUM_OF(id, state, end_code, ended_ns, body)                                     \
+	VBD_SUM("kind, " id ", " VBD_RUN_OF_ROW ", name, labels, owner, " state ", " end_code ", " \
+		"created_ns, " ended_ns ", " body)
+
+/* SQL: the sum of all ids, and of the numbers of rows of promises: it tells rows that are gone, and
+ * pages of different times. */
+#define VBD_IDS_SUM                                                                 \
+	VBD_SUM("(SELECT group_concat(kind || last) FROM ids WHERE kind <> 'sum')," \
+		" (SELECT count(*) FROM desired), (SELECT count(*) FROM answers)")
+
 /** vbd_schema_newest - the version that this program writes */
 unsigned int vbd_schema_newest(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/store/store.h"
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "daemon/store/database.h"
 #include "daemon/store/disk.h"
@@ -36,8 +37,9 @@ struct vbd_store {
 	uint64_t told_ticket;	/* the newest one that somebody waits for */
 	uint64_t attempts;
 	bool opened, stopping, closed, ended;
-	bool overflown; /* since the store failed last */
-	bool abandoned; /* the control thread no longer waits for the load */
+	uint64_t batch_ns; /* when the batch under way began; 0 without one */
+	bool overflown;	   /* since the store failed last */
+	bool abandoned;	   /* the control thread no longer waits for the load */
 };
 
 /* --- the state ------------------------------------------------------------------------------- */
@@ -68,11 +70,26 @@ static bool is_half_empty(const struct vbd_store *store)
 	       store->waiting_bytes < VBD_STORE_BYTES_MAX / 2;
 }
 
+/* Under the lock. The thread itself can't tell while it hangs. */
+static void look_for_hang(struct vbd_store *store)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+	struct vbd_error err = {0};
+
+	if (!store->batch_ns || store->state.failing ||
+		now_ns < store->batch_ns + VBD_STORE_HANG_MS * VBD_NS_PER_MS)
+		return;
+	(void)vbd_error_set(&err, VBD_E_TIMED_OUT, "%.120s did not answer for %d ms",
+		store->disk.state_dir, VBD_STORE_HANG_MS);
+	set_failing(store, &err);
+}
+
 struct vbd_store_state vbd_store_state(struct vbd_store *store)
 {
 	struct vbd_store_state state;
 
 	(void)pthread_mutex_lock(&store->lock);
+	look_for_hang(store);
 	state = store->state;
 	(void)pthread_mutex_unlock(&store->lock);
 	return state;
@@ -100,6 +117,7 @@ static void publish(struct vbd_store *store)
 	if (store->state.losses != disk->losses || store->state.renewals != disk->renewals)
 		poke(store);
 	store->state.is_open = disk->database != NULL;
+	store->state.loaded = disk->loaded;
 	store->state.losses = disk->losses;
 	store->state.renewals = disk->renewals;
 	memcpy(store->state.loss, disk->loss, sizeof(store->state.loss));
@@ -114,7 +132,6 @@ static void open_store(struct vbd_store *store)
 	publish(store);
 	if (!store->abandoned) {
 		store->opened = true;
-		store->state.loaded = store->disk.loaded;
 		store->state.floor = store->disk.floor;
 	}
 	store->state.failures += status != VBD_OK;
@@ -174,11 +191,13 @@ static bool write_some(struct vbd_store *store)
 
 	vbd_list_init(&batch.items);
 	take(store, &batch);
+	store->batch_ns = vbd_clock_mono_ns();
 	(void)pthread_mutex_unlock(&store->lock);
 	status = vbd_disk_write(&store->disk, &batch.items, &err);
 	if (status == VBD_OK)
 		vbd_rows_free(&batch.items);
 	(void)pthread_mutex_lock(&store->lock);
+	store->batch_ns = 0;
 	store->attempts++;
 	publish(store);
 	if (status != VBD_OK || !store->overflown || is_half_empty(store))

@@ -28,7 +28,7 @@ struct vbd_value;
 
 /* Functions of the store's thread; each may block on the disk. */
 struct vbd_store_ops {
-	/* Read what earlier runs have left; once, before vbd_store_create() returns. */
+	/* Read what earlier runs have left; once, if possible before vbd_store_create() returns. */
 	enum vbd_status (*load)(struct vbd_database *database, void *arg, struct vbd_error *err);
 	/* In a transaction, in each database before anything else is written.
 	 * @floor: of ids; see struct vbd_store_state */
@@ -39,14 +39,14 @@ struct vbd_store_ops {
 };
 
 struct vbd_store_state {
-	bool failing;	   /* nothing can be written now, or at all */
-	bool loaded;	   /* `load` has succeeded before vbd_store_create() returned */
-	bool is_open;	   /* the database is */
-	uint64_t floor;	   /* earlier runs may have given ids up to this one */
-	uint64_t losses;   /* counts losses of rows that were written */
-	uint64_t renewals; /* counts databases that may lack rows of this run */
-	char text[240];	   /* why it fails; "" otherwise */
-	char loss[240];	   /* the newest of @losses; "" for none */
+	bool failing;			     /* nothing can be written now, or at all */
+	bool loaded;			     /* `load` has succeeded */
+	bool is_open;			     /* the database is */
+	uint64_t floor;			     /* earlier runs may have given ids up to this one */
+	uint64_t losses;		     /* counts losses of rows that were written */
+	uint64_t renewals;		     /* counts databases that may lack rows of this run */
+	char text[240];			     /* why it fails; "" otherwise */
+	char loss[240];			     /* the newest loss; "" before the first */
 	uint64_t written, dropped, failures; /* items, items, attempts */
 	uint64_t last_ticket;		     /* items with tickets up to this one are written */
 	uint64_t waiting;		     /* items */
@@ -87,8 +87,10 @@ void vbd_store_tell(struct vbd_store *store, uint64_t ticket);
  * for a store that takes nothing at all; any thread */
 bool vbd_store_has_room(struct vbd_store *store);
 
-/** vbd_store_state - a copy; any thread; does not block */
+/** vbd_store_state - a copy; a batch that takes longer than VBD_STORE_HANG_MS is a failure until it
+ * ends; any thread; does not block */
 struct vbd_store_state vbd_store_state(struct vbd_store *store);
+#define VBD_STORE_HANG_MS 3000
 
 /** vbd_store_fd - readable after `failing` has changed, and as vbd_store_tell() says, until
  * vbd_store_rearm() */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/store/database.h"
+#include "daemon/store/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,14 +54,15 @@ static struct vbd_value value_of(enum vbd_object_kind kind)
 	return vbd_value_text(kind == VBD_KIND_NONE ? event_kind : vbd_object_kind_name(kind));
 }
 
-/* A kind of a later version has no place, and its row stays as it is. */
+/* A kind of a later version has no place, and its row stays as it is. The sum of all rows tells
+ * damage, and a JSON number is exact up to 2^53. */
 static bool take_id(struct vbd_query *query, void *arg)
 {
 	enum vbd_object_kind kind = VBD_KIND_NONE;
 	const char *name = vbd_query_get_text(query, 0);
 	uint64_t last = vbd_query_get_u64(query, 1), *ids = arg;
 
-	if (!vbd_query_is_bad(query, false) &&
+	if (last < UINT64_C(1) << 53 &&
 		(strcmp(name, event_kind) == 0 || vbd_object_kind_parse(name, &kind)))
 		ids[kind] = last;
 	return true;
@@ -74,20 +76,23 @@ enum vbd_status vbd_id_table_load(
 		database, "SELECT kind, last FROM ids", NULL, take_id, ret_ids, err);
 }
 
+/* ?3: a row below it is replaced also by a lower number. */
+static const char put_id[] = "INSERT INTO ids (kind, last) VALUES (?1, ?2)"
+			     " ON CONFLICT (kind) DO UPDATE SET last = max(excluded.last,"
+			     " iif(last BETWEEN ?3 AND 9007199254740991, last, 0))";
+
 enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
 	uint64_t last, struct vbd_error *err)
 {
-	return vbd_database_execute(database,
-		"INSERT INTO ids (kind, last) VALUES (?1, ?2)"
-		" ON CONFLICT (kind) DO UPDATE SET last = max(excluded.last,"
-		" iif(last BETWEEN 0 AND 4611686018427387904, last, 0))",
-		VBD_VALUES(value_of(kind), vbd_value_number(last)), err);
+	return vbd_database_execute(database, put_id,
+		VBD_VALUES(value_of(kind), vbd_value_number(last), vbd_value_number(0)), err);
 }
 
-bool vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last)
+uint64_t vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last, bool lower)
 {
-	return vbd_store_put(store, true, "INSERT OR REPLACE INTO ids (kind, last) VALUES (?1, ?2)",
-		       VBD_VALUES(value_of(kind), vbd_value_number(last))) != VBD_TICKET_NONE;
+	return vbd_store_put(store, true, put_id,
+		VBD_VALUES(value_of(kind), vbd_value_number(last),
+			vbd_value_number(lower ? VBD_DATABASE_NUMBER_MAX : 0)));
 }
 
 /* --- audit ----------------------------------------------------------------------------------- */
@@ -104,10 +109,10 @@ void vbd_audit_row_put(struct vbd_store *store, const char *line, size_t len_byt
 
 /* All rows or none. */
 static enum vbd_status load_rows(struct vbd_database *database, const char *sql,
-	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *rows),
-	struct vbd_link *rows, struct vbd_error *err)
+	const struct vbd_value *values, struct vbd_link *rows, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_database_read(database, sql, values, take, rows, err);
+	enum vbd_status status =
+		vbd_database_read(database, sql, values, vbd_query_keep, rows, err);
 
 	if (status != VBD_OK)
 		vbd_rows_free(rows);
@@ -123,8 +128,9 @@ uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer
 			VBD_VALUES(vbd_value_text(answer->key)));
 	return vbd_store_put(store, false,
 		"INSERT OR REPLACE INTO answers"
-		" (key, digest, begun_ns, status, code, content_type, headers, body)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+		" (key, digest, begun_ns, status, code, content_type, headers, body, sum)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+		" " VBD_SUM("?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8") ")",
 		VBD_VALUES(vbd_value_text(answer->key),
 			vbd_value_bytes(answer->print, sizeof(answer->print)),
 			vbd_value_number(answer->begun_wall_ns), vbd_value_number(answer->status),
@@ -133,31 +139,14 @@ uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer
 			vbd_value_bytes(answer->body, answer->body_bytes)));
 }
 
-static bool take_answer(struct vbd_query *query, void *rows)
-{
-	size_t print_bytes, body_bytes;
-	const void *print = vbd_query_get_bytes(query, 1, &print_bytes);
-	const void *body = vbd_query_get_bytes(query, 7, &body_bytes);
-
-	return vbd_query_keep(query, print_bytes != VBD_ANSWER_PRINT_BYTES,
-		VBD_VALUES(vbd_value_text(vbd_query_get_text(query, 0)),
-			vbd_value_bytes(print, print_bytes),
-			vbd_value_number(vbd_query_get_u64(query, 2)),
-			vbd_value_number(vbd_query_get_u64(query, 3)),
-			vbd_value_text(vbd_query_get_text(query, 4)),
-			vbd_value_text(vbd_query_get_text(query, 5)),
-			vbd_value_text(vbd_query_get_text(query, 6)),
-			vbd_value_bytes(body, body_bytes)),
-		rows);
-}
-
 enum vbd_status vbd_answer_table_load(struct vbd_database *database, uint64_t since_wall_ns,
 	struct vbd_link *rows, struct vbd_error *err)
 {
 	return load_rows(database,
-		"SELECT key, digest, begun_ns, status, code, content_type, headers, body"
-		" FROM answers WHERE begun_ns >= ?1 ORDER BY id",
-		VBD_VALUES(vbd_value_number(since_wall_ns)), take_answer, rows, err);
+		"SELECT key, digest, begun_ns, status, code, content_type, headers, body,"
+		" length(digest) = 32 AND sum IS " VBD_ANSWER_SUM " FROM answers"
+		" WHERE begun_ns >= ?1 OR sum IS NOT " VBD_ANSWER_SUM " ORDER BY id",
+		VBD_VALUES(vbd_value_number(since_wall_ns)), rows, err);
 }
 
 void vbd_answers_take(
@@ -186,7 +175,8 @@ void vbd_answers_take(
 uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
 {
 	return vbd_store_put(store, true,
-		"INSERT OR REPLACE INTO desired (kind, name, owner, body) VALUES (?1, ?2, ?3, ?4)",
+		"INSERT OR REPLACE INTO desired (kind, name, owner, body, sum)"
+		" VALUES (?1, ?2, ?3, ?4, " VBD_SUM("?1, ?2, ?3, ?4") ")",
 		VBD_VALUES(vbd_value_text(row->kind), vbd_value_text(row->name),
 			vbd_value_text(row->owner), vbd_value_text(row->body)));
 }
@@ -197,22 +187,13 @@ uint64_t vbd_desired_drop(struct vbd_store *store, const char *name)
 		VBD_VALUES(vbd_value_text(name)));
 }
 
-static bool take_desired(struct vbd_query *query, void *rows)
-{
-	const char *kind = vbd_query_get_text(query, 0), *name = vbd_query_get_text(query, 1);
-	const char *body = vbd_query_get_text(query, 3);
-
-	return vbd_query_keep(query, !kind[0] || !name[0] || !body[0],
-		VBD_VALUES(vbd_value_text(kind), vbd_value_text(name),
-			vbd_value_text(vbd_query_get_text(query, 2)), vbd_value_text(body)),
-		rows);
-}
-
 enum vbd_status vbd_desired_table_load(
 	struct vbd_database *database, struct vbd_link *rows, struct vbd_error *err)
 {
-	return load_rows(database, "SELECT kind, name, owner, body FROM desired ORDER BY rowid",
-		NULL, take_desired, rows, err);
+	return load_rows(database,
+		"SELECT kind, name, owner, body, sum IS " VBD_DESIRED_SUM " FROM desired"
+		" ORDER BY rowid",
+		NULL, rows, err);
 }
 
 void vbd_desired_take(

@@ -39,9 +39,7 @@ void vbd_run_put_stop(struct vbd_store *store);
  * highest number, so that the next run goes on behind them. A run that was killed had some in
  * reserve, which are left out. ----------------------------------------------------------------- */
 
-/* A run notes ids so far ahead of their use. The queue of the store is full before the half of them
- * is used, so that no id beyond the noted ones is given before the store has failed, which is told.
- */
+/* A run notes ids so far ahead of their use. */
 #define VBD_IDS_AHEAD ((uint64_t)2 * VBD_STORE_ITEMS_MAX)
 
 /** vbd_id_table_load - the ids by kind; VBD_KIND_NONE: the number of events; 0 for none yet */
@@ -52,8 +50,9 @@ enum vbd_status vbd_id_table_load(struct vbd_database *database, uint64_t ret_id
 enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
 	uint64_t last, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_id_put - note an id. Returns false if the store did not take the note. */
-bool vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last);
+/** vbd_id_put - note an id, @lower: also in place of a higher one; returns the ticket of
+ * vbd_store_put() */
+uint64_t vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last, bool lower);
 
 /* --- `audit`: who did what to which object, as audit_file has it, without what moves data ----- */
 

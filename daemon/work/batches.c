@@ -28,10 +28,10 @@ static void log_end(struct vbd_batch *batch)
 	for (uint32_t i = 0; i < batch->count; i++)
 		failed += batch->items[i].ended_state != VBD_TRANSFER_DONE;
 	if (done)
-		vbd_object_log(&batch->object, VBD_EVENT_BATCH_ENDED, VBD_SEVERITY_INFO, VBD_OK,
-			"done, %u transfers", batch->count);
+		vbd_object_log(&batch->object, VBD_EVENT_TRANSFER_BATCH_ENDED, VBD_SEVERITY_INFO,
+			VBD_OK, "done, %u transfers", batch->count);
 	else
-		vbd_object_log(&batch->object, VBD_EVENT_BATCH_ENDED, VBD_SEVERITY_WARNING,
+		vbd_object_log(&batch->object, VBD_EVENT_TRANSFER_BATCH_ENDED, VBD_SEVERITY_WARNING,
 			batch->error.status, "failed, %u of %u transfers failed: %s", failed,
 			batch->count, batch->error.text);
 }
@@ -113,7 +113,7 @@ enum vbd_status vbd_batch_create(struct vbd_daemon *daemon,
 {
 	struct vbd_batch *batch;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->batches, "", &object, err);
+	enum vbd_status status = vbd_object_create(daemon->transfer_batches, "", &object, err);
 
 	if (status)
 		return status;
@@ -128,7 +128,7 @@ enum vbd_status vbd_batch_create(struct vbd_daemon *daemon,
 	batch->count = count;
 	batch->open = count;
 	add_transfers(batch, records);
-	vbd_object_log(object, VBD_EVENT_BATCH_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+	vbd_object_log(object, VBD_EVENT_TRANSFER_BATCH_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"%u transfers, the first is %llu", count,
 		(unsigned long long)batch->items->transfer_id);
 	vbd_transfers_start(records, count);
@@ -165,7 +165,7 @@ static const char *state(const struct vbd_object *object)
 }
 
 /* Cancelling a batch cancels those of its transfers that have not ended. */
-const struct vbd_kind vbd_batch_kind = {
+const struct vbd_kind vbd_transfer_batch_kind = {
 	.size_bytes = sizeof(struct vbd_batch),
 	.keeps_history = true,
 	.cancel = cancel,

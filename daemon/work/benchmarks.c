@@ -33,6 +33,13 @@ struct vbd_benchmark_result vbd_benchmark_result(const struct vbd_benchmark *ben
 				   : benchmark->result;
 }
 
+static enum vbd_benchmark_state state_of(enum vbd_transfer_state transfer)
+{
+	if (transfer == VBD_TRANSFER_CANCELLED)
+		return VBD_BENCHMARK_CANCELLED;
+	return transfer == VBD_TRANSFER_DONE ? VBD_BENCHMARK_DONE : VBD_BENCHMARK_FAILED;
+}
+
 static void ended(struct vbd_benchmark *benchmark)
 {
 	const struct vbd_transfer_record *record = benchmark->transfer;
@@ -41,7 +48,7 @@ static void ended(struct vbd_benchmark *benchmark)
 	vbd_watch_remove(&benchmark->transfer_watch);
 	benchmark->result = result_so_far(&record->transfer);
 	benchmark->ended_ns = vbd_counter_get(&record->transfer.ended_ns);
-	benchmark->state = done ? VBD_BENCHMARK_DONE : VBD_BENCHMARK_FAILED;
+	benchmark->state = state_of(record->transfer.state);
 	if (!done) {
 		vbd_object_problem(&record->object, &benchmark->error);
 		vbd_transfer_first_error(record, &benchmark->first_error);
@@ -85,6 +92,8 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmar
 	benchmark->connection_id = spec->connection->object.id;
 	benchmark->buffer_id = spec->buffer ? spec->buffer->object.id : 0;
 	benchmark->op = spec->op;
+	benchmark->remote_addr = spec->wr.remote_addr;
+	benchmark->rkey = spec->wr.rkey;
 	benchmark->size_bytes = spec->size_bytes;
 	benchmark->count = spec->count;
 	benchmark->duration_ms = spec->count ? 0 : spec->duration_ms;

@@ -20,7 +20,8 @@
 #define VBD_BENCHMARK_STATE_MAP(X)                 \
 	X(VBD_BENCHMARK_RUNNING, "running", false) \
 	X(VBD_BENCHMARK_DONE, "done", true)        \
-	X(VBD_BENCHMARK_FAILED, "failed", true)
+	X(VBD_BENCHMARK_FAILED, "failed", true)    \
+	X(VBD_BENCHMARK_CANCELLED, "cancelled", true)
 
 enum vbd_benchmark_state { VBD_BENCHMARK_STATE_MAP(VBD_ENUM_ROW) VBD_BENCHMARK_STATE_COUNT };
 
@@ -53,10 +54,12 @@ struct vbd_benchmark {
 	uint64_t connection_id, transfer_id;
 	uint64_t buffer_id; /* 0: none */
 	enum vbd_op op;
+	uint64_t remote_addr;
+	uint32_t rkey;
 	uint32_t size_bytes, tx_depth, count, duration_ms, timeout_ms;
 	uint64_t ended_ns;
 	struct vbd_benchmark_result result; /* set when the benchmark has ended */
-	struct vbd_error error;		    /* why the benchmark is FAILED */
+	struct vbd_error error;		    /* why the benchmark is not DONE */
 	struct vbd_first_error first_error; /* status VBD_OK if no completion failed */
 	struct vbd_histogram latency_ns;
 };

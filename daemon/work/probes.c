@@ -81,9 +81,12 @@ static bool ended_well(const struct vbd_probe_record *record)
 
 static void set_result(struct vbd_probe_record *record)
 {
-	record->state = ended_well(record) ? VBD_PROBE_DONE : VBD_PROBE_FAILED;
-	if (record->state == VBD_PROBE_FAILED)
-		explain(record);
+	record->state = VBD_PROBE_DONE;
+	if (ended_well(record))
+		return;
+	explain(record);
+	record->state =
+		record->error.status == VBD_E_CANCELLED ? VBD_PROBE_CANCELLED : VBD_PROBE_FAILED;
 }
 
 static void on_ended(struct vbd_probe *probe, void *arg)
@@ -100,6 +103,8 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 	record->connection = NULL;
 	if (done)
 		daemon->probes_done++;
+	else if (record->state == VBD_PROBE_CANCELLED)
+		daemon->probes_cancelled++;
 	else
 		daemon->probes_failed++;
 	vbd_object_end(&record->object);

@@ -19,7 +19,8 @@
 #define VBD_PROBE_STATE_MAP(X)                 \
 	X(VBD_PROBE_RUNNING, "running", false) \
 	X(VBD_PROBE_DONE, "done", true)        \
-	X(VBD_PROBE_FAILED, "failed", true)
+	X(VBD_PROBE_FAILED, "failed", true)    \
+	X(VBD_PROBE_CANCELLED, "cancelled", true)
 
 enum vbd_probe_state { VBD_PROBE_STATE_MAP(VBD_ENUM_ROW) VBD_PROBE_STATE_COUNT };
 

@@ -25,4 +25,11 @@ bool vbd_transfer_is_whole(const struct vbd_transfer_spec *spec);
  * which still is one work request */
 uint64_t vbd_transfer_message_bytes(const struct vbd_transfer_spec *spec);
 
+/** vbd_transfer_explain - replace the error of a flush by the reason why the owner of the queue
+ * pair ended; before the record forgets its queue pair */
+void vbd_transfer_explain(struct vbd_transfer_record *record);
+
+/** vbd_transfer_problem - `problem` of struct vbd_kind */
+void vbd_transfer_problem(const struct vbd_object *object, struct vbd_error *ret_err);
+
 #endif

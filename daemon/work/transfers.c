@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "daemon/work/transfer_check.h"
-#include "daemon/work/transfer_error.h"
 #include "rdma/data/qp_pool.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
@@ -84,13 +83,14 @@ static void note_remote_use(const struct vbd_transfer_record *record)
 {
 	const struct vbd_transfer *transfer = &record->transfer;
 	struct vbd_qp_remote_use *use = record->qp ? &record->qp->remote_use : NULL;
+	uint64_t whose = vbd_whose(&record->object);
 	uint64_t begin = transfer->wr.remote_addr;
 	uint64_t end = begin + (transfer->repeats ? transfer->chunk_bytes : transfer->length_bytes);
 
 	if (!use || !vbd_ops[transfer->op].needs_remote)
 		return;
-	if (!use->ops || use->rkey != transfer->wr.rkey)
-		*use = (struct vbd_qp_remote_use){transfer->wr.rkey, 0, begin, end};
+	if (!use->ops || use->rkey != transfer->wr.rkey || use->whose != whose)
+		*use = (struct vbd_qp_remote_use){whose, transfer->wr.rkey, 0, begin, end};
 	use->ops |= 1U << transfer->op;
 	use->begin = begin < use->begin ? begin : use->begin;
 	use->end = end > use->end ? end : use->end;

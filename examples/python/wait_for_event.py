@@ -35,7 +35,7 @@ def parse():
     parser.add_argument("--severity", help="only at least this severe", choices=["debug", "info", "notice", "warning", "error"])
     parser.add_argument("--code", help="only with this problem code, as retry_exceeded")
     parser.add_argument("--after", type=place, metavar="PLACE", default="now",
-                        help="those behind PLACE: `next` of a page, or a number (default: those from now on)")
+                        help="those behind PLACE: `next` of a page, or oldest (default: those from now on)")
     parser.add_argument("--count", type=number, default=1, metavar="N", help="ends after so many (default 1; 0: never)")
     parser.add_argument("--timeout", type=verbsd.seconds, default=0, metavar="SECONDS",
                         help="gives up then (default 0: never)")
@@ -50,7 +50,7 @@ def number(text):
 
 
 def place(text):
-    if not re.fullmatch(r"now|([0-9a-f]{16}-)?[0-9]{1,18}", text):
+    if not re.fullmatch(r"oldest|now|[0-9a-f]{16}-[0-9]{1,18}", text):
         raise argparse.ArgumentTypeError(f"a place in the event log is wanted, not {text!r}")
     return text
 

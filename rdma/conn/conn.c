@@ -2,9 +2,7 @@
 #include "rdma/conn/conn.h"
 
 #include "base/clock.h"
-#include "rdma/conn/conn_cm.h"
 #include "rdma/conn/conn_parts.h"
-#include "rdma/conn/conn_qp.h"
 #include "rdma/conn/conn_room.h"
 #include "rdma/device/device.h"
 #include "rdma/names/names.h"

@@ -8,11 +8,11 @@
 #define VBD_RDMA_CONN_CONN_H
 
 #include "base/error.h"
-#include "rdma/conn/cm_params.h"
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/conn/conn_manual.h"
 #include "rdma/conn/timeline.h"
 #include "rdma/data/calls.h"
+#include "rdma/device/private_data.h"
 #include "rdma/names/cm_tag.h"
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
@@ -26,6 +26,31 @@
 
 struct vbd_conn;
 struct vbd_fabric;
+struct vbd_pv_cm_event;
+
+/* NONE: the system's default. */
+enum vbd_choice {
+	VBD_CHOICE_NONE,
+	VBD_CHOICE_NO,
+	VBD_CHOICE_YES,
+};
+
+struct vbd_cm_params {
+	char device[64];	     /* "": the address decides */
+	struct sockaddr_storage src; /* connection: ss_family 0 for any */
+	uint16_t src_port;	     /* connection: 0 for any */
+	int tos;		     /* 0 to 255; -1: the system's default */
+	bool reuse_addr;
+	enum vbd_choice v6_only; /* listener; NONE: net.ipv6.bindv6only decides */
+	/* Private data of the request or the reply. */
+	struct vbd_private_data private_data;
+};
+
+/** vbd_cm_params_default - no device, source or option requested */
+static inline struct vbd_cm_params vbd_cm_params_default(void)
+{
+	return (struct vbd_cm_params){.tos = -1};
+}
 
 /* Notifications to the layer above, on the control thread. Any may be NULL. */
 struct vbd_conn_ops {
@@ -148,7 +173,6 @@ void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why);
  * @cm: the listener's ToS, and the private data of the reply
  * @decide_timeout_ms: deadline of the decision; 0 for none
  */
-struct vbd_pv_cm_event;
 enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
 	uint64_t decide_timeout_ms, const struct vbd_pv_cm_event *request,

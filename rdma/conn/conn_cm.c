@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/conn/conn_cm.h"
+#include "rdma/conn/conn_parts.h"
 
 #include "base/attr.h"
 #include "base/log.h"
-#include "rdma/conn/conn_qp.h"
 #include "rdma/device/cm_silence.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/goodbye.h"
 #include "rdma/fabric/reach.h"
+#include "rdma/names/names.h"
 #include "rdma/names/rejection.h"
 #include "rdma/provider/provider.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ static enum vbd_status choose_source(struct vbd_conn *conn, const struct sockadd
 		if (!device)
 			return vbd_error_set(
 				err, VBD_E_NO_DEVICE, "there is no device '%s'", conn->cm.device);
-		status = vbd_source_of_device(device, dst, ret_src, err);
+		status = vbd_source_of_device(device, conn->fabric->interfaces, dst, ret_src, err);
 		if (status)
 			return status;
 	} else if (!ret_src->ss_family && conn->cm.src_port) {
@@ -155,7 +156,7 @@ enum vbd_status vbd_conn_cm_resolve(
 	status = vbd_pv_resolve_addr(conn->cm_id,
 		src.ss_family ? (const struct sockaddr *)&src : NULL, dst, VBD_RESOLVE_TIMEOUT_MS,
 		&error);
-	return status ? vbd_source_judge_bind(
+	return status ? vbd_source_judge_bind(vbd_interfaces_known(fabric),
 				(const struct sockaddr *)&src, "src_port", &error, err)
 		      : VBD_OK;
 }
@@ -228,17 +229,13 @@ void vbd_conn_cm_reject(struct vbd_conn *conn)
 
 void vbd_conn_cm_disconnect(struct vbd_conn *conn)
 {
-	struct vbd_error error = {0};
-
 	if (!conn->cm_connected || !conn->cm_id || vbd_cm_must_not_send(conn->qp.device))
 		return;
 	conn->cm_connected = false;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_disconnect", "");
-	if (vbd_pv_disconnect(conn->cm_id, &error) != VBD_OK)
-		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
-	else
-		conn->goodbye_owed = conn->established_ns && !conn->peer_disconnected &&
-				     !vbd_device_is_iwarp(conn->qp.device);
+	conn->goodbye_owed = vbd_calls_disconnect(conn->fabric->calls, conn->cm_id) &&
+			     conn->established_ns && !conn->peer_disconnected &&
+			     !vbd_device_is_iwarp(conn->qp.device);
 }
 
 /* An id that keeps a port that a client asked for does not wait for the peer: the next connection
@@ -254,8 +251,109 @@ bool vbd_conn_cm_outlives(struct vbd_conn *conn)
 	vbd_conn_cm_disconnect(conn);
 	if (vbd_cm_must_not_send(device))
 		kind = conn->cm_connected ? VBD_GOODBYE_HELD : VBD_GOODBYE_UNWANTED;
-	else if (!conn->goodbye_owed || conn->peer_disconnected || conn->cm_over ||
-		 conn->cm.src_port)
+	else if (!conn->goodbye_owed || conn->tag.disconnect_failed || conn->peer_disconnected ||
+		 conn->cm_over || conn->cm.src_port)
 		return false;
 	return vbd_goodbye_begin(conn->fabric, kind, conn->cm_id, &conn->account);
+}
+
+/* librdmacm has an event of its own for a device that it can't open (ucma_init_device()). */
+#define CANT_OPEN_DEVICE (-1)
+
+static void cant_open(const struct vbd_fabric *fabric, struct vbd_error *error)
+{
+	const struct vbd_device *failed = vbd_fabric_failed_device(fabric, NULL);
+
+	if (failed)
+		(void)vbd_error_set(error, failed->error.status, "%s", failed->error.text);
+	else
+		(void)vbd_error_set(
+			error, VBD_E_ADDR_ERROR, "librdmacm can't open the device of the address");
+}
+
+static void of_address(const struct vbd_fabric *fabric, struct vbd_error *error)
+{
+	switch (error->raw) {
+	case -EMFILE:
+		(void)vbd_error_set(error, VBD_E_FD_LIMIT,
+			"librdmacm can't open the device of the address: no file descriptor is "
+			"left");
+		break;
+	case CANT_OPEN_DEVICE:
+		cant_open(fabric, error);
+		break;
+	case -ENODEV:
+		error->hint = "Connect to an address that an interface with an RDMA device "
+			      "(`rdma link`) leads to, or name that device or its address.";
+		(void)vbd_error_set(error, VBD_E_ADDR_ERROR,
+			"the interface that leads to the address has no RDMA device (ENODEV)");
+		break;
+	default:
+		break;
+	}
+}
+
+/* The private data of the rejection says why, if a verbsd made it without a client. */
+static void of_rejection(const struct vbd_pv_cm_event *event, struct vbd_error *error)
+{
+	char words[VBD_PRIVATE_DATA_BYTES + 1] = "";
+	struct vbd_rejection rejection;
+
+	memcpy(words, event->private_data, event->private_data_bytes);
+	if (!vbd_rejection_read(words, &rejection))
+		return;
+	error->hint = rejection.advice;
+	(void)vbd_error_set(error, VBD_E_REJECTED, "refused: %s", rejection.text);
+}
+
+void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event,
+	enum vbd_status status, struct vbd_error *ret_error)
+{
+	const char *text = event->type == RDMA_CM_EVENT_REJECTED
+				   ? vbd_cm_reject_name(event->status)
+				   : vbd_cm_event_text((int)event->type);
+
+	*ret_error = (struct vbd_error){
+		.source = VBD_SOURCE_CM_EVENT,
+		.kind = (int)event->type,
+		.raw = event->status,
+	};
+	if (event->type == RDMA_CM_EVENT_ADDR_ERROR)
+		of_address(fabric, ret_error);
+	if (event->type == RDMA_CM_EVENT_REJECTED)
+		of_rejection(event, ret_error);
+	(void)vbd_error_set(ret_error, status, "%s", text);
+}
+
+void vbd_cm_error_of_silence(const struct vbd_device *device, struct vbd_error *error)
+{
+	size_t used = strlen(error->text);
+
+	if (!device || !vbd_cm_is_silent(device))
+		return;
+	error->hint = VBD_CM_SILENCE_HINT;
+	(void)snprintf(error->text + used, sizeof(error->text) - used,
+		"; no CM message has come in on %s since its interface was down: Soft-RoCE may "
+		"have gone deaf",
+		device->name);
+}
+
+void vbd_cm_error_of_connect(struct vbd_error *error)
+{
+	struct vbd_error judged = *error;
+
+	if (error->source != VBD_SOURCE_ERRNO)
+		return;
+	judged.status = VBD_OK;
+	if (error->raw == ECONNREFUSED)
+		(void)vbd_error_set(&judged, VBD_E_REJECTED,
+			"nobody listens on that port: rdma_connect: %s (ECONNREFUSED)",
+			strerror(ECONNREFUSED));
+	else if (error->raw == ETIMEDOUT || error->raw == EHOSTUNREACH || error->raw == ENETUNREACH)
+		(void)vbd_error_set(&judged, VBD_E_UNREACHABLE,
+			"the peer's host does not answer: rdma_connect: %s (%s)",
+			strerror((int)error->raw), vbd_errno_name((int)error->raw));
+	else
+		return;
+	*error = judged;
 }

@@ -2,11 +2,6 @@
 #include "rdma/conn/conn_parts.h"
 
 #include "base/log.h"
-#include "rdma/conn/conn_cm.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/names/names.h"
-#include "rdma/provider/provider.h"
 
 /* Limit of the wait for the CM event that names the reason of a flush. */
 #define CAUSE_WAIT_MS 1000

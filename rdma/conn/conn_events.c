@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include "base/attr.h"
-#include "rdma/conn/conn_cm.h"
-#include "rdma/conn/conn_cm_error.h"
-#include "rdma/conn/conn_qp.h"
-#include "rdma/device/device.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_fsm.h"
 
-#include "base/enum.h"
-
-#include <stddef.h>
-
 #define ON(event, next, action, note) \
 	[VBD_CONN_EV_##event] = {VBD_CONN_##next, VBD_CONN_DO_##action, note}
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_manual.h"
 
-#include "rdma/conn/conn_move.h"
 #include "rdma/conn/conn_parts.h"
-#include "rdma/conn/manual_remote.h"
+#include "rdma/conn/manual_attr.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/gid_choice.h"
@@ -75,7 +74,7 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 	if (params->port_num < 1 || params->port_num > device->attr.phys_port_cnt)
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "port_num",
 			"device %s has %u ports", device->name, device->attr.phys_port_cnt);
-	status = vbd_device_query_port(device, params->port_num, &port, err);
+	status = vbd_device_port(device, params->port_num, &port, err);
 	if (status)
 		return status;
 	if (params->pkey_index >= port.pkeys)

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/conn/conn_move.h"
-
 #include "rdma/conn/conn_parts.h"
-#include "rdma/conn/conn_qp.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/provider/provider.h"
 
 #include <errno.h>
 

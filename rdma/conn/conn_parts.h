@@ -6,8 +6,7 @@
  *   conn_events.c  events of the CM, the QP and the layer above
  *   conn_step.c    a step through the table, and the actions; conn_end.c  those of the end;
  *                  conn_move.c  those of a manual bring-up
- *   conn_qp.c      the QP; conn_cm.c  the CM id; conn_cm_error.c  its failures; conn_call.c  the
- *                  call that may block
+ *   conn_qp.c      the QP, and the call that may block; conn_cm.c  the CM id and its failures
  *   conn_record.c  the record: timeline, deadline, the reason of the end
  *
  * Each file calls only files below it in this list.
@@ -18,16 +17,23 @@
 #define VBD_RDMA_CONN_CONN_PARTS_H
 
 #include "base/attr.h"
+#include "base/error.h"
 #include "rdma/conn/conn.h"
 
-/* --- conn_events.c --------------------------------------------------------------------------- */
+struct ibv_qp_attr;
+struct rdma_conn_param;
+struct vbd_device;
+struct vbd_fabric;
+struct vbd_pv_cm_event;
+
+/* --- conn_events.c ------------------------------------------------------------------------- */
 
 extern const struct vbd_qp_ops vbd_conn_qp_ops;
 
 /** vbd_conn_on_call_done - the call of the connection has returned: its call_done */
 void vbd_conn_on_call_done(struct vbd_call *call);
 
-/* --- conn_step.c ----------------------------------------------------------------------------- */
+/* --- conn_step.c --------------------------------------------------------------------------- */
 
 /**
  * vbd_conn_step - look up the rule, set the state, act, and continue with the event that follows
@@ -49,7 +55,7 @@ void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event);
  * may still name the reason */
 void vbd_conn_drained(struct vbd_conn *conn);
 
-/* --- conn_end.c ------------------------------------------------------------------------------ */
+/* --- conn_end.c ---------------------------------------------------------------------------- */
 
 /* Each returns the event that follows. */
 
@@ -83,7 +89,7 @@ enum vbd_conn_event vbd_conn_end_drained(const struct vbd_conn *conn);
 /** vbd_conn_end_finish - give away the drained QP and the CM id */
 void vbd_conn_end_finish(struct vbd_conn *conn);
 
-/* --- conn_call.c ----------------------------------------------------------------------------- */
+/* --- conn_qp.c ----------------------------------------------------------------------------- */
 
 /** vbd_conn_call_create - a call that has not begun; the caller starts it, or frees it by free(3)
  */
@@ -101,7 +107,7 @@ static inline struct vbd_conn_call *vbd_conn_call_of(struct vbd_call *call)
 	return VBD_CONTAINER_OF(call, struct vbd_conn_call, call);
 }
 
-/* --- conn_record.c --------------------------------------------------------------------------- */
+/* --- conn_record.c ------------------------------------------------------------------------- */
 
 /** vbd_conn_set_deadline - have vbd_conn_deadline() called in @timeout_ms; 0: cancel */
 void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms);
@@ -127,5 +133,130 @@ void vbd_conn_refusal_disproved(struct vbd_conn *conn);
  * peer which has disconnected does not answer is no cause. */
 void vbd_conn_count_error(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
+
+/* --- conn_move.c --------------------------------------------------------------------------- */
+
+/** vbd_conn_move_open - OPEN: create the QP, and move it to INIT with its receives posted unless
+ * manual.stay_in_reset */
+enum vbd_status vbd_conn_move_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_move_finish - process the result of @call, the move to RTR, and move on to manual.then.
+ * Sets manual.failure on failure. */
+enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn, const struct vbd_conn_call *call);
+
+/** vbd_conn_move - MOVE_QP: move the QP to manual.to and then to manual.then, to RTR on a call
+ * thread; sets manual.failure on failure */
+enum vbd_conn_event vbd_conn_move(struct vbd_conn *conn);
+
+/** vbd_conn_move_park - PARK: the worker begins to collect the flushes */
+void vbd_conn_move_park(struct vbd_conn *conn);
+
+/** vbd_conn_move_parked - PARKED: the flushes are collected; the channel is reset */
+enum vbd_status vbd_conn_move_parked(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/* --- conn_cm.c ----------------------------------------------------------------------------- */
+
+/** vbd_conn_cm_resolve - create the CM id, set its options, begin to resolve @dst */
+enum vbd_status vbd_conn_cm_resolve(
+	struct vbd_conn *conn, const struct sockaddr *dst, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_cm_resolve_route - begin to resolve the route; ROUTE_ERROR if the device is not the
+ * requested one */
+enum vbd_status vbd_conn_cm_resolve_route(
+	struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_cm_param - the argument of rdma_connect(3) or rdma_accept(3), with pointers into @conn
+ */
+struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn);
+
+/** vbd_conn_cm_reject - reject the request, with the reason and the private data of @conn */
+void vbd_conn_cm_reject(struct vbd_conn *conn);
+
+/** vbd_conn_cm_take_device_name - copy the device name and port number of the CM id */
+void vbd_conn_cm_take_device_name(struct vbd_conn *conn);
+
+/** vbd_conn_cm_take_addresses - copy both addresses of the CM id */
+void vbd_conn_cm_take_addresses(struct vbd_conn *conn);
+
+/** vbd_conn_cm_take_scope - link-local addresses without a scope get that of interface @netdev */
+void vbd_conn_cm_take_scope(struct vbd_conn *conn, const char *netdev);
+
+/** vbd_conn_cm_take_peer_data - copy the peer's limits and private data from @event */
+void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
+
+/** vbd_conn_cm_disconnect - disconnect if the CM thinks that it is connected, unless the device
+ * must not send now */
+void vbd_conn_cm_disconnect(struct vbd_conn *conn);
+
+/** vbd_conn_cm_outlives - hand the CM id over if the peer must still be told of the end; false:
+ * there is none, or the caller destroys it */
+bool vbd_conn_cm_outlives(struct vbd_conn *conn);
+
+/**
+ * vbd_cm_error_of_event - the error that @event reports
+ * @status:    of the event's type
+ * @ret_error: filled; its status is another one if the CM failed on this host
+ */
+void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event,
+	enum vbd_status status, struct vbd_error *ret_error);
+
+/** vbd_cm_error_of_silence - add to @error, of a peer that has not answered, that the CM of @device
+ * (NULL: not known yet) may be deaf */
+void vbd_cm_error_of_silence(const struct vbd_device *device, struct vbd_error *error);
+
+/** vbd_cm_error_of_connect - give @error, of rdma_connect(3) over iWARP, the status that its errno
+ * stands for: there that call is the TCP handshake with the peer */
+void vbd_cm_error_of_connect(struct vbd_error *error);
+
+/* --- conn_qp.c ----------------------------------------------------------------------------- */
+
+/** vbd_conn_qp_prepare - vbd_qp_reserve() on the device of the connection, and get its memory: at
+ * once, or if `calling` is set by vbd_qp_prepare() on a call thread, whose failure is in
+ * call_status
+ */
+enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_prepare_again - the call of vbd_conn_qp_prepare() returned @failure: repeat it if a
+ * pool of queue pairs has made room for the memory; false if not */
+bool vbd_conn_qp_prepare_again(struct vbd_conn *conn, enum vbd_status failure) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_open - vbd_qp_open(), which the timeline notes */
+enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_conn_qp_call_rtr - move the QP to RTR on a call thread
+ *
+ * On RoCE the kernel resolves the peer's hardware address, which blocks for up to a second
+ * (ib_resolve_eth_dmac() in core/verbs.c, 6.1). A failure of the call is in call_status.
+ */
+enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_go_rtr - move the QP to RTR at once, if the kernel knows the peer's hardware
+ * address; else `calling` is set by vbd_conn_qp_call_rtr() */
+enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_attach - move the QP to INIT, post its receives, attach it to the worker; after a
+ * failure the QP is in RESET */
+enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_conn_qp_move - vbd_qp_modify() to @state (enum ibv_qp_state)
+ *
+ * The attributes are those of the CM (rdma_init_qp_attr(3)), with the timers and retries of the
+ * connection's parameters. If the CM has no attributes for the state (iWARP: RTS), the kernel moves
+ * the QP, and this function does nothing.
+ */
+enum vbd_status vbd_conn_qp_move(
+	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_moved - record that the QP was moved with the attributes @attr that @mask names */
+void vbd_conn_qp_moved(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask);
+
+/** vbd_conn_qp_up - the QP is in RTS: its attributes are known. The device is asked only for those
+ * that the kernel or a client has set. */
+void vbd_conn_qp_up(struct vbd_conn *conn);
+
+/** vbd_conn_qp_failed - whether the device reports that the QP is in ERR; false over iWARP */
+bool vbd_conn_qp_failed(const struct vbd_conn *conn);
 
 #endif

@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/conn/conn_qp.h"
-
-#include "base/attr.h"
-#include "rdma/conn/conn_cm.h"
 #include "rdma/conn/conn_parts.h"
+
 #include "rdma/conn/manual_attr.h"
-#include "rdma/device/device.h"
-#include "rdma/device/neighbour.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+enum vbd_status vbd_conn_call_create(
+	struct vbd_conn *conn, struct vbd_conn_call **ret_call, struct vbd_error *err)
+{
+	struct vbd_conn_call *call = calloc(1, sizeof(*call));
+
+	if (!call)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a call");
+	call->conn = conn;
+	call->call.done = conn->call_done;
+	*ret_call = call;
+	return VBD_OK;
+}
+
+void vbd_conn_call_start(
+	struct vbd_conn_call *call, enum vbd_conn_calling what, void (*work)(struct vbd_call *call))
+{
+	struct vbd_conn *conn = call->conn;
+
+	conn->calling = what;
+	conn->call = call;
+	call->call.work = work;
+	vbd_call_start(conn->fabric->calls, &call->call,
+		what == VBD_CONN_CALLS_PREPARE ? VBD_LANE_MEMORY : VBD_LANE_PEER);
+}
 
 /* Packet numbers have 24 bits. */
 #define PSN_MASK 0xffffffU
@@ -157,7 +174,7 @@ static void grant_access(struct ibv_qp_attr *attr, int *mask)
 	*mask |= IBV_QP_ACCESS_FLAGS;
 }
 
-enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
+static enum vbd_status set_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
@@ -210,7 +227,7 @@ enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *er
 	enum vbd_status status;
 	int mask;
 
-	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
+	status = set_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
 	return status ? status : call_rtr(conn, &attr, mask, err);
 }
 
@@ -220,7 +237,7 @@ enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
 	enum vbd_status status;
 	int mask;
 
-	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
+	status = set_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
 	if (status)
 		return status;
 	if (!(mask & IBV_QP_AV) || !vbd_neighbour_is_known(conn->qp.device, &attr.ah_attr))
@@ -357,7 +374,7 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 	enum vbd_status status;
 	int mask;
 
-	status = vbd_conn_qp_attributes(conn, state, &attr, &mask, err);
+	status = set_attributes(conn, state, &attr, &mask, err);
 	if (status)
 		return status;
 	if (!(mask & IBV_QP_STATE))

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "rdma/conn/conn_cm.h"
-#include "rdma/conn/conn_move.h"
-#include "rdma/conn/conn_qp.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
@@ -137,7 +131,7 @@ static void confirm_iwarp(struct vbd_conn *conn)
 {
 	char detail[64];
 
-	conn->qp.info.state = IBV_QPS_RTS;
+	conn->qp.info.state = conn->qp.told_state = IBV_QPS_RTS;
 	(void)snprintf(detail, sizeof(detail), "by the kernel's iWARP CM, lqpn 0x%06x",
 		conn->qp.info.lqpn);
 	vbd_conn_note_change(conn, VBD_TIMELINE_QP, vbd_qp_state_name(IBV_QPS_INIT),

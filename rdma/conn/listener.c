@@ -43,7 +43,7 @@ static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct
 			err, VBD_E_NO_DEVICE, "device", "there is no device '%s'", cm->device);
 	if (!vbd_sockaddr_is_any(addr))
 		return VBD_OK;
-	status = vbd_source_of_device(device, addr, ret_addr, err);
+	status = vbd_source_of_device(device, fabric->interfaces, addr, ret_addr, err);
 	if (status)
 		return status;
 	((struct sockaddr_in *)ret_addr)->sin_port =
@@ -70,7 +70,8 @@ static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct so
 	struct vbd_error error = {0};
 
 	if (!status && vbd_pv_bind_addr(listener->cm_id, addr, &error) != VBD_OK)
-		status = vbd_source_judge_bind(addr, "port", &error, err);
+		status = vbd_source_judge_bind(
+			vbd_interfaces_known(listener->fabric), addr, "port", &error, err);
 	if (!status)
 		status = check_device(listener->cm_id, cm, err);
 	if (!status)

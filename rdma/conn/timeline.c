@@ -2,12 +2,9 @@
 #include "rdma/conn/timeline.h"
 
 #include "base/clock.h"
-#include "base/enum.h"
 #include "base/text.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* An open connection that is idle has 17 entries. */
 #define FIRST_CAPACITY 18

@@ -224,11 +224,11 @@ void vbd_calls_check(struct vbd_calls *calls, uint64_t now_ns)
 		vbd_log(VBD_LOG_WARNING, "calls", "pthread_create: errno %d", errnum);
 }
 
-/* Ids that wait are linked by a member that librdmacm uses only for SRQs that it has made itself:
- * a list that needs no memory. */
+/* librdmacm uses the member `srq` of an id only for SRQs that it has made itself. Here the member
+ * leads to the call for the id that is under way, and then links ids that wait: a list that needs
+ * no memory. */
 static void append_id(struct vbd_calls *calls, struct rdma_cm_id *id)
 {
-	id->srq = NULL;
 	if (calls->first_id)
 		calls->last_id->srq = (struct ibv_srq *)(void *)id;
 	else
@@ -261,6 +261,8 @@ static void on_id_destroyed(struct vbd_call *call)
 
 	end->id = NULL;
 	start_id_end(call->calls, end);
+	if (call->calls->id_ended)
+		call->calls->id_ended(call->calls->id_ended_arg);
 }
 
 static void start_id_end(struct vbd_calls *calls, struct vbd_id_end *end)
@@ -268,9 +270,87 @@ static void start_id_end(struct vbd_calls *calls, struct vbd_id_end *end)
 	end->id = take_id(calls);
 	if (!end->id)
 		return;
+	end->number = ++calls->ids_taken;
 	end->call.work = destroy_id_work;
 	end->call.done = on_id_destroyed;
 	vbd_call_start(calls, &end->call, VBD_LANE_END);
+}
+
+static void destroy_id(struct vbd_calls *calls, struct rdma_cm_id *id)
+{
+	calls->ids_given++;
+	append_id(calls, id);
+	for (size_t i = 0; i < VBD_IDS_AT_ONCE && calls->first_id; i++) {
+		if (!calls->id_ends[i].id)
+			start_id_end(calls, &calls->id_ends[i]);
+	}
+}
+
+/* A disconnect or a join. */
+struct id_call {
+	struct vbd_call call;
+	struct rdma_cm_id *id;
+	bool destroy;		 /* the id afterwards */
+	bool send_only;		 /* of a join */
+	vbd_join_failed *failed; /* NULL: a disconnect */
+	struct vbd_error error;
+};
+
+/* Call thread. */
+static void id_call_work(struct vbd_call *call)
+{
+	struct id_call *made = VBD_CONTAINER_OF(call, struct id_call, call);
+
+	if (made->failed)
+		(void)!vbd_pv_join_multicast(made->id, made->send_only, &made->error);
+	else
+		(void)!vbd_pv_disconnect(made->id, &made->error);
+}
+
+static void on_id_call_done(struct vbd_call *call)
+{
+	struct id_call *made = VBD_CONTAINER_OF(call, struct id_call, call);
+	struct vbd_cm_tag *tag = made->id->context;
+
+	made->id->srq = NULL;
+	if (made->error.status)
+		vbd_log(VBD_LOG_DEBUG, "calls", "%s", made->error.text);
+	if (made->destroy)
+		destroy_id(call->calls, made->id);
+	else if (made->error.status && made->failed)
+		made->failed(tag, &made->error);
+	else if (made->error.status)
+		tag->disconnect_failed = true;
+	free(made);
+}
+
+/* @failed: NULL: a disconnect */
+static bool start_id_call(
+	struct vbd_calls *calls, struct rdma_cm_id *id, bool send_only, vbd_join_failed *failed)
+{
+	struct id_call *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return false;
+	made->id = id;
+	made->send_only = send_only;
+	made->failed = failed;
+	made->call.work = id_call_work;
+	made->call.done = on_id_call_done;
+	id->srq = (struct ibv_srq *)(void *)made;
+	vbd_call_start(calls, &made->call, failed ? VBD_LANE_PEER : VBD_LANE_END);
+	return true;
+}
+
+bool vbd_calls_join(
+	struct vbd_calls *calls, struct rdma_cm_id *id, bool send_only, vbd_join_failed *failed)
+{
+	return start_id_call(calls, id, send_only, failed);
+}
+
+bool vbd_calls_disconnect(struct vbd_calls *calls, struct rdma_cm_id *id)
+{
+	return start_id_call(calls, id, false, NULL);
 }
 
 void vbd_calls_end_id(struct vbd_calls *calls, struct vbd_account *account, struct rdma_cm_id *id)
@@ -282,11 +362,24 @@ void vbd_calls_end_id(struct vbd_calls *calls, struct vbd_account *account, stru
 	if (account)
 		vbd_account_hand_over(account, NULL, VBD_PV_CM_ID);
 	vbd_pv_set_id_context(id, &over);
-	append_id(calls, id);
-	for (size_t i = 0; i < VBD_IDS_AT_ONCE && calls->first_id; i++) {
-		if (!calls->id_ends[i].id)
-			start_id_end(calls, &calls->id_ends[i]);
-	}
+	if (id->srq)
+		((struct id_call *)(void *)id->srq)->destroy = true;
+	else
+		destroy_id(calls, id);
+}
+
+uint64_t vbd_calls_newest_id(const struct vbd_calls *calls)
+{
+	return calls->ids_given;
+}
+
+bool vbd_calls_has_ended(const struct vbd_calls *calls, uint64_t number)
+{
+	bool runs = false;
+
+	for (size_t i = 0; i < VBD_IDS_AT_ONCE; i++)
+		runs |= calls->id_ends[i].id && calls->id_ends[i].number == number;
+	return number <= calls->ids_taken && !runs;
 }
 
 void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call)

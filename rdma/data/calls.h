@@ -32,6 +32,7 @@
 	X(VBD_LANE_END, "end", 4, 128)
 
 struct rdma_cm_id;
+struct vbd_cm_tag;
 
 enum vbd_lane {
 #define VBD_LANE_ENUM(sym, name, threads, most) sym,
@@ -63,6 +64,7 @@ struct vbd_call {
 struct vbd_id_end {
 	struct vbd_call call;
 	struct rdma_cm_id *id; /* NULL: free for another id */
+	uint64_t number;       /* as of vbd_calls_newest_id() */
 };
 
 struct vbd_call_lane {
@@ -84,6 +86,10 @@ struct vbd_calls {
 	unsigned int under_way; /* started, and not done */
 	struct vbd_id_end id_ends[VBD_IDS_AT_ONCE];
 	struct rdma_cm_id *first_id, *last_id; /* that wait for one of `id_ends` */
+	uint64_t ids_given, ids_taken;	       /* ids that vbd_calls_end_id() got, and ids that
+					  left the list that begins at `first_id` */
+	void (*id_ended)(void *arg);	       /* one was destroyed; may be NULL */
+	void *id_ended_arg;
 };
 
 /** vbd_lane_name - "memory" */
@@ -118,6 +124,27 @@ void vbd_call_start(struct vbd_calls *calls, struct vbd_call *call, enum vbd_lan
 void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call);
 
 /**
+ * vbd_calls_disconnect - a call thread disconnects @id; vbd_calls_end_id() waits for that
+ *
+ * Returns false without memory: end the id soon, which disconnects as well (cm_destroy_id() in
+ * core/cm.c).
+ */
+bool vbd_calls_disconnect(struct vbd_calls *calls, struct rdma_cm_id *id);
+
+/* The join failed; @tag: of the id, which nobody has ended. */
+typedef void vbd_join_failed(struct vbd_cm_tag *tag, const struct vbd_error *error);
+
+/**
+ * vbd_calls_join - a call thread joins the multicast group that @id was resolved to;
+ * vbd_calls_end_id() waits for that
+ *
+ * Over RoCE the call waits while somebody changes network interfaces (cma_igmp_send() in
+ * core/cma.c, 6.1). The event of the CM may come before it is back. Returns false without memory.
+ */
+bool vbd_calls_join(struct vbd_calls *calls, struct rdma_cm_id *id, bool send_only,
+	vbd_join_failed *failed) VBD_MUST_CHECK;
+
+/**
  * vbd_calls_end_id - a call thread destroys @id, in whatever state @id is
  * @account: has @id, and loses it now; NULL if none has it
  * @id:      NULL is fine
@@ -125,6 +152,13 @@ void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call);
  * Needs no memory and can't fail. Events that still come for @id have the tag VBD_CM_OVER.
  */
 void vbd_calls_end_id(struct vbd_calls *calls, struct vbd_account *account, struct rdma_cm_id *id);
+
+/** vbd_calls_newest_id - the number of the id that vbd_calls_end_id() was last called for */
+uint64_t vbd_calls_newest_id(const struct vbd_calls *calls);
+
+/** vbd_calls_has_ended - whether the id of this number, which had no other call under way, is
+ * destroyed: its port is free */
+bool vbd_calls_has_ended(const struct vbd_calls *calls, uint64_t number);
 
 /**
  * vbd_calls_check - add threads to lanes whose threads are all stuck while calls wait

@@ -14,10 +14,8 @@
 #include "rdma/device/pd.h"
 #include "rdma/names/names.h"
 #include "rdma/names/wr_id.h"
-#include "rdma/provider/provider.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Room for the receives, and after them for the old values of atomics. */
 static size_t receives_bytes(const struct vbd_channel_limits *limits)

@@ -170,6 +170,7 @@ struct vbd_channel {
 	bool purge_sent, purged;
 	struct vbd_counter paused; /* 1: the QP can't send in its state; the worker reads */
 	struct vbd_counter resumes_sent;
+	struct vbd_counter ringing; /* 1: requests are posted that `ops` does not count yet */
 
 	/* mailbox items */
 	struct vbd_mailbox_item attach_command;

@@ -5,6 +5,7 @@
  * that follow one another at once go to the device as one chain.
  */
 #include "base/attr.h"
+
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/send_chain.h"
@@ -214,9 +215,11 @@ bool vbd_channel_ring(struct vbd_channel *channel)
 		return true;
 	chain->wrs[count - 1].next = NULL;
 	chain->count = chain->sge_count = 0;
+	vbd_counter_set(&channel->ringing, 1);
 	if (vbd_pv_post_send(channel->qp, chain->wrs, &bad, &chain->error) != VBD_OK)
 		posted = (uint32_t)(bad - chain->wrs);
 	count_posted(channel, chain->wrs, posted);
+	vbd_counter_set(&channel->ringing, 0);
 	if (posted == count)
 		return true;
 	not_posted(channel, count - posted, &chain->error);

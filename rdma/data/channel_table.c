@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/data/channel_table.h"
+#include "rdma/data/worker.h"
 
 #include "rdma/data/channel.h"
 #include "rdma/names/wr_id.h"

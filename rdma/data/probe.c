@@ -2,12 +2,9 @@
 #include "rdma/data/probe.h"
 
 #include "base/clock.h"
-#include "base/enum.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/rping.h"
 #include "rdma/data/worker.h"
-
-#include <string.h>
 
 /* A message over an unreliable connection is lost after this time. */
 #define LOST_AFTER_NS VBD_NS_PER_S

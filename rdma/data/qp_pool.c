@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/qp_pool.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/calls.h"
-#include "rdma/data/qp_pool_kinds.h"
 #include "rdma/data/srq.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"

@@ -16,7 +16,7 @@
 #define VBD_RDMA_DATA_QP_POOL_H
 
 #include "base/error.h"
-#include "rdma/data/qp_shape.h"
+#include "rdma/data/qp_pool_kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>

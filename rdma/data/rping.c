@@ -9,7 +9,6 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The message of both halves: a range of memory. The client does not read the server's. */
 struct message {

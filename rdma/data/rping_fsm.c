@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/rping_fsm.h"
 
-#include "base/enum.h"
-
 #define ON(event, next, action, note) \
 	[VBD_RPING_EV_##event] = {VBD_RPING_##next, VBD_RPING_##action, note}
 #define SERVER_STARTS(state) ON(START, state, NOTHING, "a server begins nothing")

@@ -2,7 +2,7 @@
 /*
  * A shared receive queue: its receives take the messages of all connections that use it. It belongs
  * to one CQ, where its depth is reserved once, and so to one worker; its users use that CQ too, or
- * another of that worker when it is full (rdma/fabric/srq_cqs.h).
+ * another of that worker when it is full (vbd_srq_cqs_admit()).
  *
  * A free receive is posted again at once, or, with a limit, is kept until the device reports that
  * fewer than `limit` are left (IBV_EVENT_SRQ_LIMIT_REACHED): then all kept ones are posted

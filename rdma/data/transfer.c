@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "rdma/data/channel.h"
-#include "rdma/data/worker_messages.h"
 
 #include <infiniband/verbs.h>
 

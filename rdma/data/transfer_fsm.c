@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/transfer_fsm.h"
 
-#include "base/enum.h"
-
 #define ON(event, next, note) [VBD_TRANSFER_EV_##event] = {VBD_TRANSFER_##next, note}
 /* The rule of a state for all events without a row. */
 #define OTHERWISE(next, note) [VBD_TRANSFER_EVENT_COUNT] = {VBD_TRANSFER_##next, note}

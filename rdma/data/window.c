@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/qp_pool.h"
-#include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/window_fsm.h"
 
-#include "base/enum.h"
-
 #define ON(event, next, action, note) \
 	[VBD_WINDOW_EV_##event] = {VBD_WINDOW_##next, VBD_WINDOW_DO_##action, note}
 /* The rule of a state for all events without a row. */

@@ -4,7 +4,6 @@
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/worker.h"
 
-#include <infiniband/verbs.h>
 #include <stdlib.h>
 
 struct delayed {

@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "rdma/data/channel.h"
-#include "rdma/data/heartbeat.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/send_chain.h"
 #include "rdma/data/spin.h"

@@ -13,7 +13,6 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/mailbox.h"
-#include "rdma/data/channel_table.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/device/op.h"
 
@@ -22,8 +21,45 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct vbd_channel;
 struct vbd_probe_counters;
 struct vbd_send_chain;
+
+/* A struct of zeros is an empty table. */
+struct vbd_channel_table {
+	/* control */
+	uint32_t *free_indexes;
+	uint16_t *generations; /* of each index, incremented at every use */
+	uint32_t free_count;
+	uint32_t index_count;
+
+	/* worker */
+	struct vbd_channel **channels; /* by index */
+	uint32_t channels_len;
+};
+
+/** vbd_channel_table_fini - free its memory; no thread uses the table any more */
+void vbd_channel_table_fini(struct vbd_channel_table *table);
+
+/** vbd_channel_table_reserve - control; an index and its generation; false without memory */
+bool vbd_channel_table_reserve(
+	struct vbd_channel_table *table, uint32_t *ret_index, uint16_t *ret_generation);
+
+/** vbd_channel_table_renew - control; the next generation of a reserved index */
+uint16_t vbd_channel_table_renew(struct vbd_channel_table *table, uint32_t index);
+
+/** vbd_channel_table_release - control; nothing uses the index any more */
+void vbd_channel_table_release(struct vbd_channel_table *table, uint32_t index);
+
+/** vbd_channel_table_set - worker; route completions with @index to @channel; false: no memory */
+bool vbd_channel_table_set(
+	struct vbd_channel_table *table, uint32_t index, struct vbd_channel *channel);
+
+/** vbd_channel_table_clear - worker; ignore completions with @index from now on */
+void vbd_channel_table_clear(struct vbd_channel_table *table, uint32_t index);
+
+/** vbd_channel_table_at - worker; the channel that posted @wr_id; NULL if it is gone */
+struct vbd_channel *vbd_channel_table_at(const struct vbd_channel_table *table, uint64_t wr_id);
 
 struct vbd_worker {
 	unsigned int number;

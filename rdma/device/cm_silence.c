@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/cm_silence.h"
 
-#include "base/clock.h"
 #include "rdma/device/device.h"
 #include "rdma/device/port_counters.h"
-
-/* Thousands of connections may end at once, and rxe takes the lock of all network interfaces to
- * answer (rxe_query_port() in rxe_verbs.c, 6.1). */
-#define PORT_STATE_NS (5 * VBD_NS_PER_MS)
 
 static void add(const char *name, uint64_t value, void *arg)
 {
@@ -40,5 +35,5 @@ bool vbd_cm_is_silent(const struct vbd_device *device)
 bool vbd_cm_must_not_send(struct vbd_device *device)
 {
 	return vbd_device_is_soft_roce(device) && device->state == VBD_DEVICE_PRESENT &&
-	       vbd_device_recently_down(device, PORT_STATE_NS);
+	       vbd_device_ports_down(device);
 }

@@ -18,7 +18,7 @@
 
 struct vbd_device;
 
-/** VBD_CM_SILENCE_HINT - the remedy */
+/** VBD_CM_SILENCE_HINT - what a user can do about a CM that is silent */
 #define VBD_CM_SILENCE_HINT                                                                        \
 	"Check whether others connect to the peer. If they do, delete this device's link and add " \
 	"it again: `rdma link delete`, then `rdma link add … type rxe netdev …`."

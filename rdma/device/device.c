@@ -57,6 +57,24 @@ static const char *transport_name(int transport_type, const struct vbd_port *por
 	return strcmp(port->link_layer, "ethernet") == 0 ? "roce" : "infiniband";
 }
 
+static void close_context(struct vbd_device *device)
+{
+	struct ibv_context *context = device->context;
+	void *closing = device->closing;
+
+	device->context = NULL;
+	device->closing = NULL;
+	vbd_account_hand_over(&device->account, NULL, VBD_PV_CONTEXT);
+	if (device->ops->close) {
+		device->ops->close(device, context, closing, device->ops_arg);
+		return;
+	}
+	free(closing);
+	vbd_pv_close_device(NULL, context);
+	if (device->state == VBD_DEVICE_REMOVING)
+		vbd_device_closed(device);
+}
+
 static enum vbd_status open_device(
 	struct vbd_device *device, int transport_type, struct vbd_error *err)
 {
@@ -72,7 +90,8 @@ static enum vbd_status open_device(
 	if (status)
 		goto close;
 	take_attr(device, &attr);
-	status = vbd_device_query_port(device, 1, &port, err);
+	device->ports = vbd_device_ask_ports(device, &device->ports_error);
+	status = vbd_device_port(device, 1, &port, err);
 	if (status)
 		goto close;
 	device->transport = transport_name(transport_type, &port);
@@ -84,8 +103,7 @@ static enum vbd_status open_device(
 	return VBD_OK;
 
 close:
-	vbd_pv_close_device(&device->account, device->context);
-	device->context = NULL;
+	close_context(device);
 	return status;
 }
 
@@ -96,6 +114,11 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 
 	if (!device)
 		return NULL;
+	device->closing = calloc(1, ops->closing_bytes + 1);
+	if (!device->closing) {
+		free(device);
+		return NULL;
+	}
 	vbd_list_init(&device->link);
 	vbd_list_init(&device->pds);
 	device->id = id;
@@ -122,6 +145,8 @@ void vbd_device_destroy(struct vbd_device *device)
 {
 	vbd_list_remove(&device->link);
 	vbd_account_close(&device->account);
+	free(device->closing);
+	free(device->ports);
 	free(device);
 }
 
@@ -136,11 +161,14 @@ void vbd_device_unref(struct vbd_device *device)
 		return;
 	vbd_pd_destroy(device->pd);
 	device->pd = NULL;
-	vbd_pv_close_device(&device->account, device->context);
-	device->context = NULL;
 	if (device->neighbour_watch >= 0)
 		(void)close(device->neighbour_watch);
 	device->neighbour_watch = -1;
+	close_context(device);
+}
+
+void vbd_device_closed(struct vbd_device *device)
+{
 	device->state = VBD_DEVICE_REMOVED;
 	device->removed_ns = vbd_clock_mono_ns();
 	if (device->ops->closed)
@@ -213,6 +241,17 @@ static bool names_port(int type)
 	}
 }
 
+/* An answer of the port may take as long as others change network interfaces. */
+static void note_state(struct vbd_device *device, int type, int port_num)
+{
+	if (port_num < 1 || port_num > device->attr.phys_port_cnt)
+		return;
+	if (type == IBV_EVENT_PORT_ACTIVE)
+		device->ports[port_num - 1].state = IBV_PORT_ACTIVE;
+	if (type == IBV_EVENT_PORT_ERR)
+		device->ports[port_num - 1].state = IBV_PORT_DOWN;
+}
+
 void vbd_device_drain_async(struct vbd_device *device)
 {
 	struct vbd_pv_async_event event;
@@ -223,8 +262,10 @@ void vbd_device_drain_async(struct vbd_device *device)
 			vbd_counter_add(&device->async_events[event.type], 1);
 		if (event.type == IBV_EVENT_PORT_ERR)
 			device->port_err_ns = vbd_clock_mono_ns();
-		if (names_port(event.type))
+		if (names_port(event.type)) {
 			device->recent = (struct vbd_device_recent){0};
+			note_state(device, event.type, event.element.port_num);
+		}
 		if (names_qp(event.type)) {
 			if (device->ops->qp_event)
 				device->ops->qp_event(
@@ -273,15 +314,12 @@ static const char *link_layer_name(uint8_t link_layer)
 	}
 }
 
-enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t port_num,
+static enum vbd_status ask_port(const struct vbd_device *device, uint8_t port_num,
 	struct vbd_port *ret_port, struct vbd_error *err)
 {
 	struct ibv_port_attr attr;
-	enum vbd_status status;
+	enum vbd_status status = vbd_pv_query_port(device->context, port_num, &attr, err);
 
-	if (!device->context)
-		return vbd_device_usable(device, err);
-	status = vbd_pv_query_port(device->context, port_num, &attr, err);
 	if (status)
 		return status;
 	*ret_port = (struct vbd_port){
@@ -299,66 +337,45 @@ enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t p
 	return VBD_OK;
 }
 
-/* Over Soft-RoCE a query waits while somebody changes network interfaces (ib_get_eth_speed() in
- * core/verbs.c, 6.1). */
-enum vbd_status vbd_device_recent_port(
-	struct vbd_device *device, uint8_t port_num, struct vbd_port *ret_port)
+struct vbd_port *vbd_device_ask_ports(const struct vbd_device *device, struct vbd_error *err)
 {
-	struct vbd_device_recent *recent = &device->recent;
-	uint64_t now_ns = vbd_clock_mono_ns();
-	enum vbd_status status;
+	unsigned int count = device->attr.phys_port_cnt;
+	struct vbd_port *ports = calloc(count + 1, sizeof(*ports));
 
-	if (!recent->read_at_ns || recent->port.port_num != port_num ||
-		now_ns >= recent->read_at_ns + VBD_DEVICE_RECENT_NS) {
-		status = vbd_device_query_port(device, port_num, &recent->port, NULL);
-		recent->read_at_ns = status ? 0 : now_ns;
-		if (status)
-			return status;
+	for (unsigned int i = 0; ports && i < count; i++)
+		(void)!ask_port(device, (uint8_t)(i + 1), &ports[i], err);
+	if (!ports)
+		(void)vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the ports");
+	return ports;
+}
+
+enum vbd_status vbd_device_port(const struct vbd_device *device, uint8_t port_num,
+	struct vbd_port *ret_port, struct vbd_error *err)
+{
+	if (!device->context)
+		return vbd_device_usable(device, err);
+	if (port_num < 1 || port_num > device->attr.phys_port_cnt)
+		return vbd_error_set(err, VBD_E_OUT_OF_RANGE, "device %s has no port %u",
+			device->name, port_num);
+	if (!device->ports || !device->ports[port_num - 1].port_num) {
+		if (err && !err->status)
+			*err = device->ports_error;
+		return device->ports_error.status;
 	}
-	*ret_port = recent->port;
+	*ret_port = device->ports[port_num - 1];
 	return VBD_OK;
 }
 
-/* @ret_answered: whether each port has answered, if none is active */
-static bool ask_ports(const struct vbd_device *device, bool *ret_answered)
+bool vbd_device_port_active(const struct vbd_device *device)
 {
-	struct vbd_port port;
-
-	*ret_answered = device->context != NULL;
-	for (uint8_t n = 1; device->context && n <= device->attr.phys_port_cnt; n++) {
-		if (vbd_device_query_port(device, n, &port, NULL) != VBD_OK)
-			*ret_answered = false;
-		else if (port.state == IBV_PORT_ACTIVE)
+	for (unsigned int i = 0; device->context && i < device->attr.phys_port_cnt; i++) {
+		if (device->ports[i].state == IBV_PORT_ACTIVE)
 			return true;
 	}
 	return false;
 }
 
-bool vbd_device_port_active(const struct vbd_device *device)
+bool vbd_device_ports_down(const struct vbd_device *device)
 {
-	bool answered;
-
-	return ask_ports(device, &answered);
-}
-
-static void look_at_ports(struct vbd_device *device, uint64_t age_ns)
-{
-	uint64_t now_ns = vbd_clock_mono_ns();
-
-	if (device->recent.port_at_ns && now_ns < device->recent.port_at_ns + age_ns)
-		return;
-	device->recent.port_active = ask_ports(device, &device->recent.port_answered);
-	device->recent.port_at_ns = now_ns;
-}
-
-bool vbd_device_recently_active(struct vbd_device *device, uint64_t age_ns)
-{
-	look_at_ports(device, age_ns);
-	return device->recent.port_active;
-}
-
-bool vbd_device_recently_down(struct vbd_device *device, uint64_t age_ns)
-{
-	look_at_ports(device, age_ns);
-	return !device->recent.port_active && device->recent.port_answered;
+	return device->context && !device->ports_error.status && !vbd_device_port_active(device);
 }

@@ -101,23 +101,24 @@ struct vbd_device_ops {
 	void (*cq_failed)(struct vbd_device *device, const struct ibv_cq *cq, void *arg);
 	/* A protection domain is deallocated; may be NULL. */
 	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
+	/* Close @context elsewhere, which may wait in the kernel. vbd_device_closed() follows if
+	 * @device is REMOVING; else it could not be opened. @closing: `closing_bytes` of zeros, for
+	 * free(3). NULL: the context is closed at once. */
+	void (*close)(
+		struct vbd_device *device, struct ibv_context *context, void *closing, void *arg);
+	size_t closing_bytes;
 	/* The last reference is gone, the context is closed, the state is REMOVED. */
 	void (*closed)(struct vbd_device *device, void *arg);
 };
 
-/* How long an answer of the device serves those who need no newer one. Events about a port end it
+/* How long a GID that was read serves those who need no newer one. Events about a port end it
  * sooner, and so do changes of network interfaces and addresses (daemon/linkwatch.h). */
 #define VBD_DEVICE_RECENT_NS (100 * VBD_NS_PER_MS)
 
 struct vbd_device_recent {
 	struct vbd_gid gid;
 	uint64_t gid_at_ns; /* 0: gid is not known */
-	bool port_active;
-	bool port_answered;  /* each port has, if none is active */
-	uint64_t port_at_ns; /* 0: port_active is not known */
 	struct vbd_neighbour neighbours[VBD_NEIGHBOURS];
-	struct vbd_port port;
-	uint64_t read_at_ns; /* 0: port is not known */
 };
 
 struct vbd_device {
@@ -143,14 +144,18 @@ struct vbd_device {
 	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
 	uint64_t ended_cq_completions, ended_cq_error_completions; /* of destroyed CQs */
 	struct vbd_device_recent recent;
-	int neighbour_watch;	     /* -1: there is none */
-	uint64_t port_err_ns;	     /* when one of its ports last went down; 0: never */
-	uint8_t cm_port_num;	     /* Soft-RoCE: the port that came up last; 0: none */
-	uint64_t cm_messages_before; /* CM messages that had come in when that port came up */
+	struct vbd_port *ports;	      /* the last answer of each; port_num 0: it gave none */
+	struct vbd_error ports_error; /* of the last port that gave no answer */
+	bool ports_asked, ports_owed; /* a call is under way; it is to be made again */
+	int neighbour_watch;	      /* -1: there is none */
+	uint64_t port_err_ns;	      /* when one of its ports last went down; 0: never */
+	uint8_t cm_port_num;	      /* Soft-RoCE: the port that came up last; 0: none */
+	uint64_t cm_messages_before;  /* CM messages that had come in when that port came up */
 	/* For the layer above; 0: never. */
 	uint64_t traced_ns; /* when its counters were last read for a comparison */
 	const struct vbd_device_ops *ops;
 	void *ops_arg;
+	void *closing; /* for `close` */
 };
 
 /**
@@ -174,6 +179,9 @@ void vbd_device_destroy(struct vbd_device *device);
  */
 bool vbd_device_begin_removal(struct vbd_device *device);
 
+/** vbd_device_closed - the context is closed: the device is REMOVED, and `closed` is called */
+void vbd_device_closed(struct vbd_device *device);
+
 void vbd_device_ref(struct vbd_device *device);
 void vbd_device_unref(struct vbd_device *device);
 
@@ -188,25 +196,19 @@ void vbd_device_drain_async(struct vbd_device *device);
 enum vbd_status vbd_device_usable(
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_device_query_port - the port's current attributes */
-enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t port_num,
-	struct vbd_port *ret_port, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_device_ask_ports - any thread, which has a reference to @device. Blocks for as long as
+ * others change network interfaces. For free(3); NULL without memory */
+struct vbd_port *vbd_device_ask_ports(const struct vbd_device *device, struct vbd_error *err);
 
-/** vbd_device_recent_port - vbd_device_query_port(), or its last answer if that is no older than
- * VBD_DEVICE_RECENT_NS: thousands of connections may fail together */
-enum vbd_status vbd_device_recent_port(
-	struct vbd_device *device, uint8_t port_num, struct vbd_port *ret_port) VBD_MUST_CHECK;
+/** vbd_device_port - the last answer of a port (rdma/fabric/network.c), or its error */
+enum vbd_status vbd_device_port(const struct vbd_device *device, uint8_t port_num,
+	struct vbd_port *ret_port, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_device_port_active - is any port of @device active? */
 bool vbd_device_port_active(const struct vbd_device *device);
 
-/** vbd_device_recently_active - vbd_device_port_active(), or its last answer if that is no older
- * than @age_ns and no event about a port has come since */
-bool vbd_device_recently_active(struct vbd_device *device, uint64_t age_ns);
-
-/** vbd_device_recently_down - whether each port has said so, as of vbd_device_recently_active(): a
- * port that could not be asked may be active */
-bool vbd_device_recently_down(struct vbd_device *device, uint64_t age_ns);
+/** vbd_device_ports_down - has each port answered that it is not active? */
+bool vbd_device_ports_down(const struct vbd_device *device);
 
 /**
  * vbd_device_query_gids - the filled entries of the GID tables
@@ -220,7 +222,7 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 	uint32_t gid_index, struct vbd_gid *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_device_recent_gid - vbd_device_query_gid(), or its last answer for the same entry if that is
- * no older than VBD_DEVICE_RECENT_NS. To ask takes seven system calls, and thousands of connections
+ * no older than VBD_DEVICE_RECENT_NS. To ask takes five system calls, and thousands of connections
  * have the same GID. */
 enum vbd_status vbd_device_recent_gid(struct vbd_device *device, uint8_t port_num,
 	uint32_t gid_index, struct vbd_gid *ret_gid) VBD_MUST_CHECK;

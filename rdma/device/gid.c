@@ -4,14 +4,9 @@
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
-#include <linux/if_vlan.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 static const char *gid_type_name(uint32_t type)
 {
@@ -38,16 +33,24 @@ const char *vbd_gid_scope(const uint8_t raw[16])
 	return "global";
 }
 
-/* Returns -1 for an interface that is no VLAN. @fd: any socket, for the ioctl */
-static int vlan_of(int fd, const char *netdev)
+/* Returns -1 for an interface that is no VLAN. The ioctl SIOCGIFVLAN waits while somebody changes
+ * network interfaces (vlan_ioctl_handler() in net/8021q/vlan.c, 6.1); the file does not. */
+static int vlan_of(const char *netdev)
 {
-	struct vlan_ioctl_args args = {.cmd = GET_VLAN_VID_CMD};
+	char path[64];
+	FILE *file;
+	int vlan_id = -1;
 
-	(void)snprintf(args.device1, sizeof(args.device1), "%s", netdev);
-	return fd >= 0 && ioctl(fd, SIOCGIFVLAN, &args) == 0 ? args.u.VID : -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/net/vlan/%s", netdev);
+	file = fopen(path, "re");
+	if (!file)
+		return -1;
+	(void)!fscanf(file, "%*s VID: %d", &vlan_id);
+	(void)fclose(file);
+	return vlan_id;
 }
 
-static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry, int fd)
+static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry)
 {
 	struct vbd_gid gid = {
 		.gid_index = entry->gid_index,
@@ -59,19 +62,8 @@ static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry, int fd)
 
 	memcpy(gid.raw, entry->gid.raw, sizeof(gid.raw));
 	if (entry->ndev_ifindex && if_indextoname(entry->ndev_ifindex, gid.netdev))
-		gid.vlan_id = vlan_of(fd, gid.netdev);
+		gid.vlan_id = vlan_of(gid.netdev);
 	return gid;
-}
-
-static int open_socket(void)
-{
-	return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-}
-
-static void close_socket(int fd)
-{
-	if (fd >= 0)
-		(void)close(fd);
 }
 
 enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid *gids,
@@ -80,17 +72,14 @@ enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vb
 	struct ibv_gid_entry entries[VBD_DEVICE_GIDS_MAX];
 	enum vbd_status status;
 	size_t count;
-	int fd;
 
 	if (!device->context)
 		return vbd_device_usable(device, err);
 	status = vbd_pv_query_gids(device->context, entries, VBD_DEVICE_GIDS_MAX, &count, err);
 	if (status)
 		return status;
-	fd = open_socket();
 	for (size_t i = 0; i < count; i++)
-		gids[i] = gid_of_entry(&entries[i], fd);
-	close_socket(fd);
+		gids[i] = gid_of_entry(&entries[i]);
 	*ret_count = count;
 	return VBD_OK;
 }
@@ -126,15 +115,12 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 {
 	struct ibv_gid_entry entry;
 	enum vbd_status status;
-	int fd;
 
 	if (!device->context)
 		return vbd_device_usable(device, err);
 	status = vbd_pv_query_gid(device->context, port_num, gid_index, &entry, err);
 	if (status)
 		return status;
-	fd = open_socket();
-	*ret_gid = gid_of_entry(&entry, fd);
-	close_socket(fd);
+	*ret_gid = gid_of_entry(&entry);
 	return VBD_OK;
 }

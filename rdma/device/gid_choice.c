@@ -5,7 +5,6 @@
 
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The GID of an IP address on RoCE. */
 static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16])

@@ -7,7 +7,6 @@
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>

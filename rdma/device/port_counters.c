@@ -3,10 +3,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 VBD_ENUM_NAMES(vbd_counter_set_name, enum vbd_counter_set, VBD_COUNTER_SET_MAP)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/slab.h"
 
-#include "base/attr.h"
 #include "base/counter.h"
 #include "base/list.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/pd.h"
-#include "rdma/provider/provider.h"
 
 #include <pthread.h>
 #include <stdlib.h>

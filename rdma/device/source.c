@@ -286,23 +286,17 @@ bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
 }
 
 enum vbd_status vbd_source_of_device(const struct vbd_device *device,
-	const struct sockaddr *towards, struct sockaddr_storage *ret_addr, struct vbd_error *err)
+	const struct ifaddrs *interfaces, const struct sockaddr *towards,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err)
 {
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
-	struct ifaddrs *interfaces = NULL;
 	enum vbd_status status;
 	size_t count;
-	bool found;
 
 	status = vbd_device_query_gids(device, gids, &count, err);
 	if (status)
 		return status;
-	if (getifaddrs(&interfaces) != 0)
-		return vbd_error_errno(
-			err, VBD_OK, "getifaddrs", errno, "addresses of %s", device->name);
-	found = vbd_source_pick(gids, count, interfaces, towards, ret_addr);
-	freeifaddrs(interfaces);
-	if (found)
+	if (vbd_source_pick(gids, count, interfaces, towards, ret_addr))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_ADDRESS_NOT_AVAILABLE, "device %s has no %s address",
 		device->name,
@@ -312,26 +306,22 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 }
 
 /* Does this host have @addr? True if that can't be told. */
-static bool is_own(const struct sockaddr *addr)
+static bool is_own(const struct ifaddrs *interfaces, const struct sockaddr *addr)
 {
-	struct ifaddrs *interfaces = NULL;
-	bool own = false;
+	bool own = !interfaces || vbd_sockaddr_is_any(addr);
 
-	if (vbd_sockaddr_is_any(addr) || getifaddrs(&interfaces) != 0)
-		return true;
 	for (const struct ifaddrs *each = interfaces; each && !own; each = each->ifa_next)
 		own = each->ifa_addr && each->ifa_addr->sa_family == addr->sa_family &&
 		      vbd_sockaddr_is_same(each->ifa_addr, addr);
-	freeifaddrs(interfaces);
 	return own;
 }
 
-enum vbd_status vbd_source_judge_bind(const struct sockaddr *addr, const char *param,
-	const struct vbd_error *error, struct vbd_error *err)
+enum vbd_status vbd_source_judge_bind(const struct ifaddrs *interfaces, const struct sockaddr *addr,
+	const char *param, const struct vbd_error *error, struct vbd_error *err)
 {
 	bool taken = error->source == VBD_SOURCE_ERRNO &&
-		     (error->raw == EADDRINUSE ||
-			     (error->raw == EADDRNOTAVAIL && addr->sa_family && is_own(addr)));
+		     (error->raw == EADDRINUSE || (error->raw == EADDRNOTAVAIL && addr->sa_family &&
+							  is_own(interfaces, addr)));
 	unsigned int port = ntohs(((const struct sockaddr_in *)(const void *)addr)->sin_port);
 
 	if (!taken || !port) {

@@ -2,7 +2,8 @@
 /*
  * The address of a device: rdma_cm finds a device by an address, never by its name.
  *
- * Control thread. Reads the GID table and the interfaces from the kernel: microseconds.
+ * Control thread. Reads the GID table from the kernel: microseconds. The interfaces are those of
+ * getifaddrs(3), which a call thread has read (vbd_interfaces_known()).
  */
 #ifndef VBD_RDMA_DEVICE_SOURCE_H
 #define VBD_RDMA_DEVICE_SOURCE_H
@@ -18,7 +19,7 @@ struct ifaddrs;
 
 /**
  * vbd_source_pick - an address that leads to the owner of @gids
- * @interfaces: of getifaddrs(3); for GIDs that are no addresses (InfiniBand, iWARP), and for the
+ * @interfaces: for GIDs that are no addresses (InfiniBand, iWARP), and for the
  *               network of an address
  * @towards:    the destination: the address found has the same family, is link-local if @towards
  *               is, and on the same interface if it has a scope; preferably in the same network
@@ -31,8 +32,8 @@ bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct 
 
 /** vbd_source_of_device - vbd_source_pick() for @device; ADDRESS_NOT_AVAILABLE if there is none */
 enum vbd_status vbd_source_of_device(const struct vbd_device *device,
-	const struct sockaddr *towards, struct sockaddr_storage *ret_addr,
-	struct vbd_error *err) VBD_MUST_CHECK;
+	const struct ifaddrs *interfaces, const struct sockaddr *towards,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_source_find - the entry of @gids for packets from @addr: RoCE v2 before v1 as in rdma_cm; on
  * iWARP and InfiniBand the GID of the interface with @addr. NULL: none. */
@@ -53,6 +54,7 @@ bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
 
 /**
  * vbd_source_judge_bind - tell a port that is taken from an address that this host does not have
+ * @interfaces: NULL if they are not known: a port is taken then
  * @addr:  that could not be bound
  * @param: name of the parameter of the port, a static string
  * @error: of the call; rdma_cm has EADDRNOTAVAIL for both
@@ -60,8 +62,8 @@ bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
  * Returns address_in_use with @param for a port that is taken, else the status of @error; @err is
  * set.
  */
-enum vbd_status vbd_source_judge_bind(const struct sockaddr *addr, const char *param,
-	const struct vbd_error *error, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_source_judge_bind(const struct ifaddrs *interfaces, const struct sockaddr *addr,
+	const char *param, const struct vbd_error *error, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_sockaddr_bytes - the size of an IPv4 or IPv6 socket address, 0 for any other family */
 size_t vbd_sockaddr_bytes(const struct sockaddr *addr);

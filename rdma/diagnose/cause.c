@@ -2,8 +2,140 @@
 #include "rdma/diagnose/cause.h"
 
 #include "rdma/device/cm_silence.h"
+#include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/words.h"
+
+#include <infiniband/verbs.h>
+
+/* IB_CM_REJ_TIMEOUT of the kernel's rdma/ib_cm.h. */
+#define REJ_TIMEOUT 4
+
+static enum vbd_outcome outcome_of_receive(const struct vbd_error *error)
+{
+	/* A receive does not reach for the peer's memory: the device here refused the peer. */
+	return error->kind == IBV_WC_REM_ACCESS_ERR || error->kind == IBV_WC_LOC_ACCESS_ERR
+		       ? VBD_OUTCOME_REFUSED
+		       : VBD_OUTCOME_RECEIVE_FAILED;
+}
+
+static enum vbd_outcome outcome_of_completion(const struct vbd_outcome_end *end)
+{
+	const struct vbd_first_error *first = end->first;
+
+	if (first->error.kind == IBV_WC_WR_FLUSH_ERR)
+		return end->refusal ? VBD_OUTCOME_REFUSED : VBD_OUTCOME_QP_FAILED;
+	if (first->op == VBD_OP_RECV)
+		return outcome_of_receive(&first->error);
+	if (first->op == VBD_OP_BIND_WINDOW)
+		return VBD_OUTCOME_BIND;
+	switch (first->error.kind) {
+	case IBV_WC_REM_ACCESS_ERR:
+		return VBD_OUTCOME_ACCESS;
+	case IBV_WC_REM_OP_ERR:
+	case IBV_WC_REM_ABORT_ERR:
+		return VBD_OUTCOME_OPERATION;
+	case IBV_WC_REM_INV_REQ_ERR:
+		return VBD_OUTCOME_INVALID;
+	case IBV_WC_RETRY_EXC_ERR:
+	case IBV_WC_RESP_TIMEOUT_ERR:
+		return VBD_OUTCOME_UNACKED;
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return VBD_OUTCOME_RNR;
+	default:
+		return VBD_OUTCOME_REQUEST_FAILED;
+	}
+}
+
+/* The outcome of a deadline, by the state in which it passed. */
+static const enum vbd_outcome late_outcomes[VBD_CONN_STATE_COUNT] = {
+	[VBD_CONN_QUEUED] = VBD_OUTCOME_UNRESOLVED,
+	[VBD_CONN_RESOLVING_ADDR] = VBD_OUTCOME_UNRESOLVED,
+	[VBD_CONN_RESOLVING_ROUTE] = VBD_OUTCOME_UNRESOLVED,
+	[VBD_CONN_CONNECTING] = VBD_OUTCOME_UNANSWERED,
+	[VBD_CONN_REQUESTED] = VBD_OUTCOME_NOT_DECIDED,
+	[VBD_CONN_ACCEPTING] = VBD_OUTCOME_UNCONFIRMED,
+	[VBD_CONN_AWAITING_REMOTE] = VBD_OUTCOME_NO_REMOTE,
+	[VBD_CONN_ESTABLISHED] = VBD_OUTCOME_LATE,
+};
+
+/* The outcome of a reason that is no deadline and no failed completion. */
+static const enum vbd_outcome outcomes[VBD_REASON_COUNT] = {
+	[VBD_REASON_PEER_DISCONNECT] = VBD_OUTCOME_PEER_LEFT,
+	[VBD_REASON_LOCAL_CLOSE] = VBD_OUTCOME_CLOSED,
+	[VBD_REASON_CANCELLED] = VBD_OUTCOME_CANCELLED,
+	[VBD_REASON_STOPPING] = VBD_OUTCOME_STOPPED,
+	[VBD_REASON_DAEMON_DIED] = VBD_OUTCOME_STOPPED,
+	[VBD_REASON_REJECTED] = VBD_OUTCOME_REJECTED,
+	[VBD_REASON_REJECTED_LOCALLY] = VBD_OUTCOME_REJECTED_HERE,
+	[VBD_REASON_UNREACHABLE] = VBD_OUTCOME_UNANSWERED,
+	[VBD_REASON_NAME_NOT_RESOLVED] = VBD_OUTCOME_NAMELESS,
+	[VBD_REASON_ADDR_ERROR] = VBD_OUTCOME_UNRESOLVED,
+	[VBD_REASON_ROUTE_ERROR] = VBD_OUTCOME_UNRESOLVED,
+	[VBD_REASON_CONNECT_ERROR] = VBD_OUTCOME_HANDSHAKE,
+	[VBD_REASON_TIMED_OUT] = VBD_OUTCOME_LATE,
+	[VBD_REASON_RETRY_EXCEEDED] = VBD_OUTCOME_UNACKED,
+	[VBD_REASON_PEER_SILENT] = VBD_OUTCOME_SILENT,
+	[VBD_REASON_RNR_EXCEEDED] = VBD_OUTCOME_RNR,
+	[VBD_REASON_REMOTE_ACCESS] = VBD_OUTCOME_ACCESS,
+	[VBD_REASON_REMOTE_OPERATION] = VBD_OUTCOME_SERVICE,
+	[VBD_REASON_REMOTE_INVALID] = VBD_OUTCOME_INVALID,
+	[VBD_REASON_LOCAL_ERROR] = VBD_OUTCOME_REQUEST_FAILED,
+	[VBD_REASON_DEVICE_REMOVED] = VBD_OUTCOME_DEVICE_LOST,
+	[VBD_REASON_QP_FATAL] = VBD_OUTCOME_QP_FAILED,
+	[VBD_REASON_RESOURCE_ERROR] = VBD_OUTCOME_RESOURCE,
+	[VBD_REASON_PROTOCOL_ERROR] = VBD_OUTCOME_PROTOCOL,
+};
+
+enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
+{
+	const struct vbd_error *error = &end->first->error;
+	enum vbd_outcome outcome = outcomes[end->reason];
+
+	if (error->source == VBD_SOURCE_DEADLINE)
+		return late_outcomes[end->state];
+	if (outcome == VBD_OUTCOME_SILENT)
+		return outcome;
+	/* The reason is not the peer's disconnect where a failed completion led to that. */
+	if (error->source == VBD_SOURCE_WC && !vbd_reason_clean(end->reason))
+		return outcome_of_completion(end);
+	if (outcome == VBD_OUTCOME_QP_FAILED && end->refusal)
+		return VBD_OUTCOME_REFUSED;
+	/* The kernel tells of a neighbour that changed (cma_netevent_work_handler(), 6.1). */
+	if (outcome == VBD_OUTCOME_UNANSWERED && end->state == VBD_CONN_ESTABLISHED)
+		return VBD_OUTCOME_MOVED;
+	/* A peer that has got no answer in time says so by a rejection. */
+	if (end->passive &&
+		(outcome == VBD_OUTCOME_UNANSWERED || outcome == VBD_OUTCOME_HANDSHAKE ||
+			(outcome == VBD_OUTCOME_REJECTED && error->raw == REJ_TIMEOUT)))
+		return VBD_OUTCOME_UNCONFIRMED;
+	return outcome;
+}
+
+enum vbd_outcome vbd_outcome_of_wait(enum vbd_conn_state state)
+{
+	switch (state) {
+	case VBD_CONN_RESOLVING_ADDR:
+	case VBD_CONN_RESOLVING_ROUTE:
+		return VBD_OUTCOME_RESOLVING;
+	case VBD_CONN_CONNECTING:
+		return VBD_OUTCOME_CONNECTING;
+	case VBD_CONN_REQUESTED:
+		return VBD_OUTCOME_UNDECIDED;
+	case VBD_CONN_AWAITING_REMOTE:
+		return VBD_OUTCOME_AWAITING;
+	case VBD_CONN_ESTABLISHED:
+		return VBD_OUTCOME_STUCK;
+	case VBD_CONN_QUEUED:
+	case VBD_CONN_ACCEPTING:
+	case VBD_CONN_DRAINING:
+	case VBD_CONN_CLOSED:
+	case VBD_CONN_FAILED:
+	case VBD_CONN_STATE_COUNT:
+		break;
+	}
+	return VBD_OUTCOME_WELL;
+}
 
 #define OUT(sym)  (UINT64_C(1) << VBD_OUTCOME_##sym)
 #define CLUE(sym) VBD_CLUE_BIT(VBD_CLUE_##sym)

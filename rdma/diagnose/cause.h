@@ -8,14 +8,33 @@
 #ifndef VBD_RDMA_DIAGNOSE_CAUSE_H
 #define VBD_RDMA_DIAGNOSE_CAUSE_H
 
+#include "rdma/conn/conn_fsm.h"
 #include "rdma/diagnose/cause_rows.h"
-#include "rdma/diagnose/clue.h"
+#include "rdma/diagnose/clue_rows.h"
+#include "rdma/diagnose/incident.h"
+#include "rdma/names/reason.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct vbd_facts;
+
+/* The record of an end. */
+struct vbd_outcome_end {
+	enum vbd_conn_state state; /* in which it began */
+	enum vbd_reason reason;	   /* not NONE */
+	const struct vbd_first_error *first;
+	enum vbd_refusal refusal;
+	bool passive;
+};
+
+/** vbd_outcome_of_end - the outcome of a connection that has ended or is ending */
+enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end);
+
+/** vbd_outcome_of_wait - the outcome of an open connection that stays in @state for long; an
+ * established one has a transfer that makes no progress */
+enum vbd_outcome vbd_outcome_of_wait(enum vbd_conn_state state);
 
 enum vbd_cause_code {
 #define VBD_CAUSE_ENUM(sym, ...) VBD_CAUSE_##sym,
@@ -27,12 +46,15 @@ enum vbd_cause_code {
 /* The first one, and as many that are possible besides. */
 #define VBD_DIAGNOSES_MAX 4
 
+#define VBD_DIAGNOSIS_BYTES 320
+
 /* A cause that the facts allow. */
 struct vbd_diagnosis {
 	enum vbd_cause_code code;
-	vbd_clue_set evidence; /* the clues that speak for it */
-	char text[320];	       /* a clause without a full stop, with this connection's numbers */
-	char advice[320];      /* a sentence */
+	vbd_clue_set evidence;		  /* the clues that speak for it */
+	char text[VBD_DIAGNOSIS_BYTES];	  /* a clause without a full stop, with this connection's
+					     numbers */
+	char advice[VBD_DIAGNOSIS_BYTES]; /* a sentence */
 };
 
 struct vbd_diagnoses {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/diagnose/clue.h"
+#include "rdma/diagnose/clue_rows.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of rdma/diagnose/clue.c. X(SYMBOL, text): what the fact says, a clause without a full
- * stop. Placeholders: rdma/diagnose/words.h.
+ * Clues: facts that speak for a cause or against it. The rows of rdma/diagnose/clue.c are
+ * X(SYMBOL, text): what the fact says, a clause without a full stop. Placeholders:
+ * rdma/diagnose/words.h.
+ *
+ * Any thread; pure.
  */
 #ifndef VBD_RDMA_DIAGNOSE_CLUE_ROWS_H
 #define VBD_RDMA_DIAGNOSE_CLUE_ROWS_H
@@ -109,5 +112,27 @@
 	X(FULL_DEVICE, "the device or its cgroup has no room") \
 	X(FULL_CGROUP, "the kernel says EAGAIN, as at a limit of the rdma cgroup")
 /* clang-format on */
+
+struct vbd_facts;
+
+enum vbd_clue {
+#define VBD_CLUE_ENUM(sym, text) VBD_CLUE_##sym,
+	VBD_CLUE_MAP(VBD_CLUE_ENUM)
+#undef VBD_CLUE_ENUM
+		VBD_CLUE_COUNT
+};
+
+/* A set of clues: VBD_CLUE_BIT() of each. */
+__extension__ typedef unsigned __int128 vbd_clue_set;
+
+#define VBD_CLUE_BIT(clue) ((vbd_clue_set)1 << (clue))
+
+_Static_assert(VBD_CLUE_COUNT <= 128, "clues are the bits of a vbd_clue_set");
+
+/** vbd_clues_find - the clues in @facts */
+vbd_clue_set vbd_clues_find(const struct vbd_facts *facts);
+
+/** vbd_clue_text - the text of a clue, with placeholders (rdma/diagnose/words.h) */
+const char *vbd_clue_text(enum vbd_clue clue);
 
 #endif

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/diagnose/facts.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "rdma/diagnose/words.h"
-#include "rdma/names/names.h"
-
-#include <infiniband/verbs.h>
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #define SLOW_MS	    10000
 #define RNR_LONG_NS (100 * VBD_NS_PER_MS)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/diagnose/finding.h"
-
-#include "base/enum.h"
+#include "rdma/diagnose/facts.h"
 
 static const struct row {
 	const char *name;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/diagnose/incident.h"
 
-#include <string.h>
-
 static const struct {
 	enum vbd_counter_set set;
 	const char *name;

@@ -102,6 +102,7 @@ struct vbd_incident {
 
 	/* the request that failed, or waits */
 	uint64_t transfer; /* its id; 0: none */
+	uint64_t whose;	   /* the transfer is: for the layer above */
 	int op;		   /* enum vbd_op; -1 if none */
 	uint64_t remote_addr, length_bytes;
 	uint32_t rkey;

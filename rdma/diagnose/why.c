@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/diagnose/why.h"
 
-#include "base/attr.h"
-#include "base/enum.h"
 #include "rdma/diagnose/why_rows.h"
 #include "rdma/names/names.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include <errno.h>
 #include <strings.h>
 
 /* IBTA 12.6.7.2; names and numbers as in the kernel's rdma/ib_cm.h (6.1). */

@@ -34,7 +34,7 @@ struct vbd_why {
 	const char *name;   /* "IBV_WC_RETRY_EXC_ERR", "remote_access": unique within its kind */
 	const char *detail; /* a sentence without a full stop */
 	const char *causes; /* the likeliest first, separated by "; "; "" if none are listed */
-	const char *hint;   /* the remedy */
+	const char *hint;   /* tells a user how to act */
 };
 
 /** vbd_why_kind_name - "wc_status" */

@@ -2,6 +2,7 @@
 #include "rdma/fabric/fabric.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
@@ -11,10 +12,11 @@
 #include "rdma/device/msgpool.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/fabric/goodbye.h"
-#include "rdma/fabric/report_port.h"
+#include "rdma/fabric/report.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
+#include <ifaddrs.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +79,12 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 	status = vbd_calls_create(&fabric->control, &fabric->calls, err);
 	if (status)
 		goto destroy;
+	fabric->calls->id_ended = ops->id_ended;
+	fabric->calls->id_ended_arg = ops_arg;
 	fabric->qp_pools = (struct vbd_qp_pools){
 		.calls = fabric->calls, .given_back = on_given_back, .arg = fabric};
+	fabric->interfaces_owed = getifaddrs(&fabric->interfaces) != 0;
+	fabric->network_at_ns = vbd_clock_mono_ns();
 	open_channel(fabric);
 	*ret_fabric = fabric;
 	return VBD_OK;
@@ -143,14 +149,15 @@ static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 		vbd_device_unref(device);
 }
 
-/* Blocks. Only calls are left: no worker runs. */
+/* Blocks. Only calls are left: no worker runs, and what the workers have sent goes with its owners.
+ */
 static void finish_calls(struct vbd_fabric *fabric)
 {
 	struct pollfd control = {.fd = vbd_mailbox_fd(&fabric->control), .events = POLLIN};
+	struct vbd_mailbox_item *item;
 
-	while (fabric->calls && fabric->calls->under_way) {
-		struct vbd_mailbox_item *item = vbd_mailbox_take(&fabric->control);
-
+	while ((item = vbd_mailbox_take(&fabric->control)) ||
+		(fabric->calls && fabric->calls->under_way)) {
 		if (item && item->kind == VBD_CONTROL_CALL_DONE)
 			vbd_call_done(item);
 		else if (!item && poll(&control, 1, -1) > 0)
@@ -174,6 +181,7 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 	vbd_list_for_each (link, &fabric->devices)
 		vbd_device_destroy(VBD_CONTAINER_OF(link, struct vbd_device, link));
 	vbd_calls_destroy(fabric->calls);
+	freeifaddrs(fabric->interfaces);
 	vbd_pv_destroy_event_channel(fabric->cm_channel);
 	vbd_mailbox_fini(&fabric->control);
 	free(fabric);
@@ -183,6 +191,10 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 {
 	struct vbd_fabric *fabric = arg;
 
+	if (port_num) {
+		vbd_ports_ask(fabric->calls, device);
+		vbd_interfaces_ask(fabric);
+	}
 	if (type == IBV_EVENT_PORT_ACTIVE) {
 		vbd_cm_silence_begin(device, (uint8_t)port_num);
 		vbd_goodbyes_go_on(fabric, device);
@@ -262,7 +274,43 @@ static void on_closed(struct vbd_device *device, void *arg)
 		fabric->ops->device_removed(device, fabric->ops_arg);
 }
 
+struct closing {
+	struct vbd_call call;
+	struct ibv_context *context;
+	struct vbd_device *device; /* NULL: it could not be opened */
+};
+
+/* Call thread. */
+static void close_work(struct vbd_call *call)
+{
+	vbd_pv_close_device(NULL, VBD_CONTAINER_OF(call, struct closing, call)->context);
+}
+
+static void on_context_closed(struct vbd_call *call)
+{
+	struct closing *closing = VBD_CONTAINER_OF(call, struct closing, call);
+
+	if (closing->device)
+		vbd_device_closed(closing->device);
+	free(closing);
+}
+
+static void close_context(
+	struct vbd_device *device, struct ibv_context *context, void *memory, void *arg)
+{
+	const struct vbd_fabric *fabric = arg;
+	struct closing *closing = memory;
+
+	*closing = (struct closing){.call.work = close_work,
+		.call.done = on_context_closed,
+		.context = context,
+		.device = device->state == VBD_DEVICE_REMOVING ? device : NULL};
+	vbd_call_start(fabric->calls, &closing->call, VBD_LANE_END);
+}
+
 static const struct vbd_device_ops device_ops = {
+	.close = close_context,
+	.closing_bytes = sizeof(struct closing),
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
 	.srq_event = on_srq_event,
@@ -418,9 +466,13 @@ const struct vbd_device *vbd_fabric_failed_device(const struct vbd_fabric *fabri
 
 void vbd_fabric_forget_recent(struct vbd_fabric *fabric)
 {
-	vbd_list_for_each (link, &fabric->devices)
-		VBD_CONTAINER_OF(link, struct vbd_device, link)->recent =
-			(struct vbd_device_recent){0};
+	vbd_interfaces_ask(fabric);
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		device->recent = (struct vbd_device_recent){0};
+		vbd_ports_ask(fabric->calls, device);
+	}
 }
 
 struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
@@ -432,7 +484,7 @@ struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 
 		if (device->state != VBD_DEVICE_PRESENT)
 			continue;
-		if (vbd_device_recently_active(device, VBD_DEVICE_RECENT_NS))
+		if (vbd_device_port_active(device))
 			return device;
 		if (!first)
 			first = device;

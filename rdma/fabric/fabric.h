@@ -12,15 +12,16 @@
 #include "base/cpus.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "rdma/data/calls.h"
 #include "rdma/data/qp_pool.h"
 #include "rdma/device/device.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ifaddrs;
 struct rdma_event_channel;
 struct sockaddr;
-struct vbd_calls;
 struct vbd_cq;
 struct vbd_pd;
 struct vbd_report;
@@ -50,6 +51,8 @@ struct vbd_fabric_ops {
 	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
 	void (*cq_gone)(const struct vbd_cq *cq, void *arg);
 	void (*srq_gone)(const struct vbd_srq *srq, void *arg);
+	/* A CM id was destroyed: see vbd_calls_has_ended(). */
+	void (*id_ended)(void *arg);
 	/* The event channel was opened late, with the first device: watch its descriptor. */
 	void (*cm_opened)(void *arg);
 	/* The verbsd at @peer reports on a connection of @device_name: set @ret_ours to the report
@@ -96,6 +99,11 @@ struct vbd_fabric {
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;
+	/* As read last; NULL: never. */
+	struct ifaddrs *interfaces, *interfaces_read; /* the latter by the call */
+	bool interfaces_asked, interfaces_owed; /* the call is under way; is to be made again */
+	uint64_t network_at_ns;			/* monotonic: when it was last asked for its age */
+	struct vbd_call interfaces_call;
 	struct vbd_link qps; /* of struct vbd_fabric_qp; vbd_fabric_check_qps() goes round */
 };
 
@@ -124,8 +132,17 @@ void vbd_fabric_set_qp_pool(struct vbd_fabric *fabric, unsigned int size);
 void vbd_fabric_turn_qp_pools(struct vbd_fabric *fabric);
 
 /** vbd_fabric_forget_recent - a network interface or an address has changed: what is remembered of
- * GIDs and ports is asked for again */
+ * GIDs, ports and interfaces is asked for again */
 void vbd_fabric_forget_recent(struct vbd_fabric *fabric);
+
+/** vbd_fabric_check_network - call it every now and then: ask all again every 10 s, and what failed
+ * for lack of memory */
+void vbd_fabric_check_network(struct vbd_fabric *fabric, uint64_t now_ns);
+
+/** vbd_interfaces_known - fabric->interfaces, if nothing has changed since they were read; else
+ * NULL
+ */
+const struct ifaddrs *vbd_interfaces_known(const struct vbd_fabric *fabric);
 
 /** vbd_fabric_faults_ended - a fault was disarmed: the workers give back what it has withheld */
 void vbd_fabric_faults_ended(struct vbd_fabric *fabric);

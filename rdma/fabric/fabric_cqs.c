@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/fabric_parts.h"
 
-#include "base/attr.h"
-#include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/device.h"
+#include "rdma/device/pd.h"
+
+#include <stdlib.h>
 
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
@@ -215,4 +214,77 @@ void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_devi
 			totals.high_water_cqe = high_water;
 	}
 	*ret_totals = totals;
+}
+
+static struct vbd_srq_cq *srq_cq_of(struct vbd_link *link)
+{
+	return VBD_CONTAINER_OF(link, struct vbd_srq_cq, link);
+}
+
+/* Another CQ, with room for the receives of the SRQ and for @cqe more. */
+static enum vbd_status add_cq(struct vbd_fabric *fabric, struct vbd_srq *srq, uint32_t cqe,
+	struct vbd_srq_cq **ret_more, struct vbd_error *err)
+{
+	struct vbd_srq_cq *more = calloc(1, sizeof(*more));
+	enum vbd_status status;
+
+	if (!more)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a completion queue");
+	status = vbd_fabric_admit_on(
+		fabric, srq->pd->device, srq->worker, srq->depth + cqe, &more->cq, err);
+	if (status) {
+		free(more);
+		return status;
+	}
+	/* The two are released one after the other. */
+	vbd_cq_release(more->cq, srq->depth + cqe);
+	(void)vbd_cq_admit(more->cq, srq->depth);
+	vbd_list_append(&srq->more_cqs, &more->link);
+	*ret_more = more;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_srq_cqs_admit(struct vbd_fabric *fabric, struct vbd_srq *srq, uint32_t cqe,
+	struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	struct vbd_srq_cq *more = NULL;
+	enum vbd_status status;
+
+	/* A client that has chosen the CQ knows how large it is. */
+	if (srq->cq->asked_for || vbd_cq_admit(srq->cq, cqe)) {
+		*ret_cq = srq->cq;
+		return srq->cq->asked_for ? vbd_fabric_admit_in(srq->cq, cqe, err) : VBD_OK;
+	}
+	vbd_list_for_each (link, &srq->more_cqs) {
+		more = srq_cq_of(link);
+		if (vbd_cq_admit(more->cq, cqe))
+			goto admitted;
+	}
+	status = add_cq(fabric, srq, cqe, &more, err);
+	if (status)
+		return status;
+	(void)vbd_cq_admit(more->cq, cqe);
+admitted:
+	more->users++;
+	*ret_cq = more->cq;
+	return VBD_OK;
+}
+
+void vbd_srq_cqs_left(struct vbd_srq *srq, const struct vbd_cq *cq)
+{
+	vbd_list_for_each (link, &srq->more_cqs) {
+		struct vbd_srq_cq *more = srq_cq_of(link);
+
+		if (more->cq != cq || --more->users > 0)
+			continue;
+		vbd_cq_release(more->cq, srq->depth);
+		vbd_list_remove(&more->link);
+		free(more);
+	}
+}
+
+void vbd_srq_cqs_forget(struct vbd_srq *srq)
+{
+	vbd_list_for_each (link, &srq->more_cqs)
+		free(srq_cq_of(link));
 }

@@ -10,11 +10,19 @@
 #ifndef VBD_RDMA_FABRIC_FABRIC_PARTS_H
 #define VBD_RDMA_FABRIC_FABRIC_PARTS_H
 
+#include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 
 /** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);
+
+/** vbd_ports_ask - something has happened to the ports of @device, or to their interfaces */
+void vbd_ports_ask(struct vbd_calls *calls, struct vbd_device *device);
+
+/** vbd_interfaces_ask - an interface or an address has changed */
+void vbd_interfaces_ask(struct vbd_fabric *fabric);
 
 /** vbd_fabric_new_cq - vbd_cq_create(); a pool of queue pairs makes room if the device has none */
 enum vbd_status vbd_fabric_new_cq(struct vbd_fabric *fabric, struct vbd_device *device,
@@ -39,5 +47,28 @@ enum vbd_status vbd_fabric_admit_on(struct vbd_fabric *fabric, struct vbd_device
 /** vbd_fabric_least_used_worker - the worker with the fewest queue pairs; of equals the one with
  * the fewest CQs */
 struct vbd_worker *vbd_fabric_least_used_worker(const struct vbd_fabric *fabric);
+
+/* A further CQ of an SRQ, in which its depth is reserved. */
+struct vbd_srq_cq {
+	struct vbd_link link; /* the SRQ's list */
+	struct vbd_cq *cq;
+	unsigned int users; /* QPs */
+};
+
+/**
+ * vbd_srq_cqs_admit - reserve room for @cqe sends of a user of @srq
+ *
+ * The user leaves by vbd_cq_release() and then vbd_srq_cqs_left(). limit_reached if the SRQ's CQ is
+ * one that a client has chosen, and full; no_memory, and the errors of the device.
+ */
+enum vbd_status vbd_srq_cqs_admit(struct vbd_fabric *fabric, struct vbd_srq *srq, uint32_t cqe,
+	struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_srq_cqs_left - note that a queue pair no longer uses @srq and @cq; the last one also
+ * releases the room of @srq in @cq */
+void vbd_srq_cqs_left(struct vbd_srq *srq, const struct vbd_cq *cq);
+
+/** vbd_srq_cqs_forget - free the list; the CQs are gone, or go with the device */
+void vbd_srq_cqs_forget(struct vbd_srq *srq);
 
 #endif

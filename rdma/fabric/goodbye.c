@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/goodbye.h"
 
-#include "base/attr.h"
-#include "rdma/data/calls.h"
 #include "rdma/device/cm_silence.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void free_goodbye(struct vbd_goodbye *goodbye)
 {
@@ -40,12 +37,10 @@ static void note_said(struct vbd_goodbye *goodbye)
 
 static void go_on(struct vbd_goodbye *goodbye)
 {
-	struct vbd_error error = {0};
-
 	if (goodbye->kind == VBD_GOODBYE_SAID)
 		return;
 	if (goodbye->kind == VBD_GOODBYE_HELD &&
-		vbd_pv_disconnect(goodbye->cm_id, &error) == VBD_OK)
+		vbd_calls_disconnect(goodbye->fabric->calls, goodbye->cm_id))
 		note_said(goodbye);
 	else
 		end(goodbye);
@@ -104,7 +99,8 @@ void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int
 		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
 
 		if (goodbye->kind == VBD_GOODBYE_SAID &&
-			now_ns >= goodbye->said_ns + VBD_GOODBYE_PATIENCE_NS)
+			(goodbye->tag.disconnect_failed ||
+				now_ns >= goodbye->said_ns + VBD_GOODBYE_PATIENCE_NS))
 			end(goodbye);
 	}
 }

@@ -119,15 +119,14 @@ enum vbd_status vbd_reach_check_own(const struct vbd_fabric *fabric, const struc
 	const char *param, struct vbd_error *err)
 {
 	char text[INET6_ADDRSTRLEN + IF_NAMESIZE];
-	struct ifaddrs *interfaces = NULL;
+	const struct ifaddrs *interfaces = vbd_interfaces_known(fabric);
 	char list[LIST_BYTES];
 	bool found, own;
 
-	if (vbd_sockaddr_is_any(addr) || getifaddrs(&interfaces) != 0)
+	if (vbd_sockaddr_is_any(addr) || !interfaces)
 		return VBD_OK;
 	found = find(fabric, interfaces, addr, list);
 	own = interface_of(interfaces, addr) != NULL;
-	freeifaddrs(interfaces);
 	if (found)
 		return VBD_OK;
 	format(addr, text);

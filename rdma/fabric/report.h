@@ -2,7 +2,7 @@
 /*
  * A report: the few facts about the end of a connection that its two sides tell each other when
  * both are verbsd. rdma_disconnect(3) takes no private data, so a report travels in the private
- * data of an SIDR request, and the other side's in the reply (see rdma/fabric/report_port.h).
+ * data of an SIDR request, and the other side's in the reply.
  *
  *   bytes    member (numbers in network byte order)
  *    0..3    "VBSD"
@@ -29,11 +29,20 @@
 #define VBD_RDMA_FABRIC_REPORT_H
 
 #include "base/enum.h"
+#include "base/list.h"
+#include "rdma/names/cm_tag.h"
 #include "rdma/names/reason.h"
+#include "rdma/provider/account.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+
+struct rdma_cm_id;
+struct vbd_device;
+struct vbd_fabric;
+struct vbd_pv_cm_event;
 
 #define VBD_REPORT_BYTES 136
 
@@ -77,5 +86,37 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 
 /** vbd_report_read - the report in private data; false if that is none, or of another version */
 bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_report);
+
+/* Connections of more local addresses than these have no port. */
+#define VBD_REPORT_PORTS_MAX 128
+
+struct vbd_report_port {
+	struct vbd_cm_tag tag; /* first */
+	struct vbd_fabric *fabric;
+	struct vbd_link link; /* in fabric->report_ports */
+	struct vbd_account account;
+	struct rdma_cm_id *cm_id;
+	struct sockaddr_storage addr;
+};
+
+/**
+ * vbd_report_port_open - listen on @local, an address of @device, whose port does not count
+ *
+ * Does nothing if a port is open there, if no port is free, or over iWARP, which has no SIDR: then
+ * the sides of connections tell each other nothing.
+ *
+ * Returns false if a later try may do better: the CM does not know the device yet.
+ */
+bool vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *device,
+	const struct sockaddr_storage *local);
+
+/* For the fabric. */
+void vbd_report_port_on_cm_event(struct vbd_report_port *port, const struct vbd_pv_cm_event *event);
+
+/** vbd_report_ports_device_removing - close the ports on the device */
+void vbd_report_ports_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device);
+
+/** vbd_report_ports_close - close all */
+void vbd_report_ports_close(struct vbd_fabric *fabric);
 
 #endif

@@ -3,9 +3,7 @@
 
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
-#include "rdma/device/caps.h"
 #include "rdma/fabric/fabric_parts.h"
-#include "rdma/fabric/srq_cqs.h"
 #include "rdma/provider/provider.h"
 
 enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device *device,

@@ -8,6 +8,8 @@
 #ifndef VBD_RDMA_NAMES_CM_TAG_H
 #define VBD_RDMA_NAMES_CM_TAG_H
 
+#include <stdbool.h>
+
 struct vbd_cm_tag {
 	enum vbd_cm_kind {
 		VBD_CM_CONN,
@@ -19,6 +21,7 @@ struct vbd_cm_tag {
 		VBD_CM_GOODBYE,
 		VBD_CM_REPORT_PORT,
 	} kind;
+	bool disconnect_failed; /* no DISCONNECTED follows it */
 };
 
 #endif

@@ -2,11 +2,17 @@
 #include "rdma/names/rejection.h"
 
 #include "base/status.h"
-#include "rdma/names/connect_refusal.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
+
+VBD_ENUM_NAMES(vbd_connect_refusal_name, enum vbd_connect_refusal, VBD_CONNECT_REFUSAL_MAP)
+VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_text, enum vbd_connect_refusal,
+	VBD_CONNECT_REFUSAL_MAP, 3)
+VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_told, enum vbd_connect_refusal,
+	VBD_CONNECT_REFUSAL_MAP, 4)
+VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_advice, enum vbd_connect_refusal,
+	VBD_CONNECT_REFUSAL_MAP, 5)
 
 static bool read_refusal(const char *code, struct vbd_rejection *rejection)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/provider/account.h"
 
-#include "base/enum.h"
 #include "rdma/provider/provider.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 /* Sums over the whole process, to compare with the kernel's. Several threads write. */
 static _Atomic uint64_t held[VBD_PV_OBJECT_COUNT];

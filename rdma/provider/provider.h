@@ -295,12 +295,11 @@ enum vbd_status vbd_pv_notify_established(
  * does */
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pv_join_multicast - MULTICAST_JOIN or MULTICAST_ERROR follows; @send_only: join as a sender
- * that does not receive */
-enum vbd_status vbd_pv_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr,
-	bool send_only, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_leave_multicast - after vbd_pv_join_multicast() only; ends the events of the group */
-void vbd_pv_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr);
+/** vbd_pv_join_multicast - join the group that @id was resolved to; MULTICAST_JOIN or
+ * MULTICAST_ERROR follows. vbd_pv_destroy_id() leaves. @send_only: join as a sender that does not
+ * receive */
+enum vbd_status vbd_pv_join_multicast(
+	struct rdma_cm_id *id, bool send_only, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_pv_id_device - name of the device the id is bound to; NULL while it is bound to none */
 const char *vbd_pv_id_device(const struct rdma_cm_id *id);

@@ -3,19 +3,14 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "rdma/provider/account.h"
 #include "rdma/provider/cm_context.h"
-#include "rdma/provider/provider.h"
 #include "rdma/provider/provider_parts.h"
-
-#include <rdma/rdma_cma.h>
 
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* For the neighbour, and again for the path: the kernel knows both of a peer that it has spoken to.
  */

@@ -144,8 +144,8 @@
 		(struct rdma_cm_id *id, struct vbd_error *err), \
 		(id, err)) \
 	X(VBD_PV_CALL_JOIN_MULTICAST, "join_multicast", join_multicast, "rdma_join_multicast", VBD_OK, \
-		(struct rdma_cm_id *id, const struct sockaddr *addr, bool send_only, struct vbd_error *err), \
-		(id, addr, send_only, err))
+		(struct rdma_cm_id *id, bool send_only, struct vbd_error *err), \
+		(id, send_only, err))
 
 /* These tell besides which work request of the chain was not posted. */
 #define VBD_PV_POST_CALL_MAP(X) \

@@ -170,6 +170,10 @@ void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id)
 	if (!id)
 		return;
 	device = id->verbs ? id->verbs->device : NULL;
+	/* librdmacm keeps what it has of a membership until it is left. It leaves none that is not
+	 * there. */
+	if (id->ps == RDMA_PS_UDP)
+		(void)rdma_leave_multicast(id, rdma_get_peer_addr(id));
 	(void)rdma_destroy_id(id);
 	vbd_account_destroyed(account, VBD_PV_CM_ID);
 	vbd_cm_context_unbound(device);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/provider/knock.h"
 
 #include "base/clock.h"
 #include "rdma/provider/ask.h"
@@ -12,7 +11,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* errqueue.h needs struct timespec. */

@@ -6,7 +6,6 @@
 #include <linux/rtnetlink.h>
 
 #include <errno.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -2,8 +2,7 @@
 /* Route and neighbour of an address, read as by `ip route get` and `ip neigh get`. */
 #include "rdma/provider/netroute.h"
 
-#include "base/attr.h"
-#include "rdma/provider/netlink.h"
+#include "rdma/provider/provider_parts.h"
 
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 struct asking {

@@ -9,6 +9,13 @@
 #include "base/attr.h"
 #include "base/error.h"
 
+struct mnl_socket;
+
+/** vbd_netlink_open - a socket for @bus (NETLINK_RDMA, NETLINK_ROUTE) with a receive timeout;
+ * not_supported where the kernel has no such bus. mnl_socket_close(3) it. */
+enum vbd_status vbd_netlink_open(
+	int bus, struct mnl_socket **ret_socket, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_pv_set_nonblocking - reads of @fd do not wait for events */
 enum vbd_status vbd_pv_set_nonblocking(int fd, struct vbd_error *err) VBD_MUST_CHECK;
 

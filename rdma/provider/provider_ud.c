@@ -77,22 +77,17 @@ enum vbd_status vbd_impl_create_udp_id(struct vbd_account *account,
 }
 
 enum vbd_status vbd_impl_join_multicast(
-	struct rdma_cm_id *id, const struct sockaddr *addr, bool send_only, struct vbd_error *err)
+	struct rdma_cm_id *id, bool send_only, struct vbd_error *err)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
 		.join_flags = send_only ? RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER
 					: RDMA_MC_JOIN_FLAG_FULLMEMBER,
-		.addr = (struct sockaddr *)(uintptr_t)addr,
+		.addr = rdma_get_peer_addr(id),
 	};
 
 	/* No context: the event's id identifies the group, as librdmacm does not own the QP. */
 	if (rdma_join_multicast_ex(id, &attr, NULL) != 0)
 		return vbd_error_errno(err, VBD_OK, "rdma_join_multicast", errno, "no join");
 	return VBD_OK;
-}
-
-void vbd_pv_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr)
-{
-	(void)rdma_leave_multicast(id, (struct sockaddr *)(uintptr_t)addr);
 }

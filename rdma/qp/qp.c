@@ -1,17 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/qp/qp.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker_messages.h"
-#include "rdma/fabric/fabric.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/pd.h"
+#include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
-#include "rdma/qp/qp_remains.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+static struct vbd_qp_remains *remains_of(struct vbd_call *call)
+{
+	return VBD_CONTAINER_OF(call, struct vbd_qp_remains, call);
+}
+
+enum vbd_status vbd_qp_remains_create(
+	struct vbd_qp *qp, struct vbd_qp_remains **ret_remains, struct vbd_error *err)
+{
+	struct vbd_qp_remains *remains = calloc(1, sizeof(*remains));
+
+	if (!remains)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a queue pair");
+	remains->tag.kind = VBD_CM_OVER;
+	remains->qp = qp;
+	remains->fabric = qp->fabric;
+	*ret_remains = remains;
+	return VBD_OK;
+}
+
+/* Call thread. */
+static void destroy_qp_work(struct vbd_call *call)
+{
+	struct vbd_qp_remains *remains = remains_of(call);
+
+	vbd_pv_destroy_qp(remains->qp->account, remains->ibv_qp);
+}
+
+static void destroy_remaining_qp(
+	struct vbd_qp_remains *remains, struct ibv_qp *ibv_qp, void (*done)(struct vbd_call *call))
+{
+	remains->ibv_qp = ibv_qp;
+	remains->call.work = destroy_qp_work;
+	remains->call.done = done;
+	vbd_call_start(remains->fabric->calls, &remains->call, VBD_LANE_END);
+}
+
+/* Call thread. */
+static void free_work(struct vbd_call *call)
+{
+	struct vbd_qp_remains *remains = remains_of(call);
+
+	if (remains->ibv_qp)
+		vbd_pv_destroy_qp(&remains->account, remains->ibv_qp);
+	if (remains->channel)
+		vbd_channel_free_memory(remains->channel);
+}
+
+static void on_freed(struct vbd_call *call)
+{
+	struct vbd_qp_remains *remains = remains_of(call);
+	struct vbd_channel *channel = remains->channel;
+	struct vbd_cq *cq = channel ? channel->cq : NULL;
+	struct vbd_pd *pd = remains->pd;
+
+	/* After the queue pair, and without its places in the CQ and the PD: a peer that does not
+	 * answer holds up nothing but its id. */
+	vbd_calls_end_id(remains->fabric->calls, &remains->account, remains->cm_id);
+	vbd_channel_destroy(channel);
+	if (cq)
+		vbd_cq_release(cq, remains->reserved_cqe);
+	vbd_fabric_qp_gone(remains->fabric, cq, remains->srq);
+	if (pd) {
+		vbd_fabric_release_device(remains->fabric, pd->device);
+		vbd_pd_unref(pd);
+	}
+	vbd_account_close(&remains->account);
+	free(remains);
+}
+
+/* Free what a queue pair needed, in the order of docs/lifetimes.md. If the process is about to
+ * exit, the kernel frees all of that. */
+static void free_remains(struct vbd_qp_remains *remains)
+{
+	if (remains->cm_id)
+		vbd_pv_set_id_context(remains->cm_id, &remains->tag);
+	remains->qp = NULL;
+	if (remains->fabric->exits) {
+		remains->fabric->left_to_kernel = true;
+		return;
+	}
+	remains->call.work = free_work;
+	remains->call.done = on_freed;
+	vbd_call_start(remains->fabric->calls, &remains->call, VBD_LANE_END);
+}
 
 void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_account *account,
 	uint64_t owner_id, const struct vbd_qp_ops *ops)
@@ -49,9 +134,10 @@ void vbd_qp_start_heartbeat(struct vbd_qp *qp)
 
 void vbd_qp_moved(struct vbd_qp *qp, int state)
 {
-	int old_state = qp->info.state;
+	int old_state = qp->told_state;
 
 	qp->info.state = state;
+	qp->told_state = state;
 	if (state != IBV_QPS_INIT)
 		qp->in_init = (struct vbd_qp_init){0};
 	qp->info.read_ns = 0;
@@ -109,7 +195,7 @@ enum vbd_status vbd_qp_modify(
 	if (state == IBV_QPS_INIT)
 		init = vbd_qp_init_of(attr, mask);
 	if (vbd_qp_init_same(&qp->in_init, &init)) {
-		if (qp->info.state != state)
+		if (qp->told_state != state)
 			vbd_qp_moved(qp, state);
 		return VBD_OK;
 	}
@@ -159,6 +245,8 @@ void vbd_qp_stop(struct vbd_qp *qp)
 
 bool vbd_qp_has_sends(const struct vbd_qp *qp)
 {
+	/* Over Soft-RoCE the peer may have refused a request before ibv_post_send(3) returns. */
+	bool rings = qp->channel && vbd_counter_get(&qp->channel->ringing);
 	uint64_t posted = 0, back = 0;
 
 	for (enum vbd_op op = 0; qp->channel && op < VBD_OP_COUNT; op++) {
@@ -170,7 +258,7 @@ bool vbd_qp_has_sends(const struct vbd_qp *qp)
 			vbd_counter_get(&counters->flushed);
 		posted += vbd_counter_get(&counters->posted);
 	}
-	return posted > back;
+	return rings || posted > back;
 }
 
 void vbd_qp_drain(struct vbd_qp *qp)
@@ -212,7 +300,7 @@ static void on_quiesced(void *owner)
 {
 	struct vbd_qp *qp = owner;
 
-	vbd_qp_remains_destroy_qp(qp->remains, take_ibv_qp(qp), on_destroyed);
+	destroy_remaining_qp(qp->remains, take_ibv_qp(qp), on_destroyed);
 }
 
 static void on_command_back(void *owner)
@@ -318,7 +406,7 @@ void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id)
 	qp->device = NULL;
 	qp->pd = NULL;
 	qp->srq = NULL;
-	vbd_qp_remains_free(remains);
+	free_remains(remains);
 }
 
 const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op)

@@ -14,10 +14,12 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
-#include "rdma/data/qp_shape.h"
+#include "rdma/data/qp_pool_kinds.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/names/cm_tag.h"
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp_params.h"
@@ -27,7 +29,11 @@
 
 struct ibv_qp;
 struct ibv_qp_attr;
+struct rdma_cm_id;
+struct vbd_heartbeat;
+struct vbd_heartbeat_counters;
 struct vbd_qp;
+struct vbd_qp_remains;
 
 /* Called by the QP for its owner. No member is NULL but `check`. */
 struct vbd_qp_ops {
@@ -91,13 +97,10 @@ struct vbd_qp_info {
 	struct vbd_gid sgid;
 };
 
-struct vbd_heartbeat;
-struct vbd_heartbeat_counters;
-struct vbd_qp_remains;
-struct rdma_cm_id;
-
-/* Remote memory that requests have worked on, all with the key of the newest of them. */
+/* Remote memory that requests have worked on, all with the key of the newest of them, and of its
+ * owner. */
 struct vbd_qp_remote_use {
+	uint64_t whose; /* for the layer above */
 	uint32_t rkey;
 	unsigned int ops;    /* bits of enum vbd_op; 0: none */
 	uint64_t begin, end; /* of the range that they have reached */
@@ -130,6 +133,7 @@ struct vbd_qp {
 	/* Kept after vbd_qp_release(). */
 	uint64_t cq_id; /* 0 until a CQ is chosen */
 	struct vbd_qp_info info;
+	int told_state; /* of the last ops->moved(); a query of the device may know more already */
 	struct vbd_op_counters *ended_ops;     /* the counters of the ended channel; NULL before */
 	struct vbd_heartbeat *ended_heartbeat; /* its heartbeat; NULL before, or without */
 	enum vbd_reason reason;		       /* why the owner ends; NONE before */
@@ -219,7 +223,7 @@ bool vbd_qp_is_drained(const struct vbd_qp *qp);
  * more
  * @cm_id: goes with them; NULL for none
  *
- * A call thread destroys what the kernel has (rdma/qp/qp_remains.h). Harmless when nothing was
+ * A call thread destroys what the kernel has (vbd_qp_remains_create()). Harmless when nothing was
  * reserved; then @cm_id, which was never connected, is destroyed at once.
  */
 void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id);
@@ -261,5 +265,24 @@ struct vbd_qp_shape vbd_qp_shape(const struct vbd_qp *qp);
 
 /* The notifications of a channel to its QP; for qp_open.c. */
 extern const struct vbd_channel_owner_ops vbd_qp_channel_ops;
+
+/* The remains of a queue pair that is over: its objects in the kernel and their memory. */
+struct vbd_qp_remains {
+	struct vbd_cm_tag tag; /* of cm_id: nobody wants its events any more */
+	struct vbd_call call;
+	struct vbd_qp *qp; /* its owner, as long as there is one */
+	struct vbd_account account;
+	struct ibv_qp *ibv_qp;
+	struct rdma_cm_id *cm_id;
+	struct vbd_channel *channel;
+	uint32_t reserved_cqe; /* in the channel's CQ */
+	struct vbd_fabric *fabric;
+	struct vbd_pd *pd;
+	struct vbd_srq *srq;
+};
+
+/** vbd_qp_remains_create - nothing yet, for a QP that hands it to vbd_qp_remains_free() */
+enum vbd_status vbd_qp_remains_create(struct vbd_qp *qp, struct vbd_qp_remains **ret_remains,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

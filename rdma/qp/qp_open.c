@@ -6,9 +6,8 @@
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
-#include "rdma/fabric/srq_cqs.h"
+#include "rdma/fabric/fabric_parts.h"
 #include "rdma/provider/provider.h"
-#include "rdma/qp/qp_remains.h"
 
 #include <stdio.h>
 

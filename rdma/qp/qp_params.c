@@ -2,7 +2,6 @@
 #include "rdma/qp/qp_params.h"
 
 #include "rdma/data/channel.h"
-#include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 
 struct vbd_conn_params vbd_conn_params_default(void)

@@ -6,7 +6,6 @@
 #include "rdma/provider/provider.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define IPV4_HEADER_BYTES 20
 

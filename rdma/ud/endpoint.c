@@ -11,12 +11,113 @@
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 #include "rdma/ud/endpoint_qp.h"
-#include "rdma/ud/endpoint_sidr.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* SIDR requests that may wait in the kernel. */
+#define BACKLOG 128
+
+/* Bind a new CM id to addr. */
+static enum vbd_status bind_id(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
+	struct vbd_device **device, struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = endpoint->fabric;
+	struct vbd_device *bound;
+	enum vbd_status status = vbd_fabric_check_cm(fabric, err);
+	const char *name;
+
+	if (!status)
+		status = vbd_pv_create_udp_id(&endpoint->account, fabric->cm_channel,
+			&endpoint->tag, &endpoint->listen_id, err);
+	if (!status)
+		status = vbd_pv_bind_addr(endpoint->listen_id, addr, err);
+	if (status)
+		return status;
+	name = vbd_pv_id_device(endpoint->listen_id);
+	bound = name ? vbd_fabric_device(fabric, name) : NULL;
+	if (!bound)
+		return VBD_OK;
+	if (*device && *device != bound)
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "device",
+			"the address belongs to device %s, not to %s", bound->name,
+			(*device)->name);
+	*device = bound;
+	return VBD_OK;
+}
+
+/* Listen on the CM id, if there is one, and note its address. */
+static enum vbd_status start_listening(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	const struct sockaddr *bound;
+	enum vbd_status status;
+
+	if (!endpoint->listen_id)
+		return VBD_OK;
+	status = vbd_pv_listen(endpoint->listen_id, BACKLOG, err);
+	if (status)
+		return status;
+	bound = vbd_pv_id_local(endpoint->listen_id);
+	memcpy(&endpoint->addr, bound, vbd_sockaddr_bytes(bound));
+	return VBD_OK;
+}
+
+/* Destroy the CM id. */
+static void stop_listening(struct vbd_endpoint *endpoint)
+{
+	vbd_calls_end_id(endpoint->fabric->calls, &endpoint->account, endpoint->listen_id);
+	endpoint->listen_id = NULL;
+}
+
+static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
+	const struct vbd_pv_cm_event *request, struct vbd_error *err)
+{
+	const char *name = vbd_pv_id_device(request->id);
+
+	if (!endpoint->qp.ibv_qp)
+		return vbd_error_set(err, VBD_E_WRONG_STATE, "the endpoint's QP is not ready yet");
+	/* An endpoint that listens on the wildcard address gets requests of every device. */
+	if (!name || strcmp(name, endpoint->device_name) != 0)
+		return vbd_error_set(err, VBD_E_BAD_VALUE,
+			"the request came by device %s, but the QP is on %s", name ? name : "?",
+			endpoint->device_name);
+	return VBD_OK;
+}
+
+static enum vbd_status answer(
+	struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request, struct vbd_error *err)
+{
+	const struct vbd_private_data *reply = &endpoint->params.reply;
+	struct rdma_conn_param param = {
+		.qp_num = endpoint->qp.info.lqpn,
+		.private_data = reply->length_bytes ? reply->bytes : NULL,
+		.private_data_len = reply->length_bytes,
+	};
+
+	return vbd_pv_accept(request->id, &param, err);
+}
+
+/* The reply is one datagram: if it is lost the peer repeats the request, which has a new id. */
+static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request)
+{
+	struct vbd_error refused = {0};
+	struct vbd_error error = {0};
+
+	endpoint->sidr_requests++;
+	if (may_answer(endpoint, request, &refused) == VBD_OK &&
+		answer(endpoint, request, &refused) == VBD_OK) {
+		endpoint->sidr_answered++;
+	} else {
+		endpoint->sidr_refused++;
+		if (vbd_pv_reject(request->id, false, NULL, 0, &error) != VBD_OK)
+			vbd_log(VBD_LOG_DEBUG, "endpoint", "%s", error.text);
+	}
+	endpoint->ops->asked(endpoint, vbd_pv_id_peer(request->id),
+		refused.status ? &refused : NULL, endpoint->ops_arg);
+	vbd_calls_end_id(endpoint->fabric->calls, NULL, request->id);
+}
 
 struct vbd_endpoint_params vbd_endpoint_params_default(void)
 {
@@ -49,7 +150,7 @@ static void set_state(
 
 static void drain(struct vbd_endpoint *endpoint)
 {
-	vbd_endpoint_stop_listening(endpoint);
+	stop_listening(endpoint);
 	endpoint->ops->set_deadline(
 		endpoint, endpoint->fabric->drain_timeout_ms, endpoint->ops_arg);
 	vbd_qp_drain(&endpoint->qp);
@@ -57,7 +158,7 @@ static void drain(struct vbd_endpoint *endpoint)
 
 static void finish(struct vbd_endpoint *endpoint)
 {
-	vbd_endpoint_stop_listening(endpoint);
+	stop_listening(endpoint);
 	endpoint->ops->set_deadline(endpoint, 0, endpoint->ops_arg);
 	vbd_qp_release(&endpoint->qp, NULL);
 }
@@ -79,7 +180,7 @@ static enum vbd_status perform(
 	case VBD_ENDPOINT_DO_OPEN:
 		return vbd_endpoint_qp_open(endpoint, err);
 	case VBD_ENDPOINT_DO_STOP:
-		vbd_endpoint_stop_listening(endpoint);
+		stop_listening(endpoint);
 		break;
 	case VBD_ENDPOINT_DO_GO_ON:
 		drained(endpoint);
@@ -224,7 +325,7 @@ static enum vbd_status choose_device(struct vbd_endpoint *endpoint, const struct
 
 	if (addr) {
 		memcpy(&endpoint->addr, addr, vbd_sockaddr_bytes(addr));
-		status = vbd_endpoint_bind(endpoint, addr, device, err);
+		status = bind_id(endpoint, addr, device, err);
 	}
 	if (status)
 		return status;
@@ -299,11 +400,11 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	status = choose_device(endpoint, addr, &device, err);
 	/* Listen first: a port in use is an error before any memory is registered. */
 	if (!status)
-		status = vbd_endpoint_start_listening(endpoint, err);
+		status = start_listening(endpoint, err);
 	if (!status)
 		status = vbd_qp_reserve(&endpoint->qp, device, &endpoint->params.qp, err);
 	if (status) {
-		vbd_endpoint_stop_listening(endpoint);
+		stop_listening(endpoint);
 		vbd_qp_release(&endpoint->qp, NULL);
 		vbd_endpoint_destroy(endpoint);
 		return status;
@@ -320,8 +421,8 @@ static bool choose_source(const struct vbd_endpoint *endpoint, const struct sock
 	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
 
 	if (!endpoint->addr.ss_family || vbd_sockaddr_is_any(own))
-		return vbd_source_of_device(endpoint->qp.device, towards, ret_source, NULL) ==
-		       VBD_OK;
+		return vbd_source_of_device(endpoint->qp.device, endpoint->fabric->interfaces,
+			       towards, ret_source, NULL) == VBD_OK;
 	*ret_source = endpoint->addr;
 	/* sin6_port is at the same offset. */
 	((struct sockaddr_in *)ret_source)->sin_port = 0;
@@ -396,7 +497,7 @@ void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv
 {
 	/* ADDR_CHANGE is a hint only: rdma_get_cm_event(3). */
 	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		vbd_endpoint_on_request(endpoint, event);
+		on_request(endpoint, event);
 	else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		/* The kernel waits until the id is destroyed. */
 		vbd_endpoint_device_removed(endpoint);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/ud/endpoint_fsm.h"
 
-#include "base/enum.h"
-
 #define ON(event, next, action, note) \
 	[VBD_ENDPOINT_EV_##event] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}
 /* The rule of a state for all events without a row. */

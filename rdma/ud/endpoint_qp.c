@@ -38,7 +38,7 @@ enum vbd_status vbd_endpoint_choose(
 	if (port_num > device->attr.phys_port_cnt)
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "port_num", "device %s has %u ports",
 			device->name, device->attr.phys_port_cnt);
-	status = vbd_device_query_port(device, port_num, &port, err);
+	status = vbd_device_port(device, port_num, &port, err);
 	if (status)
 		return status;
 	endpoint->lid = port.lid;

@@ -25,16 +25,21 @@ static void set_state(
 
 /* Actions. */
 
+static void step(struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why);
+
+static void on_join_failed(struct vbd_cm_tag *tag, const struct vbd_error *error)
+{
+	step(VBD_CONTAINER_OF(tag, struct vbd_group, tag), VBD_GROUP_EV_CALL_FAILED, error);
+}
+
 static enum vbd_status join(struct vbd_group *group, struct vbd_error *err)
 {
+	bool send_only = group->mode == VBD_GROUP_SEND_ONLY;
 	enum vbd_status status =
 		vbd_endpoint_check_device(group->endpoint, group->cm_id, "group", err);
 
-	if (status)
-		return status;
-	status = vbd_pv_join_multicast(group->cm_id, (const struct sockaddr *)&group->addr,
-		group->mode == VBD_GROUP_SEND_ONLY, err);
-	group->asked = status == VBD_OK;
+	if (!status && !vbd_calls_join(group->calls, group->cm_id, send_only, on_join_failed))
+		status = vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to join the group");
 	return status;
 }
 
@@ -57,15 +62,12 @@ static void free_ah(struct vbd_group *group)
 	group->ah = NULL;
 }
 
-/* In the order of librdmacm, which detaches its own QPs first. */
+/* In the order of librdmacm, which detaches its own QPs first. The end of the id leaves. */
 static void leave(struct vbd_group *group)
 {
 	if (group->attached)
 		vbd_pv_detach_mcast(group->endpoint->qp.ibv_qp, group->path.dgid, group->path.dlid);
 	group->attached = false;
-	if (group->asked)
-		vbd_pv_leave_multicast(group->cm_id, (const struct sockaddr *)&group->addr);
-	group->asked = false;
 	vbd_calls_end_id(group->calls, &group->account, group->cm_id);
 	group->cm_id = NULL;
 	if (group->users == 0)

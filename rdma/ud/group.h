@@ -3,7 +3,8 @@
  * The membership of an endpoint in a multicast group: joined by CM; the endpoint's QP, which is no
  * QP of librdmacm, attached here; an address handle for sends to the group.
  *
- * Control thread. Nothing blocks: a group has no neighbour to resolve.
+ * Control thread. Nothing blocks: call threads join and leave, and a group has no neighbour to
+ * resolve.
  */
 #ifndef VBD_RDMA_UD_GROUP_H
 #define VBD_RDMA_UD_GROUP_H
@@ -55,7 +56,6 @@ struct vbd_group {
 	struct sockaddr_storage addr;
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id; /* not NULL while resolving, joining, joined */
-	bool asked;		  /* rdma_leave_multicast(3) is owed */
 	bool attached;		  /* the QP is attached */
 	bool known;		  /* path, qpn and qkey are set; they are kept */
 	struct vbd_ah_path path;  /* its dgid is the group's, its dlid the group's LID */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/ud/group_fsm.h"
 
-#include "base/enum.h"
-
 #define ON(event, next, action, note) \
 	[VBD_GROUP_EV_##event] = {VBD_GROUP_IS_##next, VBD_GROUP_DO_##action, note}
 /* The rule of a state for all events without a row. */

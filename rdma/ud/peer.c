@@ -2,13 +2,8 @@
 #include "rdma/ud/peer.h"
 
 #include "base/log.h"
-#include "rdma/data/qp_pool.h"
 #include "rdma/device/pd.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
-#include "rdma/ud/endpoint.h"
-
-#include <string.h>
 
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/ud/peer_fsm.h"
 
-#include "base/enum.h"
-
 #define ON(event, next, action, note) \
 	[VBD_PEER_EV_##event] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
 /* The rule of a state for all events without a row. */

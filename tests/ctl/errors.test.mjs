@@ -51,7 +51,7 @@ test('errors: faults of a request are told as options and operands, all of them'
   const missing = { code: 'missing_field', detail: '/buffer is missing: messages of more than 16384 bytes need one', pointer: '/buffer' };
   const server = await FakeServer.start(t, {
     'POST /v1/benchmarks': { status: 400, json: problem({ status: 400, instance: undefined, cm_event: undefined, reject_reason: undefined, title: 'A required member is missing',
-      ...missing, hint: 'See `size_bytes` in /v1/openapi.yaml.', errors: [missing,
+      ...missing, pointer: undefined, hint: 'See `size_bytes` in /v1/openapi.yaml.', errors: [missing,
         { code: 'out_of_range', detail: '9 is not between 1 and 8', pointer: '/tx_depth' },
         { code: 'bad_value', detail: 'there is no such op', pointer: '/op' },
         { code: 'unknown_field', detail: '/new is unknown', pointer: '/new' },
@@ -67,7 +67,7 @@ test('errors: faults of a request are told as options and operands, all of them'
 test('errors: a fault of a query names its option, and hints name commands', async (t) => {
   const server = await FakeServer.start(t, {
     'GET /v1/buffers': { status: 400, json: problem({ status: 400, code: 'bad_value', instance: undefined, cm_event: undefined, reject_reason: undefined, title: 'A value is not allowed',
-      detail: 'not now', errors: [{ code: 'bad_value', detail: 'not now', parameter: 'state' }], parameter: 'state',
+      detail: 'not now', errors: [{ code: 'bad_value', detail: 'not now', parameter: 'state' }],
       hint: 'Ask GET /v1/buffers, or raise timeout_ms.' }) },
     'GET /v1/cqs': { status: 429, headers: { 'Retry-After': '7' }, json: problem({ status: 429, instance: undefined, cm_event: undefined, code: 'too_many_requests',
       limit: 4, limit_name: 'limits.polls' }) } });
@@ -101,13 +101,13 @@ test('errors: nobody listens there', async (t) => {
   const { url } = server;
   await server.stop();
   const { code, stderr } = await ctl({ url }, ['ls']);
-  assert.equal(code, 1);
+  assert.equal(code, 5);
   assert.equal(stderr, `verbsctl: can't reach verbsd at ${url}: Connection refused; is it running?\n`);
 });
 
 test('errors: a unix socket that is not there', async () => {
   const { code, stderr } = await ctl({ url: 'unix:/nonexistent/verbsd.sock' }, ['ls']);
-  assert.equal(code, 1);
+  assert.equal(code, 5);
   assert.match(stderr, /can't reach verbsd at unix:\/nonexistent\/verbsd\.sock: .*is it running\?/);
 });
 
@@ -217,7 +217,7 @@ test('errors: the server comes from -s, then VERBSD_URL, with port 7480 when non
   assert.equal((await ctl(elsewhere, ['stats', '-s', `127.0.0.1:${server.port}`])).code, 0);
   assert.equal((await ctl(elsewhere, ['stats', `--server=${server.url}/`])).code, 0);
   assert.equal((await ctl(server, ['stats'])).code, 0);
-  assert.equal((await ctl(elsewhere, ['stats'])).code, 1);
+  assert.equal((await ctl(elsewhere, ['stats'])).code, 5);
   const { stderr } = await ctl(null, ['stats', '-s', 'http://127.0.0.99']);
   assert.match(stderr, /can't reach verbsd at http:\/\/127\.0\.0\.99: Connection refused/);
 });

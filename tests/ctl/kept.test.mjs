@@ -10,10 +10,11 @@ const LIST = '/v1/kept_objects';
 
 test('kept: a new listener is kept', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/listeners': { status: 201, json: listener() } });
-  const { code, stderr } = await ctl(server, ['listen', '0.0.0.0:7471', '--name', 'front', '--keep']);
+  const { code, stderr } = await ctl(server, ['listen', '0.0.0.0:7471', '--name', 'front', '--keep', '--share', 'operators']);
   assert.equal(code, 0, stderr);
   const { json } = server.requests.find(({ method }) => method === 'POST');
   assert.equal(json.keep, true);
+  assert.equal(json.share, 'operators');
   assert.equal(json.name, 'front');
 });
 

@@ -135,7 +135,7 @@ test('bench: a send needs nothing of the peer, and an interrupt prints the resul
   const state = stopping(benchmark(running));
   const server = await FakeServer.start(t, {
     'POST /v1/benchmarks': { status: 202, json: benchmark(running) },
-    'GET /v1/benchmarks/4': () => ({ json: benchmark(state.stopped ? { state: 'failed', error: cancelled } : running) }),
+    'GET /v1/benchmarks/4': () => ({ json: benchmark(state.stopped ? { state: 'cancelled', error: cancelled } : running) }),
     'POST /v1/benchmarks/4/cancel': state.answer,
     'DELETE /v1/benchmarks/4': { status: 204 },
   });

@@ -87,7 +87,7 @@ test('objects: --limit stops the paging, and --json says where it stopped', asyn
   const { stdout } = await succeeds(server, ['buf', 'ls', '--limit', '2', '--json']);
   const { total, next, items } = JSON.parse(stdout);
   assert.deepEqual([total, next, items.length], [9, 'bQ', 2]);
-  assert.deepEqual(server.requests.map(({ query }) => query), [{ limit: '2', view: 'full' }]);
+  assert.deepEqual(server.requests.map(({ query }) => query), [{ limit: '2', fields: '*' }]);
 });
 
 test('ls: the total is that of the first page', async (t) => {
@@ -347,7 +347,7 @@ test('objects: events --lines shows the last ones, and --json the page', async (
 test('objects: events --after reports events that the log no longer has', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/events':
     { json: logPage([event(90)], { first: 90, compacted: true }) } });
-  const { code, stdout, stderr } = await ctl(server, ['events', '--after', '5']);
+  const { code, stdout, stderr } = await ctl(server, ['events', '--after', '00000000000000a1-5']);
   assert.equal(code, 0);
   assert.match(stdout, /event number 90/);
   assert.match(stderr, /events are lost: the log no longer holds those between 5 and 90/);
@@ -390,10 +390,10 @@ test('glossary: says what a name means, why, and what to do', async (t) => {
 
 const explanation = {
   connection: { id: 7, name: null }, state: 'failed', summary: 'It failed: the peer is dead.',
-  cause: { code: 'host_gone', text: 'The peer is dead.', advice: 'Ping the peer.' },
+  cause: { code: 'host_gone', detail: 'The peer is dead.', hint: 'Ping the peer.' },
   evidence: ['Nobody answers.', 'It was\u001b[31m there.'],
-  possible_causes: [{ code: 'packets_lost', text: 'The path loses packets.', advice: 'Look for drops.', evidence: [] }],
-  request: { op: 'write', transfer: 3, length_bytes: 64, done_bytes: 0, remote_addr: '0x7f00', rkey: '0x00001f2e' },
+  possible_causes: [{ code: 'packets_lost', detail: 'The path loses packets.', hint: 'Look for drops.', evidence: [] }],
+  request: { op: 'write', transfer: 3, length_bytes: 64, bytes_done: 0, remote_addr: '0x7f00', rkey: '0x00001f2e' },
   causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', detail: 'No answer', causes: ['the peer is dead', 'the cable'] }],
   hints: ['Ping the peer.', 'Look at\u001b[31m it.'],
   findings: [{ severity: 'info', code: 'flushed', detail: '3 were flushed.' },
@@ -437,4 +437,33 @@ test('explain: gives the JSON of a connection as it came', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7/explain': { json: explanation } });
   const { stdout } = await succeeds(server, ['explain', '--json', '7']);
   assert.deepEqual(JSON.parse(stdout), explanation);
+});
+
+test('objects: nouns in the singular and other names of verbs are the same commands', async (t) => {
+  for (const args of [['connection', 'list'], ['connections', 'ls', '--label', 'team=x'], ['buffer', 'get', 'target', '-o', '-'],
+    ['listener', 'get', 'front'], ['connection', 'delete', '7'], ['connection-batch', 'get', '4']]) {
+    const server = await FakeServer.start(t);
+    await ctl(server, args);
+    assert.deepEqual(server.requests.slice(0, 1).map(({ method, path, query }) => [method, path, query.label]),
+      [{ list: ['GET', '/v1/connections', undefined], ls: ['GET', '/v1/connections', 'team=x'], delete: ['DELETE', '/v1/connections/7', undefined],
+        get: ['GET', { buffer: '/v1/buffers/target/data', listener: '/v1/listeners/front', 'connection-batch': '/v1/connection_batches/4' }[args[0]],
+          undefined] }[args[1]]], args.join(' '));
+  }
+});
+
+test('objects: -o json is --json, before the command and behind it', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([connection()]) });
+  for (const args of [['-o', 'json', 'ls'], ['ls', '--output=json'], ['ls', '--json', '-o', 'text']])
+    assert.equal(JSON.parse((await succeeds(server, args)).stdout).items[0].id, 7, args.join(' '));
+  assert.match((await succeeds(server, ['ls', '-o', 'text'])).stdout, /^ID NAME/);
+});
+
+test('objects: version tells the one of verbsctl also where no verbsd is', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index({ version: '9.9\u001b[2J' }) } });
+  const own = (await ctl(null, ['--version'])).stdout;
+  assert.equal((await succeeds(server, ['version'])).stdout, `${own}verbsd 9.9\\x1b[2J\n`);
+  assert.deepEqual(JSON.parse((await succeeds(server, ['version', '--json'])).stdout), { verbsctl: own.trim().split(' ')[1], verbsd: '9.9\u001b[2J' });
+  const { url } = server;
+  await server.stop();
+  assert.deepEqual((({ code, stdout }) => [code, stdout])(await ctl({ url }, ['version'])), [5, own]);
 });

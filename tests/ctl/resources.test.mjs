@@ -126,9 +126,9 @@ test('resources: labels are given to an object, and select objects', async (t) =
   const server = await FakeServer.start(t, {
     'POST /v1/pds': { status: 201, json: KINDS.find(({ kind }) => kind === 'pd').sample },
     'GET /v1/pds': page([]),
-    'DELETE /v1/pds': { status: 200, json: { selected: 2, ids: [3, 4], dry_run: false, done: 1, pending: 0, failed: 1,
-      failures: [{ id: 4, name: null, code: 'in_use', detail: 'it is used' }] } },
-    'POST /v1/connections/-/close': { status: 202, json: { selected: 3, ids: [5, 6, 7], dry_run: false, done: 1, pending: 2, failed: 0, failures: [] } } });
+    'DELETE /v1/objects': { status: 200, json: { selected: 2, objects: [], dry_run: false, done: 1, pending: 0, failed: 1,
+      failures: [{ kind: 'pd', id: 4, name: null, code: 'in_use', detail: 'it is used' }] } },
+    'POST /v1/objects/-/cancel': { status: 202, json: { selected: 3, objects: [], dry_run: false, done: 1, pending: 2, failed: 0, failures: [] } } });
   await succeeds(server, ['pds', 'create', 'mine', '--label', 'job=nightly,team']);
   assert.deepEqual(server.requests[0].json, { name: 'mine', labels: { job: 'nightly', team: '' } });
   await succeeds(server, ['pds', 'ls', '--label', 'job=a b']);

@@ -102,7 +102,7 @@ test('terminal: what is bad is red, and a warning yellow', async (t) => {
   const bad = [event(1, { severity: 'error' }), event(2, { severity: 'warning' }), event(3)];
   const server = await FakeServer.start(t, { 'GET /v1/connections': page([rejected()]), 'GET /v1/connections/8': { json: rejected({ id: 8 }) },
     'GET /v1/connections/9': { json: connection({ id: 9, state: 'draining' }) },
-    'GET /v1/events': ({ query }) => ({ json: logPage(query.after === '0' ? bad : [], { next: '00000000000000a1-3' }) }) });
+    'GET /v1/events': ({ query }) => ({ json: logPage(query.after === 'oldest' ? bad : [], { next: '00000000000000a1-3' }) }) });
   assert.match((await ctlOnTerminal(server, ['ls'])).stdout, /\u001b\[31m *failed *\u001b\[0?m/);
   assert.match((await ctlOnTerminal(server, ['show', '8'])).stdout, /^connection\/8 \(to-b\) {2}\u001b\[31mfailed\u001b\[0m\r\n/);
   assert.match((await ctlOnTerminal(server, ['show', '9'])).stdout, /^connection\/9 \(to-b\) {2}draining\r\n/);

@@ -354,6 +354,6 @@ test('top: a server that was never there, or refuses, is told as everywhere else
   const { url } = server;
   await server.stop();
   const away = await ctlOnTerminal({ url }, ['top']);
-  assert.equal(away.code, 1);
+  assert.equal(away.code, 5);
   assert.match(away.stdout, /can't reach verbsd/);
 });

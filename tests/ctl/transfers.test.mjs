@@ -82,7 +82,7 @@ test('transfers: a peer that is out of reach is named', async (t) => {
   const peer = await FakeServer.start(t);
   await peer.stop();
   const { code, stderr } = await ctl(server, ['read', ...base, '--remote', `${peer.url}#target`]);
-  assert.equal(code, 1);
+  assert.equal(code, 5);
   assert.ok(stderr.includes(`can't reach verbsd at ${peer.url}`));
 });
 

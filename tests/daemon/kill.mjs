@@ -198,7 +198,7 @@ const have_sqlite = () => {
 };
 
 const sorted = (names) => [...names].sort();
-const list = async (daemon, path) => (await daemon.get(`${path}?limit=1000&view=full`)).json.items;
+const list = async (daemon, path) => (await daemon.get(`${path}?limit=1000&fields=*`)).json.items;
 
 // Compares the file that a killed daemon has left with the ledger.
 function check_file(dir, ledger) {

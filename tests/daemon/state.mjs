@@ -101,7 +101,7 @@ test("state: a client goes on with the place of an earlier run, in pages and in 
 // Reads the stream until the daemon dies, as a client that is connected then.
 function follow(daemon, seen) {
 	return new Promise((done) => {
-		const request = http.get({ socketPath: daemon.socket, path: "/v1/events/stream?after=0", agent: false }, (answer) => {
+		const request = http.get({ socketPath: daemon.socket, path: "/v1/events/stream?after=oldest", agent: false }, (answer) => {
 			answer.on("data", (data) => (seen.text += data));
 			answer.on("close", done);
 			answer.on("error", done);
@@ -235,8 +235,8 @@ test("state: a file of a newer version is refused, and stays", LIMIT, async (t) 
 
 test("state: a disk without room stops nothing", LIMIT, async (t) => {
 	const dir = new_dir();
-	// No file may have more than 64 blocks of 512 bytes, so not even the log of SQLite grows for long.
-	const daemon = await start(t, dir, { command: ["sh", "-c", 'ulimit -f 160; exec "$@"', "sh"] });
+	// No file may have more than 240 blocks of 512 bytes, so not even the log of SQLite grows for long.
+	const daemon = await start(t, dir, { command: ["sh", "-c", 'ulimit -f 240; exec "$@"', "sh"] });
 
 	await until(async () => {
 		assert.ok((await act(daemon)).status < 500);

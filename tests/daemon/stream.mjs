@@ -21,7 +21,7 @@ async function daemon_with_port(t) {
 
 // Follows the events; .seen are their numbers. A slow one reads nothing until it is resumed.
 class Follower {
-	constructor(daemon, { after = "0", slow = false } = {}) {
+	constructor(daemon, { after = "oldest", slow = false } = {}) {
 		this.seen = [];
 		this.heartbeats = 0;
 		this.wake = () => {};
@@ -98,7 +98,7 @@ test("bursts reach many followers, slow ones too, once and in order, and then he
 	const askers = Array.from({ length: 4 }, () => client_of(daemon, t));
 	await Promise.all(
 		askers.map(async (ask) => {
-			for (let i = 0; i < BURST; i++) await ask("DELETE", "/v1/connections?all=true");
+			for (let i = 0; i < BURST; i++) await ask("DELETE", "/v1/objects?kind=connection&all=true");
 		}),
 	);
 	const last = await last_of(daemon);

@@ -52,8 +52,8 @@ test("a daemon that stood still feeds the watchdog again, and calls no thread st
 		env: { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: String(WATCHDOG_MS * 1000) },
 	}).up();
 	await until(() => systemd.feeds() > 2);
-	const { last } = (await daemon.get("/v1/events?limit=1")).json;
-	const poll = daemon.get(`/v1/events?after=${last}&wait_ms=1000`);
+	const { next } = (await daemon.get("/v1/events?after=now")).json;
+	const poll = daemon.get(`/v1/events?after=${next}&wait_ms=1000`);
 
 	daemon.process.kill("SIGSTOP");
 	await until(() => /^State:\s+T/m.test(readFileSync(`/proc/${daemon.process.pid}/status`, "utf8")));

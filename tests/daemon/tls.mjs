@@ -74,7 +74,7 @@ test("guide: two daemons are reached by curl, verbsctl and the examples, with ce
 		if (url === daemons[1].url) env.VERBSD_TOKEN_FILE = join(there, "control.token");
 		assert.match((await shell(here, "verbsctl stats --json", env)).stdout, /^\{/);
 		for (const example of ["bash/wait-for-event", "python/wait_for_event.py"])
-			assert.match((await shell(here, `${examples}${example} --quiet --after 0 --timeout 30 --type daemon_started`, env)).stdout, /"type": ?"/);
+			assert.match((await shell(here, `${examples}${example} --quiet --after oldest --timeout 30 --type daemon_started`, env)).stdout, /"type": ?"/);
 	}
 	for (const { daemon } of daemons) assert.equal(await daemon.stop(), 0, daemon.log);
 });

@@ -9,6 +9,7 @@
 
 #include "rdma/provider/ask.h"
 #include "rdma/provider/provider_calls.h"
+#include "rdma/provider/waits.h"
 #include "tests/fake/provider_fake.h"
 
 struct fake_context {
@@ -178,23 +179,8 @@ void fake_note(const char *call);
 /** fake_enter - record a call; returns 0, or the errno that the script has for it */
 int fake_enter(const char *call);
 
-/*
- * X(SYMBOL, name): the calls that may wait in the kernel (docs/blocking.md). tests/daemon/waits.mjs
- * makes them block.
- */
-#define FAKE_WAIT_MAP(X)                      \
-	X(FAKE_CONNECT, "rdma_connect")       \
-	X(FAKE_DISCONNECT, "rdma_disconnect") \
-	X(FAKE_DESTROY_ID, "rdma_destroy_id") \
-	X(FAKE_DESTROY_QP, "ibv_destroy_qp")  \
-	X(FAKE_MODIFY_QP, "ibv_modify_qp")    \
-	X(FAKE_CREATE_AH, "ibv_create_ah")    \
-	X(FAKE_DESTROY_AH, "ibv_destroy_ah")  \
-	X(FAKE_REG_MR, "ibv_reg_mr")          \
-	X(FAKE_DEREG_MR, "ibv_dereg_mr")      \
-	X(FAKE_COUNT_OBJECTS, "rdma netlink")
-
-enum fake_wait { FAKE_WAIT_MAP(VBD_ENUM_ROW) FAKE_WAIT_COUNT };
+/* tests/daemon/waits.mjs makes each of these calls block. */
+enum fake_wait { VBD_WAIT_MAP(VBD_ENUM_ROW) FAKE_WAIT_COUNT };
 
 /**
  * fake_may_block - the beginning of a call that may wait: it must not be on the control thread

@@ -11,7 +11,7 @@ enum vbd_status vbd_pv_count_objects(
 {
 	int errnum;
 
-	(void)fake_may_block(FAKE_COUNT_OBJECTS);
+	(void)fake_may_block(VBD_WAIT_COUNT_OBJECTS);
 	fake_lock();
 	errnum = fake_enter("rdma netlink");
 	if (!errnum) {

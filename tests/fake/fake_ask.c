@@ -3,7 +3,7 @@
 #include "tests/fake/fake.h"
 
 #include "base/thread.h"
-#include "rdma/provider/knock.h"
+#include "rdma/provider/ask.h"
 
 #include <netinet/in.h>
 #include <pthread.h>

@@ -88,7 +88,7 @@ static int begin(const char *call)
 	return blocks ? sleep_in(call) : 0;
 }
 
-static VBD_ENUM_NAMES(wait_name, enum fake_wait, FAKE_WAIT_MAP)
+static VBD_ENUM_NAMES(wait_name, enum fake_wait, VBD_WAIT_MAP)
 
 	/* For a daemon over the fake. */
 	void fake_block_one(const char *call)

@@ -247,7 +247,7 @@ void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *ibv)
 
 	if (!ibv)
 		return;
-	(void)fake_may_block(FAKE_DESTROY_ID);
+	(void)fake_may_block(VBD_WAIT_DESTROY_ID);
 	fake_lock();
 	fake_note("rdma_destroy_id");
 	drop_events_of(id);
@@ -599,7 +599,7 @@ enum vbd_status vbd_impl_connect(
 	int errnum = 0;
 
 	if (device && device->ibv.transport_type == IBV_TRANSPORT_IWARP)
-		errnum = fake_may_block(FAKE_CONNECT);
+		errnum = fake_may_block(VBD_WAIT_CONNECT);
 	fake_lock();
 	if (!errnum)
 		errnum = fake_enter("rdma_connect");
@@ -694,8 +694,7 @@ enum vbd_status vbd_impl_notify_established(struct rdma_cm_id *id, struct vbd_er
 enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *ibv, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
-	bool answered = id->peer_known || id->state == FAKE_ID_CONNECTED;
-	int errnum = is_iwarp(id) && !answered ? fake_may_block(FAKE_DISCONNECT) : 0;
+	int errnum = fake_may_block(VBD_WAIT_DISCONNECT);
 
 	fake_lock();
 	if (!errnum)

@@ -415,7 +415,7 @@ void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *ibv)
 	/* siw waits until the CM lets go of the QP, which it has at the latest in INIT; rxe for the
 	 * packets of a QP that may have sent some. */
 	if (ibv->state != IBV_QPS_RESET && (is_iwarp(qp_of(ibv)) || ibv->state != IBV_QPS_INIT))
-		(void)fake_may_block(FAKE_DESTROY_QP);
+		(void)fake_may_block(VBD_WAIT_DESTROY_QP);
 	fake_lock();
 	fake_note("ibv_destroy_qp");
 	if (qp_of(ibv)->groups)
@@ -538,7 +538,7 @@ enum vbd_status vbd_impl_modify_qp(
 {
 	bool resolves = (mask & IBV_QP_AV) && !is_iwarp(qp_of(ibv));
 	const union ibv_gid *peer = &attr->ah_attr.grh.dgid;
-	int errnum = resolves ? fake_resolve_neighbour(FAKE_MODIFY_QP, peer) : 0;
+	int errnum = resolves ? fake_resolve_neighbour(VBD_WAIT_MODIFY_QP, peer) : 0;
 	int old = (int)ibv->state;
 	const char *refused;
 

@@ -27,7 +27,7 @@ enum vbd_status vbd_impl_create_ah(
 {
 	struct fake_ah *ah;
 	/* The hardware address of a multicast group follows from its GID. */
-	int errnum = attr->grh.dgid.raw[0] == 0xff ? 0 : fake_may_block(FAKE_CREATE_AH);
+	int errnum = attr->grh.dgid.raw[0] == 0xff ? 0 : fake_may_block(VBD_WAIT_CREATE_AH);
 
 	fake_lock();
 	if (!errnum)
@@ -59,7 +59,7 @@ void vbd_pv_destroy_ah(struct ibv_ah *ah)
 {
 	if (!ah)
 		return;
-	(void)fake_may_block(FAKE_DESTROY_AH);
+	(void)fake_may_block(VBD_WAIT_DESTROY_AH);
 	fake_lock();
 	fake_note("ibv_destroy_ah");
 	vbd_list_for_each (link, &g_fake.qps) {
@@ -185,14 +185,14 @@ unsigned int fake_attached(struct ibv_qp *qp)
 }
 
 enum vbd_status vbd_impl_join_multicast(
-	struct rdma_cm_id *ibv, const struct sockaddr *addr, bool send_only, struct vbd_error *err)
+	struct rdma_cm_id *ibv, bool send_only, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
-	int errnum;
+	int errnum = fake_may_block(VBD_WAIT_JOIN_MULTICAST);
 
-	(void)addr;
 	fake_lock();
-	errnum = fake_enter("rdma_join_multicast");
+	if (!errnum)
+		errnum = fake_enter("rdma_join_multicast");
 	/* Attributes that the kernel's rdma_join_multicast() requests. */
 	if (!errnum && (!id->device || ibv->qp_type != IBV_QPT_UD))
 		errnum = EINVAL;
@@ -204,19 +204,6 @@ enum vbd_status vbd_impl_join_multicast(
 	}
 	fake_unlock();
 	return fake_result("rdma_join_multicast", errnum, err);
-}
-
-void vbd_pv_leave_multicast(struct rdma_cm_id *ibv, const struct sockaddr *addr)
-{
-	struct fake_id *id = id_of(ibv);
-
-	(void)addr;
-	fake_lock();
-	fake_note("rdma_leave_multicast");
-	if (!id->asked.joined || id->asked.left)
-		fake_broken("a group is left that was not joined");
-	id->asked.left = true;
-	fake_unlock();
 }
 
 /* Script functions. */

@@ -506,6 +506,7 @@ void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *ibv)
 
 	if (!ibv)
 		return;
+	(void)fake_may_block(VBD_WAIT_CLOSE_DEVICE);
 	fake_lock();
 	fake_note("ibv_close_device");
 	if (context->children) {
@@ -549,10 +550,16 @@ enum vbd_status vbd_impl_query_port(struct ibv_context *context, uint8_t port_nu
 	struct ibv_port_attr *ret_attr, struct vbd_error *err)
 {
 	const struct fake_device *device = device_of(context);
+	bool opening;
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_query_port");
+	opening = ((const struct fake_context *)(const void *)context)->children == 0;
+	fake_unlock();
+	errnum = opening ? 0 : fake_may_block(VBD_WAIT_QUERY_PORT);
+	fake_lock();
+	if (!errnum)
+		errnum = fake_enter("ibv_query_port");
 	if (!errnum && (port_num < 1 || port_num > device->attr.phys_port_cnt))
 		errnum = EINVAL;
 	if (!errnum)
@@ -776,7 +783,7 @@ static int register_memory(
 enum vbd_status vbd_impl_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
-	int errnum = fake_takes_long(FAKE_REG_MR, length_bytes);
+	int errnum = fake_takes_long(VBD_WAIT_REG_MR, length_bytes);
 
 	fake_lock();
 	if (!errnum)
@@ -803,7 +810,7 @@ void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *ibv)
 	if (!ibv)
 		return;
 	/* rxe waits for a peer's write that has begun and not ended. */
-	fake_off_control(FAKE_DEREG_MR);
+	fake_off_control(VBD_WAIT_DEREG_MR);
 	fake_lock();
 	fake_note("ibv_dereg_mr");
 	if (((struct fake_mr *)(void *)ibv)->windows) {

@@ -14,7 +14,7 @@
 #define VBD_TESTS_FAKE_PROVIDER_FAKE_H
 
 #include "base/list.h"
-#include "rdma/provider/knock.h"
+#include "rdma/provider/ask.h"
 #include "rdma/provider/netroute.h"
 #include "rdma/provider/provider.h"
 
@@ -214,7 +214,7 @@ struct fake_id_asked {
 	uint8_t private_data_bytes;
 	bool vendor_option; /* reason of rdma_reject() */
 	bool connected, accepted, rejected, established, disconnected, notified;
-	bool joined, send_only, left; /* address of the multicast group */
+	bool joined, send_only; /* a multicast group */
 };
 
 struct fake_id_asked fake_id_asked(const struct rdma_cm_id *id);

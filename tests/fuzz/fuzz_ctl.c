@@ -5,11 +5,12 @@
  * are used up, the server is not reachable.
  */
 #include "cmd/verbsctl/command.h"
+
 #include "cmd/verbsctl/common/call.h"
 #include "cmd/verbsctl/common/speak.h"
-#include "cmd/verbsctl/parse.h"
 
 #include <curl/curl.h>
+
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static const char *const lines[][WORDS] = {
 	{"windows"},
 	{"transfers"},
 	{"write", "x", "--buffer", "y", "--remote", "#z"},
-	{"batches", "show", "x"},
+	{"transfer-batches", "show", "x"},
 	{"connection-batches", "show", "x"},
 	{"connect", "h:1", "--count", "2"},
 	{"close", "--all", "--dry-run"},

@@ -107,7 +107,7 @@ static const struct vbd_page_source source = {.members = members,
 
 static void list(struct vbd_request *req)
 {
-	vbd_page_reply(req, &source, NULL, NULL);
+	vbd_page_reply(req, "a-1", &source, NULL, NULL);
 }
 
 static const struct vbd_route routes[] = {

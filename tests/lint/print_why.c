@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "daemon/core/event_types.h"
 #include "rdma/diagnose/cause.h"
-#include "rdma/diagnose/finding.h"
+#include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
 
 #include <stdio.h>

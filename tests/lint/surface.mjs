@@ -18,7 +18,7 @@ function codeFacts() {
 }
 
 const facts = [
-  ...contractFacts(read('openapi.yaml'), root),
+  ...contractFacts(root),
   ...codeFacts(),
   ...commandFacts(join(build, 'cmd/verbsctl')),
   ...daemonFacts(join(build, 'cmd/verbsd')),

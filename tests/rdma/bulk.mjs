@@ -18,8 +18,8 @@ async function start() {
 	return { peer, daemon };
 }
 
-const make = (daemon, wait_s) => daemon.post("/v1/connections",
-	{ dst_addr: addr, dst_port: PORT, timeout_ms: PATIENCE_MS, name: "w", count: COUNT, labels: { job: "bulk" }, qp: QP }, wait_s);
+const make = (daemon, wait_s) => daemon.post("/v1/connection_batches",
+	{ count: COUNT, labels: { job: "bulk" }, connections: [{ dst_addr: addr, dst_port: PORT, timeout_ms: PATIENCE_MS, name: "w", qp: QP }] }, wait_s);
 
 const all_gone = (peer) => peer.until("/v1/stats", "no connection", ({ connections }) => connections === 0);
 
@@ -31,12 +31,12 @@ await scenario(`${COUNT} connections are made, used, closed and deleted together
 	equal(batch.counts.established, COUNT, "the number of established connections");
 	for (const { id } of batch.connections)
 		await daemon.post(`/v1/connections/${id}/messages`, { data: `to ${id}` }, 20);
-	const chosen = await daemon.post("/v1/connections/-/close?label=job=bulk&dry_run=true");
-	equal(chosen.ids.toString(), batch.connections.map(({ id }) => id).toString(), "the dry run");
-	const closed = await daemon.post("/v1/connections/-/close?label=job=bulk", undefined, 60);
+	const chosen = await daemon.post("/v1/objects/-/cancel?kind=connection&label=job=bulk&dry_run=true");
+	equal(chosen.objects.map(({ id }) => id).toString(), batch.connections.map(({ id }) => id).toString(), "the dry run");
+	const closed = await daemon.post("/v1/objects/-/cancel?kind=connection&label=job=bulk", undefined, 60);
 	equal(closed.done, COUNT, "the number of closed connections");
 	await all_gone(peer);
-	await daemon.call("DELETE", "/v1/connections?all=true");
+	await daemon.call("DELETE", "/v1/objects?kind=connection&all=true");
 	equal((await daemon.get("/v1/connections?state=open,ended")).total, 0, "records left");
 	await daemon.stop();
 	await peer.stop();

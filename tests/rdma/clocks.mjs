@@ -45,7 +45,7 @@ await scenario("no deadline comes, and none stays away, because the clock is set
 	const idle = await a.connect({ dst_port: PORT, qp: QP });
 	const source = await a.buffer(64);
 	const target = await b.buffer(64);
-	const { last } = await a.get("/v1/events?limit=1");
+	const last = await a.newest_place();
 	const poll = a.get(`/v1/events?after=${last}&type=buffer_created&wait_ms=60000`);
 	// The transfer waits for a receive of the peer.
 	const sent = await a.post("/v1/transfers", { op: "send", connection: here.id, buffer: source.id, timeout_ms: 300_000 });

@@ -45,8 +45,8 @@ const count_is = (daemon, count) => until(`${daemon.name}: ${count} connections`
 
 // Returns the connections of one request.
 async function open_batch(daemon, count) {
-	const { id } = await daemon.post("/v1/connections",
-		{ dst_addr: addr, dst_port: PORT, timeout_ms: 600_000, count, labels: { job: "crowd" }, qp: QP });
+	const { id } = await daemon.post("/v1/connection_batches",
+		{ count, labels: { job: "crowd" }, connections: [{ dst_addr: addr, dst_port: PORT, timeout_ms: 600_000, qp: QP }] });
 	const batch = await until("the batch to be done", async () => {
 		const seen = await daemon.get(`/v1/connection_batches/${id}`);
 
@@ -71,10 +71,10 @@ async function one_crowd(daemon, peer) {
 	await count_is(peer, COUNT);
 	const open_bytes = [daemon, peer].map(rss_bytes);
 	await for_each(connections, ({ id }) => daemon.post(`/v1/connections/${id}/messages`, { data: `to ${id}` }, 60));
-	await daemon.post("/v1/connections/-/close?label=job=crowd");
+	await daemon.post("/v1/objects/-/cancel?kind=connection&label=job=crowd");
 	await count_is(daemon, 0);
 	await count_is(peer, 0);
-	await daemon.call("DELETE", "/v1/connections?all=true");
+	await daemon.call("DELETE", "/v1/objects?kind=connection&all=true");
 	for (const one of [daemon, peer])
 		equal((await stats(one)).leaked_objects ?? 0, 0, `${one.name}: leaked objects`);
 	return { open_bytes, closed_bytes: [daemon, peer].map(rss_bytes) };

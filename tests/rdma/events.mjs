@@ -14,8 +14,9 @@ const CHUNK = Buffer.alloc(65536);
 
 // One reader of /v1/events/stream. `told` holds the events with a name that it received.
 class Stream {
-	constructor(daemon, { after, last_id } = {}) {
+	constructor(daemon, { after, run, last_id } = {}) {
 		this.daemon = daemon;
+		this.run = run;
 		this.events = [];
 		this.told = [];
 		this.last_id = last_id;
@@ -65,8 +66,7 @@ class Stream {
 			[, this.run, this.last_id] = /^([0-9a-f]{16})-(\d+)$/.exec(id).map((part, i) => (i === 2 ? Number(part) : part));
 	}
 
-	// The client of a test may begin with a number without a run.
-	place() { return this.run ? `${this.run}-${this.last_id}` : String(this.last_id); }
+	place() { return `${this.run}-${this.last_id}`; }
 
 	// Simulates a broken network: data on its way is lost.
 	reconnect() {
@@ -82,7 +82,7 @@ class Stream {
 async function read_by_long_poll(daemon, until_seq) {
 	const events = [];
 
-	for (let after = 0, last = 0; last < until_seq;) {
+	for (let after = "oldest", last = 0; last < until_seq;) {
 		const page = await daemon.get(`/v1/events?after=${after}&limit=1000&wait_ms=5000`);
 
 		equal(page.compacted, false, "a page that begins where the last one ended is compacted");
@@ -110,7 +110,7 @@ await scenario("10,000 events are the same by long poll and as a stream that is 
 
 	await daemon.ready();
 	await daemon.listen({ port: PORT });
-	const stream = new Stream(daemon, { after: 0 });
+	const stream = new Stream(daemon, { after: "oldest" });
 	const polled = read_by_long_poll(daemon, COUNT);
 	const made = make_events(daemon, COUNT);
 
@@ -139,7 +139,8 @@ await scenario("who comes too late is told what is missing, and who comes from a
 	await daemon.ready();
 	await daemon.listen({ port: PORT });
 	await make_events(daemon, 200);
-	const late = new Stream(daemon, { last_id: 10 });
+	const { server_id: run } = await daemon.get("/v1");
+	const late = new Stream(daemon, { run, last_id: 10 });
 	await until("the late one to catch up", () => late.events.length > 0);
 	const [{ event, first, missed }] = late.told;
 
@@ -147,10 +148,10 @@ await scenario("who comes too late is told what is missing, and who comes from a
 	equal(missed, first - 1 - 10, "what it missed");
 	equal(late.events[0].seq, first, "its first event");
 
-	const stranger = new Stream(daemon, { last_id: "0123456789abcdef-150" });
+	const stranger = new Stream(daemon, { run: "0123456789abcdef", last_id: 150 });
 	await until("the stranger to be told", () => stranger.told.length > 0);
 	equal(stranger.told[0].event, "restarted", "what the stranger is told");
-	equal(stranger.told[0].server_id, (await daemon.get("/v1")).server_id, "the run it is told of");
+	equal(stranger.told[0].server_id, run, "the run it is told of");
 	late.close();
 	stranger.close();
 	await until("nobody to listen", async () => (await daemon.get("/v1/stats")).event_streams === 0);
@@ -223,11 +224,12 @@ await scenario("a thousand clients that do not read cost little, stall nobody, a
 	await daemon.listen({ port: PORT });
 	await make_events(daemon, 100);
 	const began = await daemon.newest_event();
+	const { server_id } = await daemon.get("/v1");
 	const before_kib = rss_kib(daemon.pid);
 	const streams = [];
 
 	while (streams.length < CLIENTS) {
-		const some = Array.from({ length: 50 }, () => new SlowStream(daemon, { last_id: began - 32 }));
+		const some = Array.from({ length: 50 }, () => new SlowStream(daemon, { run: server_id, last_id: began - 32 }));
 
 		await Promise.all(some.map((stream) => stream.begun));
 		streams.push(...some);

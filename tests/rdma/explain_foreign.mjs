@@ -92,7 +92,7 @@ await scenario("a peer that asks for a connection and does not confirm it", asyn
 	await daemon.ready();
 	const listener = await daemon.listen({ addr: HERE_ADDR, port: PORT });
 	const peer = await foreign_peer(HERE_ADDR, String(PORT));
-	const { items } = await daemon.until(`${CONNECTION}?view=full`, "its request", ({ items }) =>
+	const { items } = await daemon.until(`${CONNECTION}?fields=*`, "its request", ({ items }) =>
 		items.some(({ listener: of }) => of?.id === listener.id));
 	await says(daemon, await daemon.end_of(items[0].id), "not_confirmed");
 	peer.kill("SIGKILL");

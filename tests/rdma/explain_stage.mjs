@@ -18,16 +18,16 @@ let port = 7600;
 // A port for a listener of its own.
 export const next_port = () => port++;
 
-// Holds the first line and the first advice of an explanation by the code of the cause, in the API and in verbsctl.
+// Holds the first line and the first hint of an explanation by the code of the cause, in the API and in verbsctl.
 export async function says(daemon, connection, code) {
 	const told = await explain(daemon, connection);
 	const { summary, cause, hints } = told;
 
 	equal(cause?.code, code, `${daemon.name}: the cause (${summary} ${JSON.stringify(told.evidence)}) ${JSON.stringify(told.possible_causes)}`);
-	ok(summary.toLowerCase().endsWith(cause.text.toLowerCase()), `the first line does not have its cause: ${summary}`);
+	ok(summary.toLowerCase().endsWith(cause.detail.toLowerCase()), `the first line does not have its cause: ${summary}`);
 	ok(!/IBV_WC|CM status|errno|\(E[A-Z]+|\{/.test(summary), `the first line has a status or a placeholder: ${summary}`);
-	if (!/^Nothing/.test(cause.advice))
-		equal(hints[0], cause.advice, "the first advice");
+	if (!/^Nothing/.test(cause.hint))
+		equal(hints[0], cause.hint, "the first hint");
 	const said = await run(`${build}/cmd/verbsctl`, "-s", `http://127.0.0.1:${daemon.port}`, "explain", String(connection.id));
 	equal(timeless(said.split("\n")[0]), timeless(summary), "the first line of verbsctl");
 	console.log(`     ${daemon.name}: ${summary}`);
@@ -69,13 +69,13 @@ export const begin = (daemon, body) => daemon.post(CONNECTION, { dst_addr: addr,
 export async function pair(here = {}, there = {}, at = addr) {
 	const listener = await far.listen({ addr: at, port: next_port(), ...there });
 	const active = await near.connect({ dst_addr: at, dst_port: listener.port, ...here });
-	const { items } = await far.until(`${CONNECTION}?view=full&state=established`, "its side", ({ items }) =>
+	const { items } = await far.until(`${CONNECTION}?fields=*&state=established`, "its side", ({ items }) =>
 		items.some(({ listener: of }) => of?.id === listener.id));
 
 	return [active, items.find(({ listener: of }) => of?.id === listener.id), listener];
 }
 
-export const requested = async (listener) => (await far.until(`${CONNECTION}?view=full&state=requested`, "a request", ({ items }) =>
+export const requested = async (listener) => (await far.until(`${CONNECTION}?fields=*&state=requested`, "a request", ({ items }) =>
 	items.some(({ listener: of }) => of?.id === listener.id))).items.find(({ listener: of }) => of?.id === listener.id);
 
 // Returns the problem with which a transfer ends, or null.

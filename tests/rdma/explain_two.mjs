@@ -111,7 +111,7 @@ await scenario("the first line names what is wrong with the network", async () =
 
 		console.log(`     ${summary}`);
 		equal(cause.code, code, `the cause (${summary} ${evidence.join(" ")})`);
-		equal(hints[0], cause.advice, "the first advice");
+		equal(hints[0], cause.hint, "the first hint");
 	};
 
 	// A retry_count of 7 is for ever on Soft-RoCE.

@@ -32,7 +32,7 @@ export async function names_its_end(daemon, connection, ...reasons) {
 	ok(reasons.includes(end_code), `it ended with ${end_code}, not ${reasons.join(" or ")}`);
 	equal(names.at(-1), end_code, "the last cause");
 	ok(told.cause, `it has no cause: ${told.summary}`);
-	ok(told.summary.toLowerCase().endsWith(told.cause.text.toLowerCase()), `the summary does not name its cause: ${told.summary}`);
+	ok(told.summary.toLowerCase().endsWith(told.cause.detail.toLowerCase()), `the summary does not name its cause: ${told.summary}`);
 	ok(told.hints.length > 0, "there is no hint");
 	if (told.error?.first?.wc_status)
 		equal(names[0], told.error.first.wc_status, "the first cause");

@@ -25,11 +25,11 @@ async function pair(qp = {}) {
 }
 
 async function close_all() {
-	await a.call("DELETE", "/v1/connections?all=true");
+	await a.call("DELETE", "/v1/objects?kind=connection&all=true");
 	for (const daemon of [a, b])
 		await daemon.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
-	await a.call("DELETE", "/v1/faults?all=true");
-	await b.call("DELETE", "/v1/faults?all=true");
+	await a.call("DELETE", "/v1/objects?kind=fault&all=true");
+	await b.call("DELETE", "/v1/objects?kind=fault&all=true");
 }
 
 const send = (here, buffer, messages, timeout_ms = 60_000) =>

@@ -223,13 +223,14 @@ export class Daemon {
 	}
 
 	async newest_event() { return (await this.get("/v1/events?limit=1")).last; }
+	async newest_place() { return (await this.get("/v1/events?after=now")).next; }
 
 	// GETs `path` at every event until `pleases` returns true for the body.
 	async until(path, what, pleases, patience_ms = PATIENCE_MS) {
 		const end = Date.now() + patience_ms;
 
 		for (;;) {
-			const last = await this.newest_event();
+			const last = await this.newest_place();
 			const seen = await this.get(path);
 			const left = end - Date.now();
 
@@ -246,7 +247,7 @@ export class Daemon {
 	}
 
 	connection(id) { return this.get(`/v1/connections/${id}`); }
-	connections(state) { return this.get(`/v1/connections?view=full&state=${state}&limit=1000`); }
+	connections(state) { return this.get(`/v1/connections?fields=*&state=${state}&limit=1000`); }
 	listen(body) { return this.post("/v1/listeners", { addr: "0.0.0.0", ...body }); }
 
 	// Creates a connection with the timeout of the scenarios.

@@ -11,7 +11,7 @@ const GROUP = "239.76.0.1";
 const WITHOUT_STATES = { pd: "pds", cq: "cqs", srq: "srqs" };
 const WITH_STATES = {
 	device: "devices", buffer: "buffers", window: "windows", listener: "listeners", connection: "connections",
-	transfer: "transfers", batch: "batches", probe: "probes", benchmark: "benchmarks", ud_endpoint: "ud_endpoints",
+	transfer: "transfers", transfer_batch: "transfer_batches", probe: "probes", benchmark: "benchmarks", ud_endpoint: "ud_endpoints",
 	ud_peer: "ud_peers", multicast_membership: "multicast_memberships",
 };
 
@@ -20,7 +20,7 @@ class Mirror {
 		this.objects = new Map();
 		this.seq = 0;
 		this.rest = "";
-		this.request = http.get({ host: "127.0.0.1", port: daemon.port, path: "/v1/events/stream?after=0", agent: false },
+		this.request = http.get({ host: "127.0.0.1", port: daemon.port, path: "/v1/events/stream?after=oldest", agent: false },
 			(response) => {
 				response.setEncoding("utf8");
 				response.on("data", (text) => this.take(text));
@@ -99,7 +99,7 @@ async function make_all(near, far) {
 	await near.post("/v1/windows", { name: "slit", buffer: source.id, connection: connection.id, type: 2,
 		access: ["remote_write"] }, 60);
 	await near.transfer("write", connection, source, target);
-	await near.post("/v1/batches", { transfers: [0, 1].map(() => ({ op: "write", connection: connection.id,
+	await near.post("/v1/transfer_batches", { transfers: [0, 1].map(() => ({ op: "write", connection: connection.id,
 		buffer: source.id, remote: { addr: target.addr, rkey: target.rkey } })) }, 60);
 	await near.post("/v1/benchmarks", { connection: connection.id, op: "write", size_bytes: 64, count: 16,
 		remote: { addr: target.addr, rkey: target.rkey } }, 60);
@@ -114,7 +114,7 @@ async function make_all(near, far) {
 async function delete_all(near) {
 	const gone = (path) => near.call("DELETE", path, undefined, { wait_s: 60 });
 
-	for (const kind of ["probe", "benchmark", "batch", "transfer"]) {
+	for (const kind of ["probe", "benchmark", "transfer_batch", "transfer"]) {
 		for (const { id } of (await near.get(`/v1/${WITH_STATES[kind]}?limit=1000&state=open,ended`)).items)
 			await gone(`/v1/${WITH_STATES[kind]}/${id}`);
 	}

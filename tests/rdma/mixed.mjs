@@ -32,7 +32,7 @@ const some_of = (...values) => values.filter(() => random() < 0.5);
 
 // In an order in which they can be deleted. Kinds that this verbsd does not have are removed below.
 export const STATELESS = ["faults", "srqs", "cqs", "pds"];
-const KINDS = ["faults", "probes", "benchmarks", "batches", "transfers", "windows", "multicast_memberships", "ud_peers", "connections", "ud_endpoints", "listeners", "srqs",
+const KINDS = ["faults", "probes", "benchmarks", "transfer_batches", "transfers", "windows", "multicast_memberships", "ud_peers", "connections", "ud_endpoints", "listeners", "srqs",
 	"cqs", "pds", "buffers"];
 export const ENDED = new Set(["closed", "failed", "done", "cancelled", "timed_out", "left", "revoked"]);
 const alive = Object.fromEntries(KINDS.map((kind) => [kind, []]));
@@ -184,7 +184,7 @@ const bodies = {
 	multicast_memberships: () => ({ ...named(), ud_endpoint: ref("ud_endpoints"), addr: GROUP_ADDR + below(5), mode: one_of("full", "send_only"),
 		timeout_ms: one_of(10, 1000) }),
 	transfers: transfer,
-	batches: () => ({ transfers: Array.from({ length: 1 + below(4) }, transfer) }),
+	transfer_batches: () => ({ transfers: Array.from({ length: 1 + below(4) }, transfer) }),
 	probes: probe,
 	benchmarks: benchmark,
 };
@@ -210,7 +210,7 @@ const uses = [
 	["ud_endpoints", "GET", "/messages", () => undefined],
 	["ud_endpoints", "DELETE", "/messages?through=3", () => undefined],
 	["transfers", "POST", "/cancel", () => undefined],
-	["batches", "POST", "/cancel", () => undefined],
+	["transfer_batches", "POST", "/cancel", () => undefined],
 	["benchmarks", "POST", "/cancel", () => undefined],
 	["probes", "POST", "/cancel", () => undefined],
 	["buffers", "GET", "/data", () => undefined],
@@ -385,7 +385,7 @@ export async function warm_up(daemon) {
 	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "warm".repeat(200) }, 60);
 	await daemon.call("DELETE", `/v1/listeners/${listener.id}`);
 	// From the first connection on an address to the end of the daemon the address has a port for reports, which is
-	// one CM id (rdma/fabric/report_port.h).
+	// one CM id (rdma/fabric/report.h).
 	const { ports } = await daemon.get(`/v1/devices/${dev}`);
 
 	for (const { gid_index } of ports[0].gids)
@@ -398,7 +398,7 @@ export async function kinds_of(daemon) {
 	const contract = String(await daemon.get("/v1/openapi.yaml"));
 	const { fault_injection } = await daemon.get("/v1");
 
-	return KINDS.filter((kind) => contract.includes(`\n  /v1/${kind}:\n    get:`) && (fault_injection || kind !== "faults") &&
+	return KINDS.filter((kind) => contract.includes(`\n  /v1/${kind}:\n`) && (fault_injection || kind !== "faults") &&
 		contract.split(`\n  /v1/${kind}:\n`)[1].split("\n  /v1/")[0].includes("\n    post:"));
 }
 

@@ -15,7 +15,7 @@ export const QP = { signal_every: 4, inline_bytes: 64, rq_depth: 32, retry_count
 export async function cm_pair(a, b, { dst_addr, port, device, qp = QP, service = "inbox", here = "inbox" }) {
 	const listener = await b.listen({ addr: dst_addr, port, qp, service });
 	const from = await a.connect({ dst_addr, dst_port: port, qp, service: here });
-	const { items } = await b.until("/v1/connections?view=full&state=established&limit=1000", "the other end", ({ items }) =>
+	const { items } = await b.until("/v1/connections?fields=*&state=established&limit=1000", "the other end", ({ items }) =>
 		items.some((item) => item.listener?.id === listener.id));
 
 	await b.call("DELETE", `/v1/listeners/${listener.id}`);

@@ -17,7 +17,7 @@ const listening = async (body, args, options) => {
 };
 
 const all_went_by_peer = async (daemon, count) => {
-	const { items } = await daemon.until("/v1/connections?view=full&state=closed&limit=1000", `${count} closed connections`,
+	const { items } = await daemon.until("/v1/connections?fields=*&state=closed&limit=1000", `${count} closed connections`,
 		({ total }) => total === count);
 
 	for (const { id, end_code } of items)
@@ -34,7 +34,7 @@ await scenario("the echo service answers rdma_client", async () => {
 
 // ucmatose lets the server disconnect first, and sends its messages after the server's.
 const close_all = async (daemon, count) => {
-	const { items } = await daemon.until("/v1/connections?view=full&state=established&limit=1000", `${count} connections`,
+	const { items } = await daemon.until("/v1/connections?fields=*&state=established&limit=1000", `${count} connections`,
 		({ total }) => total === count);
 
 	await Promise.all(items.map(({ id }) => daemon.post(`/v1/connections/${id}/close`, {}, 60)));
@@ -57,7 +57,7 @@ await scenario("ucmatose connects, many times at once", async () => {
 await scenario("ucmatose and the inbox exchange messages", async () => {
 	const daemon = await listening({});
 	const client = new Program("ucmatose", ["-s", addr, "-C", "10", "-S", "100", "-p", port]);
-	const { items: [{ id }] } = await daemon.until("/v1/connections?view=full&state=established", "a connection",
+	const { items: [{ id }] } = await daemon.until("/v1/connections?fields=*&state=established", "a connection",
 		({ total }) => total === 1);
 
 	for (let i = 0; i < 10; i++)
@@ -82,7 +82,7 @@ async function rping(...options) {
 
 // In each ping the server reads from the client and writes to it.
 async function pings_were_answered(daemon, wanted) {
-	const { items } = await daemon.get("/v1/connections?view=full&state=open,ended&limit=1000");
+	const { items } = await daemon.get("/v1/connections?fields=*&state=open,ended&limit=1000");
 	const all = await Promise.all(items.map(({ id }) => daemon.connection(id)));
 
 	for (const op of ["read", "write"])
@@ -151,7 +151,7 @@ await scenario("rdma_server gets its message and answers", async () => {
 await scenario("a request waits and is accepted by hand", async () => {
 	const daemon = await listening({ accept: "manual", name: "hand" });
 	const client = new Program("ucmatose", ["-s", addr, "-C", "0", "-p", port]);
-	const { items: [{ id }] } = await daemon.until("/v1/connections?view=full&state=requested", "a request",
+	const { items: [{ id }] } = await daemon.until("/v1/connections?fields=*&state=requested", "a request",
 		({ total }) => total === 1);
 
 	equal((await daemon.get("/v1/listeners/hand")).waiting, 1, "waiting requests");
@@ -165,7 +165,7 @@ await scenario("a request waits and is accepted by hand", async () => {
 await scenario("a client sees that its request was rejected by hand", async () => {
 	const daemon = await listening({ accept: "manual" });
 	const client = new Program("ucmatose", ["-s", addr, "-C", "0", "-p", port]);
-	const { items: [{ id }] } = await daemon.until("/v1/connections?view=full&state=requested", "a request",
+	const { items: [{ id }] } = await daemon.until("/v1/connections?fields=*&state=requested", "a request",
 		({ total }) => total === 1);
 
 	await daemon.post(`/v1/connections/${id}/reject`);
@@ -181,7 +181,7 @@ await scenario("a request that nobody decides is rejected at its deadline", asyn
 
 	await client.end();
 	ok(/RDMA_CM_EVENT_REJECTED/.test(client.output), `ucmatose said: ${client.output}`);
-	const { items: [{ id }] } = await daemon.until("/v1/connections?view=full&state=failed", "a failed connection",
+	const { items: [{ id }] } = await daemon.until("/v1/connections?fields=*&state=failed", "a failed connection",
 		({ total }) => total === 1);
 	await daemon.ended_with(id, "timed_out");
 	await daemon.stop();
@@ -195,7 +195,7 @@ await scenario("two workers share the connections", async () => {
 	await daemon.listen({ port: PORT, service: "echo" });
 	const connections = await Promise.all(Array.from({ length: 8 }, () => peer.connect({ dst_port: PORT })));
 	for (const side of [daemon, peer]) {
-		const { items } = await side.get("/v1/cqs?view=full");
+		const { items } = await side.get("/v1/cqs?fields=*");
 		const used = new Map();
 
 		items.forEach((cq) => used.set(cq.worker, (used.get(cq.worker) ?? 0) + cq.qp_count));

@@ -13,7 +13,7 @@ import { Daemon, addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 
 const FORMATS = ["json", "journal", "text"]; // of the logs of the daemons
 const FIELDS_CHARS = 900; // the contract has a limit for `fields`
-const contract = Contract.load(new URL("../../openapi.yaml", import.meta.url));
+const contract = Contract.load();
 const { document } = contract;
 
 // --- secrets -----------------------------------------------------------------------------------------------------
@@ -110,14 +110,13 @@ function members_of(schema, prefix = "", depth = 0) {
 function members_of_list(template) {
 	const schema = document.paths[template]?.get?.responses["200"].content?.["application/json"]?.schema;
 	const item = contract.resolve(schema ?? {})?.properties?.items?.items?.$ref;
-	const name = item?.match(/\/(\w+)Summary$/)?.[1];
 
-	return name ? members_of({ $ref: `#/components/schemas/${name}` }) : [];
+	return item && contract.resolve({ $ref: item })["x-short"] ? members_of({ $ref: item }) : [];
 }
 
 // Values of `fields`: each member alone, and many together.
 function fields_of(template) {
-	const paths = [...new Set(members_of_list(template).map(({ path }) => path))];
+	const paths = [...new Set(members_of_list(template).map(({ path }) => path.replace(/\..*/, "")))];
 	const together = [[]];
 
 	for (const path of paths) {
@@ -145,9 +144,9 @@ function queries_of(template, each_member) {
 		...(has(template, "limit") && { limit: 1000 }),
 		...(has(template, "state") && template !== "/v1/devices" && { state: "open,ended" }),
 	});
-	const list = has(template, "view") && template.includes("{ref}") ? template.replace("/{ref}", "") : template;
+	const list = has(template, "fields") && template.includes("{ref}") ? template.replace("/{ref}", "") : template;
 	const more = [
-		...(has(template, "view") ? ["", "view=full", "view=summary"] : [""]),
+		...(has(template, "fields") ? ["", "fields=*"] : [""]),
 		...(each_member && has(template, "fields") && list === template ? fields_of(list).map((fields) => `fields=${fields}`) : []),
 		...(template === "/metrics" ? ["connections=1&cqs=1"] : []),
 		...(template === "/v1/reachability" ? [`dst_addr=${addr}`] : []),
@@ -180,7 +179,7 @@ const text_of = (body) => Buffer.isBuffer(body) ? body.toString("utf8") : JSON.s
 async function events_of(daemon, token) {
 	const control = daemon.token;
 	let count = 0;
-	let page = { next: 0 };
+	let page = { next: "oldest" };
 
 	daemon.token = token;
 	try {
@@ -203,7 +202,7 @@ async function seen_by(daemon, token, roles, each_member) {
 	try {
 		for await (const { template, target } of targets(daemon, roles, each_member)) {
 			const stream = template === "/v1/events/stream";
-			const path = stream ? `${template}?after=0&limit=${events}` : target;
+			const path = stream ? `${template}?after=oldest&limit=${events}` : target;
 
 			daemon.token = token;
 			const { status, body } = await daemon.try("GET", path);
@@ -265,7 +264,7 @@ async function listen(daemon, body) {
 	return { dst_port: port, listener: id };
 }
 
-const end_of = async (daemon, listener) => (await daemon.until("/v1/connections?view=full&limit=1000", "its side",
+const end_of = async (daemon, listener) => (await daemon.until("/v1/connections?fields=*&limit=1000", "its side",
 	({ items }) => items.some((item) => item.listener?.id === listener))).items.find((item) => item.listener?.id === listener);
 
 // Connections whose private data goes with the request, the reply and the rejection.
@@ -305,7 +304,7 @@ async function data(near, far, secrets) {
 	secrets.number("old value of an atomic", word);
 	await transfer("fetch_add", { add: "0x1", remote: remote(target) });
 	await near.post(`${CONNECTION}/${connection.id}/messages`, { data: secrets.text("message") }, 60);
-	await near.post("/v1/batches", { transfers: [{ op: "write", connection: connection.id, ...part, remote: remote(target) }] }, 60);
+	await near.post("/v1/transfer_batches", { transfers: [{ op: "write", connection: connection.id, ...part, remote: remote(target) }] }, 60);
 	await near.post("/v1/benchmarks", { connection: connection.id, op: "write", buffer: source.id, size_bytes: 64, count: 8,
 		remote: remote(target) }, 60);
 	await near.post("/v1/probes", { connection: connection.id, kind: "ack", count: 3, remote: undefined }, 60);

@@ -3,7 +3,7 @@
 -- Random reads, as dashboards and scripts send them, for wrk: wrk -s readers.lua URL SEED; see soak.mjs. Prints the number of
 -- answers of each status.
 
-local kinds = { "connections", "connections", "connections", "buffers", "listeners", "transfers", "batches", "probes", "benchmarks" }
+local kinds = { "connections", "connections", "connections", "buffers", "listeners", "transfers", "transfer_batches", "probes", "benchmarks" }
 local parts = { connections = { "", "", "/explain", "/messages", "/timeline" }, buffers = { "", "/checksum" } }
 local pages = { "/v1/stats", "/metrics", "/v1", "/v1/events?limit=20", "/v1/devices", "/v1/kept_objects", "/livez" }
 local marks = { connections = '"qp_type":', buffers = '"rkey":', listeners = '"backlog":', transfers = '"op":' } -- in a list of the kind

@@ -44,8 +44,8 @@ async function all_that_is_there(count) {
 
 	return {
 		kept, server_id: (await daemon.get("/v1")).server_id, pool: await daemon.get("/v1/buffers/pool"),
-		events: await list("/v1/events"), connections: await list("/v1/connections?state=open,ended&view=full"),
-		transfers: await list("/v1/transfers?state=open,ended&view=full"),
+		events: await list("/v1/events"), connections: await list("/v1/connections?state=open,ended&fields=*"),
+		transfers: await list("/v1/transfers?state=open,ended&fields=*"),
 	};
 }
 

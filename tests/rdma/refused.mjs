@@ -24,7 +24,7 @@ async function with_two(play) {
 const by_cm = (service, dst_addr = addr) => async (near, far) => {
 	const { port, id } = await far.listen({ addr: dst_addr, port: 0, service });
 	const here = await near.connect({ dst_addr, dst_port: port });
-	const { items } = await far.until("/v1/connections?view=full&state=established", "its side", ({ items }) =>
+	const { items } = await far.until("/v1/connections?fields=*&state=established", "its side", ({ items }) =>
 		items.some(({ listener }) => listener?.id === id));
 
 	return [here, items.find(({ listener }) => listener?.id === id)];
@@ -189,7 +189,7 @@ await scenario(`${OWNERS} owners follow one another, and late writes reach none 
 			await far.call("DELETE", path);
 		past = remote;
 	}
-	await near.until("/v1/connections?view=full&state=open", "the end of all writers", ({ total }) => total === 0, 120_000);
+	await near.until("/v1/connections?fields=*&state=open", "the end of all writers", ({ total }) => total === 0, 120_000);
 	const { items } = await near.connections("ended");
 	const ends = items.map(({ end_code }) => end_code);
 

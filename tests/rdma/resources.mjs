@@ -30,7 +30,7 @@ const sharers = async ({ near, far }, count) => {
 
 	for (let i = 0; i < count; i++) {
 		const connection = await near.connect({ dst_port: PORT, qp: { retry_count: 7 } });
-		const { items } = await far.until("/v1/connections?view=full&state=established&sort=-id", "its other side",
+		const { items } = await far.until("/v1/connections?fields=*&state=established&sort=-id", "its other side",
 			({ total }) => total === i + 1);
 
 		pairs.push({ connection, peer: items[0] });

@@ -222,7 +222,7 @@ await scenario("two operators of a daemon meet on the wire, and neither sees or 
 	await ben.call("POST", "/v1/connections", { dst_addr: addr, dst_port: RDMA_PORT, name: "line-of-ben", labels }, { wait_s: 60 });
 
 	// An accepted connection belongs to the owner of the listener, and has its labels.
-	const accepted = (await ann.get("/v1/connections?listener=door-of-ann&view=full")).items[0];
+	const accepted = (await ann.get("/v1/connections?listener=door-of-ann&fields=*")).items[0];
 	const opened = await ben.get("/v1/connections/line-of-ben");
 
 	equal(accepted.owner, "ann", "owner of what her listener accepted");
@@ -239,10 +239,10 @@ await scenario("two operators of a daemon meet on the wire, and neither sees or 
 	}
 
 	// A selection of ben's ends his connection, by which hers ends as well, and leaves her listener.
-	const closed = await ben.call("POST", "/v1/connections/-/close?label=job=x");
+	const closed = await ben.call("POST", "/v1/objects/-/cancel?kind=connection&label=job=x");
 
 	equal(closed.selected, 1, "connections that he selected");
-	equal((await ben.call("DELETE", "/v1/listeners?label=job=x")).selected, 0, "listeners that he selected");
+	equal((await ben.call("DELETE", "/v1/objects?kind=listener&label=job=x")).selected, 0, "listeners that he selected");
 	await until("both to have ended", async () => (await admin.get("/v1/connections?state=open")).total === 0);
 	equal((await ann.get("/v1/listeners/door-of-ann")).state, "listening", "state of her listener");
 	await until("the streams to tell it", () => streams.every(({ text }) => text.includes("connection_ended")));

@@ -20,10 +20,10 @@ const { port } = await daemon.listen({ port: 0 });
 const { port: rping_port } = await daemon.listen({ port: 0, service: "rping" });
 const buffer = await daemon.buffer(4 << 20, { access: ["remote_write", "remote_read"] });
 tell("peer", { port, rping_port, buffer });
-for (let ended = 0; !daemon.gone;) {
-	const { items, last } = await daemon.get(`/v1/events?type=connection_ended&after=${ended}&wait_ms=60000`);
+for (let ended = "oldest"; !daemon.gone;) {
+	const { items, next } = await daemon.get(`/v1/events?type=connection_ended&after=${ended}&wait_ms=60000`);
 
-	ended = last;
+	ended = next;
 	if (items.length)
 		tell("ended", (await daemon.connections("ended")).items.map(({ peer }) => peer.port));
 }

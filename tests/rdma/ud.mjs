@@ -93,7 +93,7 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 		{ ud_peer: id, data: "x".repeat(max_message_bytes + 1) });
 	equal(too_long.code, "message_too_long", "code");
 	ok(too_long.detail.includes(String(max_message_bytes)), too_long.detail);
-	equal(too_long.pointer, "/data", "pointer");
+	equal(too_long.errors[0].pointer, "/data", "pointer");
 	equal((await a.refused("POST", "/v1/transfers", send({ length_bytes: max_message_bytes + 1 }))).code,
 		"message_too_long", "code");
 

@@ -47,8 +47,8 @@ async function all_is_lost(daemon) {
 	await daemon.is_fine();
 	await daemon.ready(false);
 	equal((await present(daemon)).total, 0, `${daemon.name}: present devices`);
-	equal((await daemon.get("/v1/cqs?view=full")).total, 0, `${daemon.name}: completion queues`);
-	await daemon.until("/v1/connections?view=full&state=open", "no open connection", ({ total }) => total === 0);
+	equal((await daemon.get("/v1/cqs?fields=*")).total, 0, `${daemon.name}: completion queues`);
+	await daemon.until("/v1/connections?fields=*&state=open", "no open connection", ({ total }) => total === 0);
 	const { items } = await daemon.get("/v1/buffers");
 	ok(items.every(({ state }) => state === "lost"), `${daemon.name}: a buffer that is not lost`);
 }

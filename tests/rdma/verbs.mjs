@@ -106,7 +106,7 @@ const not_supported = async (daemon, connection, op, more, capability) => {
 	const problem = await daemon.refused("POST", "/v1/transfers", { connection: connection.id, op, ...more });
 
 	equal(problem.code, "not_supported", `code of ${op}`);
-	equal(problem.pointer, "/op", `pointer of ${op}`);
+	equal(problem.errors[0].pointer, "/op", `pointer of ${op}`);
 	if (capability)
 		equal(problem.capability, capability, `capability of ${op}`);
 };
@@ -245,7 +245,7 @@ async function atomics(world, column) {
 		{ old_value: "0x0000000000000005", buffer: { id: result.id, name: result.name }, offset_bytes: 16, length_bytes: 8 });
 	same((await a.bytes(result)).subarray(16, 24), word(0x5n), "the old value in a buffer");
 	// Many at once; none is lost.
-	await a.post("/v1/batches", { transfers: Array.from({ length: 100 }, () =>
+	await a.post("/v1/transfer_batches", { transfers: Array.from({ length: 100 }, () =>
 		({ connection: here.id, op: "fetch_add", add: "0x1000", ...at })) }, 60);
 	await holds(0x5n + 0x100n + 100n * 0x1000n, "a hundred sums");
 	proof("fetch_add", column);
@@ -339,7 +339,7 @@ async function lists(world, column) {
 			sges: Array.from({ length: max_sge + 1 }, () => ({ buffer: of.id, length_bytes: 1 })) });
 
 		equal(problem.code, "out_of_range", `one range too many for a ${op}`);
-		equal(problem.pointer, "/sges", "pointer");
+		equal(problem.errors[0].pointer, "/sges", "pointer");
 	}
 	proof("sge_list", column);
 }
@@ -392,7 +392,7 @@ async function receives(world, column) {
 	}
 	const problem = await a.refused("POST", "/v1/transfers", { connection: here.id, op: "recv", buffer: source.id });
 	equal(problem.code, "wrong_state", "recv beside a service");
-	equal(problem.pointer, "/connection", "pointer");
+	equal(problem.errors[0].pointer, "/connection", "pointer");
 	proof("recv", column);
 }
 
@@ -414,7 +414,7 @@ async function inlines(world, column) {
 	const problem = await a.refused("POST", "/v1/transfers",
 		{ connection: here.id, op: "send", buffer: source.id, length_bytes: INLINE_BYTES + 1, inline: true });
 	equal(problem.code, "out_of_range", "one byte too many");
-	equal(problem.pointer, "/inline", "pointer");
+	equal(problem.errors[0].pointer, "/inline", "pointer");
 	proof("inline", column);
 }
 
@@ -522,7 +522,7 @@ async function refuses(world) {
 		const problem = await a.refused("POST", "/v1/transfers", { connection: here.id, ...body });
 
 		equal(problem.code, code, `code of ${what}`);
-		equal(problem.pointer, pointer, `pointer of ${what}`);
+		equal(problem.errors?.[0].pointer, pointer, `pointer of ${what}`);
 	}
 	for (const [qp, code, pointer] of [
 		[{ signal_every: 65 }, "out_of_range", "/qp/signal_every"], [{ max_send_sge: 65 }, "out_of_range", "/qp/max_send_sge"],
@@ -533,9 +533,9 @@ async function refuses(world) {
 		const problem = await a.refused("POST", CONNECTION, { dst_addr: addr, dst_port: port, qp }, 60);
 
 		equal(problem.code, code, `code of ${JSON.stringify(qp)}`);
-		equal(problem.pointer, pointer, `pointer of ${JSON.stringify(qp)}`);
+		equal(problem.errors?.[0].pointer, pointer, `pointer of ${JSON.stringify(qp)}`);
 	}
-	equal((await a.refused("POST", `${CONNECTION}/${here.id}/messages`, { data: "x", imm: 2 ** 32 })).pointer, "/imm",
+	equal((await a.refused("POST", `${CONNECTION}/${here.id}/messages`, { data: "x", imm: 2 ** 32 })).errors[0].pointer, "/imm",
 		"pointer of an immediate too large");
 	equal((await a.get("/v1/transfers?state=open,ended")).total, 0, "transfers that were made");
 	equal((await a.connection(here.id)).state, "established", "state of the connection");

@@ -3,7 +3,7 @@
 #ifndef VBD_TESTS_UNIT_CREDENTIALS_H
 #define VBD_TESTS_UNIT_CREDENTIALS_H
 
-#include "api/http/credentials.h"
+#include "api/http/auth.h"
 #include "daemon/config/config.h"
 
 #include <stdio.h>

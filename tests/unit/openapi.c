@@ -7,21 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Both documents of the contract; the caller frees the text. */
 static char *read_contract(void)
 {
-	FILE *file = fopen(VBD_SOURCE_DIR "/openapi.yaml", "r");
-	long len;
-	char *text;
+	static const char *const names[] = {
+		VBD_SOURCE_DIR "/openapi.yaml", VBD_SOURCE_DIR "/openapi-extra.yaml"};
+	size_t len = 0, bytes_max = 2 << 20;
+	char *text = calloc(1, bytes_max);
 
-	assert_non_null(file);
-	assert_int_equal(fseek(file, 0, SEEK_END), 0);
-	len = ftell(file);
-	assert_true(len > 0);
-	rewind(file);
-	text = calloc(1, (size_t)len + 1);
 	assert_non_null(text);
-	assert_int_equal(fread(text, 1, (size_t)len, file), len);
-	(void)fclose(file);
+	for (size_t i = 0; i < 2; i++) {
+		FILE *file = fopen(names[i], "r");
+
+		assert_non_null(file);
+		len += fread(text + len, 1, bytes_max - len - 1, file);
+		assert_true(feof(file));
+		(void)fclose(file);
+	}
 	return text;
 }
 
@@ -164,7 +166,7 @@ void openapi_read_property(
 		read_block(at + 1, ret_text);
 	else
 		(void)snprintf(ret_text, OPENAPI_PROPERTY_BYTES, "%.*s,",
-			(int)strcspn(at + strlen(" {"), "}\n"), at + strlen(" {"));
+			(int)strcspn(at + strlen(" {"), "\n") - 1, at + strlen(" {"));
 	free(contract);
 }
 
@@ -180,7 +182,8 @@ bool openapi_enum_has(const struct openapi_enum *list, const char *value)
 /* The member is on the line of its type, or on the line before. */
 static void name_of_line(const char *line, const char *before, char ret_name[64])
 {
-	const char *from = strstr(line, ": {$ref") ? line : before;
+	const bool own = strstr(line, ": {$ref") || strstr(line, ": {anyOf: [{$ref");
+	const char *from = own ? line : before;
 
 	from += strspn(from, " ");
 	(void)snprintf(ret_name, 64, "%.*s", (int)strcspn(from, ":"), from);

@@ -177,7 +177,7 @@ void rest_refuse(struct rest *rest, const char *path, const char *body, const ch
 {
 	char text[TEXT_BYTES];
 	const char *document;
-	json_t *problem;
+	json_t *problem, *fault;
 
 	(void)snprintf(text, sizeof(text), "%s", body);
 	double_quotes(text);
@@ -185,8 +185,9 @@ void rest_refuse(struct rest *rest, const char *path, const char *body, const ch
 	document = strstr(rest->reply, "\r\n\r\n");
 	assert_non_null(document);
 	problem = json_loads(document + 4, 0, NULL);
+	fault = json_array_get(json_object_get(problem, "errors"), 0);
 	if (strcmp(rest_text(problem, "code"), code) != 0 ||
-		(pointer && strcmp(rest_text(problem, "pointer"), pointer) != 0))
+		(pointer && strcmp(rest_text(fault, "pointer"), pointer) != 0))
 		fail_msg("%s: not %s at %s: %s", text, code, pointer, document);
 	json_decref(problem);
 }

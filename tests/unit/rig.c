@@ -235,6 +235,12 @@ void rig_settle(struct rig *rig)
 		free_removed(rig);
 }
 
+void rig_ask_ports(struct rig *rig)
+{
+	vbd_fabric_forget_recent(rig->fabric);
+	rig_settle(rig);
+}
+
 /* Connections. */
 
 static void on_state(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
@@ -822,7 +828,7 @@ void rig_finish_calls(struct rig *rig)
 {
 	struct pollfd control = {.fd = vbd_fabric_control_fd(rig->fabric), .events = POLLIN};
 
-	while (rig->fabric->calls->under_way) {
+	UNIT_UNTIL (!rig->fabric->calls->under_way) {
 		(void)poll(&control, 1, -1);
 		vbd_fabric_dispatch_control(rig->fabric);
 	}

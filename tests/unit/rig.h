@@ -110,6 +110,9 @@ void rig_assert_told(struct rig *rig, const char *line);
  */
 void rig_finish_calls(struct rig *rig);
 
+/** rig_ask_ports - ask the ports of all devices anew, and settle */
+void rig_ask_ports(struct rig *rig);
+
 /** rig_settle - dispatch events and turn workers until nothing moves */
 void rig_settle(struct rig *rig);
 

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/object.h"
-#include "daemon/core/totals.h"
+#include "daemon/observe/stats_parts.h"
 #include "daemon/memory/shared.h"
 #include "rdma/names/names.h"
 #include "tests/unit/unit.h"
@@ -303,6 +303,13 @@ void svc_turn(struct svc *svc)
 {
 	for (int i = 0; i < 4; i++)
 		vbd_loop_turn(svc->daemon->loop, false);
+}
+
+void svc_ask_ports(struct svc *svc)
+{
+	vbd_fabric_forget_recent(svc->daemon->fabric);
+	vbd_list_for_each (link, &svc->daemon->fabric->devices)
+		SVC_UNTIL(svc, !VBD_CONTAINER_OF(link, struct vbd_device, link)->ports_asked);
 }
 
 static struct vbd_conn_params small(void)

@@ -12,6 +12,7 @@
 #include "daemon/memory/buffers.h"
 #include "daemon/work/transfers.h"
 #include "tests/fake/provider_fake.h"
+#include "tests/unit/unit.h"
 
 struct svc {
 	struct vbd_config config;
@@ -42,12 +43,13 @@ bool svc_restart_in(struct svc *svc, const char *folder);
 /** svc_stop - stop and destroy the daemon */
 void svc_stop(struct svc *svc);
 
-/* Turns the loop until @condition holds. The time limit of the test runner ends a wait for ever. */
-#define SVC_UNTIL(svc, condition)                                 \
-	do {                                                      \
-		while (!(condition))                              \
-			vbd_loop_turn((svc)->daemon->loop, true); \
-	} while (0)
+/* Turns the loop until @condition holds. */
+#define SVC_UNTIL(svc, condition) \
+	UNIT_UNTIL (condition)    \
+	vbd_loop_turn((svc)->daemon->loop, true)
+
+/** svc_ask_ports - ask the ports of all devices anew, until they have answered */
+void svc_ask_ports(struct svc *svc);
 
 /** svc_turn - turn the loop without waiting */
 void svc_turn(struct svc *svc);

@@ -180,11 +180,12 @@ static void test_api_answers__the_daemon(void **state)
 	show(&answers, 200, "/v1/drain");
 	show(&answers, 200, "/v1/devices");
 	show(&answers, 200, "/v1/devices/fake0");
-	show(&answers, 200, "/v1/devices?fields=name,ports.gids.gid");
+	show(&answers, 200, "/v1/devices?fields=name,ports");
 	show(&answers, 200, "/v1/glossary/IBV_WC_RETRY_EXC_ERR");
 	show(&answers, 200, "/v1/glossary/rejected");
 	show(&answers, 200, "/v1/glossary/connection_established");
 	show(&answers, 200, "/v1/glossary/dead_peer_slow");
+	show(&answers, 200, "/v1/glossary/host_gone");
 	show(&answers, 200, "/v1/glossary/RTS");
 	show(&answers, 404, "/v1/glossary/nothing");
 	show(&answers, 200, "/livez?verbose");
@@ -241,12 +242,12 @@ static void test_api_answers__connections_made_together(void **state)
 	(void)rest_call(
 		*state, 201, "POST", "/v1/listeners", "{'name':'l','addr':'10.0.0.1','port':7000}");
 	(void)snprintf(body, sizeof(body), "%s",
-		"{'name':'w','dst_addr':'10.0.0.1','dst_port':7000,'count':2}");
-	(void)make(&answers, "/v1/connections", body);
+		"{'count':2,'connections':[{'name':'w','dst_addr':'10.0.0.1','dst_port':7000}]}");
+	(void)make(&answers, "/v1/connection_batches", body);
 	show(&answers, 200, "/v1/connection_batches/1");
-	put(&answers, "POST", "/v1/connections/-/close",
-		rest_call(*state, 200, "POST", "/v1/connections/-/close?all=true&dry_run=true",
-			NULL));
+	put(&answers, "POST", "/v1/objects/-/cancel",
+		rest_call(*state, 200, "POST",
+			"/v1/objects/-/cancel?kind=connection&all=true&dry_run=true", NULL));
 	judge(&answers);
 }
 
@@ -323,7 +324,7 @@ static void test_api_answers__transfers(void **state)
 		"{'transfers':[{'op':'write','connection':'c','buffer':'here','length_bytes':8,%s}"
 		"]}",
 		to);
-	(void)make(&answers, "/v1/batches", body);
+	(void)make(&answers, "/v1/transfer_batches", body);
 	(void)rest_call(*state, 424, "POST", "/v1/transfers",
 		"{'op':'read','connection':'c','buffer':'here','length_bytes':8,'remote':{'addr':"
 		"'0x1000','rkey':'0x99'}}");
@@ -461,10 +462,13 @@ static void refuse(struct answers *answers, const char *method, const char *path
 	json_array_foreach(faults, i, fault)
 	{
 		const char *pointer = json_string_value(json_object_get(fault, "pointer"));
+		const char *parameter = json_string_value(json_object_get(fault, "parameter"));
 
 		(void)fprintf(answers->out, "  %s %s: %s\n",
-			pointer ? pointer : rest_text(fault, "parameter"), rest_text(fault, "code"),
-			rest_text(fault, "detail"));
+			pointer	    ? pointer
+			: parameter ? parameter
+				    : "-",
+			rest_text(fault, "code"), rest_text(fault, "detail"));
 	}
 	json_decref(problem);
 }
@@ -504,9 +508,9 @@ static void test_api_answers__bounds_of_members(void **state)
 				  "'connects_burst':-1}"},
 		{"/v1/listeners", "{'addr':'::','keep':1,'reconnect':'x','service':'x',"
 				  "'private_data':{'data':1,'encoding':'x'},'qp':{}}"},
-		{"/v1/connections",
-			"{'count':0,'dst_addr':'','dst_port':0,'src_addr':'','timeout_ms'"
-			":0,'tos':-1,'device':''}"},
+		{"/v1/connections", "{'dst_addr':'','dst_port':0,'src_addr':'','timeout_ms'"
+				    ":0,'tos':-1,'device':''}"},
+		{"/v1/connection_batches", "{'count':0,'connections':[]}"},
 		{"/v1/connections",
 			"{'dst_addr':'" LONG_256 "','dst_port':65536,'src_addr':'" LONG_256
 			"','src_port':0,'reuse_addr':1}"},
@@ -554,7 +558,7 @@ static void test_api_answers__bounds_of_members(void **state)
 		{"/v1/transfers",
 			"{'op':'write','connection':'c','buffer':'here','remote':{'addr':'x',"
 			"'rkey':'0x100000000','offset_bytes':-1,'size_bytes':-1}}"},
-		{"/v1/batches", "{'transfers':[]}"},
+		{"/v1/transfer_batches", "{'transfers':[]}"},
 		{"/v1/connections", "{'connections':[]}"},
 		{"/v1/probes",
 			"{'connection':[],'kind':'x','count':0,'interval_ms':-1,'size_bytes':-1,"
@@ -598,8 +602,7 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'qp_type':'uc'}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'src_addr':'b'}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'device':'x'}"},
-		{"/v1/connections",
-			"{'dst_addr':'a','dst_port':1,'count':2,'keep':true,'name':'x'}"},
+		{"/v1/connection_batches", "{'count':501,'connections':[{},{}]}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'keep':true}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'reconnect':'always'}"},
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'name':'x','keep':true,"
@@ -607,7 +610,7 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/connections", "{'bringup':'manual','keep':true,'name':'x'}"},
 		{"/v1/connections", "{'bringup':'manual','device':'x'}"},
 		{"/v1/connections", "{'bringup':'manual','qp':{'srq':'s'}}"},
-		{"/v1/connections", "{'bringup':'manual','count':2}"},
+		{"/v1/connections", "{'bringup':'manual','dst_port':2}"},
 		{"/v1/connections", "{'bringup':'manual','qp':{'pd':'x'}}"},
 		{"/v1/connections", "{'bringup':'manual','qp':{'cq':'x'}}"},
 		{"/v1/listeners", "{'addr':'10.0.0.1','qp':{'pd':'x'}}"},
@@ -628,7 +631,7 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'labels':{'a b':''}}"},
 		{"/v1/connections",
 			"{'dst_addr':'a','dst_port':1,'private_data':{'data':'" LONG_64 "'}}"},
-		{"/v1/connections", "{'connections':[{'dst_addr':'a'},{'dst_port':1}]}"},
+		{"/v1/connection_batches", "{'connections':[{'dst_addr':'a'},{'dst_port':1}]}"},
 		{"/v1/connections/m/remote", "{'qpn':2,'psn':1,'gid':'x'}"},
 		{"/v1/connections/m/remote", "{'qpn':2,'psn':1,'gid':'::ffff:10.0.0.2',"
 					     "'port_mtu_bytes':1000}"},
@@ -712,10 +715,12 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/transfers", "{'op':'send','connection':'c','ud_peer':'x','buffer':'here'}"},
 		{"/v1/transfers", "{'op':'send','ud_endpoint':'here','buffer':'here',"
 				  "'if_not_established':'wait'}"},
-		{"/v1/batches", "{'transfers':[{'op':'send','connection':'c','buffer':'here',"
-				"'if_not_established':'wait'}]}"},
-		{"/v1/batches", "{'transfers':[1]}"},
-		{"/v1/batches", "{'transfers':[{'op':'send','connection':'c','buffer':'x'}]}"},
+		{"/v1/transfer_batches",
+			"{'transfers':[{'op':'send','connection':'c','buffer':'here',"
+			"'if_not_established':'wait'}]}"},
+		{"/v1/transfer_batches", "{'transfers':[1]}"},
+		{"/v1/transfer_batches",
+			"{'transfers':[{'op':'send','connection':'c','buffer':'x'}]}"},
 		{"/v1/probes", "{'connection':'c','kind':'rping'}"},
 		{"/v1/probes", "{'connection':'c','kind':'ack','size_bytes':1}"},
 		{"/v1/probes", "{'connection':'x'}"},
@@ -755,9 +760,9 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/connections/c/messages", "{'data':'a','encoding':'hex'}"},
 		{"/v1/connections/x/messages", "{'data':'a'}"},
 		{"/v1/connections/x/close", NULL},
-		{"/v1/connections/-/close", NULL},
-		{"/v1/connections/-/close?all=true&label=a", NULL},
-		{"/v1/connections/-/close?all=x", NULL},
+		{"/v1/objects/-/cancel?kind=connection", NULL},
+		{"/v1/objects/-/cancel?kind=connection&all=true&label=a", NULL},
+		{"/v1/objects/-/cancel?kind=connection&all=x", NULL},
 		{"/v1/transfers/9/cancel", NULL},
 		{"/v1/faults", "{'effect':'delay_completions','delay_ms':1}"},
 		{"/v1/reload", NULL},
@@ -784,7 +789,7 @@ static void test_api_answers__parameters(void **state)
 		"/v1/connections?after=x",
 		"/v1/connections?sort=x",
 		"/v1/connections?view=x",
-		"/v1/connections?view=full&fields=id",
+		"/v1/connections?fields=qp.sq_depth",
 		"/v1/connections?fields=nothing",
 		"/v1/connections?state=x",
 		"/v1/connections?name=",
@@ -837,10 +842,11 @@ static void test_api_answers__parameters(void **state)
 		"/v1/x",
 	};
 	static const char *const deleted[] = {
-		"/v1/connections",
-		"/v1/pds?all=true&label=a",
-		"/v1/pds?all=x",
-		"/v1/pds?all=true&dry_run=x",
+		"/v1/objects",
+		"/v1/objects?all=true&label=a",
+		"/v1/objects?all=x",
+		"/v1/objects?all=true&dry_run=x",
+		"/v1/objects?kind=pd,conection&all=true",
 		"/v1/pds/x",
 		"/v1/pds/1",
 		"/v1/cqs/x",
@@ -850,7 +856,7 @@ static void test_api_answers__parameters(void **state)
 		"/v1/listeners/x",
 		"/v1/connections/x",
 		"/v1/transfers/9",
-		"/v1/batches/9",
+		"/v1/transfer_batches/9",
 		"/v1/connection_batches/9",
 		"/v1/probes/9",
 		"/v1/benchmarks/9",

@@ -82,7 +82,7 @@ static void test_archive__each_type_of_value_comes_back(void **state)
 	vbd_archived_put(&out, &archived);
 	expect(&out, "{'state':'done','text':'a\\u00e9\\n','none':null,'yes':true,'no':false,"
 		     "'list':[1,[],{'deep':[-2]}],'least':-9223372036854775808,"
-		     "'most':9223372036854775807,'server_id':'0123456789abcdef'}");
+		     "'most':9223372036854775807,'desired':null,'server_id':'0123456789abcdef'}");
 	out = vbd_encode_begin();
 	vbd_archived_put_explanation(&out, &archived);
 	expect(&out, "{'why':'x','server_id':'0123456789abcdef'}");

@@ -38,7 +38,7 @@ static const struct body bodies[] = {
 	{"POST", "/v1/connections", "ConnectionCreate", NULL, ""},
 	{"POST", "/v1/connections", "ConnectionCreate", NULL, ",'keep':true,'name':'k'"},
 	{"POST", "/v1/connections", "ConnectionCreate", NULL, ",'bringup':'manual'"},
-	{"POST", "/v1/connections", "ConnectionListCreate", NULL, ""},
+	{"POST", "/v1/connection_batches", "ConnectionBatchCreate", NULL, ""},
 	{"POST", "/v1/connections", "PrivateData", "private_data", ""},
 	{"POST", "/v1/connections/m/remote", "ConnectionRemote", NULL, ""},
 	{"POST", "/v1/faults", "FaultCreate", NULL, ""},
@@ -46,7 +46,7 @@ static const struct body bodies[] = {
 	{"POST", "/v1/ud_peers", "UdPeerCreate", NULL, ""},
 	{"POST", "/v1/multicast_memberships", "MulticastMembershipCreate", NULL, ""},
 	{"POST", "/v1/transfers", "TransferCreate", NULL, ""},
-	{"POST", "/v1/batches", "BatchCreate", NULL, ""},
+	{"POST", "/v1/transfer_batches", "TransferBatchCreate", NULL, ""},
 	{"POST", "/v1/benchmarks", "BenchmarkCreate", NULL, ""},
 	{"POST", "/v1/probes", "ProbeCreate", NULL, ""},
 	{"POST", "/v1/windows", "WindowCreate", NULL, ""},
@@ -65,8 +65,8 @@ static const struct {
 	const char *type, *least, *most;
 } words[] = {
 	[NUMBER] = {"integer", "minimum: ", "maximum: "},
-	[TEXT] = {"type: string", "minLength: ", "maxLength: "},
-	[LIST] = {"type: array", "minItems: ", "maxItems: "},
+	[TEXT] = {"string", "minLength: ", "maxLength: "},
+	[LIST] = {"array", "minItems: ", "maxItems: "},
 };
 
 /* --- one request ----------------------------------------------------------------------------- */
@@ -96,8 +96,7 @@ static const json_t *fault_of(struct rest *rest, const char *pointer)
 		if (place && strcmp(place, pointer) == 0)
 			return fault;
 	}
-	place = json_string_value(json_object_get(rest->document, "pointer"));
-	return place && strcmp(place, pointer) == 0 ? rest->document : NULL;
+	return NULL;
 }
 
 /* Whether the member can have the value, as far as its bounds matter. Sets @ret_known to whether

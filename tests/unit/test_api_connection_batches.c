@@ -4,7 +4,7 @@
 #include "api/http/router.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
-#include "api/resources/create.h"
+#include "api/resources/handlers.h"
 #include "api/routes.h"
 #include "daemon/connections/connection_batches.h"
 #include "daemon/core/caller.h"
@@ -50,7 +50,7 @@ static const struct vbd_route *find_route(void)
 	const struct vbd_router router = vbd_routes();
 
 	for (size_t i = 0; i < router.n_routes; i++) {
-		if (router.routes[i].create == vbd_create_connection)
+		if (router.routes[i].create == vbd_create_connection_batch)
 			return &router.routes[i];
 	}
 	return NULL;
@@ -77,8 +77,9 @@ static void post(struct svc *svc, json_t *body)
 
 static void post_count(struct svc *svc, int count)
 {
-	post(svc, json_pack("{s:s, s:i, s:s, s:i, s:{s:s}}", "dst_addr", "10.0.0.1", "dst_port",
-			  7471, "name", "w", "count", count, "labels", "job", "bulk"));
+	post(svc, json_pack("{s:i, s:{s:s}, s:[{s:s, s:i, s:s}]}", "count", count, "labels", "job",
+			  "bulk", "connections", "dst_addr", "10.0.0.1", "dst_port", 7471, "name",
+			  "w"));
 }
 
 static void post_list(struct svc *svc, int count)
@@ -108,7 +109,7 @@ static unsigned int await(struct svc *svc)
 {
 	unsigned int turns = 0;
 
-	while (!test.req.reply.status) {
+	UNIT_UNTIL (test.req.reply.status) {
 		assert_int_equal(made(svc), 0);
 		assert_int_equal(vbd_registry_count(svc->daemon->connection_batches), 0);
 		turn(svc);
@@ -157,10 +158,10 @@ static void test_api_connection_batches__a_long_list_is_made_after_several_turns
 {
 	struct svc *svc = *state;
 
-	post_list(svc, VBD_CONNECTION_LIST_MAX);
-	assert_true(await(svc) > VBD_CONNECTION_LIST_MAX / PER_PART);
+	post_list(svc, VBD_CONNECTION_BATCH_MAX);
+	assert_true(await(svc) > VBD_CONNECTION_BATCH_MAX / PER_PART);
 	assert_int_equal(test.req.reply.status, 202);
-	assert_int_equal(made(svc), VBD_CONNECTION_LIST_MAX);
+	assert_int_equal(made(svc), VBD_CONNECTION_BATCH_MAX);
 }
 
 static void test_api_connection_batches__a_client_that_leaves_before_makes_none(void **state)
@@ -183,7 +184,7 @@ static void test_api_connection_batches__a_name_that_is_taken_meanwhile_refuses_
 	turn(svc);
 	(void)snprintf(spec.name, sizeof(spec.name), "w-700");
 	(void)svc_connect(svc, &spec);
-	while (!test.req.reply.status)
+	UNIT_UNTIL (test.req.reply.status)
 		turn(svc);
 	assert_int_equal(test.req.reply.status, 409);
 	assert_problem("name_taken");

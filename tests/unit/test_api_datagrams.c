@@ -81,7 +81,7 @@ static void test_api_datagrams__a_message_goes_to_the_peer_and_its_sender_is_one
 		"{'state':'ready','dst_addr':null,'dst_port':null,'message_seq':1,'qpn':18,"
 		"'qkey':'0x00000007','timeout_ms':null}");
 	rest_expect(rest_call(rest, 400, "DELETE", "/v1/ud_endpoints/there/messages", NULL),
-		"{'parameter':'through'}");
+		"{'errors':[{'parameter':'through'}]}");
 	(void)rest_call(rest, 204, "DELETE", "/v1/ud_endpoints/there/messages?through=1", NULL);
 	rest->headers = ""; /* or it would wait for a message */
 	rest_expect(rest_call(rest, 200, "GET", "/v1/ud_endpoints/there/messages", NULL),

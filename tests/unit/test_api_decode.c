@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json/decode.h"
 
+#include "base/similar.h"
 #include "daemon/core/registry.h"
 #include "tests/unit/unit.h"
 
@@ -127,6 +128,12 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 	assert_int_equal(outer.colour, 2);
 	assert_int_equal(outer.colours, 5);
 	assert_true(outer.ref.id == 7);
+	json_object_set_new(json, "ref", json_pack("{s:i, s:n}", "id", 8, "name"));
+	json_object_set_new(json, "small", json_null());
+	assert_int_equal(
+		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, NULL), VBD_OK);
+	assert_true(outer.ref.id == 8);
+	assert_int_equal(outer.small, 255);
 	assert_null(outer.ref.name);
 	assert_true(outer.inner.addr == UINT64_MAX);
 	assert_int_equal(outer.inner.key, 0x1a71);
@@ -168,7 +175,10 @@ static void test_decode__a_wrong_type_says_what_it_must_be(void **state)
 	(void)state;
 	refused("[]", VBD_E_WRONG_TYPE, "", "the body must be an object, not an array");
 	refused("\"x\"", VBD_E_WRONG_TYPE, "", "not a string");
-	refused("{\"name\":null}", VBD_E_WRONG_TYPE, "/name", "must be a string, not null");
+	refused("{\"name\":true}", VBD_E_WRONG_TYPE, "/name", "must be a string, not a boolean");
+	refused("{\"ref\":{\"id\":7,\"kind\":\"pd\"}}", VBD_E_WRONG_TYPE, "/ref",
+		"an id or a name");
+	refused("{\"ref\":{\"name\":\"x\"}}", VBD_E_WRONG_TYPE, "/ref", "an id or a name");
 	refused("{\"small\":\"1\"}", VBD_E_WRONG_TYPE, "/small", "must be an integer");
 	refused("{\"small\":1.0}", VBD_E_WRONG_TYPE, "/small", "not a fraction");
 	refused("{\"on\":1}", VBD_E_WRONG_TYPE, "/on", "true or false");
@@ -270,15 +280,15 @@ static void test_decode__too_many_faults_are_counted(void **state)
 	json_decref(json);
 }
 
-size_t __real_vbd_edits(const char *word, const char *name);
-size_t __wrap_vbd_edits(const char *word, const char *name);
+void __real_vbd_similar_try(struct vbd_similar *similar, const char *name);
+void __wrap_vbd_similar_try(struct vbd_similar *similar, const char *name);
 
 static size_t comparisons;
 
-size_t __wrap_vbd_edits(const char *word, const char *name)
+void __wrap_vbd_similar_try(struct vbd_similar *similar, const char *name)
 {
 	comparisons++;
-	return __real_vbd_edits(word, name);
+	__real_vbd_similar_try(similar, name);
 }
 
 static void test_decode__no_more_faults_are_looked_into_than_are_told(void **state)

@@ -3,6 +3,8 @@
 #include "api/http/dispatch.h"
 #include "api/http/page.h"
 #include "api/http/waiter.h"
+#include "daemon/core/loop.h"
+#include "daemon/core/turns.h"
 
 #include "tests/unit/credentials.h"
 #include "tests/unit/unit.h"
@@ -22,6 +24,8 @@ static struct {
 	struct vbd_callers callers;
 	struct vbd_credentials *credentials;
 	struct vbd_dispatch *dispatch;
+	struct vbd_loop *loop;
+	struct vbd_turns turns;
 	struct header headers[8];
 	size_t n_headers;
 	const char *body;
@@ -228,7 +232,7 @@ static const struct vbd_page_source source = {.members = members,
 
 static void list_items(struct vbd_request *req)
 {
-	vbd_page_reply(req, &source, NULL, NULL);
+	vbd_page_reply(req, "a-1", &source, NULL, NULL);
 }
 
 static const struct vbd_page_source guarded_source = {
@@ -236,7 +240,7 @@ static const struct vbd_page_source guarded_source = {
 
 static void list_guarded_items(struct vbd_request *req)
 {
-	vbd_page_reply(req, &guarded_source, NULL, NULL);
+	vbd_page_reply(req, "a-1", &guarded_source, NULL, NULL);
 }
 
 static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
@@ -304,12 +308,12 @@ static const struct vbd_route routes[] = {
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/items",
 		.role = VBD_ROLE_READ,
-		.query = {"limit", "after", "sort", "state", "fields", "view", "mark"},
+		.query = {"limit", "after", "sort", "state", "fields", "mark"},
 		.handler = list_items},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/guarded",
 		.role = VBD_ROLE_READ,
-		.query = {"limit", "fields", "view"},
+		.query = {"limit", "fields"},
 		.handler = list_guarded_items},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/wait",
@@ -345,6 +349,11 @@ static int set_up(void **state)
 	vbd_list_init(&test.watches);
 	test.peer = (struct vbd_auth_peer){.loopback = true, .local_addr = "127.0.0.1"};
 	test.headers[test.n_headers++] = (struct header){"Host", "127.0.0.1"};
+	if (vbd_loop_create(&test.loop, NULL) != VBD_OK ||
+		vbd_turns_init(&test.turns, test.loop, NULL) != VBD_OK)
+		return -1;
+	test.turns.budget_ns = 0;
+	config.turns = &test.turns;
 	test.dispatch = vbd_dispatch_create(&config);
 	return test.dispatch ? 0 : -1;
 }
@@ -354,6 +363,8 @@ static int tear_down(void **state)
 	(void)state;
 	vbd_request_fini(&request);
 	vbd_dispatch_destroy(test.dispatch);
+	vbd_turns_fini(&test.turns);
+	vbd_loop_destroy(test.loop);
 	vbd_credentials_destroy(test.credentials);
 	return test.callers.by_name ? -1 : 0;
 }
@@ -669,8 +680,11 @@ static void test_dispatch__a_repeat_gets_the_first_answer(void **state)
 	with_json("{\"a\":1}");
 	with_header("Idempotency-Key", "k");
 	answers("POST", "/v1/things", 200, "");
+	assert_null(vbd_reply_find_header(&request.reply, "Idempotency-Replayed"));
 	answers("POST", "/v1/things", 200, "");
 	assert_true(answer_has("\"body\":true"));
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Idempotency-Replayed"), "true");
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Idempotency-Server"), "run1");
 	assert_int_equal(test.handled, 1);
 	test.body = "{}";
 	answers("POST", "/v1/things", 422, "idempotency_mismatch");
@@ -880,43 +894,38 @@ static void test_page__items_have_the_short_form_unless_more_is_asked_for(void *
 	(void)state;
 	lists("/v1/items?limit=1", "2", 3);
 	assert_true(answer_has("[{\"id\":2,\"size\":10}]"));
-	lists("/v1/items?limit=1&view=summary", "2", 3);
-	assert_true(answer_has("[{\"id\":2,\"size\":10}]"));
-	lists("/v1/items?limit=1&view=full", "2", 3);
+	lists("/v1/items?limit=1&fields=*", "2", 3);
 	assert_true(
 		answer_has("\"more\":\"x\",\"parts\":{\"one\":[{\"a\":1,\"b\":2}],\"two\":null}}"));
 }
 
-static void test_page__fields_reach_into_objects(void **state)
+static void test_page__fields_are_members_of_the_object(void **state)
 {
 	(void)state;
-	lists("/v1/items?limit=1&fields=parts.one.b,size", "2", 3);
-	assert_true(answer_has("[{\"id\":2,\"size\":10,\"parts\":{\"one\":[{\"b\":2}]}}]"));
-	lists("/v1/items?limit=1&fields=parts.one.b,parts.one", "2", 3);
-	assert_true(answer_has("[{\"id\":2,\"parts\":{\"one\":[{\"a\":1,\"b\":2}]}}]"));
-	lists("/v1/items?limit=1&fields=parts.two.a,parts.three.a", "2", 3);
-	assert_true(answer_has("[{\"id\":2,\"parts\":{\"two\":null}}]"));
-	answers("GET", "/v1/items?fields=parts.one.c", 400, "bad_value");
+	lists("/v1/items?limit=1&fields=parts,parts", "2", 3);
+	assert_true(
+		answer_has("[{\"id\":2,\"parts\":{\"one\":[{\"a\":1,\"b\":2}],\"two\":null}}]"));
+	answers("GET", "/v1/items?fields=parts.one", 400, "bad_value");
+	answers("GET", "/v1/items?fields=size,*", 400, "bad_value");
 	answers("GET", "/v1/items?fields=parts.", 400, "bad_value");
 	answers("GET", "/v1/items?fields=.id", 400, "bad_value");
 	answers("GET", "/v1/items?fields=id.id", 400, "bad_value");
 	answers("GET", "/v1/items?fields=size,,id", 400, "bad_value");
-	answers("GET", "/v1/items?fields=size&view=full", 400, "bad_value");
-	answers("GET", "/v1/items?view=long", 400, "bad_value");
+	answers("GET", "/v1/items?view=x", 400, "unknown_field");
 }
 
 static void test_page__a_reader_gets_no_hidden_member(void **state)
 {
 	(void)state;
-	lists("/v1/guarded?view=full&limit=1", "1", 5);
+	lists("/v1/guarded?fields=*&limit=1", "1", 5);
 	assert_true(answer_has("\"more\":\"x\",\"parts\":{\"one\":[{\"a\":1,\"b\":2}]"));
 	test.peer = (struct vbd_auth_peer){.unix_socket = true, .uid = (uid_t)-1};
-	lists("/v1/guarded?view=full&limit=1", "1", 5);
+	lists("/v1/guarded?fields=*&limit=1", "1", 5);
 	assert_true(answer_has("\"size\":30,\"parts\":{\"one\":[{\"b\":2}],\"two\":null}}"));
 	lists("/v1/guarded?fields=more&limit=1", "1", 5);
 	assert_true(answer_has("[{\"id\":1}]"));
-	lists("/v1/guarded?fields=parts.one.a&limit=1", "1", 5);
-	assert_true(answer_has("[{\"id\":1,\"parts\":{\"one\":[{}]}}]"));
+	lists("/v1/guarded?fields=parts&limit=1", "1", 5);
+	assert_true(answer_has("[{\"id\":1,\"parts\":{\"one\":[{\"b\":2}],\"two\":null}}]"));
 }
 
 static void test_page__bad_parameters_say_what_is_allowed(void **state)
@@ -1036,11 +1045,55 @@ static void test_waiter__where_none_can_wait_the_state_is_told(void **state)
 	assert_true(answer_has("timeout"));
 }
 
+/* --- large bodies ---------------------------------------------------------------------------- */
+
+static char large_body[6000];
+
+static void with_large_body(void)
+{
+	(void)snprintf(large_body, sizeof(large_body), "{%*s}", (int)sizeof(large_body) - 3, "");
+	with_json(large_body);
+	vbd_dispatch_set_limits(test.dispatch, 1 << 16, 8);
+}
+
+static void test_dispatch__a_large_body_is_parsed_in_a_turn_to_come(void **state)
+{
+	(void)state;
+	with_large_body();
+	assert_int_equal(send_request("POST", "/v1/things"), 0);
+	assert_int_equal(test.handled, 0);
+	UNIT_UNTIL (test.answered)
+		vbd_loop_turn(test.loop, false);
+	assert_int_equal(test.handled, 1);
+	assert_int_equal(request.reply.status, 200);
+}
+
+static void test_dispatch__a_large_body_whose_client_leaves_is_not_parsed(void **state)
+{
+	(void)state;
+	with_large_body();
+	assert_int_equal(send_request("POST", "/v1/things"), 0);
+	test.on_gone(&request, test.park_arg);
+	assert_true(vbd_list_empty(&test.turns.waiting));
+	assert_int_equal(test.handled, 0);
+}
+
+static void test_dispatch__a_route_without_a_body_takes_no_large_one(void **state)
+{
+	(void)state;
+	with_large_body();
+	answers("POST", "/v1/kick", 413, "body_too_large");
+	assert_int_equal(test.handled, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_dispatch__a_large_body_is_parsed_in_a_turn_to_come),
+		TEST(test_dispatch__a_large_body_whose_client_leaves_is_not_parsed),
+		TEST(test_dispatch__a_route_without_a_body_takes_no_large_one),
 		TEST(test_dispatch__a_request_finds_its_handler),
 		TEST(test_dispatch__unknown_paths_and_methods_are_told_apart),
 		TEST(test_dispatch__a_request_is_audited_once),
@@ -1067,7 +1120,7 @@ int main(void)
 		TEST(test_page__a_list_goes_on_when_the_last_item_is_gone),
 		TEST(test_page__a_state_or_a_member_selects),
 		TEST(test_page__items_have_the_short_form_unless_more_is_asked_for),
-		TEST(test_page__fields_reach_into_objects),
+		TEST(test_page__fields_are_members_of_the_object),
 		TEST(test_page__a_reader_gets_no_hidden_member),
 		TEST(test_page__bad_parameters_say_what_is_allowed),
 		TEST(test_page__a_next_belongs_to_its_order),

@@ -2,7 +2,7 @@
 /* POST /v1/ud_endpoints, over a whole daemon on the fake provider: the request is parked while a
  * call thread registers the memory of the receives. */
 #include "api/resources/context.h"
-#include "api/resources/endpoints.h"
+#include "api/resources/handlers.h"
 #include "daemon/datagrams/endpoints.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"

@@ -3,6 +3,7 @@
  */
 #include "api/resources/context.h"
 #include "api/resources/events.h"
+#include "api/resources/handlers.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -66,7 +67,7 @@ static unsigned int await(struct svc *svc)
 {
 	unsigned int turns = 0;
 
-	while (!test.req.reply.status) {
+	UNIT_UNTIL (test.req.reply.status) {
 		vbd_loop_turn(svc->daemon->loop, false);
 		turns++;
 	}
@@ -103,12 +104,12 @@ static void test_api_events__a_long_search_takes_several_turns(void **state)
 
 	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
 	svc->daemon->turns.budget_ns = UINT64_MAX;
-	ask(svc, "/v1/events?type=daemon_stopping&after=0", 0);
+	ask(svc, "/v1/events?type=daemon_stopping&after=oldest", 0);
 	assert_int_equal(await(svc), 0);
 	at_once = body();
 	assert_int_equal(json_array_size(json_object_get(at_once, "items")), 1);
 	svc->daemon->turns.budget_ns = 0;
-	ask(svc, "/v1/events?type=daemon_stopping&after=0", 0);
+	ask(svc, "/v1/events?type=daemon_stopping&after=oldest", 0);
 	assert_true(await(svc) >= EVENTS / 2000);
 	in_turns = body();
 	assert_true(json_equal(at_once, in_turns));
@@ -122,11 +123,11 @@ static void test_api_events__a_long_page_is_written_over_several_turns(void **st
 	json_t *at_once, *in_turns;
 
 	svc->daemon->turns.budget_ns = UINT64_MAX;
-	ask(svc, "/v1/events?limit=1000&after=0", 0);
+	ask(svc, "/v1/events?limit=1000&after=oldest", 0);
 	at_once = body();
 	assert_int_equal(json_array_size(json_object_get(at_once, "items")), 1000);
 	svc->daemon->turns.budget_ns = 0;
-	ask(svc, "/v1/events?limit=1000&after=0", 0);
+	ask(svc, "/v1/events?limit=1000&after=oldest", 0);
 	assert_true(await(svc) >= 10);
 	in_turns = body();
 	assert_true(json_equal(at_once, in_turns));
@@ -142,7 +143,7 @@ static void test_api_events__a_page_that_just_fits_ends_with_the_log(void **stat
 
 	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
 	last = log_event(svc, VBD_EVENT_DAEMON_STARTED);
-	ask(svc, "/v1/events?type=daemon_stopping&after=0&limit=1", 0);
+	ask(svc, "/v1/events?type=daemon_stopping&after=oldest&limit=1", 0);
 	(void)await(svc);
 	page = body();
 	assert_int_equal(json_integer_value(json_object_get(page, "last")), last);
@@ -175,7 +176,7 @@ static void test_api_events__after_a_long_search_a_request_waits(void **state)
 	json_t *page;
 
 	svc->daemon->turns.budget_ns = 0;
-	ask(svc, "/v1/events?type=daemon_stopping&after=0", 60000);
+	ask(svc, "/v1/events?type=daemon_stopping&after=oldest", 60000);
 	for (int i = 0; i < 20; i++)
 		vbd_loop_turn(svc->daemon->loop, false);
 	assert_int_equal(test.req.reply.status, 0);
@@ -192,7 +193,7 @@ static void test_api_events__a_client_may_leave_during_a_search(void **state)
 	struct svc *svc = *state;
 
 	svc->daemon->turns.budget_ns = 0;
-	ask(svc, "/v1/events?limit=1000&after=0", 0);
+	ask(svc, "/v1/events?limit=1000&after=oldest", 0);
 	vbd_loop_turn(svc->daemon->loop, false);
 	vbd_loop_turn(svc->daemon->loop, false);
 	test.on_gone(&test.req, test.park_arg);

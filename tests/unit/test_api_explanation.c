@@ -266,13 +266,13 @@ static void test_explanation__clauses_become_sentences(void **state)
 	add_cause(f, VBD_CAUSE_NO_ROUTE, 0, "fd00::2 has no route", "Add a route.");
 	add_cause(f, VBD_CAUSE_INTERFACE_DOWN, VBD_CLUE_BIT(VBD_CLUE_PORT_FELL), "a", "Add it.");
 	expect(f, VBD_ROLE_READ, "cause",
-		"{'code':'device_removed','text':'Device rxe0 was removed: it is gone.',"
-		"'advice':'Add it.'}");
+		"{'code':'device_removed','detail':'Device rxe0 was removed: it is gone.',"
+		"'hint':'Add it.'}");
 	expect(f, VBD_ROLE_READ, "evidence",
 		"['Device rxe0 was removed.','No receive was posted here.']");
 	expect(f, VBD_ROLE_READ, "possible_causes",
-		"[{'code':'no_route','text':'fd00::2 has no route.','advice':'Add a route.',"
-		"'evidence':[]},{'code':'interface_down','text':'A.','advice':'Add it.',"
+		"[{'code':'no_route','detail':'fd00::2 has no route.','hint':'Add a route.',"
+		"'evidence':[]},{'code':'interface_down','detail':'A.','hint':'Add it.',"
 		"'evidence':['A port of rxe0 went down meanwhile.']}]");
 	expect(f, VBD_ROLE_READ, "hints", "['Add it.','Add a route.']");
 }
@@ -289,7 +289,7 @@ static void test_explanation__the_longest_clause_is_whole(void **state)
 	add_cause(f, VBD_CAUSE_NO_ROUTE, 0, text, "");
 	json = explained_for(f, VBD_ROLE_READ);
 	assert_string_equal(
-		json_string_value(json_object_get(json_object_get(json, "cause"), "text")),
+		json_string_value(json_object_get(json_object_get(json, "cause"), "detail")),
 		sentence);
 	json_decref(json);
 }
@@ -349,10 +349,10 @@ static void test_explanation__names_of_the_end_are_explained(void **state)
 
 static void test_explanation__address_and_key_are_for_operators(void **state)
 {
-	static const char shown[] = "{'op':'write','transfer':7,'length_bytes':64,'done_bytes':32,"
+	static const char shown[] = "{'op':'write','transfer':7,'length_bytes':64,'bytes_done':32,"
 				    "'remote_addr':'0x7f00','rkey':'0x0000001f'}";
 	static const char hidden[] = "{'op':'write','transfer':7,'length_bytes':64,"
-				     "'done_bytes':32,'remote_addr':null,'rkey':null}";
+				     "'bytes_done':32,'remote_addr':null,'rkey':null}";
 	struct fixture *f = *state;
 	struct vbd_incident *incident = &f->explanation.facts.incident;
 
@@ -370,7 +370,7 @@ static void test_explanation__address_and_key_are_for_operators(void **state)
 	expect(f, VBD_ROLE_CONTROL, "request", hidden);
 	incident->op = 0;
 	expect(f, VBD_ROLE_CONTROL, "request",
-		"{'op':'send','transfer':7,'length_bytes':64,'done_bytes':32,"
+		"{'op':'send','transfer':7,'length_bytes':64,'bytes_done':32,"
 		"'remote_addr':null,'rkey':null}");
 	incident->op = -1;
 	expect(f, VBD_ROLE_CONTROL, "request", "null");

@@ -159,10 +159,10 @@ static void test_api_hardware__a_range_of_bytes_is_read(void **state)
 		"{'code':'bad_value'}");
 	rest->headers = REST_WAIT;
 	rest_expect(rest_call(rest, 416, "GET", "/v1/buffers/b/data?offset_bytes=17", NULL),
-		"{'parameter':'offset_bytes'}");
+		"{'errors':[{'parameter':'offset_bytes'}]}");
 	rest_expect(rest_call(rest, 416, "GET", "/v1/buffers/b/data?offset_bytes=8&length_bytes=9",
 			    NULL),
-		"{'parameter':'length_bytes'}");
+		"{'errors':[{'parameter':'length_bytes'}]}");
 }
 
 static void test_api_hardware__a_long_download_has_each_byte_in_its_place(void **state)

@@ -14,7 +14,7 @@ static uint64_t ticket;
 static int set_up(void **state)
 {
 	(void)state;
-	idem = vbd_idem_create(4, NULL);
+	idem = vbd_idem_create(4, "00000000000000a1", NULL);
 	return idem ? 0 : -1;
 }
 
@@ -124,7 +124,7 @@ static enum vbd_status begin_with(const char *query, const char *if_match)
 	char target[64];
 	enum vbd_status status;
 
-	(void)snprintf(target, sizeof(target), "/v1/buffers?%s", query);
+	(void)snprintf(target, sizeof(target), "/v1/objects?%s", query);
 	assert_int_equal(vbd_uri_parse(target, &uri, NULL), VBD_OK);
 	request.uri = &uri;
 	request.if_match = if_match;
@@ -293,6 +293,28 @@ static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **s
 		vbd_idem_delete(running[i]);
 }
 
+static void test_idempotency__requests_that_run_push_out_no_key_of_another(void **state)
+{
+	struct vbd_idem_entry *running[3], *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	assert_int_equal(begin_by("few", "mine", &entry, &reply), VBD_OK);
+	answer(entry, 201, "{}");
+	assert_int_equal(begin_by("many", "k0", &running[0], &reply), VBD_OK);
+	assert_int_equal(begin_by("many", "k1", &running[1], &reply), VBD_OK);
+	assert_int_equal(begin_by("many", "k2", &running[2], &reply), VBD_OK);
+	assert_int_equal(begin_by("many", "k3", &entry, &reply), VBD_E_TOO_MANY_REQUESTS);
+	assert_int_equal(begin_by("few", "mine", &entry, &reply), VBD_OK);
+	assert_null(entry);
+	vbd_reply_fini(&reply);
+	assert_int_equal(begin_by("few", "another", &entry, &reply), VBD_OK);
+	assert_non_null(entry);
+	vbd_idem_delete(entry);
+	for (int i = 0; i < 3; i++)
+		vbd_idem_delete(running[i]);
+}
+
 static void test_idempotency__bad_keys_are_refused(void **state)
 {
 	struct vbd_idem_entry *entry;
@@ -382,6 +404,7 @@ int main(void)
 		TEST(test_idempotency__a_caller_with_many_keys_pushes_out_its_own),
 		TEST(test_idempotency__a_repeat_is_found_in_a_full_store),
 		TEST(test_idempotency__with_all_running_a_new_key_hits_the_limit),
+		TEST(test_idempotency__requests_that_run_push_out_no_key_of_another),
 		TEST(test_idempotency__bad_keys_are_refused),
 		TEST(test_idempotency__answers_have_so_many_bytes_together),
 		TEST(test_idempotency__the_number_of_keys_may_change),

@@ -665,7 +665,7 @@ static void test_api_kept__a_request_that_makes_nothing_keeps_nothing(void **sta
 	must_refuse(f, "/v1/connections",
 		"{\"dst_addr\": \"10.0.0.1\", \"dst_port\": 1, \"reconnect\": \"never\"}",
 		"bad_value", "/reconnect");
-	must_refuse(f, "/v1/connections", TO_DOOR ", \"count\": 2}", "bad_value", "/count");
+	must_refuse(f, "/v1/connections", TO_DOOR ", \"count\": 2}", "unknown_field", "/count");
 	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 0);
 }
 
@@ -894,8 +894,9 @@ static void test_api_kept__a_full_disk_is_told_and_the_object_is_there(void **st
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 201);
 	assert_false(outlives(f));
-	/* Nothing waits for a disk that is known to be full. */
+	/* Nothing waits for a disk that is known to be full, only for the port. */
 	send_request(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL);
+	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 204);
 	disk_is_well();
 	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_STORE_FAILED), 1);
@@ -1154,8 +1155,9 @@ static void test_api_kept__kept_objects_are_dropped_by_their_label(void **state)
 			"true, \"labels\": {\"job\": \"x\"}}"),
 		201);
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
-	assert_int_equal(
-		ask(f, "alice", VBD_METHOD_DELETE, "/v1/kept_objects?label=job%3Dx", NULL), 200);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE,
+				 "/v1/objects?kind=kept_object&label=job%3Dx", NULL),
+		200);
 	assert_body_has(f, "\"done\":1,\"pending\":0,\"failed\":0");
 	assert_null(kept(f, "a"));
 	assert_non_null(kept(f, "own"));
@@ -1170,6 +1172,54 @@ static void test_api_kept__on_failure_a_clean_end_is_the_end(void **state)
 	end_by_peer(f);
 	await(f, "to-door", VBD_KEPT_STOPPED);
 	assert_int_equal(kept(f, "to-door")->tries, 1);
+}
+
+static void test_api_kept__on_failure_a_busy_peer_is_asked_again_why_it_left(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int before = fake_questions();
+
+	open_to_door(f, ", \"reconnect\": \"on_failure\"");
+	fake_peers_mute(true);
+	end_by_peer(f);
+	SVC_UNTIL(f->svc, fake_questions() > before);
+	fake_peers_mute(false);
+	await(f, "to-door", VBD_KEPT_STOPPED);
+	assert_int_equal(kept(f, "to-door")->tries, 1);
+}
+
+/* More than the daemon looks at together when connections fail. */
+#define LEFT_TOGETHER 40
+
+static void test_api_kept__on_failure_all_peers_that_leave_together_are_asked_why(void **state)
+{
+	struct fixture *f = *state;
+	char name[16];
+
+	open_to_door(f, ", \"reconnect\": \"on_failure\"");
+	for (int i = 0; i < LEFT_TOGETHER; i++) {
+		char body[256];
+
+		(void)snprintf(name, sizeof(name), "to-%d", i);
+		(void)snprintf(body, sizeof(body),
+			"{\"name\": \"%s\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471, "
+			"\"keep\": true, \"reconnect\": \"on_failure\"}",
+			name);
+		assert_in_range(post(f, "/v1/connections", body), 201, 202);
+		await(f, name, VBD_KEPT_UP);
+	}
+	vbd_registry_for_each (object, f->svc->daemon->connections) {
+		struct vbd_connection *connection =
+			VBD_CONTAINER_OF(object, struct vbd_connection, object);
+
+		if (connection->listener_id == listener(f, "door")->object.id)
+			vbd_connection_close(connection);
+	}
+	for (int i = 0; i < LEFT_TOGETHER; i++) {
+		(void)snprintf(name, sizeof(name), "to-%d", i);
+		await(f, name, VBD_KEPT_STOPPED);
+		assert_int_equal(kept(f, name)->tries, 1);
+	}
 }
 
 /* Its kernel disconnects for it, and no verbsd there knows the connection. */
@@ -1312,7 +1362,8 @@ static void test_api_kept__records_that_are_deleted_together_do_not_come_again(v
 	keep_over_a_restart(f);
 	vbd_drain_begin(f->svc->daemon, 0);
 	assert_int_equal(
-		ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections?label=job=x", NULL), 200);
+		ask(f, "alice", VBD_METHOD_DELETE, "/v1/objects?kind=connection&label=job=x", NULL),
+		200);
 	must_be_forgotten(f, "to-door");
 }
 
@@ -1482,7 +1533,7 @@ static void test_api_kept__a_transfer_is_refused_unless_it_is_to_wait(void **sta
 	must_refuse(f, "/v1/transfers",
 		"{\"ud_endpoint\": 1, \"op\": \"send\", \"length_bytes\": 0" WAIT "}", "bad_value",
 		"/if_not_established");
-	must_refuse(f, "/v1/batches",
+	must_refuse(f, "/v1/transfer_batches",
 		"{\"transfers\": [{\"connection\": \"to-door\", \"op\": \"send\", "
 		"\"length_bytes\": 0, \"if_not_established\": \"wait\"}]}",
 		"bad_value", "/transfers/0/if_not_established");
@@ -1572,7 +1623,7 @@ static void test_api_kept__the_configuration_shares_what_it_says(void **state)
 	configure(f, own);
 	await(f, "pool", VBD_KEPT_UP);
 	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool", NULL), 200);
-	assert_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"share\"", 7));
+	assert_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "operators", 9));
 	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool/data", NULL), 403);
 	configure(f, shared);
 	SVC_UNTIL(f->svc, buffer(f, "pool") && buffer(f, "pool")->object.shared);
@@ -1999,6 +2050,8 @@ int main(void)
 		TEST(a_name_belongs_to_one_kept_object_of_all_kinds),
 		TEST(kept_objects_are_dropped_by_their_label),
 		TEST(on_failure_a_clean_end_is_the_end),
+		TEST(on_failure_a_busy_peer_is_asked_again_why_it_left),
+		TEST(on_failure_all_peers_that_leave_together_are_asked_why),
 		TEST(on_failure_a_killed_peer_is_connected_to_again),
 		TEST(a_connection_that_was_up_for_a_second_begins_with_the_shortest_pause),
 		TEST(a_closed_connection_stays_closed_until_a_restart),

@@ -179,8 +179,8 @@ static void test_api_lists__work(void **state)
 		{"/v1/transfers?state=done&ud_endpoint=9", ""},
 		{"/v1/transfers?state=done&ud_peer=9", ""},
 		{"/v1/transfers?state=done&multicast_membership=9", ""},
-		{"/v1/batches?state=done&sort=state", "1"},
-		{"/v1/batches?state=done&sort=created_at", "1"},
+		{"/v1/transfer_batches?state=done&sort=state", "1"},
+		{"/v1/transfer_batches?state=done&sort=created_at", "1"},
 		{"/v1/probes?state=done&sort=connection", "2,1"},
 		{"/v1/probes?state=done&sort=state", "1,2"},
 		{"/v1/probes?state=done&sort=-created_at", "2,1"},
@@ -206,7 +206,7 @@ static void test_api_lists__work(void **state)
 		rest_text(other, "addr"), rest_text(other, "rkey"));
 	make(rest, "/v1/transfers",
 		"{'op':'send','connection':'2','buffer':'here','length_bytes':40}");
-	make(rest, "/v1/batches",
+	make(rest, "/v1/transfer_batches",
 		"{'transfers':[{'op':'send','connection':'c','sges':[{'buffer':'here',"
 		"'length_bytes':30}]}]}");
 	(void)rest_call(rest, 201, "POST", "/v1/transfers",

@@ -64,26 +64,26 @@ static const struct action actions[] = {
 		"{\"name\":\"x\",\"ud_endpoint\":\"e\",\"addr\":\"239.1.2.3\"}",
 		"/v1/multicast_memberships/x"},
 	{"POST", "/v1/connections", "{\"name\":\"x\",\"bringup\":\"manual\"}", "/v1/connections/x"},
-	{"POST", "/v1/connections",
+	{"POST", "/v1/connection_batches",
 		"{\"connections\":[{\"dst_addr\":\"10.0.0.1\",\"dst_port\":1}]}",
-		"/v1/connections?label=a%3Db"},
+		"/v1/objects?kind=connection&label=a%3Db"},
 	{"POST", "/v1/transfers",
 		"{\"op\":\"send\",\"connection\":\"c\",\"buffer\":\"b\",\"length_bytes\":5,"
 		"\"labels\":{\"a\":\"b\"}}",
-		"/v1/transfers?label=a%3Db"},
-	{"POST", "/v1/batches",
+		"/v1/objects?kind=transfer&label=a%3Db"},
+	{"POST", "/v1/transfer_batches",
 		"{\"transfers\":[{\"op\":\"send\",\"connection\":\"c\",\"buffer\":\"b\","
 		"\"length_bytes\":5}],\"labels\":{\"a\":\"b\"}}",
-		"/v1/transfers?label=a%3Db"},
+		"/v1/objects?kind=transfer&label=a%3Db"},
 	{"POST", "/v1/probes", "{\"connection\":\"c\",\"count\":1,\"labels\":{\"a\":\"b\"}}",
-		"/v1/probes?label=a%3Db"},
+		"/v1/objects?kind=probe&label=a%3Db"},
 	{"POST", "/v1/benchmarks",
 		"{\"connection\":\"c\",\"op\":\"send\",\"size_bytes\":8,\"count\":2,"
 		"\"labels\":{\"a\":\"b\"}}",
-		"/v1/benchmarks?label=a%3Db"},
+		"/v1/objects?kind=benchmark&label=a%3Db"},
 	{"POST", "/v1/connections/c/messages", "{\"data\":\"hello\"}", NULL},
-	{"POST", "/v1/connections/-/close?label=none%3Dx", NULL, NULL},
-	{"DELETE", "/v1/connections?label=a%3Db", NULL, NULL},
+	{"POST", "/v1/objects/-/cancel?kind=connection&label=none%3Dx", NULL, NULL},
+	{"DELETE", "/v1/objects?kind=connection&label=a%3Db", NULL, NULL},
 };
 
 /* Codes that tell of a lack of memory, and of what it leads to. jansson takes some for a fault of

@@ -2,6 +2,7 @@
 /* GET of messages, over a whole daemon on the fake provider; the test plays the transport. */
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "daemon/connections/connections.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of one operator are not there for another, by any route. */
 #include "api/http/dispatch.h"
+#include "api/json/encode.h"
 #include "api/resources/context.h"
+#include "api/resources/explain.h"
 #include "api/routes.h"
 #include "daemon/connections/connections.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/core/object.h"
 #include "daemon/datagrams/endpoints.h"
 #include "rdma/conn/conn.h"
@@ -419,7 +422,7 @@ static const struct {
 			"{\"dst_addr\": \"127.0.0.1\", \"dst_port\": 7471, \"qp\": {\"" member_ \
 			"\": \"@\"}}"},                                                         \
 	{                                                                                       \
-		"QpParams", member_, "/v1/connections",                                         \
+		"QpParams", member_, "/v1/connection_batches",                                  \
 			"{\"connections\": [{\"dst_addr\": \"127.0.0.1\", \"dst_port\": 7471, " \
 			"\"qp\": {\"" member_ "\": \"@\"}}]}"                                   \
 	}
@@ -440,7 +443,7 @@ static const struct {
 	{"TransferCreate", "connection", "/v1/transfers", "{" SEND ", \"connection\": \"@\"}"},
 	{"TransferCreate", "connection", "/v1/transfers",
 		"{" SEND ", \"connection\": \"@\", \"if_not_established\": \"wait\"}"},
-	{"TransferCreate", "connection", "/v1/batches",
+	{"TransferCreate", "connection", "/v1/transfer_batches",
 		"{\"transfers\": [{" SEND ", \"connection\": \"@\"}]}"},
 	{"TransferCreate", "ud_endpoint", "/v1/transfers", "{" SEND ", \"ud_endpoint\": \"@\"}"},
 	{"TransferCreate", "ud_peer", "/v1/transfers",
@@ -569,12 +572,12 @@ static void test_owners__keys_of_what_is_the_daemons_are_not_shown(void **state)
 	(void)snprintf(
 		target, sizeof(target), "/v1/buffers/%llu", (unsigned long long)buffer->object.id);
 	assert_false(shows(f, "bob", target, "\"rkey\""));
-	assert_false(shows(f, "bob", "/v1/buffers?view=full", "\"rkey\""));
+	assert_false(shows(f, "bob", "/v1/buffers?fields=*", "\"rkey\""));
 	assert_false(shows(f, "bob", "/v1/buffers?fields=rkey,addr", "\"addr\""));
 	assert_true(shows(f, "control", target, "\"rkey\""));
 	buffer->object.shared = true;
 	assert_true(shows(f, "bob", target, "\"rkey\""));
-	assert_true(shows(f, "bob", "/v1/buffers?view=full", "\"rkey\""));
+	assert_true(shows(f, "bob", "/v1/buffers?fields=*", "\"rkey\""));
 	assert_false(shows(f, "read", target, "\"rkey\""));
 }
 
@@ -712,7 +715,7 @@ static void delete_selected(struct fixture *f, const char *caller)
 	json_t *json;
 
 	f->parks = true;
-	(void)perform(f, caller, VBD_METHOD_DELETE, "/v1/pds?label=job=x", NULL, "");
+	(void)perform(f, caller, VBD_METHOD_DELETE, "/v1/objects?kind=pd&label=job=x", NULL, "");
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	f->parks = false;
 	assert_int_equal(f->req.reply.status, 200);
@@ -858,6 +861,122 @@ static void test_owners__no_answer_has_a_mark_of_another(void **state)
 	assert_in_range(count, 40, 400);
 }
 
+/* Alice's write over a connection of the daemon, with marks; the device there refuses it. */
+static uint64_t refused_write(struct svc *svc, struct svc_pair pair)
+{
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
+	struct vbd_transfer_spec spec = {
+		.qp = &pair.active->conn->qp,
+		.op = VBD_OP_WRITE,
+		.length_bytes = 7654321,
+		.chunk_bytes = 7654321,
+		.wr.remote_addr = 0xdeadbeef000,
+		.wr.rkey = 0xabc,
+		.timeout_ms = 30000,
+	};
+	struct vbd_transfer_record *record = NULL;
+
+	svc->daemon->callers.current = alice;
+	spec.buffer = svc_buffer(svc, "", 7654321, 0);
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	svc->daemon->callers.current = NULL;
+	SVC_UNTIL(svc, pair.active->object.ended && !pair.active->keeping);
+	SVC_UNTIL(svc, pair.passive->object.ended && !pair.passive->keeping);
+	vbd_caller_unref(alice);
+	return record->object.id;
+}
+
+static bool explanation_says(struct fixture *f, const char *caller,
+	const struct vbd_connection *connection, const char *text)
+{
+	char target[64];
+
+	(void)snprintf(target, sizeof(target), "/v1/connections/%" PRIu64 "/explain",
+		connection->object.id);
+	f->parks = true;
+	(void)get(f, caller, target);
+	SVC_UNTIL(f->svc, f->req.reply.status);
+	f->parks = false;
+	assert_int_equal(f->req.reply.status, 200);
+	return says(f, text);
+}
+
+/* The row of the connection, which is read after a restart. */
+static bool row_says(const struct vbd_connection *connection, const char *text)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	size_t len = 0;
+	char *bytes;
+	bool found;
+
+	vbd_put_past_explanation(&out, connection);
+	bytes = vbd_encode_end(&out, &len);
+	assert_non_null(bytes);
+	found = memmem(bytes, len, text, strlen(text)) != NULL;
+	free(bytes);
+	return found;
+}
+
+static void test_owners__an_explanation_has_no_request_of_another(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_caller *alice = vbd_callers_get(&f->svc->daemon->callers, "alice");
+
+	for (int shared = 0; shared < 2; shared++) {
+		struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
+		uint64_t id;
+
+		pair.active->object.shared = pair.passive->object.shared = shared;
+		id = refused_write(f->svc, pair);
+		for (int deleted = 0; deleted < 2; deleted++) {
+			assert_false(explanation_says(f, "bob", pair.active, "7654321"));
+			assert_false(says(f, "0xdeadbeef000") || says(f, "0x00000abc"));
+			assert_true(says(f, "\"request\":null"));
+			assert_true(explanation_says(f, "alice", pair.active, "7654321"));
+			assert_int_equal(says(f, "0xdeadbeef000"), shared);
+			assert_true(explanation_says(f, "read", pair.active, "7654321"));
+			assert_true(explanation_says(f, "control", pair.active, "0xdeadbeef000"));
+			assert_false(row_says(pair.active, "7654321"));
+			pair.active->object.owner = alice;
+			assert_true(row_says(pair.active, "7654321"));
+			pair.active->object.owner = NULL;
+			if (!deleted)
+				vbd_object_free(
+					vbd_registry_find_id(f->svc->daemon->transfers, id));
+		}
+	}
+	vbd_caller_unref(alice);
+}
+
+/* The verdict on what the peer asked of memory tells whether a key is one. */
+static void test_owners__what_a_peer_asked_of_the_daemons_memory_is_not_told(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int shared = 0; shared < 2; shared++) {
+		struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
+		struct vbd_peer_report *report;
+
+		pair.active->object.shared = pair.passive->object.shared = shared;
+		(void)refused_write(f->svc, pair);
+		report = vbd_peer_report_room(pair.passive);
+		report->memory = VBD_REPORT_MEMORY_PAST_END;
+		report->over_bytes = 918273645;
+		report->came = true;
+		report->theirs = (struct vbd_report){.known = true,
+			.op = VBD_OP_WRITE,
+			.length_bytes = 7654321,
+			.remote_addr = 0xdeadbeef000,
+			.rkey = 0xabc};
+		assert_false(explanation_says(f, "bob", pair.passive, "past_end"));
+		assert_false(says(f, "918273645") || says(f, "7654321") ||
+			     says(f, "0xdeadbeef000") || says(f, "0x00000abc"));
+		assert_true(explanation_says(f, "control", pair.passive, "past_end"));
+		assert_true(says(f, "918273645") && says(f, "0x00000abc"));
+		assert_false(row_says(pair.passive, "past_end"));
+	}
+}
+
 /* A repeat of alice's request by bob must neither get her answer nor tell that there is one. */
 static void test_owners__an_idempotency_key_is_the_callers_own(void **state)
 {
@@ -883,7 +1002,7 @@ static void test_owners__requests_beyond_the_quota_are_refused(void **state)
 	assert_true(reader->requests_full_ns > 0);
 	reader->requests_full_ns = UINT64_MAX / 2;
 	assert_int_equal(get(f, "read", "/v1/pds"), 429);
-	assert_true(says(f, "\"quota_exceeded\""));
+	assert_true(says(f, "\"throttled\""));
 	assert_true(says(f, "\"requests_per_s\""));
 	assert_int_equal(get(f, "bob", "/v1/pds"), 200);
 	reader->requests_full_ns = 0;
@@ -909,6 +1028,8 @@ int main(void)
 		TEST(a_selection_has_only_ones_own),
 		TEST(events_of_another_are_not_told),
 		TEST(no_answer_has_a_mark_of_another),
+		TEST(an_explanation_has_no_request_of_another),
+		TEST(what_a_peer_asked_of_the_daemons_memory_is_not_told),
 		TEST(an_idempotency_key_is_the_callers_own),
 		TEST(requests_beyond_the_quota_are_refused),
 	};

@@ -89,7 +89,7 @@ static void list_of(struct svc *svc, const struct vbd_page_source *of, const cha
 	test.req.caller = caller;
 	(void)snprintf(test.target, sizeof(test.target), "%s", target);
 	assert_int_equal(vbd_uri_parse(test.target, &test.req.uri, &svc->err), VBD_OK);
-	vbd_page_reply(&test.req, of, NULL, svc->daemon->buffers);
+	vbd_page_reply(&test.req, "a-1", of, NULL, svc->daemon->buffers);
 }
 
 static void list(struct svc *svc, const char *target, enum vbd_role role)
@@ -154,7 +154,7 @@ static void test_api_pages__without_time_a_turn_writes_a_few_items(void **state)
 
 	encoded = 0;
 	list(svc, "/v1/buffers?limit=100", VBD_ROLE_READ);
-	while (!test.req.reply.status) {
+	UNIT_UNTIL (test.req.reply.status) {
 		unsigned int before = encoded;
 
 		vbd_loop_turn(svc->daemon->loop, false);
@@ -273,7 +273,7 @@ static void test_api_pages__a_filter_walks_over_a_thousand_in_a_turn(void **stat
 	for (int i = BUFFERS; i < 2500; i++)
 		(void)svc_buffer(svc, i == 2400 ? "last" : "", 1, 0);
 	list_of(svc, &counting, "/v1/buffers?name=last", NULL, VBD_ROLE_READ);
-	while (!test.req.reply.status) {
+	UNIT_UNTIL (test.req.reply.status) {
 		unsigned int before = walked_over;
 
 		vbd_loop_turn(svc->daemon->loop, false);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counters of ports in /metrics, and the durations of requests. */
-#include "api/http/durations.h"
+#include "api/http/server.h"
+
 #include "api/resources/metrics_parts.h"
 #include "base/attr.h"
 #include "daemon/observe/kernel.h"

@@ -25,6 +25,12 @@ static const char *text_of(const json_t *problem, const char *name)
 	return json_string_value(json_object_get(problem, name));
 }
 
+/* The first fault of the problem. */
+static const json_t *fault_of(const json_t *problem)
+{
+	return json_array_get(json_object_get(problem, "errors"), 0);
+}
+
 static void test_problem__every_status_has_its_document(void **state)
 {
 	struct openapi_enum codes;
@@ -44,7 +50,8 @@ static void test_problem__every_status_has_its_document(void **state)
 		assert_string_equal(text_of(problem, "hint"), vbd_status_hint(err.status));
 		assert_int_equal(json_integer_value(json_object_get(problem, "status")),
 			vbd_status_http(err.status));
-		assert_int_equal(json_object_size(problem), 6);
+		assert_int_equal(
+			json_object_size(problem), vbd_status_http(err.status) == 400 ? 8 : 6);
 		json_decref(problem);
 	}
 }
@@ -99,13 +106,15 @@ static void test_problem__all_that_an_error_knows_is_a_member(void **state)
 		.hint = "Use another device.",
 		.text = "fake0 can't do it"};
 	json_t *problem = problem_of(&err, NULL);
-	json_t *expected = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, "
-				     "s:s, s:s}",
+	json_t *expected = json_pack(
+		"{s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, "
+		"s:[{s:s, s:s, s:s}], s:i}",
 		"type", "/v1/glossary/not_supported", "title", vbd_status_text(err.status),
 		"status", (int)vbd_status_http(err.status), "code", "not_supported", "detail",
-		"fake0 can't do it", "instance", "/v1/buffers/3", "pointer", "/op", "hint",
-		"Use another device.", "call", "ibv_reg_mr", "device", "fake0", "capability",
-		"atomics", "limit", 5, "limit_name", "limits.buffers", "caller", "ci");
+		"fake0 can't do it", "instance", "/v1/buffers/3", "hint", "Use another device.",
+		"call", "ibv_reg_mr", "device", "fake0", "capability", "atomics", "limit", 5,
+		"limit_name", "limits.buffers", "caller", "ci", "errors", "pointer", "/op", "code",
+		"not_supported", "detail", "fake0 can't do it", "errors_total", 1);
 
 	(void)state;
 	assert_non_null(expected);
@@ -158,7 +167,7 @@ static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **stat
 
 		(void)vbd_error_param(&err, VBD_E_BAD_VALUE, members[i].param, "bad");
 		problem = problem_of(&err, NULL);
-		assert_string_equal(text_of(problem, "pointer"), members[i].pointer);
+		assert_string_equal(text_of(fault_of(problem), "pointer"), members[i].pointer);
 		json_decref(problem);
 	}
 }
@@ -172,7 +181,7 @@ static void test_problem__a_taken_name_names_its_holder(void **state)
 	(void)state;
 	assert_string_equal(text_of(problem, "holder"), "/v1/buffers/3");
 	assert_null(json_object_get(problem, "instance"));
-	assert_string_equal(text_of(problem, "pointer"), "/name");
+	assert_string_equal(text_of(fault_of(problem), "pointer"), "/name");
 	json_decref(problem);
 }
 
@@ -188,7 +197,7 @@ static void test_problem__extra_members_are_lists(void **state)
 	(void)state;
 	assert_int_equal(json_array_size(json_object_get(problem, "users")), 2);
 	assert_string_equal(
-		json_string_value(json_array_get(json_object_get(problem, "allow"), 1)), "DELETE");
+		json_string_value(json_array_get(json_object_get(problem, "allow"), 2)), "DELETE");
 	json_decref(problem);
 }
 
@@ -204,7 +213,7 @@ static void test_problem__a_refused_request_lists_its_faults(void **state)
 	(void)vbd_fault(&faults, VBD_E_MISSING_FIELD, "/b", "missing");
 	problem = problem_of(&faults.first, &extra);
 	errors = json_object_get(problem, "errors");
-	assert_string_equal(text_of(problem, "pointer"), "/a");
+	assert_string_equal(text_of(fault_of(problem), "pointer"), "/a");
 	assert_int_equal(json_array_size(errors), 2);
 	assert_int_equal(json_integer_value(json_object_get(problem, "errors_total")), 2);
 	assert_string_equal(text_of(json_array_get(errors, 1), "pointer"), "/b");
@@ -217,17 +226,14 @@ static void test_problem__a_refused_request_lists_its_faults(void **state)
 static void test_problem__a_parameter_is_no_json_pointer(void **state)
 {
 	struct vbd_error err = {0};
-	const json_t *errors;
 	json_t *problem;
 
 	(void)state;
 	(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "limit", "too large");
 	problem = problem_of(&err, NULL);
-	errors = json_object_get(problem, "errors");
-	assert_string_equal(text_of(problem, "parameter"), "limit");
-	assert_null(json_object_get(problem, "pointer"));
-	assert_int_equal(json_array_size(errors), 1);
-	assert_string_equal(text_of(json_array_get(errors, 0), "parameter"), "limit");
+	assert_int_equal(json_array_size(json_object_get(problem, "errors")), 1);
+	assert_string_equal(text_of(fault_of(problem), "parameter"), "limit");
+	assert_null(json_object_get(fault_of(problem), "pointer"));
 	json_decref(problem);
 }
 

@@ -219,13 +219,15 @@ static void test_qp_params__a_time_is_rounded_up_to_a_code(void **state)
 		merge("{\"ack_timeout_ns\": 8796093022209}", &input, NULL), VBD_E_OUT_OF_RANGE);
 }
 
-static void test_qp_params__a_time_beside_its_code_is_refused(void **state)
+static void test_qp_params__a_time_and_another_code_are_refused(void **state)
 {
 	struct vbd_qp_input input;
 	struct vbd_error err = {0};
 
 	(void)state;
-	assert_int_equal(merge("{\"ack_timeout_ns\": 1, \"ack_timeout\": 1}", &input, &err),
+	assert_int_equal(
+		merge("{\"ack_timeout_ns\": 1, \"ack_timeout\": 1}", &input, &err), VBD_OK);
+	assert_int_equal(merge("{\"ack_timeout_ns\": 1, \"ack_timeout\": 2}", &input, &err),
 		VBD_E_BAD_VALUE);
 	assert_string_equal(err.pointer, "/qp/ack_timeout_ns");
 }
@@ -257,8 +259,9 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	const struct vbd_daemon daemon = {0};
 	struct vbd_encoder out = vbd_encode_begin();
 	const json_t *all, *ud;
+	struct vbd_qp_input again = vbd_qp_input_default();
+	struct vbd_error err = {0};
 	json_t *json;
-	size_t left_out = 0;
 
 	(void)state;
 	vbd_put_params(&out, "all", &daemon, &params);
@@ -269,20 +272,20 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const json_t *value = json_object_get(all, rows[i].name);
 
-		if (rows[i].kind == POLL || rows[i].kind == SPIN || rows[i].kind == HEARTBEAT) {
-			assert_null(value);
-			left_out++;
-			continue;
-		}
 		assert_non_null(value);
+		if (rows[i].kind == SPIN || rows[i].kind == HEARTBEAT)
+			assert_true(json_is_null(value));
 		if (rows[i].kind == UINT)
 			assert_int_equal(json_integer_value(value), rows[i].initial);
 		assert_int_equal(json_object_get(ud, rows[i].name) != NULL, rows[i].ud);
 	}
-	assert_int_equal(
-		json_object_size(all), VBD_ARRAY_LEN(rows) - left_out + VBD_ARRAY_LEN(timers));
+	assert_int_equal(json_object_size(all), VBD_ARRAY_LEN(rows) + VBD_ARRAY_LEN(timers));
 	assert_int_equal(json_integer_value(json_object_get(all, "ack_timeout_ns")), 67108864);
 	assert_int_equal(json_integer_value(json_object_get(all, "min_rnr_timer_ns")), 640000);
+	/* Parameters that an answer shows can be posted again. */
+	assert_int_equal(vbd_decode(all, vbd_qp_fields, VBD_QP_FIELD_COUNT, &again, &err), VBD_OK);
+	assert_int_equal(vbd_qp_input_merge(&again, &err), VBD_OK);
+	assert_memory_equal(&again.params, &params, sizeof(params));
 	json_decref(json);
 }
 
@@ -296,7 +299,7 @@ int main(void)
 		cmocka_unit_test(test_qp_params__only_adaptive_polling_has_a_time),
 		cmocka_unit_test(test_qp_params__heartbeats_have_a_shortest_interval),
 		cmocka_unit_test(test_qp_params__a_time_is_rounded_up_to_a_code),
-		cmocka_unit_test(test_qp_params__a_time_beside_its_code_is_refused),
+		cmocka_unit_test(test_qp_params__a_time_and_another_code_are_refused),
 		cmocka_unit_test(test_qp_params__remote_access_is_a_list_of_names),
 		cmocka_unit_test(test_qp_params__json_shows_the_default_of_each_row),
 	};

@@ -5,7 +5,9 @@
 #include "api/resources/records.h"
 #include "api/routes.h"
 #include "base/clock.h"
+#include "daemon/store/database.h"
 #include "daemon/store/keeper.h"
+#include "daemon/store/schema.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
@@ -140,7 +142,7 @@ static void kill_and_restart(struct fixture *f)
 	static unsigned int copies;
 	char copy[SCRATCH_PATH_BYTES + 32];
 
-	while (has_waiting(f))
+	UNIT_UNTIL (!has_waiting(f))
 		svc_turn(f->svc);
 	(void)snprintf(copy, sizeof(copy), "%s/copy%u", f->folder, copies++);
 	scratch_copy(f->svc->config.state_dir, copy);
@@ -208,7 +210,8 @@ static void assert_ids(struct fixture *f, const char *target, const char *wanted
 	json_decref(page);
 }
 
-/* An ended connection, with the id that is returned. */
+/* An ended connection, with the id that is returned. What a thread still finds out of a failure
+ * would change its record later. */
 static uint64_t fail_to_connect(struct fixture *f, const char *name)
 {
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
@@ -216,7 +219,7 @@ static uint64_t fail_to_connect(struct fixture *f, const char *name)
 
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
 	connection = svc_connect(f->svc, &spec);
-	SVC_UNTIL(f->svc, connection->object.ended);
+	SVC_UNTIL(f->svc, connection->object.ended && !connection->keeping);
 	return connection->object.id;
 }
 
@@ -335,7 +338,7 @@ static void test_records__a_record_that_got_another_id_is_whole_after_a_kill(voi
 	json_t *moved;
 
 	assert_int_equal(fail_to_connect(f, "to-nowhere"), 1);
-	while (has_waiting(f))
+	UNIT_UNTIL (!has_waiting(f))
 		svc_turn(f->svc);
 	f->svc->daemon->record_replaced(f->svc->daemon, VBD_KIND_CONNECTION, 1, 7);
 	kill_and_restart(f);
@@ -423,6 +426,17 @@ static void test_records__an_end_is_explained_as_it_was(void **state)
 	json_decref(timeline);
 }
 
+static void test_records__each_death_has_an_event(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_listener *listener = svc_listen(f->svc, NULL);
+
+	for (int i = 0; i < 60; i++)
+		(void)svc_pair(f->svc, listener);
+	kill_and_restart(f);
+	assert_int_equal(count_deaths(f), 120);
+}
+
 static void test_records__a_stop_ends_objects_as_stopping(void **state)
 {
 	struct fixture *f = *state;
@@ -471,9 +485,9 @@ static void test_records__a_list_has_the_fields_that_were_asked_for(void **state
 	(void)fail_to_connect(f, "a");
 	restart(f);
 	(void)fail_to_connect(f, "b");
-	page = get(f, "/v1/connections?state=ended&fields=id,name,qp.sq_depth");
-	wanted = json_pack("[{s:i s:s s:{s:i}} {s:i s:s s:{s:i}}]", "id", 1, "name", "a", "qp",
-		"sq_depth", 4, "id", 2, "name", "b", "qp", "sq_depth", 4);
+	page = get(f, "/v1/connections?state=ended&fields=name,end_code");
+	wanted = json_pack("[{s:i s:s s:s} {s:i s:s s:s}]", "id", 1, "name", "a", "end_code",
+		"rejected", "id", 2, "name", "b", "end_code", "rejected");
 	if (!json_equal(json_object_get(page, "items"), wanted))
 		fail_msg("%s", f->req.reply.body);
 	json_decref(wanted);
@@ -500,7 +514,7 @@ static void test_records__a_bad_query_is_refused_for_earlier_runs_too(void **sta
 	(void)fail_to_connect(f, "a");
 	restart(f);
 	refuses(f, "/v1/connections/1?fields=nothing", "bad_value", "fields");
-	refuses(f, "/v1/connections/1?view=some", "bad_value", "view");
+	refuses(f, "/v1/connections/1?view=some", "unknown_field", "view");
 	refuses(f,
 		"/v1/connections?state=ended&device="
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -542,7 +556,7 @@ static void test_records__a_deleted_record_is_gone_for_good(void **state)
 	assert_ids(f, "/v1/connections?state=ended", "3 4");
 	restart(f);
 	assert_ids(f, "/v1/connections?state=ended", "3 4");
-	assert_int_equal(ask(f, "DELETE", "/v1/connections?all=true"), 200);
+	assert_int_equal(ask(f, "DELETE", "/v1/objects?kind=connection&all=true"), 200);
 	assert_ids(f, "/v1/connections?state=ended", "");
 	restart(f);
 	assert_ids(f, "/v1/connections?state=ended", "");
@@ -626,7 +640,7 @@ static int count_bodies(const struct fixture *f, const char *text)
 	int count;
 
 	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
-	while (has_waiting(f))
+	UNIT_UNTIL (!has_waiting(f))
 		svc_turn(f->svc);
 	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
 	assert_int_equal(
@@ -641,20 +655,18 @@ static int count_bodies(const struct fixture *f, const char *text)
 	return count;
 }
 
-/* Damages what is kept of an object that has ended, behind the daemon's back. */
-static void spoil_bodies(const struct fixture *f)
+/* Executes a statement behind the daemon's back. */
+static void change(const struct fixture *f, const char *sql)
 {
 	char path[SCRATCH_PATH_BYTES + 64];
-	sqlite3 *handle = NULL;
+	struct vbd_database *database;
 
 	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
-	while (has_waiting(f))
+	UNIT_UNTIL (!has_waiting(f))
 		svc_turn(f->svc);
-	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
-	(void)sqlite3_busy_timeout(handle, 60000);
-	assert_int_equal(
-		sqlite3_exec(handle, "UPDATE records SET body = '{'", NULL, NULL, NULL), SQLITE_OK);
-	(void)sqlite3_close(handle);
+	assert_int_equal(vbd_database_open(path, &database, NULL), VBD_OK);
+	assert_int_equal(vbd_database_run(database, sql, NULL), VBD_OK);
+	vbd_database_close(database);
 }
 
 static void assert_unreadable(struct fixture *f, const char *target)
@@ -670,10 +682,22 @@ static void test_records__one_that_can_not_be_read_is_told(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(fail_to_connect(f, "front"), 1);
-	spoil_bodies(f);
+	change(f, "UPDATE records SET body = '{', sum = " VBD_RECORD_SUM_OF(
+			  "id", "state", "end_code", "ended_ns", "'{'"));
 	restart(f);
 	assert_unreadable(f, "/v1/connections/1");
 	assert_unreadable(f, "/v1/connections/front/explain");
+}
+
+static void test_records__a_damaged_one_is_told(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(fail_to_connect(f, "front"), 1);
+	change(f, "UPDATE records SET end_code = 'canceled'");
+	restart(f);
+	assert_int_equal(ask(f, "GET", "/v1/connections/1"), 404);
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_STORE_DAMAGED), 1);
 }
 
 static void test_records__private_data_never_reaches_the_disk(void **state)
@@ -719,6 +743,7 @@ int main(void)
 		TEST(an_ended_object_is_there_after_a_restart),
 		TEST(each_object_has_the_id_of_its_run),
 		TEST(what_a_killed_run_had_open_has_died),
+		TEST(each_death_has_an_event),
 		TEST(a_record_that_got_another_id_is_whole_after_a_kill),
 		TEST(a_stop_ends_objects_as_stopping),
 		TEST(an_end_is_explained_as_it_was),
@@ -731,6 +756,7 @@ int main(void)
 		TEST(newer_ones_take_the_place_of_older_ones),
 		TEST(another_caller_does_not_see_them),
 		TEST(one_that_can_not_be_read_is_told),
+		TEST(a_damaged_one_is_told),
 		TEST(private_data_never_reaches_the_disk),
 		TEST(transfers_are_found_by_what_they_used),
 	};

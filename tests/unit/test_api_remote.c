@@ -98,7 +98,7 @@ static void test_remote__a_range_is_inside_the_memory(void **state)
 		struct vbd_error err = {0};
 		uint64_t addr = 0;
 
-		assert_int_equal(vbd_remote_aim(&rows[i].input, rows[i].length_bytes,
+		assert_int_equal(vbd_remote_aim(&rows[i].input, VBD_OP_WRITE, rows[i].length_bytes,
 					 "/length_bytes", &addr, &err),
 			rows[i].pointer ? VBD_E_OUT_OF_RANGE : VBD_OK);
 		if (rows[i].pointer)
@@ -116,11 +116,43 @@ static void test_remote__a_refused_range_has_its_numbers(void **state)
 	uint64_t addr;
 
 	(void)state;
-	assert_int_equal(
-		vbd_remote_aim(&input, 94, "/size_bytes", &addr, &err), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(vbd_remote_aim(&input, VBD_OP_WRITE, 94, "/size_bytes", &addr, &err),
+		VBD_E_OUT_OF_RANGE);
 	assert_string_equal(err.pointer, "/size_bytes");
 	assert_string_equal(err.text, "94 bytes at offset 7 reach past the end of the peer's "
 				      "memory, which has 100 bytes");
+}
+
+static void test_remote__the_peers_memory_must_allow_the_operation(void **state)
+{
+	static const struct {
+		const char *access;
+		enum vbd_op op;
+		bool allowed;
+	} rows[] = {
+		{"[\"remote_write\"]", VBD_OP_WRITE, true},
+		{"[\"remote_write\"]", VBD_OP_READ, false},
+		{"[\"remote_write\",\"remote_read\"]", VBD_OP_READ, true},
+		{"[\"remote_write\",\"remote_read\"]", VBD_OP_FETCH_ADD, false},
+		{"[\"remote_atomic\"]", VBD_OP_COMPARE_SWAP, true},
+		{"[]", VBD_OP_WRITE_IMM, false},
+		{"\"no list\"", VBD_OP_READ, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		json_t *access = json_loads(rows[i].access, JSON_DECODE_ANY, NULL);
+		const struct vbd_remote_input input = {.addr = 4096, .access = access};
+		struct vbd_error err = {0};
+		uint64_t addr;
+
+		assert_int_equal(
+			vbd_remote_aim(&input, rows[i].op, 1, "/length_bytes", &addr, &err),
+			rows[i].allowed ? VBD_OK : VBD_E_BAD_VALUE);
+		if (!rows[i].allowed)
+			assert_string_equal(err.pointer, "/remote/access");
+		json_decref(access);
+	}
 }
 
 int main(void)
@@ -130,6 +162,7 @@ int main(void)
 		cmocka_unit_test(test_remote__what_can_not_be_taken_says_why),
 		cmocka_unit_test(test_remote__a_range_is_inside_the_memory),
 		cmocka_unit_test(test_remote__a_refused_range_has_its_numbers),
+		cmocka_unit_test(test_remote__the_peers_memory_must_allow_the_operation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

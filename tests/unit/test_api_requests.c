@@ -87,7 +87,7 @@ static void test_api_requests__a_request_is_rejected_with_data(void **state)
 	ask(rest);
 	rest_refuse(rest, "/v1/connections/2/reject", "{'reason':'x'}", "bad_value", "/reason");
 	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/2/reject",
-			    "{'reason':'IB_CM_REJ_CONSUMER_DEFINED','private_data':{'data':'no'}}"),
+			    "{'reason':'consumer_defined','private_data':{'data':'no'}}"),
 		"{'id':2}");
 	expect_rejected(rest, "IB_CM_REJ_CONSUMER_DEFINED", "{'peer':{'data':'no'}}");
 }
@@ -118,7 +118,7 @@ static void test_api_requests__a_completion_queue_is_changed(void **state)
 	rest_expect(rest_call(rest, 200, "PATCH", "/v1/cqs/q", "{'cqe':200}"),
 		"{'cqe':200,'moderation':{'count':5,'period_us':4}}");
 	rest_expect(rest_call(rest, 400, "PATCH", "/v1/cqs/q", "{'cqe':0}"),
-		"{'code':'out_of_range','pointer':'/cqe'}");
+		"{'code':'out_of_range','errors':[{'pointer':'/cqe'}]}");
 	rest_expect(
 		rest_call(rest, 404, "PATCH", "/v1/cqs/x", "{'cqe':1}"), "{'code':'not_found'}");
 }
@@ -131,10 +131,10 @@ static void test_api_requests__the_limit_of_a_shared_receive_queue_is_changed(vo
 	rest_expect(rest_call(rest, 200, "PATCH", "/v1/srqs/s", "{'srq_limit':8}"),
 		"{'name':'s','srq_limit':8}");
 	rest_expect(rest_call(rest, 400, "PATCH", "/v1/srqs/s", "{'srq_limit':9}"),
-		"{'code':'out_of_range','pointer':'/srq_limit',"
+		"{'code':'out_of_range','errors':[{'pointer':'/srq_limit'}],"
 		"'detail':'limit is 9; the queue holds 8 receives'}");
 	rest_expect(rest_call(rest, 400, "PATCH", "/v1/srqs/s", "{}"),
-		"{'code':'missing_field','pointer':'/srq_limit'}");
+		"{'code':'missing_field','errors':[{'pointer':'/srq_limit'}]}");
 	rest_expect(rest_call(rest, 404, "PATCH", "/v1/srqs/x", "{'srq_limit':1}"),
 		"{'code':'not_found'}");
 }
@@ -167,7 +167,7 @@ static void test_api_requests__a_listener_is_on_the_device_that_is_asked_for(voi
 
 	rest_expect(rest_call(rest, 503, "POST", "/v1/listeners",
 			    "{'addr':'10.0.0.1','port':1000,'device':'fake9'}"),
-		"{'code':'no_device','pointer':'/device'}");
+		"{'code':'no_device','errors':[{'pointer':'/device'}]}");
 }
 
 /* --- many at once ------------------------------------------------------------------------------
@@ -178,21 +178,59 @@ static void test_api_requests__connections_of_a_label_are_closed_together(void *
 	struct rest *rest = *state;
 
 	(void)rest_pair(rest, ",'labels':{'job':'x'}", "");
-	rest_expect(rest_call(rest, 200, "POST",
-			    "/v1/connections/-/close?label=job%3Dx&dry_run=true", NULL),
-		"{'selected':1,'ids':[1],'dry_run':true,'done':0,'pending':0,'failed':0,"
+	rest_expect(
+		rest_call(rest, 200, "POST",
+			"/v1/objects/-/cancel?kind=connection&label=job%3Dx&dry_run=true", NULL),
+		"{'selected':1,'objects':[{'kind':'connection','id':1}],'dry_run':true,'done':0,'"
+		"pending':0,'failed':0,"
 		"'failures':[]}");
-	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/-/close?label=job%3Dx", NULL),
-		"{'selected':1,'ids':[1],'dry_run':false,'done':1,'pending':0,'failed':0}");
+	rest_expect(rest_call(rest, 200, "POST",
+			    "/v1/objects/-/cancel?kind=connection&label=job%3Dx", NULL),
+		"{'selected':1,'objects':[{'kind':'connection','id':1}],'dry_run':false,'done':1,'"
+		"pending':0,'failed':0}");
 	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/c", NULL),
 		"{'state':'closed','end_code':'local_close'}");
-	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/-/close?label=job%3Dx", NULL),
-		"{'selected':0,'ids':[],'done':0}");
+	rest_expect(rest_call(rest, 200, "POST",
+			    "/v1/objects/-/cancel?kind=connection&label=job%3Dx", NULL),
+		"{'selected':0,'objects':[],'done':0}");
 	(void)rest_call(rest, 200, "GET", "/v1/connections/2?until=ended&wait_ms=60000", NULL);
-	rest_expect(rest_call(rest, 200, "DELETE", "/v1/connections?all=true", NULL),
-		"{'selected':2,'ids':[1,2],'done':2,'pending':0}");
+	rest_expect(rest_call(rest, 200, "DELETE", "/v1/objects?kind=connection&all=true", NULL),
+		"{'selected':2,'objects':[{'kind':'connection','id':1},"
+		"{'kind':'connection','id':2}],'done':2,'pending':0}");
 	rest_expect(rest_call(rest, 200, "GET", "/v1/connections?state=open,ended", NULL),
 		"{'total':0}");
+}
+
+static void test_api_requests__headers_tell_of_lists_and_of_waits(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_pair(rest, "", "");
+	(void)rest_call(rest, 200, "GET", "/v1/connections?limit=1", NULL);
+	assert_non_null(strstr(rest->reply, "Verbsd-Event: "));
+	(void)rest_call(rest, 200, "GET", "/v1/connections/c?until=ended&wait_ms=1", NULL);
+	assert_non_null(strstr(rest->reply, "Verbsd-Until: timed_out"));
+	(void)rest_call(rest, 200, "GET", "/v1/connections/c?until=open&wait_ms=1000", NULL);
+	assert_null(strstr(rest->reply, "Verbsd-Until"));
+	rest_expect(rest_call(rest, 201, "POST", "/v1/buffers", "{'size_bytes':64,'access':[]}"),
+		"{'state':'ready','rkey':null,'access':[]}");
+}
+
+static void test_api_requests__objects_go_before_those_that_they_use(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(
+		rest, 201, "POST", "/v1/pds", "{'name':'p','device':'fake0','labels':{'job':'x'}}");
+	(void)rest_call(rest, 201, "POST", "/v1/buffers",
+		"{'name':'b','size_bytes':64,'pd':'p','labels':{'job':'x'}}");
+	(void)rest_pair(rest, ",'labels':{'job':'x'},'qp':{'pd':'p'}", "");
+	rest_expect(rest_call(rest, 400, "POST", "/v1/objects/-/cancel?kind=buffer&all=true", NULL),
+		"{'code':'bad_value','errors':[{'parameter':'kind'}]}");
+	rest_expect(rest_call(rest, 200, "DELETE", "/v1/objects?label=job%3Dx&wait_ms=60000", NULL),
+		"{'selected':3,'objects':[{'kind':'connection'},{'kind':'buffer'},{'kind':'pd'}],"
+		"'done':3,'pending':0,'failed':0}");
+	(void)rest_call(rest, 404, "GET", "/v1/pds/p", NULL);
 }
 
 static void test_api_requests__what_of_a_selection_can_not_be_deleted_is_told(void **state)
@@ -203,14 +241,15 @@ static void test_api_requests__what_of_a_selection_can_not_be_deleted_is_told(vo
 	(void)rest_call(rest, 201, "POST", "/v1/pds", "{'name':'free','device':'fake0'}");
 	(void)rest_call(
 		rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64,'pd':'used'}");
-	rest_expect(rest_call(rest, 200, "DELETE", "/v1/pds?all=true", NULL),
-		"{'selected':3,'ids':[1,2,3],'done':1,'pending':0,'failed':2,'failures':[{'id':1,"
+	rest_expect(rest_call(rest, 200, "DELETE", "/v1/objects?kind=pd&all=true", NULL),
+		"{'selected':3,'done':1,'pending':0,'failed':2,'failures':[{'kind':'pd','id':1,"
 		"'name':null,'code':'wrong_state'},{'id':2,'name':'used','code':'in_use',"
 		"'detail':'pd 2 has 1 user'}]}");
-	rest_expect(rest_call(rest, 400, "DELETE", "/v1/pds", NULL),
-		"{'code':'missing_field','parameter':'label'}");
-	rest_expect(rest_call(rest, 400, "DELETE", "/v1/pds?all=true&label=a%3Db", NULL),
-		"{'code':'bad_value','parameter':'all'}");
+	rest_expect(rest_call(rest, 400, "DELETE", "/v1/objects?kind=pd", NULL),
+		"{'code':'missing_field','errors':[{'parameter':'label'}]}");
+	rest_expect(
+		rest_call(rest, 400, "DELETE", "/v1/objects?kind=pd&all=true&label=a%3Db", NULL),
+		"{'code':'bad_value','errors':[{'parameter':'all'}]}");
 }
 
 /* --- what happened -----------------------------------------------------------------------------
@@ -260,7 +299,7 @@ static void test_api_requests__a_failed_transfer_says_why(void **state)
 	error = json_object_get(error, "first");
 	assert_true(strlen(rest_text(error, "detail")) && strlen(rest_text(error, "at")));
 	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/c/explain", NULL),
-		"{'request':{'op':'write','transfer':1,'length_bytes':64,'done_bytes':0,"
+		"{'request':{'op':'write','transfer':1,'length_bytes':64,'bytes_done':0,"
 		"'remote_addr':'0x1000','rkey':'0x00000099'}}");
 }
 
@@ -281,7 +320,7 @@ static void test_api_requests__each_fault_of_an_item_is_told(void **state)
 {
 	struct rest *rest = *state;
 
-	rest_expect(rest_call(rest, 400, "POST", "/v1/batches",
+	rest_expect(rest_call(rest, 400, "POST", "/v1/transfer_batches",
 			    "{'transfers':[{'op':'send','connection':1,'x':1,'y':2}]}"),
 		"{'errors_total':2,'errors':[{'pointer':'/transfers/0/x','code':'unknown_field'},"
 		"{'pointer':'/transfers/0/y','code':'unknown_field'}]}");
@@ -292,6 +331,59 @@ static void test_api_requests__a_reload_is_refused_without_a_program_that_can(vo
 	struct rest *rest = *state;
 
 	rest_expect(rest_call(rest, 422, "POST", "/v1/reload", NULL), "{'code':'not_supported'}");
+}
+
+static void test_api_requests__a_listener_changes_its_service_and_its_queue_pairs(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(rest, 201, "POST", "/v1/listeners",
+		"{'name':'l','addr':'10.0.0.1','qp':{'rq_depth':4}}");
+	rest_expect(rest_call(rest, 200, "PATCH", "/v1/listeners/l",
+			    "{'service':'echo','qp':{'sq_depth':32}}"),
+		"{'service':'echo','accept':'auto','qp':{'sq_depth':32,'rq_depth':4}}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/listeners/l", "{'qp':{'sq_depth':0}}"),
+		"{'errors':[{'code':'out_of_range','pointer':'/qp/sq_depth'}]}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/listeners/l?until=idle&wait_ms=60000", NULL),
+		"{'connections':0,'service':'echo'}");
+	rest_expect(rest_call(rest, 400, "GET", "/v1/listeners/l?until=idel", NULL),
+		"{'errors':[{'code':'bad_value','parameter':'until'}]}");
+}
+
+static void test_api_requests__labels_are_changed(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(
+		rest, 201, "POST", "/v1/pds", "{'name':'p','labels':{'job':'x','draft':'1'}}");
+	(void)rest_call(rest, 201, "POST", "/v1/pds", "{'name':'q','labels':{'job':'x'}}");
+	rest_expect(rest_call(rest, 200, "PATCH", "/v1/objects?object=pd/p",
+			    "{'labels':{'draft':null,'team':'a'}}"),
+		"{'selected':1,'done':1,'failed':0}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/pds/p", NULL),
+		"{'labels':{'job':'x','team':'a'}}");
+	assert_null(json_object_get(json_object_get(rest->document, "labels"), "draft"));
+	rest_expect(rest_call(rest, 200, "PATCH", "/v1/objects?kind=pd&label=job=x",
+			    "{'labels':{'job':null}}"),
+		"{'selected':2,'done':2,'failed':0}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/pds?label=job", NULL), "{'total':0}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/pds?label=team=a", NULL), "{'total':1}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/events?type=labels_changed&limit=1", NULL),
+		"{'items':[{'object':{'kind':'pd','name':'p','labels':{'team':'a'}}}]}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/objects?object=pd/p", "{}"),
+		"{'errors':[{'code':'missing_field','pointer':'/labels'}]}");
+	rest_expect(
+		rest_call(rest, 400, "PATCH", "/v1/objects?object=pd/p", "{'labels':{'a b':'1'}}"),
+		"{'errors':[{'code':'bad_value','pointer':'/labels'}]}");
+	rest_expect(
+		rest_call(rest, 404, "PATCH", "/v1/objects?object=pd/x", "{'labels':{'a':'1'}}"),
+		"{'code':'not_found'}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/objects?object=kept_object/1",
+			    "{'labels':{'a':'1'}}"),
+		"{'errors':[{'code':'bad_value','parameter':'object'}]}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/objects?object=pd/p&all=true",
+			    "{'labels':{'a':'1'}}"),
+		"{'errors':[{'code':'bad_value','parameter':'object'}]}");
 }
 
 int main(void)
@@ -306,8 +398,12 @@ int main(void)
 		TEST(a_completion_queue_is_changed),
 		TEST(the_limit_of_a_shared_receive_queue_is_changed),
 		TEST(a_listener_tells_its_rules),
+		TEST(a_listener_changes_its_service_and_its_queue_pairs),
+		TEST(labels_are_changed),
 		TEST(a_listener_is_on_the_device_that_is_asked_for),
 		TEST(connections_of_a_label_are_closed_together),
+		TEST(headers_tell_of_lists_and_of_waits),
+		TEST(objects_go_before_those_that_they_use),
 		TEST(what_of_a_selection_can_not_be_deleted_is_told),
 		TEST(a_receive_tells_what_came),
 		TEST(a_failed_transfer_says_why),

@@ -148,7 +148,7 @@ static void assert_told(size_t i, const char *text)
 /* Turn the loop up to the first step. A turn that waits may take more than one. */
 static void until_begun(struct svc *svc)
 {
-	while (!test.steps)
+	UNIT_UNTIL (test.steps)
 		vbd_loop_turn(svc->daemon->loop, false);
 }
 
@@ -219,7 +219,7 @@ static void test_scrape__a_turn_writes_a_part_of_one_document(void **state)
 	ask(svc, 0, "alice", VBD_ROLE_OPERATE, 0);
 	ask(svc, 1, "bob", VBD_ROLE_OPERATE, 0);
 	until_begun(svc);
-	while (!is_answered(0) || !is_answered(1)) {
+	UNIT_UNTIL (is_answered(0) && is_answered(1)) {
 		unsigned int before = test.steps;
 
 		vbd_loop_turn(svc->daemon->loop, false);

@@ -3,7 +3,7 @@
  * looked for over several turns. */
 #include "api/http/router.h"
 #include "api/resources/context.h"
-#include "api/resources/selection.h"
+#include "api/resources/handlers.h"
 #include "api/routes.h"
 #include "daemon/core/object.h"
 #include "tests/unit/svc.h"
@@ -61,7 +61,7 @@ static void delete_buffers(struct svc *svc, const char *target)
 	test.api.daemon = svc->daemon;
 	test.req.transport = &transport;
 	test.req.context = &test.api;
-	test.req.route = route_of("/v1/buffers");
+	test.req.route = route_of("/v1/objects");
 	assert_non_null(test.req.route);
 	test.req.method = VBD_METHOD_DELETE;
 	test.req.role = VBD_ROLE_CONTROL;
@@ -75,7 +75,7 @@ static unsigned int await(struct svc *svc)
 {
 	unsigned int turns = 0;
 
-	while (!test.req.reply.status) {
+	UNIT_UNTIL (test.req.reply.status) {
 		vbd_loop_turn(svc->daemon->loop, false);
 		turns++;
 	}
@@ -114,7 +114,7 @@ static void test_api_selection__many_objects_are_looked_for_over_several_turns(v
 	struct svc *svc = *state;
 
 	svc->daemon->turns.budget_ns = 0;
-	delete_buffers(svc, "/v1/buffers?all=true&dry_run=true");
+	delete_buffers(svc, "/v1/objects?kind=buffer&all=true&dry_run=true");
 	assert_true(await(svc) >= BUFFERS / 1000);
 	assert_int_equal(number("selected"), BUFFERS);
 	assert_int_equal(svc->daemon->buffers->open, BUFFERS);
@@ -125,7 +125,7 @@ static void test_api_selection__what_comes_meanwhile_is_not_selected(void **stat
 	struct svc *svc = *state;
 
 	svc->daemon->turns.budget_ns = 0;
-	delete_buffers(svc, "/v1/buffers?all=true");
+	delete_buffers(svc, "/v1/objects?kind=buffer&all=true");
 	(void)svc_buffer(svc, "late", 1, 0);
 	(void)await(svc);
 	assert_int_equal(number("selected"), BUFFERS);
@@ -137,7 +137,7 @@ static void test_api_selection__a_client_that_leaves_ends_nothing(void **state)
 	struct svc *svc = *state;
 
 	svc->daemon->turns.budget_ns = 0;
-	delete_buffers(svc, "/v1/buffers?all=true");
+	delete_buffers(svc, "/v1/objects?kind=buffer&all=true");
 	test.on_gone(&test.req, test.park_arg);
 	for (int i = 0; i < 5; i++)
 		vbd_loop_turn(svc->daemon->loop, false);

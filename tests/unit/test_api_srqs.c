@@ -2,8 +2,8 @@
 /* POST /v1/srqs, over a whole daemon on the fake provider: the request is parked while a call
  * thread registers the memory of the receives. */
 #include "api/resources/context.h"
-#include "api/resources/srqs.h"
-#include "daemon/core/receives.h"
+#include "api/resources/handlers.h"
+#include "daemon/core/quota.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

@@ -2,6 +2,7 @@
 /* Streams of events, over a whole daemon on the fake provider: what a turn sends. */
 #include "api/resources/context.h"
 #include "api/resources/events.h"
+#include "api/resources/handlers.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -114,7 +115,7 @@ static void test_stream__all_get_a_burst_in_the_end_without_a_heartbeat(void **s
 	struct svc *svc = *state;
 
 	log_burst(svc, 5);
-	while (!all_have("event 4")) {
+	UNIT_UNTIL (all_have("event 4")) {
 		vbd_loop_turn(svc->daemon->loop, false);
 		for (size_t i = 0; i < CLIENTS; i++)
 			read_once(&test.clients[i]);
@@ -172,7 +173,7 @@ static void test_stream__without_time_a_turn_reads_for_a_few(void **state)
 	assert_int_equal(awake(), CLIENTS);
 	assert_int_equal(read_all(), 0);
 	assert_int_equal(awake(), 0);
-	while (!all_have("event 4")) {
+	UNIT_UNTIL (all_have("event 4")) {
 		vbd_loop_turn(svc->daemon->loop, false);
 		assert_in_range(read_all(), 0, VBD_PUT_OFF_PER_TURN);
 	}
@@ -202,7 +203,7 @@ static void test_stream__who_waits_for_its_turn_may_leave(void **state)
 		vbd_request_fini(&test.clients[i].req);
 		memset(&test.clients[i], 0, sizeof(test.clients[i]));
 	}
-	while (!test.clients[0].reads) {
+	UNIT_UNTIL (test.clients[0].reads) {
 		vbd_loop_turn(svc->daemon->loop, false);
 		read_once(&test.clients[0]);
 	}
@@ -220,10 +221,11 @@ static void test_stream__a_long_search_takes_several_turns(void **state)
 	memset(client, 0, sizeof(*client));
 	log_burst(svc, 3500);
 	(void)vbd_eventlog_append(svc->daemon->eventlog, &last, "the last one");
-	begin(client, "/v1/events/stream?after=0&type=daemon_stopping");
+	begin(client, "/v1/events/stream?after=oldest&type=daemon_stopping");
 	svc->daemon->turns.budget_ns = UINT64_MAX;
 	client->awake = true;
-	while (!memmem(client->got, client->got_bytes, "the last one", strlen("the last one"))) {
+	UNIT_UNTIL (
+		memmem(client->got, client->got_bytes, "the last one", strlen("the last one"))) {
 		if (!client->awake) {
 			turns++;
 			vbd_loop_turn(svc->daemon->loop, false);

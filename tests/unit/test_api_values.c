@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small parsers of headers and texts: Prefer, Range, encodings, UTF-8. */
-#include "api/http/prefer.h"
+#include "api/http/request.h"
+
 #include "api/http/range.h"
 #include "api/json/codec.h"
 #include "base/utf8.h"
-
 #include "tests/unit/document.h"
 #include "tests/unit/unit.h"
 

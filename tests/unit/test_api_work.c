@@ -214,7 +214,7 @@ static void test_api_work__a_batch_counts_its_transfers(void **state)
 	struct rest *rest = *state;
 	const char *to = pair_with_buffers(rest);
 
-	rest_expect(rest_call(rest, 201, "POST", "/v1/batches",
+	rest_expect(rest_call(rest, 201, "POST", "/v1/transfer_batches",
 			    "{'labels':{'a':'b'},'transfers':[{'op':'write','connection':'c',"
 			    "'buffer':'here','length_bytes':10,%s},{'op':'send','connection':'c',"
 			    "'buffer':'here','length_bytes':5,'message_bytes':2}]}",
@@ -224,12 +224,12 @@ static void test_api_work__a_batch_counts_its_transfers(void **state)
 		"'transfers':[{'id':1,'name':null},{'id':2,'name':null}],'error':null}");
 	rest_expect(rest_call(rest, 200, "GET", "/v1/transfers/2", NULL),
 		"{'batch':{'id':1},'messages_done':3}");
-	rest_refuse(rest, "/v1/batches",
+	rest_refuse(rest, "/v1/transfer_batches",
 		"{'transfers':[{'op':'send','connection':'c','buffer':'here'},{'op':'send',"
 		"'connection':'c','buffer':'x'}]}",
 		"not_found", "/transfers/1/buffer");
-	rest_expect(
-		rest_call(rest, 200, "GET", "/v1/batches?state=done,failed", NULL), "{'total':1}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/transfer_batches?state=done,failed", NULL),
+		"{'total':1}");
 }
 
 static void test_api_work__a_batch_names_its_first_failure(void **state)
@@ -240,12 +240,13 @@ static void test_api_work__a_batch_names_its_first_failure(void **state)
 	(void)rest_pair(rest, "", "");
 	make_here(rest);
 	rest->headers = "";
-	(void)rest_call(rest, 202, "POST", "/v1/batches",
+	(void)rest_call(rest, 202, "POST", "/v1/transfer_batches",
 		"{'transfers':[{'op':'write','connection':'c','buffer':'here','length_bytes':8,"
 		"'remote':{'addr':'0x1000','rkey':'0x99'}},{'op':'send','connection':'c',"
 		"'buffer':'here','length_bytes':8}]}");
 	rest->headers = REST_WAIT;
-	batch = rest_call(rest, 200, "GET", "/v1/batches/1?until=ended&wait_ms=60000", NULL);
+	batch = rest_call(
+		rest, 200, "GET", "/v1/transfer_batches/1?until=ended&wait_ms=60000", NULL);
 	rest_expect(batch,
 		"{'state':'failed','error':{'code':'remote_access','first':{'transfer':1,"
 		"'wc_status':'IBV_WC_REM_ACCESS_ERR'}}}");
@@ -366,12 +367,13 @@ static void test_api_work__messages_are_read_and_deleted(void **state)
 	(void)snprintf(more, sizeof(more), "%s?limit=1&encoding=hex", path);
 	rest_expect(rest_call(rest, 200, "GET", more, NULL),
 		"{'total':2,'items':[{'seq':1,'encoding':'hex','data':'68656c6c6f'}]}");
-	rest_expect(rest_call(rest, 400, "DELETE", path, NULL), "{'parameter':'through'}");
+	rest_expect(
+		rest_call(rest, 400, "DELETE", path, NULL), "{'errors':[{'parameter':'through'}]}");
 	(void)snprintf(more, sizeof(more), "%s?through=1", path);
 	(void)rest_call(rest, 204, "DELETE", more, NULL);
 	rest_expect(rest_call(rest, 200, "GET", path, NULL), "{'total':1,'items':[{'seq':2}]}");
 	rest_expect(rest_call(rest, 400, "GET", "/v1/connections/c/messages?limit=1001", NULL),
-		"{'parameter':'limit'}");
+		"{'errors':[{'parameter':'limit'}]}");
 	rest_refuse(rest, "/v1/connections/x/messages", "{'data':'a'}", "not_found", NULL);
 }
 

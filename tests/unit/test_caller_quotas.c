@@ -93,13 +93,16 @@ static void gauge_is(
 /* The last call was refused because of a quota of alice: the problem and the gauges tell. */
 static void refused_for(const struct fixture *f, enum vbd_quota quota)
 {
+	bool throttles = quota == VBD_QUOTA_streams || quota == VBD_QUOTA_requests_per_s;
 	struct vbd_encoder out = vbd_encode_begin();
 	json_t *problem;
 
 	vbd_put_problem(&out, &f->err, NULL);
 	problem = document_end(&out);
-	assert_int_equal(json_integer_value(json_object_get(problem, "status")), 429);
-	assert_string_equal(json_string_value(json_object_get(problem, "code")), "quota_exceeded");
+	assert_int_equal(
+		json_integer_value(json_object_get(problem, "status")), throttles ? 429 : 409);
+	assert_string_equal(json_string_value(json_object_get(problem, "code")),
+		throttles ? "throttled" : "quota_exceeded");
 	assert_int_equal(json_integer_value(json_object_get(problem, "limit")),
 		vbd_quota_max(f->alice, quota));
 	assert_string_equal(
@@ -404,7 +407,7 @@ static void test_quotas__requests_are_rationed_by_the_second(void **state)
 	f->bob->quotas.requests_per_s = 1;
 	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, &f->err), VBD_OK);
 	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, &f->err), VBD_OK);
-	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, &f->err), VBD_E_QUOTA_EXCEEDED);
+	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, &f->err), VBD_E_THROTTLED);
 	refused_for(f, VBD_QUOTA_requests_per_s);
 	assert_true(vbd_status_retry_after_s(f->err.status) > 0);
 	assert_int_equal(vbd_quota_used(f->alice, VBD_QUOTA_requests_per_s, now_ns), 2);
@@ -412,7 +415,7 @@ static void test_quotas__requests_are_rationed_by_the_second(void **state)
 	now_ns += VBD_NS_PER_S / 2;
 	assert_int_equal(vbd_quota_used(f->alice, VBD_QUOTA_requests_per_s, now_ns), 1);
 	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, NULL), VBD_OK);
-	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, NULL), VBD_E_QUOTA_EXCEEDED);
+	assert_int_equal(vbd_quota_take_request(f->alice, now_ns, NULL), VBD_E_THROTTLED);
 	assert_int_equal(vbd_quota_take_request(NULL, now_ns, NULL), VBD_OK);
 }
 

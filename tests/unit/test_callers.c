@@ -213,7 +213,7 @@ static void test_callers__a_bad_value_is_told_with_its_line(void **state)
 		{"- name: \"a\\0b\"\n  role: read\n", 1, "a text"},
 		{"- name: a\n  role: read\n  uids: 5\n", 3, "a list"},
 		{"- name: a\n  role: read\n  certificates: [eve]\n", 3, "CN:NAME"},
-		{"- name: \"a\n", 2, ""},
+		{"- name: \"a\n", 1, "end of stream"},
 	};
 	struct fixture *f = *state;
 
@@ -389,6 +389,18 @@ static void test_callers__who_leaves_the_file_has_no_role(void **state)
 	vbd_caller_unref(backup);
 }
 
+static void test_callers__a_name_that_is_too_long_is_no_caller(void **state)
+{
+	struct fixture *f = *state;
+	char name[VBD_NAME_BYTES + 1];
+
+	memset(name, 'x', VBD_NAME_BYTES);
+	name[VBD_NAME_BYTES] = '\0';
+	assert_null(vbd_callers_get(&f->callers, name));
+	name[VBD_NAME_BYTES - 1] = '\0';
+	vbd_caller_unref(vbd_callers_get(&f->callers, name));
+}
+
 static void test_callers__an_operator_sees_what_is_its_own(void **state)
 {
 	struct vbd_caller a = {.role = VBD_ROLE_OPERATE}, b = {.role = VBD_ROLE_OPERATE};
@@ -428,6 +440,7 @@ int main(void)
 		TEST(with_a_read_group_other_users_have_no_role),
 		TEST(a_group_that_is_not_there_is_told_with_its_key),
 		TEST(who_leaves_the_file_has_no_role),
+		TEST(a_name_that_is_too_long_is_no_caller),
 		TEST(an_operator_sees_what_is_its_own),
 	};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/calls.h"
 
+#include "base/clock.h"
+
 #include "rdma/data/worker_messages.h"
 #include "tests/unit/unit.h"
 
@@ -76,7 +78,7 @@ static void take_one(void)
 	struct pollfd fd = {.fd = vbd_mailbox_fd(&rig.control), .events = POLLIN};
 	struct vbd_mailbox_item *item;
 
-	while (!(item = vbd_mailbox_take(&rig.control))) {
+	UNIT_UNTIL ((item = vbd_mailbox_take(&rig.control)) != NULL) {
 		assert_int_equal(poll(&fd, 1, -1), 1);
 		vbd_mailbox_rearm(&rig.control);
 	}
@@ -214,7 +216,7 @@ static void test_calls__the_control_thread_waits_for_the_lock(void **state)
 
 		assert_int_equal(pthread_mutex_lock(&rig.calls->lock), 0);
 		assert_int_equal(pthread_create(&thread, NULL, control_main, &control), 0);
-		while (!control.over && !sleeps(control.tid))
+		UNIT_UNTIL (control.over || sleeps(control.tid))
 			(void)sched_yield();
 		assert_false(control.over);
 		assert_int_equal(pthread_mutex_unlock(&rig.calls->lock), 0);
@@ -289,9 +291,36 @@ static void test_calls__threads_have_the_name_of_their_lane(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
-		while (!has_thread(names[i]))
+		UNIT_UNTIL (has_thread(names[i]))
 			(void)sched_yield();
 	}
+}
+
+/* STUCK_NS is 100 ms, and the clock of the check is the caller's. */
+static void test_calls__a_lane_that_is_stuck_gets_threads_for_all_that_waits(void **state)
+{
+	struct waiting calls[12];
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		calls[i].call = (struct vbd_call){.work = work, .done = done};
+		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_END);
+	}
+	for (unsigned int threads = 4; threads <= 12; threads += 4) {
+		for (unsigned int i = 0; i < 4; i++)
+			wait_for(&rig.begun);
+		assert_load(VBD_LANE_END, 12 - threads, threads);
+		/* A lane that has just moved is not stuck. */
+		vbd_calls_check(rig.calls, vbd_clock_mono_ns());
+		assert_int_equal(rig.calls->lanes[VBD_LANE_END].thread_count, threads);
+		vbd_calls_check(rig.calls, vbd_clock_mono_ns() + 100 * VBD_NS_PER_MS);
+	}
+	assert_int_equal(rig.calls->lanes[VBD_LANE_END].thread_count, 12);
+	assert_int_equal(rig.calls->lanes[VBD_LANE_PEER].thread_count, 1);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++)
+		assert_int_equal(sem_post(&rig.go_on), 0);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++)
+		take_one();
 }
 
 static void test_calls__lanes_have_names(void **state)
@@ -313,6 +342,7 @@ int main(void)
 		TEST(the_control_thread_waits_for_the_lock),
 		TEST(a_system_call_is_interrupted),
 		TEST(threads_have_the_name_of_their_lane),
+		TEST(a_lane_that_is_stuck_gets_threads_for_all_that_waits),
 		TEST(lanes_have_names),
 	};
 

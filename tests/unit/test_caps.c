@@ -136,6 +136,7 @@ static void test_caps__a_domain_holds_its_device_as_long_as_it_is_used(void **st
 	assert_int_equal(device->state, VBD_DEVICE_REMOVING);
 	vbd_pd_unref(used);
 	assert_null(used->ibv_pd);
+	rig_finish_calls(rig);
 	assert_int_equal(device->state, VBD_DEVICE_REMOVED);
 	assert_int_equal(fake_live().pds, 0);
 	vbd_pd_destroy(idle);

@@ -4,8 +4,7 @@
 #include "base/clock.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
-#include "rdma/diagnose/outcome.h"
-#include "rdma/names/connect_refusal.h"
+#include "rdma/names/rejection.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 

@@ -645,7 +645,7 @@ static void test_channel__completions_before_the_attach_command_are_not_lost(voi
 	/* The peer's message is in the CQ before the worker takes the command. */
 	fake_recv_done(other->conn->qp.ibv_qp, "x", 1);
 	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
-	while (!rc->conn->qp.ibv_qp || !rc->conn->qp.channel->attached)
+	UNIT_UNTIL (rc->conn->qp.ibv_qp && rc->conn->qp.channel->attached)
 		vbd_fabric_dispatch_control(rig->fabric);
 	fake_recv_done(rc->conn->qp.ibv_qp, "early", 5);
 	rig_settle(rig);

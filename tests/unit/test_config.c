@@ -363,7 +363,7 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 		{"tls:\n  client_certificate: maybe\n", 2, VBD_E_BAD_VALUE,
 			"tls.client_certificate: 'maybe' is not none, optional or required"},
 		{"tls:\n  cert: a\n", 2, VBD_E_UNKNOWN_FIELD, "tls.cert: unknown key"},
-		{"workers: 1\nworkers: 2\n", 2, VBD_E_BAD_VALUE, "workers"},
+		{"workers: 1\nworkers: 2\n", 2, VBD_E_BAD_VALUE, "workers: is there already"},
 		{"limits: 5\n", 1, VBD_E_BAD_VALUE,
 			"limits: needs a mapping of keys, not one value"},
 		{"records:\n  events: 15\n", 2, VBD_E_OUT_OF_RANGE,
@@ -371,12 +371,27 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 		{"allowed_hosts: one\n", 1, VBD_E_BAD_VALUE, "allowed_hosts: "},
 		{"allowed_hosts:\n  - a\n  - b c\n", 3, VBD_E_BAD_VALUE, "allowed_hosts: 'b c'"},
 		{"- listen\n", 1, VBD_E_BAD_VALUE, "the file: needs a mapping of keys, not a list"},
-		{"drain_timeout_ms: 99\nworkers: 1\n\tlisten: 1\n", 3, VBD_E_BAD_VALUE, "libyaml"},
+		{"drain_timeout_ms: 99\nworkers: 1\n\tlisten: 1\n", 3, VBD_E_BAD_VALUE,
+			"found a tab character"},
 		{"drain_timeout_ms: 99\nlisten: \"abc\nworkers: 1\n", 2, VBD_E_BAD_VALUE,
-			"libyaml"},
-		{"drain_timeout_ms: 99\n\xff\xfe: 1\n", 2, VBD_E_BAD_VALUE, ""},
+			"found unexpected end of stream"},
+		{"drain_timeout_ms: 99\n\xff\xfe: 1\n", 2, VBD_E_BAD_VALUE,
+			"invalid leading UTF-8 octet"},
 		{"a: &x 1\n", 1, VBD_E_UNKNOWN_FIELD, "a: unknown key"},
-		{"log_level: &x info\nlog_format: *x\n", 2, VBD_E_BAD_VALUE, ""},
+		{"log_level: &x info\nlog_format: *x\n", 2, VBD_E_BAD_VALUE,
+			"log_format: aliases are not allowed"},
+		{"allowed_hosts: &x [a]\nlisten: *x\n", 2, VBD_E_BAD_VALUE,
+			"listen: aliases are not allowed"},
+		{"unix_socket: &x /a\nlisten: [*x]\n", 2, VBD_E_BAD_VALUE,
+			"listen: needs a list of texts"},
+		{"limits:\n  buffers: 1\n  buffers: 2\n", 3, VBD_E_BAD_VALUE,
+			"limits.buffers: is there already"},
+		{"listen: [[1]]\n", 1, VBD_E_BAD_VALUE, "listen: needs a list of texts"},
+		{"limits: ''\n", 1, VBD_E_BAD_VALUE,
+			"limits: needs a mapping of keys, not one value"},
+		{"log_level: \"a\\0b\"\n", 1, VBD_E_BAD_VALUE, "log_level: has a NUL"},
+		{"[a]: 1\n", 1, VBD_E_BAD_VALUE, "the file: a key is one text"},
+		{"limits:\n  ? [a]\n  : 1\n", 2, VBD_E_BAD_VALUE, "limits: a key is one text"},
 	};
 	struct fixture *f = *state;
 	struct vbd_config before = f->config;
@@ -415,10 +430,6 @@ static void test_config__a_file_that_is_too_long_is_refused(void **state)
 	memset(text, '#', len);
 	write_bytes(f->path, text, len);
 	assert_int_equal(vbd_config_load(&f->config, f->path, &f->err), VBD_E_TOO_LONG);
-	memset(text, '\n', len);
-	memset(&f->err, 0, sizeof(f->err));
-	write_bytes(f->path, text, 2000);
-	assert_int_equal(vbd_config_load(&f->config, f->path, &f->err), VBD_E_TOO_LONG);
 	free(text);
 }
 
@@ -426,15 +437,19 @@ static void test_config__a_list_that_is_too_long_is_refused(void **state)
 {
 	struct fixture *f = *state;
 	char text[8192] = "allowed_hosts:\n";
-	char item[700];
+	char item[5000];
 
-	memset(item, 'h', sizeof(item));
-	item[sizeof(item) - 1] = '\0';
-	for (int i = 0; i < 6; i++)
-		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "- %s\n", item);
+	for (int i = 0; i < 17; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "- h%d\n", i);
 	assert_int_equal(load(f, text), VBD_E_TOO_LONG);
 	assert_string_equal(f->err.pointer, "allowed_hosts");
-	assert_non_null(strstr(f->err.text, "allowed_hosts: too long"));
+	assert_complaint(f, 18, "allowed_hosts: more than 16 hosts");
+	memset(item, 'h', sizeof(item));
+	item[sizeof(item) - 1] = '\0';
+	(void)snprintf(text, sizeof(text), "listen: [%s]\n", item);
+	memset(&f->err, 0, sizeof(f->err));
+	assert_int_equal(load(f, text), VBD_E_TOO_LONG);
+	assert_complaint(f, 1, "listen: too long");
 }
 
 static void set_key(struct vbd_config *config, const char *key, const char *value)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"
+#include "rdma/fabric/goodbye.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
@@ -907,6 +908,8 @@ static void test_conn__a_disconnect_that_fails_does_not_matter(void **test_state
 
 	fake_fail_next("rdma_disconnect", EINVAL);
 	rig_close(rc);
+	rig_settle(rig);
+	vbd_goodbyes_check(rig->fabric, vbd_clock_mono_ns(), 8);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
@@ -1516,6 +1519,22 @@ static void test_conn__a_qp_that_can_not_be_queried_keeps_its_facts(void **test_
 	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_ERR);
 }
 
+/* A call thread moves the QP while a client looks at the connection. */
+static void test_conn__a_query_in_between_hides_no_move(void **test_state)
+{
+	static const char *const moves[] = {
+		"RESET -> INIT", "INIT -> RTR", "RTR -> RTS", "RTS -> ERR"};
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_flushes_withheld(true);
+	fake_qp_to_err(rc->conn->qp.ibv_qp);
+	vbd_conn_refresh_qp(rc->conn);
+	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_ERR);
+	vbd_qp_moved(&rc->conn->qp, IBV_QPS_ERR);
+	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
+}
+
 static void test_conn__many_who_look_at_a_qp_ask_the_device_once(void **test_state)
 {
 	struct rig *rig = *test_state;
@@ -1675,6 +1694,7 @@ int main(void)
 		TEST(at_debug_every_decision_is_logged),
 		TEST(what_it_moved_is_known_after_its_end),
 		TEST(a_qp_that_can_not_be_queried_keeps_its_facts),
+		TEST(a_query_in_between_hides_no_move),
 		TEST(many_who_look_at_a_qp_ask_the_device_once),
 	};
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_manual.h"
-#include "rdma/conn/manual_attr.h"
-#include "rdma/conn/manual_remote.h"
 
 #include "rdma/conn/conn.h"
-#include "rdma/conn/conn_move.h"
+#include "rdma/conn/conn_parts.h"
+#include "rdma/conn/manual_attr.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "tests/unit/rig.h"
@@ -390,6 +389,7 @@ static void make_infiniband(struct rig *rig)
 	rig->device->gids[0].gid_type = IBV_GID_TYPE_IB;
 	memcpy(rig->device->gids[0].gid.raw, "\xfe\x80\0\0\0\0\0\0\x50\x54\0\xff\xfe\x12\x34\x56",
 		16);
+	rig_ask_ports(rig);
 }
 
 static void test_conn_manual__on_infiniband_a_lid_leads_to_the_peer(void **state)
@@ -576,7 +576,9 @@ static void test_conn_manual__a_port_that_can_not_be_asked_is_an_error(void **st
 	const struct vbd_manual_params how = {.port_num = 1};
 
 	fake_fail_next("ibv_query_port", EIO);
+	rig_ask_ports(rig);
 	assert_not_chosen(rig, &how, VBD_E_VERBS_ERROR, "");
+	rig_ask_ports(rig);
 	fake_fail_next("ibv_query_gid_table", EIO);
 	assert_not_chosen(rig, &how, VBD_E_VERBS_ERROR, "");
 }

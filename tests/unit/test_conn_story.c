@@ -180,6 +180,22 @@ static void test_story__sends_that_are_under_way_are_looked_at(void **state)
 		"state draining -> failed (all work requests are completed, after an error)\n");
 }
 
+/* The worker is in ibv_post_send(3), and the answer to the request is there already. */
+static void test_story__sends_that_are_not_counted_yet_are_looked_at(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	vbd_counter_set(&rc->conn->qp.channel->ringing, 1);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_RTS);
+	vbd_counter_set(&rc->conn->qp.channel->ringing, 0);
+	rig_deadline(rc);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+}
+
 static void test_story__a_queue_pair_fails_in_a_transfer(void **state)
 {
 	struct rig *rig = *state;
@@ -293,10 +309,10 @@ static void test_story__calls_that_fail_at_the_end_are_logged(void **state)
 			      "command close (local_close)\n"
 			      "conn: 2 established -> draining (cmd_close)\n"
 			      "call rdma_disconnect ()\n"
-			      "conn: by the script: rdma_disconnect: Invalid argument (EINVAL)\n"
 			      "deadline 1000 ms\n"
 			      "qp RTS -> ERR (lqpn 0x000011)\n"
 			      "state established -> draining (a client closed the connection)\n"
+			      "calls: by the script: rdma_disconnect: Invalid argument (EINVAL)\n"
 			      "conn: 2 draining -> closed (drained_clean)\n"
 			      "deadline 0 ms\n"
 			      "call ibv_destroy_qp (lqpn 0x000011)\n"
@@ -530,6 +546,7 @@ static void test_story__a_heartbeat_that_is_not_answered_ends_it(void **state)
 	rc = rig_conn_connect(rig, &params);
 	rig_settle(rig);
 	rig_tell_story(rig);
+	fake_unanswered(true);
 	worker->now_ns = rc->conn->qp.channel->heartbeat->alive_ns + 1000 * VBD_NS_PER_MS;
 	vbd_heartbeats_run(worker);
 	worker->now_ns = 0;
@@ -542,11 +559,9 @@ static void test_story__a_heartbeat_that_is_not_answered_ends_it(void **state)
 		"deadline 1000 ms\n"
 		"qp RTS -> ERR (lqpn 0x000011)\n"
 		"state established -> draining (a completion failed)\n"
-		"cm_event RDMA_CM_EVENT_DISCONNECTED (status 0)\n"
 		"conn: 1 draining -> failed (drained_failed)\n"
 		"deadline 0 ms\n"
 		"call ibv_destroy_qp (lqpn 0x000011)\n"
-		"call rdma_destroy_id ()\n"
 		"state draining -> failed (all work requests are completed, after an error)\n");
 	assert_string_equal(rc->conn->qp.first_error.error.text,
 		"heartbeat: The peer's device did not acknowledge in time (IBV_WC_RETRY_EXC_ERR, "
@@ -590,6 +605,7 @@ int main(void)
 		TEST(one_of_iwarp_is_brought_up_by_the_kernel),
 		TEST(a_request_is_accepted_and_the_peer_leaves),
 		TEST(sends_that_are_under_way_are_looked_at),
+		TEST(sends_that_are_not_counted_yet_are_looked_at),
 		TEST(a_queue_pair_fails_in_a_transfer),
 		TEST(a_peer_rejects_or_does_not_answer),
 		TEST(calls_that_fail_at_the_end_are_logged),

@@ -55,7 +55,7 @@ static void test_cq_failed__a_connection_whose_memory_is_being_registered_ends_t
 	params.qp.recv_size_bytes = 1 << 20;
 	rc = rig_conn_create(rig, &params);
 	fake_block("ibv_reg_mr");
-	while (!rc->conn->calling) {
+	UNIT_UNTIL (rc->conn->calling) {
 		assert_true(rig_conn_answer(rc));
 		rig_settle(rig);
 	}

@@ -842,7 +842,7 @@ static void test_problem__the_path_of_an_object_becomes_its_kind_and_id(void **s
 	static const char *const cases[][2] = {
 		{"/v1/connections/7", "connection/7"},
 		{"/v1/pds/a", "pd/a"},
-		{"/v1/batches/7", "batch/7"},
+		{"/v1/transfer_batches/7", "transfer_batch/7"},
 		{"/v1/kept_objects/a b", "kept_object/a b"},
 		{"/v1/connections/7/close", "connection/7/close"},
 		{"/v1/connections", "/v1/connections"},

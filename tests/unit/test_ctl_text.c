@@ -3,8 +3,6 @@
 #include "tests/unit/unit.h"
 
 #include "cmd/verbsctl/common/args.h"
-#include "cmd/verbsctl/common/base64.h"
-#include "cmd/verbsctl/common/counters.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
 #include "cmd/verbsctl/common/view.h"

@@ -101,6 +101,7 @@ static void test_device__a_device_that_can_not_be_opened_says_why(void **state)
 		assert_int_equal(device->error.status, VBD_E_PERMISSION_DENIED);
 		assert_string_equal(device->error.call, calls[i]);
 		assert_null(device->context);
+		rig_finish_calls(rig);
 		assert_int_equal(fake_live().contexts, 0);
 		assert_int_equal(vbd_device_async_fd(device), -1);
 		assert_int_equal(vbd_device_usable(device, &err), VBD_E_NO_DEVICE);
@@ -110,14 +111,14 @@ static void test_device__a_device_that_can_not_be_opened_says_why(void **state)
 	}
 }
 
-static void test_device__its_ports_are_asked_every_time(void **state)
+static void test_device__its_ports_say_what_they_said_last(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_error err = {0};
 	struct vbd_port port;
 
-	assert_int_equal(vbd_device_query_port(device, 1, &port, &err), VBD_OK);
+	assert_int_equal(vbd_device_port(device, 1, &port, &err), VBD_OK);
 	assert_int_equal(port.state, IBV_PORT_ACTIVE);
 	assert_string_equal(port.link_layer, "ethernet");
 	assert_int_equal(port.active_mtu_bytes, 1024);
@@ -125,36 +126,95 @@ static void test_device__its_ports_are_asked_every_time(void **state)
 	assert_true(vbd_device_port_active(device));
 	rig->device->port.state = IBV_PORT_DOWN;
 	rig->device->port.link_layer = 9;
-	assert_int_equal(vbd_device_query_port(device, 1, &port, &err), VBD_OK);
+	assert_true(vbd_device_port_active(device));
+	rig_ask_ports(rig);
+	assert_int_equal(vbd_device_port(device, 1, &port, &err), VBD_OK);
 	assert_int_equal(port.state, IBV_PORT_DOWN);
 	assert_string_equal(port.link_layer, "unspecified");
 	assert_false(vbd_device_port_active(device));
-	assert_int_not_equal(vbd_device_query_port(device, 2, &port, &err), VBD_OK);
-	assert_string_equal(err.call, "ibv_query_port");
+	assert_true(vbd_device_ports_down(device));
+	assert_int_equal(vbd_device_port(device, 0, &port, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(vbd_device_port(device, 2, &port, &err), VBD_E_OUT_OF_RANGE);
 	fake_fail_next("ibv_query_port", EIO);
+	rig_ask_ports(rig);
 	assert_false(vbd_device_port_active(device));
+	/* A port that does not answer may be active. */
+	assert_false(vbd_device_ports_down(device));
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_device_port(device, 1, &port, &err), VBD_E_VERBS_ERROR);
+	assert_string_equal(err.call, "ibv_query_port");
+	assert_int_equal(vbd_device_port(device, 1, &port, NULL), VBD_E_VERBS_ERROR);
 }
 
-static void test_device__a_port_is_asked_once_for_all_that_fail_together(void **state)
+static void port_event(struct rig *rig, enum ibv_event_type type)
+{
+	fake_device_async(rig->device, type, 1);
+	rig_settle(rig);
+}
+
+static void test_device__an_event_tells_the_state_of_a_port_that_does_not_answer_yet(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	unsigned int before = fake_count("ibv_query_port");
-	uint64_t begun_ns = vbd_clock_mono_ns();
 	struct vbd_port port;
 
-	for (unsigned int i = 0; i < 1000; i++)
-		assert_int_equal(vbd_device_recent_port(device, 1, &port), VBD_OK);
-	assert_in_range(fake_count("ibv_query_port") - before, 1,
-		1 + (vbd_clock_mono_ns() - begun_ns) / VBD_DEVICE_RECENT_NS);
-	/* An event about a port ends the answer. */
-	rig->device->port.state = IBV_PORT_DOWN;
-	fake_device_async(rig->device, IBV_EVENT_PORT_ERR, 1);
+	fake_block("ibv_query_port");
+	port_event(rig, IBV_EVENT_PORT_ERR);
+	assert_int_equal(fake_blocked(), 1);
+	assert_true(vbd_device_ports_down(device));
+	port_event(rig, IBV_EVENT_PORT_ACTIVE);
+	assert_true(vbd_device_port_active(device));
+	port_event(rig, IBV_EVENT_LID_CHANGE);
+	assert_int_equal(fake_blocked(), 1);
+	rig->device->port.lid = 5;
+	fake_unblock();
 	rig_settle(rig);
-	assert_int_equal(vbd_device_recent_port(device, 1, &port), VBD_OK);
-	assert_int_equal(port.state, IBV_PORT_DOWN);
-	fake_fail_next("ibv_query_port", EIO);
-	assert_int_not_equal(vbd_device_recent_port(device, 2, &port), VBD_OK);
+	/* Once for the first event, and once for all that came while it did not answer. */
+	assert_int_equal(fake_count("ibv_query_port"), before + 2);
+	assert_int_equal(vbd_device_port(device, 1, &port, NULL), VBD_OK);
+	assert_int_equal(port.lid, 5);
+}
+
+static void test_device__a_device_goes_when_its_ports_have_answered(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+
+	fake_block("ibv_query_port");
+	port_event(rig, IBV_EVENT_PORT_ERR);
+	port_event(rig, IBV_EVENT_PORT_ACTIVE);
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	rig_settle(rig);
+	assert_int_equal(device->state, VBD_DEVICE_REMOVING);
+	fake_unblock();
+	rig_finish_calls(rig);
+	assert_int_equal(device->state, VBD_DEVICE_REMOVED);
+}
+
+static void test_device__ports_are_asked_again_when_the_answer_is_old_or_had_no_memory(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	unsigned int before = fake_count("ibv_query_port");
+
+	vbd_fabric_check_network(rig->fabric, rig->fabric->network_at_ns + 10 * VBD_NS_PER_S - 1);
+	rig_settle(rig);
+	assert_int_equal(fake_count("ibv_query_port"), before);
+	vbd_fabric_check_network(rig->fabric, rig->fabric->network_at_ns + 10 * VBD_NS_PER_S);
+	rig_settle(rig);
+	assert_int_equal(fake_count("ibv_query_port"), before + 1);
+	/* The memory of the call, and that of the answer. */
+	for (unsigned int nth = 1; nth <= 2; nth++) {
+		fake_memory_fail_nth(nth);
+		rig_ask_ports(rig);
+		assert_int_equal(fake_count("ibv_query_port"), before + nth);
+		assert_true(vbd_device_port_active(device));
+		vbd_fabric_check_network(rig->fabric, rig->fabric->network_at_ns);
+		rig_settle(rig);
+		assert_int_equal(fake_count("ibv_query_port"), before + nth + 1);
+	}
 }
 
 static void test_device__gids_have_type_and_scope(void **state)
@@ -195,6 +255,50 @@ static void test_device__gids_have_type_and_scope(void **state)
 	assert_int_equal(count, 4);
 }
 
+/* The file of the interface "lo", of an interface that is no VLAN, and of one with the name of the
+ * list. */
+static const char *const vlan_files[] = {
+	"lo  VID: 7\t REORDER_HDR: 1  dev->priv_flags: 1021\n         total frames received  0\n",
+	NULL, "VLAN Dev name\t | VLAN ID\nName-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n"};
+static size_t vlan_file;
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+int __wrap_ioctl(int fd, unsigned long request);
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	const char *text;
+
+	if (strcmp(path, "/proc/self/net/vlan/lo") != 0)
+		return __real_fopen(path, mode);
+	text = vlan_files[vlan_file];
+	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : NULL;
+}
+
+/* None of this program may wait for whoever changes network interfaces. */
+int __wrap_ioctl(int fd, unsigned long request)
+{
+	fail_msg("ioctl 0x%lx of descriptor %d", request, fd);
+	return -1;
+}
+
+static void test_device__a_vlan_is_known_without_a_call_that_waits(void **state)
+{
+	static const int vlan_ids[] = {7, -1, -1};
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct rig *rig = *state;
+	size_t count;
+
+	rig->device->gids[0].ndev_ifindex = 1;
+	for (vlan_file = 0; vlan_file < VBD_ARRAY_LEN(vlan_files); vlan_file++) {
+		assert_int_equal(
+			vbd_device_query_gids(device_of(rig), gids, &count, &rig->err), VBD_OK);
+		assert_string_equal(gids[0].netdev, "lo");
+		assert_int_equal(gids[0].vlan_id, vlan_ids[vlan_file]);
+	}
+}
+
 /* References. */
 
 static void test_device__the_last_to_let_go_closes_it(void **state)
@@ -216,6 +320,7 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 	assert_false(fake_device_let_go(rig->device));
 	assert_int_equal(rig->removed, 0);
 	vbd_device_unref(device);
+	rig_finish_calls(rig);
 	assert_int_equal(device->state, VBD_DEVICE_REMOVED);
 	assert_int_not_equal(device->removed_ns, 0);
 	assert_int_equal(rig->removed, 1);
@@ -226,7 +331,7 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 	for (int i = 0; i < 3; i++) {
 		err = (struct vbd_error){0};
 		if (i == 0)
-			status = vbd_device_query_port(device, 1, &port, &err);
+			status = vbd_device_port(device, 1, &port, &err);
 		else if (i == 1)
 			status = vbd_device_query_gids(device, gids, &count, &err);
 		else
@@ -619,7 +724,8 @@ static void test_device__a_port_tells_all_of_its_attributes(void **state)
 	rig->device->port.pkey_tbl_len = 3;
 	rig->device->port.max_msg_sz = 1 << 30;
 	rig->device->port.link_layer = IBV_LINK_LAYER_INFINIBAND;
-	assert_int_equal(vbd_device_query_port(device_of(rig), 1, &port, &rig->err), VBD_OK);
+	rig_ask_ports(rig);
+	assert_int_equal(vbd_device_port(device_of(rig), 1, &port, &rig->err), VBD_OK);
 	assert_int_equal(port.port_num, 1);
 	assert_int_equal(port.phys_state, 5);
 	assert_int_equal(port.lid, 77);
@@ -630,30 +736,25 @@ static void test_device__a_port_tells_all_of_its_attributes(void **state)
 }
 
 /* A device of several ports is active if one of them is. */
-static void test_device__each_port_is_asked_until_one_is_active(void **state)
+static void test_device__each_port_is_asked(void **state)
 {
 	struct rig *rig = *state;
-	struct vbd_device *device = device_of(rig);
-	unsigned int asked;
+	struct vbd_device *device;
+	unsigned int asked = fake_count("ibv_query_port");
 
 	rig->device->attr.phys_port_cnt = 3;
-	device->attr.phys_port_cnt = 3;
 	rig->device->port.state = IBV_PORT_DOWN;
-	asked = fake_count("ibv_query_port");
-	assert_false(vbd_device_recently_active(device, 0));
+	device = opened_again(rig);
 	assert_int_equal(fake_count("ibv_query_port"), asked + 3);
-	assert_true(vbd_device_recently_down(device, 3600 * VBD_NS_PER_S));
-	/* The answer serves for an hour. */
-	assert_int_equal(fake_count("ibv_query_port"), asked + 3);
-	/* A port that does not answer may be active. */
-	fake_fail_next("ibv_query_port", EIO);
-	assert_false(vbd_device_recently_down(device, 0));
-	assert_int_equal(fake_count("ibv_query_port"), asked + 6);
-	rig->device->port.state = IBV_PORT_ACTIVE;
-	assert_false(vbd_device_recently_down(device, 0));
-	assert_int_equal(fake_count("ibv_query_port"), asked + 7);
-	assert_true(vbd_device_recently_active(device, 3600 * VBD_NS_PER_S));
-	assert_int_equal(fake_count("ibv_query_port"), asked + 7);
+	assert_true(vbd_device_ports_down(device));
+	fake_device_async(rig->device, IBV_EVENT_PORT_ACTIVE, 3);
+	fake_device_async(rig->device, IBV_EVENT_PORT_ACTIVE, 4);
+	vbd_device_drain_async(device);
+	assert_true(vbd_device_port_active(device));
+	assert_false(vbd_device_ports_down(device));
+	rig_settle(rig);
+	assert_int_equal(fake_count("ibv_query_port"), asked + 9);
+	assert_true(vbd_device_ports_down(device));
 }
 
 static void test_device__events_of_a_port_name_it_and_end_recent_answers(void **state)
@@ -676,14 +777,14 @@ static void test_device__events_of_a_port_name_it_and_end_recent_answers(void **
 	struct vbd_device *device = device_of(rig);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		device->recent.port_at_ns = 1;
+		device->recent.gid_at_ns = 1;
 		device->port_err_ns = 0;
 		fake_device_async(rig->device, rows[i].type, 1);
 		vbd_device_drain_async(device);
 		assert_int_equal(rig->async_events, i + 1);
 		assert_int_equal(rig->last_async_type, rows[i].type);
 		assert_int_equal(rig->last_async_port, rows[i].of_port);
-		assert_int_equal(device->recent.port_at_ns, rows[i].of_port ? 0 : 1);
+		assert_int_equal(device->recent.gid_at_ns, rows[i].of_port ? 0 : 1);
 		assert_int_equal(device->port_err_ns != 0, rows[i].type == IBV_EVENT_PORT_ERR);
 	}
 }
@@ -808,6 +909,7 @@ static void test_device__errors_name_it_and_what_it_lacks(void **state)
 	assert_int_equal(vbd_device_usable(device, &err), VBD_E_DEVICE_REMOVED);
 	assert_string_equal(err.text, "device fake0 is removing");
 	vbd_device_unref(device);
+	rig_finish_calls(rig);
 	err = (struct vbd_error){0};
 	assert_int_equal(vbd_device_usable(device, &err), VBD_E_DEVICE_REMOVED);
 	assert_string_equal(err.text, "device fake0 is removed");
@@ -839,7 +941,7 @@ int main(void)
 		TEST(a_device_that_can_not_be_opened_says_why),
 		TEST(each_attribute_is_taken_from_its_own),
 		TEST(a_port_tells_all_of_its_attributes),
-		TEST(each_port_is_asked_until_one_is_active),
+		TEST(each_port_is_asked),
 		TEST(events_of_a_port_name_it_and_end_recent_answers),
 		TEST(events_of_a_queue_pair_are_not_told_as_those_of_the_device),
 		TEST(a_neighbour_is_one_of_a_port_and_not_for_ever),
@@ -847,9 +949,12 @@ int main(void)
 		TEST(memory_in_huge_pages_is_mapped_in_whole_ones),
 		TEST(errors_name_it_and_what_it_lacks),
 		TEST(private_memory_is_read_and_written_in_its_place),
-		TEST(its_ports_are_asked_every_time),
-		TEST(a_port_is_asked_once_for_all_that_fail_together),
+		TEST(its_ports_say_what_they_said_last),
+		TEST(an_event_tells_the_state_of_a_port_that_does_not_answer_yet),
+		TEST(a_device_goes_when_its_ports_have_answered),
+		TEST(ports_are_asked_again_when_the_answer_is_old_or_had_no_memory),
 		TEST(gids_have_type_and_scope),
+		TEST(a_vlan_is_known_without_a_call_that_waits),
 		TEST(the_last_to_let_go_closes_it),
 		TEST(all_async_events_are_taken_at_once_and_counted),
 		TEST(an_event_of_a_qp_that_is_gone_is_gone),

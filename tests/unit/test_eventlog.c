@@ -420,6 +420,28 @@ static void test_eventlog__events_of_earlier_runs_come_before_those_of_this_one(
 	assert_null(vbd_eventlog_find_run(f->eventlog, "0123456789abcdee"));
 }
 
+static void test_eventlog__a_run_may_leave_out_numbers(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event_filter all = {0};
+
+	append_one(f);
+	append_one(f);
+	vbd_eventlog_skip(f->eventlog, 100);
+	assert_null(vbd_eventlog_next(f->eventlog, 2, &all));
+	assert_null(vbd_eventlog_get(f->eventlog, 100));
+	append_one(f);
+	append_one(f);
+	vbd_eventlog_skip(f->eventlog, 50);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &all)->seq, 1);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 1, &all)->seq, 2);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 2, &all)->seq, 101);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 101, &all)->seq, 102);
+	assert_null(vbd_eventlog_get(f->eventlog, 50));
+	assert_int_equal(vbd_eventlog_get(f->eventlog, 2)->seq, 2);
+	assert_int_equal(vbd_eventlog_appended(f->eventlog), 4);
+}
+
 static void test_eventlog__events_of_earlier_runs_make_room(void **state)
 {
 	struct fixture *f = *state;
@@ -445,6 +467,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EVENTLOG_TEST(events_of_earlier_runs_come_before_those_of_this_one),
+		EVENTLOG_TEST(a_run_may_leave_out_numbers),
 		EVENTLOG_TEST(events_of_earlier_runs_make_room),
 		EVENTLOG_TEST(an_empty_log_starts_at_1),
 		EVENTLOG_TEST(an_event_keeps_its_values),

@@ -43,12 +43,14 @@ static void test_fabric__a_rescan_adds_and_removes(void **state)
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
 	assert_int_equal(rig->removing, 1);
+	rig_finish_calls(rig);
 	assert_int_equal(rig->removed, 1);
 	assert_null(vbd_fabric_device(rig->fabric, "fake0"));
 	assert_non_null(vbd_fabric_device(rig->fabric, "fake1"));
 	assert_true(fake_device_let_go(rig->device));
 	fake_device_unplug(second);
 	vbd_fabric_rescan(rig->fabric);
+	rig_finish_calls(rig);
 	assert_int_equal(rig->removed, 2);
 	assert_int_equal(device_count(rig), 2);
 }
@@ -62,6 +64,9 @@ static void test_fabric__a_device_that_comes_back_is_a_new_one(void **state)
 	/* The device went and came back between two scans: only the uverbs number shows it. */
 	fake_device_unplug(rig->device);
 	rig->device = fake_device_add("fake0");
+	vbd_fabric_rescan(rig->fabric);
+	rig_finish_calls(rig);
+	assert_true(rig->fabric->rescan_owed);
 	vbd_fabric_rescan(rig->fabric);
 	assert_int_equal(rig->removed, 1);
 	assert_int_equal(rig->added, 2);
@@ -281,6 +286,7 @@ static void test_fabric__memory_holds_a_device_until_it_goes(void **state)
 	assert_int_equal(rig->removed, 0);
 	assert_int_equal(UNIT_BYTES(mem)[0], 0);
 	vbd_mem_deregister(mem);
+	rig_finish_calls(rig);
 	assert_int_equal(rig->removed, 1);
 	assert_true(fake_device_let_go(rig->device));
 }

@@ -213,25 +213,6 @@ static void test_goodbye__one_that_was_held_is_waited_for_like_any_other(void **
 	rig_assert_idle(rig);
 }
 
-/* For an answer the kernel takes a lock that all network interfaces share. */
-static void test_goodbye__soft_roce_is_not_asked_for_its_port_by_each_disconnect(void **state)
-{
-	struct rig *rig = *state;
-	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ESTABLISHED);
-	struct vbd_device *device = vbd_fabric_default_device(rig->fabric);
-	unsigned int asked;
-
-	become_soft_roce(rig);
-	assert_true(vbd_device_recently_active(device, 0));
-	device->recent.port_at_ns += 3600 * VBD_NS_PER_S;
-	asked = fake_count("ibv_query_port");
-	rig_close(rc);
-	rig_settle(rig);
-	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
-	assert_int_equal(fake_count("rdma_disconnect"), 1);
-	assert_int_equal(fake_count("ibv_query_port"), asked);
-}
-
 /* The event that the port is up again would not come, since it was never down. */
 static void test_goodbye__soft_roce_that_can_not_be_asked_for_its_port_is_not_down(void **state)
 {
@@ -239,8 +220,8 @@ static void test_goodbye__soft_roce_that_can_not_be_asked_for_its_port_is_not_do
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 
 	become_soft_roce(rig);
-	vbd_fabric_default_device(rig->fabric)->recent.port_at_ns = 0;
 	fake_fail_next("ibv_query_port", EIO);
+	rig_ask_ports(rig);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_REJECTED, 8);
 	rig_settle(rig);
 	assert_true(vbd_conn_state_terminal(rc->conn->state));
@@ -316,7 +297,6 @@ int main(void)
 		TEST(no_more_ids_outlive_their_connections_than_the_limit),
 		TEST(an_answer_just_before_the_end_destroys_the_id_once),
 		TEST(soft_roce_says_it_when_its_interface_is_up_again),
-		TEST(soft_roce_is_not_asked_for_its_port_by_each_disconnect),
 		TEST(soft_roce_that_can_not_be_asked_for_its_port_is_not_down),
 		TEST(soft_roce_gives_up_a_connect_when_its_interface_is_up_again),
 		TEST(soft_roce_that_hears_nothing_after_a_fall_may_be_deaf),

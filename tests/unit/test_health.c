@@ -20,7 +20,7 @@
 /* Waits until the worker has made a turn since @turns. */
 static void await_turn(const struct vbd_worker *worker, uint64_t turns)
 {
-	while (vbd_counter_get(&worker->turns) == turns)
+	UNIT_UNTIL (vbd_counter_get(&worker->turns) != turns)
 		(void)usleep(1000);
 }
 

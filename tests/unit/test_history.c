@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/core/history.h"
+#include "daemon/core/registry.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Against the real kernel: every address of 127.0.0.0/8 is this host. */
-#include "rdma/provider/knock.h"
+#include "rdma/provider/ask.h"
 
 #include "tests/unit/unit.h"
 

@@ -60,7 +60,7 @@ static bool is_closed(int peer)
 
 static void await_close(const struct fixture *f, int peer)
 {
-	while (!is_closed(peer))
+	UNIT_UNTIL (is_closed(peer))
 		vbd_loop_turn(f->loop, true);
 }
 

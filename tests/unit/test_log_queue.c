@@ -147,10 +147,10 @@ static void test_log_queue__a_notice_stands_where_lines_found_no_room(void **sta
 	(void)fclose(log);
 }
 
-/* Waits for the thread that writes; ctest ends a wait for ever. */
+/* Waits for the thread that writes. */
 static void await_dropped(const struct fixture *f, uint64_t lines)
 {
-	while (dropped(f) < lines)
+	UNIT_UNTIL (dropped(f) >= lines)
 		(void)usleep(1000);
 }
 
@@ -326,7 +326,7 @@ static void test_log_queue__a_file_that_cannot_be_opened_again_stays(void **stat
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(folder), 0);
 	vbd_log_queue_reopen(queue);
-	while (!vbd_log_queue_state(queue).reopen_error)
+	UNIT_UNTIL (vbd_log_queue_state(queue).reopen_error)
 		(void)usleep(1000);
 	assert_int_equal(vbd_log_queue_state(queue).reopen_error, ENOENT);
 	vbd_log_queue_put(queue, "one\n", 4);

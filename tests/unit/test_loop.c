@@ -112,7 +112,7 @@ static void drain_eventfd(unsigned int events, void *arg)
 
 static void turn_until(struct fixture *f, const int *counter, int target)
 {
-	while (*counter < target)
+	UNIT_UNTIL (*counter >= target)
 		vbd_loop_turn(f->loop, true);
 }
 

@@ -288,7 +288,7 @@ static void test_probe__a_stop_that_comes_late_changes_nothing(void **state)
 
 	connect_and_begin(&probing, *state, 1, 0);
 	fake_send_done(qp_of(&probing));
-	while (!vbd_counter_get(&probing.probe->ended_ns))
+	UNIT_UNTIL (vbd_counter_get(&probing.probe->ended_ns))
 		vbd_worker_turn(worker_of(&probing), false);
 	vbd_probe_stop(probing.probe);
 	rig_settle(*state);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 static struct rdma_cm_id id, listening;
+static char left_group[64];		 /* the address of the group */
 static char said[200];			 /* the last call with its arguments */
 static int fails_with;			 /* errno of each call; 0: it works */
 static struct rdma_cm_event *next_event; /* NULL: there is none */
@@ -225,7 +226,9 @@ int __wrap_rdma_join_multicast_ex(
 int __wrap_rdma_leave_multicast(struct rdma_cm_id *of, struct sockaddr *addr)
 {
 	assert_ptr_equal(of, &id);
-	return answer("rdma_leave_multicast %s", addr_text(addr));
+	assert_string_not_equal(said, "rdma_destroy_id");
+	(void)snprintf(left_group, sizeof(left_group), "%s", addr_text(addr));
+	return answer("rdma_leave_multicast");
 }
 
 int __wrap_rdma_get_cm_event(struct rdma_event_channel *of, struct rdma_cm_event **ret_event)
@@ -264,7 +267,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&id, 0, sizeof(id));
 	memset(&listening, 0, sizeof(listening));
-	said[0] = '\0';
+	said[0] = left_group[0] = '\0';
 	fails_with = 0;
 	next_event = NULL;
 	acknowledged = 0;
@@ -311,8 +314,8 @@ CALL(reject_ece, vbd_pv_reject(&id, true, "go away", 2, err))
 CALL(establish, vbd_pv_establish(&id, err))
 CALL(notify, vbd_pv_notify_established(&id, err))
 CALL(disconnect, vbd_pv_disconnect(&id, err))
-CALL(join, vbd_pv_join_multicast(&id, ADDR(there), false, err))
-CALL(join_to_send, vbd_pv_join_multicast(&id, ADDR(there), true, err))
+CALL(join, (id.route.addr.dst_sin = there, vbd_pv_join_multicast(&id, false, err)))
+CALL(join_to_send, (id.route.addr.dst_sin = there, vbd_pv_join_multicast(&id, true, err)))
 
 static const struct call {
 	enum vbd_status (*make)(struct vbd_error *err);
@@ -439,8 +442,20 @@ static void test_provider_cm__ids_are_counted_where_they_belong(void **state)
 	assert_memory_equal(before, after, sizeof(before));
 	vbd_pv_set_id_context(&id, &err);
 	assert_ptr_equal(id.context, &err);
-	vbd_pv_leave_multicast(&id, ADDR(there));
-	assert_string_equal(said, "rdma_leave_multicast 0.0.0.0:512");
+}
+
+/* Or librdmacm keeps what it has of the membership. */
+static void test_provider_cm__the_end_of_an_id_leaves_its_group(void **state)
+{
+	(void)state;
+	id.route.addr.dst_sin = there;
+	vbd_pv_destroy_id(NULL, &id);
+	assert_string_equal(left_group, "");
+	said[0] = '\0';
+	id.ps = RDMA_PS_UDP;
+	vbd_pv_destroy_id(NULL, &id);
+	assert_string_equal(left_group, "0.0.0.0:512");
+	assert_string_equal(said, "rdma_destroy_id");
 }
 
 /* A read of the channel must not wait. */
@@ -726,6 +741,7 @@ int main(void)
 			test_provider_cm__each_failure_is_told_with_the_call_and_its_errno, setup),
 		cmocka_unit_test_setup(test_provider_cm__an_errno_with_a_meaning_of_its_own, setup),
 		cmocka_unit_test_setup(test_provider_cm__ids_are_counted_where_they_belong, setup),
+		cmocka_unit_test_setup(test_provider_cm__the_end_of_an_id_leaves_its_group, setup),
 		cmocka_unit_test_setup(test_provider_cm__the_channel_does_not_block, setup),
 		cmocka_unit_test_setup(
 			test_provider_cm__a_kernel_without_rdma_cm_has_no_device, setup),

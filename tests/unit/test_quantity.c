@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/quantity.h"
-#include "base/similar.h"
 
 #include "tests/unit/unit.h"
 
@@ -65,25 +64,12 @@ static void test_quantity__a_time_without_a_unit_has_the_one_of_its_place(void *
 		assert_false(vbd_parse_duration(bad[i], "s", &ms));
 }
 
-static void test_quantity__a_word_is_like_a_name_that_few_letters_make_of_it(void **state)
-{
-	(void)state;
-	assert_int_equal(vbd_edits("workers", "workers"), 0);
-	assert_int_equal(vbd_edits("worker", "workers"), 1);
-	assert_int_equal(vbd_edits("wrkers", "workers"), 1);
-	assert_int_equal(vbd_edits("conn", "connect"), 1);
-	assert_int_equal(vbd_edits("bfufers", "buffers"), 2);
-	assert_true(vbd_edits("abc", "workers") == SIZE_MAX);
-	assert_true(vbd_edits("ab", "rm") == SIZE_MAX);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantity__a_size_has_a_power_of_1024),
 		cmocka_unit_test(test_quantity__a_number_is_decimal_or_hexadecimal),
 		cmocka_unit_test(test_quantity__a_time_without_a_unit_has_the_one_of_its_place),
-		cmocka_unit_test(test_quantity__a_word_is_like_a_name_that_few_letters_make_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

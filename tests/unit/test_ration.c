@@ -51,12 +51,12 @@ static void test_ration__the_first_are_told_and_the_others_summed_up(void **stat
 	(void)state;
 	begin(&teller, 1);
 	assert_int_equal(take(&teller, 1000), 3);
-	while (!teller.summaries)
+	UNIT_UNTIL (teller.summaries)
 		vbd_loop_turn(teller.loop, true);
 	assert_int_equal(teller.summed, 997);
 	/* The flood goes on. */
 	assert_int_equal(take(&teller, 10), 0);
-	while (teller.summaries < 2)
+	UNIT_UNTIL (teller.summaries >= 2)
 		vbd_loop_turn(teller.loop, true);
 	assert_int_equal(teller.summed, 1007);
 	end(&teller);

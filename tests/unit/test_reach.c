@@ -2,7 +2,7 @@
 /* Addresses of this host that no device serves, and errors of the CM that say so. */
 #include "rdma/fabric/reach.h"
 
-#include "rdma/conn/conn_cm_error.h"
+#include "rdma/conn/conn_parts.h"
 #include "rdma/provider/provider.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"

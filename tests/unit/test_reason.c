@@ -21,17 +21,6 @@ static void test_reason__each_has_a_name_a_text_and_a_status(void **state)
 	}
 }
 
-/* `stopping` is a refusal as well; vbd_reply_outcome() makes it 424 when it is an outcome. */
-static void test_reason__a_client_never_repeats_the_request_of_an_ended_connection(void **state)
-{
-	(void)state;
-	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
-		if (i != VBD_REASON_STOPPING)
-			assert_int_equal(
-				vbd_status_http(vbd_reason_status((enum vbd_reason)i)), 424);
-	}
-}
-
 static void test_reason__none_and_strange_numbers_are_none(void **state)
 {
 	(void)state;
@@ -83,8 +72,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reason__each_has_a_name_a_text_and_a_status),
-		cmocka_unit_test(
-			test_reason__a_client_never_repeats_the_request_of_an_ended_connection),
 		cmocka_unit_test(test_reason__none_and_strange_numbers_are_none),
 		cmocka_unit_test(test_reason__only_what_somebody_wanted_is_clean),
 		cmocka_unit_test(test_reason__a_failed_completion_has_its_reason),

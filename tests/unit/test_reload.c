@@ -4,7 +4,7 @@
 
 #include "api/http/tls.h"
 #include "base/log.h"
-#include "cmd/verbsd_reload.h"
+#include "cmd/verbsd.h"
 #include "daemon/config/config_reload.h"
 #include "daemon/daemon.h"
 #include "daemon/observe/audit.h"

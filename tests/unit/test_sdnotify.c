@@ -56,6 +56,19 @@ static void test_sdnotify__systemd_gets_each_notification(void **state)
 	(void)close(fd);
 }
 
+/* The kernel lets ten messages wait (net.unix.max_dgram_qlen). */
+static void test_sdnotify__nothing_waits_for_a_systemd_that_does_not_read(void **state)
+{
+	int fd = listen_as_systemd();
+
+	(void)state;
+	for (int i = 0; i < 2000; i++)
+		vbd_sdnotify_alive();
+	vbd_sdnotify_stopping();
+	(void)unsetenv("NOTIFY_SOCKET");
+	(void)close(fd);
+}
+
 static void test_sdnotify__without_systemd_nothing_happens(void **state)
 {
 	struct vbd_sdnotify_sockets sockets = {.tcp_count = 1};
@@ -213,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sdnotify__systemd_gets_each_notification),
+		cmocka_unit_test(test_sdnotify__nothing_waits_for_a_systemd_that_does_not_read),
 		cmocka_unit_test(test_sdnotify__without_systemd_nothing_happens),
 		cmocka_unit_test(test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites),
 		cmocka_unit_test(test_sdnotify__sockets_are_told_apart_and_made_non_blocking),

@@ -84,13 +84,13 @@ static void test_services_batches__all_transfers_done_is_done(void **state)
 	const struct scene scene = make_scene(svc);
 	const struct vbd_batch *batch = begin(&scene);
 
-	assert_int_equal(svc->daemon->batches->open, 1);
+	assert_int_equal(svc->daemon->transfer_batches->open, 1);
 	assert_int_equal(svc->daemon->transfers->open, COUNT);
 	wait_for_end(svc, batch);
 	assert_int_equal(batch->state, VBD_BATCH_DONE);
 	assert_states(batch, VBD_TRANSFER_DONE);
 	assert_int_equal(batch->error.status, VBD_OK);
-	assert_int_equal(svc->daemon->batches->open, 0);
+	assert_int_equal(svc->daemon->transfer_batches->open, 0);
 }
 
 /* A record may change after its end: a client labels it. */
@@ -109,7 +109,7 @@ static void test_services_batches__an_ended_transfer_that_changes_is_counted_onc
 	svc_turn(svc);
 	assert_int_equal(batch->open, 0);
 	assert_states(batch, VBD_TRANSFER_DONE);
-	assert_int_equal(svc_count_events(svc, VBD_EVENT_BATCH_ENDED), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_BATCH_ENDED), 1);
 }
 
 static void test_services_batches__the_first_failure_is_the_error(void **state)
@@ -132,7 +132,7 @@ static void test_services_batches__the_first_failure_is_the_error(void **state)
 	assert_int_equal(batch->state, VBD_BATCH_FAILED);
 	vbd_object_problem(&batch->object, &problem);
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
-	assert_string_equal(problem.object, "/v1/batches/1");
+	assert_string_equal(problem.object, "/v1/transfer_batches/1");
 }
 
 static void test_services_batches__a_failed_completion_is_kept(void **state)
@@ -171,7 +171,7 @@ static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
 	assert_int_equal(batch->cancelled, 64);
 	vbd_object_cancel(&batch->object);
 	assert_int_equal(batch->cancelled, 64);
-	while (batch->cancelled < batch->count) {
+	UNIT_UNTIL (batch->cancelled >= batch->count) {
 		uint32_t cancelled = batch->cancelled;
 
 		vbd_loop_turn(svc->daemon->loop, false);
@@ -191,7 +191,7 @@ static void test_services_batches__a_deletion_cancels_what_runs(void **state)
 	fake_loopback(false);
 	batch = begin(&scene);
 	assert_false(vbd_object_delete(&batch->object));
-	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->batches) == 0);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->transfer_batches) == 0);
 	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(svc->daemon->transfers_cancelled, COUNT);
 	assert_int_equal(vbd_registry_count(svc->daemon->transfers), COUNT);
@@ -221,8 +221,8 @@ static void test_services_batches__the_newest_records_are_kept(void **state)
 	for (int i = 0; i < 4; i++)
 		wait_for_end(svc, begin(&scene));
 	svc_turn(svc);
-	assert_int_equal(vbd_registry_count(svc->daemon->batches), 2);
-	assert_int_equal(vbd_registry_first(svc->daemon->batches)->id, 3);
+	assert_int_equal(vbd_registry_count(svc->daemon->transfer_batches), 2);
+	assert_int_equal(vbd_registry_first(svc->daemon->transfer_batches)->id, 3);
 }
 
 static void test_services_batches__the_daemon_stops_with_one_under_way(void **state)
@@ -259,7 +259,7 @@ static void test_services_batches__without_memory_nothing_is_left(void **state)
 		}
 		failed = fake_memory_failed();
 		fake_memory_fail_nth(0);
-		assert_int_equal(svc->daemon->batches->open, 0);
+		assert_int_equal(svc->daemon->transfer_batches->open, 0);
 		assert_int_equal(svc->daemon->transfers->open, 0);
 	} while (failed);
 }

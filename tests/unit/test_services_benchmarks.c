@@ -169,7 +169,7 @@ static void test_services_benchmarks__a_cancel_keeps_the_result_so_far(void **st
 
 	spec.count = VBD_BENCHMARK_COUNT_MAX;
 	benchmark = begin(&scene, &spec);
-	while (vbd_benchmark_result(benchmark).messages < 10)
+	UNIT_UNTIL (vbd_benchmark_result(benchmark).messages >= 10)
 		svc_turn(svc);
 	vbd_object_cancel(&benchmark->object);
 	vbd_object_cancel(&benchmark->object);
@@ -177,6 +177,7 @@ static void test_services_benchmarks__a_cancel_keeps_the_result_so_far(void **st
 	vbd_object_cancel(&benchmark->object);
 	vbd_object_problem(&benchmark->object, &problem);
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
+	assert_int_equal(benchmark->state, VBD_BENCHMARK_CANCELLED);
 	assert_string_equal(problem.object, "/v1/benchmarks/1");
 	assert_true(benchmark->result.messages >= 10);
 	/* A cancel is no error of a completion. */

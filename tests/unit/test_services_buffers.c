@@ -558,7 +558,8 @@ static void test_services_buffers__the_bytes_survive_their_device(void **state)
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_LOST), 1);
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 9, "e3069283");
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
@@ -583,7 +584,8 @@ static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes
 	assert_int_equal(restore(buffer, &err), VBD_E_WRONG_STATE);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(restore(buffer, &err), VBD_E_NO_DEVICE);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
 	svc->device = fake_device_add("fake0");
@@ -600,7 +602,8 @@ static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes
 	SVC_UNTIL(svc, buffer->state != VBD_BUFFER_REGISTERING);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
 	assert_int_equal(buffer->error.status, VBD_E_DEVICE_REMOVED);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
@@ -684,7 +687,8 @@ static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(voi
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_FAILED);
 	assert_int_equal(buffer->users, 0);
 }
@@ -700,7 +704,8 @@ static void test_services_buffers__a_device_that_goes_while_they_are_made(void *
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_FAILED);
 	assert_int_equal(buffer->error.status, VBD_E_DEVICE_REMOVED);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	assert_nothing_left(svc);
 }

@@ -112,7 +112,7 @@ static void test_services_connection_batches__only_so_many_connect_at_a_time(voi
 	one = begin(svc, &spec);
 	(void)snprintf(spec.name, sizeof(spec.name), "v");
 	two = begin(svc, &spec);
-	while (!one->object.ended || !two->object.ended) {
+	UNIT_UNTIL (one->object.ended && two->object.ended) {
 		vbd_loop_turn(svc->daemon->loop, true);
 		assert_true(svc->daemon->connects_in_flight <= 3);
 		assert_true(one->counts[VBD_CONNECTION_OUTCOME_CONNECTING] +
@@ -271,7 +271,7 @@ static void test_services_connection_batches__a_turn_announces_and_starts_a_few(
 	spec = spec_of(svc, 500);
 	(void)begin(svc, &spec);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED), 0);
-	while (announced < 500) {
+	UNIT_UNTIL (announced >= 500) {
 		uint64_t queued = svc->daemon->connections_in_state[VBD_CONN_QUEUED];
 		unsigned int before = announced;
 
@@ -290,7 +290,7 @@ static void test_services_connection_batches__without_time_a_turn_starts_one(voi
 
 	svc->daemon->turns.budget_ns = 0;
 	(void)begin(svc, &spec);
-	while (svc->daemon->connections_in_state[VBD_CONN_QUEUED] > 0) {
+	UNIT_UNTIL (svc->daemon->connections_in_state[VBD_CONN_QUEUED] == 0) {
 		uint64_t queued = svc->daemon->connections_in_state[VBD_CONN_QUEUED];
 
 		vbd_loop_turn(svc->daemon->loop, false);
@@ -316,7 +316,7 @@ static void test_services_connection_batches__a_stop_closes_a_few_in_a_turn(void
 	(void)begin(svc, &spec);
 	vbd_daemon_stop(svc->daemon, on_stopped, &stopped);
 	assert_in_range(svc->daemon->connections->open, 200 - 16, 200);
-	while (svc->daemon->connections->open > 0) {
+	UNIT_UNTIL (svc->daemon->connections->open == 0) {
 		uint32_t open = svc->daemon->connections->open;
 
 		vbd_loop_turn(svc->daemon->loop, false);

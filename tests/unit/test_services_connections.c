@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/core/totals.h"
+#include "daemon/observe/stats_parts.h"
 #include "daemon/connections/connections.h"
 
 #include "daemon/work/transfers.h"
@@ -137,6 +137,8 @@ static void test_services_connections__bad_specs_are_refused_at_once(void **stat
 		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_BAD_VALUE);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
+	svc_turn(svc);
 	spec = svc_spec_to(NULL);
 	memset(&err, 0, sizeof(err));
 	assert_int_equal(
@@ -218,6 +220,8 @@ static void test_services_connections__a_device_that_can_not_be_opened_says_why(
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	svc_turn(svc);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
+	svc_turn(svc);
 	svc->device->plugged = true;
 	fake_fail_next("ibv_open_device", EAGAIN);
 	vbd_fabric_rescan(svc->daemon->fabric);
@@ -289,6 +293,8 @@ static void become_iwarp(struct svc *svc)
 {
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	svc->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
 	svc->device->plugged = true;
@@ -913,9 +919,12 @@ static void test_services_connections__a_removed_device_ends_them(void **state)
 
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
+	svc_turn(svc);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 }
 

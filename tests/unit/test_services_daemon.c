@@ -49,6 +49,7 @@ static void test_services_daemon__without_a_device_it_starts_and_waits(void **st
 	assert_true(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
 	assert_string_equal(detail, "fake0 has an active port");
 	svc->device->port.state = IBV_PORT_DOWN;
+	svc_ask_ports(svc);
 	assert_false(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 }
@@ -142,6 +143,8 @@ static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
 	svc_turn(svc);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
+	svc_turn(svc);
 	/* The name finds the newest device, the id finds the removed one too. */
 	fresh = vbd_device_find_ref(svc->daemon, "fake0", &svc->err);
 	assert_ptr_not_equal(fresh, old);
@@ -163,6 +166,26 @@ static void test_services_daemon__cqs_are_found_by_id(void **state)
 	assert_null(svc_find_shared(svc->daemon->cqs, "first", &svc->err));
 }
 
+static void test_services_daemon__a_device_whose_context_is_not_closed_holds_up_no_other(
+	void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_device *going = vbd_device_find_ref(svc->daemon, "fake0", &svc->err);
+	struct vbd_device *other;
+
+	fake_block("ibv_close_device");
+	fake_device_unplug(svc->device);
+	svc->device = fake_device_add("fake1");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	other = vbd_device_find_ref(svc->daemon, "fake1", &svc->err);
+	assert_int_equal(other->state, VBD_DEVICE_PRESENT);
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+	assert_int_equal(going->state, VBD_DEVICE_REMOVING);
+	fake_unblock();
+	SVC_UNTIL(svc, going->state == VBD_DEVICE_REMOVED);
+}
+
 static void test_services_daemon__removed_devices_do_not_pile_up(void **state)
 {
 	struct svc *svc = *state;
@@ -172,6 +195,8 @@ static void test_services_daemon__removed_devices_do_not_pile_up(void **state)
 		fake_device_unplug(svc->device);
 		svc->device = fake_device_add("fake0");
 		vbd_fabric_rescan(svc->daemon->fabric);
+		svc_turn(svc);
+		SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 		svc_turn(svc);
 	}
 	vbd_list_for_each (link, &svc->daemon->fabric->devices)
@@ -299,7 +324,7 @@ static void test_services_daemon__stats_say_each_name_once(void **state)
 	vbd_stats_walk(svc->daemon, on_name, &names);
 	vbd_stats_walk_kernel(vbd_kernel_view(svc->daemon), vbd_kernel_object_counts(svc->daemon),
 		on_name, &names);
-	while (names.count)
+	UNIT_UNTIL (!names.count)
 		free(names.names[--names.count]);
 }
 
@@ -424,7 +449,7 @@ static void test_services_daemon__the_end_of_many_connections_leaves_the_kernel_
 	(void)svc_pair(svc, listener);
 	vbd_daemon_exits(svc->daemon);
 	assert_int_equal(vbd_daemon_stop_time_ms(svc->daemon), 8000);
-	while (svc->daemon->connections->open <= 64)
+	UNIT_UNTIL (svc->daemon->connections->open > 64)
 		(void)svc_pair(svc, listener);
 	vbd_daemon_exits(svc->daemon);
 	assert_int_equal(vbd_daemon_stop_time_ms(svc->daemon), 6000);
@@ -444,6 +469,7 @@ int main(void)
 		TEST(each_allocation_failing_at_the_start),
 		TEST(devices_are_found_by_name_and_id),
 		TEST(cqs_are_found_by_id),
+		TEST(a_device_whose_context_is_not_closed_holds_up_no_other),
 		TEST(removed_devices_do_not_pile_up),
 		TEST(a_device_that_comes_back_too_early_is_taken_up),
 		TEST(async_events_are_logged_and_counted),

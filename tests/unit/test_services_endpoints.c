@@ -67,7 +67,7 @@ static struct vbd_endpoint_record *begin_slow(struct svc *svc, uint16_t port)
 	spec.params.qp.recv_size_bytes = 65536;
 	fake_block("ibv_reg_mr");
 	record = begin(svc, &spec);
-	while (fake_blocked() == 0)
+	UNIT_UNTIL (fake_blocked())
 		(void)sched_yield();
 	return record;
 }
@@ -557,6 +557,58 @@ static void refuse_group(
 	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), count);
 }
 
+static struct vbd_group_record *joining(struct svc *svc, struct vbd_endpoint_record *endpoint)
+{
+	const struct vbd_group_spec spec = {
+		.endpoint = endpoint, .addr = "239.1.2.3", .timeout_ms = 60000};
+	struct vbd_group_record *record = NULL;
+
+	fake_block("rdma_join_multicast");
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, fake_blocked() == 1);
+	assert_int_equal(record->group.state, VBD_GROUP_IS_JOINING);
+	return record;
+}
+
+static void test_services_endpoints__a_join_that_waits_keeps_nothing_but_its_id(void **state)
+{
+	static const int errnums[] = {0, EIO};
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	unsigned int before = ids(svc);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(errnums); i++) {
+		struct vbd_group_record *record = joining(svc, here);
+
+		if (errnums[i])
+			fake_fail_next("rdma_join_multicast", errnums[i]);
+		fake_multicast_joined(record->group.cm_id);
+		SVC_UNTIL(svc, record->group.state == VBD_GROUP_IS_JOINED);
+		vbd_object_delete(&record->object);
+		SVC_UNTIL(svc, vbd_registry_count(svc->daemon->multicast_memberships) == 0);
+		assert_int_equal(ids(svc), before + 1);
+		fake_unblock();
+		SVC_UNTIL(svc, ids(svc) == before);
+	}
+}
+
+static void test_services_endpoints__a_join_that_fails_late_ends_the_group(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	unsigned int before = ids(svc);
+	struct vbd_group_record *record = joining(svc, here);
+
+	fake_fail_next("rdma_join_multicast", EIO);
+	fake_multicast_joined(record->group.cm_id);
+	SVC_UNTIL(svc, record->group.state == VBD_GROUP_IS_JOINED);
+	fake_unblock();
+	SVC_UNTIL(svc, record->group.state == VBD_GROUP_IS_FAILED);
+	assert_string_equal(record->group.error.call, "rdma_join_multicast");
+	assert_int_equal(fake_attached(here->endpoint->qp.ibv_qp), 0);
+	SVC_UNTIL(svc, ids(svc) == before);
+}
+
 static void test_services_endpoints__a_group_has_a_multicast_address(void **state)
 {
 	static const struct {
@@ -759,7 +811,8 @@ static void test_services_endpoints__a_removed_device_is_let_go(void **state)
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, here->object.ended);
 	assert_int_equal(here->endpoint->qp.reason, VBD_REASON_DEVICE_REMOVED);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 }
 
 static void test_services_endpoints__one_of_another_device_is_not_told(void **state)
@@ -987,7 +1040,8 @@ static void test_services_endpoints__a_device_removed_meanwhile_is_let_go(void *
 	SVC_UNTIL(svc, slow->object.ended);
 	assert_int_equal(slow->endpoint->state, VBD_ENDPOINT_FAILED);
 	assert_int_equal(slow->endpoint->qp.reason, VBD_REASON_DEVICE_REMOVED);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(fake_count("ibv_create_qp"), 0);
 }
 
@@ -1128,6 +1182,8 @@ int main(void)
 		TEST(a_group_that_can_not_be_attached_fails),
 		TEST(a_peer_that_does_not_answer_in_time_fails),
 		TEST(a_peer_can_be_asked_by_its_name),
+		TEST(a_join_that_waits_keeps_nothing_but_its_id),
+		TEST(a_join_that_fails_late_ends_the_group),
 		TEST(a_group_has_a_multicast_address),
 		TEST(an_endpoint_is_once_in_a_group),
 		TEST(a_member_needs_the_key_of_groups),

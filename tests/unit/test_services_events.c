@@ -289,7 +289,7 @@ static void test_services_events__a_probe(void **state)
 	expect(svc, VBD_KIND_PROBE, 2,
 		"probe_created info ->running -: 3 pings (ack), without an interval, over "
 		"connection 1\n"
-		"probe_ended warning running>failed cancelled: failed, 0 of 3 pings over "
+		"probe_ended warning running>cancelled cancelled: cancelled, 0 of 3 pings over "
 		"connection 1: probe 2 was cancelled after 0 of 3 pings\n");
 	spec.timeout_ms = 1;
 	spec.interval_ms = 1;

@@ -69,7 +69,7 @@ static void move(const struct scene *scene, enum vbd_op op, uint64_t offset, uin
 static const struct vbd_incident *end_of(struct svc *svc, const struct vbd_connection *connection)
 {
 	SVC_UNTIL(svc, connection->object.ended && !connection->keeping);
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	return &explained.facts.incident;
 }
 
@@ -260,7 +260,7 @@ static void test_evidence__memory_of_another_owner_is_not_told(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(vbd_buffer_delete(buffers[i], &svc->err), VBD_OK);
 	assert_int_equal(vbd_past_keys_closed_ns(waits.active, false), 0);
-	vbd_explain_connection(waits.active, NULL, VBD_ROLE_CONTROL, &explained);
+	vbd_explain_connection(waits.active, NULL, NULL, VBD_ROLE_CONTROL, &explained);
 	assert_false(explained.facts.incident.buffer_deleted);
 	waits.active->object.owner = alice;
 	assert_true(vbd_past_keys_closed_ns(waits.active, false) > 0);
@@ -269,33 +269,96 @@ static void test_evidence__memory_of_another_owner_is_not_told(void **state)
 	vbd_caller_unref(alice);
 }
 
-static void test_evidence__a_key_that_worked_for_another_owner_is_not_told(void **state)
+static void move_as(
+	const struct scene *scene, struct vbd_caller *caller, uint64_t offset, uint32_t rkey)
+{
+	struct vbd_callers *callers = &scene->svc->daemon->callers;
+
+	callers->current = caller;
+	move(scene, VBD_OP_WRITE, offset, rkey);
+	callers->current = NULL;
+}
+
+/* The connections are the daemon's, as configured and shared ones are. */
+static void test_evidence__a_key_that_worked_for_another_caller_is_not_told(void **state)
 {
 	struct svc *svc = *state;
-	struct vbd_callers *callers = &svc->daemon->callers;
-	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
-	struct vbd_caller *bob = vbd_callers_get(callers, "bob");
-	struct vbd_caller *owners[] = {alice, bob, alice, NULL};
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
+	struct vbd_caller *callers[] = {alice, bob, alice, NULL};
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 	uint32_t rkey = scene.there->mem.rkey;
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(owners); i++) {
-		callers->current = owners[i];
+	for (size_t i = 0; i < VBD_ARRAY_LEN(callers); i++) {
 		scene.pair = svc_pair(svc, listener);
-		callers->current = NULL;
 		if (!i) {
-			move(&scene, VBD_OP_WRITE, 0, rkey);
+			move_as(&scene, alice, 0, rkey);
 			svc_close(svc, scene.pair.active);
 			SVC_UNTIL(svc, scene.pair.passive->object.ended);
 			assert_int_equal(vbd_buffer_delete(scene.there, &svc->err), VBD_OK);
 			SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 			continue;
 		}
-		move(&scene, VBD_OP_WRITE, 0, rkey);
+		move_as(&scene, callers[i], 0, rkey);
 		assert_int_equal(
-			end_of(svc, scene.pair.active)->key_worked_earlier, owners[i] == alice);
+			end_of(svc, scene.pair.active)->key_worked_earlier, callers[i] == alice);
 		SVC_UNTIL(svc, scene.pair.passive->object.ended);
+	}
+	vbd_caller_unref(alice);
+	vbd_caller_unref(bob);
+}
+
+static void test_evidence__a_key_of_another_caller_of_the_connection_is_not_told(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+	uint32_t rkey = scene.there->mem.rkey;
+
+	for (int i = 0; i < 2; i++) {
+		scene.pair = svc_pair(svc, listener);
+		move_as(&scene, alice, 0, rkey);
+		move_as(&scene, i ? alice : bob, 4064, rkey);
+		assert_int_equal(end_of(svc, scene.pair.active)->key_worked, i);
+		SVC_UNTIL(svc, scene.pair.passive->object.ended);
+	}
+	vbd_caller_unref(alice);
+	vbd_caller_unref(bob);
+}
+
+/* The connection is the daemon's; that it waits is told to all. */
+static void test_evidence__a_transfer_that_waits_is_told_to_who_sees_it(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_callers *callers = &svc->daemon->callers;
+	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
+	struct vbd_caller *bob = vbd_callers_get(callers, "bob");
+	struct vbd_caller *readers[] = {alice, bob, NULL};
+	struct vbd_transfer_record *record;
+	struct scene scene;
+
+	alice->role = bob->role = VBD_ROLE_OPERATE;
+	scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+	fake_loopback(false);
+	callers->current = alice;
+	record = begin(&scene, VBD_OP_WRITE, 0, 4711);
+	callers->current = NULL;
+	record->transfer.created_ns -= 2 * VBD_NS_PER_S;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(readers); i++) {
+		const struct vbd_incident *incident = &explained.facts.incident;
+		bool told = readers[i] != bob;
+
+		vbd_explain_connection(
+			scene.pair.active, NULL, readers[i], VBD_ROLE_OPERATE, &explained);
+		assert_int_equal(incident->outcome, VBD_OUTCOME_STUCK);
+		assert_int_equal(incident->transfer, told ? record->object.id : 0);
+		assert_int_equal(incident->op, told ? VBD_OP_WRITE : -1);
+		assert_int_equal(incident->rkey, told ? 4711 : 0);
+		assert_int_equal(incident->length_bytes, told ? 64 : 0);
+		assert_int_equal(strstr(explained.summary, "write of 64 bytes") != NULL, told);
 	}
 	vbd_caller_unref(alice);
 	vbd_caller_unref(bob);
@@ -409,7 +472,9 @@ int main(void)
 		TEST(test_evidence__no_memory_is_open_to_the_peer),
 		TEST(test_evidence__the_memory_that_is_open_is_told),
 		TEST(test_evidence__memory_of_another_owner_is_not_told),
-		TEST(test_evidence__a_key_that_worked_for_another_owner_is_not_told),
+		TEST(test_evidence__a_key_that_worked_for_another_caller_is_not_told),
+		TEST(test_evidence__a_key_of_another_caller_of_the_connection_is_not_told),
+		TEST(test_evidence__a_transfer_that_waits_is_told_to_who_sees_it),
 		TEST(test_evidence__of_very_many_buffers_nothing_is_told),
 		TEST(test_evidence__another_error_is_looked_into_again),
 		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),

@@ -4,7 +4,6 @@
 #include "daemon/core/traces.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
-#include "daemon/observe/netroute.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric.h"
@@ -70,7 +69,7 @@ static void test_explain__a_connection_that_is_well(void **state)
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	uint64_t ms;
 
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_first_line(
 		"It is established with 10.0.0.1 port # on fake0, and nothing has failed; "
 		"the peer has sent no message yet.");
@@ -83,17 +82,17 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_int_equal(explained.facts.path_mtu_bytes, 1024);
 	assert_int_equal(explained.facts.backlog, 0);
 	assert_false(explained.facts.netroute_known);
-	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(explained.facts.backlog, 8);
 	assert_first_line(
 		"It is established with 10.0.0.1 port # on fake0, and nothing has failed; "
 		"the peer has sent no message yet.");
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_first_line("The connection with 10.0.0.1 port # on fake0 was closed: a client of "
 			  "this verbsd closed it.");
-	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_first_line("The connection with 10.0.0.1 port # on fake0 was closed: the peer "
 			  "disconnected: its program "
 			  "closed the connection or ended, or its RDMA device was removed.");
@@ -125,15 +124,15 @@ static void test_explain__an_inbox_tells_when_the_peer_was_heard_last(void **sta
 	struct vbd_transfer_record *record = NULL;
 	struct svc_pair pair = pair_with(svc, &params);
 
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("and nothing has failed; the peer has sent no message yet.");
-	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said(", and nothing has failed.");
 	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
 				 60000, &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, pair.active->inbox.last_seq == 1);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("; the last message of the peer came ");
 	assert_int_equal(explained.facts.inbox_messages, 1);
 	assert_true(explained.facts.incident.heard && explained.facts.incident.acked);
@@ -156,7 +155,7 @@ static void test_explain__facts_are_those_of_the_connection(void **state)
 	pair = pair_with(svc, &params);
 	pair.active->conn->lost_packets = 11;
 	/* The worker counts the channel when it has taken it. */
-	while (!vbd_counter_get(&pair.active->conn->qp.channel->worker->busy_channels))
+	UNIT_UNTIL (vbd_counter_get(&pair.active->conn->qp.channel->worker->busy_channels))
 		svc_turn(svc);
 	vbd_explain_gather(pair.active, &active);
 	vbd_explain_gather(pair.passive, &passive);
@@ -231,7 +230,7 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 
 	fake_recv_failed(active->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0x81);
 	SVC_UNTIL(svc, active->object.ended);
-	vbd_explain_connection(active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("The connection with 10.0.0.1 port ");
 	assert_int_equal(explained.cause_count, 2);
 	assert_string_equal(explained.causes[0].name, "IBV_WC_RETRY_EXC_ERR");
@@ -259,7 +258,7 @@ static bool seven_retries_end(struct svc *svc, uint32_t vendor_id, uint64_t *ret
 	spec.params.retry_count = 7;
 	active = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, active->conn->state == VBD_CONN_ESTABLISHED);
-	vbd_explain_connection(active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	return vbd_facts_dead_peer_detect_ms(&explained.facts, ret_ms);
 }
 
@@ -285,7 +284,7 @@ static void test_explain__a_rejection_names_its_reason(void **state)
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 
 	SVC_UNTIL(svc, connection->object.ended);
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It failed: nobody listens for connections at 10.0.0.1 port 1.");
 	assert_int_equal(explained.cause_count, 2);
 	assert_int_equal(explained.causes[0].kind, VBD_WHY_IB_REJECT);
@@ -304,15 +303,15 @@ static void test_explain__a_reader_does_not_learn_what_the_peer_said(void **stat
 	connection->conn->qp.first_error.error.raw = 28; /* IB_CM_REJ_CONSUMER_DEFINED */
 	*said = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT, .length_bytes = 7};
 	memcpy(said->bytes, "go away", 7);
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("said \"go away\"");
-	vbd_explain_connection(connection, NULL, VBD_ROLE_READ, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_READ, &explained);
 	assert_null(strstr(explained.summary, "go away"));
 	assert_string_equal(explained.facts.incident.words, "");
 	/* The reason of a verbsd is no word of a user. */
 	said->length_bytes = 14;
 	memcpy(said->bytes, "verbsd: policy", 14);
-	vbd_explain_connection(connection, NULL, VBD_ROLE_READ, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_READ, &explained);
 	assert_said("refused: its listener rejects every request");
 }
 
@@ -346,12 +345,12 @@ static void test_explain__words_of_the_peer_are_text(void **state)
 		*said = (struct vbd_private_data){
 			.message = VBD_CM_MESSAGE_REJECT, .length_bytes = rows[i].length_bytes};
 		memcpy(said->bytes, rows[i].bytes, rows[i].length_bytes);
-		vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+		vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 		assert_string_equal(explained.facts.incident.words, rows[i].words);
 	}
 	*said = (struct vbd_private_data){
 		.message = VBD_CM_MESSAGE_REPLY, .length_bytes = 1, .bytes = "x"};
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_string_equal(explained.facts.incident.words, "");
 }
 
@@ -362,10 +361,10 @@ static void test_explain__a_closed_one_says_by_whom(void **state)
 
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("The connection with ");
 	assert_said("a client of this verbsd closed it");
-	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("the peer disconnected");
 	assert_int_equal(explained.cause_count, 1);
 }
@@ -384,11 +383,12 @@ static void test_explain__a_connection_in_progress_says_what_it_waits_for(void *
 	to = svc_spec_to(listener);
 	active = svc_connect(svc, &to);
 	SVC_UNTIL(svc, svc_newest_of(svc, listener));
-	vbd_explain_connection(active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It is connecting with");
 	assert_said("waits for");
 	assert_int_equal(explained.facts.deadline_ms, to.timeout_ms);
-	vbd_explain_connection(svc_newest_of(svc, listener), NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(
+		svc_newest_of(svc, listener), NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It is requested with");
 	assert_true(has(VBD_FINDING_BACKLOG_FULL));
 	assert_said("needs attention");
@@ -410,7 +410,7 @@ static void test_explain__a_request_that_ends_with_its_listener_says_so(void **s
 	asked = svc_newest_of(svc, listener);
 	vbd_listener_delete(listener);
 	SVC_UNTIL(svc, asked->object.ended);
-	vbd_explain_connection(asked, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(asked, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_LISTENER_DELETED);
 	assert_int_equal(explained.diagnoses.count, 1);
 }
@@ -424,13 +424,13 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	svc_turn(svc);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("device fake0 was removed");
 	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	/* The device is back, as another device. */
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	assert_false(explained.facts.port_known);
 }
@@ -442,18 +442,18 @@ static void test_explain__a_port_that_went_down_is_remembered(void **state)
 	struct svc_pair pair = svc_pair(svc, listener);
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
 	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
 	SVC_UNTIL(svc, device->port_err_ns);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_PORT_WENT_DOWN));
 	svc_close(svc, pair.active);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_PORT_WENT_DOWN));
 	/* A later connection has not seen the port go down. */
 	pair = svc_pair(svc, listener);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
 }
 
@@ -474,9 +474,11 @@ static void test_explain__the_facts_of_the_first_error_are_kept(void **state)
 	assert_null(pair.active->kept);
 	fake_netroute(&netroute);
 	svc->device->port.state = IBV_PORT_DOWN;
+	svc_ask_ports(svc);
 	fail_receive(svc, pair.active);
 	svc->device->port.state = IBV_PORT_ACTIVE;
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	svc_ask_ports(svc);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_PORT_NOT_ACTIVE));
 	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_INTERFACE_DOWN);
 	assert_string_equal(explained.facts.netroute.netdev, "eth7");
@@ -517,7 +519,7 @@ static void test_explain__what_was_seen_at_the_first_error_stays(void **state)
 	pair.active->kept->established = true;
 	pair.active->kept->flushed_sends = 1000;
 	pair.active->kept->path_mtu_bytes = 4711;
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(now->traces_known && now->nothing_open && now->other_pd_open);
 	assert_true(now->tcp_pending && now->tcp_open && now->tcp_hung_up);
 	assert_int_equal(now->tcp_unread_bytes, 22);
@@ -543,10 +545,10 @@ static void test_explain__what_was_seen_at_the_first_error_stays(void **state)
 	assert_int_equal(explained.facts.flushed_receives, 3);
 	assert_int_equal(explained.facts.path_mtu_bytes, 4711);
 	pair.active->conn->qp.first_error.op = VBD_OP_SEND;
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(now->op, VBD_OP_SEND);
 	pair.active->conn->qp.first_error.op = -1;
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(now->op, VBD_OP_WRITE);
 }
 
@@ -572,10 +574,10 @@ static void test_explain__memory_that_was_closed_to_peers_explains_a_refusal(voi
 	assert_int_equal(vbd_buffer_delete(early, &svc->err), VBD_OK);
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	assert_int_equal(vbd_buffer_delete(own, &svc->err), VBD_OK);
-	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_false(explained.facts.incident.buffer_deleted);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-	vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(explained.facts.incident.buffer_deleted);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 }
@@ -679,7 +681,7 @@ static void test_explain__memory_that_was_closed_during_the_connection_is_told_w
 			conn->created_ns + rows[i].buffer_at * VBD_NS_PER_MS);
 		vbd_past_keys_note_closed(
 			owned, "fake0", true, conn->created_ns + rows[i].window_at * VBD_NS_PER_MS);
-		vbd_explain_connection(pair.passive, NULL, VBD_ROLE_OPERATE, &explained);
+		vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 		assert_int_equal(incident->buffer_deleted, rows[i].buffer);
 		assert_int_equal(incident->window_revoked, rows[i].window);
 		assert_int_equal(incident->buffer_deleted_ms, rows[i].buffer_ms);
@@ -758,7 +760,7 @@ static void test_explain__a_counter_that_rose_is_evidence(void **state)
 	pair = svc_pair(svc, listener);
 	count(&counters, 12);
 	fail_receive(svc, pair.active);
-	vbd_explain_connection(pair.active, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(explained.facts.incident.traces_known);
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_RNR_CAME], 5);
 	assert_int_equal(explained.facts.incident.traces[VBD_TRACE_MRA_CAME], 0);
@@ -814,7 +816,7 @@ static void test_explain__tcp_of_soft_iwarp_is_pending_or_open(void **state)
 		device->attr.vendor_id = rows[i].vendor_id;
 		conn->state = rows[i].state;
 		conn->calling = rows[i].calling;
-		vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
+		vbd_explain_connection(pair.active, &look, NULL, VBD_ROLE_OPERATE, &explained);
 		conn->state = VBD_CONN_ESTABLISHED;
 		conn->calling = VBD_CONN_CALLS_NOTHING;
 		assert_int_equal(explained.facts.incident.tcp_pending, rows[i].pending);
@@ -918,7 +920,7 @@ static void test_explain__samples_are_the_wider_apart_the_older_they_are(void **
 
 static bool finds(const struct vbd_connection *connection, enum vbd_finding_code code)
 {
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	return has(code);
 }
 
@@ -949,14 +951,14 @@ static void test_explain__the_way_to_the_peer_counts(void **state)
 	};
 
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
-	vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, &look, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_NEIGHBOUR_FAILED));
 	assert_false(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
 	(void)snprintf(look.netroute.netdev, sizeof(look.netroute.netdev), "eth9");
-	vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, &look, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
 	look.netroute.route_errnum = EHOSTUNREACH;
-	vbd_explain_connection(pair.active, &look, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(pair.active, &look, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_NO_ROUTE));
 	assert_true(vbd_findings_bad(&explained.findings));
 }
@@ -971,7 +973,7 @@ static void explain_unresolved(struct svc *svc)
 	connection = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended && !connection->keeping);
 	assert_string_equal(connection->conn->device_name, "");
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 }
 
 static void test_explain__a_dead_port_explains_that_an_address_is_not_resolved(void **state)
@@ -985,7 +987,7 @@ static void test_explain__a_dead_port_explains_that_an_address_is_not_resolved(v
 	explain_unresolved(svc);
 	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_NO_SUCH_HOST);
 	svc->device->port.state = IBV_PORT_DOWN;
-	vbd_fabric_device(svc->daemon->fabric, "fake0")->recent.read_at_ns = 0;
+	svc_ask_ports(svc);
 	explain_unresolved(svc);
 	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_INTERFACE_DOWN);
 	assert_said("port 1 of fake0 is down");

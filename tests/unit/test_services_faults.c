@@ -74,7 +74,7 @@ static void assert_refused(struct svc *svc, const struct vbd_fault_spec *spec,
 /* The first line says that the fault did it. */
 static void assert_told(const struct vbd_connection *connection, const char *fault)
 {
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(explained.diagnoses.count > 0);
 	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_FAULT_ON_PURPOSE);
 	assert_non_null(strstr(explained.diagnoses.items[0].text, fault));
@@ -82,7 +82,7 @@ static void assert_told(const struct vbd_connection *connection, const char *fau
 
 static void assert_not_told(const struct vbd_connection *connection)
 {
-	vbd_explain_connection(connection, NULL, VBD_ROLE_OPERATE, &explained);
+	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	for (size_t i = 0; i < explained.diagnoses.count; i++)
 		assert_int_not_equal(explained.diagnoses.items[i].code, VBD_CAUSE_FAULT_ON_PURPOSE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* News of the kernel about devices and network interfaces. The linker puts the functions below
  * named __wrap_... in place of those of daemon/uevent.c and daemon/linkwatch.c. */
-#include "daemon/hotplug.h"
+#include "daemon/daemon.h"
 
 #include "daemon/linkwatch.h"
 #include "daemon/uevent.h"
@@ -166,8 +166,10 @@ static void test_services_hotplug__a_change_of_an_interface_voids_what_is_rememb
 	struct svc *svc = *state;
 	struct vbd_device *device = device_of(svc, "fake0");
 	static const struct vbd_device_recent nothing;
+	struct vbd_gid gid;
 
-	(void)vbd_device_recently_active(device, UINT64_MAX);
+	assert_int_equal(vbd_device_recent_gid(device, 1, 0, &gid), VBD_OK);
+	svc->device->port.state = IBV_PORT_DOWN;
 	assert_memory_not_equal(&device->recent, &nothing, sizeof(nothing));
 	tell(kernel.links);
 	svc_turn(svc);
@@ -175,6 +177,7 @@ static void test_services_hotplug__a_change_of_an_interface_voids_what_is_rememb
 	kernel.changed = true;
 	tell(kernel.links);
 	SVC_UNTIL(svc, memcmp(&device->recent, &nothing, sizeof(nothing)) == 0);
+	SVC_UNTIL(svc, vbd_device_ports_down(device));
 }
 
 /* A device that has come and gone. */

@@ -12,7 +12,7 @@
 #include "rdma/device/caps.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
-#include "rdma/fabric/report_port.h"
+#include "rdma/fabric/report.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -47,7 +47,7 @@ static const struct vbd_object_counts *count_objects(struct svc *svc)
 	const struct vbd_object_counts *counts = vbd_kernel_object_counts(svc->daemon);
 	uint64_t begun_ns = vbd_clock_mono_ns();
 
-	while (counts->counted_ns < begun_ns)
+	UNIT_UNTIL (counts->counted_ns >= begun_ns)
 		take_snapshot(svc);
 	return counts;
 }
@@ -204,7 +204,7 @@ static void test_services_kernel__a_slow_count_is_rare_and_not_waited_for(void *
 	uint64_t number = vbd_kernel_snapshot_begin(svc->daemon), counted_ns;
 
 	fake_block("rdma netlink");
-	while (fake_blocked() == 0) {
+	UNIT_UNTIL (fake_blocked()) {
 		/* The first count was faster than fake_block(): have another one. */
 		svc_turn(svc);
 		number = vbd_kernel_snapshot_begin(svc->daemon);
@@ -220,7 +220,7 @@ static void test_services_kernel__a_slow_count_is_rare_and_not_waited_for(void *
 	fake_block("rdma netlink");
 	let_pass(10 * counts->took_ns);
 	take_snapshot(svc);
-	while (fake_blocked() == 0)
+	UNIT_UNTIL (fake_blocked())
 		;
 	assert_int_equal(counts->counted_ns, counted_ns);
 	fake_unblock();

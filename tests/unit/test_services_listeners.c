@@ -287,7 +287,7 @@ static void test_services_listeners__an_undecided_request_is_rejected_in_time(vo
 
 	rules = vbd_listener_rules(listener);
 	rules.accept_timeout_ms = 5;
-	vbd_listener_change(listener, &rules);
+	assert_int_equal(vbd_listener_change(listener, &rules, NULL), VBD_OK);
 	connection = request(svc, listener);
 	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->qp.reason, VBD_REASON_TIMED_OUT);
@@ -305,7 +305,7 @@ static void test_services_listeners__a_new_policy_is_for_later_requests(void **s
 	struct vbd_connection *accepted;
 
 	rules.accept = VBD_ACCEPT_AUTO;
-	vbd_listener_change(listener, &rules);
+	assert_int_equal(vbd_listener_change(listener, &rules, NULL), VBD_OK);
 	accepted = request(svc, listener);
 	SVC_UNTIL(svc, accepted->conn->state == VBD_CONN_ESTABLISHED);
 	assert_int_equal(waits->conn->state, VBD_CONN_REQUESTED);
@@ -354,7 +354,7 @@ static void test_services_listeners__connections_beyond_a_limit_are_rejected(voi
 	assert_refused(svc, listener, "verbsd: max_connections");
 	assert_int_equal(listener->gate.connections, 2);
 	rules.gate.max_per_peer = 2;
-	vbd_listener_change(listener, &rules);
+	assert_int_equal(vbd_listener_change(listener, &rules, NULL), VBD_OK);
 	assert_refused(svc, listener, "verbsd: max_per_peer");
 	assert_int_equal(listener->requests, 4);
 	assert_int_equal(listener->rejected, 2);
@@ -395,7 +395,7 @@ static void test_services_listeners__strangers_are_rejected(void **state)
 	assert_refused(svc, listener, "verbsd: not_allowed");
 	rules = vbd_listener_rules(listener);
 	assert_true(vbd_gate_net_parse("10.0.0.0/8", &rules.gate.allow[0]));
-	vbd_listener_change(listener, &rules);
+	assert_int_equal(vbd_listener_change(listener, &rules, NULL), VBD_OK);
 	assert_int_equal(knock(svc, listener)->conn->state, VBD_CONN_ESTABLISHED);
 }
 
@@ -528,7 +528,8 @@ static void test_services_listeners__the_cm_alone_may_say_that_the_device_goes(v
 	fake_device_unplug(svc->device);
 	fake_device_cm_removal(svc->device);
 	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LOST);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 }
@@ -575,7 +576,8 @@ static void test_services_listeners__a_lost_one_tries_again_by_itself(void **sta
 	fake_device_cm_removal(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LOST);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_string_equal(bound->error.text, "the listener's device was removed");
 	svc->device = other;
 	other->addr = addr;

@@ -342,11 +342,14 @@ static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_dead
 	vbd_object_cancel(&record->object);
 	wait_for_end(svc, record);
 	assert_int_equal(record->error.status, VBD_E_CANCELLED);
+	assert_int_equal(record->state, VBD_PROBE_CANCELLED);
+	assert_int_equal(svc->daemon->probes_cancelled, 1);
 
 	spec.timeout_ms = 1;
 	record = begin(svc, &spec);
 	wait_for_end(svc, record);
 	assert_int_equal(record->error.status, VBD_E_TIMED_OUT);
+	assert_int_equal(record->state, VBD_PROBE_FAILED);
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 

@@ -5,13 +5,16 @@
 
 #include "daemon/core/addr.h"
 #include "rdma/device/device.h"
+#include "base/clock.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/fabric/reach.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,11 +29,20 @@ static struct {
 	struct sockaddr_storage addrs[HOSTS_MAX];
 	size_t count;
 	int lent;
-	bool failing;
+	unsigned int read;
+	bool failing, started;
+	pthread_t control;
 } host;
+/* Held while somebody changes network interfaces. */
+static pthread_mutex_t rtnl = PTHREAD_MUTEX_INITIALIZER;
 
 int __wrap_getifaddrs(struct ifaddrs **ret_interfaces)
 {
+	if (host.started)
+		assert_false(pthread_equal(pthread_self(), host.control));
+	(void)pthread_mutex_lock(&rtnl);
+	host.read++;
+	(void)pthread_mutex_unlock(&rtnl);
 	if (host.failing) {
 		errno = ENOMEM;
 		return -1;
@@ -42,8 +54,7 @@ int __wrap_getifaddrs(struct ifaddrs **ret_interfaces)
 
 void __wrap_freeifaddrs(struct ifaddrs *interfaces)
 {
-	(void)interfaces;
-	host.lent--;
+	host.lent -= interfaces != NULL;
 }
 
 /* An interface with the address @text; "" for one without. */
@@ -105,7 +116,7 @@ static void expect(const struct vbd_listener *listener, const char *addrs)
 			vbd_addr_format(&reach[i].addr, text));
 	}
 	assert_string_equal(found, addrs);
-	assert_int_equal(host.lent, 0);
+	assert_int_equal(host.lent, 1);
 }
 
 static int setup(void **state)
@@ -120,6 +131,8 @@ static int setup(void **state)
 	add_interface("fe80::1");
 	if (svc_setup(state) != 0)
 		return -1;
+	host.control = pthread_self();
+	host.started = true;
 	svc = *state;
 	svc->device->gid_count = 0;
 	add_gid(svc->device, "fe80::1");
@@ -181,20 +194,79 @@ static void test_services_reach__only_an_active_device_of_the_listener_counts(vo
 {
 	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
-	struct vbd_reach reach[VBD_REACH_MAX];
 
 	(void)snprintf(listener->cm.device_name, sizeof(listener->cm.device_name), "fake1");
 	expect(listener, "");
 	(void)snprintf(listener->cm.device_name, sizeof(listener->cm.device_name), "fake0");
 	expect(listener, "10.0.0.1 ");
 	svc->device->port.state = IBV_PORT_DOWN;
+	svc_ask_ports(svc);
 	expect(listener, "");
 	svc->device->port.state = IBV_PORT_ACTIVE;
+	svc_ask_ports(svc);
 	listener->state = VBD_LISTENER_LOST;
 	expect(listener, "");
 	listener->state = VBD_LISTENER_LISTENING;
+}
+
+static void news(struct svc *svc)
+{
+	vbd_fabric_forget_recent(svc->daemon->fabric);
+}
+
+static void test_services_reach__interfaces_that_can_not_be_read_are_read_again(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_fabric *fabric = svc->daemon->fabric;
+	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
+
+	assert_non_null(vbd_interfaces_known(fabric));
 	host.failing = true;
-	assert_int_equal(vbd_listener_reach(listener, reach), 0);
+	news(svc);
+	SVC_UNTIL(svc, !fabric->interfaces_asked);
+	assert_null(vbd_interfaces_known(fabric));
+	expect(listener, "10.0.0.1 ");
+	host.failing = false;
+	vbd_fabric_check_network(fabric, fabric->network_at_ns);
+	SVC_UNTIL(svc, vbd_interfaces_known(fabric));
+	vbd_fabric_check_network(fabric, fabric->network_at_ns + 10 * VBD_NS_PER_S - 1);
+	assert_non_null(vbd_interfaces_known(fabric));
+	vbd_fabric_check_network(fabric, fabric->network_at_ns + 10 * VBD_NS_PER_S);
+	assert_null(vbd_interfaces_known(fabric));
+}
+
+static enum vbd_status check(struct svc *svc, const char *addr)
+{
+	struct sockaddr_storage own;
+
+	assert_true(vbd_addr_parse(addr, 0, &own));
+	return vbd_reach_check_own(
+		svc->daemon->fabric, (const struct sockaddr *)&own, "src_addr", NULL);
+}
+
+static void test_services_reach__while_interfaces_change_nothing_waits_or_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_fabric *fabric = svc->daemon->fabric;
+	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
+	unsigned int before = host.read;
+
+	assert_int_equal(check(svc, "198.51.100.1"), VBD_E_ADDRESS_NOT_AVAILABLE);
+	(void)pthread_mutex_lock(&rtnl);
+	news(svc);
+	news(svc);
+	/* An address may have come with the change. */
+	assert_int_equal(check(svc, "198.51.100.1"), VBD_OK);
+	expect(listener, "10.0.0.1 ");
+	news(svc);
+	(void)pthread_mutex_unlock(&rtnl);
+	SVC_UNTIL(svc, vbd_interfaces_known(fabric));
+	assert_int_equal(host.read, before + 2);
+	assert_int_equal(check(svc, "198.51.100.1"), VBD_E_ADDRESS_NOT_AVAILABLE);
+	fake_device_async(svc->device, IBV_EVENT_GID_CHANGE, 1);
+	SVC_UNTIL(svc, fabric->interfaces_asked);
+	SVC_UNTIL(svc, vbd_interfaces_known(fabric));
+	assert_int_equal(host.read, before + 3);
 }
 
 static void test_services_reach__so_many_addresses_are_told(void **state)
@@ -225,6 +297,8 @@ int main(void)
 		TEST(a_link_local_address_has_to_be_asked_for),
 		TEST(an_ipv6_listener_may_take_ipv4_too),
 		TEST(only_an_active_device_of_the_listener_counts),
+		TEST(interfaces_that_can_not_be_read_are_read_again),
+		TEST(while_interfaces_change_nothing_waits_or_is_refused),
 		TEST(so_many_addresses_are_told),
 	};
 

@@ -181,24 +181,45 @@ static void test_reports__only_memory_of_the_connections_owner_is_judged(void **
 	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
+	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
+	struct vbd_caller *control = vbd_callers_get(&svc->daemon->callers, "control");
+	const struct {
+		struct vbd_caller *connection, *memory;
+		bool shared; /* the memory */
+		enum vbd_report_memory verdict;
+	} rows[] = {
+		{NULL, bob, false, VBD_REPORT_MEMORY_NO_SUCH_KEY},
+		{NULL, NULL, false, VBD_REPORT_MEMORY_PAST_END},
+		{bob, NULL, false, VBD_REPORT_MEMORY_NO_SUCH_KEY},
+		{bob, alice, false, VBD_REPORT_MEMORY_NO_SUCH_KEY},
+		{bob, bob, false, VBD_REPORT_MEMORY_PAST_END},
+		{bob, NULL, true, VBD_REPORT_MEMORY_PAST_END},
+		{control, NULL, false, VBD_REPORT_MEMORY_PAST_END},
+		{control, alice, false, VBD_REPORT_MEMORY_PAST_END},
+	};
 
-	buffer->object.owner = bob;
-	for (int i = 0; i < 2; i++) {
+	alice->role = bob->role = VBD_ROLE_OPERATE;
+	control->role = VBD_ROLE_CONTROL;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct svc_pair pair = svc_pair(svc, listener);
 		const struct vbd_report theirs = refused_read(
 			pair.passive, (uintptr_t)buffer->mem.addr, buffer->mem.rkey, SIZE + 1);
 
-		if (i == 1) /* the daemon's, which all see */
-			buffer->object.owner = NULL;
+		pair.passive->object.owner = rows[i].connection;
+		buffer->object.owner = rows[i].memory;
+		buffer->object.shared = rows[i].shared;
 		pair.passive->conn->refusal = VBD_REFUSAL_QP_STATE;
 		(void)answer(svc, "10.0.0.1", &theirs);
-		assert_int_equal(verdict(pair.passive),
-			i == 0 ? VBD_REPORT_MEMORY_NO_SUCH_KEY : VBD_REPORT_MEMORY_PAST_END);
+		assert_int_equal(verdict(pair.passive), rows[i].verdict);
+		pair.passive->object.owner = buffer->object.owner = NULL;
 		svc_close(svc, pair.passive);
 		SVC_UNTIL(svc, pair.active->object.ended);
 	}
+	buffer->object.shared = false;
+	vbd_caller_unref(alice);
 	vbd_caller_unref(bob);
+	vbd_caller_unref(control);
 }
 
 static void judged(struct svc *svc, struct vbd_listener *listener, struct vbd_report theirs,
@@ -573,7 +594,7 @@ static void test_reports__the_port_goes_with_the_device(void **state)
 	fake_device_cm_removal(svc->device);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
-	assert_null(fake_id_listening(VBD_PV_REPORT_PORT));
+	SVC_UNTIL(svc, !fake_id_listening(VBD_PV_REPORT_PORT));
 }
 
 static void test_reports__the_configuration_can_say_no(void **state)

@@ -2,7 +2,7 @@
 #include "daemon/memory/srqs.h"
 
 #include "daemon/core/labels.h"
-#include "daemon/core/receives.h"
+#include "daemon/core/quota.h"
 #include "daemon/datagrams/endpoints.h"
 #include "rdma/device/device.h"
 #include "tests/unit/svc.h"
@@ -85,7 +85,7 @@ static struct vbd_srq_creation *begin_slow_srq(
 
 	fake_block("ibv_reg_mr");
 	creation = begin_srq(svc, spec, outcome);
-	while (fake_blocked() + fake_on_control() == 0)
+	UNIT_UNTIL (fake_blocked() + fake_on_control())
 		(void)sched_yield();
 	assert_int_equal(fake_on_control(), 0);
 	return creation;

@@ -9,6 +9,7 @@
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static void kill_and_restart(struct svc *svc)
 	static unsigned int copies;
 	char copy[SCRATCH_PATH_BYTES + 32];
 
-	while (vbd_keeper_state(svc->daemon).waiting)
+	UNIT_UNTIL (!vbd_keeper_state(svc->daemon).waiting)
 		svc_turn(svc);
 	(void)snprintf(copy, sizeof(copy), "%s/copy%u", folder, copies++);
 	scratch_copy(svc->config.state_dir, copy);
@@ -169,6 +170,39 @@ static void test_services_store__a_store_that_fails_is_an_event(void **state)
 	assert_true(svc_buffer(svc, "", 4096, 0)->object.id > 1000000000);
 }
 
+/* No row is written while another connection holds the database. */
+static void test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_other(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_event event = {.type = VBD_EVENT_DAEMON_STARTED};
+	char path[sizeof(svc->config.state_dir) + 32];
+	uint64_t id, seq, reserve;
+	sqlite3 *holder;
+
+	UNIT_UNTIL (!vbd_keeper_state(svc->daemon).waiting)
+		svc_turn(svc);
+	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
+	assert_int_equal(sqlite3_open(path, &holder), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(holder, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	id = svc_buffer(svc, "", 4096, 0)->object.id;
+	reserve = vbd_eventlog_last(svc->daemon->eventlog) + VBD_IDS_AHEAD / 2;
+	while ((seq = vbd_eventlog_last(svc->daemon->eventlog)) < reserve)
+		(void)vbd_eventlog_append(svc->daemon->eventlog, &event, "one of many");
+	assert_int_equal(svc_buffer(svc, "", 4096, 0)->object.id, id + 1);
+	for (uint64_t i = 0; i < VBD_IDS_AHEAD / 2; i++)
+		(void)vbd_eventlog_append(svc->daemon->eventlog, &event, "one of many");
+	assert_true(vbd_eventlog_last(svc->daemon->eventlog) > UINT64_C(1) << 48);
+	assert_true(svc_buffer(svc, "", 4096, 0)->object.id > UINT64_C(1) << 48);
+	assert_int_equal(sqlite3_close(holder), SQLITE_OK);
+	UNIT_UNTIL (!vbd_keeper_state(svc->daemon).waiting)
+		svc_turn(svc);
+	id = svc_buffer(svc, "", 4096, 0)->object.id;
+	seq = vbd_eventlog_last(svc->daemon->eventlog);
+	kill_and_restart(svc);
+	assert_true(svc_buffer(svc, "", 4096, 0)->object.id > id);
+	assert_true(vbd_eventlog_last(svc->daemon->eventlog) > seq);
+}
+
 static void count_row(const struct vbd_desired *row, void *arg)
 {
 	unsigned int *count = arg;
@@ -218,10 +252,77 @@ static void test_services_store__what_is_kept_is_read_whole_or_not_at_all(void *
 	vbd_database_close(database);
 }
 
+static int64_t ask(const struct svc *svc, const char *sql)
+{
+	char path[sizeof(svc->config.state_dir) + 32];
+	sqlite3_stmt *stmt;
+	sqlite3 *handle;
+	int64_t number;
+
+	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	number = sqlite3_column_int64(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	(void)sqlite3_close(handle);
+	return number;
+}
+
+/* Changes the first letter of a text in a page of the file. */
+static void spoil(const struct svc *svc, int64_t number, const char *text)
+{
+	char path[sizeof(svc->config.state_dir) + 32], page[4096], *at;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
+	file = fopen(path, "r+");
+	assert_non_null(file);
+	assert_int_equal(fseek(file, (number - 1) * (long)sizeof(page), SEEK_SET), 0);
+	assert_int_equal(fread(page, 1, sizeof(page), file), sizeof(page));
+	at = memmem(page, sizeof(page), text, strlen(text));
+	assert_non_null(at);
+	*at = '_';
+	assert_int_equal(fseek(file, (number - 1) * (long)sizeof(page), SEEK_SET), 0);
+	assert_int_equal(fwrite(page, 1, sizeof(page), file), sizeof(page));
+	assert_int_equal(fclose(file), 0);
+}
+
+static void test_services_store__a_damaged_index_hides_no_row(void **state)
+{
+	static const char root[] = "SELECT rootpage FROM sqlite_schema"
+				   " WHERE name = 'sqlite_autoindex_desired_1'";
+	struct svc *svc = *state;
+	struct vbd_desired row = {
+		.kind = "buffer", .name = "front", .owner = "", .body = "{\"size_bytes\": 1}"};
+
+	(void)vbd_keeper_put_desired(svc->daemon->keeper, &row);
+	svc_stop(svc);
+	spoil(svc, ask(svc, root), "front");
+	assert_true(svc_start(svc));
+	(void)vbd_keeper_drop_desired(svc->daemon->keeper, "front");
+	svc_stop(svc);
+	assert_int_equal(ask(svc, "SELECT count(*) FROM desired"), 0);
+}
+
+static void test_services_store__a_record_whose_kind_is_damaged_is_told(void **state)
+{
+	static const char damage[] =
+		"INSERT INTO records (kind, id, run, state, created_ns, ended_ns, body, sum)"
+		" VALUES ('prob_', 5, 1, 'done', 1, 2, '{}', 7) RETURNING 1";
+	struct svc *svc = *state;
+
+	svc_stop(svc);
+	assert_int_equal(ask(svc, damage), 1);
+	assert_true(svc_start(svc));
+	assert_int_equal(vbd_keeper_state(svc->daemon).losses, 1);
+	assert_non_null(strstr(vbd_keeper_state(svc->daemon).loss, "1 rows have values"));
+}
+
 /* Waits until nothing waits to be written, and returns what was written. */
 static uint64_t settle(struct svc *svc)
 {
-	while (vbd_keeper_state(svc->daemon).waiting)
+	UNIT_UNTIL (!vbd_keeper_state(svc->daemon).waiting)
 		svc_turn(svc);
 	return vbd_keeper_state(svc->daemon).written;
 }
@@ -264,9 +365,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_services_store__an_event_keeps_its_labels_and_owner, setup, teardown),
 		cmocka_unit_test_setup_teardown(
+			test_services_store__a_damaged_index_hides_no_row, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__a_record_whose_kind_is_damaged_is_told, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
 			test_services_store__the_log_holds_as_many_as_it_may, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_services_store__a_store_that_fails_is_an_event, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_other,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_services_store__what_is_kept_is_read_whole_or_not_at_all, setup,
 			teardown),

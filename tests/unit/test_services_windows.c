@@ -358,7 +358,8 @@ static void test_services_windows__an_end_meets_a_region_on_its_way(void **state
 	(void)open_window(svc, &spec);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 }
 
 /* Endings without a request. */
@@ -467,7 +468,8 @@ static void test_services_windows__a_device_that_goes_takes_them_with_it(void **
 
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	SVC_UNTIL(
+		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(first->window.state, VBD_WINDOW_REVOKED);
 	assert_int_equal(first->error.status, VBD_E_DEVICE_REMOVED);
 	assert_int_equal(second->window.state, VBD_WINDOW_REVOKED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsd_signals.h"
+#include "cmd/verbsd.h"
 
 #include "base/log.h"
 #include "tests/unit/unit.h"

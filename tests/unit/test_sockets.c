@@ -4,7 +4,7 @@
 
 #include "api/http/listen.h"
 #include "base/log.h"
-#include "cmd/verbsd_sockets.h"
+#include "cmd/verbsd.h"
 #include "daemon/sdnotify.h"
 
 #include <fcntl.h>

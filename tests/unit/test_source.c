@@ -379,7 +379,10 @@ static void test_source__a_bind_that_fails_is_judged_by_whose_address_it_is(void
 		{"127.0.0.1", 7471, EACCES, VBD_E_ADDRESS_NOT_AVAILABLE},
 	};
 
+	struct ifaddrs *interfaces;
+
 	(void)state;
+	assert_int_equal(getifaddrs(&interfaces), 0);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct sockaddr_storage addr = addr_of(rows[i].addr, 0);
 		struct vbd_error why = {.source = VBD_SOURCE_ERRNO, .raw = rows[i].raw}, err = {0};
@@ -387,8 +390,8 @@ static void test_source__a_bind_that_fails_is_judged_by_whose_address_it_is(void
 		((struct sockaddr_in *)&addr)->sin_port = htons(rows[i].port);
 		(void)vbd_error_set(&why, VBD_E_ADDRESS_NOT_AVAILABLE, "rdma_bind_addr: refused");
 		why.call = "rdma_bind_addr";
-		assert_int_equal(
-			vbd_source_judge_bind((struct sockaddr *)&addr, "port", &why, &err),
+		assert_int_equal(vbd_source_judge_bind(
+					 interfaces, (struct sockaddr *)&addr, "port", &why, &err),
 			rows[i].status);
 		assert_int_equal(err.status, rows[i].status);
 		assert_string_equal(err.call, "rdma_bind_addr");
@@ -402,12 +405,14 @@ static void test_source__a_bind_that_fails_is_judged_by_whose_address_it_is(void
 		/* The first cause stays, and none need be given. */
 		err = (struct vbd_error){0};
 		(void)vbd_error_set(&err, VBD_E_INTERNAL, "first");
-		(void)!vbd_source_judge_bind((struct sockaddr *)&addr, "port", &why, &err);
+		(void)!vbd_source_judge_bind(
+			interfaces, (struct sockaddr *)&addr, "port", &why, &err);
 		assert_string_equal(err.text, "first");
-		assert_int_equal(
-			vbd_source_judge_bind((struct sockaddr *)&addr, "port", &why, NULL),
+		assert_int_equal(vbd_source_judge_bind(
+					 interfaces, (struct sockaddr *)&addr, "port", &why, NULL),
 			rows[i].status);
 	}
+	freeifaddrs(interfaces);
 }
 
 int main(void)

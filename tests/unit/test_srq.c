@@ -259,7 +259,7 @@ static void test_srq__a_message_before_the_attach_command_is_not_lost(void **sta
 	rig_listen(listener);
 	rc = rig_request(listener);
 	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
-	while (!rc->conn->qp.ibv_qp || !rc->conn->qp.channel->attached)
+	UNIT_UNTIL (rc->conn->qp.ibv_qp && rc->conn->qp.channel->attached)
 		vbd_fabric_dispatch_control(rig->fabric);
 	fake_recv_done(rc->conn->qp.ibv_qp, "early", 5);
 	rig_settle(rig);

@@ -404,6 +404,7 @@ static void test_stats_table__each_end_has_its_number(void **state)
 	daemon->transfers_timed_out = 4;
 	daemon->probes_done = 5;
 	daemon->probes_failed = 6;
+	daemon->probes_cancelled = 60;
 	daemon->windows_revoked = 7;
 	daemon->windows_failed = 8;
 	assert_number(svc, 1, "transfers_ended_done");
@@ -412,6 +413,7 @@ static void test_stats_table__each_end_has_its_number(void **state)
 	assert_number(svc, 4, "transfers_ended_timed_out");
 	assert_number(svc, 5, "probes_ended_done");
 	assert_number(svc, 6, "probes_ended_failed");
+	assert_number(svc, 60, "probes_ended_cancelled");
 	assert_number(svc, 7, "windows_ended_revoked");
 	assert_number(svc, 8, "windows_ended_failed");
 }
@@ -493,6 +495,9 @@ static void test_stats_table__devices_and_their_events_are_counted(void **state)
 	assert_number(svc, 2, "pds");
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
+	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
+	svc_turn(svc);
 	assert_number(svc, 1, "devices_present");
 	assert_number(svc, 1, "devices_removed");
 	assert_number(svc, 1, "pds");

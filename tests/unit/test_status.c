@@ -50,9 +50,10 @@ static bool is_repeated_by_clients(unsigned int http)
 
 static void test_status__clients_repeat_only_requests_that_did_nothing(void **state)
 {
-	static const enum vbd_status refusals[] = {VBD_E_TOO_MANY_REQUESTS, VBD_E_QUOTA_EXCEEDED,
-		VBD_E_TOO_MANY_CLIENTS, VBD_E_NO_DEVICE, VBD_E_FD_LIMIT, VBD_E_PERMISSION_DENIED,
-		VBD_E_STOPPING, VBD_E_DRAINING, VBD_E_INTERNAL};
+	static const enum vbd_status refusals[] = {VBD_E_TOO_MANY_REQUESTS, VBD_E_THROTTLED,
+		VBD_E_TOO_MANY_CLIENTS, VBD_E_NO_DEVICE, VBD_E_DEVICE_REMOVED, VBD_E_FD_LIMIT,
+		VBD_E_PERMISSION_DENIED, VBD_E_CONNECT_ERROR, VBD_E_VERBS_ERROR, VBD_E_STOPPING,
+		VBD_E_DRAINING, VBD_E_INTERNAL};
 
 	(void)state;
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {

@@ -157,7 +157,7 @@ static int64_t ask(const struct fixture *f, const char *sql)
 /* Waits until the store has recovered, and all is written. */
 static void settle_well(struct fixture *f)
 {
-	while (vbd_store_state(f->store).failing || vbd_store_state(f->store).waiting)
+	UNIT_UNTIL (!vbd_store_state(f->store).failing && !vbd_store_state(f->store).waiting)
 		(void)poll(NULL, 0, 1);
 }
 
@@ -168,6 +168,18 @@ static void change(const struct fixture *f, const char *sql)
 	assert_int_equal(sqlite3_open(f->file, &handle), SQLITE_OK);
 	assert_int_equal(__real_sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
 	(void)sqlite3_close(handle);
+}
+
+/* Changes it as a newer version would. */
+static void resum(const struct fixture *f, const char *sql)
+{
+	struct vbd_database *database;
+
+	assert_int_equal(vbd_database_open(f->file, &database, NULL), VBD_OK);
+	assert_int_equal(vbd_database_run(database, sql, NULL), VBD_OK);
+	assert_int_equal(
+		vbd_database_run(database, "UPDATE events SET sum = " VBD_EVENT_SUM, NULL), VBD_OK);
+	vbd_database_close(database);
 }
 
 static void assert_whole(const struct fixture *f)
@@ -185,8 +197,8 @@ static void test_store__what_was_written_is_there_after_a_restart(void **state)
 	assert_true(open_store(f).is_open);
 	assert_int_equal(f->event_count, 0);
 	put(f, 1, 3);
-	assert_true(vbd_id_put(f->store, VBD_KIND_CONNECTION, 12));
-	assert_true(vbd_id_put(f->store, VBD_KIND_NONE, 3));
+	assert_true(vbd_id_put(f->store, VBD_KIND_CONNECTION, 12, false));
+	assert_true(vbd_id_put(f->store, VBD_KIND_NONE, 3, false));
 	vbd_run_put_stop(f->store);
 	assert_true(open_store(f).loaded);
 	assert_int_equal(f->event_count, 3);
@@ -258,10 +270,55 @@ static void test_store__an_event_of_an_unknown_type_is_left_out(void **state)
 	(void)open_store(f);
 	put(f, 1, 3);
 	close_store(f);
-	change(f, "UPDATE events SET type = 'moon_rose' WHERE seq = 2");
-	(void)open_store(f);
+	resum(f, "UPDATE events SET type = 'moon_rose' WHERE seq = 2");
+	assert_int_equal(open_store(f).losses, 0);
 	assert_int_equal(f->event_count, 2);
 	assert_int_equal(f->events[1].event.seq, 3);
+}
+
+static void test_store__damaged_bytes_of_an_event_are_told(void **state)
+{
+	static const char *const damages[] = {
+		"UPDATE events SET type = 'moon_rose' WHERE seq = 2",
+		"UPDATE events SET severity = 'info' WHERE seq = 2",
+		"UPDATE events SET detail = 'it''s gone' WHERE seq = 2",
+		"UPDATE events SET kind = NULL WHERE seq = 2",
+		"UPDATE events SET at_ns = at_ns + 1 WHERE seq = 2",
+		"UPDATE events SET sum = NULL WHERE seq = 2",
+		"UPDATE events SET seq = 7 WHERE seq = 2",
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(damages); i++) {
+		struct vbd_store_state now;
+
+		(void)open_store(f);
+		put(f, 1, 3);
+		close_store(f);
+		change(f, damages[i]);
+		now = open_store(f);
+		assert_int_equal(f->event_count, 2);
+		assert_int_equal(now.losses, 1);
+		assert_non_null(strstr(now.loss, "1 rows have values that no verbsd writes"));
+		close_store(f);
+		change(f, "DELETE FROM events");
+	}
+}
+
+static void test_store__an_event_never_replaces_one_of_another_run(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)open_store(f);
+	put(f, 1, 3);
+	close_store(f);
+	change(f, "UPDATE events SET run = 99 WHERE seq = 2");
+	(void)open_store(f);
+	put(f, 2, 3);
+	vbd_store_settle(f->store, PATIENCE_MS);
+	assert_int_equal(ask(f, "SELECT run FROM events WHERE seq = 2"), 99);
+	assert_non_null(
+		strstr(vbd_store_state(f->store).loss, "1 events have numbers of another run"));
 }
 
 /* --- the schema ------------------------------------------------------------------------------ */
@@ -540,7 +597,7 @@ static void test_store__a_full_disk_delays_what_waits(void **state)
 		assert_true(now.failures > 0);
 		sqlite_let_fail(0, 0, 0);
 		put(f, last + 3, last + 3);
-		while (vbd_store_state(f->store).failing)
+		UNIT_UNTIL (!vbd_store_state(f->store).failing)
 			vbd_store_settle(f->store, PATIENCE_MS);
 		vbd_store_settle(f->store, PATIENCE_MS);
 		last += 3;
@@ -658,7 +715,7 @@ static void test_store__a_database_that_does_not_answer_is_done_without(void **s
 	put(f, 1, 2);
 	assert_int_equal(sem_post(&answers), 0);
 	settle_well(f);
-	assert_false(vbd_store_state(f->store).loaded);
+	assert_true(vbd_store_state(f->store).loaded);
 	close_store(f);
 	assert_int_equal(sem_destroy(&answers), 0);
 	assert_true(open_store(f).is_open);
@@ -704,6 +761,10 @@ int main(void)
 			test_store__a_person_reads_it_while_it_is_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__the_oldest_rows_go_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__damaged_bytes_of_an_event_are_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store__an_event_never_replaces_one_of_another_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__an_event_of_an_unknown_type_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -144,6 +144,28 @@ static void test_store_files__what_another_user_has_put_beside_the_database_is_r
 	}
 }
 
+static void test_store_files__files_that_others_may_read_are_closed_to_them(void **state)
+{
+	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+	struct fixture *f = *state;
+	char path[VBD_STORE_PATH_BYTES], folder[SCRATCH_PATH_BYTES + 16];
+	struct stat found;
+
+	(void)snprintf(folder, sizeof(folder), "%s/state", f->folder);
+	vbd_store_files_close(&f->files);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ends); i++) {
+		put(f, ends[i], "");
+		path_of(f, ends[i], path);
+		assert_int_equal(chmod(path, 0666), 0);
+	}
+	assert_int_equal(vbd_store_files_open(&f->files, folder, &f->err), VBD_OK);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ends); i++) {
+		path_of(f, ends[i], path);
+		assert_int_equal(stat(path, &found), 0);
+		assert_int_equal(found.st_mode & 0777, 0600);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_store_files__##name, setup, teardown)
 
 int main(void)
@@ -152,6 +174,7 @@ int main(void)
 		TEST(all_files_of_the_database_are_set_aside),
 		TEST(an_older_log_does_not_stand_beside_the_database),
 		TEST(without_a_database_nothing_is_set_aside),
+		TEST(files_that_others_may_read_are_closed_to_them),
 		TEST(what_another_user_has_put_beside_the_database_is_refused),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's table of TCP sockets: lines of Linux 6.1, and sockets of this process. */
-#include "daemon/observe/tcp_socket.h"
+#include "daemon/observe/look.h"
 
 #include "base/attr.h"
 #include "tests/unit/unit.h"

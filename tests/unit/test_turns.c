@@ -66,7 +66,7 @@ static unsigned int turn_until(size_t count)
 {
 	unsigned int turns = 0;
 
-	while (strlen(test.order) < count) {
+	UNIT_UNTIL (strlen(test.order) >= count) {
 		size_t before = strlen(test.order);
 
 		vbd_loop_turn(test.loop, false);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
-#include "rdma/diagnose/outcome.h"
+#include "rdma/diagnose/cause.h"
 #include "tests/unit/unit.h"
 
 #include <infiniband/verbs.h>

@@ -3,7 +3,7 @@
 #ifndef VBD_TESTS_UNIT_TRANSPORT_H
 #define VBD_TESTS_UNIT_TRANSPORT_H
 
-#include "api/http/credentials.h"
+#include "api/http/auth.h"
 #include "api/http/request.h"
 #include "tests/unit/unit.h"
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* The bytes of a struct vbd_mem, which only a test may take for plain memory. */
@@ -36,5 +37,25 @@ static inline unsigned int unit_descriptors(void)
 	(void)closedir(folder);
 	return count;
 }
+
+/* A wait that is under way. */
+struct unit_wait {
+	const char *condition, *file; /* NULL: none */
+	int line;
+	unsigned int seconds;
+};
+
+/* Executes the statement that follows until the condition holds. A wait that takes UNIT_WAIT_S
+ * seconds of a running process ends the program, with the condition. No statement may leave it by
+ * `break`. */
+#define UNIT_UNTIL(condition)                                                         \
+	for (struct unit_wait outer_wait = unit_wait(#condition, __FILE__, __LINE__); \
+		unit_waits(&outer_wait, (condition));)
+#define UNIT_WAIT_S 30
+
+/** unit_wait, unit_waits - the parts of UNIT_UNTIL; a wait within another one is bounded by itself
+ */
+struct unit_wait unit_wait(const char *condition, const char *file, int line);
+bool unit_waits(const struct unit_wait *outer, bool has_come);
 
 #endif

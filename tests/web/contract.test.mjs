@@ -4,13 +4,14 @@
 // needs the packages of tests/api and is skipped without them.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { collect, pointerOf } from "../../web/src/forms/fields.js";
 import { forms } from "../../web/src/forms/specs.js";
+import { wholeContract } from "../contract.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const packages = join(here, "../api/node_modules");
@@ -21,10 +22,12 @@ const schemas = contract.components?.schemas;
 async function read_contract() {
 	const { parse } = await import(join(packages, "yaml/dist/index.js")).then((found) => found.default);
 
-	return parse(readFileSync(join(here, "../../openapi.yaml"), "utf8"));
+	return wholeContract(parse);
 }
 
+// An optional member of a request may be null as well.
 function resolve(schema) {
+	if (schema.anyOf?.[1]?.type === "null") return { ...resolve(schema.anyOf[0]), ...schema, anyOf: undefined };
 	return schema.$ref ? { ...resolve(schemas[schema.$ref.split("/").pop()]), ...schema, $ref: undefined } : schema;
 }
 
@@ -51,22 +54,22 @@ function member(form, field) {
 }
 
 const values_of = (field) => field.options.map((option) => option.value ?? option).filter((value) => value !== "");
-const each_field = (look) => Object.values(forms).forEach((form) => form.fields.forEach((field) => look(form, field,
-	`${form.path} ${field.name}`)));
+const each_field = (look) =>
+	Object.values(forms).forEach((form) =>
+		form.fields.forEach((field) => look(form, field, `${form.path} ${field.name}`)),
+	);
 
 test("each field is a member of the request, of the same kind", { skip }, () => {
 	const kinds = { text: "string", hex: "string", integer: "integer", bytes: "integer", flags: "array" };
 
 	each_field((form, field, what) => {
-		if (kinds[field.kind])
-			assert.equal([member(form, field).type].flat()[0], kinds[field.kind], what);
+		if (kinds[field.kind]) assert.equal([member(form, field).type].flat()[0], kinds[field.kind], what);
 	});
 });
 
 test("ranges are the contract's", { skip }, () => {
 	each_field((form, field, what) => {
-		if (field.kind !== "integer" && field.kind !== "bytes")
-			return;
+		if (field.kind !== "integer" && field.kind !== "bytes") return;
 		const { minimum, maximum } = member(form, field);
 
 		assert.equal(field.min ?? 0, minimum, `the least ${what}`);
@@ -80,22 +83,24 @@ test("a value that is left out is the default of the daemon", { skip }, () => {
 
 		if (field.omit !== undefined && taken === undefined)
 			assert.match(description, new RegExp(`\\b${field.omit} when absent`), what);
-		else if (field.omit !== undefined)
-			assert.equal(field.omit, taken, what);
+		else if (field.omit !== undefined) assert.equal(field.omit, taken, what);
 	});
 });
 
 test("choices are all those of the contract", { skip }, () => {
 	each_field((form, field, what) => {
-		if (!field.options)
-			return;
+		if (!field.options) return;
 		const schema = member(form, field);
 		const { enum: all } = field.kind === "flags" ? resolve(schema.items) : schema;
 		const chosen = values_of(field).map((value) => (field.number ? Number(value) : value));
 
-		const allowed = [...all ?? range(schema)];
+		const allowed = [...(all ?? range(schema))].filter((value) => value !== null);
 
-		assert.deepEqual([...chosen].sort(), field.subset ? allowed.filter((value) => chosen.includes(value)).sort() : allowed.sort(), what);
+		assert.deepEqual(
+			[...chosen].sort(),
+			field.subset ? allowed.filter((value) => chosen.includes(value)).sort() : allowed.sort(),
+			what,
+		);
 	});
 });
 
@@ -103,9 +108,17 @@ const range = ({ minimum, maximum }) => Array.from({ length: maximum - minimum +
 
 // A value for every field that is shown, so that all fields are tested.
 function filled(form, choice) {
-	const samples = { text: "sample", integer: (field) => String(field.min ?? 1), bytes: (field) => String(field.min ?? 8),
-		hex: "0x10", ref: "sample", flags: (field) => values_of(field), choice: (field) => values_of(field).at(-1) };
-	const sample = (field) => (typeof samples[field.kind] === "function" ? samples[field.kind](field) : samples[field.kind]);
+	const samples = {
+		text: "sample",
+		integer: (field) => String(field.min ?? 1),
+		bytes: (field) => String(field.min ?? 8),
+		hex: "0x10",
+		ref: "sample",
+		flags: (field) => values_of(field),
+		choice: (field) => values_of(field).at(-1),
+	};
+	const sample = (field) =>
+		typeof samples[field.kind] === "function" ? samples[field.kind](field) : samples[field.kind];
 
 	return { ...Object.fromEntries(form.fields.map((field) => [field.name, sample(field)])), ...choice };
 }
@@ -122,8 +135,13 @@ test("a body with every field filled in is one that the contract allows", { skip
 		for (const choice of choices) {
 			const { body, errors } = collect(form.fields, filled(form, choice));
 			const place = `#/paths/${form.path.replaceAll("/", "~1")}/post/requestBody/content/application~1json/schema`;
-			const schema = place.split("/").slice(1).reduce((at, key) => at[key.replaceAll("~1", "/")], contract);
-			const check = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"contract#/components')));
+			const schema = place
+				.split("/")
+				.slice(1)
+				.reduce((at, key) => at[key.replaceAll("~1", "/")], contract);
+			const check = ajv.compile(
+				JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"contract#/components')),
+			);
 
 			assert.deepEqual(errors, {}, `${name} ${JSON.stringify(choice)}`);
 			assert.ok(check(body), `${name}: ${JSON.stringify(body)}: ${ajv.errorsText(check.errors)}`);

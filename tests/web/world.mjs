@@ -91,13 +91,13 @@ export class World {
 		const end = Date.now() + this.patience_ms;
 
 		for (;;) {
-			const { last } = await this.get(name, "/v1/events?limit=1");
+			const { next } = await this.get(name, "/v1/events?after=now");
 			const seen = await this.get(name, path);
 
 			if (pleases(seen))
 				return seen;
 			ok(Date.now() < end, `${name}: ${path}: waited in vain for ${what}: ${JSON.stringify(seen).slice(0, 300)}`);
-			await this.get(name, `/v1/events?after=${last}&limit=1&wait_ms=500`);
+			await this.get(name, `/v1/events?after=${next}&limit=1&wait_ms=500`);
 		}
 	}
 

@@ -14,7 +14,7 @@
 import { countersOf } from "./summary.js";
 
 const ALL = { state: "open,ended" };
-const WHOLE = { ...ALL, view: "full" };
+const WHOLE = { ...ALL, fields: "*" };
 const COUNTED =
 	"id,name,state,side,qp_type,bringup,manual,device,peer,local,dst_addr,dst_port,listener,qp_attr,cq,counters,end_code,error,rtt,created_at,established_at,ended_at,server_id,waits_for";
 
@@ -32,7 +32,7 @@ export const collections = {
 	},
 	/* The drain has no id: an event about the daemon itself makes it out of date. */
 	drain: { path: "/v1/drain", kinds: ["daemon"], itemMs: 5000 },
-	keptObjects: { path: "/v1/kept_objects", query: { view: "full" }, kinds: ["kept_object"], pollMs: 0 },
+	keptObjects: { path: "/v1/kept_objects", query: { fields: "*" }, kinds: ["kept_object"], pollMs: 0 },
 	stats: {
 		path: "/v1/stats",
 		kinds: [],
@@ -53,10 +53,10 @@ export const collections = {
 		pollOnly: { state: "running" },
 		moves: ({ state }) => state === "running",
 	},
-	batches: {
-		path: "/v1/batches",
+	transfer_batches: {
+		path: "/v1/transfer_batches",
 		query: WHOLE,
-		kinds: ["batch"],
+		kinds: ["transfer_batch"],
 		pollMs: 1000,
 		pollOnly: { state: "running" },
 		moves: ({ state }) => state === "running",
@@ -78,7 +78,7 @@ export const collections = {
 		moves: ({ state }) => state === "running",
 	},
 	probes: { path: "/v1/probes", query: WHOLE, kinds: ["probe"], pollMs: 1000 },
-	cqs: { path: "/v1/cqs", query: { view: "full" }, kinds: ["cq"], pollMs: 2000 },
+	cqs: { path: "/v1/cqs", query: { fields: "*" }, kinds: ["cq"], pollMs: 2000 },
 	endpoints: {
 		path: "/v1/ud_endpoints",
 		query: WHOLE,
@@ -102,9 +102,9 @@ const EVENTS_SEARCHED = 20000;
 
 /* The warnings and errors among the newest events, oldest first, with their numbers as ids. */
 async function loadWarnings(request) {
-	const { first, last } = await request("GET", "/v1/events?limit=1");
+	const { server_id, first, last } = await request("GET", "/v1/events?limit=1");
 	const items = [];
-	let after = Math.max(first - 1, last - EVENTS_SEARCHED, 0);
+	let after = `${server_id}-${Math.max(first - 1, last - EVENTS_SEARCHED, 0)}`;
 	for (;;) {
 		const page = await request("GET", `/v1/events?severity=warning&limit=${PAGE_ITEMS}&after=${after}`);
 		items.push(...page.items.map((event) => ({ ...event, id: event.seq })));

@@ -24,7 +24,13 @@ export function nextView(views, letter, from) {
 }
 
 /* Kinds that are shown below the main list of a view. */
-const BESIDE = { batch: "batch", window: "window", probe: "probe", ud_peer: "peer", multicast_membership: "group" };
+const BESIDE = {
+	transfer_batch: "batch",
+	window: "window",
+	probe: "probe",
+	ud_peer: "peer",
+	multicast_membership: "group",
+};
 
 /** objectHash - the address at which an object ({kind, id}) of an event is shown; null if it is not shown */
 export function objectHash(object) {
@@ -34,7 +40,7 @@ export function objectHash(object) {
 		device: "devices",
 		buffer: "buffers",
 		transfer: "transfers",
-		batch: "transfers",
+		transfer_batch: "transfers",
 		window: "buffers",
 		listener: "listeners",
 		benchmark: "benchmarks",

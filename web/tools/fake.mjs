@@ -27,15 +27,15 @@ const CAUSES = {
 	retry_exceeded: (host, device) => ({
 		cause: {
 			code: "not_acknowledged",
-			text: `${host} did not acknowledge a write of 65536 bytes in 3.2 s: its host or queue pair is gone, or a firewall or cable between is cut`,
-			advice: `\`ping ${host}\` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.`,
+			detail: `${host} did not acknowledge a write of 65536 bytes in 3.2 s: its host or queue pair is gone, or a firewall or cable between is cut`,
+			hint: `\`ping ${host}\` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.`,
 		},
 		evidence: [`no RDMA packet came to ${device}, which sent 36`],
 		possible_causes: [
 			{
 				code: "mtu_too_large",
-				text: "packets with the path MTU of 4096 bytes do not fit through eth0, which carries 1500",
-				advice: "Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.",
+				detail: "packets with the path MTU of 4096 bytes do not fit through eth0, which carries 1500",
+				hint: "Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.",
 				evidence: ["the path MTU is 4096, and eth0 carries 1500 with all headers"],
 			},
 		],
@@ -43,8 +43,8 @@ const CAUSES = {
 	rejected: (host) => ({
 		cause: {
 			code: "nobody_listens",
-			text: `nobody listens for connections at ${host} port 7471`,
-			advice: "Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs.",
+			detail: `nobody listens for connections at ${host} port 7471`,
+			hint: "Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs.",
 		},
 		evidence: ["the peer's kernel knows no listener on that port"],
 		possible_causes: [],
@@ -52,8 +52,8 @@ const CAUSES = {
 	peer_disconnect: () => ({
 		cause: {
 			code: "peer_left",
-			text: "the peer disconnected: its program closed the connection or ended, or its RDMA device was removed",
-			advice: "If that was not meant, see the log or the verbsd of the peer.",
+			detail: "the peer disconnected: its program closed the connection or ended, or its RDMA device was removed",
+			hint: "If that was not meant, see the log or the verbsd of the peer.",
 		},
 		evidence: [],
 		possible_causes: [],
@@ -624,11 +624,11 @@ export class Fake {
 			connection: { id: one.id, name: one.name },
 			state: one.state,
 			summary: one.end_code
-				? `It ${one.state === "failed" ? "failed" : "was closed"}: ${judged.cause.text}.`
+				? `It ${one.state === "failed" ? "failed" : "was closed"}: ${judged.cause.detail}.`
 				: `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
 			...judged,
 			causes: lost ? [wc] : [],
-			hints: judged.cause ? [judged.cause.advice] : [],
+			hints: judged.cause ? [judged.cause.hint] : [],
 			findings: one.end_code ? [finding] : one.id % 5 ? [finding] : [slow, finding],
 			facts: { dead_peer_detect_ms: 336 },
 			end_code: one.end_code,

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batches: several transfers that start together. */
+/* transfer-batches: several transfers that start together. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
-
-#include "cmd/verbsctl/commands/transfer.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCHES	   "/v1/batches"
+#define BATCHES	   "/v1/transfer_batches"
 #define MAX_WAIT_S 60 /* longest wait of the server; verbsctl asks again after that */
 
 static const struct vbd_ctl_column batch_columns[] = {VBD_CTL_NUMBER("ID", "id"),
@@ -28,7 +26,7 @@ static bool is_under_way(const json_t *batch)
 
 static void put_line(const struct vbd_ctl *ctl, json_t *batch)
 {
-	char *text = vbd_ctl_fill(batch, "batch/{id}: {state}");
+	char *text = vbd_ctl_fill(batch, "transfer_batch/{id}: {state}");
 
 	(void)ctl;
 	printf("%s, %zu transfers\n", text, json_array_size(vbd_ctl_json_at(batch, "transfers")));
@@ -80,5 +78,5 @@ enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-const struct vbd_ctl_object vbd_ctl_object_batch = {BATCHES, "batch",
+const struct vbd_ctl_object vbd_ctl_object_batch = {BATCHES, "transfer_batch",
 	VBD_CTL_COLUMNS(batch_columns), .delete_wait_s = VBD_CTL_END_WAIT_S, .good_state = "done"};

@@ -4,7 +4,6 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct vbd_ctl_column quota_columns[] = {VBD_CTL_TEXT("QUOTA", "name"),

@@ -14,6 +14,10 @@
 
 #include "cmd/verbsctl/common/call.h"
 
+#include <jansson.h>
+
+#include <stdio.h>
+
 /* Longest wait for the end of what a command closes, cancels or deletes. */
 #define VBD_CTL_END_WAIT_S 15
 
@@ -38,19 +42,16 @@ extern const struct vbd_ctl_object vbd_ctl_object_batch, vbd_ctl_object_benchmar
 	vbd_ctl_object_pd, vbd_ctl_object_peer, vbd_ctl_object_probe, vbd_ctl_object_srq,
 	vbd_ctl_object_transfer, vbd_ctl_object_window;
 
-/* The commands of all kinds of objects (object.c). The command's row names the kind. */
-enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl);
+typedef enum vbd_ctl_exit vbd_ctl_command(struct vbd_ctl *ctl);
 
-/** vbd_ctl_each_or_selected - call @one for each operand; with --label instead, one request to the
- * collection with @tail for all objects with the labels */
+/* Commands for objects of every kind (object.c, wait.c). The row of a command names its kind. */
+vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_show, vbd_ctl_object_create, vbd_ctl_object_set,
+	vbd_ctl_object_cancel, vbd_ctl_object_rm, vbd_ctl_object_wait;
+
+/** vbd_ctl_each_or_selected - call @one for each operand; with --label instead, one request to
+ * "/v1/objects" with @tail for all objects of the kind with the labels */
 enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
 	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
-enum vbd_ctl_exit vbd_ctl_object_wait(struct vbd_ctl *ctl);
 
 /**
  * vbd_ctl_object_post - create an object of the command's kind from @body, and print it
@@ -58,46 +59,68 @@ enum vbd_ctl_exit vbd_ctl_object_wait(struct vbd_ctl *ctl);
  */
 enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
-enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_caller(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_daemon_show(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_daemon_drain(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_daemon_undrain(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_stats(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_listener_set(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffer_map(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_write(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl);
+/* The others. */
+vbd_ctl_command vbd_ctl_status, vbd_ctl_caller, vbd_ctl_version, vbd_ctl_daemon_show,
+	vbd_ctl_daemon_drain, vbd_ctl_daemon_undrain, vbd_ctl_config_reload, vbd_ctl_stats,
+	vbd_ctl_devices, vbd_ctl_listener_set, vbd_ctl_connect, vbd_ctl_history,
+	vbd_ctl_connection_accept, vbd_ctl_connection_reject, vbd_ctl_connection_timeline,
+	vbd_ctl_connection_close, vbd_ctl_prepare, vbd_ctl_remote, vbd_ctl_qp_state,
+	vbd_ctl_connection_show, vbd_ctl_buffer_create, vbd_ctl_buffer_put, vbd_ctl_buffer_get,
+	vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv, vbd_ctl_write,
+	vbd_ctl_read, vbd_ctl_fetch_add, vbd_ctl_compare_swap, vbd_ctl_post_recv, vbd_ctl_probe,
+	vbd_ctl_batch_create, vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events,
+	vbd_ctl_explain, vbd_ctl_glossary, vbd_ctl_reachability;
+
 /* connection_batch.c */
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);
-enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_benchmark_create(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_reachability(struct vbd_ctl *ctl);
+
+/**
+ * vbd_ctl_connection_put - print a connection in full, without colours
+ * @connection:  a Connection of the API
+ * @explanation: answer of GET …/explain, or NULL; printed first if the connection has ended
+ * @timeline:    answer of GET …/timeline, or NULL
+ * @out:         written to
+ */
+void vbd_ctl_connection_put(
+	const json_t *connection, const json_t *explanation, const json_t *timeline, FILE *out);
+
+/** vbd_ctl_explanation_put - print an answer of GET …/explain */
+void vbd_ctl_explanation_put(const json_t *explanation);
+
+/**
+ * vbd_ctl_transfer_run - start a transfer, print it and, without --no-wait, wait for its end
+ * @path: where to POST: /v1/transfers, or the messages of a connection
+ * @body: freed here
+ *
+ * Blocks until the deadline of the transfer at most. Prints the reason and returns VBD_CTL_FAILED
+ * if the transfer fails.
+ */
+enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body);
+
+/**
+ * vbd_ctl_transfer_set_local - check that either --buffer or --sges is given, and add the pieces of
+ * --sges to @body
+ *
+ * Prints the error and returns VBD_CTL_USAGE otherwise.
+ */
+enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body);
+
+/**
+ * vbd_ctl_transfer_set_remote - find the peer's memory from the options, and add `remote` to @body
+ * @access: access that the peer must have granted, "remote_write"
+ *
+ * Checks access and length if the peer's verbsd describes the memory: the peer's device could only
+ * refuse by breaking the connection. Blocks for that request. Prints the error and returns
+ * VBD_CTL_USAGE if the options name the memory in no way or in two, else VBD_CTL_FAILED.
+ */
+enum vbd_ctl_exit vbd_ctl_transfer_set_remote(
+	struct vbd_ctl *ctl, const char *access, json_t *body);
+
+/**
+ * vbd_ctl_top - show the table until the user quits
+ *
+ * Blocks. Returns the exit status of the program; if that is not VBD_CTL_OK, the error is printed.
+ */
+enum vbd_ctl_exit vbd_ctl_top(struct vbd_ctl *ctl);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connections create, prepare, remote, qp-state, accept, reject, close; printing a connection. */
-#include "cmd/verbsctl/commands/connection.h"
-
 #include "cmd/verbsctl/commands/commands.h"
-#include "cmd/verbsctl/common/counters.h"
+
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
@@ -182,7 +180,7 @@ static enum vbd_ctl_exit close_one(struct vbd_ctl *ctl, const char *ref)
 
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each_or_selected(ctl, "POST", "/-/close", close_one);
+	return vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", close_one);
 }
 
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
@@ -271,7 +269,7 @@ static void put_qp(const json_t *qp)
 
 static void put_heartbeats(const json_t *connection)
 {
-	if (vbd_ctl_json_at(connection, "heartbeats"))
+	if (json_is_object(vbd_ctl_json_at(connection, "heartbeats")))
 		vbd_ctl_line_put("heartbeat", connection,
 			"after {qp.heartbeat_ms} ms without a sign of life; "
 			"{heartbeats.answered} of {heartbeats.sent} answered");

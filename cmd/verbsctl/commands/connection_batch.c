@@ -4,7 +4,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
-#define CONNECTIONS	   "/v1/connections"
 #define CONNECTION_BATCHES "/v1/connection_batches"
 
 static const struct vbd_ctl_column batch_columns[] = {VBD_CTL_NUMBER("ID", "id"),
@@ -26,29 +25,48 @@ static void put_line(const struct vbd_ctl *ctl, json_t *batch)
 		"{counts.connecting} connecting, {counts.queued} queued");
 }
 
-static void put_failures(const struct vbd_ctl *ctl, const json_t *batch)
+static void put_failures(const json_t *batch)
 {
 	const json_t *failure;
 	size_t i;
 
-	(void)ctl;
 	json_array_foreach(json_object_get(batch, "failures"), i, failure) vbd_ctl_fail(
 		"connection/%llu: %s", (unsigned long long)vbd_ctl_json_uint(failure, "id"),
 		vbd_ctl_json_text(failure, "detail"));
 }
 
+/* ConnectionBatchCreate of a connection with `count` and `labels`; takes the reference. */
+static json_t *batch_of(json_t *connection)
+{
+	static const char *const of_batch[] = {"count", "labels"};
+	json_t *batch = vbd_ctl_must(json_object());
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(of_batch); i++) {
+		json_t *value = json_object_get(connection, of_batch[i]);
+
+		if (value && json_object_set(batch, of_batch[i], value) != 0)
+			vbd_ctl_must(NULL);
+		(void)json_object_del(connection, of_batch[i]);
+	}
+	if (json_object_set_new(batch, "connections", json_pack("[o]", connection)) != 0)
+		vbd_ctl_must(NULL);
+	return batch;
+}
+
+/* The POST is not waited for: the answer to a batch with failures would be a problem, which tells
+ * the first of them only. */
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", CONNECTIONS, body,
-		wait ? VBD_CTL_WAIT_MAX_S : VBD_CTL_NO_WAIT, &answer);
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(
+		ctl, "POST", CONNECTION_BATCHES, batch_of(body), VBD_CTL_NO_WAIT, &answer);
 
 	if (exit_status == VBD_CTL_OK && wait)
 		exit_status = vbd_ctl_follow(ctl, CONNECTION_BATCHES, is_under_way, NULL, &answer);
 	if (exit_status == VBD_CTL_OK) {
 		vbd_ctl_answer_put(ctl, &answer, put_line);
-		put_failures(ctl, answer.json);
+		put_failures(answer.json);
 		if (wait && !vbd_ctl_json_is(answer.json, "state", "done"))
 			exit_status = VBD_CTL_FAILED;
 	}

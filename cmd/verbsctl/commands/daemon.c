@@ -67,6 +67,29 @@ enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
+enum vbd_ctl_exit vbd_ctl_version(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+	char *version;
+	json_t *both;
+
+	if (!ctl->json)
+		puts("verbsctl " VBD_VERSION);
+	exit_status = vbd_ctl_call(ctl, "GET", "/v1", NULL, VBD_CTL_NO_WAIT, &answer);
+	both = vbd_ctl_must(json_pack("{s:s, s:s?}", "verbsctl", VBD_VERSION, "verbsd",
+		vbd_ctl_json_text(answer.json, "version")));
+	version = vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "version"));
+	if (ctl->json)
+		vbd_ctl_json_put(stdout, both);
+	else if (exit_status == VBD_CTL_OK)
+		printf("verbsd %s\n", version);
+	free(version);
+	json_decref(both);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
 static void put_keys(const char *what, const json_t *keys)
 {
 	const json_t *key;

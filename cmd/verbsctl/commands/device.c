@@ -54,9 +54,7 @@ static const struct vbd_ctl_column device_columns[] = {VBD_CTL_TEXT("NAME", "dev
 	VBD_CTL_WIDE("ERROR", "device.error.detail")};
 
 /* The members that the table shows. */
-#define DEVICE_FIELDS                                                                    \
-	"name,state,transport,node_guid,fw_ver,error.detail,ports.port_num,ports.state," \
-	"ports.active_mtu_bytes,ports.gids.netdev"
+#define DEVICE_FIELDS "name,state,transport,node_guid,fw_ver,error,ports"
 
 static void add_row(json_t *rows, json_t *device, json_t *port)
 {
@@ -92,7 +90,7 @@ enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl)
 	json_t *list;
 
 	exit_status = vbd_ctl_fetch_list(
-		ctl, ctl->json ? DEVICES "?view=full" : DEVICES "?fields=" DEVICE_FIELDS, &list);
+		ctl, ctl->json ? DEVICES "?fields=*" : DEVICES "?fields=" DEVICE_FIELDS, &list);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (ctl->json) {

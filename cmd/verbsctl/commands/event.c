@@ -209,12 +209,12 @@ static void tell_lost(const json_t *page, unsigned long long seen)
 			seen, (unsigned long long)vbd_ctl_json_uint(page, "first"));
 }
 
-/* The number in "17" and in "SERVER_ID-17", for messages; 0 for "now". */
+/* The number in "SERVER_ID-17", for messages; 0 for "now" and "oldest". */
 static uint64_t number_of(const char *place)
 {
 	const char *dash = strrchr(place, '-');
 
-	return strtoull(dash ? dash + 1 : place, NULL, 10);
+	return dash ? strtoull(dash + 1, NULL, 10) : 0;
 }
 
 /* Prints the events of the log that --lines and --after select. */
@@ -304,7 +304,7 @@ enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
 		.follows = follows,
 		.after = vbd_ctl_format("%s", after	 ? after
 					      : from_now ? "now"
-							 : "0"),
+							 : "oldest"),
 	};
 	enum vbd_ctl_exit exit_status = put_log(&reader);
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connections explain, glossary, reachability. */
-#include "cmd/verbsctl/commands/connection.h"
-
 #include "cmd/verbsctl/commands/commands.h"
-#include "cmd/verbsctl/common/json.h"
 
 #include "base/quantity.h"
+#include "cmd/verbsctl/common/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +71,7 @@ static void put_statuses(const json_t *causes)
 static void put_possible(const json_t *possible)
 {
 	for (size_t i = 0; i < json_array_size(possible); i++)
-		vbd_ctl_line_put(i ? "" : "or maybe", json_array_get(possible, i), "{text:said}");
+		vbd_ctl_line_put(i ? "" : "or maybe", json_array_get(possible, i), "{detail:said}");
 }
 
 /* The flushes are told as what followed the end. */

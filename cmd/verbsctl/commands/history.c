@@ -2,10 +2,7 @@
 /* history. */
 #include "cmd/verbsctl/commands/commands.h"
 
-#include "cmd/verbsctl/common/counters.h"
 #include "cmd/verbsctl/common/json.h"
-
-#include <stdlib.h>
 
 static char *cell_sent(const json_t *counters)
 {

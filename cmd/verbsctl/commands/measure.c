@@ -3,12 +3,9 @@
  */
 #include "cmd/verbsctl/commands/commands.h"
 
-#include "cmd/verbsctl/commands/transfer.h"
+#include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
-
-#include "base/clock.h"
-#include "base/quantity.h"
 
 #include <signal.h>
 #include <stdlib.h>

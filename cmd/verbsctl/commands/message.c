@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connections send and recv, ud-endpoints send and recv. */
 #include "cmd/verbsctl/commands/commands.h"
-#include "cmd/verbsctl/commands/transfer.h"
-#include "cmd/verbsctl/common/base64.h"
-#include "cmd/verbsctl/common/json.h"
 
 #include "base/clock.h"
 #include "base/quantity.h"
+#include "cmd/verbsctl/common/json.h"
 
 #include <errno.h>
 #include <stdlib.h>

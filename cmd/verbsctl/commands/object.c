@@ -190,13 +190,18 @@ static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 
 /* --- objects selected by labels -------------------------------------------------------------- */
 
-static void put_ids(const struct vbd_ctl *ctl, const json_t *selected)
+static void put_objects(const json_t *selected)
 {
-	const json_t *id;
+	const json_t *object;
 	size_t i;
 
-	json_array_foreach(json_object_get(selected, "ids"), i, id) printf("%s/%llu\n",
-		ctl->args.command->object->kind, (unsigned long long)json_integer_value(id));
+	json_array_foreach(json_object_get(selected, "objects"), i, object)
+	{
+		char *text = vbd_ctl_fill(object, "{kind}/{id}");
+
+		puts(text);
+		free(text);
+	}
 }
 
 static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
@@ -205,12 +210,12 @@ static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
 	size_t i;
 
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRY_RUN)) {
-		put_ids(ctl, selected);
+		put_objects(selected);
 		vbd_ctl_line_put("selected", selected, "{selected}");
 		return;
 	}
 	json_array_foreach(json_object_get(selected, "failures"), i, failure)
-		vbd_ctl_fail("%s/%llu: %s", ctl->args.command->object->kind,
+		vbd_ctl_fail("%s/%llu: %s", vbd_ctl_json_text(failure, "kind"),
 			(unsigned long long)vbd_ctl_json_uint(failure, "id"),
 			vbd_ctl_json_text(failure, "detail"));
 	vbd_ctl_line_put("selected", selected, "{selected}");
@@ -226,7 +231,7 @@ static char *selected_path(const struct vbd_ctl_args *args, const char *tail)
 	size_t len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &len));
 
-	fprintf(out, "%s%s?", args->command->object->collection, tail);
+	fprintf(out, "/v1/objects%s?kind=%s&", tail, args->command->object->kind);
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_EVERY)) {
 		fprintf(out, "all=true");
 	} else {

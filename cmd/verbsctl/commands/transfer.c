@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* transfers. */
-#include "cmd/verbsctl/commands/transfer.h"
-
 #include "cmd/verbsctl/commands/commands.h"
-#include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #include "base/quantity.h"
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "base/quantity.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -89,6 +89,7 @@ enum vbd_ctl_kind {
 	X(KEY, "key", 0, TEXT, "FILE", NULL, "its key (default: in the file of --cert)")           \
 	X(INSECURE, "insecure", 0, FLAG, NULL, NULL, "send a token to another host in clear")      \
 	X(JSON, "json", 0, FLAG, NULL, NULL, "print the server's JSON")                            \
+	X(FORMAT, "output", 'o', TEXT, "json|text", NULL, "-o json is --json")                     \
 	X(HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                              \
 	X(VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")                          \
 	X(NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")                         \
@@ -215,6 +216,8 @@ enum vbd_ctl_kind {
 		"make N connections alike; with a name they are NAME-1 to NAME-N")                 \
 	X(KEEP_OBJECT, "keep", 0, FLAG, NULL, "keep",                                              \
 		"let verbsd make it again after a start, and when it has gone; needs a name")      \
+	X(SHARE, "share", 0, TEXT, "operators", "share",                                           \
+		"let all operators use it; needs the role control")                                \
 	X(RECONNECT, "reconnect", 0, TEXT, "always|on_failure|never", "reconnect",                 \
 		"with --keep: when another connection follows one that has ended")                 \
 	X(STATE, "state", 0, TEXT, "STATES", "state",                                              \
@@ -272,7 +275,7 @@ enum vbd_ctl_kind {
 	X(FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted")             \
 	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N events of the log")               \
 	X(AFTER, "after", 0, TEXT, "PLACE", NULL,                                                  \
-		"only events after this one: a number, `next` of a list, or now")                  \
+		"only events after this one: `next` of a list, oldest, or now")                    \
 	X(TYPE, "type", 0, TEXT, "TYPE[,TYPE...]", "type", "only events of these types")           \
 	X(CODE, "code", 0, TEXT, "CODE", "code", "only events with this code, as in rejected")     \
 	X(OBJECT, "object", 0, TEXT, "KIND[/REF]", "object",                                       \

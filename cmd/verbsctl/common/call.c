@@ -4,8 +4,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
-#include "base/quantity.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -244,6 +242,18 @@ void vbd_ctl_tell_empty(const char *collection)
 		fprintf(stderr, "no %.*s\n", (int)strcspn(kind, "?"), kind);
 }
 
+/* The members of the object that paths, separated by commas, lead to: "qp" of "qp.sq_depth". */
+static void put_members(FILE *out, const char *paths)
+{
+	while (*paths) {
+		size_t len = strcspn(paths, ",");
+		size_t member_len = strcspn(paths, ".,");
+
+		fprintf(out, "%.*s%s", (int)member_len, paths, paths[len] ? "," : "");
+		paths += len + (paths[len] == ',');
+	}
+}
+
 /* The path of a list with the members that its table shows, or with whole objects for --json. */
 static char *shown_path(const struct vbd_ctl *ctl, const char *collection,
 	const struct vbd_ctl_column *columns, size_t column_count)
@@ -253,10 +263,11 @@ static char *shown_path(const struct vbd_ctl *ctl, const char *collection,
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
 
 	fprintf(out, "%s%c%s", collection, strchr(collection, '?') ? '&' : '?',
-		ctl->json ? "view=full" : "fields=");
-	for (size_t i = 0; i < column_count && !ctl->json; i++)
-		fprintf(out, "%s%s", i ? "," : "",
-			columns[i].fields ? columns[i].fields : columns[i].path);
+		ctl->json ? "fields=*" : "fields=");
+	for (size_t i = 0; i < column_count && !ctl->json; i++) {
+		fputs(i ? "," : "", out);
+		put_members(out, columns[i].fields ? columns[i].fields : columns[i].path);
+	}
 	(void)fclose(out);
 	return vbd_ctl_must(path);
 }

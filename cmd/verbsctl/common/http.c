@@ -490,8 +490,9 @@ enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_
 	case VBD_CTL_ANSWERED:
 		return report_answer(http, answer);
 	case VBD_CTL_UNREACHABLE:
-		return vbd_ctl_fail(
+		(void)vbd_ctl_fail(
 			"can't reach verbsd at %s: %s; is it running?", http->shown, why);
+		return VBD_CTL_NO_SERVER;
 	case VBD_CTL_LOST:
 		return vbd_ctl_fail("no answer from verbsd at %s: %s", http->shown, why);
 	case VBD_CTL_STOPPED:

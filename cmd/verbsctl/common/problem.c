@@ -18,9 +18,10 @@
 char *vbd_ctl_problem_object(const char *path)
 {
 	static const char prefix[] = "/v1/";
-	static const char batches[] = "batches/"; /* has no plural of s */
+	static const char es[] = "ches"; /* of "batches", whose singular ends with "ch" */
 	const char *kind;
 	const char *id;
+	int singular_len;
 
 	if (strncmp(path, prefix, strlen(prefix)) != 0)
 		return vbd_ctl_must(strdup(path));
@@ -28,9 +29,10 @@ char *vbd_ctl_problem_object(const char *path)
 	id = strchr(kind, '/');
 	if (!id || id == kind || id[-1] != 's')
 		return vbd_ctl_must(strdup(path));
-	if (strncmp(kind, batches, strlen(batches)) == 0)
-		return vbd_ctl_format("batch%s", id);
-	return vbd_ctl_format("%.*s%s", (int)(id - kind - 1), kind, id);
+	singular_len = (int)(id - kind) - 1;
+	if (id - kind > (int)strlen(es) && strncmp(id - strlen(es), es, strlen(es)) == 0)
+		singular_len--;
+	return vbd_ctl_format("%.*s%s", singular_len, kind, id);
 }
 
 /* Prints one indented line, safe for a terminal. */
@@ -142,7 +144,7 @@ static void put_head(const json_t *problem)
 	const char *code = vbd_ctl_json_text(problem, "code");
 	const char *title = vbd_ctl_json_text(problem, "title");
 	const char *detail = vbd_ctl_json_text(problem, "detail");
-	char *fault = fault_text(problem);
+	char *fault = fault_text(json_array_get(vbd_ctl_json_at(problem, "errors"), 0));
 	char *object = path ? vbd_ctl_problem_object(path) : NULL;
 	char *said = fault ? fault : detail ? vbd_ctl_speak(detail) : NULL;
 

@@ -2,7 +2,6 @@
 #include "cmd/verbsctl/common/retry.h"
 
 #include "cmd/verbsctl/common/call.h"
-#include "cmd/verbsctl/common/text.h"
 
 #define FIRST_MS 250
 #define LAST_MS	 5000

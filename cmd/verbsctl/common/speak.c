@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/common/speak.h"
 
-#include "base/attr.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,10 +20,11 @@
 /* Exit statuses. A function that returns one other than VBD_CTL_OK has printed the error. */
 enum vbd_ctl_exit {
 	VBD_CTL_OK = 0,
-	VBD_CTL_FAILED = 1, /* the server refused or failed, or is unreachable */
+	VBD_CTL_FAILED = 1, /* the server refused or failed */
 	VBD_CTL_USAGE = 2,
 	VBD_CTL_TIMED_OUT = 3, /* a deadline passed */
 	VBD_CTL_NOT_FOUND = 4, /* the server has no such object */
+	VBD_CTL_NO_SERVER = 5, /* no connection to the server */
 };
 
 /** vbd_ctl_must - return @ptr; if it is NULL print an error and end the program */
@@ -126,5 +127,17 @@ bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns);
 
 /** vbd_ctl_parse_hex - parse "0x" and 1 to 16 hex digits */
 bool vbd_ctl_parse_hex(const char *text, uint64_t *ret_value);
+
+/** vbd_ctl_base64_encode - encode bytes, with padding; the caller frees the text */
+char *vbd_ctl_base64_encode(const void *bytes, size_t len_bytes);
+
+/**
+ * vbd_ctl_base64_decode - decode a text
+ * @text:      base64 with padding
+ * @ret_bytes: set on success; the caller frees it
+ *
+ * Returns false if @text is malformed.
+ */
+bool vbd_ctl_base64_decode(const char *text, char **ret_bytes, size_t *ret_len_bytes);
 
 #endif

@@ -3,9 +3,7 @@
 
 #include "cmd/verbsctl/common/text.h"
 
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct vbd_ctl_top_column_spec specs[VBD_CTL_TOP_COLUMN_END] = {
 #define VBD_CTL_TOP_COLUMN_SPEC(sym, name, title, letter, right, falls, stays, least, most) \

@@ -6,7 +6,6 @@
 #include "cmd/verbsctl/top/screen.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The smallest readable size of a terminal. */
 #define LEAST_LINES   6

@@ -11,6 +11,7 @@
 #include "cmd/verbsctl/top/view.h"
 
 #include <jansson.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/top/rows.h"
 
-#include "cmd/verbsctl/common/counters.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
 #include "cmd/verbsctl/common/view.h"

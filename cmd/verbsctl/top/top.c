@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsctl/top/top.h"
+#include "cmd/verbsctl/commands/commands.h"
 
-#include "cmd/verbsctl/commands/connection.h"
+#include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/top/columns.h"
 #include "cmd/verbsctl/top/draw.h"
 #include "cmd/verbsctl/top/rows.h"
 #include "cmd/verbsctl/top/screen.h"
 #include "cmd/verbsctl/top/view.h"
-
-#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "cmd/verbsctl/common/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int compare(const void *a, const void *b, void *arg)
 {

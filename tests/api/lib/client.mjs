@@ -118,12 +118,12 @@ export class Client {
     return response.json;
   }
 
-  /** Returns the number of the newest event of the daemon that a request goes to. */
+  /** Returns the place of the newest event of the daemon that a request goes to. */
   async lastEvent(request) {
-    return (await this.events(request, 'limit=1')).last;
+    return (await this.events(request, 'after=now')).next;
   }
 
-  /** Waits for an event after the given one, by the daemon's long poll, for a limited time. */
+  /** Waits for an event behind the given place, by the daemon's long poll, for a limited time. */
   async nextEvent(request, seen) {
     await this.events(request, `after=${seen}&limit=1&wait_ms=${WAKE_MS}`);
   }

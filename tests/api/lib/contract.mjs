@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares requests and responses with openapi.yaml, in its strict form.
-import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020.js';
 import YAML from 'yaml';
+import { wholeContract } from '../../contract.mjs';
 import { strict } from './strict.mjs';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const JSON_TYPES = ['application/json', 'application/problem+json'];
 const SCHEMAS = 'openapi.yaml';
+// Headers of answers that have a meaning of their own, which the contract declares for each answer that has them.
+const DECLARED = [
+  'ETag', 'Idempotency-Replayed', 'Idempotency-Server', 'Location', 'Preference-Applied', 'Retry-After', 'Verbsd-Event',
+  'Verbsd-Server', 'Verbsd-Until',
+];
 
 /** Returns the media type of a Content-Type, without its parameters. */
 export function mediaType(header) {
@@ -37,48 +42,9 @@ function makeAjv(document) {
     allowUnionTypes: true,
   });
   ajv.addFormat('binary', true);
-  ajv.addKeyword('x-role');
+  for (const word of ['x-role', 'x-short', 'x-optional']) ajv.addKeyword(word);
   ajv.addSchema({ $id: SCHEMAS, $defs: absolute(document.components.schemas) });
   return ajv;
-}
-
-// Answers to `fields` have some of the members.
-function withoutRequired(node) {
-  if (Array.isArray(node)) return node.map(withoutRequired);
-  if (node === null || typeof node !== 'object') return node;
-  return Object.fromEntries(
-    Object.entries(node)
-      .filter(([key, value]) => key !== 'required' || !Array.isArray(value))
-      .map(([key, value]) => [key, withoutRequired(value)]),
-  );
-}
-
-// The schema of an object or a list, for its short form or for whole objects.
-function inView(schema, view) {
-  const name = (ref) => `${ref.replace(/Summary$/, '')}${view === 'summary' ? 'Summary' : ''}`;
-  if (schema.$ref) return { $ref: name(schema.$ref) };
-  const { items } = schema.properties;
-  return {
-    ...schema,
-    properties: {
-      ...schema.properties,
-      items: { ...items, items: { $ref: name(items.items.$ref) } },
-    },
-  };
-}
-
-// The paths of the members of an object that are not below one of the paths that were asked for.
-function beyond(node, asked, prefix = '') {
-  if (Array.isArray(node)) return node.flatMap((one) => beyond(one, asked, prefix));
-  if (node === null || typeof node !== 'object') return prefix ? [prefix] : [];
-  return Object.entries(node).flatMap(([name, value]) => {
-    const path = prefix ? `${prefix}.${name}` : name;
-    if (asked.includes(path)) return [];
-    const isPart = asked.some((one) => one.startsWith(`${path}.`));
-    return isPart && (value === null || typeof value === 'object')
-      ? beyond(value, asked, path).filter((one) => one !== path)
-      : [path];
-  });
 }
 
 function templatePattern(template) {
@@ -111,12 +77,11 @@ function parseJson(bytes) {
 }
 
 export class Contract {
-  constructor(text) {
-    this.text = text;
-    this.open = YAML.parse(text); // as clients see it
+  /** Takes the whole document, as clients see it. */
+  constructor(document) {
+    this.open = document;
     this.document = strict(this.open);
     this.ajv = makeAjv(this.document);
-    this.thinAjv = makeAjv(withoutRequired(this.document));
     this.validators = new Map();
     this.routes = Object.entries(this.document.paths).map(([template, item]) => ({
       template,
@@ -128,8 +93,8 @@ export class Contract {
     this.statusOfCode = new Map();
   }
 
-  static load(path) {
-    return new Contract(readFileSync(path, 'utf8'));
+  static load() {
+    return new Contract(wholeContract(YAML.parse));
   }
 
   resolve(node) {
@@ -178,8 +143,8 @@ export class Contract {
   }
 
   /** Violations of a schema by a value, as lines of text. */
-  validate(key, schema, value, ajv = this.ajv) {
-    if (!this.validators.has(key)) this.validators.set(key, ajv.compile(absolute(schema)));
+  validate(key, schema, value) {
+    if (!this.validators.has(key)) this.validators.set(key, this.ajv.compile(absolute(schema)));
     const check = this.validators.get(key);
     if (check(value)) return [];
     return check.errors.map(
@@ -239,27 +204,21 @@ export class Contract {
 
   // Each of `fields` is a member of what the operation answers with.
   checkFields({ responses }, fields) {
-    const schema = responses['200']?.content?.['application/json']?.schema;
+    const schema = this.resolve(responses['200'])?.content?.['application/json']?.schema;
     if (!fields || !schema) return [];
-    const whole = inView(schema, 'full');
-    const start = whole.$ref ? whole : whole.properties.items.items;
-    return fields
-      .split(',')
-      .filter((path) => !this.hasMember(start, path.split('.')))
-      .map((path) => `fields: ${path}: not a member`);
+    const members = Object.keys(this.shown(schema).properties);
+    return fields === '*'
+      ? []
+      : fields
+          .split(',')
+          .filter((name) => !members.includes(name))
+          .map((name) => `fields: ${name}: not a member`);
   }
 
-  hasMember(node, [name, ...rest]) {
-    if (name === undefined) return true;
-    const schema = this.resolve(node);
-    if (!schema) return false;
-    const inner = schema.properties?.[name] ?? (schema.properties ? null : schema.additionalProperties);
-    return (
-      (Boolean(inner) && typeof inner === 'object' && this.hasMember(inner, rest)) ||
-      [schema.items, ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].some(
-        (one) => one && this.hasMember(one, [name, ...rest]),
-      )
-    );
+  // The schema of an object, or of an item of a list, of which a request can choose members.
+  shown(schema) {
+    const whole = this.resolve(schema);
+    return whole['x-short'] ? whole : this.resolve(whole.properties.items.items);
   }
 
   checkHeaders(operation, headers) {
@@ -269,7 +228,7 @@ export class Contract {
         const name = Object.keys(headers).find(
           (key) => key.toLowerCase() === parameter.name.toLowerCase(),
         );
-        return name === undefined ? [] : this.checkParameter(operation, parameter, headers[name]);
+        return name === undefined ? [] : this.checkParameter(operation, parameter, String(headers[name]));
       });
   }
 
@@ -300,7 +259,7 @@ export class Contract {
       return [`status ${response.status} is not documented for ${request.method} ${url.pathname}`];
     return [
       ...(head ? [] : this.checkContent(key, kind, response, url.searchParams)),
-      ...this.checkResponseHeaders(kind, request, response),
+      ...this.checkResponseHeaders(kind, request, response, operation),
       ...(response.status >= 400 && !documented ? this.checkProblem(response) : []),
       ...(operation ? this.checkCode(operation, response.json?.code) : []),
     ];
@@ -316,32 +275,34 @@ export class Contract {
     const { value, error } = parseJson(response.body);
     if (error) return [`the body is not JSON: ${error}`];
     response.json = value;
-    return response.status === 200
-      ? this.checkView(key, content.schema, value, query)
-      : this.validate(key, content.schema, value);
+    const failures = this.validate(key, content.schema, value);
+    return response.status < 300 ? [...failures, ...this.checkShown(content.schema, value, query)] : failures;
   }
 
-  // An object, or each item of a list, has the form that `view` or `fields` asks for.
-  checkView(key, schema, value, query) {
-    const fields = query.get('fields');
-    const view = query.get('view') ?? (fields ? 'full' : null);
-    const shown = view === null ? schema : inView(schema, view);
-    if (!fields) return this.validate(`${key} ${view}`, shown, value);
-    const failures = this.validate(`${key} thin`, shown, value, this.thinAjv);
-    const asked = ['id', ...fields.split(',')];
-    for (const item of value.items ?? [value]) {
-      failures.push(
-        ...beyond(item, asked).map((name) => `an item has ${name}, which is not in fields=${fields}`),
-      );
-      if (!('id' in item)) failures.push('an item has no id');
-    }
-    return failures;
+  // An object, or each item of a list, has the members that `fields` asks for, the short form, or all.
+  checkShown(schema, value, query) {
+    const whole = this.resolve(schema);
+    const isList = Boolean(whole.properties?.items) && !whole['x-short'];
+    const shown = isList ? this.resolve(whole.properties.items.items) : whole;
+    if (!shown?.['x-short']) return [];
+    const fields = query.get('fields') || (isList ? shown['x-short'].join() : '*');
+    const asked = fields === '*' ? Object.keys(shown.properties) : ['id', ...fields.split(',')];
+    const always = asked.filter((name) => !shown.properties[name]?.['x-optional'] && !shown.properties[name]?.['x-role']);
+    return (isList ? value.items : [value]).flatMap((item) => [
+      ...Object.keys(item).filter((name) => !asked.includes(name)).map((name) => `an item has ${name}, which is not in fields=${fields}`),
+      ...always.filter((name) => !(name in item)).map((name) => `an item lacks ${name}`),
+    ]);
   }
 
-  checkResponseHeaders(kind, request, { status, headers }) {
+  checkResponseHeaders(kind, request, { status, headers }, operation) {
     const failures = [];
-    if (kind.headers?.Location && (headers.location !== undefined || status < 400))
+    const makes = status === 201 || (status === 202 && request.method === 'POST' && operation?.responses['201']);
+    const prefers = request.method !== 'GET' && [200, 201, 202].includes(status) && operation?.parameters.some(({ name }) => name === 'Prefer');
+    if (kind.headers?.Location && (headers.location !== undefined || makes))
       failures.push(...this.checkLink('Location', headers.location));
+    for (const name of DECLARED)
+      if (headers[name.toLowerCase()] !== undefined && !kind.headers?.[name])
+        failures.push(`the header ${name} is not declared`);
     if (!/^[0-9a-f]{16}$/.test(headers['verbsd-server'] ?? ''))
       failures.push(`Verbsd-Server is ${headers['verbsd-server']}`);
     const prefer = Object.entries(request.headers ?? {}).find(
@@ -349,7 +310,7 @@ export class Contract {
     )?.[1];
     const applied = headers['preference-applied'];
     if (
-      kind.headers?.['Preference-Applied'] &&
+      prefers &&
       /^wait=\d+$/.test(prefer ?? '') &&
       !/^wait=\d+$/.test(applied ?? '')
     )
@@ -370,7 +331,7 @@ export class Contract {
   checkProblem({ status, headers, json }) {
     if (!json) return [];
     const failures = [];
-    // A failure of what a request began is 424 whatever its code is.
+    // A failure of what a request began is 424 whatever its code is, and stands at Location.
     const outcome = status === 424;
     const known = outcome ? status : (this.statusOfCode.get(json.code) ?? status);
     if (!outcome) this.statusOfCode.set(json.code, known);
@@ -381,7 +342,7 @@ export class Contract {
     if (known !== status)
       failures.push(`code ${json.code} came with status ${known} before, now with ${status}`);
     if (status === 502 || status === 504) failures.push(`status ${status} is for gateways`);
-    if (outcome && headers.location !== undefined && headers.location !== json.instance)
+    if (outcome && headers.location !== json.instance)
       failures.push(`Location is ${headers.location}, the instance ${json.instance}`);
     for (const [name, path] of [
       ['instance', json.instance],
@@ -409,8 +370,8 @@ export class Contract {
   checkAllow(header, member) {
     if (header === undefined || !Array.isArray(member))
       return ['status 405 wants both the header Allow and the member allow'];
-    const list = methodList(header);
-    return `${list}` === `${[...member].sort()}`
+    const list = header.split(',').map((method) => method.trim());
+    return `${list.sort()}` === `${[...member].sort()}`
       ? []
       : [`the header Allow has ${list}, the member allow ${member}`];
   }

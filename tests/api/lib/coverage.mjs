@@ -13,7 +13,7 @@ const WAYS = [
   [/^POST .*\/\{ref\}\/cancel (200|202)$/, 'a cancelled task'],
   [/^GET \/livez 503$/, '503 of a stuck worker'],
   [/^GET .*\/fd 200$/, 'an answer with a descriptor'],
-  [/^DELETE \/v1\/(transfers|batches|connection_batches|benchmarks|probes)\/\{ref\} 202$/, '202 of a deleted task'],
+  [/^DELETE \/v1\/(transfers|transfer_batches|connection_batches|benchmarks|probes)\/\{ref\} 202$/, '202 of a deleted task'],
 ];
 
 /** Returns the name of the way that an answer goes, such as "GET /v1/buffers/{ref} 200"; else the answer itself. */

@@ -26,7 +26,7 @@ const GIVEN = [
   'READ_TOKEN',
 ];
 
-const contract = Contract.load(new URL('../../../openapi.yaml', import.meta.url));
+const contract = Contract.load();
 const cases = readCases(FOLDER);
 const excuses = JSON.parse(readFileSync(new URL('../unprovoked.json', import.meta.url), 'utf8'));
 
@@ -39,6 +39,8 @@ function sample(name) {
   if (name === 'connection_path') return '/v1/connections/1';
   if (/_path$|^location$/.test(name)) return '/v1/transfers/1';
   if (name === 'LAB_DEV') return 'rxe0';
+  if (name === 'next') return '0123456789abcdef-1';
+  if (name === 'run') return '0123456789abcdef';
   if (/(^|_)gid$/.test(name)) return '::ffff:192.0.2.1';
   if (/(^|_)qpn$/.test(name)) return 18;
   if (/(^|_)mtu$/.test(name)) return 1024;

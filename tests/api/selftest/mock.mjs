@@ -4,11 +4,13 @@
 import http from 'node:http';
 import { readFileSync } from 'node:fs';
 import YAML from 'yaml';
+import { wholeContract } from '../../contract.mjs';
 
 const TEXT = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8');
-const SUMMARY = Object.keys(YAML.parse(TEXT).components.schemas.BufferSummary.properties);
-const PATHS = YAML.parse(TEXT).paths;
-const STATS = YAML.parse(TEXT).components.schemas.Stats.required;
+const CONTRACT = wholeContract(YAML.parse);
+const SUMMARY = CONTRACT.components.schemas.Buffer['x-short'];
+const PATHS = CONTRACT.paths;
+const STATS = CONTRACT.components.schemas.Stats.required;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const SERVER_ID = '00000000000000a1';
 const NOW = '2026-01-01T00:00:00.000000000Z';
@@ -105,6 +107,8 @@ class State {
       rkey: '0x1',
       created_at: NOW,
       user_count: 0,
+      share: null,
+      desired: null,
       error: null,
     };
     this.buffers.push(buffer);

@@ -188,7 +188,7 @@ const spoilt = {
         answer.json.allow = ['GET'];
       }
     },
-    /Allow is GET, documented are DELETE, GET, POST/,
+    /Allow is GET, documented are GET, POST/,
   ],
   'a method that should be refused': [
     'PUT /v1/stats',
@@ -211,7 +211,7 @@ const spoilt = {
     (answer) => {
       answer.json.routes.pop();
     },
-    /documented, but not served: GET \/v1\/events/,
+    /documented, but not served: DELETE \/v1\/faults/,
   ],
   'a route that is not documented': [
     'GET /v1',
@@ -232,7 +232,7 @@ const spoilt = {
     (answer) => {
       answer.json.routes.at(-1).role = 'none';
     },
-    /without a token: served .*events/,
+    /without a token: served .*faults/,
   ],
   'a daemon that is not alive': [
     'GET /livez',
@@ -330,7 +330,7 @@ test('until goes on until it matches', async () => {
 
 test('items on two pages fail', async () => {
   const spoil = ({ path }, answer) => {
-    if (path.includes('after=')) answer.json.items[0].id = 1;
+    if (path.startsWith('/v1/buffers') && path.includes('after=')) answer.json.items[0].id = 1;
   };
   await withMock(spoil, async (mock) => {
     const { text } = await run(mock, '--only', 'pages');
@@ -384,7 +384,7 @@ test('coverage is written, and its gaps are found', () =>
 
 test('coverage without gaps passes', async () => {
   const { Contract } = await import('../lib/contract.mjs');
-  const contract = Contract.load(new URL('../../../openapi.yaml', import.meta.url));
+  const contract = Contract.load();
   const excuses = JSON.parse(readFileSync(new URL('../unprovoked.json', import.meta.url), 'utf8'));
   const folder = scratch_folder('full');
   const seen = contract

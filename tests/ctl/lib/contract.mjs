@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 async function load() {
   try {
     const { Contract } = await import('../../api/lib/contract.mjs');
-    return Contract.load(fileURLToPath(new URL('../../../openapi.yaml', import.meta.url)));
+    return Contract.load();
   } catch (error) {
     if (error.code === 'ERR_MODULE_NOT_FOUND')
       return null;

@@ -4,7 +4,7 @@ const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({
   sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
-  signal_every: 1, retry_count: 4, rnr_retry: 7, ack_timeout: 14, ack_timeout_ns: 67108864, min_rnr_timer: 12, min_rnr_timer_ns: 640000, responder_resources: 16,
+  signal_every: 1, poll: 'events', spin_us: null, heartbeat_ms: null, retry_count: 4, rnr_retry: 7, ack_timeout: 14, ack_timeout_ns: 67108864, min_rnr_timer: 12, min_rnr_timer_ns: 640000, responder_resources: 16,
   initiator_depth: 16, pd: null, cq: null, srq: null, path_mtu_bytes: null,
   remote_access: ['remote_write', 'remote_read', 'remote_atomic'], ...over,
 });
@@ -27,7 +27,7 @@ export const connection = (over = {}) => ({
     send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
     write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 },
   },
-  inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
+  inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null, heartbeats: null, share: null, desired: null, previous_id: null,
   end_code: null, error: null, created_at: at(100), established_at: at(112),
   ended_at: null, service: 'inbox', qp: qpParams(), timeout_ms: 10000,
   ...over,
@@ -66,7 +66,7 @@ export const listener = (over = {}) => ({
   accept_timeout_ms: 20000, service: 'echo', qp: qpParams(),
   allow: ['192.0.2.0/24'], max_connections: 100, max_per_peer: 0, connects_per_s: 50, connects_burst: 0, connections: 4,
   refused: { policy: 0, not_allowed: 1, rate: 0, max_per_peer: 0, max_connections: 0, reserved: 0, quota: 0, error: 0 },
-  tos: null, reuse_addr: false, v6_only: null,
+  tos: null, reuse_addr: false, v6_only: null, share: null, desired: null,
   reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], requests: 5, accepted: 4, rejected: 1, waiting: 0,
   error: null, created_at: at(1), ...over,
 });
@@ -86,12 +86,12 @@ export const fault = (over = {}) => ({
 export const buffer = (over = {}) => ({
   id: 3, owner: null, labels: {}, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
   page_size_bytes: 4096, relaxed_ordering: false, on_demand_paging: false, pd: { id: 1, name: null }, error: null,
-  device: 'rxe0', shared_path: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, ...over,
+  device: 'rxe0', shared_path: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, share: null, desired: null, ...over,
 });
 
 export const transfer = (over = {}) => ({
   id: 12, owner: null, labels: {}, state: 'done', op: 'write', batch: null, connection: { id: 7, name: 'to-b' }, ud_endpoint: null, ud_peer: null,
-  multicast_membership: null, buffer: { id: 3, name: 'source' }, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
+  multicast_membership: null, buffer: { id: 3, name: 'source' }, remote: { addr: '0x7f0000001000', rkey: '0x00001a71' }, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
   bytes_done: 1048576, tx_depth: 64, wrs_done: 4, messages_done: null, sges: null, inline: false, imm: null,
   old_value: null, received: null, timeout_ms: 30000, created_at: at(200),
   started_at: at(201), ended_at: at(203), queue_ns: 45000, wire_ns: 2000000, error: null, ...over,
@@ -161,7 +161,7 @@ export const batch = (over = {}) => ({
 
 export const benchmark = (over = {}) => ({
   id: 4, owner: null, labels: {}, state: 'done', connection: { id: 7, name: 'to-b' }, transfer: { id: 12, name: null }, op: 'write', size_bytes: 65536, tx_depth: 16, count: null, duration_ms: 1000,
-  buffer: { id: 3, name: 'source' }, timeout_ms: 31000, messages: 20000, bytes: 1310720000, elapsed_ns: 1000000000, bytes_per_s: 1310720000,
+  buffer: { id: 3, name: 'source' }, remote: { addr: '0x7f0000001000', rkey: '0x00001a71' }, timeout_ms: 31000, messages: 20000, bytes: 1310720000, elapsed_ns: 1000000000, bytes_per_s: 1310720000,
   messages_per_s: 20000, latency_ns: { min: 9000, mean: 11000, p50: 10500, p90: 15000, p99: 20000, p999: 30000, max: 31000 },
   created_at: at(7), ended_at: at(9), error: null, ...over,
 });
@@ -171,7 +171,7 @@ export const endpoint = (over = {}) => ({
   qp_attr: { lqpn: 33, state: 'RTS', sq_psn: 5, qkey: '0x1234567', pkey_index: 0, gid_index: 1, sgid: '::ffff:192.0.2.1', lid: 0 }, mtu_bytes: 1024,
   max_message_bytes: 1024,
   service: 'inbox', qp: { sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
-    inline_bytes: 64, signal_every: 1, pd: null, cq: null },
+    inline_bytes: 64, signal_every: 1, poll: 'events', spin_us: null, pd: null, cq: null },
   cq: { id: 1, name: null }, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16, dropped: 0 },
   sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, end_code: null, error: null, created_at: at(8),
   ended_at: null, ...over,

@@ -2,6 +2,7 @@
 // The facts of openapi.yaml: paths, parameters, headers, members, values and codes.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { wholeContract } from '../../contract.mjs';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -96,9 +97,9 @@ function operationFacts(resolve, path, method, item) {
 }
 
 /** The facts of the contract, as lines. */
-export function contractFacts(text, root) {
+export function contractFacts(root) {
   const { parse } = createRequire(join(root, 'tests/api/package.json'))('yaml');
-  const document = parse(text);
+  const document = wholeContract(parse, root);
   const resolve = (node) =>
     node.$ref ? node.$ref.slice(2).split('/').reduce((at, name) => at[name], document) : node;
   const { schemas, responses } = document.components;

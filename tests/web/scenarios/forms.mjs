@@ -151,7 +151,7 @@ async function a_batch_is_seen_with_its_transfers_and_cancelled(world) {
 	const receive = { op: "recv", connection: id, buffer: 1, timeout_ms: 600000 };
 
 	await world.call("a", "POST", "/v1/transfers", receive);
-	await world.call("a", "POST", "/v1/batches", { transfers: [receive, receive] });
+	await world.call("a", "POST", "/v1/transfer_batches", { transfers: [receive, receive] });
 	const page = await world.page("a", "#/transfers?id=2");
 
 	await page.getByRole("link", { name: "batch 1" }).click();
@@ -168,7 +168,7 @@ async function connections_made_together_are_seen_with_their_batch(world) {
 	await world.connection({ name: "alone" });
 	const { port } = await world.make("b", "/v1/listeners", { addr: "0.0.0.0", port: 0 });
 
-	await world.call("a", "POST", "/v1/connections", { name: "w", count: 3, dst_addr: world.addr, dst_port: port }, 60);
+	await world.call("a", "POST", "/v1/connection_batches", { count: 3, connections: [{ name: "w", dst_addr: world.addr, dst_port: port }] }, 60);
 	const page = await world.page("a", "#/connections");
 
 	await sees(row_of(page, "alone"));

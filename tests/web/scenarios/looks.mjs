@@ -24,7 +24,7 @@ async function furnish(world) {
 	await world.make("a", "/v1/transfers", { op: "write", connection: "steady", buffer: "source", remote });
 	await world.try("a", "POST", "/v1/transfers", { op: "write", connection: LONG, buffer: "source",
 		remote: { ...remote, rkey: "0x1" } }, 60);
-	await world.make("a", "/v1/batches", { transfers: [1, 2].map(() => ({ op: "write", connection: "steady", buffer: "source", remote })) });
+	await world.make("a", "/v1/transfer_batches", { transfers: [1, 2].map(() => ({ op: "write", connection: "steady", buffer: "source", remote })) });
 	await world.make("a", "/v1/benchmarks", { connection: "steady", op: "write", size_bytes: 65536, count: 20,
 		buffer: "source", remote });
 	await world.make("a", "/v1/probes", { connection: "steady", count: 3, interval_ms: 0 });
@@ -33,9 +33,10 @@ async function furnish(world) {
 	await world.make("a", "/v1/multicast_memberships", { name: "alarms", ud_endpoint: "beacon", addr: "239.1.1.1" });
 	await world.make("a", "/v1/ud_endpoints/beacon/messages", { ud_peer: "itself", data: "hello" });
 	// This benchmark keeps running, since nobody takes the messages out of the inbox.
-	await world.call("a", "POST", "/v1/benchmarks", { connection: "steady", op: "send", size_bytes: 1000, count: 1000000 });
+	await world.call("a", "POST", "/v1/benchmarks", { connection: "steady", op: "send", size_bytes: 1000, count: 1000000,
+		timeout_ms: 300000 });
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);
-	await world.until("a", "/v1/connections?view=full&state=failed", "two that failed", ({ total }) => total === 2);
+	await world.until("a", "/v1/connections?fields=*&state=failed", "two that failed", ({ total }) => total === 2);
 }
 
 const VIEWS = [

@@ -41,7 +41,7 @@ class Crowd {
 async function templates_of(world) {
 	const open = await world.connection();
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999 }, 60);
-	const { items } = await world.get("a", "/v1/connections?view=full&state=open,ended");
+	const { items } = await world.get("a", "/v1/connections?fields=*&state=open,ended");
 
 	return { open: items.find(({ id }) => id === open.id), failed: items.find(({ state }) => state === "failed") };
 }

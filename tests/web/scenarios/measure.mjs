@@ -30,7 +30,7 @@ async function a_benchmark_is_stopped(page, world) {
 	await page.getByRole("button", { name: "Stop benchmark 2" }).click();
 	await submit(page.getByRole("dialog"), "Stop it");
 	await page.getByRole("button", { name: /^Failed/ }).click();
-	await sees(row_of(page, "#2 send").getByText("failed"));
+	await sees(row_of(page, "#2 send").getByText("cancelled"));
 	await page.getByRole("button", { name: "Delete the record of benchmark 2" }).click();
 	await submit(page.getByRole("dialog"), "Delete it");
 	await sees(page.getByText("No benchmark matches"));

@@ -168,13 +168,16 @@ test("each fault of a refusal is shown at its field", () => {
 		{ pointer: "/elsewhere", code: "unknown_field", detail: "unknown" },
 	];
 
-	assert.deepEqual(refusedFields(forms.connect.fields, { ...errors[0], errors }), {
+	assert.deepEqual(refusedFields(forms.connect.fields, { errors }), {
 		dst_addr: "no address",
 		sq_depth: "too deep",
 	});
-	assert.deepEqual(refusedFields(forms.connect.fields, { code: "name_taken", pointer: "/name", detail: "taken" }), {
-		name: "taken",
-	});
+	assert.deepEqual(
+		refusedFields(forms.connect.fields, { code: "name_taken", errors: [{ pointer: "/name", detail: "taken" }] }),
+		{
+			name: "taken",
+		},
+	);
 });
 
 test("actions name the object and go by its id", () => {

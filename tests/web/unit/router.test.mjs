@@ -30,7 +30,7 @@ test("objects of events have the address at which they are shown", () => {
 	assert.equal(objectHash({ kind: "connection", id: 7 }), "#/connections/7");
 	assert.equal(objectHash({ kind: "buffer", id: 3 }), "#/buffers?id=3");
 	assert.equal(objectHash({ kind: "window", id: 3 }), "#/buffers?window=3");
-	assert.equal(objectHash({ kind: "batch", id: 3 }), "#/transfers?batch=3", "with its transfers");
+	assert.equal(objectHash({ kind: "transfer_batch", id: 3 }), "#/transfers?batch=3", "with its transfers");
 	assert.equal(objectHash({ kind: "benchmark", id: 3 }), "#/benchmarks?id=3");
 	assert.equal(objectHash({ kind: "probe", id: 3 }), "#/benchmarks?probe=3");
 	assert.equal(objectHash({ kind: "ud_endpoint", id: 3 }), "#/datagrams?id=3");

@@ -264,10 +264,10 @@ test("warnings are read to the end of the log, however many there are", async ()
 	const asked = [];
 	const request = async (method, target) => {
 		const { searchParams } = new URL(target, "http://h");
-		const after = Number(searchParams.get("after") ?? 0);
+		const after = Number(searchParams.get("after")?.split("-")[1] ?? 0);
 		asked.push(target);
 		const items = log.slice(after, after + Number(searchParams.get("limit")));
-		return { first: 1, last: 1500, next: String(items.at(-1)?.seq ?? 1500), items };
+		return { server_id: "a", first: 1, last: 1500, next: `a-${items.at(-1)?.seq ?? 1500}`, items };
 	};
 	const store = new Store({ request });
 	const stop = store.watch("warnings");

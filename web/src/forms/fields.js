@@ -109,7 +109,7 @@ export function collect(fields, values) {
 /** refusedFields - the detail of each fault of a problem, by the name of its field */
 export function refusedFields(fields, problem) {
 	const found = {};
-	for (const fault of problem.errors ?? [problem]) {
+	for (const fault of problem.errors ?? []) {
 		const name = fieldAt(fields, fault.pointer);
 		if (name) found[name] ??= fault.detail;
 	}

@@ -684,7 +684,7 @@ export const actions = {
 	cancelBenchmark: (benchmark) => ({
 		title: `Stop benchmark ${label(benchmark)}`,
 		action: "Stop it",
-		text: "No more work requests are posted. The benchmark ends as failed, with the code cancelled; its results so far are kept.",
+		text: "No more work requests are posted. The benchmark ends as cancelled; its results so far are kept.",
 		request: onObject("POST", "benchmarks", benchmark, "/cancel"),
 	}),
 	deleteBenchmark: (benchmark) => ({
@@ -727,13 +727,13 @@ export const actions = {
 		title: `Cancel batch ${label(batch)}`,
 		action: "Cancel it",
 		text: "Those of its transfers that have not ended are cancelled. The batch ends as failed.",
-		request: onObject("POST", "batches", batch, "/cancel"),
+		request: onObject("POST", "transfer_batches", batch, "/cancel"),
 	}),
 	deleteBatch: (batch) => ({
 		title: `Delete the record of batch ${label(batch)}`,
 		action: "Delete it",
 		text: "The record of the batch is deleted. The records of its transfers stay.",
-		request: onObject("DELETE", "batches", batch),
+		request: onObject("DELETE", "transfer_batches", batch),
 	}),
 	cancelConnectionBatch: (batch) => ({
 		title: `Cancel batch ${label(batch)}`,

@@ -25,7 +25,7 @@ const isRunning = ({ state }) => state === "running";
 
 /** Batch - the common state of the transfers of a batch; deleted() is called when its record was deleted */
 export function Batch({ id, back, deleted }) {
-	const { item, problem } = useItem("batches", id);
+	const { item, problem } = useItem("transfer_batches", id);
 	return (
 		<Detail
 			item={item}

@@ -16,7 +16,7 @@ const CHOICES = [
 	["all", "All", () => true],
 	["running", "Running", isMeasuring],
 	["done", "Done", ({ state }) => state === "done"],
-	["failed", "Failed", ({ state }) => state === "failed"],
+	["failed", "Failed", ({ state }) => ["failed", "cancelled"].includes(state)],
 ];
 
 const COLUMNS = [

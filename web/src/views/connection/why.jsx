@@ -42,9 +42,9 @@ function Evidence({ evidence, possible }) {
 				<div class="hints">
 					<p class="label">Or maybe</p>
 					<ul>
-						{possible.map(({ code, text }) => (
+						{possible.map(({ code, detail }) => (
 							<li key={code}>
-								<Prose text={text} />
+								<Prose text={detail} />
 							</li>
 						))}
 					</ul>

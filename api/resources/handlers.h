@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions that answer requests, one for a row of the table of routes (api/routes.c), where
+ * the operation of openapi.yaml stands that says what each does. Those of several kinds of objects
+ * are in api/resources/task.h.
+ *
+ * Control thread; an answer may come in a later turn of the loop.
+ */
+#ifndef VBD_API_RESOURCES_HANDLERS_H
+#define VBD_API_RESOURCES_HANDLERS_H
+
+struct vbd_request;
+
+typedef void vbd_handler(struct vbd_request *req);
+
+/** vbd_create_labelled - take `labels` and `keep` out of the body, and call `create` of the route:
+ * the objects that it makes get the labels, and are kept */
+vbd_handler vbd_create_labelled;
+
+/** vbd_delete_selected, vbd_cancel_selected, vbd_label_selected - delete the objects of the kinds
+ * in `kind` that `label` or `all=true` selects, or end those that have not ended and keep their
+ * records, or change their labels. A few have their turn in each turn of the loop, each before the
+ * objects that it uses. With `dry_run=true` the answer tells which objects are selected, and
+ * nothing is done. */
+vbd_handler vbd_delete_selected, vbd_cancel_selected, vbd_label_selected;
+
+/* The others, by kind. */
+vbd_handler vbd_create_buffer, vbd_delete_buffer, vbd_get_buffer_data, vbd_open_buffer_data,
+	vbd_put_buffer_data, vbd_get_buffer_fd, vbd_get_buffer_checksum, vbd_create_connection,
+	vbd_create_connection_batch, vbd_delete_connection, vbd_list_timeline,
+	vbd_accept_connection, vbd_reject_connection, vbd_close_connection, vbd_set_remote,
+	vbd_set_qp_state, vbd_list_messages, vbd_send_message, vbd_delete_messages,
+	vbd_create_listener, vbd_delete_listener, vbd_patch_listener, vbd_list_events,
+	vbd_stream_events, vbd_create_benchmark, vbd_create_probe, vbd_create_transfer,
+	vbd_list_glossary, vbd_get_glossary, vbd_explain_one, vbd_get_reachability,
+	vbd_create_transfer_batch, vbd_get_caller, vbd_create_cq, vbd_patch_cq, vbd_get_drain,
+	vbd_post_drain, vbd_delete_drain, vbd_create_ud_endpoint, vbd_list_ud_endpoint_messages,
+	vbd_send_ud_endpoint_message, vbd_delete_ud_endpoint_messages, vbd_create_fault,
+	vbd_delete_fault, vbd_create_multicast_membership, vbd_delete_kept_object, vbd_get_page,
+	vbd_get_asset, vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract,
+	vbd_get_extra_contract, vbd_get_stats, vbd_get_metrics, vbd_create_pd, vbd_create_ud_peer,
+	vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_create_window;
+
+#endif

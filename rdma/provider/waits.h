@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls of the libraries that may wait in the kernel for another host, for a driver or for
+ * large memory, whatever the state of their object. None is made on the control thread: the
+ * provider of the tests refuses that, and docs/blocking.md says why each waits, and the exceptions.
+ */
+#ifndef VBD_RDMA_PROVIDER_WAITS_H
+#define VBD_RDMA_PROVIDER_WAITS_H
+
+/* X(SYMBOL, call) */
+#define VBD_WAIT_MAP(X)                                   \
+	X(VBD_WAIT_CONNECT, "rdma_connect")               \
+	X(VBD_WAIT_DISCONNECT, "rdma_disconnect")         \
+	X(VBD_WAIT_DESTROY_ID, "rdma_destroy_id")         \
+	X(VBD_WAIT_DESTROY_QP, "ibv_destroy_qp")          \
+	X(VBD_WAIT_QUERY_PORT, "ibv_query_port")          \
+	X(VBD_WAIT_MODIFY_QP, "ibv_modify_qp")            \
+	X(VBD_WAIT_JOIN_MULTICAST, "rdma_join_multicast") \
+	X(VBD_WAIT_CREATE_AH, "ibv_create_ah")            \
+	X(VBD_WAIT_DESTROY_AH, "ibv_destroy_ah")          \
+	X(VBD_WAIT_REG_MR, "ibv_reg_mr")                  \
+	X(VBD_WAIT_DEREG_MR, "ibv_dereg_mr")              \
+	X(VBD_WAIT_CLOSE_DEVICE, "ibv_close_device")      \
+	X(VBD_WAIT_COUNT_OBJECTS, "rdma netlink")
+
+#endif
