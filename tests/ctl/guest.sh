@@ -15,7 +15,7 @@ if [[ $1 != --inside ]]; then
 		exit 77
 	}
 	bin=$(realpath "$1")
-	exec "$root/lab/run" --deadline 540 --results "$bin/../tests/ctl/guest" -- "$self" --inside "$bin"
+	exec "$root/lab/run" --deadline 1500 --results "$bin/../tests/ctl/guest" -- "$self" --inside "$bin"
 fi
 
 bin=$2

@@ -9,8 +9,8 @@ set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 root=$(realpath "$here/../..")
 suite=$1 build=$(realpath "$2")
-DEADLINE_S=900
-[[ -z ${CROWD_COUNT:-}${OWNERS:-} ]] || DEADLINE_S=3600 # the long forms of crowd and refused
+DEADLINE_S=2400
+[[ -z ${CROWD_COUNT:-}${OWNERS:-} ]] || DEADLINE_S=7200 # the long forms of crowd and refused
 [[ $suite != soak ]] || DEADLINE_S=$((${SOAK_SECONDS:-3600} + 900))
 # On an emulated processor, node's optimizing compiler costs more than it saves.
 NODE=(node --no-opt --max-lazy)

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 const BOOT_TRIES = 3;
-const DEADLINE_S = 480;
+const DEADLINE_S = 1500;
 // These are below the ports that the kernel gives to clients, so that none is taken by chance while the guest boots.
 const PORTS = { from: 20000, to: 30000 };
 

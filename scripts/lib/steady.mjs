@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// node steady.mjs LABEL NAME TIMES: the part of scripts/steady behind its options; "" means any label or name.
+
+import { execFileSync, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { scratch_folder } from "../../tests/scratch.mjs";
+
+const BUILD = "build/asan";
+const AT_A_TIME = 4;
+// Tests of these labels boot guests.
+const GUEST_LABELS = ["lab", "rdma"];
+const SKIPPED = 77;
+
+// Returns { name, command, labels, env, cwd, timeout_s } of each test that ctest knows.
+function all_tests() {
+	const json = execFileSync("ctest", ["--test-dir", BUILD, "--show-only=json-v1"], { maxBuffer: 1 << 26 });
+
+	return JSON.parse(json).tests.filter((test) => test.command).map((test) => {
+		const properties = Object.fromEntries(test.properties.map(({ name, value }) => [name, value]));
+
+		return {
+			name: test.name,
+			command: test.command,
+			labels: properties.LABELS ?? [],
+			env: Object.fromEntries((properties.ENVIRONMENT ?? []).map((pair) => pair.split(/=(.*)/s).slice(0, 2))),
+			cwd: properties.WORKING_DIRECTORY,
+			timeout_s: properties.TIMEOUT ?? 300,
+		};
+	});
+}
+
+function is_meant(test, label, name) {
+	if (test.labels.some((one) => GUEST_LABELS.includes(one))) return false;
+	return test.name.includes(name) && (label ? test.labels.includes(label) : !test.labels.includes("lint"));
+}
+
+// Resolves to why the test failed, and its output; to null if it passed. A hang is ended with all that the test has
+// started: each one has a process group of its own.
+function run(test) {
+	const folder = scratch_folder("steady");
+	const log_path = join(folder, "log");
+	const log = openSync(log_path, "w");
+	const TMPDIR = join(folder, "tmp");
+
+	mkdirSync(TMPDIR);
+	const child = spawn(test.command[0], test.command.slice(1),
+		{ cwd: test.cwd, env: { ...process.env, ...test.env, TMPDIR }, detached: true, stdio: ["ignore", log, log] });
+	const timer = setTimeout(() => process.kill(-child.pid, "SIGKILL"), test.timeout_s * 1000);
+
+	return new Promise((resolve) => child.on("close", (status, signal) => {
+		const failure = { why: signal ?? `exit status ${status}`, output: readFileSync(log_path, "utf8") };
+
+		clearTimeout(timer);
+		closeSync(log);
+		rmSync(folder, { recursive: true, force: true });
+		resolve(status === 0 || status === SKIPPED ? null : failure);
+	}));
+}
+
+function shuffle(list) {
+	for (let i = list.length - 1; i > 0; i--) {
+		const other = Math.floor(Math.random() * (i + 1));
+
+		[list[i], list[other]] = [list[other], list[i]];
+	}
+	return list;
+}
+
+async function repeat(tests, times) {
+	const queue = shuffle(tests.flatMap((test) => Array(times).fill(test)));
+	const total = queue.length;
+	const failures = new Map(); // by name: how often; why the first time, and its output
+
+	async function work() {
+		for (let test = queue.pop(); test; test = queue.pop()) {
+			const failure = await run(test);
+
+			if (!failure) continue;
+			const first = failures.get(test.name) ?? { count: 0, ...failure };
+
+			failures.set(test.name, { ...first, count: first.count + 1 });
+			console.error(`${test.name}: ${failure.why} (${total - queue.length} of ${total})`);
+		}
+	}
+	await Promise.all(Array.from({ length: AT_A_TIME }, work));
+	return { total, failures };
+}
+
+const [label, name, times] = process.argv.slice(2);
+const tests = all_tests().filter((test) => is_meant(test, label, name));
+
+if (!tests.length) {
+	console.error(`steady: no test that boots no guest has ${label ? `the label ${label}` : `"${name}" in its name`}`);
+	process.exit(2);
+}
+const { total, failures } = await repeat(tests, Number(times));
+let failed = 0;
+
+for (const [test, { count, why, output }] of failures) {
+	console.log(`\n${test}: ${count} of ${times} failed; the first: ${why}\n${output}`);
+	failed += count;
+}
+for (const [test, { count }] of failures)
+	console.log(`failed: ${test}: ${count} of ${times}`);
+console.log(`${total - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
