@@ -98,11 +98,13 @@ static bool is_other_error(const struct vbd_connection *connection)
 	       before->kind != now->kind;
 }
 
-/* The peer is to hear of the error that stays. */
+/* The peer is to hear of the error that stays, and the facts to have its transfer, which a client
+ * may delete. */
 static void look_again(struct vbd_connection *connection)
 {
 	if (!is_other_error(connection))
 		return;
+	vbd_explain_revise(connection);
 	if (connection->keeping) {
 		VBD_CONTAINER_OF(connection->keeping, struct keeping, connection)->again = true;
 		return;

@@ -13,8 +13,8 @@
 
 /** vbd_evidence_keep - set `kept` of a connection whose end has begun. `keeping` is true until the
  * thread pool has looked as well; the watches are called then. Keeps nothing without memory. Call
- * it again when the connection has ended: if its error has become another one meanwhile, the peer's
- * verbsd is told. */
+ * it again when the connection has ended: if its error has become another one meanwhile, `kept` has
+ * the request of that one, and the peer's verbsd is told. */
 void vbd_evidence_keep(struct vbd_connection *connection);
 
 #endif

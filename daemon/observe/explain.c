@@ -213,6 +213,14 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	}
 }
 
+void vbd_explain_revise(struct vbd_connection *connection)
+{
+	struct vbd_facts facts;
+
+	recall(connection, &facts);
+	connection->kept->incident = facts.incident;
+}
+
 /* A report may come after the facts of the first error were kept. */
 static void gather_report(const struct vbd_connection *connection, struct vbd_facts *facts)
 {

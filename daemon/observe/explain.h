@@ -48,6 +48,10 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
  */
 void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_facts *ret_facts);
 
+/** vbd_explain_revise - take over into `kept` what a later first error of the connection was about
+ */
+void vbd_explain_revise(struct vbd_connection *connection);
+
 /** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits.
  * @look: as for vbd_explain_connection() */
 void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,

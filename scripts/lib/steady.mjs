@@ -3,11 +3,12 @@
 // node steady.mjs LABEL NAME TIMES: the part of scripts/steady behind its options; "" means any label or name.
 
 import { execFileSync, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scratch_folder } from "../../tests/scratch.mjs";
 
 const BUILD = "build/asan";
+const OUTPUT = join(BUILD, "steady");
 const AT_A_TIME = 4;
 // Tests of these labels boot guests.
 const GUEST_LABELS = ["lab", "rdma"];
@@ -39,12 +40,9 @@ function is_meant(test, label, name) {
 // Resolves to why the test failed, and its output; to null if it passed. A hang is ended with all that the test has
 // started: each one has a process group of its own.
 function run(test) {
-	const folder = scratch_folder("steady");
-	const log_path = join(folder, "log");
+	const TMPDIR = mkdtempSync(join(tmpdir(), "s-")); // short, since a path of a unix socket has 107 bytes
+	const log_path = `${TMPDIR}.log`;
 	const log = openSync(log_path, "w");
-	const TMPDIR = join(folder, "tmp");
-
-	mkdirSync(TMPDIR);
 	const child = spawn(test.command[0], test.command.slice(1),
 		{ cwd: test.cwd, env: { ...process.env, ...test.env, TMPDIR }, detached: true, stdio: ["ignore", log, log] });
 	const timer = setTimeout(() => process.kill(-child.pid, "SIGKILL"), test.timeout_s * 1000);
@@ -54,7 +52,7 @@ function run(test) {
 
 		clearTimeout(timer);
 		closeSync(log);
-		rmSync(folder, { recursive: true, force: true });
+		for (const path of [TMPDIR, log_path]) rmSync(path, { recursive: true, force: true });
 		resolve(status === 0 || status === SKIPPED ? null : failure);
 	}));
 }
@@ -71,17 +69,16 @@ function shuffle(list) {
 async function repeat(tests, times) {
 	const queue = shuffle(tests.flatMap((test) => Array(times).fill(test)));
 	const total = queue.length;
-	const failures = new Map(); // by name: how often; why the first time, and its output
+	const failures = new Map(); // how often, by name
 
 	async function work() {
 		for (let test = queue.pop(); test; test = queue.pop()) {
 			const failure = await run(test);
 
 			if (!failure) continue;
-			const first = failures.get(test.name) ?? { count: 0, ...failure };
-
-			failures.set(test.name, { ...first, count: first.count + 1 });
-			console.error(`${test.name}: ${failure.why} (${total - queue.length} of ${total})`);
+			if (!failures.has(test.name)) writeFileSync(join(OUTPUT, `${test.name}.txt`), failure.output);
+			failures.set(test.name, (failures.get(test.name) ?? 0) + 1);
+			console.error(`${test.name}: ${failure.why} (${total - queue.length} of ${total}); see ${OUTPUT}/${test.name}.txt`);
 		}
 	}
 	await Promise.all(Array.from({ length: AT_A_TIME }, work));
@@ -95,14 +92,13 @@ if (!tests.length) {
 	console.error(`steady: no test that boots no guest has ${label ? `the label ${label}` : `"${name}" in its name`}`);
 	process.exit(2);
 }
+mkdirSync(OUTPUT, { recursive: true });
 const { total, failures } = await repeat(tests, Number(times));
 let failed = 0;
 
-for (const [test, { count, why, output }] of failures) {
-	console.log(`\n${test}: ${count} of ${times} failed; the first: ${why}\n${output}`);
+for (const [test, count] of failures) {
+	console.log(`failed: ${test}: ${count} of ${times}`);
 	failed += count;
 }
-for (const [test, { count }] of failures)
-	console.log(`failed: ${test}: ${count} of ${times}`);
 console.log(`${total - failed} passed, ${failed} failed`);
 process.exit(failed ? 1 : 0);

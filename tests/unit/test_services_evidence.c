@@ -412,6 +412,24 @@ static void test_evidence__another_error_is_looked_into_again(void **state)
 	*now = was;
 }
 
+/* As if the queue pair had been found in ERR before the failed completion came. */
+static void test_evidence__the_request_of_a_later_first_error_outlives_its_transfer(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
+	struct vbd_transfer_record *record =
+		begin(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1);
+	struct vbd_incident *before;
+
+	(void)end_of(svc, scene.pair.active);
+	before = &scene.pair.active->kept->incident;
+	before->transfer = before->rkey = 0;
+	before->error.source = VBD_SOURCE_ASYNC;
+	vbd_evidence_keep(scene.pair.active);
+	vbd_object_free(&record->object);
+	assert_int_equal(end_of(svc, scene.pair.active)->rkey, scene.there->mem.rkey + 1);
+}
+
 static void test_evidence__a_record_is_deleted_while_its_facts_are_gathered(void **state)
 {
 	struct svc *svc = *state;
@@ -477,6 +495,7 @@ int main(void)
 		TEST(test_evidence__a_transfer_that_waits_is_told_to_who_sees_it),
 		TEST(test_evidence__of_very_many_buffers_nothing_is_told),
 		TEST(test_evidence__another_error_is_looked_into_again),
+		TEST(test_evidence__the_request_of_a_later_first_error_outlives_its_transfer),
 		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),
 		TEST(test_evidence__a_silent_peer_is_knocked_at),
 #undef TEST
