@@ -70,7 +70,13 @@ job_function() {
 	local environment
 	mapfile -t environment < <(job_environment "$role")
 	printf 'job_exec() {\n\texec env -i'
-	for word in "${environment[@]}" "${opt_env[@]}" "$@"; do
+	for word in "${environment[@]}"; do
+		printf ' '
+		shell_quote "$word"
+	done
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	printf ' "LAB_SLOW=$(cat /run/lab/go)"'
+	for word in "${opt_env[@]}" "$@"; do
 		printf ' '
 		shell_quote "$word"
 	done
@@ -118,7 +124,6 @@ write_job() {
 		job_variable job_forward "$forward"
 		job_variable job_forward_mac "$(mac 3 "$role")"
 		job_variable job_disk "$disk"
-		job_variable job_await_peer "${opt_peer:+1}"
 		job_function "$@"
 	} >"$run_dir/$role/job"
 }
@@ -311,7 +316,18 @@ guest_is_ready() {
 	[[ -z $peer_again ]] || : >"$run_dir/shared/peer-is-on"
 	all_ready || return 0
 	ready_us=$(now_us)
-	: >"$run_dir/go"
+	slowness >"$run_dir/go.new"
+	mv "$run_dir/go.new" "$run_dir/go"
+}
+
+# How many times longer the boot took than on a quiet host: what a command in a guest whose clock does not count
+# instructions multiplies its patience by.
+slowness() {
+	local quiet_us=5000000 factor
+	[[ -z $opt_peer ]] || quiet_us=10000000
+	factor=$(((ready_us - started_us + quiet_us - 1) / quiet_us))
+	[[ ${accel_args[*]} != *icount* ]] || factor=1
+	echo $((factor > 1 ? factor : 1))
 }
 
 guest_has_gone() {
