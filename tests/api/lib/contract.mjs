@@ -76,6 +76,8 @@ function parseJson(bytes) {
   }
 }
 
+let loaded;
+
 export class Contract {
   /** Takes the whole document, as clients see it. */
   constructor(document) {
@@ -93,8 +95,11 @@ export class Contract {
     this.statusOfCode = new Map();
   }
 
+  /** The contract of these sources, read once. It forgets what other runs have seen. */
   static load() {
-    return new Contract(wholeContract(YAML.parse));
+    loaded ??= new Contract(wholeContract(YAML.parse));
+    loaded.statusOfCode.clear();
+    return loaded;
   }
 
   resolve(node) {

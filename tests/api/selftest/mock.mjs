@@ -3,11 +3,10 @@
 // changes an answer, for the runner to fail.
 import http from 'node:http';
 import { readFileSync } from 'node:fs';
-import YAML from 'yaml';
-import { wholeContract } from '../../contract.mjs';
+import { Contract } from '../lib/contract.mjs';
 
 const TEXT = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8');
-const CONTRACT = wholeContract(YAML.parse);
+const CONTRACT = Contract.load().open;
 const SUMMARY = CONTRACT.components.schemas.Buffer['x-short'];
 const PATHS = CONTRACT.paths;
 const STATS = CONTRACT.components.schemas.Stats.required;
