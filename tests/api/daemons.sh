@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Starts and stops the daemons for the API cases. Sourced by run-native.sh and run-guest.sh.
+# Starts and stops the daemons for the API cases. Sourced by the run-*.sh.
 
 API_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 START_TRIES=200 STOP_TRIES=200 # in tenths of a second

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Plays the API cases against daemons on a real RDMA device. Run it where one is:
+# Plays the API cases that need a real RDMA device, or with --set all every case. Run it where one is:
 #
 # usage: lab/run tests/api/run-guest.sh [BUILDDIR [OPTION OF run.mjs…]]
 #

@@ -354,6 +354,24 @@ test('a case whose needs are not met is skipped, and counted', () =>
     assert.match(lines.at(-1), /^\d+ passed, 0 failed, 1 skipped$/);
   }));
 
+test('a case is of the first set that can do all that it needs', () =>
+  withMock(undefined, async (mock) => {
+    const vars = ['LAB_ADDR', 'TOKEN_URL', 'CONTROL_TOKEN', 'READ_TOKEN'].flatMap((name) => ['--var', `${name}=${mock.url}`]);
+    const setsOf = async (needs) => {
+      const folder = caseFolder('it', { path: '/v1/buffers', needs }, { status: 200 });
+      const sets = [];
+      for (const set of ['native', 'fake', 'guest', 'all']) {
+        const { text } = await run(mock, '--cases', folder, '--set', set, '--only', '^it$', ...vars);
+        if (text.includes('ok   it')) sets.push(set);
+      }
+      return sets.join();
+    };
+    assert.equal(await setsOf('tokens'), 'native,all');
+    assert.equal(await setsOf('no_rdma'), 'native');
+    assert.equal(await setsOf('rdma tokens'), 'fake,all');
+    assert.equal(await setsOf('device tokens'), 'guest,all');
+  }));
+
 test('a run without any case fails', () =>
   withMock(undefined, async (mock) => {
     const { status, lines } = await run(mock, '--only', 'no such case');
