@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// guest.mjs BUILDDIR PORT: runs in the lab, next to the RDMA device, and serves the browser tests on the host at PORT:
+// guest.mjs BUILDDIR PORT [VERBSD]: runs in the lab, next to the RDMA device, and serves the browser tests on the host at PORT:
 // POST /start, /signal and /quit, GET /log. The host chooses the ports of the daemons. They are the same in the guest and on
-// the host, since a daemon answers only to the host and port at which it listens.
+// the host, since a daemon answers only to the host and port at which it listens. The Fake of lab.mjs runs it on the host.
 
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -11,8 +11,12 @@ import { join } from "node:path";
 
 import { scratch_file, scratch_path } from "../scratch.mjs";
 
-const [, , build, port] = process.argv;
+const [, , build, port, verbsd = join(build, "cmd/verbsd")] = process.argv;
 const daemons = new Map();
+
+// No daemon outlives this process, and this process does not outlive the Fake that started it.
+process.on("exit", () => daemons.forEach(({ child }) => child.kill("SIGKILL")));
+process.on("disconnect", () => process.exit(1));
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const log_path = (name) => scratch_path(`${name}.log`);
@@ -36,7 +40,7 @@ async function start({ name, port: at, args = [], tokens = {} }) {
 		options.push(`--${role}-token-file`, scratch_file(`${name}.${role}`, `${token}\n`, 0o600));
 	}
 	const log = openSync(log_path(name), "a");
-	const child = spawn(join(build, "cmd/verbsd"), ["--listen", `127.0.0.1:${at}`, ...options, ...args],
+	const child = spawn(verbsd, ["--listen", `127.0.0.1:${at}`, ...options, ...args],
 		{ stdio: ["ignore", log, log] });
 	const daemon = { child, gone: null };
 

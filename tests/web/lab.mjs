@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The guest, seen from the host: boots it, and starts and ends daemons in it.
+// The guest, seen from the host: boots it, and starts and ends daemons in it. Fake does the same without a guest.
 
 import { spawn, spawnSync } from "node:child_process";
 import http from "node:http";
@@ -84,7 +84,7 @@ export class Guest {
 	/** boot - a booted guest without daemons; a and b are the ports for two of them */
 	static async boot(build) {
 		for (let tries = 1; ; tries++) {
-			const guest = new Guest(build, await free_ports(3));
+			const guest = new this(build, await free_ports(3));
 
 			if (await guest.is_up())
 				return guest;
@@ -95,15 +95,19 @@ export class Guest {
 	}
 
 	constructor(build, [a, b, control]) {
-		Object.assign(this, { a, b, control, gone: null });
-		const forwards = [a, b, control].flatMap((port) => ["--forward", String(port)]);
-
-		this.child = spawn(join(root, "lab/run"), ["--deadline", String(DEADLINE_S), "--results", join(build, "web-artefacts"), ...forwards, "--",
-			"node", join(here, "guest.mjs"), build, String(control)], { stdio: ["ignore", "inherit", "inherit"] });
+		Object.assign(this, { a, b, control, names: a === b ? ["a"] : ["a", "b"], gone: null });
+		this.child = this.spawn(build);
 		this.ended = new Promise((done) => this.child.on("close", (status, signal) => {
 			this.gone = { status, signal };
 			done(this.gone);
 		}));
+	}
+
+	spawn(build) {
+		const forwards = [this.a, this.b, this.control].flatMap((port) => ["--forward", String(port)]);
+
+		return spawn(join(root, "lab/run"), ["--deadline", String(DEADLINE_S), "--results", join(build, "web-artefacts"), ...forwards, "--",
+			"node", join(here, "guest.mjs"), build, String(this.control)], { stdio: ["ignore", "inherit", "inherit"] });
 	}
 
 	async is_up() {
@@ -141,4 +145,14 @@ export class Guest {
 
 	// For a run that ends early: lab/run ends its guest.
 	kill() { this.child.kill("SIGTERM"); }
+}
+
+/** Fake - the same without a guest: verbsd_fake on this machine, which connects only to itself and so is both a and b */
+export class Fake extends Guest {
+	constructor(build, [a, , control]) { super(build, [a, a, control]); }
+
+	spawn(build) {
+		return spawn(process.execPath, [join(here, "guest.mjs"), build, String(this.control), join(build, "tests/fake/verbsd_fake")],
+			{ stdio: ["ignore", "inherit", "inherit", "ipc"], env: { ...process.env, LAB_ADDR: "10.0.0.1", LAB_DEV: "fake0" } });
+	}
 }

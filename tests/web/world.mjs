@@ -32,17 +32,17 @@ export class World {
 
 	// --- daemons
 
-	/** fresh - start both daemons again, so that ids begin at 1 and no objects are left */
+	/** fresh - start all daemons again, so that ids begin at 1 and no objects are left */
 	async fresh(more = {}) {
-		for (const name of ["a", "b"]) {
+		for (const name of this.guest.names) {
 			await this.kill(name);
 			await this.start(name, more[name]);
 		}
 	}
 
-	/** some - make sure that both daemons run, in any state */
+	/** some - make sure that all daemons run, in any state */
 	async some() {
-		if (this.running.size < 2)
+		if (this.running.size < this.guest.names.length)
 			await this.fresh();
 	}
 
@@ -199,7 +199,7 @@ export class World {
 			await page.screenshot({ path: join(this.artefacts, `failed-${slug}-${i}.png`), timeout: 10_000 });
 			writeFileSync(join(this.artefacts, `failed-${slug}-${i}.html`), await page.content());
 		}
-		for (const daemon of ["a", "b"]) {
+		for (const daemon of this.guest.names) {
 			const log = await this.guest.log(daemon);
 
 			console.log(log.split("\n").slice(-12).map((line) => `     ${daemon}: ${line}`).join("\n"));

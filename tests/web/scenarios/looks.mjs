@@ -9,7 +9,7 @@ const LOOKS = { light: {}, dark: { scheme: "dark" }, phone: { viewport: PHONE, s
 const LONG = "a_name_that_is_as_long_as_a_name_may_be_which_is_63_characters_";
 
 // Objects of every kind, in various states.
-async function furnish(world) {
+export async function furnish(world) {
 	await world.fresh();
 	const target = await world.make("b", "/v1/buffers", { size_bytes: 1 << 20, access: ["remote_write"] });
 	const remote = { addr: target.addr, rkey: target.rkey };
@@ -36,7 +36,7 @@ async function furnish(world) {
 	await world.call("a", "POST", "/v1/benchmarks", { connection: "steady", op: "send", size_bytes: 1000, count: 1000000,
 		timeout_ms: 300000 });
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);
-	await world.until("a", "/v1/connections?fields=*&state=failed", "two that failed", ({ total }) => total === 2);
+	await world.until("a", "/v1/connections?fields=*&state=failed", "those that failed", ({ total }) => total > 1);
 }
 
 const VIEWS = [
@@ -58,8 +58,8 @@ const VIEWS = [
 	}],
 ];
 
-async function every_view(world, look) {
-	const page = await world.page("a", "", LOOKS[look]);
+export async function every_view(world, look, options = LOOKS[look]) {
+	const page = await world.page("a", "", options);
 
 	for (const [name, hash, landmark] of VIEWS) {
 		await page.goto(`${world.guest.url("a")}${hash}`);

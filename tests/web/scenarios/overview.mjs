@@ -6,7 +6,7 @@ import { chord, focus_is_visible, row_of, sees, tab_to } from "../ui.mjs";
 
 const panel = (page, name) => page.getByRole("region", { name, exact: true });
 
-async function an_idle_daemon(world, page) {
+export async function an_idle_daemon(world, page) {
 	await sees(page.getByRole("heading", { name: "Overview" }));
 	await sees(page.getByText("No connection moves bytes now."));
 	await sees(page.getByText("No transfer, benchmark or probe is running."));
@@ -30,7 +30,7 @@ async function a_busy_daemon(world, page) {
 	await sees(page.locator(".now-value").filter({ hasText: /out .*[1-9].*B\/s/ }));
 }
 
-async function a_failure(world, page) {
+export async function a_failure(world, page) {
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);
 	const failure = page.getByRole("list", { name: "Failures, newest first" }).locator(".failure").filter({ hasText: "nobody" });
 

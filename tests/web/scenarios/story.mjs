@@ -35,7 +35,7 @@ async function make_source(page) {
 	await sees(row_of(page, "source").getByText("ready"));
 }
 
-async function connect(world, page) {
+export async function connect(world, page) {
 	await go(page, "Connections");
 	await submit(await fill_form(page, "Connect", { Host: world.addr, Port: PORT, Name: "story" }), "Connect");
 	await sees(page.getByRole("heading", { name: "story" }));
@@ -101,7 +101,7 @@ async function read_why(world, page, { state, end_code }) {
 }
 
 // The advice says to compare the request with what the peer has.
-async function a_refused_write(world) {
+export async function a_refused_write(world) {
 	await world.fresh();
 	const { id } = await world.connection();
 

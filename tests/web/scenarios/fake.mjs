@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// These are what run.mjs --fake plays: the main path of a user, with a daemon that connects to itself.
+
+import { sees, submit } from "../ui.mjs";
+import { every_view, furnish } from "./looks.mjs";
+import { a_failure, an_idle_daemon } from "./overview.mjs";
+import { a_refused_write, connect } from "./story.mjs";
+
+const PHONE = { viewport: { width: 390, height: 844 }, scale: 2 };
+
+async function opened_and_closed(world, look, options) {
+	await world.fresh();
+	await world.make("a", "/v1/listeners", { addr: "0.0.0.0", port: 7471 });
+	const page = await world.page("a", "", options);
+
+	await an_idle_daemon(world, page);
+	await connect(world, page);
+	await world.fits(page, "an open connection");
+	await world.shot(page, `opened-${look}`);
+	await page.getByRole("button", { name: "Close", exact: true }).click();
+	await sees(page.getByRole("dialog"));
+	await world.shot(page, `question-${look}`);
+	await submit(page.getByRole("dialog"), "Close it");
+	await sees(page.locator(".view-head").getByText("closed"));
+	await sees(page.locator("main").getByText("local close"));
+	await world.shot(page, `closed-${look}`);
+}
+
+export const scenarios = [
+	["a connection is opened by the form, and closed", (world) => opened_and_closed(world, "light")],
+	["a connection that nobody accepts is shown with its cause", async (world) => {
+		await world.fresh();
+		const page = await world.page("a");
+
+		await a_failure(world, page);
+		await sees(page.getByText("nobody listens on that port"));
+	}],
+	["a write that the peer refuses is shown with its address and key", a_refused_write],
+	["every view fits a phone", async (world) => {
+		await furnish(world);
+		await every_view(world, "phone", PHONE);
+	}],
+	["a phone suffices to open and close a connection", (world) => opened_and_closed(world, "phone", PHONE)],
+];
