@@ -36,11 +36,27 @@ function(vbd_test_environment)
   set_property(TEST ${ARGV} PROPERTY SKIP_RETURN_CODE 77)
 endfunction()
 
+# vbd_unit_helper(<name> [LINK <target>...]): <name>.c, which many tests share, is compiled once
+function(vbd_unit_helper name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  add_library(vbd_unit_${name} OBJECT ${name}.c)
+  target_compile_definitions(vbd_unit_${name} PRIVATE VBD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(vbd_unit_${name} PRIVATE vbd_warnings vbd_options ${arg_LINK} PkgConfig::CMOCKA)
+endfunction()
+
 # vbd_unit_test(<name> [SOURCES <file>...] [LINK <target>...])
 #
-# A cmocka program of <name>.c and other sources: one process, one ctest of label `unit`.
+# A cmocka program of <name>.c and other sources: one process, one ctest of label `unit`. A source of which there is a
+# helper is not compiled again.
 function(vbd_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  foreach(source IN LISTS arg_SOURCES)
+    string(REGEX REPLACE "^([a-z_]+)\\.c$" "vbd_unit_\\1" helper ${source})
+    if(TARGET ${helper})
+      list(REMOVE_ITEM arg_SOURCES ${source})
+      list(APPEND arg_LINK ${helper})
+    endif()
+  endforeach()
   add_executable(${name} ${name}.c ${arg_SOURCES})
   target_compile_definitions(${name} PRIVATE VBD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE vbd_warnings vbd_options ${arg_LINK} vbd_unit_wait PkgConfig::CMOCKA)
