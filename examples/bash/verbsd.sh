@@ -141,7 +141,9 @@ may_pass() {
 # object is gone, and the id may be another one's.
 ask() {
 	local method=$1 daemon=$2 path=$3 json=${4:-} said pause=0.1 options after told=''
-	options=(-X "$method" -H "Prefer: wait=$WAIT_S")
+	options=(-X "$method")
+	# A GET that waits says so in its query; any other answers at once.
+	[[ $method == GET ]] || options+=(-H "Prefer: wait=$WAIT_S")
 	[[ $method != DELETE || -z ${server[$daemon]:-} ]] || options+=(-H "Verbsd-If-Server: ${server[$daemon]}")
 	[[ $method != POST ]] || options+=(-H "Idempotency-Key: $PROGRAM-$$-$RANDOM$RANDOM-${EPOCHREALTIME/[.,]/}")
 	[[ -z $json ]] || options+=(-H 'Content-Type: application/json' -d "$json")

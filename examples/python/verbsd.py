@@ -126,7 +126,8 @@ class Daemon:
         Idempotency-Key, so that it is executed once however often it is sent. A DELETE is for the run of verbsd that
         gave the id: after a restart the object is gone, and the id may be another one's.
         """
-        headers = self.headers({"Prefer": f"wait={wait_s}"})
+        # A GET that waits says so in its query; any other answers at once.
+        headers = self.headers({} if method == "GET" else {"Prefer": f"wait={wait_s}"})
         if method == "POST":
             headers["Idempotency-Key"] = str(uuid.uuid4())
         if method == "DELETE" and self.server_id:
