@@ -44,6 +44,12 @@ function(vbd_unit_helper name)
   target_link_libraries(vbd_unit_${name} PRIVATE vbd_warnings vbd_options ${arg_LINK} PkgConfig::CMOCKA)
 endfunction()
 
+# vbd_boots(<guests> <test>...): tests that boot so many guests each. scripts/test runs no more guests at a time than
+# the machine has processors.
+function(vbd_boots guests)
+  set_tests_properties(${ARGN} PROPERTIES RESOURCE_GROUPS "guests:${guests}")
+endfunction()
+
 # vbd_unit_test(<name> [SOURCES <file>...] [LINK <target>...])
 #
 # A cmocka program of <name>.c and other sources: one process, one ctest of label `unit`. A source of which there is a

@@ -11,7 +11,7 @@ const BUILD = "build/asan";
 const OUTPUT = join(BUILD, "steady");
 const AT_A_TIME = 4;
 // Tests of these labels boot guests.
-const GUEST_LABELS = ["lab", "rdma"];
+const GUEST_LABELS = ["guest", "lab", "rdma"];
 const SKIPPED = 77;
 
 // Returns { name, command, labels, env, cwd, timeout_s } of each test that ctest knows.

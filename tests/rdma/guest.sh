@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # guest.sh SUITE BUILDDIR [PART]: runs SUITE.mjs with the verbsd of BUILDDIR in the lab, only the scenarios with PART
-# in their name. Exits with the status of the suite, or with 77 if there can't be a lab. The output of a complete
-# suite is also written to BUILDDIR/tests/rdma/SUITE.txt, for verbs-table.mjs.
+# in their name. Exits with the status of the suite, with 77 if there can't be a lab, or with 75 if the guest could not
+# boot. The output of a complete suite is also written to BUILDDIR/tests/rdma/SUITE.txt, for verbs-table.mjs.
+# SUITE may be several, separated by commas, which run one after the other in one guest; of SUITE:TEXT only the scenarios
+# with TEXT in their name run.
 
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
@@ -33,18 +35,20 @@ if [[ $suite == examples ]]; then
 fi
 [[ $suite != systemd || -x /lib/systemd/systemd ]] || skip "there is no systemd"
 [[ $suite != reader || -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)"
-options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/$suite")
+options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/${suite//[,:]/-}")
 prepare=()
-case $suite in
-explain_two) options+=(--siw) prepare=(--siw) ;;&
-explain_two | two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
-reboot) options+=(--peer-disk 64 --peer "${NODE[*]} '$here/reboot_peer.mjs' '$build'") ;;
-memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
-explain | refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
-crowd | flood | load | soak) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
-manual | ud) options+=(--vlan) ;;
-network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
-esac
+for one in ${suite//,/ }; do
+	case ${one%%:*} in
+	explain_two) options+=(--siw) prepare=(--siw) ;;&
+	explain_two | two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
+	reboot) options+=(--peer-disk 64 --peer "${NODE[*]} '$here/reboot_peer.mjs' '$build'") ;;
+	memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
+	explain | refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
+	crowd | flood | load | soak) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
+	manual | ud) options+=(--vlan) ;;
+	network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
+	esac
+done
 [[ -z ${CROWD_COUNT:-} ]] || options+=(--memory 4096) # both ends of thousands, with what ASan adds
 if [[ $suite == systemd ]]; then
 	rm -rf "$build/tests/rdma/systemd/tree"
@@ -58,8 +62,26 @@ for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS CROWD_COUNT OWNERS STILL_S L
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done
 output=/dev/null
-if (($# == 2)); then
+if (($# == 2)) && [[ $suite != *[,:]* ]]; then
 	mkdir -p "$build/tests/rdma"
 	output=$build/tests/rdma/$suite.txt
 fi
-"$root/lab/run" "${options[@]}" -- "${NODE[@]}" "$here/$suite.mjs" "$build" "${@:3}" | tee "$output"
+command=("${NODE[@]}" "$here/$suite.mjs" "$build" "${@:3}")
+if [[ $suite == *[,:]* ]]; then
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	command=(sh -c 'IFS=,; status=0
+		for suite in $1; do
+			echo "== $suite"
+			part=${suite#*:}
+			[ "$part" != "$suite" ] || part=
+			'"${NODE[*]}"' "$2/${suite%%:*}.mjs" "$3" "$part" || status=1
+		done
+		exit "$status"' - "$suite" "$here" "$build")
+fi
+status=0
+"$root/lab/run" "${options[@]}" -- "${command[@]}" | tee "$output" || status=$?
+((status != 125)) || {
+	echo "machine: the guest of $suite could not boot, as lab/run says above"
+	exit 75
+}
+exit "$status"

@@ -5,7 +5,7 @@
 // Tests the dashboard of BUILDDIR's verbsd in Debian's Chromium on this machine, with two daemons and a real RDMA device in
 // one guest of the lab; or, with --fake, some scenarios with one daemon over the scripted provider and no guest. PART selects
 // the scenarios whose name contains it. Screenshots stay in BUILDDIR/web-artefacts (with --fake: web-fake-artefacts), those of
-// the run before in the same with .before, since scripts/test repeats a run that has failed. The last line is
+// the run before in the same with .before. The last line is
 // "N passed, N failed"; the status is 77 where the test can't run.
 
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from "node:fs";
