@@ -67,7 +67,7 @@ async function ask(socket, role) {
 
 const socketPath = () => path.join(scratch_folder("socket"), "api.sock");
 
-test("the unix socket knows its callers, and is there for them only", { timeout: 60000 }, async (t) => {
+test("the unix socket knows its callers, and is there for them only", { timeout: 500000 }, async (t) => {
 	const socket = socketPath();
 	const server = await Server.start({ ...TOKENS, unixPath: socket });
 	t.after(() => server.process.kill("SIGKILL"));
@@ -76,7 +76,7 @@ test("the unix socket knows its callers, and is there for them only", { timeout:
 	assert.equal(await server.stop(), 0);
 });
 
-test("a stale socket is replaced, a living one is not", { timeout: 60000 }, async (t) => {
+test("a stale socket is replaced, a living one is not", { timeout: 500000 }, async (t) => {
 	const socket = socketPath();
 	const killed = await Server.start({ unixPath: socket });
 	await killed.kill();
@@ -93,7 +93,7 @@ test("a stale socket is replaced, a living one is not", { timeout: 60000 }, asyn
 	assert.equal(fs.readFileSync(socket, "utf8"), "precious");
 });
 
-test("a flood of TCP clients does not reach the unix socket", { timeout: 60000 }, async (t) => {
+test("a flood of TCP clients does not reach the unix socket", { timeout: 500000 }, async (t) => {
 	const socket = socketPath();
 	const server = await Server.start({ unixPath: socket, env: { TEST_SEATS: "4" } });
 	t.after(() => server.process.kill("SIGKILL"));

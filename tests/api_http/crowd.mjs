@@ -171,7 +171,7 @@ for (const [what, path_, count, limit] of [
 			await until(server, (stats) => stats[count] === 0);
 		});
 
-test("a caller has half of the places from all its addresses", { timeout: 60000 }, async (t) => {
+test("a caller has half of the places from all its addresses", { timeout: 500000 }, async (t) => {
 	const unixPath = path.join(scratch_folder("crowd"), "api.sock");
 	const server = await Server.start({ unixPath, env: { ...TOKENS, TEST_WAITING: "8" } });
 	t.after(() => server.process.kill("SIGKILL"));
@@ -237,7 +237,7 @@ async function served(server, bytes) {
 	return null;
 }
 
-test("control is served while 1,000 clients without a token do their worst", { timeout: 110000 }, async (t) => {
+test("control is served while 1,000 clients without a token do their worst", { timeout: 500000 }, async (t) => {
 	const unixPath = path.join(scratch_folder("crowd"), "api.sock");
 	const server = await Server.start({ unixPath, env: { ...TOKENS, TEST_SEATS: "256", TEST_SEATS_PER_SOURCE: "128" } });
 	t.after(() => server.process.kill("SIGKILL"));
@@ -256,7 +256,7 @@ test("control is served while 1,000 clients without a token do their worst", { t
 	assert.equal(await server.stop(), 0);
 });
 
-test("control is served while clients without a token take every descriptor", { timeout: 110000 }, async (t) => {
+test("control is served while clients without a token take every descriptor", { timeout: 500000 }, async (t) => {
 	const server = await Server.start({ nofile: 64, env: { ...TOKENS, ...PATIENT } });
 	t.after(() => server.process.kill("SIGKILL"));
 	const stop = await flood(t, server, 200);
@@ -265,7 +265,7 @@ test("control is served while clients without a token take every descriptor", { 
 	assert.equal(await server.stop(), 0);
 });
 
-test("without a descriptor clients are answered 503, and those that are there go on", { timeout: 60000 }, async (t) => {
+test("without a descriptor clients are answered 503, and those that are there go on", { timeout: 500000 }, async (t) => {
 	const server = await Server.start({ nofile: 40, env: TOKENS });
 	t.after(() => server.process.kill("SIGKILL"));
 	const clients = [];

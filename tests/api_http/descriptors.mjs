@@ -46,20 +46,20 @@ async function start(t, nofile, ...options) {
 // The soft and hard limit of a process.
 const limits = (pid) => fs.readFileSync(`/proc/${pid}/limits`, "utf8").match(/^Max open files +(\d+) +(\d+)/m).slice(1);
 
-test("the soft limit is raised to the hard one, and nothing is said if that is enough", { timeout: 60000 }, async (t) => {
+test("the soft limit is raised to the hard one, and nothing is said if that is enough", { timeout: 500000 }, async (t) => {
 	const daemon = await start(t, "256:1000");
 	assert.deepEqual(limits(daemon.pid), ["1000", "1000"]);
 	assert.doesNotMatch(daemon.log, /RLIMIT_NOFILE/);
 	await daemon.stop();
 });
 
-test("a limit that the configuration exceeds is warned of", { timeout: 60000 }, async (t) => {
+test("a limit that the configuration exceeds is warned of", { timeout: 500000 }, async (t) => {
 	const daemon = await start(t, "64:200", "--set", "limits.http_connections=1000");
 	assert.match(daemon.log, /RLIMIT_NOFILE is 200; limits.http_connections \(1000\).*at most 100 HTTP connections/);
 	await daemon.stop();
 });
 
-test("HTTP clients leave descriptors to the rest, and are answered at the limit", { timeout: 60000 }, async (t) => {
+test("HTTP clients leave descriptors to the rest, and are answered at the limit", { timeout: 500000 }, async (t) => {
 	const daemon = await start(t, "80:80");
 	const clients = [];
 	let answer;

@@ -180,7 +180,7 @@ export const JSON_TYPE = { "Content-Type": "application/json" };
 
 // Runs a test with a server of its own, which must stop cleanly and log no complaint.
 export function withServer(name, options, body) {
-	test(name, { timeout: 60000 }, async (t) => {
+	test(name, { timeout: 500000 }, async (t) => {
 		const server = await Server.start(options);
 		t.after(() => server.process.kill("SIGKILL"));
 		await body(server, t);

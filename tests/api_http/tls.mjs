@@ -333,7 +333,7 @@ async function reload(server) {
 
 const serial = (client) => client.socket.getPeerCertificate().serialNumber;
 
-test("renewed files are for new handshakes, and bad ones change nothing", { timeout: 60000 }, async (t) => {
+test("renewed files are for new handshakes, and bad ones change nothing", { timeout: 500000 }, async (t) => {
 	const own = new Ca(scratch_folder("renewed"));
 	own.issueServer();
 	own.issue("client");
@@ -372,7 +372,7 @@ test("renewed files are for new handshakes, and bad ones change nothing", { time
 	assert.doesNotMatch(server.errors, /Sanitizer|runtime error/);
 });
 
-test("a certificate that is revoked is refused after a reload", { timeout: 60000 }, async (t) => {
+test("a certificate that is revoked is refused after a reload", { timeout: 500000 }, async (t) => {
 	const own = new Ca(scratch_folder("revoked"));
 	own.issueServer();
 	own.issue("revoked");

@@ -11,7 +11,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 const TOKENS = { admin: "0123456789abcdef-admin", dash: "0123456789abcdef-dash", app: "0123456789abcdef-app" };
 const as = (name) => ({ headers: { Authorization: `Bearer ${TOKENS[name]}` } });
 

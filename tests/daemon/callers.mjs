@@ -10,7 +10,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 const token_of = (name) => `${name}-${"0".repeat(32)}`;
 const as = (name) => ({ headers: { Authorization: `Bearer ${token_of(name)}` } });
 

@@ -13,7 +13,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 120000 };
+const LIMIT = { timeout: 500000 };
 const KEPT = 9;
 
 const get = async (daemon, path) => (await daemon.get(path)).json;

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 100000 };
+const LIMIT = { timeout: 500000 };
 const FD_STORE = join(dirname(fileURLToPath(import.meta.url)), "fd_store.py");
 const SIZE_BYTES = 8192;
 const POOL = { name: "pool", kind: "shared", size_bytes: SIZE_BYTES };

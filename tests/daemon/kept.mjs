@@ -12,7 +12,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until, VERBSD } from "./lib.mjs";
 
-const LIMIT = { timeout: 100000 };
+const LIMIT = { timeout: 500000 };
 const POOL = "buffers:\n- {name: pool, size_bytes: 64K, device: none0}\n";
 
 const new_file = (text) => {

@@ -9,7 +9,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { Pipe, daemon_of, full_pipe, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 
 async function dropped_of(daemon) {
 	const count = (await daemon.get("/v1/stats")).json.log_lines_dropped;

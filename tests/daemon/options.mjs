@@ -11,7 +11,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { VERBSD } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 
 const run = (...args) => spawnSync(VERBSD, args, { encoding: "utf8" });
 

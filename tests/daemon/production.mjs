@@ -14,7 +14,7 @@ import { settings, unit } from "../production_host.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { VERBSD, daemon_of } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 const read = (path) => readFileSync(join(process.env.VBD_SOURCE, path), "utf8");
 
 const TOKENS = { control: "c".repeat(64), read: "r".repeat(64) };

@@ -13,7 +13,7 @@ import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 const TOKEN = "0123456789abcdef0123456789abcdef";
 const bearer = (token) => ({ headers: { Authorization: `Bearer ${token}` } });
 

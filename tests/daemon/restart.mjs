@@ -10,7 +10,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 100000 };
+const LIMIT = { timeout: 500000 };
 const ADDR = "10.0.0.1"; // of the scripted device
 const PORT = 7471;
 const NOBODY_PORT = 7999;

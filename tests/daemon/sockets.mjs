@@ -9,7 +9,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 
 // Listens on the path of its first argument, and runs the others as systemd does (sd_listen_fds(3)).
 const SYSTEMD = `

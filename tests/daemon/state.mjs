@@ -11,7 +11,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 100000 };
+const LIMIT = { timeout: 500000 };
 const KILLS = 12;
 
 const new_dir = () => join(scratch_folder("state"), "state");

@@ -6,7 +6,7 @@ import test from "node:test";
 
 import { daemon_of, full_pipe, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 60000 };
+const LIMIT = { timeout: 500000 };
 
 test("a signal ends the daemon and removes its socket", LIMIT, async (t) => {
 	for (const signal of ["SIGTERM", "SIGINT"]) {

@@ -10,7 +10,7 @@ import test from "node:test";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 110000 };
+const LIMIT = { timeout: 500000 };
 const FED = "WATCHDOG=1";
 const WATCHDOG_MS = 200;
 

@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 import { scratch_folder } from "../scratch.mjs";
 import { VERBSD, daemon_of, until } from "./lib.mjs";
 
-const LIMIT = { timeout: 100000 };
+const LIMIT = { timeout: 500000 };
 const guide = readFileSync(new URL("../../docs/tls.md", import.meta.url), "utf8");
 const examples = new URL("../../examples/", import.meta.url).pathname;
 const PATH = `${dirname(process.env.VBD_CTL)}:${process.env.PATH}`;

@@ -19,8 +19,8 @@ const VERBSD = process.env.VBD_VERBSD ?? `${build}/cmd/verbsd`;
 // Generous: the guest is emulated, and the daemon may be an ASan build. The clock of a guest that is alone counts what
 // its processor does; where it goes with the host's, LAB_SLOW says how slow that is (lab/README.md). No scenario asserts
 // a time, except for the one limit that the daemon promises (see unplug.mjs).
-const SLOW = Number(process.env.LAB_SLOW || 1);
-export const PATIENCE_MS = 60_000 * SLOW;
+export const slow = Number(process.env.LAB_SLOW || 1);
+export const PATIENCE_MS = 60_000 * slow;
 
 const daemons = new Set();
 const programs = new Set();

@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync, renameSync } from "node:fs";
 
-import { Daemon, busy, equal, finish, moves_bytes, ok, run, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, busy, equal, finish, moves_bytes, ok, run, scenario, until, write_file } from "./lib.mjs";
 import { scratch_file } from "../scratch.mjs";
 
 const { LAB_PEER_ADDR, LAB_SHARED } = process.env;
@@ -20,7 +20,7 @@ async function told(name) {
 }
 
 const established = (daemon, before) => daemon.until("/v1/connections/to-host", "the connection to the host",
-	({ created_at, state }) => created_at !== before?.created_at && state === "established", 120_000);
+	({ created_at, state }) => created_at !== before?.created_at && state === "established", 2 * PATIENCE_MS);
 
 const names = (items) => items.map(({ name }) => name).sort().join(" ");
 const last = (items) => items.at(-1);

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 
 import { explain, foretold_ms, names_its_end } from "./explained.mjs";
-import { Daemon, addr, busy, dev, equal, finish, moves_bytes, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, addr, busy, dev, equal, finish, moves_bytes, ok, resources, resources_are_back, run, scenario, slow, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
 const ended = `${process.env.LAB_SHARED}/ended.json`;
@@ -28,7 +28,7 @@ async function close_unheard(daemon, cut, mend) {
 	await daemon.ended_with(id, "local_close");
 	ok(!ended_there(local.port), "the peer knows already");
 	await mend();
-	await until("the peer to hear of the end", () => ended_there(local.port), 120_000);
+	await until("the peer to hear of the end", () => ended_there(local.port), 2 * PATIENCE_MS);
 }
 
 // Only a timer of the device detects a power cut. A device may take four times the configured time (IBTA 9.7.6.1.3),
@@ -38,7 +38,7 @@ async function in_time(daemon, { id }, worst_ms, off_at) {
 	const took_ms = Date.parse(error.first.at) - off_at;
 
 	console.log(`foretold: ${worst_ms} ms; from the power cut it took ${took_ms} ms`);
-	ok(took_ms < worst_ms * 4, `it took ${took_ms} ms; ${worst_ms} were foretold`);
+	ok(took_ms < worst_ms * 4 * slow, `it took ${took_ms} ms; ${worst_ms} were foretold`);
 }
 
 await scenario("the way to another machine is told before anybody connects", async () => {
@@ -108,7 +108,7 @@ async function there_and_back(daemon, connection, source) {
 	const bytes = randomBytes(SIZE);
 	const move = async (op) => {
 		const { body } = await daemon.try("POST", "/v1/transfers", { op, connection: connection.id, buffer: source.id,
-			remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 90 });
+			remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: PATIENCE_MS }, { wait_s: 90 });
 
 		return body.code ?? body.state;
 	};
@@ -188,7 +188,7 @@ async function fire_wall(netdev) {
 
 // An answer in seconds, on a busy emulated machine, or an error.
 async function answers(daemon, method, path, body) {
-	const late = new Promise((_, fail) => setTimeout(() => fail(new Error(`${method} ${path}: no answer`)), 20_000).unref());
+	const late = new Promise((_, fail) => setTimeout(() => fail(new Error(`${method} ${path}: no answer`)), 20_000 * slow).unref());
 
 	return Promise.race([daemon.try(method, path, body), late]);
 }
@@ -226,9 +226,9 @@ await scenario("a firewall that drops all that this host sends stops neither the
 	ok(calls_running_end > 0, "the kernel holds no destruction");
 
 	daemon.kill("SIGTERM");
-	await until("the daemon to serve no more", () => daemon.try("GET", "/livez").then(() => false, () => true), 15_000);
+	await until("the daemon to serve no more", () => daemon.try("GET", "/livez").then(() => false, () => true), 15_000 * slow);
 	await run("tc", "qdisc", "del", "dev", netdev, "clsact");
-	await daemon.end(60_000);
+	await daemon.end(PATIENCE_MS);
 	await moves.catch(() => {});
 });
 
