@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// node steady.mjs LABEL NAME TIMES: the part of scripts/steady behind its options; "" means any label or name.
+// node steady.mjs LABEL NAME TIMES HARD: the part of scripts/steady behind its options; "" means any label or name, and not hard.
 
 import { execFileSync, spawn } from "node:child_process";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const BUILD = "build/asan";
 const OUTPUT = join(BUILD, "steady");
-const AT_A_TIME = 4;
+const [label, name, times, hard] = process.argv.slice(2);
+const AT_A_TIME = hard ? 1 : 4;
+const PROCESSOR = "0"; // of the hard way
 // Tests of these labels boot guests.
 const GUEST_LABELS = ["guest", "lab", "rdma"];
 const SKIPPED = 77;
@@ -32,25 +34,70 @@ function all_tests() {
 	});
 }
 
-function is_meant(test, label, name) {
-	if (test.labels.some((one) => GUEST_LABELS.includes(one))) return false;
+function is_meant(test) {
+	if (test.labels.some((one) => GUEST_LABELS.includes(one)) && !(hard && (name || label))) return false;
 	return test.name.includes(name) && (label ? test.labels.includes(label) : !test.labels.includes("lint"));
+}
+
+// Returns the files that put a process into a cgroup with half a processor; none without the right to make one.
+function half_a_processor() {
+	const group = `verbsd-steady-${process.pid}`;
+
+	for (const [root, limits] of [["/sys/fs/cgroup/cpu", { "cpu.cfs_quota_us": "50000" }], ["/sys/fs/cgroup", { "cpu.max": "50000 100000" }]]) {
+		const folder = join(root, group);
+
+		try {
+			mkdirSync(folder);
+			process.on("exit", () => rmdirSync(folder));
+			for (const [file, value] of Object.entries(limits)) writeFileSync(join(folder, file), value, { flag: "r+" });
+			return [join(folder, "cgroup.procs")];
+		} catch {
+			continue;
+		}
+	}
+	return [];
+}
+
+// Stops the processes of a test now and then, for up to two seconds. Returns what ends that.
+function pause_at_random(pid) {
+	let timer, stopped = false;
+
+	function next() {
+		stopped = !stopped;
+		try {
+			process.kill(-pid, stopped ? "SIGSTOP" : "SIGCONT");
+		} catch {
+			return; // the test has ended
+		}
+		timer = setTimeout(next, Math.random() * (stopped ? 2000 : 10000));
+	}
+	timer = setTimeout(next, Math.random() * 5000);
+	return () => clearTimeout(timer);
+}
+
+function hardened(command, groups) {
+	const enter = groups.map((file) => `echo $$ >${file}; `).join("");
+
+	return ["taskset", "-c", PROCESSOR, "sh", "-c", `${enter}exec "$@"`, "-", ...command];
 }
 
 // Resolves to why the test failed, and its output; to null if it passed. A hang is ended with all that the test has
 // started: each one has a process group of its own.
-function run(test) {
+function run(test, groups) {
+	const command = hard ? hardened(test.command, groups) : test.command;
 	const TMPDIR = mkdtempSync(join(tmpdir(), "s-")); // short, since a path of a unix socket has 107 bytes
 	const log_path = `${TMPDIR}.log`;
 	const log = openSync(log_path, "w");
-	const child = spawn(test.command[0], test.command.slice(1),
+	const child = spawn(command[0], command.slice(1),
 		{ cwd: test.cwd, env: { ...process.env, ...test.env, TMPDIR }, detached: true, stdio: ["ignore", log, log] });
 	const timer = setTimeout(() => process.kill(-child.pid, "SIGKILL"), test.timeout_s * 1000);
+	const go_on = hard ? pause_at_random(child.pid) : () => {};
 
 	return new Promise((resolve) => child.on("close", (status, signal) => {
 		const failure = { why: signal ?? `exit status ${status}`, output: readFileSync(log_path, "utf8") };
 
 		clearTimeout(timer);
+		go_on();
 		closeSync(log);
 		for (const path of [TMPDIR, log_path]) rmSync(path, { recursive: true, force: true });
 		resolve(status === 0 || status === SKIPPED ? null : failure);
@@ -71,9 +118,11 @@ async function repeat(tests, times) {
 	const total = queue.length;
 	const failures = new Map(); // how often, by name
 
+	const groups = hard ? half_a_processor() : [];
+
 	async function work() {
 		for (let test = queue.pop(); test; test = queue.pop()) {
-			const failure = await run(test);
+			const failure = await run(test, groups);
 
 			if (!failure) continue;
 			if (!failures.has(test.name)) writeFileSync(join(OUTPUT, `${test.name}.txt`), failure.output);
@@ -85,14 +134,18 @@ async function repeat(tests, times) {
 	return { total, failures };
 }
 
-const [label, name, times] = process.argv.slice(2);
-const tests = all_tests().filter((test) => is_meant(test, label, name));
+const tests = all_tests().filter(is_meant);
 
 if (!tests.length) {
-	console.error(`steady: no test that boots no guest has ${label ? `the label ${label}` : `"${name}" in its name`}`);
+	console.error(`steady: no such test has ${label ? `the label ${label}` : `"${name}" in its name`}`);
 	process.exit(2);
 }
 mkdirSync(OUTPUT, { recursive: true });
+if (hard) {
+	const stress = spawn("taskset", ["-c", PROCESSOR, "stress-ng", "--quiet", "--cpu", "1"], { stdio: "ignore" });
+
+	process.on("exit", () => stress.kill());
+}
 const { total, failures } = await repeat(tests, Number(times));
 let failed = 0;
 
