@@ -11,7 +11,7 @@ const BUILD = "build/asan";
 const OUTPUT = join(BUILD, "steady");
 const [label, name, times, hard] = process.argv.slice(2);
 const AT_A_TIME = hard ? 1 : 4;
-const PROCESSOR = "0"; // of the hard way
+const PROCESSOR = "0"; // the only one that --hard leaves to tests
 // Tests of these labels boot guests.
 const GUEST_LABELS = ["guest", "lab", "rdma"];
 const SKIPPED = 77;

@@ -26,18 +26,24 @@ command -v node >/dev/null || skip "there is no node"
 for program in rping ucmatose rdma_client rdma_server ibv_rc_pingpong ibv_uc_pingpong udaddy mckey ibv_ud_pingpong; do
 	command -v "$program" >/dev/null || skip "there is no $program (Debian: rdmacm-utils, ibverbs-utils)"
 done
-[[ $suite != metrics ]] || command -v promtool >/dev/null || skip "there is no promtool (Debian: prometheus)"
-[[ $suite != memory ]] || command -v python3 >/dev/null || skip "there is no python3"
-if [[ $suite == examples ]]; then
-	for program in prometheus curl jq python3; do
-		command -v "$program" >/dev/null || skip "there is no $program"
+# need SUITE PROGRAM…
+need() {
+	local program
+	for program in "${@:2}"; do
+		command -v "$program" >/dev/null || skip "there is no $program, which $1 needs"
 	done
-fi
-[[ $suite != systemd || -x /lib/systemd/systemd ]] || skip "there is no systemd"
-[[ $suite != reader || -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)"
+}
+
 options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/${suite//[,:]/-}")
 prepare=()
 for one in ${suite//,/ }; do
+	case ${one%%:*} in
+	metrics) need metrics promtool ;;
+	memory) need memory python3 ;;
+	examples) need examples prometheus curl jq python3 ;;
+	systemd) [[ -x /lib/systemd/systemd ]] || skip "there is no systemd" ;;
+	reader) [[ -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)" ;;
+	esac
 	case ${one%%:*} in
 	explain_two) options+=(--siw) prepare=(--siw) ;;&
 	explain_two | two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
