@@ -205,12 +205,6 @@ static void mark(const struct vbd_connection *connection)
 		vbd_traces_mark(daemon, device);
 }
 
-static void came_up(struct vbd_connection *connection)
-{
-	established(connection);
-	vbd_peer_reports_expect(connection);
-}
-
 static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
 {
 	struct vbd_connection *connection = arg;
@@ -220,8 +214,11 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	vbd_connection_queue_moved(connection);
 	if (connection->undecided)
 		decided(connection);
+	/* The peer is established before this side hears so. */
+	if (old == VBD_CONN_ACCEPTING || conn->state == VBD_CONN_ESTABLISHED)
+		vbd_peer_reports_expect(connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)
-		came_up(connection);
+		established(connection);
 	else
 		connection->object.registry->daemon->connection_left(connection);
 	if (conn->state == VBD_CONN_CONNECTING)

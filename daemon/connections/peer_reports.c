@@ -103,7 +103,8 @@ void vbd_peer_reports_expect(struct vbd_connection *connection)
 	const struct vbd_conn *conn = connection->conn;
 	struct vbd_connection *before;
 
-	if (!daemon->config->peer_reports || !conn->qp.device || connection->by_qps.tbl)
+	if (!daemon->config->peer_reports || !conn->qp.device || connection->by_qps.tbl ||
+		!conn->qp.info.lqpn || !conn->qp.info.rqpn)
 		return;
 	connection->qps = (struct vbd_connection_qps){
 		.device_id = conn->qp.device->id,

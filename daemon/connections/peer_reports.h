@@ -21,8 +21,9 @@ struct vbd_peer_report {
 	uint64_t over_bytes;
 };
 
-/** vbd_peer_reports_expect - @connection is established: a report may name it from now on. Opens a
- * report port on its local address as well, unless the configuration says no. */
+/** vbd_peer_reports_expect - @connection is established, or may be at the peer: from now on a
+ * report may name it by its queue pairs, if both are known. Opens a report port on the local
+ * address as well, unless the configuration says no. A later call does nothing. */
 void vbd_peer_reports_expect(struct vbd_connection *connection);
 
 /** vbd_peer_reports_listen - open a report port on each address of the devices, unless the

@@ -401,12 +401,15 @@ static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_tur
 {
 	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
-	struct vbd_peer_record *peer = ask(svc, here, "10.0.0.1", PORT);
 
-	assert_false(peer->peer.ah_pending);
-	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
-	vbd_loop_turn(svc->daemon->loop, true);
-	assert_true(peer->peer.ah_pending);
+	/* On a busy machine the turn may end before the CM answers; then the record is gone. */
+	UNIT_UNTIL (svc->daemon->fabric->calls->under_way) {
+		struct vbd_peer_record *peer = ask(svc, here, "10.0.0.1", PORT);
+
+		assert_false(peer->peer.ah_pending);
+		assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
+		vbd_loop_turn(svc->daemon->loop, true);
+	}
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);

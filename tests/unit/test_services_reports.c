@@ -99,6 +99,27 @@ static void test_reports__an_end_is_told_with_its_reason(void **state)
 	SVC_UNTIL(svc, pair.passive->object.ended);
 }
 
+/* The peer is established as soon as it has the answer, before this side hears so. */
+static void test_reports__an_end_before_the_peer_confirms_is_told(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_connection *passive;
+	struct vbd_report theirs, ours;
+
+	fake_loopback(false);
+	(void)fake_connect_request(listener->cm.cm_id, svc->device);
+	SVC_UNTIL(svc, listener->gate.connections == 1);
+	passive = svc_newest_of(svc, listener);
+	SVC_UNTIL(svc, passive->conn->qp.info.rqpn);
+	assert_int_equal(passive->conn->state, VBD_CONN_ACCEPTING);
+	theirs = refused_read(passive, 0, 0, 0);
+	vbd_connection_close(passive);
+	ours = answer(svc, "10.0.0.254", &theirs);
+	assert_true(ours.known && ours.ended);
+	assert_int_equal(ours.reason, VBD_REASON_LOCAL_CLOSE);
+}
+
 /* The verdict of this side, which the peer is never told. */
 static enum vbd_report_memory verdict(const struct vbd_connection *connection)
 {
@@ -710,6 +731,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_reports__both_queue_pairs_and_the_address_name_a_connection),
 		TEST(test_reports__an_end_is_told_with_its_reason),
+		TEST(test_reports__an_end_before_the_peer_confirms_is_told),
 		TEST(test_reports__a_claim_without_a_refusal_here_is_not_judged),
 		TEST(test_reports__a_peer_is_told_that_it_was_refused_and_no_more),
 		TEST(test_reports__a_host_that_reports_without_end_is_not_answered),
