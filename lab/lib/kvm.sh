@@ -61,7 +61,7 @@ choose_accelerator() {
 	local cpus=$LAB_TCG_CPUS
 	accel_args=("${LAB_TCG_ARGS[@]}")
 	! counts_time || accel_args=("${LAB_COUNTED_ARGS[@]}")
-	if kvm_is_plausible && kvm_verdict; then
+	if [[ -z $opt_counted ]] && kvm_is_plausible && kvm_verdict; then
 		accel_args=("${LAB_KVM_ARGS[@]}")
 		cpus=$LAB_KVM_CPUS
 	fi

@@ -136,3 +136,36 @@ test("wrong usage has its status", () => {
   assert.equal(run("--pairs", "0").status, 2);
   assert.equal(run("--compare", "/no/such/file").status, 2);
 });
+
+const COUNTED = path.join(ROOT, "bench/report/counted.mjs");
+const LIBRARIES = "gcc-12 1, libc6 2";
+
+function counted(rows, { kernel = "6.1", write = "" } = {}) {
+  const file = scratch_file("counted.tsv", `# row\tns\n# kernel\t6.1\n# libraries\t${LIBRARIES}\nopen\t1000\tusual\tan open\nget\t200\tfull\ta GET\n`);
+  const { status, stdout } = spawnSync("node", [COUNTED, stored("counted.json", { kernel, rows }), LIBRARIES, file, write], { encoding: "utf8" });
+  return { status, stdout, file: readFileSync(file, "utf8") };
+}
+
+test("a counted row that differs by more than 3 % fails, in either direction", () => {
+  assert.equal(counted({ open: 1029, get: 195 }).status, 0);
+  const worse = counted({ open: 1031, get: 200 });
+  assert.equal(worse.status, 1);
+  assert.match(worse.stdout, /open +1031 +1000 +3\.10 +WORSE/);
+  assert.match(counted({ get: 190 }).stdout, /get +190 +200 +-5\.00 +BETTER/);
+});
+
+test("numbers of another kernel are printed and not compared", () => {
+  const { status, stdout } = counted({ open: 2000 }, { kernel: "6.2" });
+  assert.equal(status, 0);
+  assert.match(stdout, /Not compared: kernel 6\.2; written down for 6\.1/);
+});
+
+test("counted numbers are written down with their kernel", () => {
+  const { status, file } = counted({ open: 2000 }, { kernel: "6.2", write: "1" });
+  assert.equal(status, 0);
+  assert.match(file, /# kernel\t6\.2\n# libraries\tgcc-12 1, libc6 2\nopen\t2000\tusual\tan open\nget\t200\tfull\ta GET\n$/);
+});
+
+test("a counted row that is not written down is an error", () => {
+  assert.equal(counted({ other: 1 }).status, 1);
+});

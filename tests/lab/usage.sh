@@ -26,6 +26,8 @@ refused '--forward wants' --forward x true
 refused '--env wants NAME=VALUE' --env =x true
 refused '--peer needs guests' --native --peer true true
 refused '--peer-disk needs --peer' --peer-disk 64 true
+refused '--counted needs guests' --native --counted true
+refused '--counted wants a guest alone' --counted --cpus 2 true
 refused '--second needs guests' --native --second true
 
 run help --help
