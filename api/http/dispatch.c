@@ -5,6 +5,7 @@
 #include "api/http/in_turns.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
+#include "api/json/parse.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/quota.h"

@@ -10,40 +10,6 @@
 
 #define POINTER_BYTES 96
 
-/* --- the document ---------------------------------------------------------------------------- */
-
-static enum vbd_status status_of(enum json_error_code code)
-{
-	switch ((unsigned int)code) {
-	case json_error_invalid_utf8:
-		return VBD_E_BAD_UTF8;
-	case json_error_numeric_overflow:
-		return VBD_E_OUT_OF_RANGE;
-	case json_error_out_of_memory:
-		return VBD_E_NO_MEMORY;
-	default:
-		return VBD_E_MALFORMED_JSON;
-	}
-}
-
-enum vbd_status vbd_json_parse(
-	const char *bytes, size_t len_bytes, json_t **ret_json, struct vbd_error *err)
-{
-	json_error_t problem;
-	/* JSON_DECODE_ANY: a lone scalar shall be a wrong type, not malformed JSON. */
-	json_t *json =
-		json_loadb(bytes, len_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
-
-	/* jansson has a text for each fault of a document, and none for a lack of memory. */
-	if (!json && !problem.text[0])
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the document");
-	if (!json)
-		return vbd_error_set(err, status_of(json_error_code(&problem)),
-			"line %d, column %d: %s", problem.line, problem.column, problem.text);
-	*ret_json = json;
-	return VBD_OK;
-}
-
 /* --- pointers (RFC 6901) --------------------------------------------------------------------- */
 
 static void pointer_add(char pointer[POINTER_BYTES], const char *name)

@@ -71,16 +71,6 @@ struct vbd_field {
 #define VBD_FIELD_SEEN(type_, flag) .has_seen = true, .seen_offset = offsetof(type_, flag)
 
 /**
- * vbd_json_parse - parse a document
- * @ret_json: a new reference
- *
- * Returns VBD_E_MALFORMED_JSON, VBD_E_BAD_UTF8 or VBD_E_OUT_OF_RANGE (an integer beyond 64 bits),
- * each with line and column; VBD_E_NO_MEMORY.
- */
-enum vbd_status vbd_json_parse(const char *bytes, size_t len_bytes, json_t **ret_json,
-	struct vbd_error *err) VBD_MUST_CHECK;
-
-/**
  * vbd_decode - fill a struct from a JSON object
  * @json:   NULL counts as {}
  * @target: holds the defaults; the field of an absent member keeps its value

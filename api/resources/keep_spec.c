@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/keep_spec.h"
 
+#include "api/json/parse.h"
 #include "api/resources/buffers.h"
 #include "api/resources/connections.h"
 #include "api/resources/labels.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random bytes as the JSON body of a request with members of every type. */
 #include "api/json/decode.h"
+#include "api/json/parse.h"
 #include "daemon/core/registry.h"
 
 #include <stdlib.h>

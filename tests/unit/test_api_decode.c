@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json/decode.h"
+#include "api/json/parse.h"
 
 #include "base/similar.h"
 #include "daemon/core/registry.h"
@@ -141,6 +142,31 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 	json_decref(json);
 }
 
+/* JSON Schema: an integer is a number without a fraction, however it is written. */
+static void test_decode__an_integer_may_look_like_a_fraction(void **state)
+{
+	json_t *json = parse("{\"small\":25e1,\"port\":7471.0,\"depth\":0.0,\"ref\":{\"id\":7.0,"
+			     "\"name\":null},\"big\":9007199254740992.0}");
+	struct outer outer = {.depth = 1};
+
+	(void)state;
+	assert_int_equal(
+		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, NULL), VBD_OK);
+	assert_int_equal(outer.small, 250);
+	assert_int_equal(outer.port, 7471);
+	assert_int_equal(outer.depth, 0);
+	assert_true(outer.ref.id == 7);
+	assert_true(outer.big == INT64_C(1) << 53);
+	json_decref(json);
+	json = parse("[[1.0, [2.0], {\"a\": 3.0}], 4.5, 1e300]");
+	assert_true(json_is_integer(json_array_get(json_array_get(json, 0), 0)));
+	assert_true(
+		json_is_integer(json_object_get(json_array_get(json_array_get(json, 0), 2), "a")));
+	assert_true(json_is_real(json_array_get(json, 1)));
+	assert_true(json_is_real(json_array_get(json, 2)));
+	json_decref(json);
+}
+
 static void test_decode__absent_members_keep_their_defaults(void **state)
 {
 	struct outer outer = {.depth = 64, .on = true, .colour = 2};
@@ -180,7 +206,10 @@ static void test_decode__a_wrong_type_says_what_it_must_be(void **state)
 		"an id or a name");
 	refused("{\"ref\":{\"name\":\"x\"}}", VBD_E_WRONG_TYPE, "/ref", "an id or a name");
 	refused("{\"small\":\"1\"}", VBD_E_WRONG_TYPE, "/small", "must be an integer");
-	refused("{\"small\":1.0}", VBD_E_WRONG_TYPE, "/small", "not a fraction");
+	refused("{\"small\":1.5}", VBD_E_WRONG_TYPE, "/small", "not a fraction");
+	refused("{\"big\":9007199254740994.0}", VBD_E_WRONG_TYPE, "/big", "not a fraction");
+	refused("{\"small\":256.0}", VBD_E_OUT_OF_RANGE, "/small", "256");
+	refused("{\"small\":-1.0}", VBD_E_OUT_OF_RANGE, "/small", "-1");
 	refused("{\"on\":1}", VBD_E_WRONG_TYPE, "/on", "true or false");
 	refused("{\"colour\":1}", VBD_E_WRONG_TYPE, "/colour", "a string");
 	refused("{\"colours\":\"red\"}", VBD_E_WRONG_TYPE, "/colours", "an array");
@@ -396,6 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_decode__every_type_lands_in_its_field),
+		cmocka_unit_test(test_decode__an_integer_may_look_like_a_fraction),
 		cmocka_unit_test(test_decode__absent_members_keep_their_defaults),
 		cmocka_unit_test(test_decode__an_unknown_member_is_named_by_its_pointer),
 		cmocka_unit_test(test_decode__a_missing_member_is_named_by_its_pointer),
