@@ -92,6 +92,13 @@ enum vbd_status(vbd_error_input)(
 	return status;
 }
 
+enum vbd_status vbd_error_hint(struct vbd_error *err, enum vbd_status status, const char *hint)
+{
+	if (err && !err->hint)
+		err->hint = hint;
+	return status;
+}
+
 void vbd_error_limit(struct vbd_error *err, const char *name, uint64_t limit)
 {
 	if (!err || err->status != VBD_OK)

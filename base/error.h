@@ -86,6 +86,14 @@ enum vbd_status vbd_error_input(struct vbd_error *err, enum vbd_status status, c
 	const char *fmt, ...) VBD_PRINTF(4, 5);
 
 /**
+ * vbd_error_hint - say what to do about an error, in place of the hint of its status
+ * @err:    may be NULL; a hint that it has already stays
+ * @status: of the error, which is returned
+ * @hint:   a static string, a whole sentence
+ */
+enum vbd_status vbd_error_hint(struct vbd_error *err, enum vbd_status status, const char *hint);
+
+/**
  * vbd_error_limit - note the limit for the error that is recorded next, unless @err already holds
  * one
  * @err:  may be NULL
@@ -107,8 +115,9 @@ enum vbd_status vbd_error_param(struct vbd_error *err, enum vbd_status status, c
 	const char *fmt, ...) VBD_PRINTF(4, 5);
 
 /*
- * The functions above never return VBD_OK. These wrappers show that to the compiler: without them
- * gcc warns (-Wmaybe-uninitialized) about every output that a function sets only on success.
+ * The functions above that take a format never return VBD_OK. These wrappers show that to the
+ * compiler: without them gcc warns (-Wmaybe-uninitialized) about every output that a function sets
+ * only on success.
  */
 static inline enum vbd_status vbd_error_failure(enum vbd_status status)
 {

@@ -16,7 +16,7 @@
 /* X(SYMBOL, json code, HTTP status, text, hint) */
 #define VBD_STATUS_MAP(X)                                                                          \
 	X(MALFORMED_REQUEST, "malformed_request", 400, "The request is not valid HTTP",            \
-		"Send one Host, at most one Content-Length, and a plain path.")                    \
+		"The detail names the fault; an HTTP library writes requests without one.")        \
 	X(MALFORMED_JSON, "malformed_json", 400, "The body is not valid JSON",                     \
 		"Check the body with a JSON parser; the position is in the detail.")               \
 	X(UNKNOWN_FIELD, "unknown_field", 400, "The request has an unknown member",                \
@@ -37,7 +37,7 @@
 	X(BODY_TOO_LARGE, "body_too_large", 413, "The body is larger than the limit",              \
 		"Send less, or upload the bytes into a buffer.")                                   \
 	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415,                                   \
-		"The path does not take this Content-Type",                                        \
+		"The path does not take this kind of body",                                        \
 		"Send Content-Type: application/json (application/octet-stream for data).")        \
 	X(UNAUTHORIZED, "unauthorized", 401, "A token is needed",                                  \
 		"Send Authorization: Bearer TOKEN.")                                               \
@@ -56,6 +56,9 @@
 		"List the objects that exist; GET /v1 lists every path.")                          \
 	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, "The path does not know this method",     \
 		"See Allow.")                                                                      \
+	X(NOT_IMPLEMENTED, "not_implemented", 501, "verbsd knows no such method or coding",        \
+		"Use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, and no transfer coding "      \
+		"but chunked.")                                                                    \
 	X(NAME_TAKEN, "name_taken", 409, "The name is taken",                                      \
 		"Choose another name, or delete the object that has it.")                          \
 	X(IN_USE, "in_use", 409, "The object is in use",                                           \
@@ -77,6 +80,8 @@
 		"Read the state again: ids and event places of another run mean nothing here.")    \
 	X(CHANGED_MEANWHILE, "changed_meanwhile", 412, "The object has changed meanwhile",         \
 		"Read the object again, and send its new ETag.")                                   \
+	X(EXPECTATION_FAILED, "expectation_failed", 417, "The request expects something unknown",  \
+		"Send Expect: 100-continue, or no Expect.")                                        \
 	X(LIMIT_REACHED, "limit_reached", 409, "A configured limit is reached",                    \
 		"Delete objects that are not needed, or raise the limit in the configuration.")    \
 	X(LIMIT_EXCEEDED, "limit_exceeded", 422, "The request is larger than a configured limit",  \

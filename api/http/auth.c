@@ -9,6 +9,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#define HOST_BYTES 256
+
 struct vbd_credentials {
 	struct vbd_callers *callers;
 	struct vbd_caller_list list;
@@ -268,27 +270,66 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 	return VBD_OK;
 }
 
-/* Find the host in "name:port", "[::1]:port" or either without port; false if @host has another
- * form. */
-static bool host_name(const char *host, const char **ret_name, size_t *ret_len)
+/* RFC 3986, 3.2.2: reg-name, of which an IPv4 address is one. */
+static bool is_reg_name(const char *text, size_t len)
 {
-	const char *port;
+	static const char marks[] = "-._~%!$&'()*+,;=";
 
-	if (host[0] == '[') {
-		port = strchr(host, ']');
-		if (!port)
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+			continue;
+		if (!strchr(marks, c))
 			return false;
-		*ret_name = host + 1;
-		*ret_len = (size_t)(port - host - 1);
-		port++;
-	} else {
-		*ret_name = host;
-		*ret_len = strcspn(host, ":");
-		port = host + *ret_len;
 	}
+	return true;
+}
+
+/* Find the host in "name:port", "[::1]:port" or either without port, and write it to @name, without
+ * brackets; false if @host has another form. */
+static bool host_name(const char *host, char name[HOST_BYTES])
+{
+	const bool literal = host[0] == '[';
+	const char *start = host + literal;
+	const size_t len = strcspn(start, literal ? "]" : ":");
+	const char *port = start + len;
+	struct in6_addr addr;
+
+	if (len >= HOST_BYTES || (literal && *port++ != ']'))
+		return false;
+	memcpy(name, start, len);
+	name[len] = '\0';
+	if (literal ? inet_pton(AF_INET6, name, &addr) != 1 : !is_reg_name(name, len))
+		return false;
 	if (*port == ':')
 		port += 1 + strspn(port + 1, "0123456789");
-	return *port == '\0' && *ret_len != 0;
+	return *port == '\0';
+}
+
+enum vbd_status vbd_auth_host_form(
+	const struct vbd_auth_peer *peer, const char *host, struct vbd_error *err)
+{
+	char name[HOST_BYTES];
+
+	if (!host || (host_name(host, name) && (*name || peer->unix_socket)))
+		return VBD_OK;
+	return vbd_error_hint(err,
+		vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
+			"'%.64s' is not a host, with or without a port", host),
+		"Send the name or address of verbsd as Host, an IPv6 address in brackets.");
+}
+
+enum vbd_status vbd_auth_scheme(
+	const struct vbd_auth_peer *peer, const char *scheme, struct vbd_error *err)
+{
+	const char *own = peer->tls ? "https" : "http";
+
+	if (strcmp(scheme, own) == 0)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_BAD_HOST,
+		"the request target begins with %s://, and this connection is one of %s", scheme,
+		own);
 }
 
 static bool is_loopback_name(const char *name)
@@ -314,41 +355,48 @@ static bool same_addr(const char *a, const char *b)
 	       memcmp(x, y, 16) == 0;
 }
 
+static bool is_allowed(const struct vbd_auth_rules *rules, const char *name)
+{
+	for (size_t i = 0; i < rules->n_allowed_hosts; i++) {
+		if (strcasecmp(name, rules->allowed_hosts[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	const char *host, struct vbd_error *err)
 {
-	char name[256];
-	const char *start;
-	size_t len;
+	enum vbd_status status = vbd_auth_host_form(peer, host, err);
+	char name[HOST_BYTES];
 
-	if (!host || peer->unix_socket)
+	if (status != VBD_OK || !host || peer->unix_socket)
+		return status;
+	(void)host_name(host, name);
+	if (is_loopback_name(name) || (peer->local_addr && same_addr(name, peer->local_addr)) ||
+		is_allowed(rules, name))
 		return VBD_OK;
-	if (!host_name(host, &start, &len) || len >= sizeof(name))
-		return vbd_error_set(
-			err, VBD_E_BAD_HOST, "'%.64s' is not a host, with or without a port", host);
-	memcpy(name, start, len);
-	name[len] = '\0';
-	if (is_loopback_name(name) || (peer->local_addr && same_addr(name, peer->local_addr)))
-		return VBD_OK;
-	for (size_t i = 0; i < rules->n_allowed_hosts; i++) {
-		if (strcasecmp(name, rules->allowed_hosts[i]) == 0)
-			return VBD_OK;
-	}
 	return vbd_error_set(err, VBD_E_BAD_HOST,
 		"'%.64s' is neither the loopback, nor the address of this connection, nor in "
 		"allowed_hosts",
 		name);
 }
 
-enum vbd_status vbd_auth_origin(const char *origin, const char *host, struct vbd_error *err)
+/* Host and port of an Origin; NULL for one of another form, as "null". */
+static const char *authority_of(const char *origin)
 {
-	const char *authority;
+	if (strncasecmp(origin, "http://", 7) == 0)
+		return origin + 7;
+	return strncasecmp(origin, "https://", 8) == 0 ? origin + 8 : NULL;
+}
 
-	if (!origin)
-		return VBD_OK;
-	authority = strstr(origin, "://");
-	if (host && authority && strcasecmp(authority + 3, host) == 0 &&
-		(strncasecmp(origin, "http://", 7) == 0 || strncasecmp(origin, "https://", 8) == 0))
+enum vbd_status vbd_auth_origin(const struct vbd_auth_rules *rules, const char *origin,
+	const char *host, struct vbd_error *err)
+{
+	const char *authority = origin ? authority_of(origin) : NULL;
+
+	if (!origin || (authority && host && strcasecmp(authority, host) == 0) ||
+		(authority && is_allowed(rules, authority)))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_BAD_ORIGIN,
 		"the request comes from a page of '%.64s', not from a page of this server", origin);

@@ -80,18 +80,35 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 	struct vbd_identity *ret_identity, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
+ * vbd_auth_host_form - VBD_E_MALFORMED_REQUEST for a Host that is no host, with or without a port
+ * @host: as below; it may be empty on a unix socket
+ */
+enum vbd_status vbd_auth_host_form(
+	const struct vbd_auth_peer *peer, const char *host, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_auth_scheme - VBD_E_BAD_HOST unless the scheme of a target, "http" or "https", is that of
+ * the connection (RFC 9110, 7.4) */
+enum vbd_status vbd_auth_scheme(
+	const struct vbd_auth_peer *peer, const char *scheme, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
  * vbd_auth_host - refuse the requests of a page whose name resolves to this host (DNS rebinding)
  * @host: the Host header; NULL only for HTTP/1.0
  *
  * The port is ignored. Any host is allowed on a unix socket, which browsers can't connect to.
- * Returns VBD_E_BAD_HOST.
+ * Returns VBD_E_BAD_HOST, and as vbd_auth_host_form().
  */
 enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	const char *host, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_auth_origin - VBD_E_BAD_ORIGIN unless the Origin is absent or names the same host as Host */
-enum vbd_status vbd_auth_origin(
-	const char *origin, const char *host, struct vbd_error *err) VBD_MUST_CHECK;
+/**
+ * vbd_auth_origin - VBD_E_BAD_ORIGIN for a page of another site
+ *
+ * A page of this site has the same host and port in Origin as in Host; or, since a proxy may send a
+ * Host of its own, a host of `allowed_hosts` without a port.
+ */
+enum vbd_status vbd_auth_origin(const struct vbd_auth_rules *rules, const char *origin,
+	const char *host, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_credentials_create - the credentials of a list

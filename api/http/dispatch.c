@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/dispatch.h"
 
+#include "api/http/condition.h"
+#include "api/http/header_check.h"
 #include "api/http/idempotency.h"
 #include "api/http/in_turns.h"
 #include "api/http/problem.h"
+#include "api/http/wire.h"
 #include "api/json/decode.h"
 #include "api/json/parse.h"
 #include "base/clock.h"
@@ -12,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Bodies up to this size are parsed at once. 256 KiB of brackets take 70 ms, so larger ones take
  * turns, and routes without a body take none. */
@@ -60,45 +62,62 @@ void vbd_dispatch_set_limits(struct vbd_dispatch *dispatch, size_t json_max_byte
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-static bool is_token(const char *text)
+/* Take the authority off a target in absolute form: it counts, and not the Host (RFC 9112, 3.2.2).
+ */
+static char *take_authority(struct vbd_request *req, char *target)
 {
-	if (!*text)
-		return false;
-	for (; *text; text++) {
-		if (*text <= ' ' || *text >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", *text))
-			return false;
+	char *path = vbd_uri_split(target, &req->scheme, &req->authority);
+
+	if (req->authority) {
+		const char *raw = strstr(req->path, "://");
+
+		raw = raw ? strchr(raw + strlen("://"), '/') : NULL;
+		req->path = raw ? raw : "/";
 	}
-	return true;
+	return path;
 }
 
 static enum vbd_status parse_target(
 	struct vbd_request *req, const char *method, char *target, struct vbd_error *err)
 {
-	if (!is_token(method))
+	if (!vbd_wire_is_token(method, strlen(method)))
 		return vbd_error_set(
 			err, VBD_E_MALFORMED_REQUEST, "the method is not a token of letters");
 	req->method = vbd_method_parse(method);
 	req->head = strcmp(method, "HEAD") == 0;
-	return vbd_uri_parse(target, &req->uri, err);
+	if (req->method == VBD_METHOD_OTHER)
+		return vbd_error_set(
+			err, VBD_E_NOT_IMPLEMENTED, "verbsd has no method %.16s", method);
+	if (req->method == VBD_METHOD_OPTIONS && strcmp(target, "*") == 0)
+		return VBD_OK;
+	return vbd_uri_parse(take_authority(req, target), &req->uri, err);
 }
 
 /* Check Host and Origin first: a page of another site must not find out which paths exist. */
 static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const struct vbd_auth_peer *peer, struct vbd_error *err)
 {
-	const char *host = vbd_request_header(req, "Host");
-	enum vbd_status status = vbd_auth_host(&dispatch->config.auth, peer, host, err);
+	const struct vbd_auth_rules *rules = &dispatch->config.auth;
+	const char *host = vbd_request_header(req, VBD_HEADER_HOST);
+	enum vbd_status status = vbd_auth_host_form(peer, host, err);
 
-	if (status != VBD_OK)
-		return status;
-	return vbd_auth_origin(vbd_request_header(req, "Origin"), host, err);
+	if (status == VBD_OK && req->authority) {
+		host = req->authority;
+		status = vbd_auth_scheme(peer, req->scheme, err);
+	}
+	if (status == VBD_OK)
+		status = vbd_auth_host(rules, peer, host, err);
+	if (status == VBD_OK)
+		status = vbd_auth_origin(
+			rules, vbd_request_header(req, VBD_HEADER_ORIGIN), host, err);
+	return status;
 }
 
 static enum vbd_status find_caller(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const struct vbd_auth_peer *peer, struct vbd_identity *ret_identity, struct vbd_error *err)
 {
 	return vbd_auth_caller(&dispatch->config.auth, peer,
-		vbd_request_header(req, "Authorization"),
+		vbd_request_header(req, VBD_HEADER_AUTHORIZATION),
 		vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S, ret_identity, err);
 }
 
@@ -147,7 +166,7 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 static enum vbd_status check_server(
 	struct vbd_dispatch *dispatch, struct vbd_request *req, struct vbd_error *err)
 {
-	const char *asked = vbd_request_header(req, "Verbsd-If-Server");
+	const char *asked = vbd_request_header(req, VBD_HEADER_VERBSD_IF_SERVER);
 	const char *server_id = dispatch->config.server_id;
 
 	if (!asked || !server_id || strcmp(asked, server_id) == 0)
@@ -177,42 +196,6 @@ static enum vbd_status check_client(struct vbd_dispatch *dispatch, struct vbd_re
 	return err->status;
 }
 
-/* Compare a Content-Type, without its parameters and case, with @type. */
-static bool media_type_is(const char *header, const char *type)
-{
-	size_t len = strlen(type);
-
-	if (strncasecmp(header, type, len) != 0)
-		return false;
-	header += len;
-	header += strspn(header, " \t");
-	return *header == '\0' || *header == ';';
-}
-
-/*
- * True if a browser asks for something to be done. Its page must name the Content-Type also without
- * a body: no form of another site can, and no script of one without being asked for first.
- */
-static bool is_act_of_browser(struct vbd_request *req)
-{
-	return req->method != VBD_METHOD_GET &&
-	       (vbd_request_header(req, "Origin") || vbd_request_header(req, "Sec-Fetch-Site"));
-}
-
-static enum vbd_status check_media_type(struct vbd_request *req, struct vbd_error *err)
-{
-	const char *type = vbd_request_header(req, "Content-Type");
-	bool stream = req->route->body == VBD_BODY_STREAM;
-	const char *want = stream ? "application/octet-stream" : "application/json";
-
-	if (req->content_bytes == 0 && !stream && !is_act_of_browser(req))
-		return VBD_OK;
-	if (stream ? !type || media_type_is(type, want) : type && media_type_is(type, want))
-		return VBD_OK;
-	return vbd_error_set(err, VBD_E_UNSUPPORTED_MEDIA_TYPE,
-		"the Content-Type is %.64s; %s takes %s", type ? type : "absent", req->path, want);
-}
-
 static enum vbd_status check_size(const struct vbd_dispatch *dispatch,
 	const struct vbd_request *req, uint64_t bytes, struct vbd_error *err)
 {
@@ -237,11 +220,43 @@ static enum vbd_status check_form(
 	if (status == VBD_OK && vbd_route_waits(req->route))
 		status = vbd_request_parse_wait(req, err);
 	if (status == VBD_OK)
-		status = check_media_type(req, err);
+		status = vbd_headers_check(req, err);
 	if (status == VBD_OK && req->route->body != VBD_BODY_STREAM &&
 		req->content_bytes != UINT64_MAX)
 		status = check_size(dispatch, req, req->content_bytes, err);
 	return status;
+}
+
+/* An object's handler has its ETag, and evaluates the conditions: vbd_task_find(). No other path
+ * that is written to has one. A GET is settled with its answer. */
+static enum vbd_status check_condition(
+	struct vbd_request *req, unsigned int allow, struct vbd_error *err)
+{
+	const struct vbd_condition_of of = {
+		.what = req->path, .absent = !(allow & 1u << VBD_METHOD_GET)};
+
+	if (req->method == VBD_METHOD_GET || req->ref)
+		return VBD_OK;
+	return vbd_condition_check(req, &of, err);
+}
+
+static void reply_no_route(struct vbd_request *req, unsigned int allow)
+{
+	const struct vbd_problem_extra extra = {.allow = allow};
+	struct vbd_error err = {0};
+
+	if (allow && req->method == VBD_METHOD_OPTIONS) {
+		vbd_request_add_allow(req, allow);
+		vbd_reply_empty(req, 204);
+		return;
+	}
+	if (allow)
+		(void)vbd_error_set(&err, VBD_E_METHOD_NOT_ALLOWED,
+			"%.128s does not support the method %.16s", req->path,
+			vbd_method_name(req->method));
+	else
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%.128s: no such path", req->path);
+	vbd_reply_problem_extra(req, &err, &extra);
 }
 
 static void handle(struct vbd_dispatch *dispatch, struct vbd_request *req,
@@ -258,7 +273,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 	char *target, const struct vbd_auth_peer *peer)
 {
 	struct vbd_error err = {0};
-	unsigned int allow;
+	unsigned int allow = VBD_ALLOW_ALL; /* of the target "*" */
 
 	req->context = dispatch->config.context;
 	req->on_audited = dispatch->config.on_audited;
@@ -271,23 +286,17 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 		refuse(dispatch, req, &err);
 		return;
 	}
-	req->route = vbd_router_find(
-		&dispatch->config.router, req->method, &req->uri, &req->ref, &allow);
+	if (req->uri.n_segments)
+		req->route = vbd_router_find(
+			&dispatch->config.router, req->method, &req->uri, &req->ref, &allow);
 	if (check_client(dispatch, req, peer, &err) != VBD_OK)
 		return;
 	if (!req->route) {
-		struct vbd_problem_extra extra = {.allow = allow};
-
-		if (allow)
-			(void)vbd_error_set(&err, VBD_E_METHOD_NOT_ALLOWED,
-				"%.128s does not support the method %.16s", req->path, method);
-		else
-			(void)vbd_error_set(
-				&err, VBD_E_NOT_FOUND, "%.128s: no such path", req->path);
-		vbd_reply_problem_extra(req, &err, &extra);
+		reply_no_route(req, allow);
 		return;
 	}
-	if (check_form(dispatch, req, &err) != VBD_OK) {
+	if (check_form(dispatch, req, &err) != VBD_OK ||
+		check_condition(req, allow, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
@@ -399,7 +408,7 @@ static void run_once(struct vbd_dispatch *dispatch, struct vbd_request *req, con
 		.method = vbd_method_name(req->method),
 		.target = req->path,
 		.uri = &req->uri,
-		.if_match = vbd_request_header(req, "If-Match"),
+		.if_match = vbd_request_header(req, VBD_HEADER_IF_MATCH),
 		.caller = req->caller ? req->caller->name : "",
 		.body = req->body,
 		.body_bytes = req->body_bytes,
@@ -434,7 +443,7 @@ static void parse_and_run(struct vbd_dispatch *dispatch, struct vbd_request *req
 		return;
 	}
 	if (req->method == VBD_METHOD_POST)
-		key = vbd_request_header(req, "Idempotency-Key");
+		key = vbd_request_header(req, VBD_HEADER_IDEMPOTENCY_KEY);
 	if (key)
 		run_once(dispatch, req, key);
 	else

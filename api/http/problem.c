@@ -89,14 +89,12 @@ static void put_extra(struct vbd_encoder *out, const struct vbd_problem_extra *e
 	}
 	put_text(out, "kept_object", extra->kept_object ? extra->kept_object : "");
 	if (extra->allow) {
+		const char *names[VBD_ALLOW_MAX];
+		size_t n_names = vbd_allow_names(extra->allow, names);
+
 		vbd_begin_array(out, "allow");
-		for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
-			if (!(extra->allow & 1u << i))
-				continue;
-			vbd_put_text(out, NULL, vbd_method_name((enum vbd_method)i));
-			if (i == VBD_METHOD_GET)
-				vbd_put_text(out, NULL, "HEAD");
-		}
+		for (size_t i = 0; i < n_names; i++)
+			vbd_put_text(out, NULL, names[i]);
 		vbd_end(out);
 	}
 }

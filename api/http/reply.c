@@ -51,7 +51,7 @@ void vbd_document_unref(struct vbd_document *body)
 	free(body);
 }
 
-void vbd_reply_fini(struct vbd_reply *reply)
+static void free_bodies(struct vbd_reply *reply)
 {
 	free(reply->body);
 	free(reply->public_body);
@@ -60,5 +60,25 @@ void vbd_reply_fini(struct vbd_reply *reply)
 		reply->reader.free(reply->reader.arg);
 	if (reply->feed.free)
 		reply->feed.free(reply->feed.arg);
+}
+
+void vbd_reply_drop_body(struct vbd_reply *reply)
+{
+	struct vbd_reply kept = {.close = reply->close, .n_headers = reply->n_headers};
+
+	memcpy(kept.headers, reply->headers, sizeof(kept.headers));
+	free_bodies(reply);
+	*reply = kept;
+}
+
+void vbd_reply_drop(struct vbd_reply *reply)
+{
+	reply->n_headers = 0;
+	vbd_reply_drop_body(reply);
+}
+
+void vbd_reply_fini(struct vbd_reply *reply)
+{
+	free_bodies(reply);
 	*reply = (struct vbd_reply){0};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/request.h"
 
+#include "api/http/condition.h"
 #include "api/http/idempotency.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
@@ -17,19 +18,6 @@
 
 /* An object without many labels, which a client may choose, has room in it. */
 #define ANSWER_ROOM_BYTES 8192
-
-const char *vbd_request_header(struct vbd_request *req, const char *name)
-{
-	return req->transport->header(req, name);
-}
-
-/* A substring matches: a weak tag differs from a strong one only by the "W/" in front. */
-bool vbd_request_has_etag(struct vbd_request *req, const char *etag)
-{
-	const char *known = vbd_request_header(req, "If-None-Match");
-
-	return known && (strcmp(known, "*") == 0 || strstr(known, etag));
-}
 
 enum vbd_status vbd_query_text(const struct vbd_request *req, const char *name, size_t max,
 	const char **ret, struct vbd_error *err)
@@ -95,7 +83,7 @@ enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
 enum vbd_status vbd_request_parse_wait(struct vbd_request *req, struct vbd_error *err)
 {
 	const uint64_t max_ms = UINT64_C(1000) * VBD_PREFER_WAIT_MAX_S;
-	const char *prefer = vbd_request_header(req, "Prefer");
+	const char *prefer = vbd_request_header(req, VBD_HEADER_PREFER);
 	unsigned int wait_s = 0;
 	enum vbd_status status = vbd_query_u64(req, "wait_ms", 0, UINT64_MAX, &req->wait_ms, err);
 
@@ -149,7 +137,7 @@ static bool is_audited(const struct vbd_request *req)
 {
 	if (!req->caller || req->head)
 		return false;
-	return req->method != VBD_METHOD_GET || (req->route && req->route->audited) ||
+	return !vbd_method_is_safe(req->method) || (req->route && req->route->audited) ||
 	       (req->reply.code && strcmp(req->reply.code, vbd_status_code(VBD_E_FORBIDDEN)) == 0);
 }
 
@@ -182,6 +170,9 @@ static void answered(struct vbd_request *req, unsigned int status)
 {
 	uint64_t ticket;
 
+	if (req->method == VBD_METHOD_GET && (status == 200 || status == 206) &&
+		vbd_request_settle(req, vbd_reply_find_header(&req->reply, "ETag")))
+		return;
 	req->reply.status = status;
 	if (req->wait_preferred && (status == 200 || status == 201 || status == 202)) {
 		char wait[16];
@@ -311,18 +302,16 @@ void vbd_request_wake(struct vbd_request *req)
 	req->transport->wake(req);
 }
 
-static void add_allow(struct vbd_request *req, unsigned int allow)
+void vbd_request_add_allow(struct vbd_request *req, unsigned int allow)
 {
-	char text[64];
+	const char *names[VBD_ALLOW_MAX];
+	size_t n_names = vbd_allow_names(allow, names);
+	char text[64] = "";
 	size_t used = 0;
 
-	for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
-		if (!(allow & 1u << i))
-			continue;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s",
-			used ? ", " : "", vbd_method_name((enum vbd_method)i),
-			i == VBD_METHOD_GET ? ", HEAD" : "");
-	}
+	for (size_t i = 0; i < n_names; i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s%s", used ? ", " : "", names[i]);
 	vbd_request_add_header(req, "Allow", text);
 }
 
@@ -337,7 +326,7 @@ void vbd_reply_problem_extra(
 	if (err->status == VBD_E_UNAUTHORIZED)
 		vbd_request_add_header(req, "WWW-Authenticate", "Bearer realm=\"verbsd\"");
 	if (extra && extra->allow)
-		add_allow(req, extra->allow);
+		vbd_request_add_allow(req, extra->allow);
 	status = vbd_problem_http(err, extra);
 	if (status == 429 || status == 503)
 		vbd_request_add_retry_after(req, vbd_status_retry_after_s(err->status));
@@ -360,6 +349,23 @@ void vbd_reply_outcome(
 void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err)
 {
 	vbd_reply_problem_extra(req, err, NULL);
+}
+
+bool vbd_request_settle(struct vbd_request *req, const char *tag)
+{
+	const struct vbd_condition_of of = {.what = req->path, .tag = tag};
+	struct vbd_error err = {0};
+
+	if (vbd_condition_check(req, &of, &err) != VBD_OK) {
+		vbd_reply_drop(&req->reply);
+		vbd_reply_problem(req, &err);
+		return true;
+	}
+	if (!vbd_condition_is_known(req, tag))
+		return false;
+	vbd_reply_drop_body(&req->reply);
+	vbd_reply_empty(req, 304);
+	return true;
 }
 
 enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,

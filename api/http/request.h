@@ -9,6 +9,7 @@
 #define VBD_API_HTTP_REQUEST_H
 
 #include "api/http/auth.h"
+#include "api/http/header.h"
 #include "api/http/reply.h"
 #include "api/http/router.h"
 #include "api/http/uri.h"
@@ -45,7 +46,8 @@ typedef void (*vbd_audited_cb)(struct vbd_request *req);
 
 /* Functions of the server of a request, which is the HTTP server or a test. */
 struct vbd_transport {
-	/** header - the value of a header that may not be repeated; NULL if it is absent */
+	/** header - the value of a header, valid as long as the request; the lines of a repeated
+	 * one as one list; NULL if it is absent */
 	const char *(*header)(struct vbd_request *req, const char *name);
 	/** park - implements vbd_request_park() */
 	enum vbd_status (*park)(struct vbd_request *req, uint64_t timeout_ms,
@@ -68,6 +70,7 @@ struct vbd_request {
 	const char *path; /* raw, without the query */
 	const char *ref;  /* the {ref} of the path, decoded; NULL if the pattern has none */
 	struct vbd_uri uri;
+	const char *scheme, *authority; /* of a target in absolute form; else NULL */
 	const struct vbd_route *route;
 	struct vbd_caller *caller;    /* the one of `identity`; NULL without a role */
 	struct vbd_identity identity; /* the request has its reference */
@@ -102,11 +105,14 @@ struct vbd_request {
 
 /* --- parameters and headers ------------------------------------------------------------------ */
 
-/** vbd_request_header - value of a header, valid as long as the request; NULL if absent */
-const char *vbd_request_header(struct vbd_request *req, const char *name);
-
-/** vbd_request_has_etag - true if @etag (quoted, weak or not) is in If-None-Match */
-bool vbd_request_has_etag(struct vbd_request *req, const char *etag);
+/** vbd_request_header - value of a header, valid as long as the request; NULL if it is absent, or
+ * if the request does not honour it */
+static inline const char *vbd_request_header(struct vbd_request *req, enum vbd_header header)
+{
+	if (!vbd_header_applies(header, req))
+		return NULL;
+	return req->transport->header(req, vbd_header_name(header));
+}
 
 /** vbd_query_text - get a parameter of at most @max characters; absent: *ret is unchanged */
 enum vbd_status vbd_query_text(const struct vbd_request *req, const char *name, size_t max,
@@ -153,6 +159,9 @@ void vbd_request_add_header(struct vbd_request *req, const char *name, const cha
 
 /** vbd_request_add_retry_after - add `Retry-After: SECONDS`, which every 429 and 503 has */
 void vbd_request_add_retry_after(struct vbd_request *req, unsigned int seconds);
+
+/** vbd_request_add_allow - add `Allow` with the methods of a bit mask (1 << enum vbd_method) */
+void vbd_request_add_allow(struct vbd_request *req, unsigned int allow);
 
 /** vbd_request_add_location - add `Location: /v1/KIND/ID` */
 void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_t id);
@@ -229,6 +238,15 @@ void vbd_reply_outcome(
 /** vbd_reply_problem_extra - as vbd_reply_problem(), with the members of @extra */
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,
 	const struct vbd_problem_extra *extra);
+
+/**
+ * vbd_request_settle - answer a GET whose conditions do not hold: 412 or 304
+ * @tag: the ETag; NULL if there is none
+ *
+ * Returns whether there is an answer. Each 200 and 206 to a GET passes through this function; a
+ * handler calls it before what costs much or can't be taken back.
+ */
+bool vbd_request_settle(struct vbd_request *req, const char *tag);
 
 /** vbd_request_send - let the transport send `reply`, which is complete, when the row of @ticket is
  * written; see vbd_request_wait_written() */

@@ -9,6 +9,7 @@ static const char *const method_names[] = {
 	[VBD_METHOD_PUT] = "PUT",
 	[VBD_METHOD_PATCH] = "PATCH",
 	[VBD_METHOD_DELETE] = "DELETE",
+	[VBD_METHOD_OPTIONS] = "OPTIONS",
 	[VBD_METHOD_OTHER] = "OTHER",
 };
 
@@ -26,6 +27,20 @@ enum vbd_method vbd_method_parse(const char *name)
 const char *vbd_method_name(enum vbd_method method)
 {
 	return method_names[method];
+}
+
+size_t vbd_allow_names(unsigned int allow, const char *names[VBD_ALLOW_MAX])
+{
+	size_t n_names = 0;
+
+	for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
+		if (!(allow & 1u << i))
+			continue;
+		names[n_names++] = method_names[i];
+		if (i == VBD_METHOD_GET)
+			names[n_names++] = "HEAD";
+	}
+	return n_names;
 }
 
 /* The rest of @pattern behind a segment; NULL if that differs from @segment. "{ref}" is any segment
@@ -85,7 +100,7 @@ const struct vbd_route *vbd_router_find(const struct vbd_router *router, enum vb
 
 		if (!match(route->pattern, uri, &ref))
 			continue;
-		*ret_allow |= 1u << route->method;
+		*ret_allow |= 1u << route->method | 1u << VBD_METHOD_OPTIONS;
 		/* The first row goes before those that match as well: "-" before {ref}. */
 		if (found || route->method != method)
 			continue;

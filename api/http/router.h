@@ -24,7 +24,8 @@ enum vbd_method {
 	VBD_METHOD_PUT,
 	VBD_METHOD_PATCH,
 	VBD_METHOD_DELETE,
-	VBD_METHOD_OTHER, /* a method that no path has */
+	VBD_METHOD_OPTIONS, /* of every path, without a route */
+	VBD_METHOD_OTHER,   /* a method that no path has */
 };
 
 enum vbd_body {
@@ -45,6 +46,8 @@ struct vbd_route {
 	bool audited;				/* though it is a GET */
 	bool moves_data;			/* too often for an event of each audit record */
 	bool prefer;				/* takes Prefer and wait_ms */
+	bool parts;				/* takes Range */
+	bool stream;				/* takes Last-Event-ID */
 	const char *query[VBD_ROUTE_QUERY_MAX]; /* allowed parameters */
 	/* Called when the request is complete; replies or parks the request. */
 	void (*handler)(struct vbd_request *req);
@@ -63,15 +66,32 @@ struct vbd_router {
 /** vbd_method_parse - find a method; VBD_METHOD_OTHER if unknown; HEAD counts as GET */
 enum vbd_method vbd_method_parse(const char *name);
 
+/** vbd_method_is_safe - true if the method changes nothing (RFC 9110, 9.2.1) */
+static inline bool vbd_method_is_safe(enum vbd_method method)
+{
+	return method == VBD_METHOD_GET || method == VBD_METHOD_OPTIONS;
+}
+
 /** vbd_method_name - "GET" */
 const char *vbd_method_name(enum vbd_method method);
+
+/* Allow names each method, and HEAD. */
+#define VBD_ALLOW_MAX (VBD_METHOD_OTHER + 1)
+
+/** vbd_allow_names - the names of the methods in a bit mask, static strings, and HEAD beside GET;
+ * returns their number */
+size_t vbd_allow_names(unsigned int allow, const char *names[VBD_ALLOW_MAX]);
+
+/* Every method that verbsd has, for the target "*". */
+#define VBD_ALLOW_ALL ((1u << VBD_METHOD_OTHER) - 1)
 
 /**
  * vbd_router_find - find the route of a request
  * @ret_ref:   the decoded {ref} segment, pointing into @uri; NULL if the pattern has none
- * @ret_allow: bit mask (1 << enum vbd_method) of the methods of the path; set in any case
+ * @ret_allow: bit mask (1 << enum vbd_method) of the methods of the path; set in any case.
+ *             OPTIONS is one of each path
  *
- * Returns NULL if the path is unknown (@ret_allow is 0) or does not have the method.
+ * Returns NULL if the path is unknown (@ret_allow is 0) or has no route with the method.
  */
 const struct vbd_route *vbd_router_find(const struct vbd_router *router, enum vbd_method method,
 	const struct vbd_uri *uri, const char **ret_ref, unsigned int *ret_allow);

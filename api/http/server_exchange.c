@@ -39,6 +39,46 @@ static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char 
 	return MHD_YES;
 }
 
+struct joining {
+	struct vbd_exchange *exchange;
+	size_t len[VBD_HEADER_COUNT]; /* of what is joined */
+	bool full;		      /* no memory */
+};
+
+static enum MHD_Result on_line(void *arg, enum MHD_ValueKind kind, const char *name,
+	size_t name_bytes, const char *value, size_t value_bytes)
+{
+	struct joining *joining = arg;
+	enum vbd_header header = vbd_header_find(name, name_bytes);
+	char **text = joining->exchange->joined + header;
+	char *more;
+
+	(void)kind;
+	if (header == VBD_HEADER_COUNT || !(joining->exchange->wire.repeated & 1u << header))
+		return MHD_YES;
+	more = realloc(*text, joining->len[header] + value_bytes + sizeof(", "));
+	joining->full = !more;
+	if (!more)
+		return MHD_NO;
+	*text = more;
+	joining->len[header] += (size_t)sprintf(more + joining->len[header], "%s%.*s",
+		joining->len[header] ? ", " : "", (int)value_bytes, value ? value : "");
+	return MHD_YES;
+}
+
+/* RFC 9110, 5.3: several lines of a list mean the same as one line with all members. */
+static enum vbd_status join_lists(struct vbd_exchange *exchange, struct vbd_error *err)
+{
+	struct joining joining = {.exchange = exchange};
+
+	if (exchange->wire.repeated)
+		(void)MHD_get_connection_values_n(
+			exchange->mhd, MHD_HEADER_KIND, on_line, &joining);
+	if (joining.full)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the headers");
+	return VBD_OK;
+}
+
 static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *method,
 	const char *version, struct vbd_error *err)
 {
@@ -48,8 +88,10 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 	vbd_wire_begin(&exchange->wire, method, version);
 	(void)MHD_get_connection_values_n(
 		exchange->mhd, MHD_HEADER_KIND, on_header, &exchange->wire);
-	return vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
-		&exchange->req.content_bytes, err);
+	if (vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
+		    &exchange->req.content_bytes, err) != VBD_OK)
+		return err->status;
+	return join_lists(exchange, err);
 }
 
 /* True if a refusal is sent without reading the body, and the connection closed. */
@@ -60,7 +102,7 @@ static bool answer_early(struct vbd_exchange *exchange)
 	if (!req->reply.status)
 		return false;
 	return req->reply.close || req->content_bytes > EARLY_BYTES ||
-	       vbd_request_header(req, "Expect");
+	       vbd_request_header(req, VBD_HEADER_EXPECT);
 }
 
 /* The seats of the reserve are for the role "control", and for what needs no role. */
@@ -162,6 +204,8 @@ void vbd_exchange_destroy(struct vbd_exchange *exchange)
 
 	vbd_exchange_unpark(exchange);
 	vbd_request_fini(&exchange->req);
+	for (unsigned int i = 0; i < VBD_HEADER_COUNT; i++)
+		free(exchange->joined[i]);
 	free(exchange);
 	vbd_client_end(client);
 }

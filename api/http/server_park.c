@@ -343,7 +343,12 @@ void vbd_server_wake_feeds(struct vbd_server *server)
 static const char *transport_header(struct vbd_request *req, const char *name)
 {
 	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
+	enum vbd_header header = VBD_HEADER_COUNT;
 
+	if (exchange->wire.repeated)
+		header = vbd_header_find(name, strlen(name));
+	if (header != VBD_HEADER_COUNT && exchange->joined[header])
+		return exchange->joined[header];
 	return MHD_lookup_connection_value(exchange->mhd, MHD_HEADER_KIND, name);
 }
 

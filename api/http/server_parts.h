@@ -167,8 +167,9 @@ struct vbd_exchange {
 
 	/* server_exchange.c */
 	struct vbd_wire wire;
-	char *path;    /* raw, without the query; stored behind target */
-	char target[]; /* decoded in place */
+	char *joined[VBD_HEADER_COUNT]; /* the lines of a list that has several; NULL: it has not */
+	char *path;			/* raw, without the query; stored behind target */
+	char target[];			/* decoded in place */
 };
 
 /* --- server_accept.c ------------------------------------------------------------------------- */

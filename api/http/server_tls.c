@@ -100,6 +100,7 @@ static void answer_in_clear(struct vbd_client *client)
 	(void)vbd_error_set(&err, VBD_E_MALFORMED_REQUEST,
 		"this port serves HTTPS, and the request is HTTP: its address begins with "
 		"https://");
+	err.hint = "Begin the URL with https://.";
 	vbd_put_problem(&problem, &err, NULL);
 	body = vbd_encode_end_line(&problem, &body_bytes);
 	if (body && asprintf(&text,

@@ -30,6 +30,16 @@ struct vbd_uri {
 };
 
 /**
+ * vbd_uri_split - split a target in absolute form, "http://a.example/v1"
+ * @text:          the raw target; overwritten
+ * @ret_scheme:    "http" or "https", in any case; unchanged for another form
+ * @ret_authority: likewise "a.example"; both point into @text or to static strings
+ *
+ * Returns the origin form for vbd_uri_parse(): @text itself if it is no absolute form.
+ */
+char *vbd_uri_split(char *text, const char **ret_scheme, const char **ret_authority);
+
+/**
  * vbd_uri_parse - parse a request target
  * @text: the raw target; overwritten; @ret_uri points into it
  *

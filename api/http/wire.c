@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/wire.h"
 
+#include "api/http/header.h"
+
 #include <string.h>
 #include <strings.h>
 
-static void fault(struct vbd_wire *wire, const char *text)
+#define HINT_LINES  "End each line with CR LF, and put nothing but a colon behind a header's name."
+#define HINT_ONCE   "Send the header once."
+#define HINT_HOST   "Send one Host: the name or address of verbsd, and its port."
+#define HINT_LENGTH "Send one Content-Length in digits, or Transfer-Encoding: chunked, not both."
+
+static void fail(struct vbd_wire *wire, enum vbd_status status, const char *text, const char *hint)
 {
-	if (!wire->fault)
-		wire->fault = text;
+	if (wire->fault)
+		return;
+	wire->status = status;
+	wire->fault = text;
+	wire->hint = hint;
+}
+
+static void fault(struct vbd_wire *wire, const char *text, const char *hint)
+{
+	fail(wire, VBD_E_MALFORMED_REQUEST, text, hint);
 }
 
 void vbd_wire_target(struct vbd_wire *wire, const char *target)
@@ -36,14 +51,15 @@ void vbd_wire_begin(struct vbd_wire *wire, const char *method, const char *versi
 	if (wire->target != method + strlen(method) + 1 ||
 		version != wire->target + wire->target_bytes + 1 || strlen(version) != 8 ||
 		!next_line(version + 8)) {
-		fault(wire, "the request line has extra spaces, a NUL, or no CR LF at its end");
+		fault(wire, "the request line has extra spaces, a NUL, or no CR LF at its end",
+			HINT_LINES);
 		return;
 	}
 	wire->http_1_1 = strcmp(version, "HTTP/1.0") != 0;
 	wire->at = next_line(version + 8);
 }
 
-static bool is_token(const char *text, size_t len_bytes)
+bool vbd_wire_is_token(const char *text, size_t len_bytes)
 {
 	static const char marks[] = "!#$%&'*+-.^_`|~"; /* RFC 9110, section 5.6.2 */
 
@@ -76,33 +92,42 @@ static bool name_is(const char *name, size_t name_bytes, const char *want)
 
 static void check_once(struct vbd_wire *wire, const char *name, size_t name_bytes)
 {
-	static const struct {
-		const char *name;
-		const char *text;
-	} once[] = {
-#define ONCE(name) {name, "there is more than one " name}
-		ONCE("Authorization"),
-		ONCE("Content-Type"),
-		ONCE("Expect"),
-		ONCE("Idempotency-Key"),
-		ONCE("If-Match"),
-		ONCE("If-None-Match"),
-		ONCE("Last-Event-ID"),
-		ONCE("Origin"),
-		ONCE("Prefer"),
-		ONCE("Range"),
-		ONCE("Sec-Fetch-Site"),
-		ONCE("Verbsd-If-Server"),
-#undef ONCE
-	};
+	enum vbd_header header = vbd_header_find(name, name_bytes);
 
-	for (unsigned int i = 0; i < VBD_ARRAY_LEN(once); i++) {
-		if (!name_is(name, name_bytes, once[i].name))
-			continue;
-		if (wire->seen & 1u << i)
-			fault(wire, once[i].text);
-		wire->seen |= 1u << i;
+	if (header == VBD_HEADER_COUNT)
+		return;
+	if (wire->seen & 1u << header) {
+		wire->repeated |= 1u << header;
+		if (vbd_header_twice(header))
+			fault(wire, vbd_header_twice(header), HINT_ONCE);
 	}
+	wire->seen |= 1u << header;
+}
+
+/* True for "gzip, chunked": "chunked" is the last coding, and stands there once. */
+static bool ends_with_chunked(const char *value)
+{
+	unsigned int chunked = 0;
+	bool last = false;
+	size_t len;
+
+	for (const char *at = vbd_header_next(value, &len); at;
+		at = vbd_header_next(at + len, &len)) {
+		last = name_is(at, len, "chunked");
+		chunked += last;
+	}
+	return last && chunked == 1;
+}
+
+/* RFC 9112, 6.1 and 6.3: the end is known only if "chunked" is the last coding. */
+static void check_codings(struct vbd_wire *wire, const char *value, size_t value_bytes)
+{
+	if (name_is(value, value_bytes, "chunked"))
+		return;
+	if (ends_with_chunked(value))
+		fail(wire, VBD_E_NOT_IMPLEMENTED, "the Transfer-Encoding has more than 'chunked'",
+			NULL);
+	fault(wire, "the Transfer-Encoding is not exactly 'chunked'", HINT_LENGTH);
 }
 
 /* Evaluate the headers that define the end of the request and its host. */
@@ -110,23 +135,24 @@ static void parse_framing(struct vbd_wire *wire, const char *name, size_t name_b
 	const char *value, size_t value_bytes)
 {
 	if (name_is(name, name_bytes, "Host")) {
-		wire->hosts++;
+		wire->has_host = true;
 	} else if (name_is(name, name_bytes, "Content-Length")) {
 		wire->lengths++;
 		wire->content_bytes = 0;
 		if (!value_bytes || value_bytes > 19)
-			fault(wire, "the Content-Length is empty or has more than 19 digits");
+			fault(wire, "the Content-Length is empty or has more than 19 digits",
+				HINT_LENGTH);
 		for (size_t i = 0; i < value_bytes && i < 19; i++) {
 			if (value[i] < '0' || value[i] > '9')
-				fault(wire, "the Content-Length is not a decimal number");
+				fault(wire, "the Content-Length is not a decimal number",
+					HINT_LENGTH);
 			wire->content_bytes = wire->content_bytes * 10 +
 					      (uint64_t)(unsigned char)(value[i] - '0');
 		}
 	} else if (name_is(name, name_bytes, "Transfer-Encoding")) {
 		wire->encodings++;
 		wire->chunked = true;
-		if (!name_is(value, value_bytes, "chunked"))
-			fault(wire, "the Transfer-Encoding is not exactly 'chunked'");
+		check_codings(wire, value, value_bytes);
 	}
 }
 
@@ -136,22 +162,25 @@ void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes,
 	if (wire->fault)
 		return;
 	if (name != wire->at || name[name_bytes] != '\0') {
-		fault(wire, "a header line is folded, has a NUL, or has no CR LF at its end");
+		fault(wire, "a header line is folded, has a NUL, or has no CR LF at its end",
+			HINT_LINES);
 		return;
 	}
-	if (!is_token(name, name_bytes)) {
-		fault(wire, "the name of a header is not a token");
+	if (!vbd_wire_is_token(name, name_bytes)) {
+		fault(wire, "the name of a header is not a token", HINT_LINES);
 		return;
 	}
 	for (const char *gap = name + name_bytes + 1; gap != value; gap++) {
 		if (*gap != ' ' && *gap != '\t') {
-			fault(wire, "a header line has invalid characters after its colon");
+			fault(wire, "a header line has invalid characters after its colon",
+				HINT_LINES);
 			return;
 		}
 	}
 	if (!is_field_value(value, value_bytes) || value[value_bytes] != '\0' ||
 		!next_line(value + value_bytes)) {
-		fault(wire, "the value of a header has control characters, or no CR LF at its end");
+		fault(wire, "the value of a header has control characters, or no CR LF at its end",
+			HINT_LINES);
 		return;
 	}
 	wire->at = next_line(value + value_bytes);
@@ -161,16 +190,16 @@ void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes,
 
 static void check_framing(struct vbd_wire *wire)
 {
-	if (wire->hosts > 1 || (wire->http_1_1 && !wire->hosts))
-		fault(wire, wire->hosts ? "there is more than one Host" : "the Host is missing");
+	if (wire->http_1_1 && !wire->has_host)
+		fault(wire, "the Host is missing", HINT_HOST);
 	if (wire->lengths > 1)
-		fault(wire, "there is more than one Content-Length");
+		fault(wire, "there is more than one Content-Length", HINT_LENGTH);
 	if (wire->encodings > 1)
-		fault(wire, "there is more than one Transfer-Encoding");
+		fault(wire, "there is more than one Transfer-Encoding", HINT_LENGTH);
 	if (wire->encodings && !wire->http_1_1)
-		fault(wire, "HTTP/1.0 has no Transfer-Encoding");
+		fault(wire, "HTTP/1.0 has no Transfer-Encoding", HINT_LENGTH);
 	if (wire->lengths && wire->encodings)
-		fault(wire, "there are both Content-Length and Transfer-Encoding");
+		fault(wire, "there are both Content-Length and Transfer-Encoding", HINT_LENGTH);
 }
 
 enum vbd_status vbd_wire_end(struct vbd_wire *wire, const char *method, size_t head_bytes,
@@ -179,10 +208,11 @@ enum vbd_status vbd_wire_end(struct vbd_wire *wire, const char *method, size_t h
 	if (!wire->fault &&
 		(wire->at + 2 != method + head_bytes ||
 			(memcmp(wire->at, "\0", 2) != 0 && memcmp(wire->at, "\r\n", 2) != 0)))
-		fault(wire, "the head does not end with an empty line of CR LF");
+		fault(wire, "the head does not end with an empty line of CR LF", HINT_LINES);
 	check_framing(wire);
 	if (wire->fault)
-		return vbd_error_set(err, VBD_E_MALFORMED_REQUEST, "%s", wire->fault);
+		return vbd_error_hint(
+			err, vbd_error_set(err, wire->status, "%s", wire->fault), wire->hint);
 	*ret_content_bytes = wire->chunked ? UINT64_MAX : wire->content_bytes;
 	return VBD_OK;
 }

@@ -3,6 +3,7 @@
  * The bytes of buffers: download, upload, checksum. Each has a reference to its buffer, so that the
  * buffer can be deleted meanwhile.
  */
+#include "api/http/condition.h"
 #include "api/http/range.h"
 #include "api/json/encode.h"
 #include "api/resources/buffers.h"
@@ -96,14 +97,22 @@ static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buff
 	vbd_reply_problem(req, &err);
 }
 
+/* The Range that counts. The bytes have no validator, since peers write them unseen, so no If-Range
+ * holds: the answer is the whole (RFC 9110, 13.1.5). */
+static const char *asked_range(struct vbd_request *req)
+{
+	return vbd_request_header(req, VBD_HEADER_IF_RANGE)
+		       ? NULL
+		       : vbd_request_header(req, VBD_HEADER_RANGE);
+}
+
 static void reply_by_header(struct vbd_request *req, struct vbd_buffer *buffer)
 {
 	uint64_t first = 0, length_bytes = 0;
 	char text[96];
 
 	vbd_request_add_header(req, "Accept-Ranges", "bytes");
-	switch (vbd_range_parse(
-		vbd_request_header(req, "Range"), buffer->mem.size_bytes, &first, &length_bytes)) {
+	switch (vbd_range_parse(asked_range(req), buffer->mem.size_bytes, &first, &length_bytes)) {
 	case VBD_RANGE_WHOLE:
 		reply_range(req, buffer, 200, 0, buffer->mem.size_bytes);
 		break;
@@ -146,7 +155,7 @@ static enum vbd_status reply_by_params(
 	uint64_t offset = 0, length_bytes = 0;
 	enum vbd_status status;
 
-	if (vbd_request_header(req, "Range"))
+	if (asked_range(req))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "Range",
 			"give Range, or offset_bytes and length_bytes, not both");
 	status = parse_range(req, buffer, &offset, &length_bytes, err);
@@ -162,6 +171,8 @@ void vbd_get_buffer_data(struct vbd_request *req)
 
 	if (!buffer)
 		vbd_reply_problem(req, &err);
+	else if (vbd_request_settle(req, NULL))
+		return;
 	else if (!has_param(req, "offset_bytes") && !has_param(req, "length_bytes"))
 		reply_by_header(req, buffer);
 	else if (reply_by_params(req, buffer, &err) != VBD_OK)
@@ -256,10 +267,14 @@ static enum vbd_status parse_upload(
 static enum vbd_status open_upload(
 	struct vbd_request *req, struct vbd_buffer *buffer, struct vbd_error *err)
 {
+	const struct vbd_condition_of of = {.what = req->path};
 	struct vbd_sink sink = {.write = write_upload, .close = close_upload};
-	struct upload *upload = calloc(1, sizeof(*upload));
-	enum vbd_status status;
+	struct upload *upload;
+	enum vbd_status status = vbd_condition_check(req, &of, err);
 
+	if (status != VBD_OK)
+		return status;
+	upload = calloc(1, sizeof(*upload));
 	if (!upload)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the upload");
 	*upload = (struct upload){.buffer = buffer, .announced_bytes = UINT64_MAX};

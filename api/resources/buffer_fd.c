@@ -41,8 +41,9 @@ void vbd_get_buffer_fd(struct vbd_request *req)
 {
 	const struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
 	struct vbd_error err = {0};
+	char tag[VBD_TAG_BYTES];
 
-	if (!buffer)
+	if (!buffer || vbd_request_settle(req, vbd_task_tag(req, &vbd_buffer_task, buffer, tag)))
 		return;
 	if (pass(req, buffer, &err) == VBD_OK)
 		vbd_task_reply(req, 200, &vbd_buffer_task, buffer);

@@ -29,11 +29,7 @@ static void reply_file(
 {
 	vbd_request_add_header(req, "Cache-Control", cache_control);
 	vbd_request_add_header(req, "ETag", file->etag);
-	if (vbd_request_has_etag(req, file->etag))
-		vbd_reply_empty(req, 304);
-	else
-		vbd_reply_static(
-			req, file->content_type, file->start, (size_t)(file->end - file->start));
+	vbd_reply_static(req, file->content_type, file->start, (size_t)(file->end - file->start));
 }
 
 void vbd_get_page(struct vbd_request *req)

@@ -80,10 +80,7 @@ bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind)
 		return true;
 	}
 	vbd_request_add_header(req, "ETag", tag_of(kind, record, tag));
-	if (vbd_request_has_etag(req, tag))
-		vbd_reply_empty(req, 304);
-	else
-		reply(req, kind, record, &view);
+	reply(req, kind, record, &view);
 	return true;
 }
 

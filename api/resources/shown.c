@@ -3,6 +3,7 @@
  * GET of one object: the whole object or a part of it, now or when the state that the parameter
  * `until` names is there.
  */
+#include "api/http/condition.h"
 #include "api/http/page.h"
 #include "api/http/waiter.h"
 #include "api/resources/context.h"
@@ -36,10 +37,8 @@ static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 	char tag[VBD_TAG_BYTES];
 
 	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, waiter->task, tag));
-	if (vbd_request_has_etag(req, tag)) {
-		vbd_reply_empty(req, 304);
+	if (vbd_request_settle(req, tag))
 		return;
-	}
 	if (kind->refresh)
 		kind->refresh(waiter->task);
 	out = vbd_encode_begin();
@@ -77,8 +76,8 @@ static void wait_for_change(struct vbd_request *req, struct shown_waiter *waiter
 
 	waiter->changed = true;
 	waiter->version = vbd_task_version(waiter->kind, waiter->task);
-	if (vbd_request_header(req, "If-None-Match") &&
-		!vbd_request_has_etag(req, vbd_task_tag(req, waiter->kind, waiter->task, tag)))
+	if (vbd_request_header(req, VBD_HEADER_IF_NONE_MATCH) &&
+		!vbd_condition_is_known(req, vbd_task_tag(req, waiter->kind, waiter->task, tag)))
 		waiter->version = 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/tag.h"
 
+#include "api/http/condition.h"
 #include "api/http/idempotency.h"
 #include "api/http/page.h"
 #include "api/resources/context.h"
@@ -31,38 +32,12 @@ char *vbd_task_tag(const struct vbd_request *req, const struct vbd_task_kind *ki
 	return tag;
 }
 
-/* Weak tags never match: If-Match compares strongly (RFC 9110, 13.1.1). */
-static bool has_tag(const char *list, const char *tag)
-{
-	size_t len = strlen(tag);
-
-	while (*list) {
-		size_t end;
-
-		list += strspn(list, " \t,");
-		end = strcspn(list, ",");
-		while (end && (list[end - 1] == ' ' || list[end - 1] == '\t'))
-			end--;
-		if ((end == 1 && *list == '*') || (end == len && memcmp(list, tag, len) == 0))
-			return true;
-		list += strcspn(list, ",");
-	}
-	return false;
-}
-
 enum vbd_status vbd_tag_unchanged(
 	struct vbd_request *req, const char *singular, const char *tag, struct vbd_error *err)
 {
-	const char *known = vbd_request_header(req, "If-Match");
+	const struct vbd_condition_of of = {.what = singular, .tag = tag, .absent = !tag};
 
-	if (!known || (tag && has_tag(known, tag)))
-		return VBD_OK;
-	if (!tag)
-		return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
-			"there is no such %s now; the request is for %.64s", singular, known);
-	return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
-		"the %s has changed: its ETag is %s now; the request is for %.64s", singular, tag,
-		known);
+	return vbd_condition_check(req, &of, err);
 }
 
 enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,

@@ -20,8 +20,7 @@ uint64_t vbd_task_version(const struct vbd_task_kind *kind, const void *task);
 char *vbd_task_tag(const struct vbd_request *req, const struct vbd_task_kind *kind,
 	const void *task, char tag[VBD_TAG_BYTES]);
 
-/** vbd_task_unchanged - VBD_E_CHANGED_MEANWHILE if the request has an If-Match without the
- * object's ETag */
+/** vbd_task_unchanged - vbd_condition_check() with the object's ETag */
 enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,
 	const void *task, struct vbd_error *err) VBD_MUST_CHECK;
 

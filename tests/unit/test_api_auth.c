@@ -115,9 +115,11 @@ static void test_auth__the_host_must_be_this_server(void **state)
 	static const char *const good[] = {"localhost", "LOCALHOST:7480", "127.0.0.1",
 		"127.1.2.3:1", "[::1]:7480", "[0:0::1]", "192.0.2.1:7480", "rdma1.example.net:80",
 		"RDMA1.example.NET"};
-	static const char *const bad[] = {"", ":80", "evil.test", "localhost.evil.test", "[::1",
-		"[::1]x", "127.0.0.1:80:80", "127.0.0.1:x", "192.0.2.2", "::1",
-		"127.0.0.1.evil.test", "[]", "localhost, evil.test"};
+	static const char *const bad[] = {"evil.test", "localhost.evil.test", "192.0.2.2",
+		"127.0.0.1.evil.test", "a%20b", "[::2]"};
+	static const char *const none[] = {"", ":80", "[::1", "[::1]x", "127.0.0.1:80:80",
+		"127.0.0.1:x", "::1", "[]", "localhost, evil.test", "a b", "a@b", "a/b",
+		"http://localhost", "[127.0.0.1]", "a\"b"};
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
@@ -125,6 +127,10 @@ static void test_auth__the_host_must_be_this_server(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
 		if (vbd_auth_host(&rules, &remote, bad[i], NULL) != VBD_E_BAD_HOST)
 			fail_msg("'%s' passes", bad[i]);
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(none); i++) {
+		if (vbd_auth_host(&rules, &remote, none[i], NULL) != VBD_E_MALFORMED_REQUEST)
+			fail_msg("'%s' passes", none[i]);
 	}
 	assert_int_equal(vbd_auth_host(&rules, &remote, NULL, NULL), VBD_OK);
 }
@@ -135,6 +141,8 @@ static void test_auth__any_host_will_do_on_a_unix_socket(void **state)
 
 	(void)state;
 	assert_int_equal(vbd_auth_host(&open_rules, &peer, "x", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_host(&open_rules, &peer, "", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_host(&open_rules, &peer, "a b", NULL), VBD_E_MALFORMED_REQUEST);
 }
 
 static void test_auth__a_foreign_origin_is_refused(void **state)
@@ -144,14 +152,47 @@ static void test_auth__a_foreign_origin_is_refused(void **state)
 		"http://127.0.0.1:7480/", "http://127.0.0.1:7480@evil.test"};
 
 	(void)state;
-	assert_int_equal(vbd_auth_origin(NULL, "x", NULL), VBD_OK);
-	assert_int_equal(vbd_auth_origin("http://127.0.0.1:7480", "127.0.0.1:7480", NULL), VBD_OK);
-	assert_int_equal(vbd_auth_origin("https://Rdma1:7480", "rdma1:7480", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_origin(&open_rules, NULL, "x", NULL), VBD_OK);
+	assert_int_equal(
+		vbd_auth_origin(&open_rules, "http://127.0.0.1:7480", "127.0.0.1:7480", NULL),
+		VBD_OK);
+	assert_int_equal(
+		vbd_auth_origin(&open_rules, "https://Rdma1:7480", "rdma1:7480", NULL), VBD_OK);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
-		if (vbd_auth_origin(bad[i], "127.0.0.1:7480", NULL) != VBD_E_BAD_ORIGIN)
+		if (vbd_auth_origin(&open_rules, bad[i], "127.0.0.1:7480", NULL) !=
+			VBD_E_BAD_ORIGIN)
 			fail_msg("'%s' passes", bad[i]);
 	}
-	assert_int_equal(vbd_auth_origin("http://x", NULL, NULL), VBD_E_BAD_ORIGIN);
+	assert_int_equal(vbd_auth_origin(&open_rules, "http://x", NULL, NULL), VBD_E_BAD_ORIGIN);
+}
+
+static void test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy(void **state)
+{
+	static const char *const names[] = {"rdma1.example.net"};
+	const struct vbd_auth_rules rules = {.allowed_hosts = names, .n_allowed_hosts = 1};
+	static const char *const bad[] = {"https://rdma1.example.net:8443",
+		"https://rdma1.example.net.evil.test", "rdma1.example.net", "https://"};
+
+	(void)state;
+	assert_int_equal(
+		vbd_auth_origin(&rules, "https://RDMA1.example.net", "127.0.0.1:7480", NULL),
+		VBD_OK);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
+		if (vbd_auth_origin(&rules, bad[i], "127.0.0.1:7480", NULL) != VBD_E_BAD_ORIGIN)
+			fail_msg("'%s' passes", bad[i]);
+	}
+}
+
+static void test_auth__the_scheme_is_that_of_the_connection(void **state)
+{
+	struct vbd_auth_peer peer = {0};
+
+	(void)state;
+	assert_int_equal(vbd_auth_scheme(&peer, "http", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_scheme(&peer, "https", NULL), VBD_E_BAD_HOST);
+	peer.tls = true;
+	assert_int_equal(vbd_auth_scheme(&peer, "https", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_scheme(&peer, "http", NULL), VBD_E_BAD_HOST);
 }
 
 int main(void)
@@ -165,6 +206,8 @@ int main(void)
 		cmocka_unit_test(test_auth__the_host_must_be_this_server),
 		cmocka_unit_test(test_auth__any_host_will_do_on_a_unix_socket),
 		cmocka_unit_test(test_auth__a_foreign_origin_is_refused),
+		cmocka_unit_test(test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy),
+		cmocka_unit_test(test_auth__the_scheme_is_that_of_the_connection),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

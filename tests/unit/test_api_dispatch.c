@@ -445,11 +445,14 @@ static void test_dispatch__unknown_paths_and_methods_are_told_apart(void **state
 {
 	(void)state;
 	answers("GET", "/v1/nothing", 404, "not_found");
-	answers("BREW", "/v1/kick", 405, "method_not_allowed");
-	assert_true(answer_has("\"allow\":[\"POST\"]"));
-	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "POST");
+	answers("BREW", "/v1/kick", 501, "not_implemented");
+	answers("GET", "/v1/kick", 405, "method_not_allowed");
+	assert_true(answer_has("\"allow\":[\"POST\",\"OPTIONS\"]"));
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "POST, OPTIONS");
 	answers("POST", "/v1/items", 405, "method_not_allowed");
-	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "GET, HEAD");
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "GET, HEAD, OPTIONS");
+	assert_int_equal(send_request("OPTIONS", "/v1/items"), 204);
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "GET, HEAD, OPTIONS");
 	assert_int_equal(test.handled, 0);
 }
 

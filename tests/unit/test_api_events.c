@@ -5,6 +5,7 @@
 #include "api/resources/events.h"
 #include "api/resources/handlers.h"
 #include "tests/unit/svc.h"
+#include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
 #include <jansson.h>
@@ -39,7 +40,8 @@ static void answered(struct vbd_request *req)
 	(void)req;
 }
 
-static const struct vbd_transport transport = {.park = park, .answered = answered};
+static const struct vbd_transport transport = {
+	.header = unit_no_header, .park = park, .answered = answered};
 
 static uint64_t log_event(struct svc *svc, enum vbd_event_type type)
 {

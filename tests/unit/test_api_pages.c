@@ -5,6 +5,7 @@
 #include "api/resources/context.h"
 #include "daemon/memory/buffers.h"
 #include "tests/unit/svc.h"
+#include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
 #include <jansson.h>
@@ -40,7 +41,8 @@ static void answered(struct vbd_request *req)
 	(void)req;
 }
 
-static const struct vbd_transport transport = {.park = park, .answered = answered};
+static const struct vbd_transport transport = {
+	.header = unit_no_header, .park = park, .answered = answered};
 
 static unsigned int encoded;
 

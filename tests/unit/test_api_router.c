@@ -323,7 +323,7 @@ static void test_router__a_path_and_method_find_their_route_and_reference(void *
 	(void)state;
 	assert_string_equal(route->operation, "accept_connection");
 	assert_string_equal(ref, "to-b");
-	assert_int_equal(allow, 1 << VBD_METHOD_POST);
+	assert_int_equal(allow, 1 << VBD_METHOD_POST | 1 << VBD_METHOD_OPTIONS);
 	assert_string_equal(find("GET", "/", &ref, &allow)->operation, "page");
 	route = find("GET", "/v1", &ref, &allow);
 	assert_string_equal(route->operation, "index");
@@ -354,10 +354,10 @@ static void test_router__a_known_path_tells_its_methods(void **state)
 
 	(void)state;
 	assert_null(find("POST", "/v1/listeners/1", &ref, &allow));
-	assert_int_equal(
-		allow, 1 << VBD_METHOD_GET | 1 << VBD_METHOD_PATCH | 1 << VBD_METHOD_DELETE);
+	assert_int_equal(allow, 1 << VBD_METHOD_GET | 1 << VBD_METHOD_PATCH |
+					1 << VBD_METHOD_DELETE | 1 << VBD_METHOD_OPTIONS);
 	assert_null(find("BREW", "/livez", &ref, &allow));
-	assert_int_equal(allow, 1 << VBD_METHOD_GET);
+	assert_int_equal(allow, 1 << VBD_METHOD_GET | 1 << VBD_METHOD_OPTIONS);
 }
 
 static void test_router__an_unknown_parameter_is_named(void **state)

@@ -4,6 +4,7 @@
 #include "api/resources/metrics_objects.h"
 #include "api/resources/scrape.h"
 #include "tests/unit/svc.h"
+#include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -61,7 +62,8 @@ static void answered(struct vbd_request *req)
 	(void)req;
 }
 
-static const struct vbd_transport transport = {.park = park, .answered = answered};
+static const struct vbd_transport transport = {
+	.header = unit_no_header, .park = park, .answered = answered};
 
 /* --- a kind ---------------------------------------------------------------------------------- */
 

@@ -81,11 +81,44 @@ static void test_uri__too_many_parameters_are_refused(void **state)
 		parse("/?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q", &uri, NULL), VBD_E_MALFORMED_REQUEST);
 }
 
+static void test_uri__an_absolute_form_has_a_host_and_a_path(void **state)
+{
+	static const struct {
+		const char *target, *scheme, *authority, *path;
+	} cases[] = {
+		{"http://a.example:80/v1?x=1", "http", "a.example:80", "/v1?x=1"},
+		{"HTTPS://[::1]/", "https", "[::1]", "/"},
+		{"http://a", "http", "a", "/"},
+		{"http://a?x=1", "http", "a", "/?x=1"},
+		{"http://a@b/c", "http", "a@b", "/c"},
+		{"/v1?to=http://a/b", NULL, NULL, "/v1?to=http://a/b"},
+		{"http:///v1", NULL, NULL, "http:///v1"},
+		{"http://", NULL, NULL, "http://"},
+		{"ftp://a/b", NULL, NULL, "ftp://a/b"},
+		{"*", NULL, NULL, "*"},
+		{"", NULL, NULL, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		const char *scheme = NULL, *authority = NULL;
+
+		(void)snprintf(room, sizeof(room), "%s", cases[i].target);
+		assert_string_equal(vbd_uri_split(room, &scheme, &authority), cases[i].path);
+		assert_int_equal(!scheme, !cases[i].scheme);
+		if (!scheme)
+			continue;
+		assert_string_equal(scheme, cases[i].scheme);
+		assert_string_equal(authority, cases[i].authority);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_uri__path_and_parameters_come_apart_decoded),
 		cmocka_unit_test(test_uri__dangerous_targets_are_malformed),
+		cmocka_unit_test(test_uri__an_absolute_form_has_a_host_and_a_path),
 		cmocka_unit_test(test_uri__an_encoded_slash_is_harmless_in_a_value),
 		cmocka_unit_test(test_uri__too_many_segments_are_counted_and_not_kept),
 		cmocka_unit_test(test_uri__too_many_parameters_are_refused),

@@ -86,6 +86,9 @@ static void test_wire__a_proper_head_passes(void **state)
 		{"GET / HTTP/1.0\r\n\r\n", 0},
 		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n", 12},
 		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n", UINT64_MAX},
+		{"GET / HTTP/1.1\r\nHost: x\r\nPrefer: wait=1\r\nprefer: a\r\nIf-Match: *\r\n"
+		 "If-Match: \"a\"\r\nVia: a\r\nVia: b\r\n\r\n",
+			0},
 	};
 
 	(void)state;
@@ -143,7 +146,7 @@ static void test_wire__what_two_parsers_could_read_differently_is_refused(void *
 			"the Content-Length is empty or has more than 19 digits"},
 		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
 			"the Transfer-Encoding is not exactly 'chunked'"},
-		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n",
 			"the Transfer-Encoding is not exactly 'chunked'"},
 		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
 		 "chunked\r\n"
@@ -162,6 +165,21 @@ static void test_wire__what_two_parsers_could_read_differently_is_refused(void *
 			VBD_E_MALFORMED_REQUEST)
 			fail_msg("passes: %s", cases[i].head);
 		assert_string_equal(err.text, cases[i].why);
+	}
+}
+
+static void test_wire__a_coding_before_chunked_is_not_implemented(void **state)
+{
+	static const char *const heads[] = {
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip,Chunked\r\n\r\n"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(heads); i++) {
+		uint64_t content_bytes = 0;
+
+		assert_int_equal(check(heads[i], strlen(heads[i]), &content_bytes, NULL),
+			VBD_E_NOT_IMPLEMENTED);
 	}
 }
 
@@ -210,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wire__a_proper_head_passes),
 		cmocka_unit_test(test_wire__what_two_parsers_could_read_differently_is_refused),
+		cmocka_unit_test(test_wire__a_coding_before_chunked_is_not_implemented),
 		cmocka_unit_test(test_wire__a_nul_is_refused_wherever_it_hides),
 		cmocka_unit_test(test_wire__a_folded_line_is_refused),
 	};

@@ -31,6 +31,14 @@ static inline const char *unit_header(const char *authorization, const char *nam
 	return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
+/** unit_no_header - `header` of a transport whose requests have none */
+static inline const char *unit_no_header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	(void)name;
+	return NULL;
+}
+
 /** unit_park - `park` of a transport: each request may wait, and nobody ends the wait */
 static inline enum vbd_status unit_park(struct vbd_request *req, uint64_t timeout_ms,
 	vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg, struct vbd_error *err)

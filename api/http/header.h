@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list of the header fields that verbsd reads. A row gives the requests that honour a field:
+ * for any other request the field is absent, and a field without a row is ignored. docs/http.md has
+ * the table for users, and a test walks it.
+ *
+ * Content-Length, Transfer-Encoding and Connection are of the wire (wire.h) and of libmicrohttpd.
+ *
+ * Any thread; nothing here blocks.
+ */
+#ifndef VBD_API_HTTP_HEADER_H
+#define VBD_API_HTTP_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct vbd_request;
+
+/*
+ * X(SYMBOL, name, lines, requests, check)
+ * lines:    ONE: a second line is refused; LIST: several lines are one list (RFC 9110, 5.3)
+ * requests: ALL; POST; WAIT: those that vbd_route_waits(); PART: GET of bytes, not HEAD (RFC 9110,
+ *           14.2); STREAM: that of events
+ * check:    of header_check.c: refuses a request for the field; NULL: others read the field
+ */
+#define VBD_HEADER_MAP(X)                                                             \
+	X(AUTHORIZATION, "Authorization", ONE, ALL, NULL)                             \
+	X(CONTENT_ENCODING, "Content-Encoding", LIST, ALL, check_coding)              \
+	X(CONTENT_RANGE, "Content-Range", ONE, ALL, refuse_part)                      \
+	X(CONTENT_TYPE, "Content-Type", ONE, ALL, check_media_type)                   \
+	X(EXPECT, "Expect", LIST, ALL, check_expectation)                             \
+	X(HOST, "Host", ONE, ALL, NULL)                                               \
+	X(IDEMPOTENCY_KEY, "Idempotency-Key", ONE, POST, NULL)                        \
+	X(IF_MATCH, "If-Match", LIST, ALL, NULL)                                      \
+	X(IF_NONE_MATCH, "If-None-Match", LIST, ALL, NULL)                            \
+	X(IF_RANGE, "If-Range", ONE, PART, NULL)                                      \
+	X(LAST_EVENT_ID, "Last-Event-ID", ONE, STREAM, NULL)                          \
+	X(ORIGIN, "Origin", ONE, ALL, NULL)                                           \
+	X(PREFER, "Prefer", LIST, WAIT, NULL)                                         \
+	X(RANGE, "Range", ONE, PART, NULL)                                            \
+	X(SEC_FETCH_SITE, "Sec-Fetch-Site", ONE, ALL, NULL)                           \
+	X(VERBSD_IF_SERVER, "Verbsd-If-Server", ONE, ALL, NULL)                       \
+	X(X_HTTP_METHOD, "X-HTTP-Method", LIST, ALL, refuse_method)                   \
+	X(X_HTTP_METHOD_OVERRIDE, "X-HTTP-Method-Override", LIST, ALL, refuse_method) \
+	X(X_METHOD_OVERRIDE, "X-Method-Override", LIST, ALL, refuse_method)
+
+enum vbd_header {
+#define VBD_HEADER_SYMBOL(sym, ...) VBD_HEADER_##sym,
+	VBD_HEADER_MAP(VBD_HEADER_SYMBOL)
+#undef VBD_HEADER_SYMBOL
+		VBD_HEADER_COUNT
+};
+
+/** vbd_header_name - "If-Match" */
+const char *vbd_header_name(enum vbd_header header);
+
+/** vbd_header_find - the field of a name, in any case; VBD_HEADER_COUNT if verbsd reads no such
+ * field */
+enum vbd_header vbd_header_find(const char *name, size_t name_bytes);
+
+/** vbd_header_twice - the fault of a second line, a static string; NULL if lines form a list */
+const char *vbd_header_twice(enum vbd_header header);
+
+/** vbd_header_applies - whether the request honours the field */
+bool vbd_header_applies(enum vbd_header header, const struct vbd_request *req);
+
+/** vbd_header_next - the next member of a list, without the blanks around it: sets @ret_len and
+ * returns its first byte; NULL at the end. @at: behind the last one. A comma in quotes is no end.
+ */
+const char *vbd_header_next(const char *at, size_t *ret_len);
+
+#endif
