@@ -238,7 +238,13 @@ static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 	return reply->body_bytes > TEXT_BLOCK_BYTES ? make_long(exchange) : make_short(reply);
 }
 
-static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *response)
+/* True if nginx must pass the answer on as it comes: it collects others in memory and in files. */
+static bool is_to_pass(const struct vbd_request *req)
+{
+	return req->reply.feed.read || req->reply.reader.read || req->wait_asked;
+}
+
+static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *response, bool to_pass)
 {
 	const char *server_id = exchange->client->endpoint->server->config.dispatch.server_id;
 	const struct vbd_reply *reply = &exchange->req.reply;
@@ -246,6 +252,8 @@ static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *resp
 	if (!vbd_reply_find_header(reply, "Cache-Control"))
 		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (to_pass)
+		(void)MHD_add_response_header(response, "X-Accel-Buffering", "no");
 	if (server_id)
 		(void)MHD_add_response_header(response, "Verbsd-Server", server_id);
 	if (reply->content_type)
@@ -270,12 +278,13 @@ bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
 {
 	struct vbd_server *server = exchange->client->endpoint->server;
 	const struct vbd_reply *reply = &exchange->req.reply;
+	const bool to_pass = is_to_pass(&exchange->req); /* before the body moves to MHD */
 	struct MHD_Response *response = make_response(exchange);
 	enum MHD_Result queued;
 
 	if (!response)
 		return false;
-	add_headers(exchange, response);
+	add_headers(exchange, response, to_pass);
 	vbd_client_set_deadline(exchange->client, server->config.progress_timeout_ms);
 	count_answer(exchange);
 	exchange->client->answered = true;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// nginx in front of the daemon: with a bare proxy_pass, and as docs/http.md has it. API, stream, long poll, data and
+// dashboard work through either.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import https from "node:https";
+import net from "node:net";
+import { join } from "node:path";
+import test from "node:test";
+
+import { Ca } from "../certificates.mjs";
+import { scratch_folder } from "../scratch.mjs";
+import { daemon_of, until } from "./lib.mjs";
+
+const NAME = "rdma.example";
+const TOKEN = "0123456789abcdef0123456789abcdef";
+const PATH = { env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` } };
+
+function has_nginx() {
+	try {
+		execFileSync("nginx", ["-v"], { stdio: "ignore", ...PATH });
+		return true;
+	} catch (error) {
+		if (error.code !== "ENOENT") throw error;
+		return false;
+	}
+}
+
+const OPTIONS = { timeout: 500000, skip: has_nginx() ? false : "nginx is not installed" };
+
+async function free_port() {
+	const server = net.createServer().listen(0, "127.0.0.1");
+
+	await once(server, "listening");
+	const { port } = server.address();
+	server.close();
+	await once(server, "close");
+	return port;
+}
+
+// A daemon with a token, of which browsers know the name only.
+async function daemon_behind(t) {
+	const token = join(scratch_folder("proxy"), "token");
+
+	writeFileSync(token, TOKEN, { mode: 0o600 });
+	writeFileSync(`${token}.yaml`, `allowed_hosts: [${NAME}]\n`);
+	const daemon = daemon_of(t, { args: ["--config", `${token}.yaml`, "--listen", "127.0.0.1:0", "--control-token-file", token] });
+	const [, port] = await until(() => /serves HTTP on 127.0.0.1, port (\d+)/.exec(daemon.log));
+
+	daemon.port = Number(port);
+	return daemon;
+}
+
+// Runs nginx with the servers of a configuration until the test is over.
+async function start_nginx(t, folder, servers, port) {
+	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${name};`).join(" ");
+	const config = join(folder, "nginx.conf");
+
+	mkdirSync(join(folder, "logs"), { recursive: true });
+	writeFileSync(config, `daemon off; master_process off; pid nginx.pid; error_log stderr; events {}
+http { access_log off; ${temporary}\n${servers}\n}\n`);
+	const nginx = spawn("nginx", ["-p", folder, "-c", config], { stdio: ["ignore", "ignore", "pipe"], ...PATH });
+	let errors = "";
+
+	nginx.stderr.on("data", (data) => (errors += data));
+	t.after(async () => {
+		if (nginx.exitCode !== null) return;
+		nginx.kill("SIGKILL");
+		await once(nginx, "exit");
+	});
+	await until(async () => {
+		if (nginx.exitCode !== null) throw new Error(`nginx ended: ${errors}`);
+		const socket = net.connect(port, "127.0.0.1");
+
+		return Promise.race([once(socket, "connect").then(() => true), once(socket, "error").then(() => false)])
+			.catch(() => false).finally(() => socket.destroy());
+	});
+}
+
+// A browser or program at the proxy, which knows it by its name.
+class Client {
+	constructor(port, ca, host = NAME) {
+		this.options = { host: "127.0.0.1", port, agent: false, servername: host, ca };
+		this.module = ca ? https : http;
+		this.host = host;
+	}
+
+	// Sends a request, and returns its answer when the head is there.
+	async open(method, path, { headers = {}, body } = {}) {
+		const request = this.module.request({ ...this.options, method, path, headers: { Host: this.host, ...headers } });
+
+		request.end(body);
+		const [answer] = await once(request, "response");
+		answer.on("error", () => {});
+		return answer;
+	}
+
+	async request(method, path, { headers = {}, body, type = "application/json" } = {}) {
+		const own = { Authorization: `Bearer ${TOKEN}`, ...(body !== undefined && { "Content-Type": type }), ...headers };
+		const answer = await this.open(method, path, { headers: own, body });
+		const parts = [];
+
+		for await (const part of answer) parts.push(part);
+		const bytes = Buffer.concat(parts);
+		return { status: answer.statusCode, headers: answer.headers, bytes, get json() { return JSON.parse(bytes); } };
+	}
+
+	async make(name, headers) {
+		return (await this.request("POST", "/v1/buffers", { body: JSON.stringify({ name, size_bytes: 4 << 20 }), headers })).status;
+	}
+}
+
+// A page at the name acts, one of another site does not.
+async function api_works(client) {
+	assert.equal((await client.request("GET", "/v1")).status, 200);
+	assert.equal((await client.request("GET", "/v1", { headers: { Authorization: "Bearer x" } })).status, 401);
+	assert.equal(await client.make("b", { Origin: `https://${NAME}` }), 201);
+	assert.equal(await client.make("evil", { Origin: "https://evil.test" }), 403);
+}
+
+async function stream_works(client) {
+	const answer = await client.open("GET", "/v1/events/stream?after=now", { headers: { Authorization: `Bearer ${TOKEN}` } });
+	const events = answer.setEncoding("utf8")[Symbol.asyncIterator]();
+	let text = "";
+
+	assert.equal(answer.statusCode, 200);
+	for (const name of ["first", "second"]) {
+		assert.equal(await client.make(name), 201);
+		while (!text.includes(`"${name}"`)) text += (await events.next()).value;
+	}
+	answer.destroy();
+}
+
+async function long_poll_works(client) {
+	const { next } = (await client.request("GET", "/v1/events?after=now")).json;
+	const poll = client.request("GET", `/v1/events?after=${next ?? "now"}&wait_ms=50000`);
+
+	// Made again and again: the poll may begin behind any of them.
+	let answer;
+	poll.then((got) => (answer = got));
+	for (let i = 0; !answer; i++) {
+		assert.equal(await client.make(`poll-${i}`), 201);
+		assert.equal((await client.request("DELETE", `/v1/buffers/poll-${i}`)).status, 204);
+	}
+	assert.equal(answer.status, 200);
+	assert.ok(answer.json.items.length > 0);
+}
+
+async function data_works(client, size) {
+	const bytes = Buffer.alloc(size, "0123456789abcdef");
+	const path = "/v1/buffers/b/data";
+
+	assert.equal((await client.request("PUT", path, { body: bytes, type: "application/octet-stream" })).status, 200);
+	assert.ok((await client.request("GET", path)).bytes.subarray(0, size).equals(bytes));
+	assert.equal((await client.request("GET", path, { headers: { Range: "bytes=2-5" } })).bytes.toString(), "2345");
+	assert.equal((await client.request("PUT", path, { body: "x", type: "application/octet-stream",
+		headers: { "Content-Range": "bytes 8-8/16" } })).status, 400);
+}
+
+async function dashboard_works(client) {
+	const page = await client.request("GET", "/");
+	const assets = [...page.bytes.toString().matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+
+	assert.equal(page.status, 200);
+	assert.match(page.headers["content-security-policy"], /default-src 'self'/);
+	assert.ok(assets.length > 1, page.bytes.toString());
+	for (const path of assets) {
+		const asset = await client.request("GET", path);
+
+		assert.equal(asset.status, 200, path);
+		assert.equal((await client.request("GET", path, { headers: { "If-None-Match": asset.headers.etag } })).status, 304, path);
+	}
+}
+
+async function all_works(client, bytes) {
+	await api_works(client);
+	await stream_works(client);
+	await long_poll_works(client);
+	await data_works(client, bytes);
+	await dashboard_works(client);
+}
+
+test("a bare proxy_pass will do", OPTIONS, async (t) => {
+	const daemon = await daemon_behind(t);
+	const port = await free_port();
+
+	await start_nginx(t, scratch_folder("nginx"),
+		`server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${daemon.port}; } }`, port);
+	await all_works(new Client(port), 1 << 20);
+	assert.equal(await daemon.stop(), 0, daemon.log);
+});
+
+test("the configuration of docs/http.md works as written", OPTIONS, async (t) => {
+	const daemon = await daemon_behind(t);
+	const port = await free_port();
+	const folder = scratch_folder("nginx");
+	const ca = new Ca(folder);
+	const [, written] = readFileSync(join(process.env.VBD_SOURCE, "docs/http.md"), "utf8").match(/^```nginx\n(.*?)^```\n/ms);
+	const replaced = [["listen 443", `listen 127.0.0.1:${port}`], ["127.0.0.1:7480", `127.0.0.1:${daemon.port}`],
+		["/etc/nginx/rdma.example.pem", join(folder, "server.pem")], ["/etc/nginx/rdma.example.key", join(folder, "server.key")]];
+
+	ca.issueServer("server", `DNS:${NAME}`);
+	await start_nginx(t, folder, replaced.reduce((text, [from, to]) => {
+		assert.ok(text.includes(from), from);
+		return text.replaceAll(from, to);
+	}, written), port);
+	await all_works(new Client(port, ca.read("ca.pem")), 3 << 20);
+	await assert.rejects(new Client(port, ca.read("ca.pem"), "evil.test").request("GET", "/v1"), "another name gets no handshake");
+	assert.equal(await daemon.stop(), 0, daemon.log);
+});
