@@ -61,7 +61,7 @@ class World {
 		world.daemon = daemon_of(t, { args: ["--listen", "127.0.0.1:0", "--control-token-file", token,
 			...(config ? ["--config", `${token}.yaml`] : [])] });
 		[, world.port] = await until(() => /serves HTTP on 127.0.0.1, port (\d+)/.exec(world.daemon.log));
-		await world.make("/v1/buffers", { name: "b", size_bytes: SIZE });
+		await world.make("/v1/buffers", { name: "b", size_bytes: SIZE, access: ["mw_bind"] });
 		world.written = 0;
 		return world;
 	}
@@ -248,6 +248,40 @@ test("the table of header fields is so", LIMIT, async (t) => {
 				else for (const value of [REFUSED[field]].flat(1)) await try_one(world, field, kind, value, Number(cell));
 			}
 		});
+	}
+	assert.equal(await world.daemon.stop(), 0, world.daemon.log);
+});
+
+const ADDR = "10.0.0.1";
+const SEND = { connection: "to", op: "send", buffer: "b", length_bytes: 64 };
+// An object of each kind; a kind without a row is made by another one.
+const MADE = {
+	buffers: { size_bytes: SIZE }, pds: {}, cqs: {}, srqs: {}, listeners: { addr: ADDR, port: 0 }, connections: { bringup: "manual" },
+	faults: { effect: "hold_receives" }, ud_endpoints: { addr: ADDR, port: 0 }, ud_peers: { ud_endpoint: "point", dst_addr: ADDR, dst_port: 7600 },
+	multicast_memberships: { ud_endpoint: "point", addr: "239.1.1.1" }, transfers: SEND, transfer_batches: { transfers: [SEND] },
+	connection_batches: { connections: [{ dst_addr: ADDR, dst_port: 7471 }] }, probes: { connection: "to", count: 1 },
+	benchmarks: { connection: "to", op: "send", size_bytes: 64 }, windows: { buffer: "b", type: 1, access: ["remote_write"] },
+};
+
+test("no request that acts skips a condition", LIMIT, async (t) => {
+	const world = await World.open(t, "fault_injection: true\n");
+	const { routes } = (await world.send({ target: "/v1" })).json;
+	const acts = routes.filter(({ method }) => method !== "GET");
+
+	await world.make("/v1/listeners", { name: "door", addr: ADDR, port: 7471, service: "sink", keep: true });
+	await world.make("/v1/connections", { name: "to", dst_addr: ADDR, dst_port: 7471 });
+	await world.make("/v1/ud_endpoints", { name: "point", addr: ADDR, port: 7600 });
+	await until(async () => (await world.send({ target: "/v1/connections/to" })).json.state === "established");
+	await until(async () => (await world.send({ target: "/v1/ud_endpoints/point" })).json.state === "ready");
+	assert.ok(acts.length > 50);
+	for (const { method, path } of acts) {
+		const [, kind] = path.match(/^\/v1\/(\w+)\/\{ref\}/) ?? [];
+		const ref = kind && (MADE[kind] ? (await world.make(`/v1/${kind}`, MADE[kind])).id : "door");
+		const type = method === "PUT" ? "application/octet-stream" : "application/json";
+		const answer = await world.send({ method, target: path.replace("{ref}", ref), type, body: "{}" }, { "If-Match": '"stale"' });
+
+		assert.equal(answer.status, 412, `${method} ${path}: ${answer.text}`);
+		if (kind && MADE[kind]) await world.send({ method: "DELETE", target: `/v1/${kind}/${ref}` }, { Prefer: "wait=60" });
 	}
 	assert.equal(await world.daemon.stop(), 0, world.daemon.log);
 });
