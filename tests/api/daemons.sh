@@ -4,7 +4,7 @@
 # Starts and stops the daemons for the API cases. Sourced by the run-*.sh.
 
 API_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-START_TRIES=200 STOP_TRIES=200 # in tenths of a second
+PATIENCE=600                   # in tenths of a second; only what hangs reaches it
 STATUS_SKIPPED=77              # ctest's status for a skipped test
 declare -A daemon_pid=()
 verbsd='' jansson_bytes='' work='' passed=0 failed=0 skipped=0
@@ -79,7 +79,7 @@ start_daemon() {
 
 await_alive() {
 	local tries
-	for ((tries = 0; tries < START_TRIES; tries++)); do
+	for ((tries = 0; tries < PATIENCE; tries++)); do
 		if curl -fs -o /dev/null "http://127.0.0.1:$2/livez"; then
 			return
 		fi
@@ -114,11 +114,11 @@ check() {
 	fi
 }
 
-# Ends a daemon by SIGTERM; succeeds if it exits with 0 within some seconds.
+# Ends a daemon by SIGTERM; succeeds if it exits with 0.
 stop_daemon() {
 	local pid=${daemon_pid[$1]} tries status=0
 	kill -TERM "$pid" 2>/dev/null
-	for ((tries = 0; tries < STOP_TRIES; tries++)); do
+	for ((tries = 0; tries < PATIENCE; tries++)); do
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1
 	done

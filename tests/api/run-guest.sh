@@ -49,7 +49,7 @@ resources() { rdma -j resource show | jq -cS .; }
 # All objects of the daemons must be gone with them; the kernel frees the last ones a moment later.
 resources_are_back() {
 	local before=$1 tries
-	for ((tries = 0; tries < 50; tries++)); do
+	for ((tries = 0; tries < PATIENCE; tries++)); do
 		[[ $(resources) != "$before" ]] || return 0
 		sleep 0.1
 	done

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readCases } from './lib/cases.mjs';
 import { checks } from './lib/checks.mjs';
+import { PATIENCE_S } from './lib/client.mjs';
 import { Contract } from './lib/contract.mjs';
 import { Coverage } from './lib/coverage.mjs';
 import { send } from './lib/http.mjs';
@@ -24,6 +25,7 @@ Plays tests/api/cases against verbsd at URL_A, and at URL_B where a case needs t
                      MEMLOCK_URL: a daemon with a small RLIMIT_MEMLOCK
   --only PATTERN     only the cases whose name matches this regular expression
   --cases DIR        folder that holds cases/ and shared/ (default: beside this program)
+  --patience S       how long a step that has "until" waits in vain (default: ${PATIENCE_S})
   --bodies FILE      append the JSON of every answer to FILE, a line each
   --coverage DIR     write what was seen of the contract to DIR/SET.json
   --coverage-check   compare what the runs that wrote to DIR… have seen with the contract
@@ -54,6 +56,7 @@ const OPTIONS = {
   var: { type: 'string', multiple: true, default: [] },
   only: { type: 'string', default: '' },
   cases: { type: 'string', default: fileURLToPath(new URL('.', import.meta.url)) },
+  patience: { type: 'string', default: String(PATIENCE_S) },
   bodies: { type: 'string' },
   coverage: { type: 'string' },
   'coverage-check': { type: 'boolean', default: false },
@@ -174,7 +177,8 @@ async function playAll(options, contract, print) {
   const vars = { RUN: `${process.pid}-${Date.now()}`, ...parseVars(options.var) };
   const daemons = daemonsOf(options.positionals, vars);
   const coverage = new Coverage();
-  const player = new Player({ daemons, vars, contract, coverage, bodies: options.bodies });
+  const patienceMs = Number(options.patience) * 1000;
+  const player = new Player({ daemons, vars, contract, coverage, bodies: options.bodies, patienceMs });
   const report = new Report(print);
   await playCases(select(readCases(options.cases), options), player, report);
   // No device makes these answers.

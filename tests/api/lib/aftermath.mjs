@@ -2,7 +2,6 @@
 // Checks after every case: the daemons are alive, and all objects of the case are gone.
 import { send } from './http.mjs';
 
-const SETTLE_TRIES = 6; // number of polls until all objects must be gone
 const GAUGES = ['connections', 'listeners', 'buffers', 'windows', 'ud_endpoints', 'ud_peers', 'multicast_memberships', 'transfers'];
 
 export class Aftermath {
@@ -76,17 +75,12 @@ export class Aftermath {
   // Waits until the numbers are those of before, or lower.
   async settle(on) {
     const before = this.held[on];
-    for (let i = 1; ; i++) {
-      const seen = await this.client.lastEvent({ on });
+    return this.client.until({ on }, async () => {
       const after = await this.gaugesOf(on);
-      const left = GAUGES.filter((name) => after[name] !== before[name]);
       this.held[on] = after;
-      if (left.length === 0) return [];
-      if (i >= SETTLE_TRIES)
-        return left.map(
-          (name) => `left behind on ${on}: ${name} was ${before[name]}, is ${after[name]}`,
-        );
-      await this.client.nextEvent({ on }, seen);
-    }
+      return GAUGES.filter((name) => after[name] !== before[name]).map(
+        (name) => `left behind on ${on}: ${name} was ${before[name]}, is ${after[name]}`,
+      );
+    });
   }
 }

@@ -6,6 +6,9 @@ import { send } from './http.mjs';
 import { show } from './match.mjs';
 import { substitute } from './vars.mjs';
 
+// Only what hangs reaches it. LAB_SLOW says how many times slower than usual a guest is (lab/README.md).
+export const PATIENCE_S = 60 * (process.env.LAB_SLOW || 1);
+const WAIT_S = 60; // the most that verbsd waits for an answer
 const WAKE_MS = 2000; // longest wait for an event before the next poll
 const REQUEST_MEMBERS = [
   'on',
@@ -13,6 +16,7 @@ const REQUEST_MEMBERS = [
   'method',
   'path',
   'headers',
+  'wait',
   'json',
   'body',
   'data',
@@ -55,9 +59,10 @@ export class Client {
    * @param tokens {control, read} of daemon t
    * @param contract Contract
    * @param bodies file to which the JSON of every answer is appended; optional
+   * @param patienceMs how long `until` waits in vain
    */
-  constructor({ daemons, tokens, contract, bodies }) {
-    Object.assign(this, { daemons, tokens, contract, bodies });
+  constructor({ daemons, tokens, contract, bodies, patienceMs = PATIENCE_S * 1000 }) {
+    Object.assign(this, { daemons, tokens, contract, bodies, patienceMs });
     this.asked = new Set(); // daemons that got a request, for the checks after the case
   }
 
@@ -70,11 +75,12 @@ export class Client {
   buildRequest(template, vars) {
     const spec = substitute(template, vars);
     refuseUnknown('a request', spec, REQUEST_MEMBERS);
-    const { on = 'a', token, method = 'GET', path, headers = {}, chunked, invalid = false } = spec;
+    const { on = 'a', token, method = 'GET', path, headers = {}, wait, chunked, invalid = false } = spec;
     const { type, bytes } = bodyOf(spec);
     const all = {
       ...(type ? { 'Content-Type': type } : {}),
       ...this.authorization(on, token),
+      ...(wait ? { Prefer: `wait=${WAIT_S}` } : {}),
       ...headers,
     };
     return { on, token, method, path, headers: withoutNulls(all), body: bytes, chunked, invalid };
@@ -121,6 +127,19 @@ export class Client {
   /** Returns the place of the newest event of the daemon that a request goes to. */
   async lastEvent(request) {
     return (await this.events(request, 'after=now')).next;
+  }
+
+  /**
+   * Calls `look` at each event of the daemon that a request goes to, until it resolves to no failures. Resolves to the
+   * last ones when that is in vain.
+   */
+  async until(request, look) {
+    for (const end = Date.now() + this.patienceMs; ; ) {
+      const seen = await this.lastEvent(request);
+      const failures = await look();
+      if (failures.length === 0 || Date.now() >= end) return failures;
+      await this.nextEvent(request, seen);
+    }
   }
 
   /** Waits for an event behind the given place, by the daemon's long poll, for a limited time. */

@@ -314,11 +314,8 @@ export class Contract {
       ([name]) => name.toLowerCase() === 'prefer',
     )?.[1];
     const applied = headers['preference-applied'];
-    if (
-      prefers &&
-      /^wait=\d+$/.test(prefer ?? '') &&
-      !/^wait=\d+$/.test(applied ?? '')
-    )
+    const wait = /^wait=(\d+)$/.exec(prefer ?? '');
+    if (prefers && wait && applied !== `wait=${Math.min(wait[1], 60)}`)
       failures.push(`Preference-Applied is ${applied}, though Prefer: ${prefer} was sent`);
     if (applied !== undefined && prefer === undefined)
       failures.push(`Preference-Applied: ${applied}, though no Prefer was sent`);

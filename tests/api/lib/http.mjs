@@ -5,7 +5,7 @@ import http from 'node:http';
 import net from 'node:net';
 
 const REQUEST_TIMEOUT_MS = 90_000;
-const SOCKET_TIMEOUT_MS = 10_000;
+const SOCKET_TIMEOUT_MS = 60_000;
 const LARGE_BYTES = 65_536;
 
 // If the daemon's machine is emulated, a new connection takes several times as long as a request.
@@ -111,7 +111,7 @@ function parseAnswers(bytes) {
 
 /**
  * Sends raw bytes and resolves to {answers, closed, rest}: when the server closes, or, unless `untilClosed` is set,
- * when the expected number of answers has come; at the latest after some seconds without data.
+ * when the expected number of answers has come; at the latest after a minute without data.
  */
 export function sendRaw(base, bytes, { answers: wanted, untilClosed }) {
   const { hostname, port } = new URL(base);

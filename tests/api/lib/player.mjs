@@ -39,11 +39,12 @@ export class Player {
    * @param contract Contract
    * @param coverage Coverage
    * @param bodies file to which the JSON of every answer is appended; optional
+   * @param patienceMs how long `until` waits in vain; optional
    */
-  constructor({ daemons, vars, contract, coverage, bodies }) {
+  constructor({ daemons, vars, contract, coverage, bodies, patienceMs }) {
     const tokens = { control: vars.CONTROL_TOKEN, read: vars.READ_TOKEN };
     Object.assign(this, { daemons, contract, coverage });
-    this.client = new Client({ daemons, tokens, contract, bodies });
+    this.client = new Client({ daemons, tokens, contract, bodies, patienceMs });
     this.aftermath = new Aftermath(this.client);
     this.shared = { ...vars };
     for (const [name, url] of Object.entries(daemons)) {
@@ -151,21 +152,17 @@ export class Player {
     const request = this.client.buildRequest(template, this.vars);
     const wrong = this.client.checkRequest(request, expect.status);
     if (wrong.length > 0) return [describe(request), ...wrong];
-    return this.tryRequest(request, expect, expect.until ?? 1);
+    const ask = () => this.tryRequest(request, expect);
+    return expect.until ? this.client.until(request, ask) : ask();
   }
 
-  // Between two tries it waits for the daemon's next event, by the daemon's long poll.
-  async tryRequest(request, expect, tries) {
-    for (let i = 1; ; i++) {
-      const seen = tries > 1 ? await this.client.lastEvent(request) : 0;
-      const { response, failures } = await this.client.fetch(request);
-      this.record(request, response);
-      failures.push(...this.compare(expect, response));
-      if (failures.length === 0) return [];
-      if (i >= tries)
-        return [describe(request), ...failures, `answer: ${describeAnswer(response)}`];
-      await this.client.nextEvent(request, seen);
-    }
+  async tryRequest(request, expect) {
+    const { response, failures } = await this.client.fetch(request);
+    this.record(request, response);
+    failures.push(...this.compare(expect, response));
+    return failures.length
+      ? [describe(request), ...failures, `answer: ${describeAnswer(response)}`]
+      : [];
   }
 
   // --- other kinds of steps
