@@ -2,7 +2,7 @@
 //
 // Hundreds of connections by one request: made, used, closed and deleted together, and nothing stays in the kernel.
 
-import { Daemon, PATIENCE_MS, addr, equal, finish, resources, resources_are_back, scenario } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, equal, finish, resources, resources_are_back, scenario } from "./lib.mjs";
 
 const PORT = 7471;
 const COUNT = 200;
@@ -26,14 +26,14 @@ const all_gone = (peer) => peer.until("/v1/stats", "no connection", ({ connectio
 await scenario(`${COUNT} connections are made, used, closed and deleted together`, async () => {
 	const before = await resources();
 	const { peer, daemon } = await start();
-	const batch = await make(daemon, 60);
+	const batch = await make(daemon, WAIT_S);
 
 	equal(batch.counts.established, COUNT, "the number of established connections");
 	for (const { id } of batch.connections)
-		await daemon.post(`/v1/connections/${id}/messages`, { data: `to ${id}` }, 20);
+		await daemon.post(`/v1/connections/${id}/messages`, { data: `to ${id}` }, WAIT_S);
 	const chosen = await daemon.post("/v1/objects/-/cancel?kind=connection&label=job=bulk&dry_run=true");
 	equal(chosen.objects.map(({ id }) => id).toString(), batch.connections.map(({ id }) => id).toString(), "the dry run");
-	const closed = await daemon.post("/v1/objects/-/cancel?kind=connection&label=job=bulk", undefined, 60);
+	const closed = await daemon.post("/v1/objects/-/cancel?kind=connection&label=job=bulk", undefined, WAIT_S);
 	equal(closed.done, COUNT, "the number of closed connections");
 	await all_gone(peer);
 	await daemon.call("DELETE", "/v1/objects?kind=connection&all=true");
@@ -62,7 +62,7 @@ await scenario("SIGTERM ends a daemon with hundreds of connections, and each pee
 	const before = await resources();
 	const { peer, daemon } = await start();
 
-	equal((await make(daemon, 60)).state, "done", "the state of the batch");
+	equal((await make(daemon, WAIT_S)).state, "done", "the state of the batch");
 	await daemon.stop();
 	await all_gone(peer);
 	const { items } = await peer.get("/v1/connections?state=ended&limit=1000&fields=end_code");

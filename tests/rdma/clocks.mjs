@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { Daemon, equal, finish, ok, run, scenario, sleep, transfers_work, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, equal, finish, ok, run, scenario, sleep, transfers_work, until } from "./lib.mjs";
 
 const PORT = 7471;
 const HOUR_S = 3600;
@@ -46,9 +46,9 @@ await scenario("no deadline comes, and none stays away, because the clock is set
 	const source = await a.buffer(64);
 	const target = await b.buffer(64);
 	const last = await a.newest_place();
-	const poll = a.get(`/v1/events?after=${last}&type=buffer_created&wait_ms=60000`);
+	const poll = a.get(`/v1/events?after=${last}&type=buffer_created`, WAIT_S);
 	// The transfer waits for a receive of the peer.
-	const sent = await a.post("/v1/transfers", { op: "send", connection: here.id, buffer: source.id, timeout_ms: 300_000 });
+	const sent = await a.post("/v1/transfers", { op: "send", connection: here.id, buffer: source.id, timeout_ms: 10 * PATIENCE_MS });
 
 	for (const hours of [6, -12, 6]) {
 		const before = await a.get("/v1");
@@ -67,7 +67,7 @@ await scenario("no deadline comes, and none stays away, because the clock is set
 	}
 	await a.buffer(64);
 	equal((await poll).items.length, 1, "events of the long poll that has waited all the time");
-	await b.post("/v1/transfers", { op: "recv", connection: there.id, buffer: target.id, timeout_ms: 60_000 });
+	await b.post("/v1/transfers", { op: "recv", connection: there.id, buffer: target.id, timeout_ms: PATIENCE_MS });
 	await a.until(`/v1/transfers/${sent.id}`, "its end", ({ state }) => state === "done");
 }));
 
@@ -94,7 +94,7 @@ await scenario("the host of a peer that stands still answers heartbeats, and a m
 		await more_answers(a, here);
 		equal((await a.connection(here.id)).state, "established", "the connection");
 		const send = () => a.try("POST", `/v1/connections/${here.id}/messages`, { data: "xyz", timeout_ms: 3000 },
-			{ wait_s: 60 });
+			{ wait_s: WAIT_S });
 
 		// The one receive takes the first; nobody posts it again.
 		ok((await send()).status < 300, "the first message");

@@ -9,14 +9,14 @@
 
 import { readFileSync } from "node:fs";
 
-import { Daemon, addr, equal, finish, resources, resources_are_back, scenario, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, equal, finish, resources, resources_are_back, scenario, until } from "./lib.mjs";
 
 const PORT = 7471;
 const COUNT = Number(process.env.CROWD_COUNT ?? 400);
 const ROUNDS = 3;
 const REQUEST_MOST = 1000; // of `count`
 const SENDERS = 16;
-const PATIENCE_MS = 30 * 60_000;
+const FAR_MS = 30 * PATIENCE_MS;
 // Both sides of thousands have room in one guest.
 const QP = { sq_depth: 4, rq_depth: 2, recv_size_bytes: 64 };
 // Records of ended objects and events are memory that fills once; the crowd must not be told from it.
@@ -41,7 +41,7 @@ async function for_each(items, body) {
 const stats = (daemon) => daemon.get("/v1/stats");
 
 const count_is = (daemon, count) => until(`${daemon.name}: ${count} connections`,
-	async () => (await stats(daemon)).connections === count, PATIENCE_MS);
+	async () => (await stats(daemon)).connections === count, FAR_MS);
 
 // Returns the connections of one request.
 async function open_batch(daemon, count) {
@@ -51,7 +51,7 @@ async function open_batch(daemon, count) {
 		const seen = await daemon.get(`/v1/connection_batches/${id}`);
 
 		return seen.state !== "running" && seen;
-	}, PATIENCE_MS);
+	}, FAR_MS);
 
 	equal(batch.state, "done", `the state of the batch (${JSON.stringify(batch.failures)})`);
 	return batch.connections;
@@ -70,7 +70,7 @@ async function one_crowd(daemon, peer) {
 
 	await count_is(peer, COUNT);
 	const open_bytes = [daemon, peer].map(rss_bytes);
-	await for_each(connections, ({ id }) => daemon.post(`/v1/connections/${id}/messages`, { data: `to ${id}` }, 60));
+	await for_each(connections, ({ id }) => daemon.post(`/v1/connections/${id}/messages`, { data: `to ${id}` }, WAIT_S));
 	await daemon.post("/v1/objects/-/cancel?kind=connection&label=job=crowd");
 	await count_is(daemon, 0);
 	await count_is(peer, 0);

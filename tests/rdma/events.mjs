@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
 
-import { Daemon, Failure, equal, finish, ok, run, scenario, until } from "./lib.mjs";
+import { Daemon, Failure, PATIENCE_MS, WAIT_S, equal, finish, ok, run, scenario, until } from "./lib.mjs";
 import { scratch_file } from "../scratch.mjs";
 
 const PORT = 7471;
@@ -83,7 +83,7 @@ async function read_by_long_poll(daemon, until_seq) {
 	const events = [];
 
 	for (let after = "oldest", last = 0; last < until_seq;) {
-		const page = await daemon.get(`/v1/events?after=${after}&limit=1000&wait_ms=5000`);
+		const page = await daemon.get(`/v1/events?after=${after}&limit=1000`, WAIT_S);
 
 		equal(page.compacted, false, "a page that begins where the last one ended is compacted");
 		events.push(...page.items);
@@ -98,7 +98,7 @@ async function make_events(daemon, until_seq) {
 	while (await daemon.newest_event() < until_seq) {
 		const some = await Promise.all(Array.from({ length: 8 }, () => daemon.connect({ dst_port: PORT })));
 
-		await Promise.all(some.map(({ id }) => daemon.call("DELETE", `/v1/connections/${id}`, undefined, { wait_s: 30 })));
+		await Promise.all(some.map(({ id }) => daemon.call("DELETE", `/v1/connections/${id}`, undefined, { wait_s: WAIT_S })));
 	}
 }
 
@@ -115,7 +115,7 @@ await scenario("10,000 events are the same by long poll and as a stream that is 
 	const made = make_events(daemon, COUNT);
 
 	for (const cut of [2500, 5000, 7500]) {
-		await until(`event ${cut} in the stream`, () => stream.last_id >= cut, 120_000);
+		await until(`event ${cut} in the stream`, () => stream.last_id >= cut, 2 * PATIENCE_MS);
 		await stream.reconnect();
 	}
 	await made;
@@ -247,7 +247,7 @@ await scenario("a thousand clients that do not read cost little, stall nobody, a
 
 	const last = await daemon.newest_event();
 	streams.forEach((stream) => stream.read());
-	await until("each to be where the log is", () => streams.every(({ last_id }) => last_id >= last), 300_000);
+	await until("each to be where the log is", () => streams.every(({ last_id }) => last_id >= last), 5 * PATIENCE_MS);
 	for (const { told, events, last_id } of streams) {
 		const missed = told.reduce((sum, each) => sum + each.missed, 0);
 

@@ -14,7 +14,7 @@ import { filled_in, queries } from "../contrib/dashboard_queries.mjs";
 import { BadWay, Example, LANGUAGES, URL_OF, in_each_language } from "../contrib/example.mjs";
 import { begin, finished, read_recipes } from "../contrib/recipes.mjs";
 import { scratch_folder } from "../scratch.mjs";
-import { Daemon, Failure, Program, addr, busy, dev, equal, finish, ok, scenario, until, write_file, wrote_something } from "./lib.mjs";
+import { Daemon, Failure, Program, WAIT_S, addr, busy, dev, equal, finish, ok, scenario, until, write_file, wrote_something } from "./lib.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PORT = 7471;
@@ -119,7 +119,7 @@ await scenario("a listener is drained, and one that is not accepts as before", a
 		const patient = drain("--grace", 600);
 
 		await patient.says(/takes no more; 3 connections are open/);
-		equal((await near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: port }, 30)).code, "rejected",
+		equal((await near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: port }, WAIT_S)).code, "rejected",
 			"what who comes too late gets");
 		patient.child.kill("SIGTERM");
 		await patient.ends_with(143);
@@ -129,7 +129,7 @@ await scenario("a listener is drained, and one that is not accepts as before", a
 		const done = drain("--grace", 8);
 
 		await done.says(/takes no more; 3 connections are open/);
-		await near.call("DELETE", `/v1/connections/${connections[0].id}`, undefined, { wait_s: 30 });
+		await near.call("DELETE", `/v1/connections/${connections[0].id}`, undefined, { wait_s: WAIT_S });
 		await done.ends_with(0);
 		const [{ listener, ended, closed }] = done.lines;
 
@@ -191,12 +191,12 @@ const RECIPE_CHECKS = ({ near, far, way, write }) => ({
 		},
 	},
 	"Wait until any connection fails": {
-		meanwhile: async () => near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: 9 }, 30),
+		meanwhile: async () => near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: 9 }, WAIT_S),
 		check: async (output) => equal(JSON.parse(output).code, "rejected", "the code of the failure"),
 	},
 	"Close all connections of a job": {
 		check: async () => {
-			equal((await near.get("/v1/connections/to-p?until=ended&wait_ms=60000")).state, "closed", "the state of the job's connection");
+			equal((await near.get("/v1/connections/to-p?until=ended", WAIT_S)).state, "closed", "the state of the job's connection");
 		},
 	},
 	"Ask why a connection ended": {
@@ -268,8 +268,8 @@ await scenario("events are filtered alike by page, long poll and stream", async 
 	const buffer = await near.buffer(4096, { device: dev, name: "pail" });
 	const is = (object, kind, id) => object?.kind === kind && object.id === id;
 
-	await near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: 9 }, 30);
-	await near.call("DELETE", `/v1/connections/${first.id}`, undefined, { wait_s: 30 });
+	await near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: 9 }, WAIT_S);
+	await near.call("DELETE", `/v1/connections/${first.id}`, undefined, { wait_s: WAIT_S });
 	const all = (await near.get("/v1/events?limit=1000")).items;
 	const levels = ["debug", "info", "notice", "warning", "error"];
 	const filters = [
@@ -294,7 +294,7 @@ await scenario("events are filtered alike by page, long poll and stream", async 
 		const polled = [];
 
 		for (let after = "oldest", polls = 0; polled.length < wanted.length && polls < all.length; polls++) {
-			const page = await near.get(`/v1/events?${filter}&limit=2&after=${after}&wait_ms=1000`);
+			const page = await near.get(`/v1/events?${filter}&limit=2&after=${after}`, WAIT_S);
 
 			polled.push(...page.items);
 			after = page.next;
@@ -304,10 +304,10 @@ await scenario("events are filtered alike by page, long poll and stream", async 
 	}
 	// A waiting request follows the filter too: events of other objects do not wake it.
 	const last = await near.newest_place();
-	const poll = near.get(`/v1/events?after=${last}&object=connection/${second.id}&type=connection_ended&wait_ms=60000`);
+	const poll = near.get(`/v1/events?after=${last}&object=connection/${second.id}&type=connection_ended`, WAIT_S);
 
 	await near.call("DELETE", `/v1/buffers/${buffer.id}`);
-	await near.call("DELETE", `/v1/connections/${second.id}`, undefined, { wait_s: 30 });
+	await near.call("DELETE", `/v1/connections/${second.id}`, undefined, { wait_s: WAIT_S });
 	equal((await poll).items.map(({ type, object }) => `${type} of ${object.kind}/${object.id}`).join(), `connection_ended of connection/${second.id}`,
 		"what a long poll with a filter was answered with");
 	await near.stop();
@@ -411,7 +411,7 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 	const wrong = await near.connect({ dst_port: PORT, name: "wrong" });
 
 	await near.refused("POST", "/v1/transfers", { op: "write", connection: wrong.id, buffer: source.id,
-		remote: { addr: target.addr, rkey: "0x00000bad" } }, 30);
+		remote: { addr: target.addr, rkey: "0x00000bad" } }, WAIT_S);
 	const alert = await prometheus.firing("VerbsdRemoteAccess", near);
 	const [{ detail, causes, hint }] = (await near.get("/v1/glossary/remote_access")).items;
 

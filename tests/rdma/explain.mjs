@@ -7,9 +7,9 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
-import { CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last, says_of_one,
+import { BRIEF, CONNECTION, PAGE, begin, failed, far, move, near, next_port, open_memory, other_key, pair, requested, says, says_at_last, says_of_one,
 	stage, stage_mute, staged } from "./explain_stage.mjs";
-import { Daemon, addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
@@ -32,7 +32,7 @@ await stage("nobody is there: no listener, no host, no route, no name", async ()
 	await says(near, await failed(near, { dst_port: 7999, src_port: taken }), "port_taken");
 	await says(near, await failed(near, { dst_addr: "a..b", dst_port: 7999 }), "name_unknown");
 	// The guest has no name server.
-	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999 }), "name_server_silent");
+	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999, ...BRIEF }), "name_server_silent");
 	await run("ip", "route", "add", "unreachable", "198.51.100.0/24");
 	await says(near, await failed(near, { dst_addr: "198.51.100.9", dst_port: 7999 }), "no_route");
 	await run("ip", "link", "add", "plain0", "type", "dummy");
@@ -49,14 +49,14 @@ await stage("a host that does not answer, and one that went", async () => {
 
 	await run("ip", "link", "set", "dev", NETDEV, "arp", "on");
 	await run("ip", "neigh", "replace", silent, "lladdr", "02:00:00:00:00:99", "dev", NETDEV, "nud", "permanent");
-	const ended = await begin(near, { dst_addr: silent, dst_port: 7999 });
-	const open = await begin(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 60_000 });
+	const ended = await begin(near, { dst_addr: silent, dst_port: 7999, ...BRIEF });
+	const open = await begin(near, { dst_addr: silent, dst_port: 7999 });
 
 	await says_at_last(near, open, "neighbour_by_hand");
 	await near.end_of(ended.id);
 	await says(near, ended, "neighbour_by_hand");
-	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999 }), "host_silent");
-	const gone = await begin(near, { dst_addr: silent, dst_port: 7999 });
+	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999, ...BRIEF }), "host_silent");
+	const gone = await begin(near, { dst_addr: silent, dst_port: 7999, ...BRIEF });
 
 	await near.connection_in(gone.id, "connecting");
 	await run("ip", "neigh", "replace", silent, "dev", NETDEV, "nud", "failed");
@@ -101,7 +101,7 @@ await stage("a request that nobody decides", async () => {
 	await says(near, await near.end_of(other.id), "refused_by_verbsd");
 	const brief = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 60_000 });
 
-	const asking = await begin(near, { dst_port: brief.port, timeout_ms: 60_000 });
+	const asking = await begin(near, { dst_port: brief.port });
 	const waiting = await requested(brief);
 
 	await far.call("DELETE", `/v1/listeners/${brief.id}`);
@@ -115,7 +115,7 @@ await stage("requests that wait for a decision leave the kernel's backlog free",
 	const hand = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 60_000, backlog: 1 });
 
 	for (let i = 0; i < 3; i++)
-		await begin(near, { dst_port: hand.port, timeout_ms: 60_000 });
+		await begin(near, { dst_port: hand.port });
 	await far.until(`/v1/listeners/${hand.id}`, "three requests", ({ waiting }) => waiting === 3);
 });
 
@@ -124,8 +124,8 @@ await stage("a program that is stopped, and its backlog fills", async () => {
 
 	far.kill("SIGSTOP");
 	// This request takes the only place in the backlog, also when it has ended here.
-	await says_of_one(near, "not_taken_yet", () => failed(near, { dst_port: port }));
-	const dropped = await begin(near, { dst_port: port, timeout_ms: 60_000 });
+	await says_of_one(near, "not_taken_yet", () => failed(near, { dst_port: port, ...BRIEF }));
+	const dropped = await begin(near, { dst_port: port });
 
 	await says_at_last(near, dropped, "backlog_full_there");
 	far.kill("SIGCONT");
@@ -136,7 +136,7 @@ await stage("a backlog that other requests of this side fill", async () => {
 	const { port } = await far.listen({ addr, port: next_port(), backlog: 1 });
 
 	far.kill("SIGSTOP");
-	const first = await begin(near, { dst_port: port, timeout_ms: 60_000 });
+	const first = await begin(near, { dst_port: port });
 
 	await near.connection_in(first.id, "connecting");
 	const { id } = await failed(near, { dst_port: port, timeout_ms: 5000 });
@@ -152,7 +152,7 @@ await stage("attributes that nobody gives", async () => {
 	const make = (timeout_ms) => near.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, timeout_ms });
 	const ended = await make(1500);
 
-	await says_at_last(near, await make(60_000), "no_remote");
+	await says_at_last(near, await make(PATIENCE_MS), "no_remote");
 	await says(near, await near.end_of(ended.id), "no_remote");
 });
 
@@ -251,9 +251,9 @@ await stage_mute("an inbox that nobody reads", async () => {
 	const [here, there] = await pair({}, { service: "inbox", qp: { rq_depth: 2 } });
 
 	for (let i = 0; i < 2; i++)
-		await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+		await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, WAIT_S);
 	await says_at_last(far, there, "inbox_full");
-	await near.post(`${CONNECTION}/${here.id}/close`, {}, 60);
+	await near.post(`${CONNECTION}/${here.id}/close`, {}, WAIT_S);
 	await says(far, await far.end_of(there.id), "peer_left_inbox_full");
 });
 
@@ -274,14 +274,14 @@ await stage("a shared receive queue that nobody empties", async () => {
 	const { id: srq } = await far.post("/v1/srqs", { device: dev, max_wr: 1 });
 	const [here, there] = await pair({}, { service: "inbox", qp: { srq } });
 
-	await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+	await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, WAIT_S);
 	await says_at_last(far, there, "srq_dry");
 });
 
 await stage("a peer that speaks another protocol", async () => {
 	const [here, there] = await pair({ service: "none" }, { service: "rping" });
 
-	await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+	await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, WAIT_S);
 	await says(far, await far.end_of(there.id), "speaks_otherwise");
 });
 
@@ -346,7 +346,7 @@ await stage("a message longer than the receive: both sides tell both lengths", a
 await stage("a peer says why it left, and one that is started anew knows nothing", async () => {
 	const [here, there] = await pair();
 
-	await far.post(`${CONNECTION}/${there.id}/close`, {}, 60);
+	await far.post(`${CONNECTION}/${there.id}/close`, {}, WAIT_S);
 	await says_of_one(near, "closed_there", () => near.end_of(here.id));
 	const [failing, peer] = await pair({ service: "none", qp: { rnr_retry: 1 } }, { service: "none" });
 
@@ -355,7 +355,7 @@ await stage("a peer says why it left, and one that is started anew knows nothing
 	await says_of_one(near, "failed_there", () => near.end_of(failing.id));
 	const [left, deleted] = await pair();
 
-	await far.call("DELETE", `${CONNECTION}/${deleted.id}`, undefined, { wait_s: 60 });
+	await far.call("DELETE", `${CONNECTION}/${deleted.id}`, undefined, { wait_s: WAIT_S });
 	await says_of_one(near, "forgotten_there", () => near.end_of(left.id));
 	const [widowed] = await pair();
 
@@ -387,10 +387,10 @@ await stage_mute("a queue pair that is not the peer's, and one that went", async
 	const shape = { qp_type: "rc", device: dev, qp };
 
 	await says_of_one(near, "wrong_qpn", async () => {
-		const [here, there] = await Promise.all([near, far].map((daemon) => daemon.post(CONNECTION, { bringup: "manual", ...shape }, 60)));
+		const [here, there] = await Promise.all([near, far].map((daemon) => daemon.post(CONNECTION, { bringup: "manual", ...shape }, WAIT_S)));
 		const { local } = there.manual;
 
-		await near.post(`${CONNECTION}/${here.id}/remote`, { ...local, qpn: local.qpn ^ 0xff00 }, 60);
+		await near.post(`${CONNECTION}/${here.id}/remote`, { ...local, qpn: local.qpn ^ 0xff00 }, WAIT_S);
 		await move("send", here);
 		return near.end_of(here.id);
 	});
@@ -399,14 +399,14 @@ await stage_mute("a queue pair that is not the peer's, and one that went", async
 
 		equal((await move("send", from, { size_bytes: 65536 })).code, "out_of_range", "a message that is longer than the peer's receives");
 		await move("send", from);
-		await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
+		await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: WAIT_S });
 		await move("send", from);
 		return near.end_of(from.id);
 	});
 	await says_of_one(near, "qp_gone_there", async () => {
 		const { from, to } = await manual_pair(near, far, { ...shape, qp: { ...qp, heartbeat_ms: 500 } });
 
-		await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: 60 });
+		await far.call("DELETE", `${CONNECTION}/${to.id}`, undefined, { wait_s: WAIT_S });
 		return near.end_of(from.id);
 	});
 });
@@ -416,11 +416,11 @@ await stage("a PSN that is not the peer's", async () => {
 
 	for (const shift of [-5, 5]) {
 		const [here, there] = await Promise.all([near, far].map((daemon) =>
-			daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, qp, service: "inbox" }, 60)));
+			daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, qp, service: "inbox" }, WAIT_S)));
 		const { local } = here.manual;
 
-		await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60);
-		await far.post(`${CONNECTION}/${there.id}/remote`, { ...local, psn: (local.psn + shift + 0x1000000) % 0x1000000 }, 60);
+		await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, WAIT_S);
+		await far.post(`${CONNECTION}/${there.id}/remote`, { ...local, psn: (local.psn + shift + 0x1000000) % 0x1000000 }, WAIT_S);
 		await move("send", here);
 		// Soft-RoCE may say that a packet is done which the peer takes for a repeat.
 		if (shift < 0)
@@ -445,12 +445,12 @@ await stage("a receive for a message that nobody sends", async () => {
 await stage_mute("a peer that closes, and a peer that is killed", async () => {
 	const [here, there] = await pair();
 
-	await far.post(`${CONNECTION}/${there.id}/close`, {}, 60);
+	await far.post(`${CONNECTION}/${there.id}/close`, {}, WAIT_S);
 	await says(far, there, "closed_here");
 	await says_of_one(near, "peer_left_device_answers", () => near.end_of(here.id));
 	const [wired, across] = await pair({}, {}, LAB_SIW_ADDR);
 
-	await far.post(`${CONNECTION}/${across.id}/close`, {}, 60);
+	await far.post(`${CONNECTION}/${across.id}/close`, {}, WAIT_S);
 	await says(near, await near.end_of(wired.id), "peer_left_iwarp");
 	const [other] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
 	const waits = move("send", other);
@@ -503,7 +503,7 @@ await stage("the interface is down before a connect, and nothing is heard after 
 	await run("ip", "link", "set", "dev", NETDEV, "up");
 	await run("ip", "neigh", "replace", silent, "lladdr", "02:00:00:00:00:99", "dev", NETDEV, "nud", "permanent");
 	await port_is("active");
-	const deaf = await begin(near, { dst_addr: silent, dst_port: 7999, timeout_ms: 60_000 });
+	const deaf = await begin(near, { dst_addr: silent, dst_port: 7999 });
 
 	await says_at_last(near, deaf, "cm_deaf");
 	await near.call("DELETE", `${CONNECTION}/${deaf.id}`);
@@ -516,7 +516,7 @@ await stage_mute("the peer leaves after the port fell here", async () => {
 	await port_is("down");
 	await run("ip", "link", "set", "dev", NETDEV, "carrier", "on");
 	await port_is("active");
-	await far.post(`${CONNECTION}/${there.id}/close`, {}, 60);
+	await far.post(`${CONNECTION}/${there.id}/close`, {}, WAIT_S);
 	await says(near, await near.end_of(here.id), "peer_left_after_fall");
 });
 
@@ -526,7 +526,7 @@ await stage("a program that is not iWARP", async () => {
 
 	server.listen(next_port(), LAB_SIW_ADDR);
 	await once(server, "listening");
-	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR, dst_port: server.address().port }), "not_iwarp");
+	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR, dst_port: server.address().port, ...BRIEF }), "not_iwarp");
 	server.close();
 	for (const socket of taken)
 		socket.destroy();

@@ -6,8 +6,8 @@
 import { readFileSync } from "node:fs";
 
 import { explain } from "./explained.mjs";
-import { Daemon, PATIENCE_MS, Program, run, scenario, until } from "./lib.mjs";
-import { CONNECTION, failed, says } from "./explain_stage.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, run, scenario, until } from "./lib.mjs";
+import { BRIEF, CONNECTION, failed, says } from "./explain_stage.mjs";
 
 const DEVICE = "rxe_cable";
 const HERE = "cable0", THERE = "cable1";
@@ -59,7 +59,7 @@ async function write(daemon, { id }) {
 	const buffer = await daemon.buffer(4096, { device: DEVICE });
 
 	await daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: buffer.id, length_bytes: 64,
-		timeout_ms: PATIENCE_MS, remote: { addr: "0x1000", rkey: "0x00001234" } }, { wait_s: 60 });
+		timeout_ms: PATIENCE_MS, remote: { addr: "0x1000", rkey: "0x00001234" } }, { wait_s: WAIT_S });
 	return daemon.end_of(id);
 }
 
@@ -81,7 +81,7 @@ await scenario("a cable to a peer that is no Linux", lay_cable);
 
 await scenario("a CM that rejects, and a device that refuses", () => with_peer(async (daemon) => {
 	for (const [reason, code] of REJECTIONS)
-		await says(daemon, await failed(daemon, { dst_addr: PEER_ADDR, dst_port: REJECTS_FROM + reason, timeout_ms: PATIENCE_MS }), code);
+		await says(daemon, await failed(daemon, { dst_addr: PEER_ADDR, dst_port: REJECTS_FROM + reason }), code);
 	for (const [syndrome, code] of [[NAK_INVALID, "peer_qp_forbids"], [NAK_OPERATION, "peer_device_failed"]])
 		await says(daemon, await write(daemon, await accepted(daemon, ACCEPTS_FROM + syndrome)), code);
 }));
@@ -101,18 +101,18 @@ await scenario("a peer that asks for a connection and does not confirm it", asyn
 
 await scenario("a host that is up, and does not answer", async () => {
 	const daemon = await Daemon.start("near");
-	const silent = () => failed(daemon, { dst_addr: PEER_ADDR, dst_port: SILENT_PORT, timeout_ms: 1500 });
+	const silent = () => failed(daemon, { dst_addr: PEER_ADDR, dst_port: SILENT_PORT, ...BRIEF });
 
 	await daemon.ready();
-	await says(daemon, await silent(), "no_rdma_there");
+	await says_when_answered(daemon, silent, "no_rdma_there");
 	await run("tc", "qdisc", "add", "dev", HERE, "clsact");
 	await run("tc", "filter", "add", "dev", HERE, "egress", "protocol", "ipv6", "flower", "ip_proto", "udp", "dst_port", "4791",
 		"action", "drop");
-	await says(daemon, await silent(), "forbidden_here");
+	await says_when_answered(daemon, silent, "forbidden_here");
 	await run("tc", "qdisc", "del", "dev", HERE, "clsact");
 	const peer = await foreign_peer();
 
-	await says(daemon, await silent(), "connect_blocked");
+	await says_when_answered(daemon, silent, "connect_blocked");
 	peer.kill("SIGKILL");
 	await peer.end();
 	await daemon.stop();
@@ -133,7 +133,7 @@ await scenario("a cable with a firewall behind it, and one too narrow for full p
 	await there("sysctl", "-qw", "net.ipv6.conf.all.forwarding=1");
 	await run("ip", "-n", "foreign", "-6", "route", "add", "prohibit", `${BEHIND_FIREWALL}/128`);
 	await run("ip", "-6", "route", "add", `${BEHIND_FIREWALL}/128`, "via", PEER_ADDR, "dev", HERE);
-	await says_when_answered(daemon, () => failed(daemon, { dst_addr: BEHIND_FIREWALL, dst_port: PORT, timeout_ms: 1500 }),
+	await says_when_answered(daemon, () => failed(daemon, { dst_addr: BEHIND_FIREWALL, dst_port: PORT, ...BRIEF }),
 		"firewall_rejects");
 	await run("ip", "link", "set", HERE, "mtu", "4400");
 	await says_when_answered(daemon, async () => write(daemon, await accepted(daemon, MUTE_PORT)), "way_too_narrow");
@@ -167,9 +167,9 @@ await scenario("a cable that was out for a moment, a route that moved, and a rou
 	await run("ip", "-6", "route", "del", SUBNET, "dev", "rdma0");
 
 	await run("ip", "-6", "route", "add", `${BEHIND_ROUTER}/128`, "via", ROUTER, "dev", HERE);
-	await says(daemon, await failed(daemon, { dst_addr: BEHIND_ROUTER, dst_port: PORT, timeout_ms: PATIENCE_MS }), "router_silent");
+	await says(daemon, await failed(daemon, { dst_addr: BEHIND_ROUTER, dst_port: PORT }), "router_silent");
 	await run("ip", "addr", "add", `${OWN_ADDR}/32`, "dev", "lo");
-	await says(daemon, await failed(daemon, { dst_addr: OWN_ADDR, dst_port: PORT, timeout_ms: PATIENCE_MS }), "own_address_without_rdma");
+	await says(daemon, await failed(daemon, { dst_addr: OWN_ADDR, dst_port: PORT }), "own_address_without_rdma");
 	await run("ip", "addr", "del", `${OWN_ADDR}/32`, "dev", "lo");
 }));
 

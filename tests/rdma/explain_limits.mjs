@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 
 import { CONNECTION, failed, far, move, near, next_port, open_memory, pair, says, says_at_last, stage, stage_faulty } from "./explain_stage.mjs";
-import { Daemon, PATIENCE_MS, addr, dev, equal, ok, scenario } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, ok, scenario } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 
 const { LAB_SIW_ADDR } = process.env;
@@ -33,7 +33,7 @@ for (const [code, prefix] of Object.entries(LIMITS))
 
 		for (let i = 0; i < CONNECTIONS && !refused; i++) {
 			const { status, body } = await small.try("POST", CONNECTION, { dst_addr: addr, dst_port: port, timeout_ms: PATIENCE_MS },
-				{ wait_s: 60 });
+				{ wait_s: WAIT_S });
 
 			refused = status >= 300 ? body : null;
 		}
@@ -50,7 +50,7 @@ await scenario("a cgroup that lets librdmacm open no device", async () => {
 	const small = await Daemon.start("small", [], { prefix: LIMITS.full_cgroup });
 
 	await small.ready();
-	await says(small, await failed(small, { dst_addr: addr, dst_port: next_port(), timeout_ms: PATIENCE_MS }), "device_not_opened");
+	await says(small, await failed(small, { dst_addr: addr, dst_port: next_port() }), "device_not_opened");
 	await small.stop();
 	writeFileSync(`${CGROUP}/rdma.max`, `${dev} hca_handle=max hca_object=max`);
 });
@@ -69,14 +69,14 @@ await stage("a queue pair that was told to send no more", async () => {
 	const { from } = await manual_pair(near, far, { qp_type: "rc", device: dev });
 	const buffer = await near.buffer(64, { device: dev });
 
-	await near.post(`${CONNECTION}/${from.id}/qp_state`, { state: "SQD" }, 60);
+	await near.post(`${CONNECTION}/${from.id}/qp_state`, { state: "SQD" }, WAIT_S);
 	await near.post("/v1/transfers", { op: "send", connection: from.id, buffer: buffer.id, length_bytes: 64, timeout_ms: PATIENCE_MS });
 	await says_at_last(near, from, "held_back");
 	await near.call("DELETE", `${CONNECTION}/${from.id}`);
 });
 
 await stage("over iWARP nobody listens", async () => {
-	const { instance } = await near.refused("POST", CONNECTION, { dst_addr: LAB_SIW_ADDR, dst_port: next_port(), timeout_ms: PATIENCE_MS }, 60);
+	const { instance } = await near.refused("POST", CONNECTION, { dst_addr: LAB_SIW_ADDR, dst_port: next_port(), timeout_ms: PATIENCE_MS }, WAIT_S);
 
 	await says(near, { id: Number(instance.split("/").at(-1)) }, "nobody_listens");
 });

@@ -3,11 +3,12 @@
 // Shared by the parts of the suite explain: two daemons, and holding what an explanation says.
 
 import { explain } from "./explained.mjs";
-import { Daemon, PATIENCE_MS, addr, build, dev, equal, ok, run, scenario, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, build, dev, equal, ok, run, scenario, until } from "./lib.mjs";
 
 export const CONNECTION = "/v1/connections";
 export const PAGE = 4096;
-export const PATIENCE = { timeout_ms: 3000 };
+// For a connect that only its deadline ends.
+export const BRIEF = { timeout_ms: 3000 };
 // The time that something has waited grows from one explanation to the next.
 const timeless = (text) => text.replaceAll(/[\d.]+ m?s\b/g, "TIME");
 
@@ -54,7 +55,7 @@ export const says_of_one = async (daemon, code, make) => {
 };
 
 export async function failed(daemon, body, more = {}) {
-	const { status, body: answer } = await daemon.try("POST", CONNECTION, { dst_addr: addr, ...PATIENCE, ...body }, { wait_s: 0, ...more });
+	const { status, body: answer } = await daemon.try("POST", CONNECTION, { dst_addr: addr, timeout_ms: PATIENCE_MS, ...body }, { wait_s: 0, ...more });
 
 	// A call that fails at once is answered with the problem.
 	const id = answer.id ?? answer.instance?.split("/").at(-1);
@@ -63,7 +64,7 @@ export async function failed(daemon, body, more = {}) {
 	return daemon.end_of(id);
 }
 
-export const begin = (daemon, body) => daemon.post(CONNECTION, { dst_addr: addr, ...PATIENCE, ...body });
+export const begin = (daemon, body) => daemon.post(CONNECTION, { dst_addr: addr, timeout_ms: PATIENCE_MS, ...body });
 
 // A listener of its own for each pair.
 export async function pair(here = {}, there = {}, at = addr) {
@@ -79,10 +80,10 @@ export const requested = async (listener) => (await far.until(`${CONNECTION}?fie
 	items.some(({ listener: of }) => of?.id === listener.id))).items.find(({ listener: of }) => of?.id === listener.id);
 
 // Returns the problem with which a transfer ends, or null.
-export async function move(op, connection, { daemon = near, remote, size_bytes = 64, message_bytes, timeout_ms = 20_000 } = {}) {
+export async function move(op, connection, { daemon = near, remote, size_bytes = 64, message_bytes, timeout_ms = PATIENCE_MS } = {}) {
 	const buffer = await daemon.buffer(Math.max(size_bytes, PAGE), { device: connection.device });
 	const { status, body } = await daemon.try("POST", "/v1/transfers", { op, connection: connection.id, buffer: buffer.id,
-		length_bytes: size_bytes, timeout_ms, ...(remote && { remote }), ...(message_bytes && { message_bytes }) }, { wait_s: 60 });
+		length_bytes: size_bytes, timeout_ms, ...(remote && { remote }), ...(message_bytes && { message_bytes }) }, { wait_s: WAIT_S });
 
 	return status === 201 ? null : body;
 }

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 import { explain } from "./explained.mjs";
-import { Daemon, PATIENCE_MS, dev, equal, finish, run, scenario, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, dev, equal, finish, run, scenario, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
 const peer_addr = process.env.LAB_PEER_ADDR;
@@ -50,12 +50,12 @@ await scenario("the first line names a network that is slow", async () => {
 	const daemon = await Daemon.start("d");
 	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
 	const write = ({ id }, more) => daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: source.id,
-		remote: { addr: target.addr, rkey: target.rkey }, ...more }, { wait_s: 60 });
+		remote: { addr: target.addr, rkey: target.rkey }, ...more }, { wait_s: WAIT_S });
 
 	await spoiled(delayed("300ms"), lossless, () => until("timeout_too_short", async () => {
 		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 1 } });
 
-		await write(connection, { length_bytes: 64, timeout_ms: 60_000 });
+		await write(connection, { length_bytes: 64, timeout_ms: PATIENCE_MS });
 		return await cause_of(daemon, connection) === "timeout_too_short";
 	}));
 	await until("too_slow", async () => {
@@ -77,18 +77,18 @@ await scenario("the first line names a firewall on the way to a host that is up"
 
 		return spoiled(deaf, hearing, async () => {
 			await daemon.try("POST", "/v1/transfers", { op: "write", connection: connection.id,
-				buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 });
+				buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: PATIENCE_MS }, { wait_s: WAIT_S });
 			return await cause_of(daemon, connection) === "path_blocked";
 		});
 	});
 	await until("wrong_gid", async () => {
 		const connection = await daemon.post("/v1/connections", { bringup: "manual", qp_type: "rc", device: dev,
-			qp: { ack_timeout: 14, retry_count: 1 } }, 60);
+			qp: { ack_timeout: 14, retry_count: 1 } }, WAIT_S);
 		const { local } = connection.manual;
 
-		await daemon.post(`/v1/connections/${connection.id}/remote`, { ...local, gid: `::ffff:${peer_addr}` }, 60);
+		await daemon.post(`/v1/connections/${connection.id}/remote`, { ...local, gid: `::ffff:${peer_addr}` }, WAIT_S);
 		return spoiled(deaf, hearing, async () => {
-			await daemon.try("POST", `/v1/connections/${connection.id}/messages`, { data: "hello" }, { wait_s: 60 });
+			await daemon.try("POST", `/v1/connections/${connection.id}/messages`, { data: "hello" }, { wait_s: WAIT_S });
 			return await cause_of(daemon, connection) === "wrong_gid";
 		});
 	});
@@ -104,7 +104,7 @@ await scenario("the first line names what is wrong with the network", async () =
 	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
 	const connect = (retry_count) => daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count } });
 	const write = ({ id }) => daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: source.id,
-		remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: 60_000 }, { wait_s: 60 });
+		remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: PATIENCE_MS }, { wait_s: WAIT_S });
 	const says = async (connection, code) => {
 		await daemon.end_of(connection.id);
 		const { summary, cause, evidence, hints } = await explain(daemon, connection);
@@ -164,7 +164,7 @@ await scenario("the first line names a host or a device that went when the peer 
 	const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: rping_port });
 
 	// The service rping ends a connection whose peer does not speak its protocol.
-	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "hello" }, 60);
+	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "hello" }, WAIT_S);
 	await until("peer_left_device_answers", async () => await cause_of(daemon, connection) === "peer_left_device_answers");
 	await spoiled(deaf, hearing, () => until("peer_left_device_silent", async () =>
 		await cause_of(daemon, connection) === "peer_left_device_silent"));

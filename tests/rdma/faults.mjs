@@ -3,7 +3,7 @@
 // Faults that clients inject, on a real device: what each does to a connection and its peer, and that all is well again
 // when the fault is deleted.
 
-import { Daemon, addr, equal, finish, ok, resources, resources_are_back, scenario, transfers_work } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, equal, finish, ok, resources, resources_are_back, scenario, transfers_work } from "./lib.mjs";
 
 const PORT = 7471;
 // Queue pairs of the pool would be made at any time, and count as calls.
@@ -32,9 +32,9 @@ async function close_all() {
 	await b.call("DELETE", "/v1/objects?kind=fault&all=true");
 }
 
-const send = (here, buffer, messages, timeout_ms = 60_000) =>
+const send = (here, buffer, messages, timeout_ms = PATIENCE_MS) =>
 	a.try("POST", "/v1/transfers", { op: "send", connection: here.id, buffer: buffer.id, length_bytes: 64 * messages,
-		message_bytes: 64, timeout_ms }, { wait_s: 90 });
+		message_bytes: 64, timeout_ms }, { wait_s: WAIT_S });
 
 await scenario("a daemon without the key in its configuration injects no faults", async () => {
 	const plain = await Daemon.start("plain");
@@ -77,7 +77,7 @@ async function play() {
 
 	// A listener that refuses.
 	const refuse = await inject(b, { effect: "refuse_accepts", target: "door" });
-	const { code } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT, timeout_ms: 60_000 }, 60);
+	const { code } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT, timeout_ms: PATIENCE_MS }, WAIT_S);
 	equal(code, "rejected", "code of a refused request");
 	const [turned_away] = (await a.get("/v1/connections?state=ended&sort=-id&limit=1")).items;
 	const told = JSON.stringify(await a.get(`/v1/connections/${turned_away.id}/explain`));
@@ -87,15 +87,15 @@ async function play() {
 
 	// A call that fails once.
 	const full = await inject(a, { effect: "fail_call", call: "create_qp", errno: "ENOMEM", count: 1 });
-	const refused = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT, timeout_ms: 60_000 }, 60);
+	const refused = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT, timeout_ms: PATIENCE_MS }, WAIT_S);
 	ok(/a fault makes this call fail/.test(refused.detail), `the detail is ${refused.detail}`);
 	equal((await a.get(`/v1/faults/${full.id}`)).fired, 1, "calls that failed");
 	await transfers_work(a, (await pair())[0], b);
 	await close_all();
 
 	// A kept connection whose queue pair fails is made again, and by its name also the next one is meant.
-	const kept = await a.post("/v1/connections", { name: "to-door", dst_addr: addr, dst_port: PORT, timeout_ms: 60_000, keep: true,
-		reconnect: "always", reconnect_min_ms: 50 }, 60);
+	const kept = await a.post("/v1/connections", { name: "to-door", dst_addr: addr, dst_port: PORT, timeout_ms: PATIENCE_MS, keep: true,
+		reconnect: "always", reconnect_min_ms: 50 }, WAIT_S);
 	await inject(a, { effect: "qp_error", target: "to-door" });
 	const again = await a.until(`/v1/connections/${kept.id}`, "the next try",
 		({ created_at, state }) => created_at !== kept.created_at && state === "established");

@@ -5,7 +5,7 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 
-import { Daemon, Program, addr, build, dev, finish, ok, resources, resources_are_back, scenario, sleep } from "./lib.mjs";
+import { Daemon, Program, WAIT_S, addr, build, dev, finish, ok, resources, resources_are_back, scenario, sleep } from "./lib.mjs";
 
 const PORT = 7471;
 const SENDERS = 2;
@@ -37,9 +37,9 @@ async function use_while(work, daemon, ours) {
 
 		await daemon.get("/livez");
 		slowest_ms = Math.max(slowest_ms, performance.now() - asked);
-		await daemon.post(`/v1/connections/${ours.id}/messages`, { data: "still here" }, 20);
+		await daemon.post(`/v1/connections/${ours.id}/messages`, { data: "still here" }, WAIT_S);
 		const another = await daemon.connect({ dst_port: PORT + 1 });
-		await daemon.post(`/v1/connections/${another.id}/close`, {}, 60);
+		await daemon.post(`/v1/connections/${another.id}/close`, {}, WAIT_S);
 		await sleep(100);
 	} while (!over);
 	await work;
@@ -74,7 +74,7 @@ await scenario("a flood of thousands of requests a second leaves control served 
 	ok(refused.rate + refused.max_connections >= rejected, `of ${rejected} rejected, refused ${JSON.stringify(refused)}`);
 	// A leak of 1 KiB by each request would be more.
 	ok(grown < SENDERS * REQUESTS << 10, `the flood left ${grown} bytes`);
-	await daemon.post(`/v1/connections/${ours.id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${ours.id}/close`, {}, WAIT_S);
 	await daemon.stop();
 	await resources_are_back(before);
 });

@@ -3,8 +3,7 @@
 // Parameters of the connection manager: returned as requested and as in force, on both sides, and seen by independent
 // programs.
 
-import { Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run,
-	scenario, transfers_work, until } from "./lib.mjs";
+import { Daemon, Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run, scenario, transfers_work, until } from "./lib.mjs";
 
 const PORT = 7471;
 const { LAB_SECOND_ADDR, LAB_SECOND_DEV, LAB_SIW_ADDR, LAB_SIW_DEV, LAB_VLAN_ADDR } = process.env;
@@ -37,7 +36,7 @@ async function accepted(daemon, state = "established") {
 }
 
 async function close(daemon, { id }, peer, { id: peer_id }) {
-	await daemon.post(`/v1/connections/${id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${id}/close`, {}, WAIT_S);
 	await peer.ended_with(peer_id, "peer_disconnect");
 }
 
@@ -176,7 +175,7 @@ await scenario("a peer may do what the queue pair permits, whatever the buffer a
 		same(peer.qp, { remote_access }, "access of the listener's side");
 		await a.transfer("read", connection, here, there);
 		const { code, detail } = await a.refused("POST", "/v1/transfers",
-			{ connection: connection.id, remote: { addr: there.addr, rkey: there.rkey }, ...more }, 60);
+			{ connection: connection.id, remote: { addr: there.addr, rkey: there.rkey }, ...more }, WAIT_S);
 		equal(code, "remote_invalid", `code of a ${more.op} (${detail})`);
 		await a.ended_with(connection.id, code);
 		await b.end_of(peer.id);
@@ -186,18 +185,18 @@ await scenario("a peer may do what the queue pair permits, whatever the buffer a
 }));
 
 await scenario("by hand, a peer may do what the queue pair permits", () => two_daemons(async (a, b) => {
-	const make = (daemon, qp) => daemon.post("/v1/connections", { bringup: "manual", device: dev, qp }, 60);
-	const at = (daemon, connection, { manual }) => daemon.post(`/v1/connections/${connection.id}/remote`, manual.local, 60);
+	const make = (daemon, qp) => daemon.post("/v1/connections", { bringup: "manual", device: dev, qp }, WAIT_S);
+	const at = (daemon, connection, { manual }) => daemon.post(`/v1/connections/${connection.id}/remote`, manual.local, WAIT_S);
 	const here = await a.buffer(4096), there = await b.buffer(4096, { access: ["remote_write", "remote_read"] });
 	const ours = await make(a, {}), theirs = await make(b, { remote_access: ["remote_read"] });
 
 	await Promise.all([at(a, ours, theirs), at(b, theirs, ours)]);
 	await a.transfer("read", ours, here, there);
 	const { code, detail } = await a.refused("POST", "/v1/transfers", { op: "write", connection: ours.id, buffer: here.id,
-		remote: { addr: there.addr, rkey: there.rkey } }, 60);
+		remote: { addr: there.addr, rkey: there.rkey } }, WAIT_S);
 	equal(code, "remote_invalid", `code of a write (${detail})`);
 	await a.ended_with(ours.id, "remote_invalid");
-	await b.post(`/v1/connections/${theirs.id}/close`, {}, 60);
+	await b.post(`/v1/connections/${theirs.id}/close`, {}, WAIT_S);
 }));
 
 await scenario("a source port is taken, unless both share it", () => two_daemons(async (a, b) => {
@@ -205,7 +204,7 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 	await b.listen({ port: PORT + 1 });
 	await a.connect({ dst_port: PORT, src_addr: addr, src_port: 40200 });
 	const problem = await a.refused("POST", "/v1/connections",
-		{ dst_addr: addr, dst_port: PORT + 1, src_addr: addr, src_port: 40200 }, 60);
+		{ dst_addr: addr, dst_port: PORT + 1, src_addr: addr, src_port: 40200 }, WAIT_S);
 	equal(problem.code, "resource_error", `code (${problem.detail})`);
 	equal((await a.get(problem.instance)).error.first.code, "address_in_use", "code of the call");
 	for (const dst_port of [PORT, PORT + 1]) {
@@ -227,7 +226,7 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 await scenario("a listener takes IPv6 alone if asked to", () => two_daemons(async (a, b) => {
 	await b.listen({ addr: "::", port: PORT, v6_only: true });
 	await b.listen({ addr: "::", port: PORT + 1, v6_only: false });
-	const { code } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 60);
+	const { code } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, WAIT_S);
 	equal(code, "rejected", "end of an IPv4 connection to an IPv6 listener");
 	equal((await a.connect({ dst_port: PORT + 1 })).state, "established", "state of one to a listener for both");
 	await refused(b, "/v1/listeners", { addr: "0.0.0.0", v6_only: true }, "bad_value", "/v6_only");
@@ -281,7 +280,7 @@ await scenario("private data fills each message to its last byte, and not beyond
 	for (const [verb, message] of [["accept", "reply"], ["reject", "reject"]])
 		await refused(b, `/v1/connections/${id}/${verb}`, beyond(message), "too_long", "/private_data/data");
 	equal((await b.connection(id)).state, "requested", "state after the refusals");
-	const there = await b.post(`/v1/connections/${id}/accept`, { private_data: data.reply }, 60);
+	const there = await b.post(`/v1/connections/${id}/accept`, { private_data: data.reply }, WAIT_S);
 	equal(there.private_data.peer.data, data.request.data, "what came with the request");
 	const here = await a.connection_in(first.id, "established");
 	equal(here.private_data.peer.data, data.reply.data, "what came with the reply");
@@ -339,12 +338,12 @@ await scenario("by hand a cap of the path MTU is part of what is exchanged", () 
 
 	equal(here.device, dev, "device that was asked for");
 	equal(here.manual.local.port_mtu_bytes, 256, "MTU that the peer is told");
-	await b.post(`/v1/connections/${there.id}/remote`, here.manual.local, 60);
-	await a.post(`/v1/connections/${here.id}/remote`, there.manual.local, 60);
+	await b.post(`/v1/connections/${there.id}/remote`, here.manual.local, WAIT_S);
+	await a.post(`/v1/connections/${here.id}/remote`, there.manual.local, WAIT_S);
 	for (const [daemon, { id }] of [[a, here], [b, there]])
 		equal((await daemon.connection(id)).qp_attr.path_mtu_bytes, 256, "path MTU");
 	await transfers_work(a, here, b);
-	await Promise.all([[a, here], [b, there]].map(([daemon, { id }]) => daemon.post(`/v1/connections/${id}/close`, {}, 60)));
+	await Promise.all([[a, here], [b, there]].map(([daemon, { id }]) => daemon.post(`/v1/connections/${id}/close`, {}, WAIT_S)));
 }));
 
 // librdmacm's sockets announce their version and buffer sizes in 40 bytes of private data (rsocket.c).
@@ -367,7 +366,7 @@ await scenario("rstream's private data is seen, and rstream takes ours", async (
 	const here = await daemon.connect({ dst_port: PORT + 1, private_data: { data: data.padEnd(80, "0"), encoding: "hex" } });
 	equal(here.private_data.peer.carried_by, "reply", "what carried its answer");
 	equal(here.private_data.peer.data.slice(0, 2), "01", "version of its protocol");
-	await daemon.post(`/v1/connections/${here.id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${here.id}/close`, {}, WAIT_S);
 	server.kill("SIGKILL");
 	await server.end();
 	await daemon.stop();
@@ -398,7 +397,7 @@ await scenario("a connection goes out from the device asked for", () => two_daem
 await scenario("a route to another device is no way to go", () => two_daemons(async (a, b) => {
 	await b.listen({ port: PORT });
 	const problem = await a.refused("POST", "/v1/connections",
-		{ dst_addr: LAB_SECOND_ADDR, dst_port: PORT, src_addr: LAB_SECOND_ADDR, device: dev }, 60);
+		{ dst_addr: LAB_SECOND_ADDR, dst_port: PORT, src_addr: LAB_SECOND_ADDR, device: dev }, WAIT_S);
 	equal(problem.code, "route_error", "code");
 	ok(problem.detail.includes(dev) && problem.detail.includes(LAB_SECOND_DEV), `the devices are not named: ${problem.detail}`);
 	const { detail } = await refused(b, "/v1/listeners", { addr, device: LAB_SECOND_DEV }, "address_not_available", "/addr");
@@ -430,7 +429,7 @@ await scenario("iWARP carries private data as it is, and has no path MTU", () =>
 	const { id } = await a.connect({ dst_addr, dst_port: PORT, device, private_data: said }, 0);
 	const request = await accepted(b, "requested");
 	same(request.private_data.peer, { carried_by: "request", ...said, length_bytes: IWARP_ROOM }, "what came in");
-	await b.post(`/v1/connections/${request.id}/accept`, {}, 60);
+	await b.post(`/v1/connections/${request.id}/accept`, {}, WAIT_S);
 	const here = await a.connection_in(id, "established");
 	same(here.private_data.peer, { carried_by: "reply", ...said, length_bytes: IWARP_ROOM }, "what came back");
 	// Attributes that only InfiniBand has are null.

@@ -18,9 +18,11 @@ const VERBSD = process.env.VBD_VERBSD ?? `${build}/cmd/verbsd`;
 
 // Generous: the guest is emulated, and the daemon may be an ASan build. The clock of a guest that is alone counts what
 // its processor does; where it goes with the host's, LAB_SLOW says how slow that is (lab/README.md). No scenario asserts
-// a time, except for the one limit that the daemon promises (see unplug.mjs).
+// a time, except for how soon a power cut is noticed (see two_guests.mjs).
 export const slow = Number(process.env.LAB_SLOW || 1);
 export const PATIENCE_MS = 60_000 * slow;
+// An answer may take as long as its work does: the most that verbsd waits (`Prefer: wait`).
+export const WAIT_S = 60;
 
 const daemons = new Set();
 const programs = new Set();
@@ -213,7 +215,7 @@ export class Daemon {
 		return answer.body;
 	}
 
-	get(path) { return this.call("GET", path); }
+	get(path, wait_s) { return this.call("GET", path, undefined, { wait_s }); }
 	post(path, body, wait_s) { return this.call("POST", path, body, { wait_s }); }
 
 	// Returns the problem of a refused request.
@@ -253,7 +255,7 @@ export class Daemon {
 	listen(body) { return this.post("/v1/listeners", { addr: "0.0.0.0", ...body }); }
 
 	// Creates a connection with the timeout of the scenarios.
-	connect(body, wait_s = 60) {
+	connect(body, wait_s = WAIT_S) {
 		return this.post("/v1/connections", { dst_addr: addr, timeout_ms: PATIENCE_MS, ...body }, wait_s);
 	}
 
@@ -282,7 +284,7 @@ export class Daemon {
 
 	bytes(buffer) { return this.get(`/v1/buffers/${buffer.id}/data`); }
 
-	transfer(op, connection, buffer, remote, more = {}, wait_s = 60) {
+	transfer(op, connection, buffer, remote, more = {}, wait_s = WAIT_S) {
 		return this.post("/v1/transfers", {
 			op, connection: connection.id, buffer: buffer.id, timeout_ms: PATIENCE_MS,
 			...(remote && { remote: { addr: remote.addr, rkey: remote.rkey } }), ...more,
@@ -326,7 +328,7 @@ export async function busy(daemon, connection, buffer, remote) {
 		const { status, body } = await daemon.try("POST", "/v1/transfers", {
 			op: "write", connection: connection.id, buffer: buffer.id, timeout_ms: PATIENCE_MS,
 			remote: { addr: remote.addr, rkey: remote.rkey },
-		}, { wait_s: 60 }).catch((error) => ({ status: 0, body: { code: error.code } }));
+		}, { wait_s: WAIT_S }).catch((error) => ({ status: 0, body: { code: error.code } }));
 
 		if (status !== 201)
 			return body;

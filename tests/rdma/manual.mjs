@@ -5,10 +5,7 @@
 
 import net from "node:net";
 
-import {
-	Daemon, Program, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
-	transfers_work, until,
-} from "./lib.mjs";
+import { Daemon, Program, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, transfers_work, until } from "./lib.mjs";
 
 const PORT = 18515;
 const MESSAGE_BYTES = 4096;
@@ -20,9 +17,9 @@ const manual = (daemon, qp_type, body = {}) =>
 	daemon.post(CONNECTION, { bringup: "manual", qp_type, device: dev, ...body });
 
 const remote = (daemon, { id }, local, more = {}) =>
-	daemon.post(`${CONNECTION}/${id}/remote`, { ...local, ...more }, 60);
+	daemon.post(`${CONNECTION}/${id}/remote`, { ...local, ...more }, WAIT_S);
 
-const step = (daemon, { id }, state) => daemon.post(`${CONNECTION}/${id}/qp_state`, { state }, 60);
+const step = (daemon, { id }, state) => daemon.post(`${CONNECTION}/${id}/qp_state`, { state }, WAIT_S);
 
 const two_daemons = async () => {
 	const daemons = [await Daemon.start("a"), await Daemon.start("b")];
@@ -40,7 +37,7 @@ const joined = async ([a, b], qp_type, { ours = {}, theirs = {} } = {}) => {
 	return [here, there];
 };
 
-const say = (daemon, { id }, data) => daemon.post(`${CONNECTION}/${id}/messages`, { data }, 60);
+const say = (daemon, { id }, data) => daemon.post(`${CONNECTION}/${id}/messages`, { data }, WAIT_S);
 
 const hears = async (daemon, { id }, data, count = 1) => {
 	const { items } = await daemon.until(`${CONNECTION}/${id}/messages`, `${count} messages`, ({ total }) => total === count);
@@ -85,7 +82,7 @@ for (const qp_type of ["rc", "uc"]) {
 		if (qp_type === "rc")
 			await transfers_work(a, here, b);
 		for (const [daemon, { id }] of [[a, here], [b, there]]) {
-			await daemon.post(`${CONNECTION}/${id}/close`, undefined, 60);
+			await daemon.post(`${CONNECTION}/${id}/close`, undefined, WAIT_S);
 			await daemon.ended_with(id, "local_close");
 			await daemon.stop();
 		}
@@ -123,8 +120,8 @@ await scenario("each GID of the device can be chosen", async () => {
 			equal(qp_attr.gid_index, gid.gid_index, "index of the GID");
 			await say(a, here, gid.gid);
 			await hears(b, there, gid.gid);
-			await a.post(`${CONNECTION}/${here.id}/close`, undefined, 60);
-			await b.post(`${CONNECTION}/${there.id}/close`, undefined, 60);
+			await a.post(`${CONNECTION}/${here.id}/close`, undefined, WAIT_S);
+			await b.post(`${CONNECTION}/${there.id}/close`, undefined, WAIT_S);
 			seen.add(network_of(gid));
 			proof(network_of(gid), column);
 		}
@@ -302,7 +299,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 		await a.until(`${CONNECTION}/${here.id}`, "a message", ({ counters }) => counters.recv.completed === 3 * round - 1);
 		equal((await a.connection(here.id)).counters.send?.posted ?? 0, 3 * round - 2, "echoes in SQD");
 		await until("the send queue to drain", async () => (await a.try("POST", `${CONNECTION}/${here.id}/qp_state`,
-			{ state: "RTS" }, { wait_s: 60 })).status === 200);
+			{ state: "RTS" }, { wait_s: WAIT_S })).status === 200);
 		await looks(a, here, "established", "RTS");
 		await hears(b, there, `drained ${round}`, 3 * round - 1);
 		await say(b, there, `again ${round}`);

@@ -5,8 +5,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { Daemon, Program, build, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
-	until, write_file } from "./lib.mjs";
+import { Daemon, Program, WAIT_S, build, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, until, write_file } from "./lib.mjs";
 import { scratch_path } from "../scratch.mjs";
 
 const PORT = 7471;
@@ -33,9 +32,9 @@ async function connect(a, b) {
 
 const window = (daemon, buffer, connection, type, more = {}) => daemon.post("/v1/windows",
 	{ buffer: buffer.id, ...(connection && { connection: connection.id }), type, access: ["remote_write", "remote_read"],
-		...more }, 60);
+		...more }, WAIT_S);
 
-const revoke = (daemon, { id }) => daemon.call("DELETE", `/v1/windows/${id}`, undefined, { wait_s: 60 });
+const revoke = (daemon, { id }) => daemon.call("DELETE", `/v1/windows/${id}`, undefined, { wait_s: WAIT_S });
 
 const behind = ({ addr: at, rkey }, bytes) => ({ addr: `0x${(BigInt(at) + BigInt(bytes)).toString(16)}`, rkey });
 
@@ -46,7 +45,7 @@ const REFUSED_ENDS = { remote_access: "IBV_WC_REM_ACCESS_ERR", peer_disconnect: 
 
 async function refused_by_peer(daemon, op, connection, buffer, remote, more = {}) {
 	const { code, wc_status } = await daemon.refused("POST", "/v1/transfers",
-		{ op, connection: connection.id, buffer: buffer.id, remote: { addr: remote.addr, rkey: remote.rkey }, ...more }, 60);
+		{ op, connection: connection.id, buffer: buffer.id, remote: { addr: remote.addr, rkey: remote.rkey }, ...more }, WAIT_S);
 
 	ok(code in REFUSED_ENDS, `the end of a ${op} that is not allowed is ${code}`);
 	equal(wc_status, REFUSED_ENDS[code], "its completion");
@@ -122,7 +121,7 @@ await scenario("a window of type 2 is for its connection's peer only", async () 
 
 	await refused_by_peer(a, "write", c2, source, w);
 	await a.transfer("write", c1, source, w);
-	await a.call("POST", `/v1/connections/${c1.id}/close`, undefined, { wait_s: 60 });
+	await a.call("POST", `/v1/connections/${c1.id}/close`, undefined, { wait_s: WAIT_S });
 	const ended = await b.until(`/v1/windows/${w.id}`, "its end", ({ state }) => state === "revoked");
 	equal(ended.error.code, "peer_disconnect", "why it ended");
 });
@@ -136,7 +135,7 @@ await scenario("a window of type 1 is for every peer and outlives connections", 
 	const w = await window(b, target, null, 1);
 
 	await a.transfer("write", c1, source, w);
-	await b.call("POST", `/v1/connections/${p1.id}/close`, undefined, { wait_s: 60 });
+	await b.call("POST", `/v1/connections/${p1.id}/close`, undefined, { wait_s: WAIT_S });
 	await a.transfer("write", c2, source, w);
 	await revoke(b, w);
 	await refused_by_peer(a, "write", c2, source, w);
@@ -333,7 +332,7 @@ await scenario("a program that has a shared buffer can't stop the daemon", async
 		equal(put, more.page_size_bytes ? 507 : 200, "the answer to an upload");
 		const atomic = { op: "fetch_add", add: "0x1", connection: itself.id, buffer: id, length_bytes: 8,
 			remote: { addr: number.addr, rkey: number.rkey } };
-		const { status: added, body } = await b.try("POST", "/v1/transfers", atomic, { wait_s: 60 });
+		const { status: added, body } = await b.try("POST", "/v1/transfers", atomic, { wait_s: WAIT_S });
 		equal([added, body.code].join(), more.page_size_bytes ? "424,no_memory" : "201,", "the answer to an atomic");
 		equal((await b.connection(itself.id)).state, "established", "its connection");
 		await b.call("DELETE", `/v1/buffers/${id}`);

@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import http from "node:http";
 
-import { Daemon, addr, busy, dev, equal, finish, ok, run, scenario, until, wrote_something } from "./lib.mjs";
+import { Daemon, WAIT_S, addr, busy, dev, equal, finish, ok, run, scenario, until, wrote_something } from "./lib.mjs";
 
 const PORT = 7471;
 const CHURNED = 6;
@@ -152,8 +152,8 @@ await scenario("endpoints, peers, groups and what is made by request are account
 	const there = await far.post("/v1/ud_endpoints", { device: dev, addr, port: PORT + 2 });
 	const here = await near.post("/v1/ud_endpoints", { device: dev });
 
-	await near.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: PORT + 2 }, 60);
-	await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.76.0.1" }, 60);
+	await near.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: PORT + 2 }, WAIT_S);
+	await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.76.0.1" }, WAIT_S);
 	const probed = await far.connect({ dst_port: PORT + 1, service: "rping_client" });
 
 	await nothing_leaked(near, "with everything");
@@ -199,12 +199,12 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 
 			made.push(`/v1/connections/${connection.id}`);
 			await nobody_leaks(`${when} and a probe`);
-			await near.call("DELETE", `/v1/probes/${probe.id}`, undefined, { wait_s: 60 });
+			await near.call("DELETE", `/v1/probes/${probe.id}`, undefined, { wait_s: WAIT_S });
 			if (service === "rping_client")
 				continue;
 			for (const type of [1, 2])
 				await near.post("/v1/windows", { buffer: bound.id, connection: connection.id, type, buffer_offset_bytes: 4096,
-					access: ["remote_write"] }, 60);
+					access: ["remote_write"] }, WAIT_S);
 			await near.post("/v1/benchmarks", { connection: connection.id, op: "write", size_bytes: 64, duration_ms: 60_000,
 				remote: { addr: target.addr, rkey: target.rkey } });
 			await nobody_leaks(`${when}, windows and a benchmark`);
@@ -213,8 +213,8 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 		const here = await near.post("/v1/ud_endpoints", { device: dev, ...(qp && { qp }) });
 
 		made.push(`/v1/ud_endpoints/${here.id}`);
-		await near.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: port }, 60);
-		await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.76.0.1" }, 60);
+		await near.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: port }, WAIT_S);
+		await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.76.0.1" }, WAIT_S);
 		await nobody_leaks(`with endpoints in domain '${domain}'`);
 		const { metrics } = await scrape(near);
 		const stats = await near.get("/v1/stats");

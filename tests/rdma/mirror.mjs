@@ -4,7 +4,7 @@
 
 import http from "node:http";
 
-import { Daemon, addr, dev, equal, finish, ok, scenario, until } from "./lib.mjs";
+import { Daemon, WAIT_S, addr, dev, equal, finish, ok, scenario, until } from "./lib.mjs";
 
 const PORT = 7471;
 const GROUP = "239.76.0.1";
@@ -95,24 +95,24 @@ async function make_all(near, far) {
 	const connection = await near.connect({ name: "to-far", dst_port: PORT });
 
 	await far.connect({ dst_port: PORT + 1 });
-	await near.connect({ name: "nowhere", dst_port: 9 }, 30).catch(() => {});
+	await near.connect({ name: "nowhere", dst_port: 9 }, WAIT_S).catch(() => {});
 	await near.post("/v1/windows", { name: "slit", buffer: source.id, connection: connection.id, type: 2,
-		access: ["remote_write"] }, 60);
+		access: ["remote_write"] }, WAIT_S);
 	await near.transfer("write", connection, source, target);
 	await near.post("/v1/transfer_batches", { transfers: [0, 1].map(() => ({ op: "write", connection: connection.id,
-		buffer: source.id, remote: { addr: target.addr, rkey: target.rkey } })) }, 60);
+		buffer: source.id, remote: { addr: target.addr, rkey: target.rkey } })) }, WAIT_S);
 	await near.post("/v1/benchmarks", { connection: connection.id, op: "write", size_bytes: 64, count: 16,
-		remote: { addr: target.addr, rkey: target.rkey } }, 60);
-	await near.post("/v1/probes", { connection: connection.id, count: 3 }, 60);
+		remote: { addr: target.addr, rkey: target.rkey } }, WAIT_S);
+	await near.post("/v1/probes", { connection: connection.id, count: 3 }, WAIT_S);
 	await far.post("/v1/ud_endpoints", { device: dev, addr, port: PORT + 2 });
 	const here = await near.post("/v1/ud_endpoints", { name: "here", device: dev });
 
-	await near.post("/v1/ud_peers", { name: "there", ud_endpoint: here.id, dst_addr: addr, dst_port: PORT + 2 }, 60);
-	await near.post("/v1/multicast_memberships", { name: "all", ud_endpoint: here.id, addr: GROUP }, 60);
+	await near.post("/v1/ud_peers", { name: "there", ud_endpoint: here.id, dst_addr: addr, dst_port: PORT + 2 }, WAIT_S);
+	await near.post("/v1/multicast_memberships", { name: "all", ud_endpoint: here.id, addr: GROUP }, WAIT_S);
 }
 
 async function delete_all(near) {
-	const gone = (path) => near.call("DELETE", path, undefined, { wait_s: 60 });
+	const gone = (path) => near.call("DELETE", path, undefined, { wait_s: WAIT_S });
 
 	for (const kind of ["probe", "benchmark", "transfer_batch", "transfer"]) {
 		for (const { id } of (await near.get(`/v1/${WITH_STATES[kind]}?limit=1000&state=open,ended`)).items)
@@ -140,7 +140,7 @@ await scenario("a mirror that reads the stream alone has the objects and states 
 
 	for (const kind of Object.keys({ ...WITHOUT_STATES, ...WITH_STATES }))
 		ok([...alive.keys()].some((key) => key.startsWith(`${kind}/`)), `there is no ${kind}`);
-	await near.call("POST", "/v1/connections/to-far/close", undefined, { wait_s: 60 });
+	await near.call("POST", "/v1/connections/to-far/close", undefined, { wait_s: WAIT_S });
 	await near.call("PATCH", "/v1/listeners/door", { accept: "manual" });
 	await same(near, mirror, "when the connection is closed");
 	await delete_all(near);

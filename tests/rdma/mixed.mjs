@@ -7,7 +7,7 @@
 //     LOAD_LANES=N      number of concurrent requests; with 1 the order is always the same
 //     LOAD_TRACE=1      prints each request and its answer
 
-import { Failure, addr, dev, until } from "./lib.mjs";
+import { Failure, WAIT_S, addr, dev, until } from "./lib.mjs";
 import { manual_pair } from "./operations.mjs";
 import { Chance } from "../chance.mjs";
 
@@ -382,7 +382,7 @@ export async function warm_up(daemon) {
 	const listener = await daemon.listen({ port: PORTS[0] });
 	const connection = await daemon.connect({ dst_port: PORTS[0] });
 
-	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "warm".repeat(200) }, 60);
+	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "warm".repeat(200) }, WAIT_S);
 	await daemon.call("DELETE", `/v1/listeners/${listener.id}`);
 	// From the first connection on an address to the end of the daemon the address has a port for reports, which is
 	// one CM id (rdma/fabric/report.h).

@@ -5,8 +5,7 @@
 import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { explain } from "./explained.mjs";
-import { Daemon, addr, dev, equal, finish, ok, proof, resources, resources_are_back, run, scenario, transfers_work,
-	until } from "./lib.mjs";
+import { Daemon, WAIT_S, addr, dev, equal, finish, ok, proof, resources, resources_are_back, run, scenario, transfers_work, until } from "./lib.mjs";
 import { close_pair, manual_pair } from "./operations.mjs";
 
 const PORT = 7471;
@@ -56,7 +55,7 @@ async function connects(daemon, dst_addr, device) {
 	equal(JSON.stringify(foreseen.facts.sgid), JSON.stringify(facts.sgid), "GID that was foreseen");
 	equal(findings.find(({ severity }) => severity === "error"), undefined, "what is wrong with it");
 	await transfers_work(daemon, connection, daemon, 64 << 10, device);
-	await daemon.post(`/v1/connections/${connection.id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${connection.id}/close`, {}, WAIT_S);
 	await daemon.call("DELETE", "/v1/listeners/here");
 	return connection;
 }
@@ -72,7 +71,7 @@ async function by_hand(daemon, qp_type, gid_index) {
 	const pair = await manual_pair(daemon, daemon, { qp_type, device: dev, gid_index });
 
 	equal(pair.from.manual.local.gid_index, gid_index, "GID index of the QP");
-	await daemon.post(`/v1/connections/${pair.from.id}/messages`, { data: "by hand" }, 60);
+	await daemon.post(`/v1/connections/${pair.from.id}/messages`, { data: "by hand" }, WAIT_S);
 	await daemon.until(`/v1/connections/${pair.to.id}/messages`, "the message", ({ total }) => total === 1);
 	await close_pair(pair);
 }
@@ -81,13 +80,13 @@ async function by_hand(daemon, qp_type, gid_index) {
 async function by_datagram(daemon, address, gid_index) {
 	const there = await daemon.post("/v1/ud_endpoints", { addr: address, port: PORT });
 	const here = await daemon.post("/v1/ud_endpoints", { device: dev, gid_index });
-	const peer = await daemon.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: address, dst_port: PORT }, 60);
+	const peer = await daemon.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: address, dst_port: PORT }, WAIT_S);
 
 	equal(there.qp_attr.gid_index, gid_index, "GID index of the endpoint");
-	await daemon.post(`/v1/ud_endpoints/${here.id}/messages`, { ud_peer: peer.id, data: "a datagram" }, 60);
+	await daemon.post(`/v1/ud_endpoints/${here.id}/messages`, { ud_peer: peer.id, data: "a datagram" }, WAIT_S);
 	await daemon.until(`/v1/ud_endpoints/${there.id}/messages`, "the datagram", ({ total }) => total === 1);
 	for (const { id } of [here, there])
-		await daemon.call("DELETE", `/v1/ud_endpoints/${id}`, undefined, { wait_s: 60 });
+		await daemon.call("DELETE", `/v1/ud_endpoints/${id}`, undefined, { wait_s: WAIT_S });
 }
 
 async function roce_address(row, address, netdev, scope) {

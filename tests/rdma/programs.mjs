@@ -2,8 +2,7 @@
 //
 // verbsd against independent programs, on either side; the ways to decide a request; two workers.
 
-import { Daemon, Program, addr, build, equal, finish, listens, ok, resources, resources_are_back, run, scenario,
-	transfers_work } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, build, equal, finish, listens, ok, resources, resources_are_back, run, scenario, transfers_work } from "./lib.mjs";
 
 const PORT = 7471;
 const port = String(PORT);
@@ -37,7 +36,7 @@ const close_all = async (daemon, count) => {
 	const { items } = await daemon.until("/v1/connections?fields=*&state=established&limit=1000", `${count} connections`,
 		({ total }) => total === count);
 
-	await Promise.all(items.map(({ id }) => daemon.post(`/v1/connections/${id}/close`, {}, 60)));
+	await Promise.all(items.map(({ id }) => daemon.post(`/v1/connections/${id}/close`, {}, WAIT_S)));
 	for (const { id } of items)
 		await daemon.ended_with(id, "local_close");
 };
@@ -61,7 +60,7 @@ await scenario("ucmatose and the inbox exchange messages", async () => {
 		({ total }) => total === 1);
 
 	for (let i = 0; i < 10; i++)
-		await daemon.post(`/v1/connections/${id}/messages`, { data: "x".repeat(100) }, 60);
+		await daemon.post(`/v1/connections/${id}/messages`, { data: "x".repeat(100) }, WAIT_S);
 	const { items } = await daemon.until(`/v1/connections/${id}/messages`, "ten messages", ({ total }) => total === 10);
 	equal(items[9].length_bytes, 100, "length of the last message");
 	await close_all(daemon, 1);
@@ -141,7 +140,7 @@ await scenario("rdma_server gets its message and answers", async () => {
 	await daemon.ready();
 	await listens(PORT);
 	const { id } = await daemon.connect({ dst_port: PORT });
-	await daemon.post(`/v1/connections/${id}/messages`, { data: "0123456789abcdef" }, 60);
+	await daemon.post(`/v1/connections/${id}/messages`, { data: "0123456789abcdef" }, WAIT_S);
 	await server.success();
 	await daemon.ended_with(id, "peer_disconnect");
 	equal((await daemon.get(`/v1/connections/${id}/messages`)).total, 1, "messages in the inbox");
@@ -155,7 +154,7 @@ await scenario("a request waits and is accepted by hand", async () => {
 		({ total }) => total === 1);
 
 	equal((await daemon.get("/v1/listeners/hand")).waiting, 1, "waiting requests");
-	await daemon.post(`/v1/connections/${id}/accept`, {}, 60);
+	await daemon.post(`/v1/connections/${id}/accept`, {}, WAIT_S);
 	await close_all(daemon, 1);
 	await client.success();
 	await daemon.stop();
@@ -202,7 +201,7 @@ await scenario("two workers share the connections", async () => {
 		ok(used.get(0) > 0 && used.get(1) > 0, `connections by worker: ${JSON.stringify([...used])}`);
 	}
 	await Promise.all(connections.map(async (connection, i) => {
-		await peer.post(`/v1/connections/${connection.id}/messages`, { data: `echo ${i}` }, 60);
+		await peer.post(`/v1/connections/${connection.id}/messages`, { data: `echo ${i}` }, WAIT_S);
 		const { items } = await peer.until(`/v1/connections/${connection.id}/messages`, "the echo",
 			({ total }) => total === 1);
 		equal(items[0].data, `echo ${i}`, "the echo");
@@ -221,7 +220,7 @@ await scenario("a flood of connect requests leaves the daemon and its other conn
 		name: "front", service: "sink", accept_timeout_ms: 500, connects_per_s: 20, connects_burst: 5, max_connections: 10,
 	}, ["--set", "records.connections=10"]);
 	const flood = async (count) => JSON.parse(
-		await new Program(`${build}/tests/rdma/connect_flood`, [addr, port, String(count)]).success(240_000));
+		await new Program(`${build}/tests/rdma/connect_flood`, [addr, port, String(count)]).success(4 * PATIENCE_MS));
 
 	await daemon.listen({ name: "back", port: PORT + 1, service: "sink" });
 	const ours = await daemon.connect({ dst_addr: addr, dst_port: PORT + 1 });
@@ -233,7 +232,7 @@ await scenario("a flood of connect requests leaves the daemon and its other conn
 		await daemon.get("/livez");
 		slowest_ms = Math.max(slowest_ms, performance.now() - asked);
 		answers++;
-		await daemon.post(`/v1/connections/${ours.id}/messages`, { data: "still here" }, 20);
+		await daemon.post(`/v1/connections/${ours.id}/messages`, { data: "still here" }, WAIT_S);
 	}
 	const seen = await flooding;
 	const listener = await daemon.get("/v1/listeners/front");
@@ -248,7 +247,7 @@ await scenario("a flood of connect requests leaves the daemon and its other conn
 	ok(listener.connections <= 10, `${listener.connections} connections of the listener`);
 	ok(events.length < 200, `${events.length} events`);
 	await daemon.until("/v1/listeners/front", "no connection of the flood", ({ connections }) => connections === 0);
-	await daemon.post(`/v1/connections/${ours.id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${ours.id}/close`, {}, WAIT_S);
 	await daemon.stop();
 	await resources_are_back(before);
 });

@@ -9,7 +9,7 @@ import { writeFileSync } from "node:fs";
 
 import { Contract } from "../api/lib/contract.mjs";
 import { scratch_path } from "../scratch.mjs";
-import { Daemon, addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, run, scenario } from "./lib.mjs";
 
 const FORMATS = ["json", "journal", "text"]; // of the logs of the daemons
 const FIELDS_CHARS = 900; // the contract has a limit for `fields`
@@ -270,12 +270,12 @@ const end_of = async (daemon, listener) => (await daemon.until("/v1/connections?
 // Connections whose private data goes with the request, the reply and the rejection.
 async function private_data(near, far, secrets) {
 	const { dst_port, listener } = await listen(far, { accept: "manual", private_data: { data: secrets.text("private data of a listener") } });
-	const dial = () => near.post(CONNECTION, { dst_addr: addr, dst_port, timeout_ms: 60_000,
+	const dial = () => near.post(CONNECTION, { dst_addr: addr, dst_port, timeout_ms: PATIENCE_MS,
 		private_data: { data: secrets.text("private data of a request") } });
 	const asked = async () => (await far.until("/v1/connections?state=requested", "a request", ({ total }) => total === 1)).items[0];
 	const accepted = await dial();
 
-	await far.post(`${CONNECTION}/${(await asked()).id}/accept`, { private_data: { data: secrets.text("private data of an accept") } }, 60);
+	await far.post(`${CONNECTION}/${(await asked()).id}/accept`, { private_data: { data: secrets.text("private data of an accept") } }, WAIT_S);
 	await near.connection_in(accepted.id, "established");
 	const rejected = await dial();
 	await far.post(`${CONNECTION}/${(await asked()).id}/reject`, { private_data: { data: secrets.text("private data of a reject") } });
@@ -292,7 +292,7 @@ async function data(near, far, secrets) {
 	const source = await near.buffer(4096, { device: dev, kind: "shared" });
 	const target = await far.buffer(4096, { device: dev, access: [...OPEN, "mw_bind"] });
 	const word = number_marker(8);
-	const transfer = (op, more) => near.post("/v1/transfers", { op, connection: connection.id, timeout_ms: 60_000, ...more }, 60);
+	const transfer = (op, more) => near.post("/v1/transfers", { op, connection: connection.id, timeout_ms: PATIENCE_MS, ...more }, WAIT_S);
 	const part = { buffer: source.id, length_bytes: 64 };
 
 	await near.fill(source, Buffer.from(secrets.text("bytes of a buffer").repeat(4)));
@@ -303,12 +303,12 @@ async function data(near, far, secrets) {
 	await far.fill(target, Buffer.from(reversed(word), "hex"));
 	secrets.number("old value of an atomic", word);
 	await transfer("fetch_add", { add: "0x1", remote: remote(target) });
-	await near.post(`${CONNECTION}/${connection.id}/messages`, { data: secrets.text("message") }, 60);
-	await near.post("/v1/transfer_batches", { transfers: [{ op: "write", connection: connection.id, ...part, remote: remote(target) }] }, 60);
+	await near.post(`${CONNECTION}/${connection.id}/messages`, { data: secrets.text("message") }, WAIT_S);
+	await near.post("/v1/transfer_batches", { transfers: [{ op: "write", connection: connection.id, ...part, remote: remote(target) }] }, WAIT_S);
 	await near.post("/v1/benchmarks", { connection: connection.id, op: "write", buffer: source.id, size_bytes: 64, count: 8,
-		remote: remote(target) }, 60);
-	await near.post("/v1/probes", { connection: connection.id, kind: "ack", count: 3, remote: undefined }, 60);
-	await far.post("/v1/windows", { buffer: target.id, connection: there.id, type: 2, size_bytes: 4096, access: ["remote_read"] }, 60);
+		remote: remote(target) }, WAIT_S);
+	await near.post("/v1/probes", { connection: connection.id, kind: "ack", count: 3, remote: undefined }, WAIT_S);
+	await far.post("/v1/windows", { buffer: target.id, connection: there.id, type: 2, size_bytes: 4096, access: ["remote_read"] }, WAIT_S);
 	return { connection, target };
 }
 
@@ -319,11 +319,11 @@ async function received(near, far, secrets) {
 	const there = await end_of(far, listener);
 	const buffer = await far.buffer(4096, { device: dev });
 	const imm = parseInt(secrets.number("immediate of a receive", number_marker(4)), 16);
-	const { id } = await far.post("/v1/transfers", { op: "recv", connection: there.id, buffer: buffer.id, timeout_ms: 60_000 });
+	const { id } = await far.post("/v1/transfers", { op: "recv", connection: there.id, buffer: buffer.id, timeout_ms: PATIENCE_MS });
 	const source = await near.buffer(4096, { device: dev });
 
 	await near.fill(source, Buffer.from(secrets.text("bytes of a receive")));
-	await near.post("/v1/transfers", { op: "send_imm", connection: connection.id, buffer: source.id, length_bytes: 16, imm, timeout_ms: 60_000 }, 60);
+	await near.post("/v1/transfers", { op: "send_imm", connection: connection.id, buffer: source.id, length_bytes: 16, imm, timeout_ms: PATIENCE_MS }, WAIT_S);
 	await far.until(`/v1/transfers/${id}`, "its end", ({ state }) => state === "done");
 }
 
@@ -335,8 +335,8 @@ async function denied(near, far, { target }) {
 	const { rkey } = target;
 	const wrong = `0x${((parseInt(rkey, 16) ^ 0xff) >>> 0).toString(16).padStart(8, "0")}`;
 
-	await near.refused("POST", "/v1/transfers", { op: "write", connection: connection.id, buffer: buffer.id, timeout_ms: 60_000,
-		remote: { addr: target.addr, rkey: wrong } }, 60);
+	await near.refused("POST", "/v1/transfers", { op: "write", connection: connection.id, buffer: buffer.id, timeout_ms: PATIENCE_MS,
+		remote: { addr: target.addr, rkey: wrong } }, WAIT_S);
 	await near.end_of(connection.id);
 }
 
@@ -344,15 +344,15 @@ async function pings(near, far) {
 	const { dst_port } = await listen(far, { service: "rping" });
 	const connection = await near.connect({ dst_port, service: "rping_client" });
 
-	await near.post("/v1/probes", { connection: connection.id, kind: "rping", count: 3 }, 60);
+	await near.post("/v1/probes", { connection: connection.id, kind: "rping", count: 3 }, WAIT_S);
 }
 
 async function by_hand(near, far) {
 	const make = (daemon) => daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev });
 	const [here, there] = [await make(near), await make(far)];
 
-	await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60);
-	await far.post(`${CONNECTION}/${there.id}/remote`, here.manual.local, 60);
+	await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, WAIT_S);
+	await far.post(`${CONNECTION}/${there.id}/remote`, here.manual.local, WAIT_S);
 	return [here, there];
 }
 
@@ -362,13 +362,13 @@ async function datagrams(near, far, secrets) {
 		private_data: { data: secrets.text("private data of an endpoint") } });
 	const quiet = await far.post("/v1/ud_endpoints", { device: dev, qkey });
 	const here = await near.post("/v1/ud_endpoints", { device: dev });
-	const peer = (body) => near.post("/v1/ud_peers", { ud_endpoint: here.id, ...body }, 60);
+	const peer = (body) => near.post("/v1/ud_peers", { ud_endpoint: here.id, ...body }, WAIT_S);
 	const asked = await peer({ dst_addr: addr, dst_port: 7174, private_data: { data: secrets.text("private data of a peer") } });
 
 	await peer({ gid: quiet.qp_attr.sgid, qpn: quiet.qp_attr.lqpn, qkey });
-	await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.1.2.3" }, 60);
+	await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.1.2.3" }, WAIT_S);
 	await near.post(`/v1/ud_endpoints/${here.id}/messages`, { ud_peer: asked.id, data: secrets.text("datagram"),
-		imm: parseInt(secrets.number("immediate of a datagram", number_marker(4)), 16) }, 60);
+		imm: parseInt(secrets.number("immediate of a datagram", number_marker(4)), 16) }, WAIT_S);
 	await far.until(`/v1/ud_endpoints/${there.id}/messages`, "the datagram", ({ total }) => total === 1);
 }
 
@@ -466,7 +466,7 @@ await scenario("a reader finds no marker, key, address or sequence number", asyn
 	await denied(near, far, world);
 	// The third daemon is there for the format of its log.
 	const [one] = await by_hand(third, far);
-	await third.post(`${CONNECTION}/${one.id}/messages`, { data: secrets.text("message by hand") }, 60);
+	await third.post(`${CONNECTION}/${one.id}/messages`, { data: secrets.text("message by hand") }, WAIT_S);
 	await learn_from_the_kernel(secrets);
 
 	const found = new Set();

@@ -15,7 +15,7 @@ const CONFIG = `connections: ${JSON.stringify([{ name: "to-host", dst_addr: LAB_
 	reconnect_min_ms: 50, reconnect_max_ms: 1000, qp: { heartbeat_ms: 500 } }])}\n`;
 
 async function told(name) {
-	await until(`the host to tell "${name}"`, () => existsSync(`${LAB_SHARED}/${name}.json`), 240_000);
+	await until(`the host to tell "${name}"`, () => existsSync(`${LAB_SHARED}/${name}.json`), 4 * PATIENCE_MS);
 	return JSON.parse(readFileSync(`${LAB_SHARED}/${name}.json`, "utf8"));
 }
 

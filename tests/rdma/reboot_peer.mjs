@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, renameSync } from "node:fs";
 
-import { Daemon, busy, run, until, write_file } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, busy, run, until, write_file } from "./lib.mjs";
 
 const { LAB_DISK, LAB_PEER_ADDR, LAB_SHARED } = process.env;
 const CONFIG = `${LAB_DISK}/verbsd.yaml`;
@@ -86,5 +86,5 @@ if (is_first) {
 	await go_on();
 } else {
 	tell("after", await all_that_is_there(6));
-	await daemon.end(600_000);
+	await daemon.end(10 * PATIENCE_MS);
 }

@@ -3,7 +3,7 @@
 // A peer reaches for memory that is not open to it: what the daemon that owns the memory notices, and that it is not
 // alarmed by ordinary ends.
 
-import { Daemon, addr, dev, equal, finish, ok, scenario } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, scenario } from "./lib.mjs";
 
 const CONNECTION = "/v1/connections";
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
@@ -35,8 +35,8 @@ const by_hand = async (near, far, qp = {}) => {
 	const make = (daemon) => daemon.post(CONNECTION, { bringup: "manual", qp_type: "rc", device: dev, service: "none", qp });
 	const [here, there] = [await make(near), await make(far)];
 
-	await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60);
-	await far.post(`${CONNECTION}/${there.id}/remote`, here.manual.local, 60);
+	await near.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, WAIT_S);
+	await far.post(`${CONNECTION}/${there.id}/remote`, here.manual.local, WAIT_S);
 	return [here, there];
 };
 
@@ -55,8 +55,8 @@ async function reach(near, far, here, device, what) {
 	const source = await near.buffer(64, { device });
 	const [op, remote] = what(target);
 
-	return (await near.try("POST", "/v1/transfers", { op, connection: here.id, buffer: source.id, remote, timeout_ms: 60_000 },
-		{ wait_s: 60 })).body;
+	return (await near.try("POST", "/v1/transfers", { op, connection: here.id, buffer: source.id, remote, timeout_ms: PATIENCE_MS },
+		{ wait_s: WAIT_S })).body;
 }
 
 const alarms = async (daemon) => (await daemon.get("/v1/events?type=security_peer_refused&limit=1000")).items;
@@ -88,12 +88,12 @@ for (const [name, join] of [["with receives", by_cm("inbox")], ["without receive
 
 // How connections end otherwise, on each side.
 const ENDS = {
-	"the peer closes": (near, far, here) => near.post(`${CONNECTION}/${here.id}/close`, undefined, 60),
-	"this side closes": (near, far, here, there) => far.post(`${CONNECTION}/${there.id}/close`, undefined, 60),
+	"the peer closes": (near, far, here) => near.post(`${CONNECTION}/${here.id}/close`, undefined, WAIT_S),
+	"this side closes": (near, far, here, there) => far.post(`${CONNECTION}/${there.id}/close`, undefined, WAIT_S),
 	"a message is longer than the receive": async (near, far, here, there, device) => {
 		const buffer = await near.buffer(LONGER_THAN_A_RECEIVE, { device });
 
-		await near.try("POST", "/v1/transfers", { op: "send", connection: here.id, buffer: buffer.id, timeout_ms: 60_000 }, { wait_s: 60 });
+		await near.try("POST", "/v1/transfers", { op: "send", connection: here.id, buffer: buffer.id, timeout_ms: PATIENCE_MS }, { wait_s: WAIT_S });
 	},
 	"the peer is killed": async (near) => {
 		near.kill("SIGKILL");
@@ -106,7 +106,7 @@ for (const [where, device, at] of [["RoCE", dev, addr], ["iWARP", LAB_SIW_DEV, L
 		for (const [what, end] of Object.entries(ENDS)) {
 			const [here, there] = await by_cm("inbox", at)(near, far);
 
-			await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, 60);
+			await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, WAIT_S);
 			await end(near, far, here, there, device);
 			await far.end_of(there.id);
 			const seen = await alarms(far);
@@ -163,11 +163,11 @@ async function one_owner(near, far, source, byte, past) {
 
 	ok(bytes.equals(Buffer.concat([Buffer.alloc(HALF, byte), Buffer.alloc(HALF)])), `another's bytes are in buffer ${target.id}`);
 	if (past) {
-		const { code } = await near.refused("POST", "/v1/transfers", { ...write, remote: past, timeout_ms: 60_000 }, 60);
+		const { code } = await near.refused("POST", "/v1/transfers", { ...write, remote: past, timeout_ms: PATIENCE_MS }, WAIT_S);
 
 		equal(code, "remote_access", "code of a write by the key of the owner before");
 	} else {
-		await near.post("/v1/benchmarks", { ...write, size_bytes: PAGE, tx_depth: 1, remote, count: 1_000_000, timeout_ms: 600_000 });
+		await near.post("/v1/benchmarks", { ...write, size_bytes: PAGE, tx_depth: 1, remote, count: 1_000_000, timeout_ms: 10 * PATIENCE_MS });
 	}
 	return { remote, leave: [`${CONNECTION}/${there.id}`, `/v1/buffers/${target.id}`] };
 }
@@ -189,7 +189,7 @@ await scenario(`${OWNERS} owners follow one another, and late writes reach none 
 			await far.call("DELETE", path);
 		past = remote;
 	}
-	await near.until("/v1/connections?fields=*&state=open", "the end of all writers", ({ total }) => total === 0, 120_000);
+	await near.until("/v1/connections?fields=*&state=open", "the end of all writers", ({ total }) => total === 0, 2 * PATIENCE_MS);
 	const { items } = await near.connections("ended");
 	const ends = items.map(({ end_code }) => end_code);
 

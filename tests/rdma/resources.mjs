@@ -3,7 +3,7 @@
 // Protection domains, completion queues and shared receive queues made by a user: shared, mixed up, resized while
 // busy, deleted while in use, and the limits of the device.
 
-import { Daemon, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario } from "./lib.mjs";
 
 const PORT = 7471;
 const SHARERS = 4;
@@ -39,12 +39,12 @@ const sharers = async ({ near, far }, count) => {
 };
 
 const say = (near, { connection }, text) =>
-	near.post(`/v1/connections/${connection.id}/messages`, { data: text, timeout_ms: 60000 }, 60);
+	near.post(`/v1/connections/${connection.id}/messages`, { data: text, timeout_ms: PATIENCE_MS }, WAIT_S);
 
 // Reads and deletes messages up to the last one; they must come in order.
 const hear = async (far, { peer }, texts) => {
 	for (let seen = 0; seen < texts.length;) {
-		const { items } = await far.get(`/v1/connections/${peer.id}/messages?wait_ms=5000&limit=8&after=${seen}`);
+		const { items } = await far.get(`/v1/connections/${peer.id}/messages?limit=8&after=${seen}`, WAIT_S);
 
 		for (const { seq, data } of items) {
 			equal(seq, seen + 1, "number of the message");
@@ -100,7 +100,7 @@ await scenario("who reads nothing holds the others back until it goes", async ()
 
 	for (let n = 0; n < 4; n++)
 		await say(near, slow, `unread ${n}`);
-	const held = await near.post(`/v1/connections/${other.connection.id}/messages`, { data: "held", timeout_ms: 60000 }, 0);
+	const held = await near.post(`/v1/connections/${other.connection.id}/messages`, { data: "held", timeout_ms: PATIENCE_MS }, 0);
 
 	equal((await near.get(`/v1/transfers/${held.id}`)).state, "running", "a message without a receive");
 	await remove(near, `/v1/connections/${slow.connection.id}`);

@@ -6,9 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-import {
-	Daemon, PATIENCE_MS, Program, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario, served, until,
-} from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario, served, until } from "./lib.mjs";
 
 const PORT = 7471;
 // Thousands of messages on an emulated device take as long as its host lets them.
@@ -69,8 +67,8 @@ const is_good = (probe, count) => {
 await scenario("a probe of rping -s", async () => {
 	const { daemon, server, connection } = await probe_rping(addr, ["-C", "30", "-S", "1000"]);
 
-	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 10, size_bytes: 64 }, 60), 10);
-	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 20, size_bytes: 1000 }, 60), 20);
+	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 10, size_bytes: 64 }, WAIT_S), 10);
+	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 20, size_bytes: 1000 }, WAIT_S), 20);
 	await remove(daemon, `/v1/connections/${connection.id}`);
 	await server.end();
 	ok(server.output.includes("server ping data: rdma-ping-0: ABCDEFGHIJ"), `rping said: ${server.output.slice(0, 200)}`);
@@ -83,7 +81,7 @@ await scenario("a probe of rping -s", async () => {
 await scenario("a probe of rping -s over IPv6", async () => {
 	const { daemon, server, connection } = await probe_rping(addr6, []);
 
-	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 10 }, 60), 10);
+	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 10 }, WAIT_S), 10);
 	await remove(daemon, `/v1/connections/${connection.id}`);
 	await server.end();
 	equal(server.output.match(/server ping data: rdma-ping-/g).length, 10, "pings that rping saw");
@@ -110,7 +108,7 @@ await scenario("a probe of the rping service", async () => {
 	const { near, far, connection, peer } = world;
 
 	for (const [count, size_bytes] of [[200, 64], [20, 2], [50, 4096], [20, 65535]])
-		is_good(await near.post("/v1/probes", { connection: connection.id, count, size_bytes }, 60), count);
+		is_good(await near.post("/v1/probes", { connection: connection.id, count, size_bytes }, WAIT_S), count);
 	equal((await far.connection(peer.id)).counters.read.completed, 290, "reads of the rping service");
 	proof("rping_client", "rc_cm");
 	proof("rping", "rc_cm");
@@ -131,7 +129,7 @@ await scenario("a probe has a deadline, can be stopped, and is one at a time", a
 	equal((await near.until(`/v1/probes/${late.id}`, "its end", ({ state }) => state === "failed")).error.code,
 		"timed_out", "how the second one ended");
 	await remove(near, `/v1/probes/${stopped.id}`);
-	is_good(await near.post("/v1/probes", { connection: connection.id, count: 10 }, 60), 10);
+	is_good(await near.post("/v1/probes", { connection: connection.id, count: 10 }, WAIT_S), 10);
 	equal((await near.connection(connection.id)).state, "established", "state of the connection");
 	await stop_both(world);
 });
@@ -172,8 +170,8 @@ const by_hand = (qp_type) => async ([near, far], there, here) => {
 		daemon.post("/v1/connections", { bringup: "manual", qp_type, device: dev, ...served(end) });
 	const ends = [await make(near, here), await make(far, there)];
 
-	await near.post(`/v1/connections/${ends[0].id}/remote`, ends[1].manual.local, 60);
-	await far.post(`/v1/connections/${ends[1].id}/remote`, ends[0].manual.local, 60);
+	await near.post(`/v1/connections/${ends[0].id}/remote`, ends[1].manual.local, WAIT_S);
+	await far.post(`/v1/connections/${ends[1].id}/remote`, ends[0].manual.local, WAIT_S);
 	return ends;
 };
 
@@ -204,7 +202,7 @@ const services = {
 		await far.until(`/v1/connections/${there.id}`, "twenty counted", ({ counters }) => counters.recv.completed === 20);
 	},
 	rping: async ([near], [here]) =>
-		is_good(await near.post("/v1/probes", { connection: here.id, count: 5, size_bytes: 1000 }, 60), 5),
+		is_good(await near.post("/v1/probes", { connection: here.id, count: 5, size_bytes: 1000 }, WAIT_S), 5),
 };
 
 // A probe by ACK needs completions that prove delivery and a transport without loss. On other transports it is refused,
@@ -215,7 +213,7 @@ const probes_work = async (column, daemons, connect) => {
 	const ack = { connection, kind: "ack", count: 20, interval_ms: 2 };
 
 	if (column.startsWith("rc")) {
-		is_good(await near.post("/v1/probes", ack, 60), 20);
+		is_good(await near.post("/v1/probes", ack, WAIT_S), 20);
 		proof("probe_ack", column);
 	} else {
 		const { code } = await near.refused("POST", "/v1/probes", ack);
@@ -225,7 +223,7 @@ const probes_work = async (column, daemons, connect) => {
 	}
 	// A ping must be inlined in the work request.
 	for (const size_bytes of [16, 64])
-		is_good(await near.post("/v1/probes", { ...ack, kind: "echo", size_bytes }, 60), 20);
+		is_good(await near.post("/v1/probes", { ...ack, kind: "echo", size_bytes }, WAIT_S), 20);
 	proof("probe_echo", column);
 	const { rtt, counters } = await near.connection(connection);
 
@@ -253,7 +251,7 @@ const benchmarks_work = async (column, daemons, connect) => {
 			refusal("bench_read", column, code);
 			continue;
 		}
-		const { state, messages, bytes, bytes_per_s, latency_ns: { min, p50, max } } = await near.post("/v1/benchmarks", spec, 60);
+		const { state, messages, bytes, bytes_per_s, latency_ns: { min, p50, max } } = await near.post("/v1/benchmarks", spec, WAIT_S);
 
 		equal(`${state} ${messages} ${bytes}`, `done ${count} ${count * size_bytes}`, `the benchmark of ${op}`);
 		ok(bytes_per_s > 0 && 0 < min && min <= p50 && p50 <= max, `latency of ${op}: ${min} ${p50} ${max}`);
@@ -344,9 +342,9 @@ await scenario("100,000 messages arrive in order though the reader is slower", a
 	equal((await near.get(`/v1/transfers/${sending.id}`)).state, "running", "state of the transfer");
 
 	for (let seen = 0; seen < COUNT;) {
-		const { items } = await far.until(`${path}?limit=1000&wait_ms=1000&after=${seen}`, "a message", ({ items }) =>
-			items.length > 0);
+		const { items } = await far.get(`${path}?limit=1000&after=${seen}`, WAIT_S);
 
+		ok(items.length > 0, `no message came after message ${seen}`);
 		for (const { seq, data } of items)
 			ok(seq === ++seen && data === numbered(seq), `message ${seen}: ${seq} ${data}`);
 		await remove(far, `${path}?through=${seen}`);
@@ -374,7 +372,7 @@ await scenario("the transfers of a batch start together", async () => {
 	});
 
 	await near.fill(source, randomBytes(64 << 12));
-	const batch = await near.post("/v1/transfer_batches", { transfers: Array.from({ length: 64 }, (_, i) => piece(i)) }, 60);
+	const batch = await near.post("/v1/transfer_batches", { transfers: Array.from({ length: 64 }, (_, i) => piece(i)) }, WAIT_S);
 	equal(`${batch.state} ${batch.counts.done} ${batch.transfers.length}`, "done 64 64", "the batch");
 	const items = await Promise.all(batch.transfers.map(({ id }) => near.get(`/v1/transfers/${id}`)));
 	ok(items.every(({ state, wrs_done }) => state === "done" && wrs_done === 16), "not all are done");
@@ -397,7 +395,7 @@ await scenario("one wrong transfer in a batch, and none is made", async () => {
 	ok(problem.errors[0].pointer.startsWith("/transfers/2/"), `pointer ${problem.errors[0].pointer}`);
 	equal((await near.get("/v1/transfers?state=open,ended")).total, 0, "transfers");
 	await near.transfer("send", connection, source);
-	const { items } = await far.get(`/v1/connections/${peer.id}/messages?wait_ms=20000`);
+	const { items } = await far.get(`/v1/connections/${peer.id}/messages`, WAIT_S);
 	equal(items.length, 1, "messages");
 	await stop_both(world);
 });

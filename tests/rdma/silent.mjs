@@ -7,7 +7,7 @@
 
 import { createServer } from "node:net";
 
-import { Daemon, equal, finish, resources, resources_are_back, scenario, transfers_work } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, equal, finish, resources, resources_are_back, scenario, transfers_work } from "./lib.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
 const PORT = 7471;
@@ -16,7 +16,7 @@ const MUTE_PORT = 7999;
 const SILENT_ADDR = LAB_SIW_ADDR.replace(/\d+$/, "99");
 /* More than the threads of libuv's pool, and fewer than the call threads. */
 const SILENT = 8;
-const LONG_MS = 60_000;
+
 
 const state_of = async (daemon, { id }) => (await daemon.connection(id)).state;
 
@@ -53,7 +53,7 @@ await scenario("eight connects over iWARP to a silent host stop nothing else", a
 	const pending = [];
 
 	while (pending.length < SILENT)
-		pending.push(await begin(daemon, LONG_MS));
+		pending.push(await begin(daemon, PATIENCE_MS));
 	equal((await daemon.get("/v1/stats")).calls_running_peer, SILENT, "calls_running_peer");
 	await serves_all_else(daemon, pending);
 	for (const { id } of pending)
@@ -78,7 +78,7 @@ await scenario("SIGTERM ends a daemon whose connects over iWARP are blocked", as
 	const daemon = await start();
 
 	for (let i = 0; i < SILENT; i++)
-		await begin(daemon, LONG_MS);
+		await begin(daemon, PATIENCE_MS);
 	await daemon.stop();
 	await resources_are_back(before);
 });
@@ -94,7 +94,7 @@ await scenario("a server that takes a TCP connection and says nothing stops noth
 	const pending = [];
 
 	for (let i = 0; i < SILENT; i++)
-		pending.push(await begin(daemon, LONG_MS, LAB_SIW_ADDR, MUTE_PORT));
+		pending.push(await begin(daemon, PATIENCE_MS, LAB_SIW_ADDR, MUTE_PORT));
 	const { id } = await begin(daemon, 1000, LAB_SIW_ADDR, MUTE_PORT);
 
 	await daemon.ended_with(id, "timed_out");

@@ -128,7 +128,7 @@ async function are_held_again(daemon, before) {
 	await until("what was there before", async () => {
 		seen = await held(daemon);
 		return JSON.stringify(seen) === JSON.stringify(before);
-	}, 120_000).catch(async () => {
+	}, 2 * PATIENCE_MS).catch(async () => {
 		throw new Failure(`held before: ${JSON.stringify(before)}; and after: ${JSON.stringify(seen)}\n${await who_holds(daemon)}`);
 	});
 }

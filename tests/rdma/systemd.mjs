@@ -11,7 +11,7 @@ import http from "node:http";
 
 import { Ca } from "../certificates.mjs";
 import { commands, settings, unit } from "../production_host.mjs";
-import { PATIENCE_MS, addr, build, equal, finish, ok, run, scenario, until, write_file } from "./lib.mjs";
+import { PATIENCE_MS, WAIT_S, addr, build, equal, finish, ok, run, scenario, until, write_file } from "./lib.mjs";
 
 const SERVICE = "verbsd.service";
 const SOCKET = "verbsd.socket";
@@ -98,7 +98,7 @@ const token = (name) => readFileSync(`/etc/verbsd/${name}.token`, "utf8").trim()
 // Sends a request to the unix socket, or with a token to the loopback. A body is JSON, or the bytes of a buffer.
 function request(method, path, { body, as } = {}) {
 	const where = as ? { host: "127.0.0.1", port: 7480 } : { socketPath: HTTP_SOCKET };
-	const headers = { "Content-Type": Buffer.isBuffer(body) ? "application/octet-stream" : "application/json", Prefer: "wait=60", ...(as && { Authorization: `Bearer ${as}` }) };
+	const headers = { "Content-Type": Buffer.isBuffer(body) ? "application/octet-stream" : "application/json", Prefer: `wait=${WAIT_S}`, ...(as && { Authorization: `Bearer ${as}` }) };
 
 	return new Promise((done, fail) => {
 		const sent = http.request({ ...where, method, path, headers, agent: false }, (answer) => {

@@ -9,7 +9,7 @@ import tls from "node:tls";
 
 import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
-import { Daemon, addr, build, equal, finish, ok, resources, resources_are_back, run, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, WAIT_S, addr, build, equal, finish, ok, resources, resources_are_back, run, scenario, until, write_file } from "./lib.mjs";
 
 const RDMA_PORT = 7471;
 const LONG_BYTES = 256 << 20;
@@ -86,7 +86,7 @@ await scenario("a token is revoked while its transfer runs, which goes on to its
 	const before = await resources();
 	const ca = authority();
 	const [here, there] = [await Host.start(ca, "here"), await Host.start(ca, "there")];
-	const json = ["-H", "Content-Type: application/json", "-H", "Prefer: wait=30"];
+	const json = ["-H", "Content-Type: application/json", "-H", `Prefer: wait=${WAIT_S}`];
 
 	await there.curl("/v1/listeners", ...json, "-d", JSON.stringify({ addr: "0.0.0.0", port: RDMA_PORT, name: "door" }));
 	await there.curl("/v1/buffers", ...json, "-d", JSON.stringify({ name: "well", size_bytes: LONG_BYTES, access: ["remote_write"] }));
@@ -219,7 +219,7 @@ await scenario("two operators of a daemon meet on the wire, and neither sees or 
 	const labels = { job: "x" };
 
 	await ann.call("POST", "/v1/listeners", { addr: "0.0.0.0", port: RDMA_PORT, name: "door-of-ann", labels });
-	await ben.call("POST", "/v1/connections", { dst_addr: addr, dst_port: RDMA_PORT, name: "line-of-ben", labels }, { wait_s: 60 });
+	await ben.call("POST", "/v1/connections", { dst_addr: addr, dst_port: RDMA_PORT, name: "line-of-ben", labels }, { wait_s: WAIT_S });
 
 	// An accepted connection belongs to the owner of the listener, and has its labels.
 	const accepted = (await ann.get("/v1/connections?listener=door-of-ann&fields=*")).items[0];

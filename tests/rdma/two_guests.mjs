@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 
 import { explain, foretold_ms, names_its_end } from "./explained.mjs";
-import { Daemon, PATIENCE_MS, addr, busy, dev, equal, finish, moves_bytes, ok, resources, resources_are_back, run, scenario, slow, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, busy, dev, equal, finish, moves_bytes, ok, resources, resources_are_back, run, scenario, slow, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
 const ended = `${process.env.LAB_SHARED}/ended.json`;
@@ -24,7 +24,7 @@ async function close_unheard(daemon, cut, mend) {
 	const { id, local } = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 
 	await cut();
-	await daemon.post(`/v1/connections/${id}/close`, undefined, 60);
+	await daemon.post(`/v1/connections/${id}/close`, undefined, WAIT_S);
 	await daemon.ended_with(id, "local_close");
 	ok(!ended_there(local.port), "the peer knows already");
 	await mend();
@@ -58,7 +58,7 @@ await scenario("the way to another machine is told before anybody connects", asy
 	equal(JSON.stringify(sgid), JSON.stringify(facts.sgid), "GID of the connection");
 	equal(path_mtu_bytes, facts.path_mtu_bytes, "path MTU of the connection");
 	ok(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(neighbour.lladdr), `hardware address ${neighbour.lladdr}`);
-	await daemon.post(`/v1/connections/${connection.id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${connection.id}/close`, {}, WAIT_S);
 	await daemon.stop();
 });
 
@@ -67,7 +67,7 @@ await scenario("a probe tells how long the way to another machine is", async () 
 
 	await daemon.ready();
 	const { id: connection } = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
-	const probe = () => daemon.post("/v1/probes", { connection, count: 20, interval_ms: 5 }, 60);
+	const probe = () => daemon.post("/v1/probes", { connection, count: 20, interval_ms: 5 }, WAIT_S);
 	const near = await probe();
 	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
 
@@ -82,7 +82,7 @@ await scenario("a probe tells how long the way to another machine is", async () 
 	ok(far.late > 0, "none was late at an interval shorter than the way");
 	console.log(`# round trips to the other machine: p50 ${(near.rtt_ns.p50 / 1e6).toFixed(2)} ms, p99.9 ` +
 		`${(near.rtt_ns.p999 / 1e6).toFixed(2)} ms; with 30 ms more p50 ${(far.rtt_ns.p50 / 1e6).toFixed(2)} ms`);
-	await daemon.post(`/v1/connections/${connection}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${connection}/close`, {}, WAIT_S);
 	await daemon.stop();
 });
 
@@ -108,7 +108,7 @@ async function there_and_back(daemon, connection, source) {
 	const bytes = randomBytes(SIZE);
 	const move = async (op) => {
 		const { body } = await daemon.try("POST", "/v1/transfers", { op, connection: connection.id, buffer: source.id,
-			remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: PATIENCE_MS }, { wait_s: 90 });
+			remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: PATIENCE_MS }, { wait_s: WAIT_S });
 
 		return body.code ?? body.state;
 	};
@@ -173,7 +173,7 @@ await scenario("Soft-RoCE whose interface was down disconnects afterwards, and c
 	await close_unheard(daemon, () => run("ip", "link", "set", netdev, "down"), () => run("ip", "link", "set", netdev, "up"));
 	const { id } = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 
-	await daemon.post(`/v1/connections/${id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${id}/close`, {}, WAIT_S);
 	await daemon.stop();
 });
 
@@ -204,7 +204,7 @@ await scenario("a firewall that drops all that this host sends stops neither the
 		connections.push(await daemon.connect({ dst_addr: peer_addr, dst_port: port }));
 	const source = await daemon.buffer(target.size_bytes);
 	const { id: listener } = await daemon.listen({ port: 0 });
-	const { id: endpoint } = await daemon.post("/v1/ud_endpoints", { addr, port: 0 }, 60);
+	const { id: endpoint } = await daemon.post("/v1/ud_endpoints", { addr, port: 0 }, WAIT_S);
 	const moves = busy(daemon, connections[0], source, target);
 
 	await fire_wall(netdev);
@@ -273,7 +273,7 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	equal((await daemon.connection(probed.id)).rtt.lost, 1, "lost pings that the connection tells of");
 	// A silent peer goes undetected while nothing is sent.
 	equal((await daemon.connection(idle.id)).state, "established", "state of the idle connection");
-	await daemon.post(`/v1/connections/${idle.id}/close`, {}, 60);
+	await daemon.post(`/v1/connections/${idle.id}/close`, {}, WAIT_S);
 	await daemon.ended_with(idle.id, "local_close");
 	await daemon.is_fine();
 	await daemon.stop();

@@ -5,7 +5,7 @@
 
 import { renameSync } from "node:fs";
 
-import { Daemon, write_file } from "./lib.mjs";
+import { Daemon, WAIT_S, write_file } from "./lib.mjs";
 
 const tell = (name, what) => {
 	const path = `${process.env.LAB_SHARED}/${name}.json`;
@@ -21,7 +21,7 @@ const { port: rping_port } = await daemon.listen({ port: 0, service: "rping" });
 const buffer = await daemon.buffer(4 << 20, { access: ["remote_write", "remote_read"] });
 tell("peer", { port, rping_port, buffer });
 for (let ended = "oldest"; !daemon.gone;) {
-	const { items, next } = await daemon.get(`/v1/events?type=connection_ended&after=${ended}&wait_ms=60000`);
+	const { items, next } = await daemon.get(`/v1/events?type=connection_ended&after=${ended}`, WAIT_S);
 
 	ended = next;
 	if (items.length)

@@ -4,10 +4,7 @@
 
 import net from "node:net";
 
-import {
-	Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run,
-	scenario, until,
-} from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
 
 const PORT = 7174;
 const ENDPOINT = "/v1/ud_endpoints";
@@ -23,11 +20,11 @@ const two_daemons = async () => {
 
 const endpoint = (daemon, body = {}) => daemon.post(ENDPOINT, { device: dev, ...body });
 const listening = (daemon, port = PORT, body = {}) => endpoint(daemon, { addr, port, ...body });
-const peer = (daemon, { id }, body) => daemon.post("/v1/ud_peers", { ud_endpoint: id, ...body }, 60);
+const peer = (daemon, { id }, body) => daemon.post("/v1/ud_peers", { ud_endpoint: id, ...body }, WAIT_S);
 const asked = (daemon, from, port = PORT, more = {}) => peer(daemon, from, { dst_addr: addr, dst_port: port, ...more });
-const group = (daemon, { id }, body = {}) => daemon.post("/v1/multicast_memberships", { ud_endpoint: id, addr: GROUP, ...body }, 60);
+const group = (daemon, { id }, body = {}) => daemon.post("/v1/multicast_memberships", { ud_endpoint: id, addr: GROUP, ...body }, WAIT_S);
 const say = (daemon, { id }, to, data, more = {}) =>
-	daemon.post(`${ENDPOINT}/${id}/messages`, { ...to, data, ...more }, 60);
+	daemon.post(`${ENDPOINT}/${id}/messages`, { ...to, data, ...more }, WAIT_S);
 const heard = async (daemon, { id }, count) =>
 	(await daemon.until(`${ENDPOINT}/${id}/messages?limit=1000`, `${count} messages`, ({ total }) => total >= count)).items;
 const inbox = async (daemon, { id }) => (await daemon.get(`${ENDPOINT}/${id}/messages?limit=1000`)).items;
@@ -66,7 +63,7 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 	equal(counters.recv.completed, 2, "messages that came");
 	equal(counters.recv.bytes, 5, "bytes that came");
 	equal(counters.grh_bytes, 80, "bytes of route headers");
-	const { code } = await a.refused("POST", "/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: 7999 }, 60);
+	const { code } = await a.refused("POST", "/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: 7999 }, WAIT_S);
 	equal(code, "rejected", "a port where nobody listens");
 	await a.stop();
 	await b.stop();
@@ -98,9 +95,9 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 		"message_too_long", "code");
 
 	// A range cut into datagrams, and a datagram gathered from ranges.
-	await a.post("/v1/transfers", send({ length_bytes: 3 * 256, message_bytes: 256 }), 60);
+	await a.post("/v1/transfers", send({ length_bytes: 3 * 256, message_bytes: 256 }), WAIT_S);
 	await a.post("/v1/transfers", { op: "send", ud_endpoint: here.id, ud_peer: id, sges: [
-		{ buffer: buffer.id, offset_bytes: 0, length_bytes: 10 }, { buffer: buffer.id, offset_bytes: 100, length_bytes: 20 }] }, 60);
+		{ buffer: buffer.id, offset_bytes: 0, length_bytes: 10 }, { buffer: buffer.id, offset_bytes: 100, length_bytes: 20 }] }, WAIT_S);
 	const lengths = (await heard(b, there, 5)).map(({ length_bytes }) => length_bytes);
 
 	equal(lengths.join(), [max_message_bytes, 256, 256, 256, 30].join(), "lengths");
@@ -117,7 +114,7 @@ await scenario("what is signalled every Nth completes all the same", async () =>
 	const buffer = await a.buffer(4096);
 
 	await a.post("/v1/transfers", { op: "send", ud_endpoint: here.id, ud_peer: id, buffer: buffer.id, length_bytes: 1280,
-		message_bytes: 10 }, 60);
+		message_bytes: 10 }, WAIT_S);
 	const { counters: { send } } = await a.get(`${ENDPOINT}/${here.id}`);
 
 	equal(send.completed, 128, "sends");
@@ -144,7 +141,7 @@ await scenario("a wrong qkey is dropped without a word, and nothing breaks", asy
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
 
 	// An endpoint that is gone does not end its senders.
-	await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
+	await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: WAIT_S });
 	await say(a, here, { ud_peer: right.id }, "to nobody");
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
 	equal((await a.get("/v1/stats")).transfers_ended_failed, 0, "transfers that failed");
@@ -188,7 +185,7 @@ await scenario("an endpoint uses the protection domain and completion queue that
 
 	equal(here.cq.id, cq.id, "its completion queue");
 	equal(here.qp.pd.id, pd.id, "its protection domain");
-	await daemon.post("/v1/transfers", send(buffer), 60);
+	await daemon.post("/v1/transfers", send(buffer), WAIT_S);
 	await heard(daemon, here, 1);
 	equal((await daemon.refused("POST", "/v1/transfers", send(other))).code, "pd_mismatch", "code");
 	for (const path of ["/v1/pds/mine", "/v1/cqs/queue"]) {
@@ -197,7 +194,7 @@ await scenario("an endpoint uses the protection domain and completion queue that
 		equal(code, "in_use", path);
 		ok(users.includes(`${ENDPOINT}/${here.id}`), users.join());
 	}
-	await daemon.call("DELETE", `${ENDPOINT}/here`, undefined, { wait_s: 60 });
+	await daemon.call("DELETE", `${ENDPOINT}/here`, undefined, { wait_s: WAIT_S });
 	await daemon.call("DELETE", `/v1/buffers/${buffer.id}`);
 	await daemon.call("DELETE", "/v1/cqs/queue");
 	await daemon.call("DELETE", "/v1/pds/mine");
@@ -298,8 +295,8 @@ await scenario("endpoints that were told of each other talk over each GID of the
 
 		await say(b, there, { ud_peer: back.id }, "back");
 		await heard(a, here, 1);
-		await a.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: 60 });
-		await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
+		await a.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: WAIT_S });
+		await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: WAIT_S });
 		seen.add(network_of(more));
 		proof(network_of(more), "ud");
 	}
@@ -472,7 +469,7 @@ await scenario("a group hears its members, a send-only one does not hear it", as
 	await say(b, there, { ud_peer: id }, "to you");
 	equal((await heard(a, here, 1))[0].data, "to you", "the reply");
 
-	await b.call("DELETE", `/v1/multicast_memberships/${member.id}`, undefined, { wait_s: 60 });
+	await b.call("DELETE", `/v1/multicast_memberships/${member.id}`, undefined, { wait_s: WAIT_S });
 	await say(a, here, { multicast_membership: sends.id }, "to nobody");
 	await asked(a, here, (await b.get(`${ENDPOINT}/${there.id}`)).port)
 		.then((known) => say(a, here, { ud_peer: known.id }, "after it"));
@@ -497,7 +494,7 @@ await scenario("an endpoint hears mckey until it leaves", async () => {
 
 	ok(messages.every(({ length_bytes, imm, source }) => length_bytes === 100 && imm === source.qpn),
 		JSON.stringify(messages[0]));
-	await daemon.call("DELETE", `/v1/multicast_memberships/${member.id}`, undefined, { wait_s: 60 });
+	await daemon.call("DELETE", `/v1/multicast_memberships/${member.id}`, undefined, { wait_s: WAIT_S });
 	await sender();
 	equal((await inbox(daemon, here)).length, MESSAGES, "messages after leaving");
 	await daemon.stop();
@@ -541,7 +538,7 @@ await scenario("an endpoint takes its peers and groups with it", async () => {
 
 	await say(daemon, here, { ud_peer: known.id }, "to myself");
 	await heard(daemon, here, 1);
-	await daemon.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: 60 });
+	await daemon.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: WAIT_S });
 	for (const path of [`${ENDPOINT}/${here.id}`, `/v1/ud_peers/${known.id}`, `/v1/multicast_memberships/${member.id}`])
 		equal((await daemon.refused("GET", path)).code, "not_found", path);
 	equal(JSON.parse(await resources())[0].qp, JSON.parse(idle)[0].qp, "QPs");
@@ -561,7 +558,7 @@ await scenario("the daemon stops with endpoints, peers and groups in use", async
 		await group(daemon, here);
 	}
 	// A request that gets no answer is under way.
-	await daemon.post("/v1/ud_peers", { ud_endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: 60000 });
+	await daemon.post("/v1/ud_peers", { ud_endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: PATIENCE_MS });
 	await daemon.stop();
 	await resources_are_back(before);
 });

@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 
-import { Daemon, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario, served, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario, served, until } from "./lib.mjs";
 
 const PORT = 7473;
 const CONNECTION = "/v1/connections";
@@ -26,8 +26,8 @@ const by_hand = (qp_type) => async ({ a, b }, qp, theirs) => {
 	const here = await a.post(CONNECTION, { bringup: "manual", qp_type, device: dev, ...served(qp) });
 	const there = await b.post(CONNECTION, { bringup: "manual", qp_type, device: dev, ...served(theirs) });
 
-	await b.post(`${CONNECTION}/${there.id}/remote`, here.manual.local, 60);
-	return [await a.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, 60), there];
+	await b.post(`${CONNECTION}/${there.id}/remote`, here.manual.local, WAIT_S);
+	return [await a.post(`${CONNECTION}/${here.id}/remote`, there.manual.local, WAIT_S), there];
 };
 
 const WAYS = {
@@ -64,7 +64,7 @@ async function with_daemons(way, play) {
 const remote = ({ addr: at, rkey }, offset = 0) => ({ addr: `0x${(BigInt(at) + BigInt(offset)).toString(16)}`, rkey });
 
 const transfer = (daemon, { id }, op, more) =>
-	daemon.post("/v1/transfers", { connection: id, op, timeout_ms: 60_000, ...more }, 60);
+	daemon.post("/v1/transfers", { connection: id, op, timeout_ms: PATIENCE_MS, ...more }, WAIT_S);
 
 const is_done = (seen, wanted) => {
 	equal(seen.state, "done", "state of the transfer");
@@ -151,7 +151,7 @@ async function sends(world, column) {
 	}
 	is_done(await transfer(a, here, "send_imm", { length_bytes: 0, imm: 7 }), { imm: 7, buffer: null, bytes_done: 0 });
 	equal((await message(b, there, ++seq)).imm, 7, "imm of a message of nothing");
-	await a.post(`${CONNECTION}/${here.id}/messages`, { data: "in the request", imm: 0xfffffffe }, 60);
+	await a.post(`${CONNECTION}/${here.id}/messages`, { data: "in the request", imm: 0xfffffffe }, WAIT_S);
 	const seen = await message(b, there, ++seq);
 	equal(seen.imm, 0xfffffffe, "imm of a message of a request");
 	equal(seen.bytes.toString(), "in the request", "its bytes");
@@ -246,7 +246,7 @@ async function atomics(world, column) {
 	same((await a.bytes(result)).subarray(16, 24), word(0x5n), "the old value in a buffer");
 	// Many at once; none is lost.
 	await a.post("/v1/transfer_batches", { transfers: Array.from({ length: 100 }, () =>
-		({ connection: here.id, op: "fetch_add", add: "0x1000", ...at })) }, 60);
+		({ connection: here.id, op: "fetch_add", add: "0x1000", ...at })) }, WAIT_S);
 	await holds(0x5n + 0x100n + 100n * 0x1000n, "a hundred sums");
 	proof("fetch_add", column);
 
@@ -350,7 +350,7 @@ async function receives(world, column) {
 	const source = await filled(a, 1000);
 	const target = await buffer(b, 1000, { access: OPEN.slice(0, 2) });
 	const receive = (more) => b.post("/v1/transfers",
-		{ connection: there.id, op: "recv", timeout_ms: 60_000, ...more });
+		{ connection: there.id, op: "recv", timeout_ms: PATIENCE_MS, ...more });
 	const posted = (count) => b.until(`${CONNECTION}/${there.id}`, `${count} receives`,
 		({ counters }) => counters.recv?.posted === count);
 	const ended = ({ id }) => b.until(`/v1/transfers/${id}`, "its end", ({ ended_at }) => ended_at !== null);
@@ -446,7 +446,7 @@ async function loses({ a, b, join }) {
 	const RECEIVES = 4;
 	const SENT = 20;
 	const [here, there] = await join({}, { rq_depth: RECEIVES });
-	const say = async (data) => is_done(await a.post(`${CONNECTION}/${here.id}/messages`, { data }, 60), {});
+	const say = async (data) => is_done(await a.post(`${CONNECTION}/${here.id}/messages`, { data }, WAIT_S), {});
 
 	for (let i = 1; i <= SENT; i++)
 		await say(`message ${i}`);
@@ -530,7 +530,7 @@ async function refuses(world) {
 		[{ max_send_sge: 64 }, "resource_error", "/qp/max_send_sge"],
 	]) {
 		const { port } = await b.listen({ port: 0 });
-		const problem = await a.refused("POST", CONNECTION, { dst_addr: addr, dst_port: port, qp }, 60);
+		const problem = await a.refused("POST", CONNECTION, { dst_addr: addr, dst_port: port, qp }, WAIT_S);
 
 		equal(problem.code, code, `code of ${JSON.stringify(qp)}`);
 		equal(problem.errors?.[0].pointer, pointer, `pointer of ${JSON.stringify(qp)}`);

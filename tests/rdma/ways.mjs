@@ -3,8 +3,7 @@
 // Named resources and windows on queue pairs brought up by hand and on iWARP, datagram operations on connections
 // (refused), and the removal of one of two devices.
 
-import { Daemon, Program, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
-	transfers_work, until } from "./lib.mjs";
+import { Daemon, Program, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, transfers_work, until } from "./lib.mjs";
 import { QP, close_pair, cm_pair, manual_pair, refuses } from "./operations.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
@@ -40,7 +39,7 @@ async function resources_work(a, b, device, column, make) {
 	await a.transfer("send", pair.from, buffer, null);
 	ok((await a.get("/v1/cqs/own")).completions > 0, "no completion came to the queue that was named");
 	const { code } = await a.refused("POST", "/v1/transfers",
-		{ op: "send", connection: pair.from.id, buffer: strange.id }, 60);
+		{ op: "send", connection: pair.from.id, buffer: strange.id }, WAIT_S);
 	equal(code, "pd_mismatch", "memory of another domain");
 	proof("pd", column);
 	proof("cq", column);
@@ -69,7 +68,7 @@ await scenario("connections over iWARP share receives", () => with_two(async (a,
 		await a.connect({ dst_addr: LAB_SIW_ADDR, dst_port: 7602 })];
 
 	for (const [i, { id }] of connections.entries())
-		await a.post(`/v1/connections/${id}/messages`, { data: `message ${i}` }, 60);
+		await a.post(`/v1/connections/${id}/messages`, { data: `message ${i}` }, WAIT_S);
 	const { items } = await b.connections("established");
 	const texts = await Promise.all(items.map(async ({ id }) =>
 		(await b.until(`/v1/connections/${id}/messages`, "its message", ({ total }) => total === 1)).items[0].data));
@@ -87,13 +86,13 @@ for (const qp_type of ["rc", "uc"])
 			const target = await b.buffer(2 * PAGE, { device: dev, access: ["mw_bind"] });
 			const source = await a.buffer(PAGE, { device: dev });
 			const window = await b.post("/v1/windows", { buffer: target.id, connection: pair.to.id, type, buffer_offset_bytes: PAGE,
-				size_bytes: PAGE, access: ["remote_write"] }, 60);
+				size_bytes: PAGE, access: ["remote_write"] }, WAIT_S);
 			const wanted = Buffer.concat([Buffer.alloc(PAGE), Buffer.alloc(PAGE, type)]);
 
 			await a.fill(source, Buffer.alloc(PAGE, type));
 			await a.transfer("write", pair.from, source, window);
 			await until("the bytes that go through the window", async () => wanted.equals(await b.bytes(target)));
-			await b.call("DELETE", `/v1/windows/${window.id}`, undefined, { wait_s: 60 });
+			await b.call("DELETE", `/v1/windows/${window.id}`, undefined, { wait_s: WAIT_S });
 			proof(`window_type_${type}`, COLUMNS[qp_type]);
 		}
 		await close_pair(pair);
