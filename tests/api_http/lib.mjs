@@ -70,9 +70,34 @@ export class Server {
 		}
 	}
 
+	// Waits for a second in which the server takes less than a tenth of a processor. One that spins has none, and no load
+	// takes it from one that rests.
+	async rests() {
+		await quiet(() => this.cpu_ticks(), 10);
+	}
+
+	// Waits for a second in which the server does not wake up. One with a timer has none.
+	async sleeps() {
+		await quiet(() => this.status("voluntary_ctxt_switches"), 0);
+	}
+
+	// The time on the processor, in hundredths of a second: proc(5), utime and stime.
+	cpu_ticks() {
+		const fields = fs.readFileSync(`/proc/${this.process.pid}/stat`, "latin1").split(") ")[1].split(" ");
+		return Number(fields[11]) + Number(fields[12]);
+	}
+
 	status(name) {
 		const text = fs.readFileSync(`/proc/${this.process.pid}/status`, "utf8");
 		return Number(text.match(new RegExp(`^${name}:\\s+(\\d+)`, "m"))[1]);
+	}
+}
+
+// The time limit of the test ends a wait for ever.
+async function quiet(count, most) {
+	for (let before = count(), grown = Infinity; grown > most; before += grown) {
+		await new Promise((done) => setTimeout(done, 1000));
+		grown = count() - before;
 	}
 }
 

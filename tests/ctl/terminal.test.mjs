@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ctl, ctlOnTerminal, folder, hasScript } from './lib/ctl.mjs';
 import { connection, event, logPage, message, rejected, transfer } from './lib/samples.mjs';
+import { startOnTerminal } from './lib/screen.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 if (!hasScript) {
@@ -46,31 +47,35 @@ test('terminal: a long put shows a bar', async (t) => {
   const path = join(folder(), 'file');
   writeFileSync(path, Buffer.alloc(8 * 1024 * 1024));
   const server = await FakeServer.start(t);
+  let body;
   server.server.removeAllListeners('request');
   server.server.on('request', (request, response) => {
     request.once('data', () => {
       request.pause();
-      setTimeout(() => request.resume(), 1500);
+      body = request;
     });
     request.on('end', () => response.writeHead(204).end());
   });
-  const { code, stdout } = await ctlOnTerminal(server, ['buf', 'put', 'target', path]);
-  assert.equal(code, 0);
-  assert.match(stdout, /put target {2} *\d+% \[/);
-  assert.match(stdout, /\r\u001b\[K8388608 bytes put/);
+  const run = startOnTerminal(t, server, ['buf', 'put', 'target', path]);
+  await run.until(/put target {2} *\d+% \[/);
+  body.resume();
+  assert.equal(await run.ended, 0);
+  assert.match(run.raw, /\r\u001b\[K8388608 bytes put/);
 });
 
-test('terminal: a long get shows a bar, and a short one none', async (t) => {
+test('terminal: a long get shows a bar', async (t) => {
   const path = join(folder(), 'file');
   const octets = { 'Content-Type': 'application/octet-stream' };
-  const server = await FakeServer.start(t, { 'GET /v1/buffers/short/data': { headers: octets, body: 'x' },
-    'GET /v1/buffers/long/data': (_, response) => {
-      response.writeHead(200, { ...octets, 'Content-Length': '2000' });
-      response.write(Buffer.alloc(1000));
-      setTimeout(() => response.end(Buffer.alloc(1000)), 1500);
-    } });
-  assert.match((await ctlOnTerminal(server, ['buf', 'get', 'long', '-o', path])).stdout, /get long {2} 50% \[/);
-  assert.equal((await ctlOnTerminal(server, ['buf', 'get', 'short', '-o', path])).stdout, '');
+  let half;
+  const server = await FakeServer.start(t, { 'GET /v1/buffers/long/data': (_, response) => {
+    response.writeHead(200, { ...octets, 'Content-Length': '2000' });
+    response.write(Buffer.alloc(1000));
+    half = response;
+  } });
+  const run = startOnTerminal(t, server, ['buf', 'get', 'long', '-o', path]);
+  await run.until(/get long {2} 50% \[/);
+  half.end(Buffer.alloc(1000));
+  assert.equal(await run.ended, 0);
 });
 
 test('terminal: raw bytes do not go there by accident', async (t) => {
@@ -82,7 +87,7 @@ test('terminal: raw bytes do not go there by accident', async (t) => {
     assert.match(stdout, /raw bytes may upset the terminal/);
   }
   assert.deepEqual(server.calls, []);
-  assert.equal((await ctlOnTerminal(server, ['buf', 'get', 'b', '-o', '-'])).stdout, 'raw');
+  assert.equal((await ctlOnTerminal(server, ['buf', 'get', 'b', '-o', '-'], { env: { TERM: 'dumb' } })).stdout, 'raw');
 });
 
 test('terminal: states are coloured there, and nowhere else', async (t) => {
