@@ -4,11 +4,12 @@
 // mutant of the tested function is killed, and each one of the other function survives.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { SUITES } from "../../scripts/lib/mutate/guests.mjs";
 import { mask, mutants_of } from "../../scripts/lib/mutate/operators.mjs";
 import { scratch_folder, scratch_path } from "../scratch.mjs";
 
@@ -111,6 +112,18 @@ test("the survivors of a result are tested again, where their lines have moved t
 	const { records, skipped } = JSON.parse(readFileSync(second, "utf8"));
 	assert.deepEqual(records.map(({ line, after, outcome }) => [line, after, outcome]), [[at + 2, "\treturn value + 4;", "survived"]]);
 	assert.deepEqual(skipped.map(({ why }) => why), ["the line is another one"]);
+});
+
+test("the suites of the guest that try survivors are there", () => {
+	const rows = readFileSync(join(ROOT, "tests/rdma/CMakeLists.txt"), "utf8");
+	const is_there = (name) => ({
+		api: () => existsSync(join(ROOT, "tests/api/run-guest.sh")),
+		ctl: () => existsSync(join(ROOT, "tests/ctl/guest.sh")),
+		guest: (rest) => rows.includes(`guest_test(${rest} `),
+		rdma: (rest) => existsSync(join(ROOT, `tests/rdma/${rest}.mjs`)),
+	})[name.split(".")[0]](name.split(".")[1]);
+
+	assert.deepEqual(SUITES.flatMap(([, names]) => names).filter((name) => !is_there(name)), []);
 });
 
 test("a wrong option is refused with a hint", () => {
