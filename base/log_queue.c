@@ -2,6 +2,7 @@
 #include "base/log_queue.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -306,12 +307,14 @@ enum vbd_status vbd_log_queue_create(const char *path, mode_t mode, vbd_log_noti
 	enum vbd_status status;
 
 	if (!queue)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the lines of %s", path);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the lines of %s",
+			vbd_text_path(path).text);
 	(void)pthread_mutex_init(&queue->lock, NULL);
 	queue->notice = notice;
 	queue->fd = open_file(path, mode);
 	if (queue->fd < 0) {
-		status = vbd_error_errno(err, VBD_OK, "open", errno, "can't write %s", path);
+		status = vbd_error_errno(
+			err, VBD_OK, "open", errno, "can't write %s", vbd_text_path(path).text);
 		goto free_queue;
 	}
 	queue->mode = mode;

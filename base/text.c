@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Accepts only the shortest form and no surrogates: the valid range of the second byte depends on
@@ -83,4 +84,20 @@ size_t vbd_text_copy(char *to, size_t to_bytes, const char *text)
 	memcpy(to, text, length);
 	to[length] = '\0';
 	return length;
+}
+
+#define PATH_BEGINNING_BYTES 30
+#define PATH_END_BYTES	     67
+
+struct vbd_text_path vbd_text_path(const char *path)
+{
+	struct vbd_text_path shown;
+	size_t length = strlen(path);
+
+	if (length < sizeof(shown.text))
+		(void)vbd_text_copy(shown.text, sizeof(shown.text), path);
+	else
+		(void)snprintf(shown.text, sizeof(shown.text), "%.*s...%s", PATH_BEGINNING_BYTES,
+			path, path + length - PATH_END_BYTES);
+	return shown;
 }

@@ -24,4 +24,19 @@ void vbd_text_clean(char *text);
  */
 size_t vbd_text_copy(char *to, size_t to_bytes, const char *text);
 
+/* Part of vbd_text_path(). */
+struct vbd_text_path {
+	char text[101];
+};
+
+/**
+ * vbd_text_path - a path for a line that has no room for a long one
+ * @path: of any length
+ *
+ * Returns all of a path of 100 bytes or less, else how it begins and how it ends, which names the
+ * file, with "..." between. A caller uses the member `text` within the same expression:
+ * `vbd_error_set(err, status, "%s is no file", vbd_text_path(path).text)`.
+ */
+struct vbd_text_path vbd_text_path(const char *path);
+
 #endif

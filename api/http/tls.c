@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/tls.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/config/secret_file.h"
 
@@ -31,7 +32,8 @@ struct vbd_tls {
 static enum vbd_status refuse_file(
 	const char *key, const char *path, const char *why, struct vbd_error *err)
 {
-	return vbd_error_input(err, VBD_E_BAD_VALUE, key, "%s: %.100s: %.80s", key, path, why);
+	return vbd_error_input(
+		err, VBD_E_BAD_VALUE, key, "%s: %s: %.80s", key, vbd_text_path(path).text, why);
 }
 
 /* GnuTLS would wait for ever for the end of a FIFO. */
@@ -76,8 +78,8 @@ static bool look_at_certificate(const char *path, const gnutls_datum_t *pem)
 		how = "is not valid yet";
 	if (how)
 		vbd_log(VBD_LOG_WARNING, NULL,
-			"tls.certificate: %.100s: the certificate %s; clients will refuse it", path,
-			how);
+			"tls.certificate: %s: the certificate %s; clients will refuse it",
+			vbd_text_path(path).text, how);
 	gnutls_x509_crt_deinit(crt);
 	return found;
 }

@@ -4,6 +4,7 @@
 #include "api/resources/context.h"
 #include "api/resources/keep_spec.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "daemon/config/specs.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
@@ -86,8 +87,8 @@ static enum vbd_status check_item(const struct vbd_config_specs *specs, size_t a
 	if (status == VBD_OK)
 		(void)snprintf(name, name_bytes, "%s", spec.kept.name);
 	else
-		status = vbd_error_input(err, status, item->list, "%.80s:%u: %s: %.120s",
-			specs->path, item->line, item->list, cause.text);
+		status = vbd_error_input(err, status, item->list, "%s:%u: %s: %.120s",
+			vbd_text_path(specs->path).text, item->line, item->list, cause.text);
 	vbd_keep_spec_fini(&spec);
 	return status;
 }
@@ -98,14 +99,16 @@ enum vbd_status vbd_keep_check(const struct vbd_config_specs *specs, struct vbd_
 	enum vbd_status status = VBD_OK;
 
 	if (!names)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to check %s", specs->path);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to check %s",
+			vbd_text_path(specs->path).text);
 	for (size_t i = 0; i < specs->count && status == VBD_OK; i++) {
 		status = check_item(specs, i, names[i], sizeof(names[i]), err);
 		for (size_t j = 0; j < i && status == VBD_OK; j++) {
 			if (strcmp(names[i], names[j]) == 0)
 				status = vbd_error_input(err, VBD_E_BAD_VALUE, specs->items[i].list,
-					"%.80s:%u: the name %s is in line %u already", specs->path,
-					specs->items[i].line, names[i], specs->items[j].line);
+					"%s:%u: the name %s is in line %u already",
+					vbd_text_path(specs->path).text, specs->items[i].line,
+					names[i], specs->items[j].line);
 		}
 	}
 	free(names);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of a thousand callers needs the line of each value in its errors. */
 #include "base/quantity.h"
+#include "base/text.h"
 #include "daemon/config/callers_parts.h"
 #include "daemon/config/config_yaml.h"
 #include "daemon/config/secret_file.h"
@@ -33,8 +34,8 @@ static enum vbd_status refuse(struct reader *reader, const yaml_node_t *node,
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return vbd_error_input(reader->err, status, "callers_file", "%.80s:%zu: %s", reader->path,
-		node->start_mark.line + 1, text);
+	return vbd_error_input(reader->err, status, "callers_file", "%s:%zu: %s",
+		vbd_text_path(reader->path).text, node->start_mark.line + 1, text);
 }
 
 static yaml_node_t *node_of(struct reader *reader, int index)
@@ -431,7 +432,8 @@ enum vbd_status vbd_callers_file_read(
 	size_t len = 0;
 
 	if (!text)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read %.80s", path);
+		return vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory to read %s", vbd_text_path(path).text);
 	status = vbd_secret_file_read(path, text, FILE_MAX_BYTES, &len, &cause);
 	if (status == VBD_OK)
 		status = parse(&reader, text, len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
+#include "base/text.h"
 #include "daemon/config/callers.h"
 #include "daemon/config/config_parts.h"
 #include "daemon/config/secret_file.h"
@@ -106,16 +107,15 @@ static enum vbd_status read_token(const char *key, const char *path,
 	len = strcspn(text, "\r\n");
 	if (len < VBD_TOKEN_MIN_CHARS || len > VBD_TOKEN_MAX_CHARS)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, key,
-			"%s: the first line of %.100s has %zu characters, a token has %d to %d",
-			key, path, len, VBD_TOKEN_MIN_CHARS, VBD_TOKEN_MAX_CHARS);
+			"%s: the first line of %s has %zu characters, a token has %d to %d", key,
+			vbd_text_path(path).text, len, VBD_TOKEN_MIN_CHARS, VBD_TOKEN_MAX_CHARS);
 	text[len] = '\0';
 	for (const char *c = text; *c; c++) {
 		if (*c <= ' ' || *c > '~')
 			return vbd_error_input(err, VBD_E_BAD_VALUE, key,
-				"%s: the first line of %.100s has a character that is not "
-				"printable "
+				"%s: the first line of %s has a character that is not printable "
 				"ASCII",
-				key, path);
+				key, vbd_text_path(path).text);
 	}
 	memcpy(token, text, len + 1);
 	return VBD_OK;
@@ -165,7 +165,8 @@ static enum vbd_status find_state_dir(struct vbd_config *config, struct vbd_erro
 			(int)strcspn(given, ":"), given);
 	if (config->state_dir[0] && config->state_dir[0] != '/')
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "state_dir",
-			"state_dir: %.80s does not begin with a slash", config->state_dir);
+			"state_dir: %s does not begin with a slash",
+			vbd_text_path(config->state_dir).text);
 	return VBD_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/attr.h"
+#include "base/text.h"
 #include "daemon/config/config_parts.h"
 #include "daemon/config/config_yaml.h"
 #include "daemon/config/specs.h"
@@ -17,8 +18,8 @@ struct reader {
 static enum vbd_status refuse(
 	struct reader *reader, const yaml_node_t *node, const struct vbd_error *cause)
 {
-	return vbd_error_input(reader->err, cause->status, cause->pointer, "%.80s:%zu: %s",
-		reader->path, node->start_mark.line + 1, cause->text);
+	return vbd_error_input(reader->err, cause->status, cause->pointer, "%s:%zu: %s",
+		vbd_text_path(reader->path).text, node->start_mark.line + 1, cause->text);
 }
 
 static enum vbd_status refuse_value(struct reader *reader, const yaml_node_t *node,

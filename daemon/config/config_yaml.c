@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config_yaml.h"
 
+#include "base/text.h"
 #include "daemon/config/config_parts.h"
 
 #include <errno.h>
@@ -34,11 +35,13 @@ enum vbd_status vbd_config_read_yaml(const char *path, const char *key, const ch
 	enum vbd_status status = VBD_OK;
 
 	if (!yaml_parser_initialize(&parser))
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read %.80s", path);
+		return vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory to read %s", vbd_text_path(path).text);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len_bytes);
 	if (!yaml_parser_load(&parser, ret_document))
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, key, "%.80s:%zu: %s", path,
-			bad_line(&parser, text), parser.problem ? parser.problem : "no YAML");
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, key, "%s:%zu: %s",
+			vbd_text_path(path).text, bad_line(&parser, text),
+			parser.problem ? parser.problem : "no YAML");
 	yaml_parser_delete(&parser);
 	return status;
 }
@@ -62,9 +65,11 @@ static enum vbd_status open_regular(
 
 	if (fd < 0 || fstat(fd, ret_stat) != 0) {
 		status = errno == ENOENT ? VBD_E_NOT_FOUND : VBD_E_PERMISSION_DENIED;
-		status = vbd_error_errno(err, status, "open", errno, "%.100s", path);
+		status =
+			vbd_error_errno(err, status, "open", errno, "%s", vbd_text_path(path).text);
 	} else if (!S_ISREG(ret_stat->st_mode)) {
-		status = vbd_error_set(err, VBD_E_BAD_VALUE, "%.100s is not a regular file", path);
+		status = vbd_error_set(
+			err, VBD_E_BAD_VALUE, "%s is not a regular file", vbd_text_path(path).text);
 	}
 	if (status != VBD_OK && fd >= 0)
 		(void)close(fd);
@@ -87,10 +92,11 @@ enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_b
 		len += n > 0 ? (size_t)n : 0;
 	} while (n > 0 && len < text_bytes);
 	if (n < 0)
-		status = vbd_error_errno(err, VBD_E_BAD_VALUE, "read", errno, "%.100s", path);
+		status = vbd_error_errno(
+			err, VBD_E_BAD_VALUE, "read", errno, "%s", vbd_text_path(path).text);
 	else if (len == text_bytes)
-		status = vbd_error_set(
-			err, VBD_E_TOO_LONG, "%.100s: longer than %zu bytes", path, text_bytes - 1);
+		status = vbd_error_set(err, VBD_E_TOO_LONG, "%s: longer than %zu bytes",
+			vbd_text_path(path).text, text_bytes - 1);
 	*ret_len = len;
 	(void)close(fd);
 	return status;
@@ -105,7 +111,8 @@ enum vbd_status vbd_config_load_yaml(
 	size_t len = 0;
 
 	if (!text)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read %.80s", path);
+		return vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory to read %s", vbd_text_path(path).text);
 	status = vbd_config_read_file(path, text, FILE_MAX_BYTES + 1, &len, &unused, err);
 	if (status == VBD_OK)
 		status = vbd_config_read_yaml(path, "", text, len, ret_document, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/secret_file.h"
 
+#include "base/text.h"
 #include "daemon/config/config_parts.h"
 
 #include <string.h>
@@ -11,13 +12,13 @@ static enum vbd_status check_owner_and_mode(
 {
 	if (stat->st_uid != 0 && stat->st_uid != geteuid())
 		return vbd_error_set(err, VBD_E_PERMISSION_DENIED,
-			"%.100s belongs to uid %u, who can change it; the owner must be root or "
+			"%s belongs to uid %u, who can change it; the owner must be root or "
 			"the daemon's user",
-			path, (unsigned int)stat->st_uid);
+			vbd_text_path(path).text, (unsigned int)stat->st_uid);
 	if (stat->st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
 		return vbd_error_set(err, VBD_E_PERMISSION_DENIED,
-			"%.100s has mode %04o, so others can read or change it: chmod 0600", path,
-			(unsigned int)(stat->st_mode & 07777));
+			"%s has mode %04o, so others can read or change it: chmod 0600",
+			vbd_text_path(path).text, (unsigned int)(stat->st_mode & 07777));
 	return VBD_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/config/specs.h"
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "daemon/config/config_parts.h"
 #include "daemon/config/config_yaml.h"
 
@@ -24,8 +25,8 @@ struct reader {
 static enum vbd_status refuse(struct reader *reader, const yaml_node_t *node, const char *key,
 	enum vbd_status status, const char *what)
 {
-	return vbd_error_input(reader->err, status, key, "%.80s:%zu: %s: %s", reader->path,
-		node->start_mark.line + 1, key, what);
+	return vbd_error_input(reader->err, status, key, "%s:%zu: %s: %s",
+		vbd_text_path(reader->path).text, node->start_mark.line + 1, key, what);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */

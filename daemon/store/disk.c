@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "daemon/store/database.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/tables.h"
@@ -281,8 +282,8 @@ static enum vbd_status compare(struct vbd_disk *disk, struct vbd_error *err)
 		return status;
 	if (disk->stamp && have.stamp && !has_stamp(have.stamp, disk->stamp, disk->stamp_before))
 		return vbd_error_set(err, VBD_E_NOT_FOUND,
-			"%.100s has another state than this run wrote: restart verbsd to use it",
-			disk->state_dir);
+			"%s has another state than this run wrote: restart verbsd to use it",
+			vbd_text_path(disk->state_dir).text);
 	if (mark.transactions > known)
 		known = mark.transactions;
 	if (have.transactions < known && !disk->replaced)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/store/files.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,8 +18,8 @@ static enum vbd_status check_owner(
 {
 	if (about->st_uid == 0 || about->st_uid == geteuid())
 		return VBD_OK;
-	return vbd_error_set(err, VBD_E_PERMISSION_DENIED, "%.120s belongs to the user %u", path,
-		(unsigned int)about->st_uid);
+	return vbd_error_set(err, VBD_E_PERMISSION_DENIED, "%s belongs to the user %u",
+		vbd_text_path(path).text, (unsigned int)about->st_uid);
 }
 
 static enum vbd_status check_directory(
@@ -26,18 +28,22 @@ static enum vbd_status check_directory(
 	struct stat about;
 
 	if (!files->known && mkdir(state_dir, 0700) != 0 && errno != EEXIST)
-		return vbd_error_errno(err, VBD_OK, "mkdir", errno, "can't make %.120s", state_dir);
+		return vbd_error_errno(err, VBD_OK, "mkdir", errno, "can't make %s",
+			vbd_text_path(state_dir).text);
 	if (stat(state_dir, &about) != 0)
-		return vbd_error_errno(err, VBD_OK, "stat", errno, "%.120s", state_dir);
+		return vbd_error_errno(
+			err, VBD_OK, "stat", errno, "%s", vbd_text_path(state_dir).text);
 	if (!S_ISDIR(about.st_mode))
-		return vbd_error_set(err, VBD_E_BAD_VALUE, "%.120s is not a directory", state_dir);
+		return vbd_error_set(err, VBD_E_BAD_VALUE, "%s is not a directory",
+			vbd_text_path(state_dir).text);
 	if (about.st_mode & (S_IWGRP | S_IWOTH))
 		return vbd_error_set(err, VBD_E_PERMISSION_DENIED,
-			"%.120s can be written to by others than its owner", state_dir);
+			"%s can be written to by others than its owner",
+			vbd_text_path(state_dir).text);
 	if (files->known && about.st_dev != files->directory_dev &&
 		access(files->database, F_OK) != 0)
 		return vbd_error_set(err, VBD_E_NOT_FOUND,
-			"%.120s is on another file system than before", state_dir);
+			"%s is on another file system than before", vbd_text_path(state_dir).text);
 	files->directory_dev = about.st_dev;
 	return check_owner(state_dir, &about, err);
 }
@@ -51,13 +57,16 @@ static enum vbd_status open_file(const char *path, int *ret_fd, struct vbd_error
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 
 	if (fd < 0)
-		return vbd_error_errno(err, VBD_OK, "open", errno, "can't write %.120s", path);
+		return vbd_error_errno(
+			err, VBD_OK, "open", errno, "can't write %s", vbd_text_path(path).text);
 	if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-		status = vbd_error_set(err, VBD_E_BAD_VALUE, "%.120s is not a regular file", path);
+		status = vbd_error_set(
+			err, VBD_E_BAD_VALUE, "%s is not a regular file", vbd_text_path(path).text);
 	else
 		status = check_owner(path, &about, err);
 	if (status == VBD_OK && (about.st_mode & 077) && fchmod(fd, 0600) != 0)
-		status = vbd_error_errno(err, VBD_OK, "fchmod", errno, "%.120s", path);
+		status = vbd_error_errno(
+			err, VBD_OK, "fchmod", errno, "%s", vbd_text_path(path).text);
 	if (status == VBD_OK)
 		*ret_fd = fd;
 	else
@@ -74,14 +83,15 @@ static enum vbd_status check_beside(const char *database, const char *end, struc
 
 	(void)snprintf(path, sizeof(path), "%s%s", database, end);
 	if (lstat(path, &about) != 0)
-		return errno == ENOENT
-			       ? VBD_OK
-			       : vbd_error_errno(err, VBD_OK, "lstat", errno, "%.120s", path);
+		return errno == ENOENT ? VBD_OK
+				       : vbd_error_errno(err, VBD_OK, "lstat", errno, "%s",
+						 vbd_text_path(path).text);
 	if (!S_ISREG(about.st_mode))
-		return vbd_error_set(err, VBD_E_BAD_VALUE, "%.120s is not a regular file", path);
+		return vbd_error_set(
+			err, VBD_E_BAD_VALUE, "%s is not a regular file", vbd_text_path(path).text);
 	status = check_owner(path, &about, err);
 	if (status == VBD_OK && (about.st_mode & 077) && chmod(path, 0600) != 0)
-		return vbd_error_errno(err, VBD_OK, "chmod", errno, "%.120s", path);
+		return vbd_error_errno(err, VBD_OK, "chmod", errno, "%s", vbd_text_path(path).text);
 	return status;
 }
 
@@ -91,12 +101,14 @@ static enum vbd_status take_lock(
 {
 	files->lock_fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (files->lock_fd < 0)
-		return vbd_error_errno(err, VBD_OK, "open", errno, "%.120s", state_dir);
+		return vbd_error_errno(
+			err, VBD_OK, "open", errno, "%s", vbd_text_path(state_dir).text);
 	if (flock(files->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return VBD_OK;
 	if (errno == EWOULDBLOCK)
-		return vbd_error_set(err, VBD_E_IN_USE, "another daemon uses %.120s", state_dir);
-	return vbd_error_errno(err, VBD_OK, "flock", errno, "%.120s", state_dir);
+		return vbd_error_set(
+			err, VBD_E_IN_USE, "another daemon uses %s", vbd_text_path(state_dir).text);
+	return vbd_error_errno(err, VBD_OK, "flock", errno, "%s", vbd_text_path(state_dir).text);
 }
 
 static enum vbd_status make_database(const char *path, struct vbd_error *err)
@@ -157,8 +169,8 @@ enum vbd_status vbd_store_files_set_aside(
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ends) && !rc; i++)
 		rc = rename_with(files->database, ends[i]);
 	if (rc)
-		return vbd_error_errno(
-			err, VBD_OK, "rename", rc, "can't set aside %.100s", files->database);
+		return vbd_error_errno(err, VBD_OK, "rename", rc, "can't set aside %s",
+			vbd_text_path(files->database).text);
 	return make_database(files->database, err);
 }
 
@@ -183,7 +195,8 @@ enum vbd_status vbd_store_files_note(struct vbd_store_files *files, struct vbd_e
 	struct stat about;
 
 	if (stat(files->database, &about) != 0)
-		return vbd_error_errno(err, VBD_OK, "stat", errno, "%.120s", files->database);
+		return vbd_error_errno(
+			err, VBD_OK, "stat", errno, "%s", vbd_text_path(files->database).text);
 	files->known = true;
 	files->dev = about.st_dev;
 	files->ino = about.st_ino;
@@ -196,14 +209,14 @@ enum vbd_status vbd_store_files_check(struct vbd_store_files *files, struct vbd_
 	struct stat about;
 
 	if (stat(files->database, &about) != 0)
-		return vbd_error_set(
-			err, VBD_E_NOT_FOUND, "%.120s is no longer there", files->database);
+		return vbd_error_set(err, VBD_E_NOT_FOUND, "%s is no longer there",
+			vbd_text_path(files->database).text);
 	if (about.st_dev != files->dev || about.st_ino != files->ino)
-		return vbd_error_set(err, VBD_E_NOT_FOUND, "%.120s is another file than before",
-			files->database);
+		return vbd_error_set(err, VBD_E_NOT_FOUND, "%s is another file than before",
+			vbd_text_path(files->database).text);
 	if (about.st_size < files->size_bytes)
-		return vbd_error_set(
-			err, VBD_E_NOT_FOUND, "%.120s was made shorter", files->database);
+		return vbd_error_set(err, VBD_E_NOT_FOUND, "%s was made shorter",
+			vbd_text_path(files->database).text);
 	files->size_bytes = about.st_size;
 	return VBD_OK;
 }

@@ -2,6 +2,7 @@
 #include "daemon/store/store.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "daemon/store/database.h"
 #include "daemon/store/disk.h"
@@ -79,8 +80,8 @@ static void look_for_hang(struct vbd_store *store)
 	if (!store->batch_ns || store->state.failing ||
 		now_ns < store->batch_ns + VBD_STORE_HANG_MS * VBD_NS_PER_MS)
 		return;
-	(void)vbd_error_set(&err, VBD_E_TIMED_OUT, "%.120s did not answer for %d ms",
-		store->disk.state_dir, VBD_STORE_HANG_MS);
+	(void)vbd_error_set(&err, VBD_E_TIMED_OUT, "%s did not answer for %d ms",
+		vbd_text_path(store->disk.state_dir).text, VBD_STORE_HANG_MS);
 	set_failing(store, &err);
 }
 
@@ -294,8 +295,8 @@ static void overflow(struct vbd_store *store)
 
 	if (store->overflown || store->closed)
 		return;
-	(void)vbd_error_set(&err, VBD_E_LIMIT_REACHED,
-		"%.120s takes rows too slowly: some are lost", store->disk.state_dir);
+	(void)vbd_error_set(&err, VBD_E_LIMIT_REACHED, "%s takes rows too slowly: some are lost",
+		vbd_text_path(store->disk.state_dir).text);
 	if (!store->state.failing)
 		set_failing(store, &err);
 	store->overflown = true;
@@ -381,8 +382,8 @@ static void give_up(struct vbd_store *store)
 {
 	struct vbd_error late = {0};
 
-	(void)vbd_error_set(&late, VBD_E_TIMED_OUT, "%.120s did not answer for %d ms",
-		store->disk.state_dir, VBD_STORE_OPEN_MS);
+	(void)vbd_error_set(&late, VBD_E_TIMED_OUT, "%s did not answer for %d ms",
+		vbd_text_path(store->disk.state_dir).text, VBD_STORE_OPEN_MS);
 	(void)pthread_mutex_lock(&store->lock);
 	store->abandoned = !store->opened;
 	if (store->abandoned) {

@@ -25,7 +25,7 @@ const check = (text) => {
 	const path = new_file(text);
 	const { status, stdout, stderr } = spawnSync(VERBSD, ["--config", path, "--check-config"], { encoding: "utf8" });
 
-	return { status, said: (stdout + stderr).replaceAll(path, "FILE") };
+	return { status, said: stdout + stderr };
 };
 const kept = async (daemon) => (await daemon.get("/v1/kept_objects")).json;
 
@@ -33,12 +33,12 @@ test("kept: --check-config decodes the lists, and names the line of a fault", LI
 	assert.equal(check(POOL).status, 0);
 	assert.equal(check("# nothing\nbuffers:\nlisteners: []\n").status, 0);
 	for (const [text, wanted] of [
-		["buffers:\n- {name: a, size_bytes: 4K}\n- {name: b, size: 4K}\n", /FILE:3: buffers: .*size/],
-		["listeners:\n- addr: 0.0.0.0\n", /FILE:2: listeners: .*name/],
-		["connections:\n- {name: a, dst_addr: x, dst_port: 1, reconnect: often}\n", /FILE:2: connections: .*reconnect/],
-		["buffers:\n- {name: a, size_bytes: 4K}\nlisteners:\n- {name: a, addr: '::'}\n", /FILE:4: the name a is in line 2/],
-		["buffers: {name: a}\n", /FILE:1: buffers: needs a list/],
-		["buffers:\n- 7\n", /FILE:2: buffers: an item is a mapping/],
+		["buffers:\n- {name: a, size_bytes: 4K}\n- {name: b, size: 4K}\n", /verbsd\.yaml:3: buffers: .*size/],
+		["listeners:\n- addr: 0.0.0.0\n", /verbsd\.yaml:2: listeners: .*name/],
+		["connections:\n- {name: a, dst_addr: x, dst_port: 1, reconnect: often}\n", /verbsd\.yaml:2: connections: .*reconnect/],
+		["buffers:\n- {name: a, size_bytes: 4K}\nlisteners:\n- {name: a, addr: '::'}\n", /verbsd\.yaml:4: the name a is in line 2/],
+		["buffers: {name: a}\n", /verbsd\.yaml:1: buffers: needs a list/],
+		["buffers:\n- 7\n", /verbsd\.yaml:2: buffers: an item is a mapping/],
 	]) {
 		const { status, said } = check(text);
 

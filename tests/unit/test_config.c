@@ -2,6 +2,7 @@
 #include "daemon/config/config.h"
 #include "daemon/config/config_reload.h"
 
+#include "base/text.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
@@ -92,7 +93,7 @@ static void assert_complaint(struct fixture *f, unsigned int line, const char *r
 {
 	char head[sizeof(f->path) + 16];
 
-	(void)snprintf(head, sizeof(head), "%s:%u: ", f->path, line);
+	(void)snprintf(head, sizeof(head), "%s:%u: ", vbd_text_path(f->path).text, line);
 	if (strncmp(f->err.text, head, strlen(head)) != 0)
 		fail_msg("'%s' does not begin with '%s'", f->err.text, head);
 	if (!strstr(f->err.text + strlen(head), rest))
@@ -405,6 +406,23 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 		assert_complaint(f, cases[i].line, cases[i].text);
 		assert_memory_equal(&f->config, &before, sizeof(before));
 	}
+}
+
+static void test_config__a_bad_file_with_a_long_path_is_told_by_its_end(void **state)
+{
+	struct fixture *f = *state;
+	const char *name = strrchr(f->path, '/') + 1;
+	char path[1024], end[64];
+
+	write_text(f->path, "workers: 1\nworkers: many\n");
+	(void)snprintf(path, sizeof(path), "%.*s", (int)(name - f->path), f->path);
+	for (int i = 0; i < 100; i++)
+		strcat(path, "./");
+	strcat(path, name);
+	assert_int_equal(vbd_config_load(&f->config, path, &f->err), VBD_E_BAD_VALUE);
+	(void)snprintf(end, sizeof(end), "/%s:2: workers", name);
+	if (!strstr(f->err.text, end))
+		fail_msg("'%s' does not have '%s'", f->err.text, end);
 }
 
 static void test_config__a_file_that_cannot_be_read_says_why(void **state)
@@ -925,6 +943,7 @@ int main(void)
 		CONFIG_TEST(an_empty_value_is_not_an_absent_one),
 		CONFIG_TEST(a_file_with_nothing_in_it_is_fine),
 		CONFIG_TEST(a_bad_file_is_refused_with_file_line_and_key),
+		CONFIG_TEST(a_bad_file_with_a_long_path_is_told_by_its_end),
 		CONFIG_TEST(a_file_that_cannot_be_read_says_why),
 		CONFIG_TEST(a_file_that_is_too_long_is_refused),
 		CONFIG_TEST(a_list_that_is_too_long_is_refused),

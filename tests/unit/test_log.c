@@ -291,6 +291,32 @@ static void test_log__text_is_copied_as_far_as_it_fits(void **state)
 	assert_string_equal(text, "");
 }
 
+static void test_log__a_long_path_is_cut_in_the_middle(void **state)
+{
+	static const char file[] = "/verbsd.yaml";
+	char path[300];
+	size_t most = sizeof(vbd_text_path("").text) - 1;
+
+	(void)state;
+	assert_string_equal(vbd_text_path("/etc/verbsd.yaml").text, "/etc/verbsd.yaml");
+	memset(path, 'd', sizeof(path));
+	path[0] = '/';
+	strcpy(path + most - strlen(file), file);
+	assert_string_equal(vbd_text_path(path).text, path);
+	path[strlen(path)] = 'd';
+	for (size_t length = most + 1; length < sizeof(path); length++) {
+		struct vbd_text_path shown;
+
+		memset(path + 1, 'd', length);
+		strcpy(path + length - strlen(file), file);
+		shown = vbd_text_path(path);
+		assert_int_equal(strlen(shown.text), most);
+		assert_memory_equal(shown.text, "/ddd", 4);
+		assert_non_null(strstr(shown.text, "d...d"));
+		assert_string_equal(shown.text + most - strlen(file), file);
+	}
+}
+
 #define LOG_TEST(name) cmocka_unit_test_setup_teardown(test_log__##name, setup, teardown)
 
 int main(void)
@@ -303,6 +329,7 @@ int main(void)
 		LOG_TEST(the_longest_line_is_cut_and_whole_in_every_format),
 		cmocka_unit_test(test_log__levels_have_names_both_ways),
 		cmocka_unit_test(test_log__text_is_copied_as_far_as_it_fits),
+		cmocka_unit_test(test_log__a_long_path_is_cut_in_the_middle),
 		cmocka_unit_test(test_log__just_the_characters_of_unicode_stay),
 		cmocka_unit_test(test_log__a_byte_that_continues_no_character_breaks_it),
 		cmocka_unit_test(test_log__text_from_outside_becomes_valid_utf8_without_controls),
