@@ -3,6 +3,7 @@
 // A part of the suite explain: a peer at the end of a cable, in a network namespace, that answers what no Linux answers
 // (foreign_peer.mjs), and what happens to that cable and to the routes.
 
+import { createSocket } from "node:dgram";
 import { readFileSync } from "node:fs";
 
 import { explain } from "./explained.mjs";
@@ -36,6 +37,18 @@ async function lay_cable() {
 	await there("tc", "qdisc", "add", "dev", THERE, "clsact");
 	await there("tc", "filter", "add", "dev", THERE, "ingress", "protocol", "ipv6", "matchall", "action", "csum", "udp");
 	await run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", HERE);
+	await peer_is_known();
+}
+
+// The kernel drops packets until it has taken up the carrier of a new cable. A connect in between finds nobody.
+async function peer_is_known() {
+	const knock = createSocket("udp6").unref();
+
+	await until("the kernel to know the peer's host", async () => {
+		knock.send("", SILENT_PORT, PEER_ADDR, () => {});
+		return (await run("ip", "neigh", "show", PEER_ADDR, "dev", HERE)).includes("lladdr");
+	});
+	knock.close();
 }
 
 async function remove_cable() {

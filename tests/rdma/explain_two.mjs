@@ -18,9 +18,11 @@ async function spoiled(how, undo, play) {
 	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
 
 	await run(...how(netdev));
-	const played = await play(netdev);
-	await run(...undo(netdev));
-	return played;
+	try {
+		return await play(netdev);
+	} finally {
+		await run(...undo(netdev));
+	}
 }
 
 // The cause of a connection's end. A host that does not answer a knock within a second seems to be down, so a scenario in
@@ -103,8 +105,8 @@ await scenario("the first line names what is wrong with the network", async () =
 	const daemon = await Daemon.start("d");
 	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
 	const connect = (retry_count) => daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count } });
-	const write = ({ id }) => daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: source.id,
-		remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: PATIENCE_MS }, { wait_s: WAIT_S });
+	const write = ({ id }, timeout_ms = PATIENCE_MS) => daemon.try("POST", "/v1/transfers", { op: "write", connection: id, buffer: source.id,
+		remote: { addr: target.addr, rkey: target.rkey }, timeout_ms }, { wait_s: WAIT_S });
 	const says = async (connection, code) => {
 		await daemon.end_of(connection.id);
 		const { summary, cause, evidence, hints } = await explain(daemon, connection);
@@ -139,8 +141,9 @@ await scenario("the first line names what is wrong with the network", async () =
 	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [narrow, wide, "mtu_too_large"]]) {
 		const connection = await connect(2);
 
+		// The device reports nothing of packets that do not fit: the deadline ends the write.
 		await spoiled(how, undo, async () => {
-			await write(connection);
+			await write(connection, 10_000);
 			await says(connection, code);
 		});
 	}
@@ -148,6 +151,8 @@ await scenario("the first line names what is wrong with the network", async () =
 
 	await daemon.until(`/v1/connections/${silent.id}`, "an answered heartbeat", ({ heartbeats }) => heartbeats.answered > 0);
 	await spoiled(lossy(100), lossless, () => says(silent, "host_silent"));
+	// The kernel forgets a host that has not answered for some seconds.
+	await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 	await spoiled(lossy(100), lossless, async () => {
 		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
 

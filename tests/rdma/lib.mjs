@@ -103,9 +103,9 @@ export const run = (command, ...args) => new Program(command, args).success();
 
 // --- what the kernel holds ---------------------------------------------------------------------------------------
 
-// A device that was added again has another index.
+// A device that was added again has another index and another place.
 export const resources = async () => JSON.stringify(JSON.parse(await run("rdma", "-j", "resource", "show"))
-	.map(({ ifindex, ...held }) => held));
+	.map(({ ifindex, ...held }) => held).sort((a, b) => a.ifname.localeCompare(b.ifname)));
 
 // The kernel frees the last objects a moment after their process has ended.
 export async function resources_are_back(before) {

@@ -85,6 +85,15 @@ test('every case uses matchers that exist', () => {
         assert.deepEqual(unknownMatchers(expect?.[part]), [], `${name}: ${about}`);
 });
 
+test('no case says how long it is patient', () => {
+  const PREFERENCES = 'preferences-are-read-as-rfc-7240-says';
+  for (const { name, steps, cleanup } of cases.filter((one) => one.name !== PREFERENCES))
+    for (const { about, request, expect } of [...steps, ...cleanup]) {
+      assert.ok(!/^wait=\d\d/.test(request?.headers?.Prefer), `${name}: ${about}: say "wait": true`);
+      assert.ok([undefined, true].includes(expect?.until), `${name}: ${about}: "until" is true`);
+    }
+});
+
 test('every request is allowed by the contract, or marked invalid', () => {
   for (const { name, steps, cleanup } of cases)
     for (const step of [...steps, ...cleanup].filter(({ request, walk }) => request ?? walk)) {
