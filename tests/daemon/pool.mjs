@@ -14,7 +14,7 @@ import { daemon_of, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 500000 };
 const LARGE = 256 * 1024 * 1024;
-const SUMS = 200; // minutes of work, of which the others need the time of a few
+const SUMS = 200; // the others need the time of a few
 const HEAVY = "0123456789abcdef0123456789abcdef";
 const OTHER = "fedcba9876543210fedcba9876543210";
 const REVOKED = "00112233445566778899aabbccddeeff";
