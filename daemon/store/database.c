@@ -54,11 +54,17 @@ bool vbd_database_is_broken(const struct vbd_database *database)
 	return rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN || rc == SQLITE_READONLY;
 }
 
-void vbd_database_leave_log(struct vbd_database *database)
+bool vbd_database_is_unreadable(const struct vbd_database *database)
+{
+	return is_damage(database->rc) || database->rc == SQLITE_ERROR ||
+	       database->rc == SQLITE_IOERR_READ || database->rc == SQLITE_IOERR_SHORT_READ;
+}
+
+void vbd_database_leave_log(struct vbd_database *database, bool leave)
 {
 	if (database->handle)
 		(void)sqlite3_db_config(
-			database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+			database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave, (int *)NULL);
 }
 
 unsigned int vbd_database_bad_rows(const struct vbd_database *database)
@@ -353,10 +359,21 @@ enum vbd_status vbd_database_commit(struct vbd_database *database, struct vbd_er
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static enum vbd_status check_structure(struct vbd_database *database, struct vbd_error *err)
+/* The check reports a page that can't be read like a damaged one, with the number of the error. */
+static int result_of(const char *said)
 {
-	struct vbd_query query = begin(database, "PRAGMA quick_check(1)", NULL);
-	char said[80] = "";
+	static const char number[] = "error code=";
+	const char *at = strstr(said, number);
+	int rc = at ? atoi(at + strlen(number)) : SQLITE_CORRUPT;
+
+	return rc ? rc : SQLITE_CORRUPT;
+}
+
+static enum vbd_status check_structure(
+	struct vbd_database *database, const char *check, struct vbd_error *err)
+{
+	struct vbd_query query = begin(database, check, NULL);
+	char said[120] = "";
 
 	if (next_row(&query)) {
 		const char *text = vbd_query_get_text(&query, 0);
@@ -367,8 +384,9 @@ static enum vbd_status check_structure(struct vbd_database *database, struct vbd
 		return err ? err->status : VBD_E_INTERNAL;
 	if (strcmp(said, "ok") == 0)
 		return VBD_OK;
-	database->rc = SQLITE_CORRUPT;
-	return vbd_error_set(err, VBD_E_INTERNAL, "the file is damaged: %s", said);
+	database->rc = result_of(said);
+	return vbd_error_set(err, VBD_E_INTERNAL, "the file %s: %s",
+		is_damage(database->rc) ? "is damaged" : "can't be read", said);
 }
 
 /* Read by SQLite's own descriptor: closing another descriptor of the file would release the locks
@@ -378,12 +396,13 @@ enum vbd_status vbd_database_check_header(struct vbd_database *database, struct 
 	static const char header[] = "SQLite format 3";
 	char found[sizeof(header)] = "";
 	sqlite3_file *file = NULL;
+	int rc = sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
 
-	if (sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
-			SQLITE_OK &&
-		file && file->pMethods &&
-		file->pMethods->xRead(file, found, sizeof(found), 0) == SQLITE_OK &&
-		memcmp(found, header, sizeof(header)) == 0)
+	if (rc == SQLITE_OK && file && file->pMethods)
+		rc = file->pMethods->xRead(file, found, sizeof(found), 0);
+	if ((rc & 0xff) == SQLITE_IOERR && rc != SQLITE_IOERR_SHORT_READ)
+		return failed(database, rc, "the header of the database", err);
+	if (rc == SQLITE_OK && memcmp(found, header, sizeof(header)) == 0)
 		return VBD_OK;
 	return vbd_error_set(
 		err, VBD_E_NOT_FOUND, "the database was overwritten by another program");
@@ -400,7 +419,7 @@ enum vbd_status vbd_database_begin_use(struct vbd_database *database, struct vbd
 		err);
 }
 
-enum vbd_status vbd_database_open(
+static enum vbd_status connect(
 	const char *path, struct vbd_database **ret_database, struct vbd_error *err)
 {
 	struct vbd_database *database = calloc(1, sizeof(*database));
@@ -418,7 +437,31 @@ enum vbd_status vbd_database_open(
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sum, NULL, NULL);
 	if (rc != SQLITE_OK)
 		return failed(database, rc, "can't open the database", err);
-	return check_structure(database, err);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_database_open(
+	const char *path, struct vbd_database **ret_database, struct vbd_error *err)
+{
+	enum vbd_status status = connect(path, ret_database, err);
+
+	return status == VBD_OK ? check_structure(*ret_database, "PRAGMA quick_check(1)", err)
+				: status;
+}
+
+bool vbd_database_confirm_damage(const char *path)
+{
+	struct vbd_database *database;
+	enum vbd_status status = connect(path, &database, NULL);
+	bool damaged;
+
+	if (status == VBD_OK)
+		status = check_structure(database, "PRAGMA integrity_check(1)", NULL);
+	damaged = status != VBD_OK && database && is_damage(database->rc);
+	if (database)
+		vbd_database_leave_log(database, true);
+	vbd_database_close(database);
+	return damaged;
 }
 
 void vbd_database_close(struct vbd_database *database)

@@ -60,9 +60,17 @@ bool vbd_database_is_damaged(const struct vbd_database *database);
  * read or written */
 bool vbd_database_is_broken(const struct vbd_database *database);
 
-/** vbd_database_leave_log - let vbd_database_close() leave the files beside the database as they
- * are: after a move they may belong to another one */
-void vbd_database_leave_log(struct vbd_database *database);
+/** vbd_database_is_unreadable - whether the last error was about rows that can't be read, or a
+ * table that is not there */
+bool vbd_database_is_unreadable(const struct vbd_database *database);
+
+/** vbd_database_leave_log - whether closing and detaching leave the files beside a database as they
+ * are: after a move they may belong to another one, and damage must not spread */
+void vbd_database_leave_log(struct vbd_database *database, bool leave);
+
+/** vbd_database_confirm_damage - whether a file is damaged as a connection of its own sees it: all
+ * of it is read, and one read that fails or comes short does not count */
+bool vbd_database_confirm_damage(const char *path);
 
 /** vbd_database_bad_rows - the number of rows with a value that this program does not write */
 unsigned int vbd_database_bad_rows(const struct vbd_database *database);

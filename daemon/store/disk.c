@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/store/database.h"
+#include "daemon/store/salvage.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/tables.h"
 
@@ -14,6 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+
+/* How often the files are looked at before a failure, or a loss, is one. */
+#define LOOKS_MAX 3
 
 /* The floor of ids for a run that can't read the database: one for each 512 ns of the wall clock.
  * Ids of earlier runs are below the floor, unless a run gave 1.9 million a second all the time, or
@@ -60,12 +64,18 @@ void vbd_disk_close(struct vbd_disk *disk)
 	vbd_store_files_close(&disk->files);
 }
 
-/* The files may have moved: a log at the same path may belong to another database. */
-static void abandon(struct vbd_disk *disk)
+/* A log at the same path may belong to another database by now, or a read of it may have failed. */
+static void leave_database(struct vbd_disk *disk)
 {
 	if (disk->database)
-		vbd_database_leave_log(disk->database);
-	vbd_disk_close(disk);
+		vbd_database_leave_log(disk->database, true);
+	close_database(disk);
+}
+
+static void abandon(struct vbd_disk *disk)
+{
+	leave_database(disk);
+	vbd_store_files_close(&disk->files);
 }
 
 /* --- numbers that the mark has too ------------------------------------------------------------ */
@@ -136,8 +146,13 @@ static bool is_event(const struct vbd_row *row)
 	return strncmp(row->sql, statement, strlen(statement)) == 0;
 }
 
+static bool has_reserve(const struct vbd_disk *disk, const struct vbd_reserve *reserve)
+{
+	return disk->begun && disk->reserve_written >= reserve->number;
+}
+
 static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link *items,
-	struct vbd_store_mark *mark, struct vbd_error *err)
+	const struct vbd_reserve *reserve, struct vbd_store_mark *mark, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_database_begin(disk->database, err);
 	uint64_t refused = 0;
@@ -145,7 +160,7 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 	/* A flipped bit in an index hides a row from DELETE and REPLACE. */
 	if (status == VBD_OK && !disk->begun)
 		status = vbd_database_run(disk->database, "REINDEX", err);
-	if (status == VBD_OK && !disk->begun)
+	if (status == VBD_OK && !has_reserve(disk, reserve))
 		status = disk->ops.begin(disk->database, disk->floor, disk->arg, err);
 	vbd_list_for_each (link, items) {
 		const struct vbd_row *row = VBD_CONTAINER_OF(link, const struct vbd_row, link);
@@ -166,6 +181,8 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 			refused);
 	disk->begun = true;
 	disk->transactions = mark->transactions;
+	disk->highest = mark->highest;
+	disk->reserve_written = reserve->number;
 	return VBD_OK;
 }
 
@@ -180,26 +197,66 @@ static enum vbd_status keep_promise(struct vbd_disk *disk, struct vbd_error *err
 	return vbd_store_files_check(&disk->files, err);
 }
 
-static bool has_promise(const struct vbd_disk *disk, const struct vbd_link *items)
+static bool has_promise(const struct vbd_link *items)
 {
 	vbd_list_for_each (link, items) {
 		if (VBD_CONTAINER_OF(link, const struct vbd_row, link)->promise)
 			return true;
 	}
-	return !disk->begun;
+	return false;
 }
 
-static enum vbd_status write_open(
-	struct vbd_disk *disk, const struct vbd_link *items, struct vbd_error *err)
+static enum vbd_status write_open(struct vbd_disk *disk, const struct vbd_link *items,
+	const struct vbd_reserve *reserve, struct vbd_error *err)
 {
-	bool promise = has_promise(disk, items);
+	bool promise = !has_reserve(disk, reserve) || has_promise(items);
 	struct vbd_store_mark mark = next_mark(disk);
-	enum vbd_status status = write_items(disk, items, &mark, err);
+	enum vbd_status status = write_items(disk, items, reserve, &mark, err);
 
 	if (status == VBD_OK && promise)
 		status = keep_promise(disk, err);
-	return status == VBD_OK ? vbd_store_files_write_mark(&disk->files, &mark, promise, err)
-				: status;
+	if (status == VBD_OK)
+		status = vbd_store_files_write_mark(&disk->files, &mark, promise, err);
+	if (status == VBD_OK)
+		disk->reserved = reserve->number;
+	return status;
+}
+
+/* --- the mark without the database ------------------------------------------------------------ */
+
+/* The next run goes on above the mark if that is above the ids of the database. Only the mark that
+ * this run has written is changed. */
+static void raise_mark(struct vbd_disk *disk, const struct vbd_reserve *reserve)
+{
+	struct vbd_store_mark mark = {0};
+
+	if (reserve->number <= disk->reserved || disk->files.mark_fd < 0 ||
+		vbd_store_files_read_mark(&disk->files, &mark) != VBD_OK ||
+		mark.stamp != disk->stamp)
+		return;
+	if (mark.highest < disk->highest)
+		mark.highest = disk->highest;
+	if (mark.highest < reserve->highest)
+		mark.highest = reserve->highest;
+	mark.highest++;
+	if (vbd_store_files_write_mark(&disk->files, &mark, true, NULL) != VBD_OK)
+		return;
+	disk->highest = mark.highest;
+	disk->reserved = reserve->number;
+}
+
+/* A run that has not read the database goes on above the mark, and the clock. */
+static void begin_without(struct vbd_disk *disk)
+{
+	struct vbd_store_mark mark = {0};
+
+	disk->floor = vbd_disk_unknown_floor();
+	if (disk->files.mark_fd < 0 || vbd_store_files_read_mark(&disk->files, &mark) != VBD_OK)
+		return;
+	if (mark.highest > disk->floor)
+		disk->floor = mark.highest;
+	mark.highest = disk->floor + VBD_IDS_AHEAD;
+	(void)!vbd_store_files_write_mark(&disk->files, &mark, true, NULL);
 }
 
 /* --- opening --------------------------------------------------------------------------------- */
@@ -216,35 +273,9 @@ static bool is_damaged(const struct vbd_disk *disk)
 	return disk->database && vbd_database_is_damaged(disk->database);
 }
 
-static enum vbd_status replace_damaged(
-	struct vbd_disk *disk, const struct vbd_error *damage, struct vbd_error *err)
+static bool is_broken(const struct vbd_disk *disk)
 {
-	enum vbd_status status;
-
-	close_database(disk);
-	status = vbd_store_files_set_aside(&disk->files, err);
-	if (status != VBD_OK)
-		return status;
-	lost(disk, "%s", damage->text);
-	disk->renewals++;
-	disk->replaced = true;
-	status = try_database(disk, err);
-	if (status == VBD_OK)
-		status = vbd_store_files_note(&disk->files, err);
-	if (status != VBD_OK)
-		abandon(disk);
-	return status;
-}
-
-static enum vbd_status open_database(struct vbd_disk *disk, struct vbd_error *err)
-{
-	struct vbd_error damage = {0};
-	enum vbd_status status = try_database(disk, &damage);
-
-	if (status != VBD_OK && is_damaged(disk))
-		return replace_damaged(disk, &damage, err);
-	*err = damage;
-	return status;
+	return disk->database && vbd_database_is_broken(disk->database);
 }
 
 static const char *mark_state(enum vbd_status found)
@@ -261,14 +292,14 @@ static bool has_stamp(uint64_t stamp, uint64_t newest, uint64_t before)
 
 /* Compare the database with the mark and with what this run has written. The mark may be a
  * transaction behind: it is written after the commit. */
-static enum vbd_status compare(struct vbd_disk *disk, struct vbd_error *err)
+static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
 {
 	struct vbd_store_mark mark = {0}, have = {0};
 	uint64_t known = disk->transactions;
 	enum vbd_status found = vbd_store_files_read_mark(&disk->files, &mark);
 	enum vbd_status status = read_numbers(disk->database, &have, err);
 	uint64_t torn = 0;
-	bool is_new = !have.transactions && !known && found == VBD_E_NOT_FOUND;
+	bool is_new = !have.transactions && !known && !disk->replaced && found == VBD_E_NOT_FOUND;
 	bool certain = is_new ||
 		       (found == VBD_OK && (!have.transactions || has_stamp(have.stamp, mark.stamp,
 									  mark.stamp_before)));
@@ -292,42 +323,96 @@ static enum vbd_status compare(struct vbd_disk *disk, struct vbd_error *err)
 	else if (!certain && !disk->replaced)
 		lost(disk, "the file %s is %s: transactions may be missing", VBD_STORE_FILE_MARK,
 			mark_state(found));
-	else if (torn)
+	else if (torn && !disk->replaced)
 		lost(disk, "ids are damaged, or rows are missing");
-	disk->floor = mark.highest > have.highest ? mark.highest : 0;
+	*ret_floor = mark.highest > have.highest ? mark.highest : 0;
 	if (!certain || torn)
-		disk->floor = vbd_disk_unknown_floor();
-	disk->replaced = false;
+		*ret_floor = vbd_disk_unknown_floor();
 	disk->transactions = have.transactions > known ? have.transactions : known;
 	disk->stamp_before = have.stamp;
 	return VBD_OK;
 }
 
 /* The check of the structure does not see all damage: rows that can't be read are some too. */
-static enum vbd_status load(struct vbd_disk *disk, struct vbd_error *err)
+static enum vbd_status load(struct vbd_disk *disk, uint64_t *floor, struct vbd_error *err)
 {
-	struct vbd_error damage = {0};
-	enum vbd_status status = disk->ops.load(disk->database, disk->arg, &damage);
-	unsigned int bad;
+	enum vbd_status status = disk->ops.load(disk->database, disk->arg, err);
+	unsigned int bad = status == VBD_OK ? vbd_database_bad_rows(disk->database) : 0;
 
-	if (status != VBD_OK && is_damaged(disk)) {
-		status = replace_damaged(disk, &damage, err);
-		return status == VBD_OK ? compare(disk, err) : status;
-	}
-	*err = damage;
-	bad = status == VBD_OK ? vbd_database_bad_rows(disk->database) : 0;
 	if (bad)
 		lost(disk, "%u rows have values that no verbsd writes, and are left out", bad);
-	if (bad && !disk->floor)
-		disk->floor = vbd_disk_unknown_floor();
+	if (bad && !*floor)
+		*floor = vbd_disk_unknown_floor();
 	return status;
 }
 
+static enum vbd_status read_all(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
+{
+	enum vbd_status status = try_database(disk, err);
+
+	if (status == VBD_OK)
+		status = compare(disk, ret_floor, err);
+	if (status == VBD_OK && !disk->loaded)
+		status = load(disk, ret_floor, err);
+	return status == VBD_OK ? vbd_store_files_note(&disk->files, err) : status;
+}
+
+/* The new database is complete before it takes the place of the damaged one. */
+static enum vbd_status replace_damaged(
+	struct vbd_disk *disk, const struct vbd_error *damage, struct vbd_error *err)
+{
+	uint64_t kept = 0;
+	enum vbd_status status = vbd_store_files_make_new(&disk->files, err);
+
+	if (status == VBD_OK)
+		status = vbd_salvage(disk->files.database, disk->files.new_database, &kept, err);
+	if (status == VBD_OK)
+		status = vbd_store_files_set_aside(&disk->files, err);
+	if (status != VBD_OK)
+		return status;
+	lost(disk, "%.140s; it was set aside, and %" PRIu64 " kept objects were read of it",
+		damage->text, kept);
+	disk->renewals++;
+	disk->replaced = true;
+	return VBD_OK;
+}
+
+/* Looks at the files again after a failure, or a loss: a read may have failed, or come short. A
+ * file is set aside only if two connections have seen its damage. */
+static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
+{
+	struct vbd_disk before = *disk;
+	bool seen_loss = false;
+
+	for (unsigned int left = LOOKS_MAX - 1;; left--) {
+		struct vbd_error failure = {0};
+		enum vbd_status status = read_all(disk, ret_floor, &failure);
+		bool lossless = disk->losses == before.losses, damaged;
+
+		if (status == VBD_OK && (lossless || seen_loss || !left))
+			return VBD_OK;
+		damaged = status != VBD_OK && left && is_damaged(disk) &&
+			  vbd_database_confirm_damage(disk->files.database);
+		leave_database(disk);
+		*disk = before;
+		if (!left) {
+			*err = failure;
+			return status;
+		}
+		seen_loss = status == VBD_OK;
+		if (!damaged)
+			continue;
+		status = replace_damaged(disk, &failure, err);
+		if (status != VBD_OK)
+			return status;
+		before = *disk;
+	}
+}
+
 /* The mark has the reserve of ids before the database has, which somebody may hold locked. */
-static enum vbd_status reserve(struct vbd_disk *disk, struct vbd_error *err)
+static enum vbd_status mark_reserve(struct vbd_disk *disk, uint64_t floor, struct vbd_error *err)
 {
 	struct vbd_store_mark mark = {0};
-	struct vbd_link none;
 	uint64_t random;
 	enum vbd_status status = read_numbers(disk->database, &mark, err);
 
@@ -336,61 +421,67 @@ static enum vbd_status reserve(struct vbd_disk *disk, struct vbd_error *err)
 	disk->stamp = mark.stamp = (random >> 2) | 1;
 	mark.stamp_before = disk->stamp_before;
 	mark.transactions = disk->transactions;
-	if (disk->floor > mark.highest)
-		mark.highest = disk->floor;
+	if (floor > mark.highest)
+		mark.highest = floor;
 	mark.highest += VBD_IDS_AHEAD;
-	if (status == VBD_OK)
-		status = vbd_store_files_write_mark(&disk->files, &mark, true, err);
-	vbd_list_init(&none);
-	return status == VBD_OK ? write_open(disk, &none, err) : status;
+	disk->highest = mark.highest;
+	return status == VBD_OK ? vbd_store_files_write_mark(&disk->files, &mark, true, err)
+				: status;
 }
 
-enum vbd_status vbd_disk_open(struct vbd_disk *disk, struct vbd_error *err)
+enum vbd_status vbd_disk_open(
+	struct vbd_disk *disk, const struct vbd_reserve *reserve, struct vbd_error *err)
 {
 	bool first = !disk->tried;
+	uint64_t floor = 0;
+	struct vbd_link none;
 	enum vbd_status status = vbd_store_files_open(&disk->files, disk->state_dir, err);
 
 	disk->tried = true;
 	if (status == VBD_OK)
-		status = open_database(disk, err);
-	if (status == VBD_OK)
-		status = compare(disk, err);
-	if (status == VBD_OK && !disk->loaded)
-		status = load(disk, err);
-	if (status == VBD_OK)
-		status = vbd_store_files_note(&disk->files, err);
+		status = look(disk, &floor, err);
 	disk->replaced = false;
+	if (status == VBD_OK)
+		status = mark_reserve(disk, floor, err);
 	if (status != VBD_OK) {
+		if (first)
+			begin_without(disk);
+		else
+			raise_mark(disk, reserve);
 		abandon(disk);
-		if (!disk->loaded)
-			disk->floor = vbd_disk_unknown_floor();
 		return status;
 	}
+	if (first || floor > disk->floor)
+		disk->floor = floor;
 	disk->loaded = true;
 	disk->renewals += !first;
-	return reserve(disk, err);
+	vbd_list_init(&none);
+	return write_open(disk, &none, reserve, err);
 }
 
 /* --- both ------------------------------------------------------------------------------------ */
 
-enum vbd_status vbd_disk_write(
-	struct vbd_disk *disk, const struct vbd_link *items, struct vbd_error *err)
+enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *items,
+	const struct vbd_reserve *reserve, struct vbd_error *err)
 {
 	struct vbd_error failure = {0};
 	enum vbd_status status = disk->database ? vbd_store_files_check(&disk->files, &failure)
-						: vbd_disk_open(disk, &failure);
+						: vbd_disk_open(disk, reserve, &failure);
 
 	if (status == VBD_OK)
 		status = vbd_database_check_header(disk->database, &failure);
 	if (status == VBD_OK)
-		status = write_open(disk, items, &failure);
+		status = write_open(disk, items, reserve, &failure);
 	if (status == VBD_E_NOT_FOUND) {
 		abandon(disk);
 	} else if (status != VBD_OK && is_damaged(disk)) {
-		status = replace_damaged(disk, &failure, err);
-		return status == VBD_OK ? write_open(disk, items, err) : status;
-	} else if (status != VBD_OK && disk->database && vbd_database_is_broken(disk->database)) {
 		abandon(disk);
+		status = vbd_disk_open(disk, reserve, err);
+		return status == VBD_OK ? write_open(disk, items, reserve, err) : status;
+	} else if (status != VBD_OK) {
+		raise_mark(disk, reserve);
+		if (is_broken(disk))
+			abandon(disk);
 	}
 	*err = failure;
 	return status;

@@ -18,6 +18,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Ids that the control thread is going to use, see vbd_store_reserve(). */
+struct vbd_reserve {
+	uint64_t number;  /* of the reserve; 0 before the first */
+	uint64_t highest; /* id of any kind in it */
+};
+
 struct vbd_disk {
 	char state_dir[1024];
 	struct vbd_store_ops ops;
@@ -27,10 +33,14 @@ struct vbd_disk {
 	bool tried;		       /* to open it */
 	bool loaded;		       /* `load` has succeeded */
 	bool begun;		       /* the database knows of this run */
-	bool replaced;		       /* the database is new, and not yet compared with the mark */
+	bool replaced;		       /* a damaged database was set aside, and that was told */
 	uint64_t transactions;	       /* of all runs, as far as they are known */
 	uint64_t stamp, stamp_before;  /* as in the mark; 0 before the first opening */
-	uint64_t floor;		       /* see struct vbd_store_state */
+	uint64_t floor;		       /* see struct vbd_store_state; above all others until the
+					* state was read */
+	uint64_t highest;	       /* id that the database or the mark is known to have */
+	uint64_t reserve_written;      /* number of the newest reserve that the database has */
+	uint64_t reserved;	       /* likewise, that the database or the mark has */
 	uint64_t losses, renewals;     /* likewise */
 	char loss[240];		       /* likewise */
 };
@@ -43,23 +53,29 @@ void vbd_disk_init(
  * vbd_disk_open - open the database, compare it with the mark, load it if nothing was loaded so
  * far, and write the ids of this run in reserve
  *
+ * A read that fails, and all that looks like a loss, is looked at again by a connection of its own.
+ * Without the database the ids of this run begin above those of all others, and the mark has them
+ * as far as it can be written.
+ *
  * Refuses a database in place of the one that this run has written: its objects and answers are not
  * those of this run.
  *
- * A damaged database is set aside, and a new one begun. On failure the database may be open: it
- * could not be written.
+ * A damaged database is set aside, and another one begun with what can be read of it. On failure
+ * the database may be open: it could not be written.
  */
-enum vbd_status vbd_disk_open(struct vbd_disk *disk, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_disk_open(struct vbd_disk *disk, const struct vbd_reserve *reserve,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_disk_write - write items in a transaction, after an attempt to open a closed database
- * @items: of struct vbd_row; they stay the caller's
+ * @items:   of struct vbd_row; they stay the caller's
+ * @reserve: of ids; while the database can't be written, its mark gets them
  *
  * With a promise among the items the function returns VBD_OK only when the files are those of
  * state_dir, and the promise no longer depends on the log of the database (WAL).
  */
-enum vbd_status vbd_disk_write(
-	struct vbd_disk *disk, const struct vbd_link *items, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *items,
+	const struct vbd_reserve *reserve, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_disk_unknown_floor - an id above those of all runs, for a run that can't read the database,
  * or write it; see vbd_store_state; any thread */

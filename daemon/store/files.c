@@ -111,7 +111,7 @@ static enum vbd_status take_lock(
 	return vbd_error_errno(err, VBD_OK, "flock", errno, "%s", vbd_text_path(state_dir).text);
 }
 
-static enum vbd_status make_database(const char *path, struct vbd_error *err)
+static enum vbd_status make_file(const char *path, struct vbd_error *err)
 {
 	int fd = -1;
 	enum vbd_status status = open_file(path, &fd, err);
@@ -119,6 +119,14 @@ static enum vbd_status make_database(const char *path, struct vbd_error *err)
 	if (status == VBD_OK)
 		(void)close(fd);
 	return status;
+}
+
+/* A daemon that was killed in vbd_store_files_set_aside() has left no database, but the new one. */
+static enum vbd_status make_database(const struct vbd_store_files *files, struct vbd_error *err)
+{
+	if (access(files->database, F_OK) != 0 && errno == ENOENT)
+		(void)rename(files->new_database, files->database);
+	return make_file(files->database, err);
 }
 
 enum vbd_status vbd_store_files_open(
@@ -129,12 +137,14 @@ enum vbd_status vbd_store_files_open(
 	enum vbd_status status;
 
 	(void)snprintf(files->database, sizeof(files->database), "%s/" VBD_STORE_FILE, state_dir);
+	(void)snprintf(files->new_database, sizeof(files->new_database), "%s/" VBD_STORE_FILE_NEW,
+		state_dir);
 	(void)snprintf(mark, sizeof(mark), "%s/" VBD_STORE_FILE_MARK, state_dir);
 	status = check_directory(files, state_dir, err);
 	if (status == VBD_OK)
 		status = take_lock(files, state_dir, err);
 	if (status == VBD_OK)
-		status = make_database(files->database, err);
+		status = make_database(files, err);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(beside) && status == VBD_OK; i++)
 		status = check_beside(files->database, beside[i], err);
 	if (status == VBD_OK)
@@ -144,13 +154,19 @@ enum vbd_status vbd_store_files_open(
 	return status;
 }
 
+/* --- a damaged database ----------------------------------------------------------------------- */
+
+/* Files beside a database; the database itself is last, since SQLite would take a log that stays
+ * for that of the new one. */
+static const char *const ends[] = {"-wal", "-shm", ""};
+
 /* Returns 0 or an errno. */
-static int rename_with(const char *path, const char *end)
+static int rename_with(const char *path, const char *aside, const char *end)
 {
 	char from[VBD_STORE_PATH_BYTES + 32], to[VBD_STORE_PATH_BYTES + 32];
 
 	(void)snprintf(from, sizeof(from), "%s%s", path, end);
-	(void)snprintf(to, sizeof(to), "%s.damaged%s", path, end);
+	(void)snprintf(to, sizeof(to), "%s.damaged%s%s", path, aside, end);
 	if (rename(from, to) == 0)
 		return 0;
 	/* A file beside the database may be missing, but an older one must not take its place. */
@@ -159,19 +175,36 @@ static int rename_with(const char *path, const char *end)
 	return errno;
 }
 
+enum vbd_status vbd_store_files_make_new(const struct vbd_store_files *files, struct vbd_error *err)
+{
+	char path[VBD_STORE_PATH_BYTES + 32];
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ends); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", files->new_database, ends[i]);
+		if (unlink(path) != 0 && errno != ENOENT)
+			return vbd_error_errno(err, VBD_OK, "unlink", errno, "can't delete %s",
+				vbd_text_path(path).text);
+	}
+	return make_file(files->new_database, err);
+}
+
 enum vbd_status vbd_store_files_set_aside(
 	const struct vbd_store_files *files, struct vbd_error *err)
 {
-	/* The database goes last: SQLite would take a log that stays for that of the new one. */
-	static const char *const ends[] = {"-wal", "-shm", ""};
+	char first[VBD_STORE_PATH_BYTES + 32];
+	const char *aside;
 	int rc = 0;
 
+	(void)snprintf(first, sizeof(first), "%s.damaged", files->database);
+	aside = access(first, F_OK) == 0 ? ".newest" : "";
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ends) && !rc; i++)
-		rc = rename_with(files->database, ends[i]);
+		rc = rename_with(files->database, aside, ends[i]);
+	if (!rc && rename(files->new_database, files->database) != 0)
+		rc = errno;
 	if (rc)
 		return vbd_error_errno(err, VBD_OK, "rename", rc, "can't set aside %s",
 			vbd_text_path(files->database).text);
-	return make_database(files->database, err);
+	return VBD_OK;
 }
 
 void vbd_store_files_init(struct vbd_store_files *files)
@@ -257,7 +290,8 @@ enum vbd_status vbd_store_files_read_mark(
 		    &mark.stamp_before) != 4)
 		return VBD_E_BAD_VALUE;
 	(void)format_mark(&mark, line);
-	if (strcmp(line, found) != 0)
+	if (strcmp(line, found) != 0 || mark.highest > VBD_STORE_ID_MAX ||
+		mark.transactions > VBD_STORE_ID_MAX)
 		return VBD_E_BAD_VALUE;
 	*ret_mark = mark;
 	return VBD_OK;

@@ -19,10 +19,12 @@
 
 #define VBD_STORE_FILE	       "state.db"
 #define VBD_STORE_FILE_DAMAGED "state.db.damaged"
+#define VBD_STORE_FILE_NEW     "state.db.new"
 #define VBD_STORE_FILE_MARK    "mark"
 
 struct vbd_store_files {
 	char database[VBD_STORE_PATH_BYTES];
+	char new_database[VBD_STORE_PATH_BYTES];
 	int lock_fd;	     /* the directory, locked; -1 without the lock */
 	int mark_fd;	     /* -1 while the files are closed */
 	dev_t directory_dev; /* of the directory in which a database was opened */
@@ -57,8 +59,14 @@ void vbd_store_files_init(struct vbd_store_files *files);
 enum vbd_status vbd_store_files_open(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_store_files_set_aside - give the closed database another name, over an earlier one that was
- * set aside, and make an empty one */
+/** vbd_store_files_make_new - make an empty file @new_database, in place of one that is there */
+enum vbd_status vbd_store_files_make_new(
+	const struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_store_files_set_aside - give the closed database another name, and @new_database its place
+ *
+ * The first one that was set aside stays, and the newest one. After a kill in between,
+ * vbd_store_files_open() puts @new_database in its place. */
 enum vbd_status vbd_store_files_set_aside(
 	const struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -71,9 +79,11 @@ enum vbd_status vbd_store_files_note(
 enum vbd_status vbd_store_files_check(
 	struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
 
+/* No verbsd gives an id above: a JSON number is exact up to here. */
+#define VBD_STORE_ID_MAX ((UINT64_C(1) << 53) - 1)
+
 /** vbd_store_files_read_mark - VBD_E_NOT_FOUND if there is none, VBD_E_BAD_VALUE if it can't be
- * read
- */
+ * read, or has a number that no verbsd writes */
 enum vbd_status vbd_store_files_read_mark(
 	const struct vbd_store_files *files, struct vbd_store_mark *ret_mark) VBD_MUST_CHECK;
 

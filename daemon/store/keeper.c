@@ -37,7 +37,7 @@ struct vbd_keeper {
 	bool missed_past;      /* `past` was read when this run had begun */
 	size_t deaths;	       /* objects that the run before had left open */
 	struct {
-		uint64_t ticket; /* of the newest note */
+		uint64_t number; /* of the newest one; see vbd_store_reserve() */
 		uint64_t safe;	 /* no other run gives ids up to this one */
 	} reserve[VBD_KIND_COUNT];
 	/* The store's thread uses these, and may outlive the daemon: */
@@ -54,6 +54,7 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 {
 	struct vbd_keeper *keeper = arg;
 
+	vbd_past_fini(&keeper->past);
 	return vbd_past_load(database, keeper->trim.events_max, &keeper->trim.records,
 		keeper->started_wall_ns, &keeper->past, err);
 }
@@ -90,12 +91,8 @@ static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .tr
 
 static void note_ahead(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
 {
-	uint64_t ticket = vbd_id_put(keeper->store, kind, id + VBD_IDS_AHEAD, false);
-
-	if (ticket == VBD_TICKET_NONE)
-		return;
-	keeper->reserve[kind].ticket = ticket;
 	vbd_counter_set(&keeper->ids_noted[kind], id + VBD_IDS_AHEAD);
+	keeper->reserve[kind].number = vbd_store_reserve(keeper->store, id + VBD_IDS_AHEAD);
 }
 
 /* The ids in reserve are used up, since nothing was written for so long, or other runs have used
@@ -184,7 +181,7 @@ static void note_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64
 
 	if (id + VBD_IDS_AHEAD / 4 * 3 <= noted)
 		return;
-	if (vbd_keeper_has(keeper->daemon, keeper->reserve[kind].ticket)) {
+	if (vbd_store_state(keeper->store).reserved >= keeper->reserve[kind].number) {
 		if (noted >= id)
 			keeper->reserve[kind].safe = noted;
 		note_ahead(keeper, kind, id);
@@ -223,12 +220,11 @@ static void note_last_ids(struct vbd_keeper *keeper)
 		const struct vbd_registry *registry = &daemon->registries[i];
 
 		if (registry->kind)
-			(void)vbd_id_put(
-				keeper->store, (enum vbd_object_kind)i, registry->last_id, true);
+			vbd_id_put(keeper->store, (enum vbd_object_kind)i, registry->last_id);
 	}
-	(void)vbd_id_put(keeper->store, VBD_KIND_NONE, vbd_eventlog_last(daemon->eventlog), true);
-	(void)vbd_id_put(keeper->store, VBD_KIND_DEVICE,
-		daemon->fabric ? daemon->fabric->last_device_id : daemon->last_device_id, true);
+	vbd_id_put(keeper->store, VBD_KIND_NONE, vbd_eventlog_last(daemon->eventlog));
+	vbd_id_put(keeper->store, VBD_KIND_DEVICE,
+		daemon->fabric ? daemon->fabric->last_device_id : daemon->last_device_id);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -277,11 +273,11 @@ static void restore_ids(struct vbd_keeper *keeper)
 	keeper->restored = state.loaded;
 	vbd_past_restore(state.loaded ? &keeper->past : NULL, keeper->daemon, state.floor, ids);
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
-		vbd_counter_set(&keeper->ids_noted[i], ids[i] + VBD_IDS_AHEAD);
-		keeper->reserve[i].ticket = VBD_TICKET_KNOWN;
 		keeper->reserve[i].safe = state.loaded ? ids[i] + VBD_IDS_AHEAD : UINT64_MAX;
-		if (!state.loaded)
+		if (!state.loaded || state.floor)
 			note_ahead(keeper, (enum vbd_object_kind)i, ids[i]);
+		else
+			vbd_counter_set(&keeper->ids_noted[i], ids[i] + VBD_IDS_AHEAD);
 	}
 }
 

@@ -36,6 +36,7 @@ struct vbd_store {
 	struct vbd_store_state state;
 	uint64_t newest_ticket; /* that was given */
 	uint64_t told_ticket;	/* the newest one that somebody waits for */
+	struct vbd_reserve reserve;
 	uint64_t attempts;
 	bool opened, stopping, closed, ended;
 	uint64_t batch_ns; /* when the batch under way began; 0 without one */
@@ -119,6 +120,7 @@ static void publish(struct vbd_store *store)
 		poke(store);
 	store->state.is_open = disk->database != NULL;
 	store->state.loaded = disk->loaded;
+	store->state.reserved = disk->reserved;
 	store->state.losses = disk->losses;
 	store->state.renewals = disk->renewals;
 	memcpy(store->state.loss, disk->loss, sizeof(store->state.loss));
@@ -126,8 +128,9 @@ static void publish(struct vbd_store *store)
 
 static void open_store(struct vbd_store *store)
 {
+	const struct vbd_reserve none = {0};
 	struct vbd_error err = {0};
-	enum vbd_status status = vbd_disk_open(&store->disk, &err);
+	enum vbd_status status = vbd_disk_open(&store->disk, &none, &err);
 
 	(void)pthread_mutex_lock(&store->lock);
 	publish(store);
@@ -187,6 +190,7 @@ static void count_tickets(struct vbd_store *store, uint64_t count)
 static bool write_some(struct vbd_store *store)
 {
 	struct batch batch = {.count = 0};
+	struct vbd_reserve reserve = store->reserve;
 	struct vbd_error err = {0};
 	enum vbd_status status;
 
@@ -194,7 +198,7 @@ static bool write_some(struct vbd_store *store)
 	take(store, &batch);
 	store->batch_ns = vbd_clock_mono_ns();
 	(void)pthread_mutex_unlock(&store->lock);
-	status = vbd_disk_write(&store->disk, &batch.items, &err);
+	status = vbd_disk_write(&store->disk, &batch.items, &reserve, &err);
 	if (status == VBD_OK)
 		vbd_rows_free(&batch.items);
 	(void)pthread_mutex_lock(&store->lock);
@@ -242,6 +246,13 @@ static void drop_all(struct vbd_store *store)
 	vbd_rows_free(&store->waiting);
 }
 
+/* Under the lock. */
+static bool is_idle(const struct vbd_store *store)
+{
+	return vbd_list_empty(&store->waiting) &&
+	       store->reserve.number == store->disk.reserve_written && !store->state.failing;
+}
+
 /* Under the lock. A database that could not be opened is tried again, also without items. */
 static void serve(struct vbd_store *store)
 {
@@ -250,7 +261,7 @@ static void serve(struct vbd_store *store)
 	for (;;) {
 		bool written;
 
-		if (vbd_list_empty(&store->waiting) && !store->state.failing) {
+		if (is_idle(store)) {
 			if (store->stopping)
 				return;
 			(void)pthread_cond_wait(&store->changed, &store->lock);
@@ -327,6 +338,19 @@ uint64_t vbd_store_put(
 	if (ticket == VBD_TICKET_NONE)
 		free(row);
 	return ticket;
+}
+
+uint64_t vbd_store_reserve(struct vbd_store *store, uint64_t highest)
+{
+	uint64_t number;
+
+	(void)pthread_mutex_lock(&store->lock);
+	number = ++store->reserve.number;
+	if (highest > store->reserve.highest)
+		store->reserve.highest = highest;
+	(void)pthread_cond_broadcast(&store->changed);
+	(void)pthread_mutex_unlock(&store->lock);
+	return number;
 }
 
 void vbd_store_tell(struct vbd_store *store, uint64_t ticket)

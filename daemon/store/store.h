@@ -5,8 +5,8 @@
  * bounded, and what finds it full is dropped and counted.
  *
  * A batch that fails (no room on the disk) waits and is tried again, together with what comes
- * meanwhile. A database that is found damaged is set aside, and a new one begun. One that can't be
- * opened, or has gone, is looked for again with each attempt.
+ * meanwhile. A database that is found damaged is set aside, and another one begun with what can be
+ * read of it. One that can't be opened, or has gone, is looked for again with each attempt.
  */
 #ifndef VBD_DAEMON_STORE_STORE_H
 #define VBD_DAEMON_STORE_STORE_H
@@ -30,7 +30,8 @@ struct vbd_value;
 struct vbd_store_ops {
 	/* Read what earlier runs have left; once, if possible before vbd_store_create() returns. */
 	enum vbd_status (*load)(struct vbd_database *database, void *arg, struct vbd_error *err);
-	/* In a transaction, in each database before anything else is written.
+	/* In a transaction, in each database before anything else is written, and for each reserve
+	 * of ids.
 	 * @floor: of ids; see struct vbd_store_state */
 	enum vbd_status (*begin)(
 		struct vbd_database *database, uint64_t floor, void *arg, struct vbd_error *err);
@@ -49,6 +50,7 @@ struct vbd_store_state {
 	char loss[240];			     /* the newest loss; "" before the first */
 	uint64_t written, dropped, failures; /* items, items, attempts */
 	uint64_t last_ticket;		     /* items with tickets up to this one are written */
+	uint64_t reserved;		     /* likewise, of vbd_store_reserve() */
 	uint64_t waiting;		     /* items */
 };
 
@@ -79,6 +81,11 @@ uint64_t vbd_store_put(
 	struct vbd_store *store, bool promise, const char *sql, const struct vbd_value *values);
 #define VBD_TICKET_NONE	 UINT64_C(0)
 #define VBD_TICKET_KNOWN UINT64_C(1) /* of what earlier runs have written */
+
+/** vbd_store_reserve - have `begin` write ids that are going to be used, up to @highest; while the
+ * database can't be written, the file beside it says so; returns a number for `reserved` of the
+ * state */
+uint64_t vbd_store_reserve(struct vbd_store *store, uint64_t highest);
 
 /** vbd_store_tell - make vbd_store_fd() readable when the item of @ticket is written */
 void vbd_store_tell(struct vbd_store *store, uint64_t ticket);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/store/database.h"
+#include "daemon/store/files.h"
 #include "daemon/store/schema.h"
 
 #include <stdio.h>
@@ -55,14 +56,14 @@ static struct vbd_value value_of(enum vbd_object_kind kind)
 }
 
 /* A kind of a later version has no place, and its row stays as it is. The sum of all rows tells
- * damage, and a JSON number is exact up to 2^53. */
+ * damage. */
 static bool take_id(struct vbd_query *query, void *arg)
 {
 	enum vbd_object_kind kind = VBD_KIND_NONE;
 	const char *name = vbd_query_get_text(query, 0);
 	uint64_t last = vbd_query_get_u64(query, 1), *ids = arg;
 
-	if (last < UINT64_C(1) << 53 &&
+	if (last <= VBD_STORE_ID_MAX &&
 		(strcmp(name, event_kind) == 0 || vbd_object_kind_parse(name, &kind)))
 		ids[kind] = last;
 	return true;
@@ -88,11 +89,11 @@ enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_objec
 		VBD_VALUES(value_of(kind), vbd_value_number(last), vbd_value_number(0)), err);
 }
 
-uint64_t vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last, bool lower)
+void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last)
 {
-	return vbd_store_put(store, true, put_id,
+	(void)vbd_store_put(store, true, put_id,
 		VBD_VALUES(value_of(kind), vbd_value_number(last),
-			vbd_value_number(lower ? VBD_DATABASE_NUMBER_MAX : 0)));
+			vbd_value_number(VBD_DATABASE_NUMBER_MAX)));
 }
 
 /* --- audit ----------------------------------------------------------------------------------- */

@@ -50,9 +50,8 @@ enum vbd_status vbd_id_table_load(struct vbd_database *database, uint64_t ret_id
 enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
 	uint64_t last, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_id_put - note an id, @lower: also in place of a higher one; returns the ticket of
- * vbd_store_put() */
-uint64_t vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last, bool lower);
+/** vbd_id_put - note an id, also in place of a higher one */
+void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last);
 
 /* --- `audit`: who did what to which object, as audit_file has it, without what moves data ----- */
 

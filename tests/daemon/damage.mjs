@@ -130,6 +130,10 @@ const DAMAGES = {
 	"the mark is gone": { to: (dir) => rmSync(join(dir, "mark")) },
 	"the mark is damaged": { to: (dir) => zero(join(dir, "mark"), 10) },
 	"the mark and the log are gone": { to: (dir) => ["mark", "state.db-wal"].forEach((name) => rmSync(join(dir, name))) },
+	"the mark is gone, and the file is damaged": { to: (dir) => {
+		rmSync(join(dir, "mark"));
+		zero(join(dir, "state.db"), 0, 100);
+	} },
 	"an older copy": { to: (dir, old) => ["state.db", "state.db-wal", "state.db-shm"].forEach((name) => {
 		rmSync(join(dir, name), { force: true });
 		if (existsSync(join(old, name))) cpSync(join(old, name), join(dir, name));

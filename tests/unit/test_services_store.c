@@ -203,6 +203,52 @@ static void test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_
 	assert_true(vbd_eventlog_last(svc->daemon->eventlog) > seq);
 }
 
+static int64_t ask(const struct svc *svc, const char *sql)
+{
+	char path[sizeof(svc->config.state_dir) + 32];
+	sqlite3_stmt *stmt;
+	sqlite3 *handle;
+	int64_t number;
+
+	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	number = sqlite3_column_int64(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	(void)sqlite3_close(handle);
+	return number;
+}
+
+static void change(const struct svc *svc, const char *sql)
+{
+	char path[sizeof(svc->config.state_dir) + 32];
+	sqlite3 *handle;
+
+	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+	(void)sqlite3_close(handle);
+}
+
+/* A table is gone: nothing says what the run may use. */
+static void test_services_store__a_run_that_can_not_load_takes_ids_of_no_other(void **state)
+{
+	struct svc *svc = *state;
+	uint64_t id = svc_buffer(svc, "", 4096, 0)->object.id;
+	uint64_t seq = vbd_eventlog_last(svc->daemon->eventlog);
+	char detail[240];
+
+	svc_stop(svc);
+	change(svc, "DROP TABLE desired");
+	assert_true(svc_start(svc));
+	assert_true(svc_buffer(svc, "", 4096, 0)->object.id > id);
+	assert_true(vbd_eventlog_last(svc->daemon->eventlog) > seq);
+	assert_int_equal(
+		vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_FAILING);
+	assert_non_null(strstr(detail, "no such table: desired"));
+}
+
 static void count_row(const struct vbd_desired *row, void *arg)
 {
 	unsigned int *count = arg;
@@ -250,23 +296,6 @@ static void test_services_store__what_is_kept_is_read_whole_or_not_at_all(void *
 	/* The rows. */
 	assert_true(failures >= 2);
 	vbd_database_close(database);
-}
-
-static int64_t ask(const struct svc *svc, const char *sql)
-{
-	char path[sizeof(svc->config.state_dir) + 32];
-	sqlite3_stmt *stmt;
-	sqlite3 *handle;
-	int64_t number;
-
-	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
-	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	number = sqlite3_column_int64(stmt, 0);
-	(void)sqlite3_finalize(stmt);
-	(void)sqlite3_close(handle);
-	return number;
 }
 
 /* Changes the first letter of a text in a page of the file. */
@@ -376,6 +405,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_other,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__a_run_that_can_not_load_takes_ids_of_no_other, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_services_store__what_is_kept_is_read_whole_or_not_at_all, setup,
 			teardown),

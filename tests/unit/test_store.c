@@ -53,6 +53,7 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 	struct fixture *f = arg;
 	enum vbd_status status = vbd_run_table_load(database, f->killed, err);
 
+	forget(f);
 	if (status == VBD_OK)
 		status = vbd_id_table_load(database, f->ids, err);
 	if (status == VBD_OK)
@@ -197,8 +198,8 @@ static void test_store__what_was_written_is_there_after_a_restart(void **state)
 	assert_true(open_store(f).is_open);
 	assert_int_equal(f->event_count, 0);
 	put(f, 1, 3);
-	assert_true(vbd_id_put(f->store, VBD_KIND_CONNECTION, 12, false));
-	assert_true(vbd_id_put(f->store, VBD_KIND_NONE, 3, false));
+	vbd_id_put(f->store, VBD_KIND_CONNECTION, 12);
+	vbd_id_put(f->store, VBD_KIND_NONE, 3);
 	vbd_run_put_stop(f->store);
 	assert_true(open_store(f).loaded);
 	assert_int_equal(f->event_count, 3);
@@ -474,20 +475,24 @@ static void test_store__a_damaged_file_is_set_aside(void **state)
 		assert_true(now.is_open);
 		assert_false(now.failing);
 		assert_string_not_equal(now.loss, "");
-		assert_int_equal(f->event_count, 0);
+		/* The first page has the schema, and no event is known without its run. */
+		assert_int_equal(f->event_count, places[i] > 4096 ? 3 : 0);
 		assert_int_equal(access(aside, F_OK), 0);
 		put(f, 4, 4);
 		vbd_store_settle(f->store, PATIENCE_MS);
-		assert_int_equal(ask(f, "SELECT count(*) FROM events"), 1);
+		assert_int_equal(ask(f, "SELECT count(*) FROM events"), f->event_count + 1);
 		close_store(f);
 		assert_int_equal(unlink(f->file), 0);
 	}
 }
 
-static void test_store__damage_that_is_found_later_is_set_aside_too(void **state)
+static void test_store__a_file_that_passes_its_check_is_not_set_aside(void **state)
 {
 	struct fixture *f = *state;
 	struct vbd_store_state now;
+	char aside[SCRATCH_PATH_BYTES + 96];
+
+	(void)snprintf(aside, sizeof(aside), "%s.damaged", f->file);
 
 	(void)open_store(f);
 	put(f, 1, 3);
@@ -495,11 +500,11 @@ static void test_store__damage_that_is_found_later_is_set_aside_too(void **state
 	sqlite_let_fail(3, 0, SQLITE_CORRUPT);
 	put(f, 4, 5);
 	vbd_store_settle(f->store, PATIENCE_MS);
+	settle_well(f);
 	now = vbd_store_state(f->store);
-	assert_int_equal(now.losses, 1);
-	assert_false(now.failing);
-	assert_true(ask(f, "SELECT count(*) FROM events") > 0);
-	assert_int_equal(ask(f, "SELECT max(seq) FROM events"), 5);
+	assert_int_equal(now.losses, 0);
+	assert_int_equal(access(aside, F_OK), -1);
+	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 5);
 	assert_int_equal(ask(f, "SELECT count(*) FROM runs"), 1);
 }
 
@@ -516,7 +521,7 @@ static void test_store__what_waits_is_written_when_a_database_can_be_had_again(v
 	vbd_store_settle(f->store, PATIENCE_MS);
 	now = vbd_store_state(f->store);
 	assert_true(now.failing);
-	assert_int_equal(now.losses, 1);
+	assert_int_equal(now.losses, 0);
 	assert_int_equal(now.written, 3);
 	assert_int_equal(now.waiting, 2);
 	sqlite_let_fail(0, 0, 0);
@@ -524,7 +529,7 @@ static void test_store__what_waits_is_written_when_a_database_can_be_had_again(v
 	now = vbd_store_state(f->store);
 	assert_int_equal(now.written, 5);
 	assert_int_equal(now.dropped, 0);
-	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 2);
+	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 5);
 }
 
 static void test_store__a_directory_in_use_is_not_used_twice(void **state)
@@ -781,7 +786,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_store__a_damaged_file_is_set_aside, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			test_store__damage_that_is_found_later_is_set_aside_too, setup, teardown),
+			test_store__a_file_that_passes_its_check_is_not_set_aside, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store__what_waits_is_written_when_a_database_can_be_had_again, setup,
 			teardown),

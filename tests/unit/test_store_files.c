@@ -78,6 +78,12 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void set_aside(struct fixture *f)
+{
+	assert_int_equal(vbd_store_files_make_new(&f->files, &f->err), VBD_OK);
+	assert_int_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
+}
+
 static void test_store_files__all_files_of_the_database_are_set_aside(void **state)
 {
 	struct fixture *f = *state;
@@ -87,11 +93,14 @@ static void test_store_files__all_files_of_the_database_are_set_aside(void **sta
 	put(f, "", "database");
 	put(f, "-wal", "log");
 	put(f, "-shm", "memory");
-	put(f, ".damaged", "older");
-	assert_int_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
+	put(f, ".new", "of a daemon that was killed");
+	put(f, ".new-wal", "likewise");
+	set_aside(f);
 	expect(f, "", "");
 	expect(f, "-wal", NULL);
 	expect(f, "-shm", NULL);
+	expect(f, ".new", NULL);
+	expect(f, ".new-wal", NULL);
 	expect(f, ".damaged", "database");
 	expect(f, ".damaged-wal", "log");
 	expect(f, ".damaged-shm", "memory");
@@ -106,9 +115,61 @@ static void test_store_files__an_older_log_does_not_stand_beside_the_database(vo
 
 	put(f, "", "database");
 	put(f, ".damaged-wal", "older");
-	assert_int_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
+	set_aside(f);
 	expect(f, ".damaged", "database");
 	expect(f, ".damaged-wal", NULL);
+}
+
+static void test_store_files__the_first_and_the_newest_that_were_set_aside_stay(void **state)
+{
+	static const char *const texts[] = {"first", "second", "third"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++) {
+		put(f, "", texts[i]);
+		if (i == 1)
+			put(f, "-wal", "log");
+		set_aside(f);
+	}
+	expect(f, ".damaged", "first");
+	expect(f, ".damaged.newest", "third");
+	expect(f, ".damaged.newest-wal", NULL);
+}
+
+static void test_store_files__a_new_database_takes_its_place_after_a_kill(void **state)
+{
+	struct fixture *f = *state;
+	char folder[SCRATCH_PATH_BYTES + 16];
+
+	(void)snprintf(folder, sizeof(folder), "%s/state", f->folder);
+	put(f, ".new", "new");
+	vbd_store_files_close(&f->files);
+	assert_int_equal(unlink(f->files.database), 0);
+	assert_int_equal(vbd_store_files_open(&f->files, folder, &f->err), VBD_OK);
+	expect(f, "", "new");
+	/* Beside a database, a new one is not complete. */
+	put(f, ".new", "half");
+	vbd_store_files_close(&f->files);
+	assert_int_equal(vbd_store_files_open(&f->files, folder, &f->err), VBD_OK);
+	expect(f, "", "new");
+}
+
+/* A line of the mark with a check that fits. */
+static void test_store_files__a_mark_with_an_id_that_no_verbsd_gives_is_damaged(void **state)
+{
+	static const uint64_t highest[] = {
+		VBD_STORE_ID_MAX + 1, UINT64_C(1) << 63, UINT64_MAX, VBD_STORE_ID_MAX};
+	struct fixture *f = *state;
+	struct vbd_store_mark found;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(highest); i++) {
+		const struct vbd_store_mark mark = {7, highest[i], 8, 9};
+
+		assert_int_equal(
+			vbd_store_files_write_mark(&f->files, &mark, true, &f->err), VBD_OK);
+		assert_int_equal(vbd_store_files_read_mark(&f->files, &found),
+			highest[i] > VBD_STORE_ID_MAX ? VBD_E_BAD_VALUE : VBD_OK);
+	}
 }
 
 static void test_store_files__without_a_database_nothing_is_set_aside(void **state)
@@ -171,6 +232,15 @@ static void test_store_files__files_that_others_may_read_are_closed_to_them(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_store_files__the_first_and_the_newest_that_were_set_aside_stay, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store_files__a_new_database_takes_its_place_after_a_kill, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store_files__a_mark_with_an_id_that_no_verbsd_gives_is_damaged, setup,
+			teardown),
 		TEST(all_files_of_the_database_are_set_aside),
 		TEST(an_older_log_does_not_stand_beside_the_database),
 		TEST(without_a_database_nothing_is_set_aside),
