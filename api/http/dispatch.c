@@ -415,11 +415,17 @@ static void run_once(struct vbd_dispatch *dispatch, struct vbd_request *req, con
 	};
 	struct vbd_reply first = {0};
 	struct vbd_error err = {0};
-	uint64_t ticket;
+	uint64_t ticket = VBD_TICKET_NONE;
+	enum vbd_status status;
 
 	req->keeper = dispatch->config.keeper;
-	if (vbd_idem_begin(dispatch->idem, &request, vbd_clock_mono_ns(), &req->idem, &first,
-		    &ticket, &err) != VBD_OK) {
+	status = vbd_idem_begin(
+		dispatch->idem, &request, vbd_clock_mono_ns(), &req->idem, &first, &ticket, &err);
+	if (status == VBD_OK && !req->idem) {
+		req->keyed = true;
+		req->key_ticket = ticket;
+	}
+	if (status != VBD_OK) {
 		vbd_reply_problem(req, &err);
 	} else if (!req->idem && await_made(dispatch, req, &first)) {
 		vbd_reply_fini(&first);

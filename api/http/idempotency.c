@@ -416,6 +416,7 @@ static void restore(const struct vbd_answer *answer, void *arg)
 		return;
 	}
 	entry->reply = reply;
+	entry->ticket = VBD_TICKET_KNOWN;
 	end_running(entry);
 }
 

@@ -154,6 +154,8 @@ static void send_reply(struct vbd_request *req, void *arg)
 {
 	(void)arg;
 	req->held = false;
+	if (req->keyed && !vbd_keeper_has(req->keeper, req->key_ticket))
+		vbd_request_add_header(req, "Idempotency-Durable", "false");
 	if (req->parked && !req->abandoned)
 		req->transport->answered(req);
 }
@@ -168,7 +170,7 @@ void vbd_request_send(struct vbd_request *req, uint64_t ticket)
 /* The answer is complete: store it for repeats, and let the transport send it. */
 static void answered(struct vbd_request *req, unsigned int status)
 {
-	uint64_t ticket;
+	uint64_t ticket = req->key_ticket;
 
 	if (req->method == VBD_METHOD_GET && (status == 200 || status == 206) &&
 		vbd_request_settle(req, vbd_reply_find_header(&req->reply, "ETag")))
@@ -182,10 +184,12 @@ static void answered(struct vbd_request *req, unsigned int status)
 	} else if (req->respond_async && status == 202) {
 		vbd_request_add_header(req, "Preference-Applied", "respond-async");
 	}
-	if (req->idem && req->acted)
-		ticket = vbd_idem_store(req->idem, &req->reply);
-	else
+	if (req->idem && req->acted) {
+		ticket = req->key_ticket = vbd_idem_store(req->idem, &req->reply);
+		req->keyed = true;
+	} else if (req->idem) {
 		ticket = vbd_idem_delete(req->idem);
+	}
 	req->idem = NULL;
 	vbd_request_audit(req);
 	vbd_request_send(req, ticket);

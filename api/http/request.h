@@ -90,6 +90,8 @@ struct vbd_request {
 	struct vbd_sink sink;
 	struct vbd_idem_entry *idem;
 	struct vbd_keeper *keeper; /* of the row of `idem`; NULL: there is none */
+	bool keyed;		   /* the answer is, or repeats, that of an Idempotency-Key */
+	uint64_t key_ticket;	   /* of its row */
 	struct vbd_faults faults;  /* of the body; for the problem that refuses it */
 	bool acted;		   /* see vbd_request_acted() */
 	char *body;

@@ -31,7 +31,7 @@ static uint64_t drop(const struct vbd_kept *kept)
 bool vbd_kept_outlives(const struct vbd_kept *kept)
 {
 	return kept->source == VBD_KEPT_FROM_CONFIG ||
-	       vbd_keeper_has(kept->object.registry->daemon, kept->ticket);
+	       vbd_keeper_has(kept->object.registry->daemon->keeper, kept->ticket);
 }
 
 bool vbd_kept_bytes_outlive(const struct vbd_kept *kept)

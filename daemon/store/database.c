@@ -329,12 +329,15 @@ static void sum(sqlite3_context *context, int count, sqlite3_value **values)
 
 /* --- transactions ---------------------------------------------------------------------------- */
 
-enum vbd_status vbd_database_begin(struct vbd_database *database, struct vbd_error *err)
+enum vbd_status vbd_database_begin(struct vbd_database *database, bool flush, struct vbd_error *err)
 {
 	enum vbd_status status;
 
 	database->rc = SQLITE_OK;
-	status = vbd_database_run(database, "BEGIN IMMEDIATE", err);
+	status = vbd_database_run(database,
+		flush ? "PRAGMA synchronous = FULL; BEGIN IMMEDIATE"
+		      : "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+		err);
 	database->in_transaction = status == VBD_OK;
 	return status;
 }

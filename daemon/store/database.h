@@ -37,9 +37,9 @@ enum vbd_status vbd_database_begin_use(
 /** vbd_database_close - close it; what was not committed is lost; NULL is fine */
 void vbd_database_close(struct vbd_database *database);
 
-/** vbd_database_begin - begin a transaction */
+/** vbd_database_begin - begin a transaction; @flush: its commit waits until the disk has it */
 enum vbd_status vbd_database_begin(
-	struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_database *database, bool flush, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_database_commit - end the transaction; on failure it was rolled back */
 enum vbd_status vbd_database_commit(
@@ -106,13 +106,20 @@ static inline struct vbd_value vbd_value_word(const char *text)
 	return vbd_value_text(text && text[0] ? text : NULL);
 }
 
+/* What a client is told of a statement when that is written. */
+enum vbd_promise {
+	VBD_PROMISE_NOTHING, /* a host that loses power may lose the last seconds */
+	VBD_PROMISE_FLUSHED, /* the statement outlives that */
+	VBD_PROMISE_KEPT,    /* likewise, and damage of the log (WAL) */
+};
+
 /* Values with their texts and bytes in one allocation: of a statement that waits for the disk, or
  * of a row that waits for the control thread. free() it. */
 struct vbd_row {
 	struct vbd_link link;
 	const char *sql; /* NULL for a row that was read */
-	bool promise;	 /* see vbd_store_put() */
-	size_t bytes;	 /* of the allocation */
+	enum vbd_promise promise;
+	size_t bytes; /* of the allocation */
 	struct vbd_value values[];
 };
 

@@ -152,9 +152,11 @@ static bool has_reserve(const struct vbd_disk *disk, const struct vbd_reserve *r
 }
 
 static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link *items,
-	const struct vbd_reserve *reserve, struct vbd_store_mark *mark, struct vbd_error *err)
+	const struct vbd_reserve *reserve, enum vbd_promise promise, struct vbd_store_mark *mark,
+	struct vbd_error *err)
 {
-	enum vbd_status status = vbd_database_begin(disk->database, err);
+	enum vbd_status status =
+		vbd_database_begin(disk->database, promise != VBD_PROMISE_NOTHING, err);
 	uint64_t refused = 0;
 
 	/* A flipped bit in an index hides a row from DELETE and REPLACE. */
@@ -197,26 +199,33 @@ static enum vbd_status keep_promise(struct vbd_disk *disk, struct vbd_error *err
 	return vbd_store_files_check(&disk->files, err);
 }
 
-static bool has_promise(const struct vbd_link *items)
+/* The strongest promise of a batch holds for the whole batch. */
+static enum vbd_promise promise_of(const struct vbd_link *items)
 {
+	enum vbd_promise promise = VBD_PROMISE_NOTHING;
+
 	vbd_list_for_each (link, items) {
-		if (VBD_CONTAINER_OF(link, const struct vbd_row, link)->promise)
-			return true;
+		const struct vbd_row *row = VBD_CONTAINER_OF(link, const struct vbd_row, link);
+
+		if (row->promise > promise)
+			promise = row->promise;
 	}
-	return false;
+	return promise;
 }
 
 static enum vbd_status write_open(struct vbd_disk *disk, const struct vbd_link *items,
 	const struct vbd_reserve *reserve, struct vbd_error *err)
 {
-	bool promise = !has_reserve(disk, reserve) || has_promise(items);
+	enum vbd_promise promise =
+		has_reserve(disk, reserve) ? promise_of(items) : VBD_PROMISE_KEPT;
 	struct vbd_store_mark mark = next_mark(disk);
-	enum vbd_status status = write_items(disk, items, reserve, &mark, err);
+	enum vbd_status status = write_items(disk, items, reserve, promise, &mark, err);
 
-	if (status == VBD_OK && promise)
+	if (status == VBD_OK && promise == VBD_PROMISE_KEPT)
 		status = keep_promise(disk, err);
 	if (status == VBD_OK)
-		status = vbd_store_files_write_mark(&disk->files, &mark, promise, err);
+		status = vbd_store_files_write_mark(
+			&disk->files, &mark, promise == VBD_PROMISE_KEPT, err);
 	if (status == VBD_OK)
 		disk->reserved = reserve->number;
 	return status;

@@ -71,8 +71,8 @@ enum vbd_status vbd_disk_open(struct vbd_disk *disk, const struct vbd_reserve *r
  * @items:   of struct vbd_row; they stay the caller's
  * @reserve: of ids; while the database can't be written, its mark gets them
  *
- * With a promise among the items the function returns VBD_OK only when the files are those of
- * state_dir, and the promise no longer depends on the log of the database (WAL).
+ * With a promise among the items the function returns VBD_OK only when that is kept. For
+ * VBD_PROMISE_KEPT the files are those of state_dir then.
  */
 enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *items,
 	const struct vbd_reserve *reserve, struct vbd_error *err) VBD_MUST_CHECK;

@@ -50,7 +50,7 @@ void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
 
 	format_words(event, data);
 	vbd_pairs_of_labels(event->labels, labels);
-	(void)vbd_store_put(store, false,
+	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
 		"INSERT INTO events (seq, run, at_ns, type, severity, kind, object_id,"
 		" name, labels, owner, data, port_num, detail, sum)"
 		" VALUES (?1, (SELECT max(id) FROM runs), ?2, ?3, ?4, ?5, nullif(?6, 0),"

@@ -373,10 +373,10 @@ uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon)
 	return daemon->keeper ? daemon->keeper->newest_ticket : VBD_TICKET_NONE;
 }
 
-bool vbd_keeper_has(const struct vbd_daemon *daemon, uint64_t ticket)
+bool vbd_keeper_has(const struct vbd_keeper *keeper, uint64_t ticket)
 {
-	return ticket != VBD_TICKET_NONE && daemon->keeper &&
-	       ticket <= vbd_store_state(daemon->keeper->store).last_ticket;
+	return ticket != VBD_TICKET_NONE && keeper &&
+	       ticket <= vbd_store_state(keeper->store).last_ticket;
 }
 
 bool vbd_keeper_will_have(const struct vbd_keeper *keeper, uint64_t ticket)

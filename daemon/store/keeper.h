@@ -64,8 +64,9 @@ void vbd_keeper_report_row(
 /** vbd_keeper_newest_ticket - the last one that was given; VBD_TICKET_NONE: there was none */
 uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon);
 
-/** vbd_keeper_has - whether that for which @ticket was given is written in state_dir */
-bool vbd_keeper_has(const struct vbd_daemon *daemon, uint64_t ticket);
+/** vbd_keeper_has - whether that for which @ticket was given is written in state_dir; @keeper may
+ * be NULL */
+bool vbd_keeper_has(const struct vbd_keeper *keeper, uint64_t ticket);
 
 /** vbd_keeper_will_have - whether it is not yet written, and nothing is known that hinders it;
  * @keeper may be NULL */

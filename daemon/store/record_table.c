@@ -39,7 +39,7 @@ bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, co
 	char labels[VBD_PAIRS_BYTES];
 
 	vbd_pairs_of_labels(object->labels, labels);
-	return vbd_store_put(store, false,
+	return vbd_store_put(store, VBD_PROMISE_NOTHING,
 		       "INSERT OR REPLACE INTO records (kind, id, run, name, labels, owner, state,"
 		       " end_code, created_ns, ended_ns, body, sum)"
 		       " VALUES (?1, ?2, (SELECT max(id) FROM runs), ?3, ?4, ?5, ?6, ?7, ?8,"
@@ -57,7 +57,8 @@ bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, co
 
 void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uint64_t id)
 {
-	(void)vbd_store_put(store, false, "DELETE FROM records WHERE kind = ?1 AND id = ?2",
+	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
+		"DELETE FROM records WHERE kind = ?1 AND id = ?2",
 		VBD_VALUES(vbd_value_text(vbd_object_kind_name(kind)), vbd_value_number(id)));
 }
 
@@ -68,7 +69,7 @@ void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uin
 void vbd_record_put_moved(
 	struct vbd_store *store, enum vbd_object_kind kind, uint64_t id, uint64_t new_id)
 {
-	(void)vbd_store_put(store, false,
+	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
 		"UPDATE OR REPLACE records SET id = ?3, body = " MOVED_BODY ", sum = " MOVED_SUM
 		" WHERE kind = ?1 AND id = ?2",
 		VBD_VALUES(vbd_value_text(vbd_object_kind_name(kind)), vbd_value_number(id),
@@ -79,7 +80,7 @@ void vbd_record_put_moved(
 
 void vbd_record_put_deaths(struct vbd_store *store, uint64_t died_wall_ns)
 {
-	(void)vbd_store_put(store, false,
+	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
 		"UPDATE records SET state = ?1, end_code = ?2, ended_ns = max(created_ns, ?3),"
 		" sum = " DEAD_SUM " WHERE ended_ns IS NULL"
 		" AND run < (SELECT max(id) FROM runs) AND sum = " VBD_RECORD_SUM,

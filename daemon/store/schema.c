@@ -127,7 +127,7 @@ static enum vbd_status migrate(struct vbd_database *database, struct vbd_error *
 
 	if (status != VBD_OK || version == vbd_schema_newest())
 		return status;
-	status = vbd_database_begin(database, err);
+	status = vbd_database_begin(database, true, err);
 	for (; status == VBD_OK && version < vbd_schema_newest(); version++)
 		status = vbd_database_run(database, steps[version], err);
 	if (status == VBD_OK)

@@ -313,8 +313,8 @@ static void overflow(struct vbd_store *store)
 	store->overflown = true;
 }
 
-uint64_t vbd_store_put(
-	struct vbd_store *store, bool promise, const char *sql, const struct vbd_value *values)
+uint64_t vbd_store_put(struct vbd_store *store, enum vbd_promise promise, const char *sql,
+	const struct vbd_value *values)
 {
 	struct vbd_row *row = vbd_row_create(sql, values);
 	uint64_t ticket = VBD_TICKET_NONE;

@@ -13,14 +13,13 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "daemon/store/database.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct vbd_database;
 struct vbd_store;
-struct vbd_value;
 
 /* Limits on the queue: items, and their bytes. */
 #define VBD_STORE_ITEMS_MAX 65536
@@ -69,7 +68,8 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 
 /**
  * vbd_store_put - have a statement executed in a transaction; does not block
- * @promise: to a client: the statement is on the disk before its ticket counts as written
+ * @promise: to a client, kept before the ticket counts as written: items that wait together share
+ *           one flush
  * @sql:     a static string; executed again if the transaction fails
  * @values:  its parameters, which are copied
  *
@@ -77,8 +77,8 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
  * if the statement was dropped, since the queue is full, the store closed, or there is no memory. A
  * full queue is a failure of the store.
  */
-uint64_t vbd_store_put(
-	struct vbd_store *store, bool promise, const char *sql, const struct vbd_value *values);
+uint64_t vbd_store_put(struct vbd_store *store, enum vbd_promise promise, const char *sql,
+	const struct vbd_value *values);
 #define VBD_TICKET_NONE	 UINT64_C(0)
 #define VBD_TICKET_KNOWN UINT64_C(1) /* of what earlier runs have written */
 

@@ -41,7 +41,7 @@ enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *s
 
 void vbd_run_put_stop(struct vbd_store *store)
 {
-	(void)vbd_store_put(store, false,
+	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
 		"UPDATE runs SET stopped_ns = ?1 WHERE id = (SELECT max(id) FROM runs)",
 		VBD_VALUES(vbd_value_number(vbd_clock_wall_of_ns(vbd_clock_mono_ns()))));
 }
@@ -91,7 +91,7 @@ enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_objec
 
 void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last)
 {
-	(void)vbd_store_put(store, true, put_id,
+	(void)vbd_store_put(store, VBD_PROMISE_KEPT, put_id,
 		VBD_VALUES(value_of(kind), vbd_value_number(last),
 			vbd_value_number(VBD_DATABASE_NUMBER_MAX)));
 }
@@ -102,7 +102,7 @@ void vbd_audit_row_put(struct vbd_store *store, const char *line, size_t len_byt
 {
 	if (len_bytes && line[len_bytes - 1] == '\n')
 		len_bytes--;
-	(void)vbd_store_put(store, false,
+	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
 		"INSERT INTO audit (at_ns, line) VALUES (?1, CAST(?2 AS TEXT))",
 		VBD_VALUES(vbd_value_number(vbd_clock_wall_of_ns(vbd_clock_mono_ns())),
 			vbd_value_bytes(line, len_bytes)));
@@ -125,9 +125,10 @@ static enum vbd_status load_rows(struct vbd_database *database, const char *sql,
 uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer)
 {
 	if (!answer->status)
-		return vbd_store_put(store, false, "DELETE FROM answers WHERE key = ?1",
+		return vbd_store_put(store, VBD_PROMISE_NOTHING,
+			"DELETE FROM answers WHERE key = ?1",
 			VBD_VALUES(vbd_value_text(answer->key)));
-	return vbd_store_put(store, false,
+	return vbd_store_put(store, VBD_PROMISE_FLUSHED,
 		"INSERT OR REPLACE INTO answers"
 		" (key, digest, begun_ns, status, code, content_type, headers, body, sum)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
@@ -175,7 +176,7 @@ void vbd_answers_take(
 
 uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
 {
-	return vbd_store_put(store, true,
+	return vbd_store_put(store, VBD_PROMISE_KEPT,
 		"INSERT OR REPLACE INTO desired (kind, name, owner, body, sum)"
 		" VALUES (?1, ?2, ?3, ?4, " VBD_SUM("?1, ?2, ?3, ?4") ")",
 		VBD_VALUES(vbd_value_text(row->kind), vbd_value_text(row->name),
@@ -184,7 +185,7 @@ uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
 
 uint64_t vbd_desired_drop(struct vbd_store *store, const char *name)
 {
-	return vbd_store_put(store, true, "DELETE FROM desired WHERE name = ?1",
+	return vbd_store_put(store, VBD_PROMISE_KEPT, "DELETE FROM desired WHERE name = ?1",
 		VBD_VALUES(vbd_value_text(name)));
 }
 

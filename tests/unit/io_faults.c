@@ -28,16 +28,17 @@ int io_calls(void)
 	return atomic_load(&calls);
 }
 
-enum call { CALL_READ, CALL_WRITE, CALL_WRITE_MARK, CALL_OTHER };
+enum call { CALL_READ, CALL_WRITE, CALL_WRITE_MARK, CALL_CUT, CALL_FLUSH };
 
 /* The fault that this call meets. */
 static enum io_fault meet(enum call call)
 {
-	static const bool meets[][CALL_OTHER + 1] = {
-		[IO_EIO] = {true, true, true, true},
+	static const bool meets[][CALL_FLUSH + 1] = {
+		[IO_EIO] = {true, true, true, true, true},
 		[IO_SHORT_READ] = {[CALL_READ] = true},
 		[IO_ENOSPC] = {[CALL_WRITE] = true, [CALL_WRITE_MARK] = true},
 		[IO_FULL] = {[CALL_WRITE] = true},
+		[IO_NO_FLUSH] = {[CALL_FLUSH] = true},
 	};
 	enum io_fault fault = (enum io_fault)atomic_load(&armed);
 	int number, first = atomic_load(&fail_at);
@@ -86,14 +87,14 @@ static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-	if (meet(CALL_OTHER) != IO_NO_FAULT)
+	if (meet(CALL_CUT) != IO_NO_FAULT)
 		return SQLITE_IOERR_TRUNCATE;
 	return real_of(file)->pMethods->xTruncate(real_of(file), size);
 }
 
 static int file_sync(sqlite3_file *file, int flags)
 {
-	if (meet(CALL_OTHER) != IO_NO_FAULT)
+	if (meet(CALL_FLUSH) != IO_NO_FAULT)
 		return SQLITE_IOERR_FSYNC;
 	return real_of(file)->pMethods->xSync(real_of(file), flags);
 }
@@ -238,7 +239,7 @@ int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd);
 int __wrap_fdatasync(int fd)
 {
-	if (meet(CALL_OTHER) == IO_NO_FAULT)
+	if (meet(CALL_FLUSH) == IO_NO_FAULT)
 		return __real_fdatasync(fd);
 	errno = EIO;
 	return -1;
@@ -248,7 +249,7 @@ int __real_ftruncate(int fd, off_t size);
 int __wrap_ftruncate(int fd, off_t size);
 int __wrap_ftruncate(int fd, off_t size)
 {
-	if (meet(CALL_OTHER) == IO_NO_FAULT)
+	if (meet(CALL_CUT) == IO_NO_FAULT)
 		return __real_ftruncate(fd, size);
 	errno = EIO;
 	return -1;

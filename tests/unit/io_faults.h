@@ -14,6 +14,7 @@ enum io_fault {
 	IO_SHORT_READ, /* a read gives the first half, as at the end of a file */
 	IO_ENOSPC,     /* a write finds no room */
 	IO_FULL,       /* likewise, but for the mark, which has its room */
+	IO_NO_FLUSH,   /* a flush fails */
 };
 
 /** io_faults_install - SQLite uses the VFS from now on; once in a process */

@@ -688,6 +688,8 @@ static void test_dispatch__a_repeat_gets_the_first_answer(void **state)
 	assert_true(answer_has("\"body\":true"));
 	assert_string_equal(vbd_reply_find_header(&request.reply, "Idempotency-Replayed"), "true");
 	assert_string_equal(vbd_reply_find_header(&request.reply, "Idempotency-Server"), "run1");
+	/* Nothing keeps it over a restart. */
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Idempotency-Durable"), "false");
 	assert_int_equal(test.handled, 1);
 	test.body = "{}";
 	answers("POST", "/v1/things", 422, "idempotency_mismatch");

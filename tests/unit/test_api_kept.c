@@ -30,6 +30,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -51,7 +52,6 @@ static struct fixture *current;
 /* Locked: the store's thread waits in its next call. */
 static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int disk_result; /* of the calls, unless it is SQLITE_OK */
-static atomic_bool is_damaged; /* the next call finds the database damaged */
 
 int __real_sqlite3_step(sqlite3_stmt *stmt);
 int __wrap_sqlite3_step(sqlite3_stmt *stmt);
@@ -60,7 +60,7 @@ int __wrap_sqlite3_step(sqlite3_stmt *stmt)
 	int result;
 
 	(void)pthread_mutex_lock(&disk);
-	result = atomic_exchange(&is_damaged, false) ? SQLITE_CORRUPT : atomic_load(&disk_result);
+	result = atomic_load(&disk_result);
 	(void)pthread_mutex_unlock(&disk);
 	return result ? result : __real_sqlite3_step(stmt);
 }
@@ -707,7 +707,7 @@ static void test_api_kept__a_buffer_that_fails_is_kept_no_longer_before_the_answ
 	release_disk(SQLITE_OK);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_true(f->req.reply.status >= 400);
-	assert_true(vbd_keeper_has(daemon, vbd_keeper_newest_ticket(daemon)));
+	assert_true(vbd_keeper_has(daemon->keeper, vbd_keeper_newest_ticket(daemon)));
 	assert_null(buffer(f, "pool"));
 	must_be_forgotten(f, "pool");
 }
@@ -905,6 +905,25 @@ static void test_api_kept__a_full_disk_is_told_and_the_object_is_there(void **st
 	SVC_UNTIL(f->svc, svc_count_events(f->svc, VBD_EVENT_STORE_RECOVERED) == 1);
 }
 
+/* Other bytes in all of the file, and none in the log. */
+static void damage_database(const struct fixture *f)
+{
+	char path[SCRATCH_PATH_BYTES + 32], bytes[4096];
+	struct stat about;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
+	memset(bytes, 0x5a, sizeof(bytes));
+	assert_int_equal(stat(path, &about), 0);
+	file = fopen(path, "r+");
+	assert_non_null(file);
+	for (off_t at = 0; at < about.st_size; at += (off_t)sizeof(bytes))
+		assert_int_equal(fwrite(bytes, 1, sizeof(bytes), file), sizeof(bytes));
+	assert_int_equal(fclose(file), 0);
+	(void)snprintf(path, sizeof(path), "%s/state/state.db-wal", f->folder);
+	assert_int_equal(truncate(path, 0), 0);
+}
+
 /* More than a step puts into the new database. */
 static void test_api_kept__a_damaged_database_loses_no_kept_object(void **state)
 {
@@ -919,7 +938,7 @@ static void test_api_kept__a_damaged_database_loses_no_kept_object(void **state)
 		assert_int_equal(post(f, "/v1/buffers", body), 201);
 	}
 	ticket = kept(f, name)->ticket;
-	atomic_store(&is_damaged, true);
+	damage_database(f);
 	assert_int_equal(post(f, "/v1/pds", "{\"name\": \"spare\"}"), 201);
 	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).losses == 1);
 	SVC_UNTIL(f->svc, kept(f, name)->ticket > ticket && vbd_kept_outlives(kept(f, name)));
@@ -953,7 +972,7 @@ static void test_api_kept__a_database_that_replaces_a_damaged_one_begins_with_th
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
 	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).waiting == 0);
 	assert_true(last_id_on_disk(f, "listener") >= 1);
-	atomic_store(&is_damaged, true);
+	damage_database(f);
 	assert_int_equal(post(f, "/v1/pds", "{\"name\": \"spare\"}"), 201);
 	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).losses == 1 &&
 				  vbd_keeper_state(f->svc->daemon).waiting == 0);

@@ -167,6 +167,12 @@ static unsigned int post(struct fixture *f, const char *caller, const char *key,
 	return f->req.reply.status;
 }
 
+/* The header is absent from an answer that a later run gives as well. */
+static const char *durable(const struct fixture *f)
+{
+	return vbd_reply_find_header(&f->req.reply, "Idempotency-Durable");
+}
+
 static const char pd[] = "{\"name\":\"spare\"}";
 
 static void test_kept_answers__a_repeat_gets_the_answer_of_the_run_before(void **state)
@@ -188,10 +194,12 @@ static void test_kept_answers__a_repeat_gets_the_answer_of_the_run_before(void *
 	assert_string_equal(vbd_reply_find_header(&f->req.reply, "Location"), "/v1/pds/2");
 	assert_non_null(vbd_reply_find_header(&f->req.reply, "ETag"));
 	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+	assert_null(durable(f));
 	free(first);
 	restart(f);
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
 	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+	assert_null(durable(f));
 }
 
 static void test_kept_answers__another_request_or_caller_is_told_apart(void **state)
@@ -325,8 +333,28 @@ static void test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk(void **s
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_true(f->req.held);
 	SVC_UNTIL(f->svc, !f->req.held);
+	assert_null(durable(f));
 	assert_int_equal(count_bodies(f, "spare"), 1);
 	assert_int_equal(count_bodies(f, "outcome_unknown"), 0);
+}
+
+static void test_kept_answers__an_answer_that_is_not_on_the_disk_says_so(void **state)
+{
+	struct fixture *f = *state;
+
+	atomic_store(&disk_result, SQLITE_FULL);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	assert_string_equal(durable(f), "false");
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	assert_string_equal(durable(f), "false");
+	assert_non_null(vbd_reply_find_header(&f->req.reply, "Idempotency-Replayed"));
+	/* A request that did nothing runs again in any case. */
+	assert_int_equal(post(f, "alice", "other", "/v1/pds", "{\"nome\":\"spare\"}"), 400);
+	assert_null(durable(f));
+	atomic_store(&disk_result, SQLITE_OK);
+	SVC_UNTIL(f->svc, !vbd_keeper_state(f->svc->daemon).waiting);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	assert_null(durable(f));
 }
 
 static void test_kept_answers__a_refused_request_leaves_no_row(void **state)
@@ -413,6 +441,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__an_answer_that_is_not_on_the_disk_says_so, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__a_refused_request_leaves_no_row, setup, teardown),

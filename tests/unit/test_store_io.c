@@ -28,6 +28,7 @@ enum end {
 	WHEN_WELL, /* killed when it has recovered, and has kept one more object */
 	PREPARED,  /* the first run, which keeps objects */
 	USED_UP,   /* the disk is full, and the run uses up its reserve of ids several times */
+	UNFLUSHED, /* the disk takes everything, and flushes nothing */
 };
 
 /* One run, and what it told its clients. */
@@ -100,7 +101,7 @@ static void keep(struct svc *svc, char letter)
 		.kind = "buffer", .name = name, .owner = "", .body = "{\"size_bytes\": 1}"};
 	uint64_t ticket = vbd_keeper_put_desired(svc->daemon->keeper, &row);
 
-	UNIT_UNTIL (vbd_keeper_has(svc->daemon, ticket))
+	UNIT_UNTIL (vbd_keeper_has(svc->daemon->keeper, ticket))
 		svc_turn(svc);
 }
 
@@ -140,6 +141,34 @@ static void use_up(struct svc *svc)
 	}
 }
 
+/* A power cut would take what was not flushed. */
+static void need_flushes(struct svc *svc)
+{
+	const struct vbd_event event = {.type = VBD_EVENT_DAEMON_STARTED};
+	const struct vbd_answer answer = {
+		.key = "alice k", .status = 201, .code = "", .content_type = "", .headers = ""};
+	const struct vbd_desired row = {
+		.kind = "buffer", .name = "front", .owner = "", .body = "{\"size_bytes\": 1}"};
+	uint64_t answered, kept;
+
+	UNIT_UNTIL (!vbd_keeper_state(svc->daemon).waiting)
+		svc_turn(svc);
+	io_let_fail(IO_NO_FLUSH, 1, INT_MAX);
+	(void)vbd_eventlog_append(svc->daemon->eventlog, &event, "an event needs no flush");
+	UNIT_UNTIL (!vbd_keeper_state(svc->daemon).waiting)
+		svc_turn(svc);
+	assert_false(vbd_keeper_state(svc->daemon).failing);
+	answered = vbd_keeper_put_answer(svc->daemon->keeper, &answer);
+	UNIT_UNTIL (vbd_keeper_state(svc->daemon).failing)
+		svc_turn(svc);
+	kept = vbd_keeper_put_desired(svc->daemon->keeper, &row);
+	assert_false(vbd_keeper_has(svc->daemon->keeper, answered));
+	io_let_fail(IO_NO_FAULT, 0, 0);
+	UNIT_UNTIL (vbd_keeper_has(svc->daemon->keeper, kept))
+		svc_turn(svc);
+	assert_true(vbd_keeper_has(svc->daemon->keeper, answered));
+}
+
 static void live(struct run *run, const char *dir)
 {
 	void *state = NULL;
@@ -159,6 +188,8 @@ static void live(struct run *run, const char *dir)
 	if (run->end == USED_UP) {
 		use_up(svc);
 		take_id(svc, run);
+	} else if (run->end == UNFLUSHED) {
+		need_flushes(svc);
 	} else if (run->end != AT_ONCE) {
 		recover(svc);
 		take_id(svc, run);
@@ -339,6 +370,13 @@ static void test_store_io__the_reserve_of_ids_goes_on_in_the_mark(void **state)
 	assert_int_equal(next->state.losses, 0);
 }
 
+static void test_store_io__an_answer_counts_as_written_when_it_is_flushed(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)run_in(f, f->prepared, (struct run){.end = UNFLUSHED}, "no flush");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +392,9 @@ int main(void)
 			test_store_io__the_disk_may_be_full_from_any_write_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store_io__the_reserve_of_ids_goes_on_in_the_mark, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_store_io__an_answer_counts_as_written_when_it_is_flushed, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests_name("store_io", tests, NULL, NULL);

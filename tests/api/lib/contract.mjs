@@ -10,7 +10,7 @@ const JSON_TYPES = ['application/json', 'application/problem+json'];
 const SCHEMAS = 'openapi.yaml';
 // Headers of answers that have a meaning of their own, which the contract declares for each answer that has them.
 const DECLARED = [
-  'ETag', 'Idempotency-Replayed', 'Idempotency-Server', 'Location', 'Preference-Applied', 'Retry-After', 'Verbsd-Event',
+  'ETag', 'Idempotency-Durable', 'Idempotency-Replayed', 'Idempotency-Server', 'Location', 'Preference-Applied', 'Retry-After', 'Verbsd-Event',
   'Verbsd-Server', 'Verbsd-Until',
 ];
 
