@@ -130,7 +130,7 @@ void vbd_get_readyz(struct vbd_request *req)
 	check(&health, "rdma_cm", well, detail);
 	well = vbd_health_pool(daemon, detail, sizeof(detail));
 	check(&health, "thread_pool", well, detail);
-	well = vbd_keeper_check(daemon, detail, sizeof(detail)) != VBD_KEEPING_FAILING;
+	well = vbd_keeper_check(daemon, detail, sizeof(detail)) <= VBD_KEEPING_OK;
 	add_check(&health, "store", well ? HEALTH_OK : HEALTH_DEGRADED, detail);
 	check(&health, "draining", daemon->drain.state == VBD_DRAIN_SERVING,
 		daemon->drain.state == VBD_DRAIN_SERVING
@@ -174,6 +174,7 @@ static void put_store(struct vbd_encoder *out, const char *name, const struct vb
 {
 	static const char *const statuses[] = {[VBD_KEEPING_NOTHING] = "none",
 		[VBD_KEEPING_OK] = "ok",
+		[VBD_KEEPING_LESS] = "damaged",
 		[VBD_KEEPING_FAILING] = "degraded"};
 	char detail[240];
 	enum vbd_keeping keeping = vbd_keeper_check(daemon, detail, sizeof(detail));

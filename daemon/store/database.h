@@ -106,7 +106,7 @@ static inline struct vbd_value vbd_value_word(const char *text)
 	return vbd_value_text(text && text[0] ? text : NULL);
 }
 
-/* What a client is told of a statement when that is written. */
+/* The promise to a client when a statement counts as written. */
 enum vbd_promise {
 	VBD_PROMISE_NOTHING, /* a host that loses power may lose the last seconds */
 	VBD_PROMISE_FLUSHED, /* the statement outlives that */

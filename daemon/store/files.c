@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,10 +24,58 @@ static enum vbd_status check_owner(
 		vbd_text_path(path).text, (unsigned int)about->st_uid);
 }
 
+/* A user who may write to a folder above may put another one in the place of the directory; in a
+ * folder with the sticky bit, only the owner may. Our own group counts as ourselves, as in a home
+ * directory. */
+static enum vbd_status check_folder(const char *path, struct vbd_error *err)
+{
+	struct stat about;
+
+	if (stat(path, &about) != 0)
+		return vbd_error_errno(err, VBD_OK, "stat", errno, "%s", vbd_text_path(path).text);
+	if (!(about.st_mode & S_ISVTX) &&
+		((about.st_mode & S_IWOTH) ||
+			((about.st_mode & S_IWGRP) && about.st_gid != getegid())))
+		return vbd_error_set(err, VBD_E_PERMISSION_DENIED,
+			"others can write to %s, in which state_dir is", vbd_text_path(path).text);
+	return check_owner(path, &about, err);
+}
+
+static enum vbd_status check_above(const char *path, struct vbd_error *err)
+{
+	char folder[PATH_MAX];
+	enum vbd_status status = VBD_OK;
+
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	for (char *end = strrchr(folder, '/'); end && status == VBD_OK;
+		end = strrchr(folder, '/')) {
+		if (end == folder)
+			return check_folder("/", err);
+		*end = '\0';
+		status = check_folder(folder, err);
+	}
+	return status;
+}
+
+/* A link on the way may be in a folder of another user as well. */
+static enum vbd_status check_way(const char *state_dir, struct vbd_error *err)
+{
+	char real[PATH_MAX];
+	enum vbd_status status = check_above(state_dir, err);
+
+	if (status != VBD_OK)
+		return status;
+	if (!realpath(state_dir, real))
+		return vbd_error_errno(
+			err, VBD_OK, "realpath", errno, "%s", vbd_text_path(state_dir).text);
+	return check_above(real, err);
+}
+
 static enum vbd_status check_directory(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err)
 {
 	struct stat about;
+	enum vbd_status status;
 
 	if (!files->known && mkdir(state_dir, 0700) != 0 && errno != EEXIST)
 		return vbd_error_errno(err, VBD_OK, "mkdir", errno, "can't make %s",
@@ -45,7 +95,8 @@ static enum vbd_status check_directory(
 		return vbd_error_set(err, VBD_E_NOT_FOUND,
 			"%s is on another file system than before", vbd_text_path(state_dir).text);
 	files->directory_dev = about.st_dev;
-	return check_owner(state_dir, &about, err);
+	status = check_owner(state_dir, &about, err);
+	return status == VBD_OK ? check_way(state_dir, err) : status;
 }
 
 /* Make the file before SQLite does, which would give it the mode that the umask leaves. SQLite

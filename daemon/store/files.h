@@ -51,7 +51,8 @@ void vbd_store_files_init(struct vbd_store_files *files);
  * vbd_store_files_open - make the directory (mode 0700) and an empty file of the database (0600),
  * unless they are there, and lock the directory
  *
- * Refuses a directory that others can write to, what is no directory or regular file, what belongs
+ * Refuses a directory that others can write to, or whose place they can take since they may write
+ * to a folder above, what is no directory or regular file, what belongs
  * to another user than root and our own, and a directory that another daemon uses. After a database
  * was opened once, no directory is made, and no database on another file system: the right one may
  * come back. The lock goes with the process.

@@ -440,7 +440,9 @@ enum vbd_keeping vbd_keeper_check(
 	if (daemon->keeper->bad_rows && !state.losses)
 		(void)snprintf(detail + strlen(detail), detail_bytes - strlen(detail),
 			"; %u kept objects can't be made", daemon->keeper->bad_rows);
-	return state.failing ? VBD_KEEPING_FAILING : VBD_KEEPING_OK;
+	if (state.failing)
+		return VBD_KEEPING_FAILING;
+	return state.losses || daemon->keeper->bad_rows ? VBD_KEEPING_LESS : VBD_KEEPING_OK;
 }
 
 struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon)

@@ -19,6 +19,7 @@
 enum vbd_keeping {
 	VBD_KEEPING_NOTHING, /* there is no state_dir */
 	VBD_KEEPING_OK,
+	VBD_KEEPING_LESS, /* something that was kept is lost */
 	VBD_KEEPING_FAILING,
 };
 

@@ -207,7 +207,8 @@ test("state: a damaged file is set aside, and a new one begun", LIMIT, async (t)
 	assert.equal(await first.stop(), 0);
 	writeFileSync(join(dir, "state.db"), "z".repeat(3000), { flag: "r+" });
 	const second = await start(t, dir);
-	assert.equal((await store_of(second)).status, "ok");
+	assert.equal((await store_of(second)).status, "damaged");
+	assert.equal((await check_of(second)).status, "degraded");
 	const [damaged] = (await events(second, "type=store_damaged")).items;
 	assert.equal(damaged.severity, "error");
 	assert.ok(existsSync(join(dir, "state.db.damaged")));
@@ -216,7 +217,7 @@ test("state: a damaged file is set aside, and a new one begun", LIMIT, async (t)
 
 	truncateSync(join(dir, "state.db"), 5000);
 	const third = await start(t, dir);
-	assert.equal((await store_of(third)).status, "ok");
+	assert.equal((await store_of(third)).status, "damaged");
 	assert.equal((await events(third, "type=store_damaged")).items.length, 1);
 	assert.equal(await third.stop(), 0);
 });

@@ -348,6 +348,22 @@ static void test_services_store__a_record_whose_kind_is_damaged_is_told(void **s
 	assert_non_null(strstr(vbd_keeper_state(svc->daemon).loss, "1 rows have values"));
 }
 
+static void test_services_store__a_record_with_other_bytes_is_told(void **state)
+{
+	struct svc *svc = *state;
+	char detail[240];
+
+	change(svc, "INSERT INTO records (kind, id, run, state, created_ns, ended_ns, body, sum)"
+		    " VALUES ('probe', 5, 1, 'done', 1, 2, '{}', 7)");
+	svc_stop(svc);
+	change(svc, "UPDATE records SET body = x'00ff'");
+	assert_true(svc_start(svc));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_STORE_DAMAGED), 1);
+	assert_int_equal(vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_LESS);
+	assert_non_null(strstr(detail, "1 rows have values"));
+	assert_true(vbd_records_count(&svc->daemon->registries[VBD_KIND_PROBE].past) == 0);
+}
+
 /* Waits until nothing waits to be written, and returns what was written. */
 static uint64_t settle(struct svc *svc)
 {
@@ -398,6 +414,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_services_store__a_record_whose_kind_is_damaged_is_told, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_services_store__a_record_with_other_bytes_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_services_store__the_log_holds_as_many_as_it_may, setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -154,6 +154,45 @@ static void test_store_files__a_new_database_takes_its_place_after_a_kill(void *
 	expect(f, "", "new");
 }
 
+/* Whether a state_dir below a folder of this mode is used. */
+static bool opens_below(struct fixture *f, mode_t mode, const char *state_dir)
+{
+	enum vbd_status status;
+
+	vbd_store_files_close(&f->files);
+	f->err = (struct vbd_error){0};
+	assert_int_equal(chmod(f->folder, mode), 0);
+	status = vbd_store_files_open(&f->files, state_dir, &f->err);
+	assert_int_equal(chmod(f->folder, 0700), 0);
+	if (status != VBD_OK) {
+		assert_int_equal(status, VBD_E_PERMISSION_DENIED);
+		assert_non_null(strstr(f->err.text, "others can write to "));
+	}
+	return status == VBD_OK;
+}
+
+static void test_store_files__a_folder_above_that_others_can_write_to_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char link[SCRATCH_PATH_BYTES + 16], elsewhere[SCRATCH_PATH_BYTES],
+		target[SCRATCH_PATH_BYTES + 16], dir[SCRATCH_PATH_BYTES + 16];
+
+	(void)snprintf(dir, sizeof(dir), "%s/state", f->folder);
+	(void)snprintf(link, sizeof(link), "%s/link", f->folder);
+	scratch_make(elsewhere);
+	(void)snprintf(target, sizeof(target), "%s/state", elsewhere);
+	assert_int_equal(symlink(target, link), 0);
+	assert_int_equal(mkdir(target, 0700), 0);
+	assert_true(opens_below(f, 0755, dir));
+	assert_true(opens_below(f, 01777, dir));
+	assert_false(opens_below(f, 0777, dir));
+	assert_true(opens_below(f, 0755, link));
+	assert_false(opens_below(f, 0777, link));
+	scratch_remove(elsewhere);
+	assert_int_equal(unlink(link), 0);
+	assert_true(opens_below(f, 0700, dir));
+}
+
 /* A line of the mark with a check that fits. */
 static void test_store_files__a_mark_with_an_id_that_no_verbsd_gives_is_damaged(void **state)
 {
@@ -232,6 +271,9 @@ static void test_store_files__files_that_others_may_read_are_closed_to_them(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_store_files__a_folder_above_that_others_can_write_to_is_refused, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_store_files__the_first_and_the_newest_that_were_set_aside_stay, setup,
 			teardown),
