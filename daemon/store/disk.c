@@ -78,41 +78,7 @@ static void abandon(struct vbd_disk *disk)
 	vbd_store_files_close(&disk->files);
 }
 
-/* --- numbers that the mark has too ------------------------------------------------------------ */
-
-/* The highest id is that of any kind. A number that is missing is 0. */
-static enum vbd_status read_numbers(
-	struct vbd_database *database, struct vbd_store_mark *ret_numbers, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_database_number(database,
-		"SELECT last FROM ids WHERE kind = 'transaction'", &ret_numbers->transactions, err);
-
-	if (status == VBD_OK)
-		status = vbd_database_number(database, "SELECT last FROM ids WHERE kind = 'stamp'",
-			&ret_numbers->stamp, err);
-	if (status == VBD_OK)
-		status = vbd_database_number(database,
-			"SELECT max(last) FROM ids WHERE kind NOT IN ('transaction', 'stamp',"
-			" 'sum') AND last BETWEEN 0 AND 9007199254740991",
-			&ret_numbers->highest, err);
-	return status;
-}
-
-static enum vbd_status write_numbers(
-	struct vbd_database *database, const struct vbd_store_mark *numbers, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_database_execute(database,
-		"INSERT OR REPLACE INTO ids (kind, last)"
-		" VALUES ('transaction', ?1), ('stamp', ?2)",
-		VBD_VALUES(
-			vbd_value_number(numbers->transactions), vbd_value_number(numbers->stamp)),
-		err);
-
-	if (status == VBD_OK)
-		status = vbd_database_execute(database,
-			"INSERT OR REPLACE INTO ids SELECT 'sum', " VBD_IDS_SUM, NULL, err);
-	return status;
-}
+/* --- the mark -------------------------------------------------------------------------------- */
 
 /* The mark after the next transaction, but for its highest id. */
 static struct vbd_store_mark next_mark(const struct vbd_disk *disk)
@@ -131,9 +97,9 @@ static enum vbd_status commit(
 	enum vbd_status status = disk->ops.trim(disk->database, disk->arg, err);
 
 	if (status == VBD_OK)
-		status = write_numbers(disk->database, mark, err);
+		status = vbd_schema_write_numbers(disk->database, mark, err);
 	if (status == VBD_OK)
-		status = read_numbers(disk->database, &numbers, err);
+		status = vbd_schema_read_numbers(disk->database, &numbers, err);
 	mark->highest = numbers.highest;
 	return status == VBD_OK ? vbd_database_commit(disk->database, err) : status;
 }
@@ -306,7 +272,7 @@ static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struc
 	struct vbd_store_mark mark = {0}, have = {0};
 	uint64_t known = disk->transactions;
 	enum vbd_status found = vbd_store_files_read_mark(&disk->files, &mark);
-	enum vbd_status status = read_numbers(disk->database, &have, err);
+	enum vbd_status status = vbd_schema_read_numbers(disk->database, &have, err);
 	uint64_t torn = 0;
 	bool is_new = !have.transactions && !known && !disk->replaced && found == VBD_E_NOT_FOUND;
 	bool certain = is_new ||
@@ -386,11 +352,34 @@ static enum vbd_status replace_damaged(
 	return VBD_OK;
 }
 
+/* The findings of a look at the files, which the next look may correct. */
+struct findings {
+	uint64_t transactions, stamp_before, losses;
+	char loss[sizeof(((struct vbd_disk *)NULL)->loss)];
+};
+
+static struct findings findings_of(const struct vbd_disk *disk)
+{
+	struct findings found = {disk->transactions, disk->stamp_before, disk->losses, ""};
+
+	memcpy(found.loss, disk->loss, sizeof(found.loss));
+	return found;
+}
+
+static void forget_look(struct vbd_disk *disk, const struct findings *before)
+{
+	leave_database(disk);
+	disk->transactions = before->transactions;
+	disk->stamp_before = before->stamp_before;
+	disk->losses = before->losses;
+	memcpy(disk->loss, before->loss, sizeof(disk->loss));
+}
+
 /* Looks at the files again after a failure, or a loss: a read may have failed, or come short. A
  * file is set aside only if two connections have seen its damage. */
 static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
 {
-	struct vbd_disk before = *disk;
+	struct findings before = findings_of(disk);
 	bool seen_loss = false;
 
 	for (unsigned int left = LOOKS_MAX - 1;; left--) {
@@ -402,8 +391,7 @@ static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct v
 			return VBD_OK;
 		damaged = status != VBD_OK && left && is_damaged(disk) &&
 			  vbd_database_confirm_damage(disk->files.database);
-		leave_database(disk);
-		*disk = before;
+		forget_look(disk, &before);
 		if (!left) {
 			*err = failure;
 			return status;
@@ -414,7 +402,7 @@ static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct v
 		status = replace_damaged(disk, &failure, err);
 		if (status != VBD_OK)
 			return status;
-		before = *disk;
+		before = findings_of(disk);
 	}
 }
 
@@ -423,7 +411,7 @@ static enum vbd_status mark_reserve(struct vbd_disk *disk, uint64_t floor, struc
 {
 	struct vbd_store_mark mark = {0};
 	uint64_t random;
-	enum vbd_status status = read_numbers(disk->database, &mark, err);
+	enum vbd_status status = vbd_schema_read_numbers(disk->database, &mark, err);
 
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return vbd_error_errno(err, VBD_E_INTERNAL, "getrandom", errno, "a stamp");

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "daemon/store/database.h"
+#include "daemon/store/files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,4 +146,37 @@ enum vbd_status vbd_schema_prepare(struct vbd_database *database, struct vbd_err
 	if (status == VBD_OK)
 		status = vbd_database_begin_use(database, err);
 	return status == VBD_OK ? migrate(database, err) : status;
+}
+
+enum vbd_status vbd_schema_read_numbers(
+	struct vbd_database *database, struct vbd_store_mark *ret_numbers, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_database_number(database,
+		"SELECT last FROM ids WHERE kind = 'transaction'", &ret_numbers->transactions, err);
+
+	if (status == VBD_OK)
+		status = vbd_database_number(database, "SELECT last FROM ids WHERE kind = 'stamp'",
+			&ret_numbers->stamp, err);
+	if (status == VBD_OK)
+		status = vbd_database_number(database,
+			"SELECT max(last) FROM ids WHERE kind NOT IN ('transaction', 'stamp',"
+			" 'sum') AND last BETWEEN 0 AND 9007199254740991",
+			&ret_numbers->highest, err);
+	return status;
+}
+
+enum vbd_status vbd_schema_write_numbers(
+	struct vbd_database *database, const struct vbd_store_mark *numbers, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_database_execute(database,
+		"INSERT OR REPLACE INTO ids (kind, last)"
+		" VALUES ('transaction', ?1), ('stamp', ?2)",
+		VBD_VALUES(
+			vbd_value_number(numbers->transactions), vbd_value_number(numbers->stamp)),
+		err);
+
+	if (status == VBD_OK)
+		status = vbd_database_execute(database,
+			"INSERT OR REPLACE INTO ids SELECT 'sum', " VBD_IDS_SUM, NULL, err);
+	return status;
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 
 struct vbd_database;
+struct vbd_store_mark;
 
 /* SQL: the sum of a row, by its columns. */
 #define VBD_ANSWER_SUM	VBD_SUM("key, digest, begun_ns, status, code, content_type, headers, body")
@@ -38,5 +39,15 @@ unsigned int vbd_schema_newest(void);
  * a file of a newer version, and a database of another program, are refused and not written to */
 enum vbd_status vbd_schema_prepare(
 	struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_schema_read_numbers - the numbers that the mark has too: the highest id is that of any
+ * kind, and a number that is missing is 0 */
+enum vbd_status vbd_schema_read_numbers(struct vbd_database *database,
+	struct vbd_store_mark *ret_numbers, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_schema_write_numbers - write transactions and stamp of @numbers, and then the sum of all
+ * ids */
+enum vbd_status vbd_schema_write_numbers(struct vbd_database *database,
+	const struct vbd_store_mark *numbers, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif
