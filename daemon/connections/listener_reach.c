@@ -19,6 +19,7 @@ struct search {
 	const struct ifaddrs *interfaces;
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
 	size_t gid_count;
+	bool of_link; /* of the addresses that are looked for: those that others reach come first */
 	struct vbd_reach *reach;
 	size_t count;
 };
@@ -63,6 +64,7 @@ static void add_addresses(struct search *search, const struct vbd_device *device
 		struct vbd_reach *reach = &search->reach[search->count];
 
 		if (!each->ifa_addr || !vbd_sockaddr_bytes(each->ifa_addr) ||
+			vbd_sockaddr_is_of_link(each->ifa_addr) != search->of_link ||
 			!takes(search, each->ifa_addr) ||
 			!vbd_source_find(search->gids, search->gid_count, search->interfaces,
 				each->ifa_addr))
@@ -83,6 +85,18 @@ static bool is_candidate(const struct vbd_listener *listener, const struct vbd_d
 	       (!*name || strcmp(name, device->name) == 0);
 }
 
+static void search_devices(struct search *search, const struct vbd_fabric *fabric)
+{
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (is_candidate(search->listener, device) &&
+			vbd_device_query_gids(device, search->gids, &search->gid_count, NULL) ==
+				VBD_OK)
+			add_addresses(search, device);
+	}
+}
+
 size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach *reach)
 {
 	const struct vbd_fabric *fabric = listener->object.registry->daemon->fabric;
@@ -93,12 +107,8 @@ size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach 
 
 	if (listener->state != VBD_LISTENER_LISTENING)
 		return 0;
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		if (is_candidate(listener, device) && vbd_device_query_gids(device, search.gids,
-							      &search.gid_count, NULL) == VBD_OK)
-			add_addresses(&search, device);
-	}
+	search_devices(&search, fabric);
+	search.of_link = true;
+	search_devices(&search, fabric);
 	return search.count;
 }

@@ -14,11 +14,6 @@ static bool is_zero(const uint8_t gid[16])
 	return memcmp(gid, none, sizeof(none)) == 0;
 }
 
-static bool is_ipv4(const uint8_t gid[16])
-{
-	return strcmp(vbd_gid_scope(gid), "ipv4_mapped") == 0;
-}
-
 static enum vbd_status check_address(const struct vbd_manual_local *local,
 	const struct vbd_manual_remote *remote, struct vbd_error *err)
 {
@@ -35,11 +30,11 @@ static enum vbd_status check_address(const struct vbd_manual_local *local,
 			remote->gid[0] == 0xff
 				? "the GID is that of a multicast group"
 				: "the local port has no GID to which the peer could answer");
-	if (!local->infiniband && is_ipv4(remote->gid) != is_ipv4(local->gid))
+	if (!local->infiniband && vbd_gid_is_ipv4(remote->gid) != vbd_gid_is_ipv4(local->gid))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
 			"both GIDs of a RoCE path must be of one family, and the local GID at "
 			"index %u is of an IPv%d address",
-			local->gid_index, is_ipv4(local->gid) ? 4 : 6);
+			local->gid_index, vbd_gid_is_ipv4(local->gid) ? 4 : 6);
 	return VBD_OK;
 }
 

@@ -227,7 +227,11 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 enum vbd_status vbd_device_recent_gid(struct vbd_device *device, uint8_t port_num,
 	uint32_t gid_index, struct vbd_gid *ret_gid) VBD_MUST_CHECK;
 
-/** vbd_gid_scope - "link_local", "global", "ipv4_mapped" */
+/** vbd_gid_is_ipv4 - the GID of an IPv4 address on RoCE */
+bool vbd_gid_is_ipv4(const uint8_t raw[16]);
+
+/** vbd_gid_scope - "link_local" (fe80::/10, and 169.254.0.0/16 as in RFC 3927), "global",
+ * "ipv4_mapped" */
 const char *vbd_gid_scope(const uint8_t raw[16]);
 
 /** vbd_device_is_iwarp - no GIDs that are addresses, no path MTU, no QP timers */

@@ -22,12 +22,17 @@ static const char *gid_type_name(uint32_t type)
 	}
 }
 
-const char *vbd_gid_scope(const uint8_t raw[16])
+bool vbd_gid_is_ipv4(const uint8_t raw[16])
 {
 	static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-	if (memcmp(raw, v4_mapped, sizeof(v4_mapped)) == 0)
-		return "ipv4_mapped";
+	return memcmp(raw, v4_mapped, sizeof(v4_mapped)) == 0;
+}
+
+const char *vbd_gid_scope(const uint8_t raw[16])
+{
+	if (vbd_gid_is_ipv4(raw))
+		return raw[12] == 169 && raw[13] == 254 ? "link_local" : "ipv4_mapped";
 	if (raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80)
 		return "link_local";
 	return "global";

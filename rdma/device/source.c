@@ -42,6 +42,13 @@ bool vbd_sockaddr_is_link_local(const struct sockaddr *addr)
 	return addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6(addr)->sin6_addr);
 }
 
+bool vbd_sockaddr_is_of_link(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET)
+		return ntohl(in4(addr)->sin_addr.s_addr) >> 16 == 0xa9fe;
+	return vbd_sockaddr_is_link_local(addr);
+}
+
 bool vbd_sockaddr_needs_scope(const struct sockaddr *addr)
 {
 	return vbd_sockaddr_is_link_local(addr) && !in6(addr)->sin6_scope_id;
@@ -86,17 +93,21 @@ static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
 	return false;
 }
 
-/* The search prefers an address that is near. */
+/* The search prefers an address that is near, then one that reaches as far as @towards is. */
 struct criteria {
 	const struct sockaddr *towards;
 	const struct ifaddrs *interfaces;
-	bool near;
+	enum { NEAR, REACHING, ANY, CLOSENESS_COUNT } closeness;
 };
 
 static bool is_wanted(const struct sockaddr *own, const struct criteria *criteria)
 {
-	return matches(own, criteria->towards) &&
-	       (!criteria->near || is_near(own, criteria->towards, criteria->interfaces));
+	if (!matches(own, criteria->towards))
+		return false;
+	if (criteria->closeness == NEAR)
+		return is_near(own, criteria->towards, criteria->interfaces);
+	return criteria->closeness == ANY ||
+	       vbd_sockaddr_is_of_link(own) == vbd_sockaddr_is_of_link(criteria->towards);
 }
 
 /* On RoCE a GID is an address of the interface, with IPv4 addresses mapped into IPv6. */
@@ -185,12 +196,13 @@ static bool pick(const struct vbd_gid *gids, size_t gid_count, const struct crit
 bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct sockaddr *towards, struct sockaddr_storage *ret_addr)
 {
-	struct criteria criteria = {.towards = towards, .interfaces = interfaces, .near = true};
+	struct criteria criteria = {.towards = towards, .interfaces = interfaces};
 
-	if (pick(gids, gid_count, &criteria, ret_addr))
-		return true;
-	criteria.near = false;
-	return pick(gids, gid_count, &criteria, ret_addr);
+	for (; criteria.closeness < CLOSENESS_COUNT; criteria.closeness++) {
+		if (pick(gids, gid_count, &criteria, ret_addr))
+			return true;
+	}
+	return false;
 }
 
 bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b)

@@ -21,8 +21,9 @@ struct ifaddrs;
  * vbd_source_pick - an address that leads to the owner of @gids
  * @interfaces: for GIDs that are no addresses (InfiniBand, iWARP), and for the
  *               network of an address
- * @towards:    the destination: the address found has the same family, is link-local if @towards
- *               is, and on the same interface if it has a scope; preferably in the same network
+ * @towards:    the destination: the address found has the same family, is link-local IPv6 if
+ *               @towards is, and on the same interface if it has a scope; preferably in the same
+ *               network, then as vbd_sockaddr_is_of_link() says of @towards
  * @ret_addr:   port 0
  *
  * Returns false if there is none.
@@ -73,6 +74,10 @@ bool vbd_sockaddr_is_any(const struct sockaddr *addr);
 
 /** vbd_sockaddr_is_link_local - an IPv6 address of fe80::/10 */
 bool vbd_sockaddr_is_link_local(const struct sockaddr *addr);
+
+/** vbd_sockaddr_is_of_link - link-local IPv6, or an IPv4 address of 169.254.0.0/16 (RFC 3927 2.6):
+ * no router leads to it */
+bool vbd_sockaddr_is_of_link(const struct sockaddr *addr);
 
 /** vbd_sockaddr_is_same - the same IPv4 or IPv6 address, whatever the ports are */
 bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b);

@@ -94,6 +94,23 @@ static void test_gid_choice__the_gid_of_an_address_is_preferred(void **state)
 		chosen(rig, &(struct vbd_gid_criteria){.port_num = 1, .gid_index = -1}), 2);
 }
 
+/* RFC 3927 2.6. */
+static void test_gid_choice__an_ipv4_link_local_address_comes_after_those_that_others_reach(
+	void **state)
+{
+	struct rig *rig = *state;
+
+	rig->device->gid_count = 0;
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "fe80::1");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "::ffff:169.254.7.1");
+	assert_int_equal(chosen_for(rig, ""), 0);
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "fd00::1:1");
+	assert_int_equal(chosen_for(rig, ""), 2);
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "::ffff:169.253.255.255");
+	assert_int_equal(chosen_for(rig, ""), 3);
+	assert_int_equal(chosen_for(rig, "169.254.7.1"), 1);
+}
+
 static void test_gid_choice__an_index_is_that_of_the_port(void **state)
 {
 	struct rig *rig = *state;
@@ -154,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_gid_of_an_address_is_preferred),
+		TEST(an_ipv4_link_local_address_comes_after_those_that_others_reach),
 		TEST(an_index_is_that_of_the_port),
 		TEST(infiniband_has_its_first_one_or_none),
 		TEST(what_is_missing_is_said),

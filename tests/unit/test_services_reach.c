@@ -167,6 +167,16 @@ static void test_services_reach__a_link_local_address_has_to_be_asked_for(void *
 	expect(listen_on(svc, "fe80::1", VBD_CHOICE_YES), "fe80::1 ");
 }
 
+static void test_services_reach__addresses_of_a_link_come_last(void **state)
+{
+	struct svc *svc = *state;
+
+	assert_true(vbd_addr_parse("169.254.7.1", 0, &host.addrs[1]));
+	assert_true(vbd_addr_parse("10.0.0.1", 0, &host.addrs[2]));
+	add_gid(svc->device, "169.254.7.1");
+	expect(listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE), "10.0.0.1 169.254.7.1 ");
+}
+
 static bool system_is_v6_only(void)
 {
 	int fd = open("/proc/sys/net/ipv6/bindv6only", O_RDONLY | O_CLOEXEC);
@@ -295,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_address_is_one_of_a_device),
 		TEST(a_link_local_address_has_to_be_asked_for),
+		TEST(addresses_of_a_link_come_last),
 		TEST(an_ipv6_listener_may_take_ipv4_too),
 		TEST(only_an_active_device_of_the_listener_counts),
 		TEST(interfaces_that_can_not_be_read_are_read_again),

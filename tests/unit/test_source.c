@@ -115,6 +115,23 @@ static void test_source__an_address_of_the_same_network_is_preferred(void **stat
 	assert_string_equal(picked(gids, 4, list, "fd00:99::9", 0), "fd00:76::1%0");
 }
 
+/* RFC 3927 2.6: hosts beyond the link know nothing of 169.254.0.0/16. */
+static void test_source__an_ipv4_link_local_address_is_for_peers_on_the_link(void **state)
+{
+	const struct vbd_gid gids[] = {
+		gid_of("::ffff:169.254.7.1", "roce_v2"),
+		gid_of("::ffff:10.76.0.1", "roce_v2"),
+	};
+
+	(void)state;
+	assert_string_equal(picked(gids, 2, NULL, "10.76.0.9", 0), "10.76.0.1");
+	assert_string_equal(picked(gids, 2, NULL, "0.0.0.0", 0), "10.76.0.1");
+	assert_string_equal(picked(gids, 2, NULL, "169.254.9.9", 0), "169.254.7.1");
+	/* Without another address that one is better than none. */
+	assert_string_equal(picked(gids, 1, NULL, "10.76.0.9", 0), "169.254.7.1");
+	assert_string_equal(picked(&gids[1], 1, NULL, "169.254.9.9", 0), "10.76.0.1");
+}
+
 static const char *is_down(const struct ifaddrs *interfaces, const char *towards)
 {
 	static char text[INET_ADDRSTRLEN];
@@ -421,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_source__a_gid_of_roce_is_an_address),
 		cmocka_unit_test(test_source__a_link_local_peer_wants_its_own_interface),
 		cmocka_unit_test(test_source__an_address_of_the_same_network_is_preferred),
+		cmocka_unit_test(test_source__an_ipv4_link_local_address_is_for_peers_on_the_link),
 		cmocka_unit_test(test_source__an_interface_that_is_down_is_found_by_its_network),
 		cmocka_unit_test(test_source__an_iwarp_device_is_found_by_its_ethernet_address),
 		cmocka_unit_test(test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib),
