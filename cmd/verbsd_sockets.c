@@ -2,7 +2,7 @@
 #include "cmd/verbsd.h"
 
 #include "api/http/listen.h"
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "daemon/sdnotify.h"
 
 #include <assert.h>

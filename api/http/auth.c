@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/auth.h"
 
+#include "base/addr.h"
+
 #include <gnutls/gnutls.h>
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -334,31 +335,28 @@ enum vbd_status vbd_auth_scheme(
 
 static bool is_loopback_name(const char *name)
 {
-	struct in_addr v4;
-	struct in6_addr v6;
+	struct sockaddr_storage addr;
 
-	if (strcasecmp(name, "localhost") == 0)
-		return true;
-	if (inet_pton(AF_INET, name, &v4) == 1)
-		return ntohl(v4.s_addr) >> 24 == 127;
-	return inet_pton(AF_INET6, name, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+	return strcasecmp(name, "localhost") == 0 ||
+	       (vbd_addr_parse(name, 0, &addr) &&
+		       vbd_sockaddr_is_loopback((const struct sockaddr *)&addr));
 }
 
 /* Compare the binary form: one IPv6 address has many spellings. */
-static bool same_addr(const char *a, const char *b)
+static bool same_host(const char *a, const char *b)
 {
-	unsigned char x[sizeof(struct in6_addr)], y[sizeof(struct in6_addr)];
+	struct sockaddr_storage x, y;
 
-	if (inet_pton(AF_INET, a, x) == 1)
-		return inet_pton(AF_INET, b, y) == 1 && memcmp(x, y, 4) == 0;
-	return inet_pton(AF_INET6, a, x) == 1 && inet_pton(AF_INET6, b, y) == 1 &&
-	       memcmp(x, y, 16) == 0;
+	if (vbd_addr_parse(a, 0, &x) && vbd_addr_parse(b, 0, &y))
+		return vbd_sockaddr_is_same(
+			(const struct sockaddr *)&x, (const struct sockaddr *)&y);
+	return strcasecmp(a, b) == 0;
 }
 
 static bool is_allowed(const struct vbd_auth_rules *rules, const char *name)
 {
 	for (size_t i = 0; i < rules->n_allowed_hosts; i++) {
-		if (strcasecmp(name, rules->allowed_hosts[i]) == 0)
+		if (same_host(name, rules->allowed_hosts[i]))
 			return true;
 	}
 	return false;
@@ -373,7 +371,7 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 	if (status != VBD_OK || !host || peer->unix_socket)
 		return status;
 	(void)host_name(host, name);
-	if (is_loopback_name(name) || (peer->local_addr && same_addr(name, peer->local_addr)) ||
+	if (is_loopback_name(name) || (peer->local_addr && same_host(name, peer->local_addr)) ||
 		is_allowed(rules, name))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_BAD_HOST,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/listen.h"
 
-#include <arpa/inet.h>
+#include "base/addr.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -16,19 +17,10 @@
 static enum vbd_status fill_tcp(const char *addr, uint16_t port, struct sockaddr_storage *ret_addr,
 	socklen_t *ret_len, struct vbd_error *err)
 {
-	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-
-	if (inet_pton(AF_INET, addr, &v4.sin_addr) == 1) {
-		memcpy(ret_addr, &v4, sizeof(v4));
-		*ret_len = sizeof(v4);
-	} else if (inet_pton(AF_INET6, addr, &v6.sin6_addr) == 1) {
-		memcpy(ret_addr, &v6, sizeof(v6));
-		*ret_len = sizeof(v6);
-	} else {
+	if (!vbd_addr_parse(addr, port, ret_addr))
 		return vbd_error_set(
 			err, VBD_E_BAD_VALUE, "'%.128s' is not a numeric address", addr);
-	}
+	*ret_len = (socklen_t)vbd_sockaddr_bytes((const struct sockaddr *)ret_addr);
 	return VBD_OK;
 }
 

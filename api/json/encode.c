@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json/encode.h"
 
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/labels.h"
 

@@ -14,7 +14,7 @@
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/shared.h"
 #include "daemon/work/transfers.h"
@@ -158,7 +158,8 @@ struct endpoint_create {
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct endpoint_create)},
-	{VBD_FIELD(STRING, "addr", struct endpoint_create, addr), .min = 1, .max = 255},
+	{VBD_FIELD(STRING, "addr", struct endpoint_create, addr), .min = 1, .max = 255,
+		.check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
 	{VBD_FIELD(UINT, "port", struct endpoint_create, port), .max = 65535,
 		VBD_FIELD_SEEN(struct endpoint_create, port_seen)},
 	{VBD_FIELD(STRING, "device", struct endpoint_create, device), .min = 1, .max = 63},

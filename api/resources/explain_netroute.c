@@ -12,7 +12,7 @@
 #include "api/resources/explain.h"
 #include "api/resources/handlers.h"
 #include "api/resources/records.h"
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
 #include "rdma/device/source.h"
@@ -231,15 +231,13 @@ static void find_netroute(struct asking *asking, const struct sockaddr *addr)
 		refuse(asking, &err);
 }
 
-static void on_resolved(
-	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct asking *asking = arg;
 
-	(void)addr_bytes;
 	asking->resolution = NULL;
-	if (addr)
-		find_netroute(asking, addr);
+	if (addrs)
+		find_netroute(asking, (const struct sockaddr *)&addrs->items[0]);
 	else
 		refuse(asking, err);
 }
@@ -261,12 +259,10 @@ static enum vbd_status parse(
 	if (!status)
 		status = vbd_query_u64(req, "dst_port", 1, 65535, &asking->port, err);
 	if (!status && src)
-		status = vbd_addr_parse_own(src, "src_addr", &asking->destination.src, err);
+		status = vbd_addr_parse_own(src, 0, "src_addr", &asking->destination.src, err);
 	if (!status && !host)
 		status = vbd_error_input(
 			err, VBD_E_MISSING_FIELD, "dst_addr", "dst_addr is required");
-	if (!status && !*host)
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "dst_addr", "dst_addr is empty");
 	if (status)
 		return status;
 	vbd_copy_text(asking->host, sizeof(asking->host), host);
@@ -280,7 +276,11 @@ static enum vbd_status parse_host(const struct vbd_request *req, const struct as
 	struct sockaddr_storage *ret_addr, bool *ret_numeric, struct vbd_error *err)
 {
 	/* The route does not depend on the port; the parser needs a valid one. */
-	*ret_numeric = vbd_addr_parse(asking->host, 1, ret_addr);
+	enum vbd_status status = vbd_addr_read_host(asking->host, 1, "dst_addr", ret_addr, err);
+
+	if (status)
+		return status;
+	*ret_numeric = ret_addr->ss_family != 0;
 	if (*ret_numeric || req->role >= VBD_ROLE_OPERATE)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_FORBIDDEN,
@@ -309,6 +309,7 @@ void vbd_get_reachability(struct vbd_request *req)
 	if (numeric)
 		find_netroute(asking, (const struct sockaddr *)&addr);
 	else if (vbd_resolve(vbd_request_daemon(req)->loop, req->caller, asking->host, 1,
-			 on_resolved, asking, &asking->resolution, &err) != VBD_OK)
+			 (int)asking->destination.src.ss_family, on_resolved, asking,
+			 &asking->resolution, &err) != VBD_OK)
 		refuse(asking, &err);
 }

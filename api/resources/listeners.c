@@ -13,10 +13,10 @@
 #include "api/resources/qp_params.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
+#include "base/addr.h"
 #include "base/enum.h"
 #include "daemon/connections/listener_reach.h"
 #include "daemon/connections/listeners.h"
-#include "daemon/core/addr.h"
 #include "daemon/kept/kept.h"
 #include "rdma/device/device.h"
 
@@ -239,7 +239,7 @@ struct listener_create {
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct listener_create)},
 	{VBD_FIELD(STRING, "addr", struct listener_create, addr), .required = true, .min = 1,
-		.max = 255},
+		.max = 255, .check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
 	{VBD_FIELD(UINT, "port", struct listener_create, port), .max = 65535},
 	{VBD_FIELD(UINT, "backlog", struct listener_create, backlog), .min = 1, .max = 65535},
 	{VBD_FIELD(ENUM, "accept", struct listener_create, accept), .names = accept_names,

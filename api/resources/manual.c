@@ -9,10 +9,10 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/qp_params.h"
+#include "base/addr.h"
 #include "daemon/connections/connections.h"
 #include "rdma/names/names.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -152,9 +152,9 @@ static const enum vbd_qp_step goal_steps[] = {VBD_QP_TO_RTR, VBD_QP_TO_RTS};
 
 static bool gid_valid(const char *text)
 {
-	struct in6_addr address;
+	uint8_t gid[16];
 
-	return inet_pton(AF_INET6, text, &address) == 1;
+	return vbd_addr_parse_gid(text, gid);
 }
 
 static bool mtu_valid(uint32_t bytes)
@@ -215,7 +215,7 @@ static enum vbd_status decode_remote(
 		input->remote.qp_type = vbd_qp_type_names[input->qp_type];
 	vbd_copy_text(input->remote.gid_type, sizeof(input->remote.gid_type), input->gid_type);
 	if (input->gid)
-		(void)inet_pton(AF_INET6, input->gid, input->remote.gid);
+		(void)vbd_addr_parse_gid(input->gid, input->remote.gid);
 	return VBD_OK;
 }
 

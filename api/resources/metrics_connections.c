@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/metrics_objects.h"
+#include "base/addr.h"
 #include "base/attr.h"
 #include "daemon/connections/connections.h"
-#include "daemon/core/addr.h"
 #include "daemon/work/probes.h"
 
 #include <stddef.h>

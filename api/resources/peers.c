@@ -7,9 +7,9 @@
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/task.h"
+#include "base/addr.h"
 #include "daemon/datagrams/peers.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 /* --- one peer -------------------------------------------------------------------------------- */
@@ -128,7 +128,8 @@ struct peer_create {
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct peer_create)},
 	{VBD_FIELD(REF, "ud_endpoint", struct peer_create, endpoint), .required = true},
-	{VBD_FIELD(STRING, "dst_addr", struct peer_create, dst_addr), .min = 1, .max = 255},
+	{VBD_FIELD(STRING, "dst_addr", struct peer_create, dst_addr), .min = 1, .max = 255,
+		.check = vbd_addr_is_host, .check_text = VBD_ADDR_NO_HOST},
 	{VBD_FIELD(UINT, "dst_port", struct peer_create, dst_port), .min = 1, .max = 65535,
 		VBD_FIELD_SEEN(struct peer_create, dst_port_seen)},
 	VBD_PRIVATE_DATA_FIELD(struct peer_create),
@@ -229,7 +230,7 @@ static enum vbd_status known_path(const struct peer_create *input,
 		.dlid = input->lid,
 		.sl = input->sl,
 	};
-	if (input->gid && inet_pton(AF_INET6, input->gid, ret_path->dgid) != 1)
+	if (input->gid && !vbd_addr_parse_gid(input->gid, ret_path->dgid))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
 			"'%s' is not a GID; a GID is written like an IPv6 address", input->gid);
 	if (infiniband && !input->lid_seen)

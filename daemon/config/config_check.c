@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/addr.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/config/callers.h"
@@ -15,15 +16,12 @@
 
 bool vbd_config_is_loopback(const struct sockaddr *addr)
 {
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)addr;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)addr;
 
-	if (addr->sa_family == AF_INET)
-		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-	if (addr->sa_family == AF_INET6)
-		return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
-		       (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
-	return addr->sa_family == AF_UNIX;
+	/* An inherited socket may have it. */
+	if (addr->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
+		return v6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET;
+	return addr->sa_family == AF_UNIX || vbd_sockaddr_is_loopback(addr);
 }
 
 static bool asks_certificate(const struct vbd_config_tls *tls)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config_parts.h"
 
+#include "base/addr.h"
+
 #include <ctype.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Split "HOST:PORT" or "[HOST]:PORT". */
-static bool split(const char *value, char host[80], char port[8])
+static bool split(const char *value, char host[80], uint16_t *ret_port)
 {
 	const char *colon = strrchr(value, ':');
 	size_t host_len;
 
-	/* getaddrinfo(3) would accept a port above 65535 and use it modulo 65536. */
 	if (!colon || !isdigit((unsigned char)colon[1]) ||
 		colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strlen(colon + 1) > 5 ||
 		strtoul(colon + 1, NULL, 10) > 65535)
 		return false;
-	(void)snprintf(port, 8, "%s", colon + 1);
+	*ret_port = (uint16_t)strtoul(colon + 1, NULL, 10);
 	host_len = (size_t)(colon - value);
 	if (host_len > 2 && value[0] == '[' && colon[-1] == ']') {
 		value++;
@@ -51,23 +51,16 @@ static const char *take_scheme(const char *text, enum vbd_config_scheme *ret_sch
 
 bool vbd_config_listen_parse(const char *text, struct vbd_config_listen *ret_listen)
 {
-	const struct addrinfo hints = {
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-	};
 	struct vbd_config_listen listen = {0};
 	const char *where = take_scheme(text, &listen.scheme);
-	struct addrinfo *found = NULL;
 	char host[80];
-	char port[8];
+	uint16_t port;
 
-	if (strlen(text) >= sizeof(listen.text) || !split(where, host, port) ||
-		getaddrinfo(host, port, &hints, &found) != 0)
+	if (strlen(text) >= sizeof(listen.text) || !split(where, host, &port) ||
+		!vbd_addr_is_own(host) || !vbd_addr_parse(host, port, &listen.addr))
 		return false;
 	(void)snprintf(listen.text, sizeof(listen.text), "%s", text);
-	memcpy(&listen.addr, found->ai_addr, found->ai_addrlen);
-	listen.addr_bytes = found->ai_addrlen;
-	freeaddrinfo(found);
+	listen.addr_bytes = (socklen_t)vbd_sockaddr_bytes((const struct sockaddr *)&listen.addr);
 	*ret_listen = listen;
 	return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connection_parts.h"
 
+#include "base/addr.h"
 #include "base/clock.h"
 #include "daemon/connections/listeners.h"
-#include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/labels.h"
 #include "daemon/core/quota.h"
@@ -84,12 +84,11 @@ static enum vbd_status check_dst(const struct vbd_daemon *daemon,
 {
 	const struct sockaddr *src = (const struct sockaddr *)&cm->src;
 	struct sockaddr_storage dst;
+	enum vbd_status status =
+		vbd_addr_read_host(spec->dst_addr, spec->dst_port, "/dst_addr", &dst, err);
 
-	if (!vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
-		return strchr(spec->dst_addr, '%')
-			       ? vbd_error_input(err, VBD_E_BAD_VALUE, "/dst_addr",
-					 "'%.80s' names no interface of this host", spec->dst_addr)
-			       : VBD_OK;
+	if (status || !dst.ss_family)
+		return status;
 	if (cm->src.ss_family && cm->src.ss_family != dst.ss_family)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
 			"src_addr and dst_addr are of different address families");
@@ -108,7 +107,7 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	enum vbd_status status = VBD_OK;
 
 	if (spec->src_addr[0])
-		status = vbd_addr_parse_own(spec->src_addr, "/src_addr", &cm->src, err);
+		status = vbd_addr_parse_own(spec->src_addr, 0, "/src_addr", &cm->src, err);
 	if (!status)
 		status = check_dst(daemon, spec, cm, err);
 	if (!status && spec->src_addr[0])

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connection_parts.h"
 
+#include "base/addr.h"
 #include "base/text.h"
 #include "daemon/connections/connection_queue.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/past_keys.h"
 #include "daemon/connections/peer_reports.h"
-#include "daemon/core/addr.h"
 #include "daemon/core/traces.h"
 
 /* More than any list of rdma/names/names.h with names of events or states has. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connection_parts.h"
 
+#include "base/addr.h"
 #include "base/clock.h"
 #include "daemon/connections/connection_queue.h"
-#include "daemon/core/addr.h"
 
 void vbd_connection_announce(struct vbd_connection *connection)
 {
@@ -18,17 +18,15 @@ static void resolve(struct vbd_connection *connection, const struct sockaddr *ad
 	vbd_conn_resolve(connection->conn, addr);
 }
 
-static void on_resolved(
-	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct vbd_connection *connection = arg;
 
-	(void)addr_bytes;
 	connection->resolution = NULL;
-	if (!addr)
+	if (!addrs)
 		vbd_conn_name_failed(connection->conn, err);
 	else
-		resolve(connection, addr);
+		resolve(connection, (const struct sockaddr *)&addrs->items[0]);
 }
 
 static enum vbd_status begin(struct vbd_connection *connection, struct vbd_error *err)
@@ -41,8 +39,8 @@ static enum vbd_status begin(struct vbd_connection *connection, struct vbd_error
 		return VBD_OK;
 	}
 	return vbd_resolve(connection->object.registry->daemon->loop, connection->object.owner,
-		connection->dst_addr, connection->dst_port, on_resolved, connection,
-		&connection->resolution, err);
+		connection->dst_addr, connection->dst_port, (int)connection->conn->cm.src.ss_family,
+		on_resolved, connection, &connection->resolution, err);
 }
 
 /* The record is in the event log, so a failure becomes the connection's own. */

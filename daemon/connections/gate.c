@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/gate.h"
 
+#include "base/addr.h"
 #include "base/bucket.h"
 
 #include <arpa/inet.h>
@@ -61,15 +62,13 @@ bool vbd_gate_net_parse(const char *text, struct vbd_gate_net *ret_net)
 	slash = strchr(addr, '/');
 	if (slash)
 		*slash++ = '\0';
-	is_v4 = inet_pton(AF_INET, addr, net.addr + sizeof(v4_mapped)) == 1;
-	if (is_v4)
-		memcpy(net.addr, v4_mapped, sizeof(v4_mapped));
-	else if (inet_pton(AF_INET6, addr, net.addr) != 1)
+	if (!vbd_addr_parse_bytes(addr, net.addr))
 		return false;
+	is_v4 = !strchr(addr, ':');
 	if (!parse_bits(slash, is_v4 ? 32 : 128, &bits))
 		return false;
 	net.prefix_bits = (uint8_t)(is_v4 ? 96 + bits : bits);
-	if (has_bits_after_prefix(&net))
+	if (has_bits_after_prefix(&net) || (net.prefix_bits == 128 && !vbd_addr_is_host(addr)))
 		return false;
 	*ret_net = net;
 	return true;

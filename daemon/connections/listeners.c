@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/listeners.h"
 
+#include "base/addr.h"
 #include "base/clock.h"
 #include "base/enum.h"
 #include "daemon/connections/connections.h"
-#include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
 #include "rdma/data/service.h"
 #include "rdma/device/source.h"
@@ -241,13 +241,10 @@ static enum vbd_status make_listener(struct vbd_daemon *daemon,
 static enum vbd_status check_addr(const struct vbd_listener_spec *spec,
 	struct sockaddr_storage *ret_addr, struct vbd_error *err)
 {
-	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
-			"'%.80s' is not a numeric IPv4 or IPv6 address of this host", spec->addr);
-	if (vbd_sockaddr_needs_scope((const struct sockaddr *)ret_addr))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
-			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
-			spec->addr);
+	enum vbd_status status = vbd_addr_parse_own(spec->addr, spec->port, "/addr", ret_addr, err);
+
+	if (status)
+		return status;
 	if (spec->cm.v6_only != VBD_CHOICE_NONE && ret_addr->ss_family != AF_INET6)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/v6_only",
 			"v6_only is for IPv6 addresses; %.80s is an IPv4 address", spec->addr);

@@ -87,13 +87,14 @@ struct vbd_resolution {
 	struct vbd_link link;
 	bool in_pool;
 	atomic_bool cancelled;
-	struct addrinfo *found;
+	struct vbd_addrs found;
 	int code;   /* of getaddrinfo(3) */
 	int errnum; /* with EAI_SYSTEM */
 	vbd_resolved_cb cb;
 	void *arg;
 	char host[256];
-	char service[8];
+	uint16_t port;
+	int family;
 };
 
 static const struct {
@@ -590,33 +591,29 @@ static void resolve_error(const struct vbd_resolution *resolution, struct vbd_er
 /* Pool thread. */
 static void look_up(void *arg)
 {
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
 	struct vbd_resolution *resolution = arg;
 
 	if (atomic_load(&resolution->cancelled))
 		return;
-	resolution->code =
-		getaddrinfo(resolution->host, resolution->service, &hints, &resolution->found);
-	resolution->errnum = errno;
+	resolution->code = vbd_addr_look_up(resolution->host, resolution->port, resolution->family,
+		&resolution->found, &resolution->errnum);
 }
 
 static void report(const struct vbd_resolution *resolution)
 {
-	const struct addrinfo *found = resolution->found;
 	struct vbd_error err = {0};
 
 	if (resolution->code) {
 		resolve_error(resolution, &err);
-		resolution->cb(NULL, 0, &err, resolution->arg);
+		resolution->cb(NULL, &err, resolution->arg);
 	} else {
-		resolution->cb(found->ai_addr, found->ai_addrlen, NULL, resolution->arg);
+		resolution->cb(&resolution->found, NULL, resolution->arg);
 	}
 }
 
 static void on_resolved(void *arg)
 {
 	struct vbd_resolution *resolution = arg;
-	struct addrinfo *found = resolution->found;
 
 	if (atomic_load(&resolution->cancelled)) {
 		free(resolution);
@@ -627,13 +624,11 @@ static void on_resolved(void *arg)
 		report(resolution);
 		free(resolution);
 	}
-	if (found)
-		freeaddrinfo(found);
 }
 
 enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char *host,
-	uint16_t port, vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
-	struct vbd_error *err)
+	uint16_t port, int family, vbd_resolved_cb cb, void *arg,
+	struct vbd_resolution **ret_resolution, struct vbd_error *err)
 {
 	struct vbd_resolution *resolution;
 	enum vbd_status status;
@@ -649,7 +644,8 @@ enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char
 	resolution->arg = arg;
 	resolution->in_pool = true;
 	(void)snprintf(resolution->host, sizeof(resolution->host), "%s", host);
-	(void)snprintf(resolution->service, sizeof(resolution->service), "%u", port);
+	resolution->port = port;
+	resolution->family = family;
 	status = vbd_loop_work(loop, VBD_WORK_NAMES, owner, look_up, on_resolved, resolution, err);
 	if (status) {
 		free(resolution);

@@ -13,6 +13,7 @@
 #ifndef VBD_DAEMON_CORE_LOOP_H
 #define VBD_DAEMON_CORE_LOOP_H
 
+#include "base/addr.h"
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/list.h"
@@ -160,21 +161,23 @@ enum vbd_status vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const v
 
 /**
  * vbd_resolved_cb - the result of a vbd_resolve()
- * @addr: the first address, with the port set; NULL when the resolution failed
- * @err:  the reason if @addr is NULL: VBD_E_NAME_NOT_RESOLVED, or VBD_E_FD_LIMIT
+ * @addrs: with the port set, in the order in which they are to be tried; NULL when the resolution
+ *         failed
+ * @err:   the reason if @addrs is NULL: VBD_E_NAME_NOT_RESOLVED, or VBD_E_FD_LIMIT
  */
 typedef void (*vbd_resolved_cb)(
-	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg);
+	const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg);
 
 /**
- * vbd_resolve - resolve a host name or numeric address (getaddrinfo(3) on the thread pool)
+ * vbd_resolve - resolve a host name or numeric address (vbd_addr_look_up() on the thread pool)
  * @owner: as of vbd_loop_work()
  * @host: name or address, copied
  * @port: 1 to 65535, host order
+ * @family: of all addresses; AF_UNSPEC for any
  */
 enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char *host,
-	uint16_t port, vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
-	struct vbd_error *err) VBD_MUST_CHECK;
+	uint16_t port, int family, vbd_resolved_cb cb, void *arg,
+	struct vbd_resolution **ret_resolution, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_resolve_cancel - suppress the callback; only before it has run */
 void vbd_resolve_cancel(struct vbd_resolution *resolution);

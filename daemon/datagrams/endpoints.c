@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/datagrams/endpoints.h"
 
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
 #include "daemon/datagrams/groups.h"
@@ -125,11 +125,13 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 static enum vbd_status check_spec(const struct vbd_endpoint_spec *spec,
 	struct sockaddr_storage *ret_addr, struct vbd_error *err)
 {
+	enum vbd_status status;
+
 	if (!spec->addr[0])
 		return VBD_OK;
-	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
-			"'%.80s' is not a numeric IPv4 or IPv6 address", spec->addr);
+	status = vbd_addr_parse_own(spec->addr, spec->port, "/addr", ret_addr, err);
+	if (status)
+		return status;
 	if (spec->params.qkey != VBD_CM_QKEY)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qkey",
 			"the CM answers every SIDR request with qkey 0x%08x", VBD_CM_QKEY);

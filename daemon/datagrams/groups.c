@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/datagrams/groups.h"
 
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>

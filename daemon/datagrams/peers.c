@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/datagrams/peers.h"
 
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 
 #include <stdlib.h>
 
@@ -90,17 +90,23 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	return VBD_OK;
 }
 
-static void on_resolved(
-	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct vbd_peer_record *record = arg;
 
-	(void)addr_bytes;
 	record->resolution = NULL;
-	if (!addr)
+	if (!addrs)
 		vbd_peer_name_failed(&record->peer, err);
 	else
-		vbd_peer_resolve(&record->peer, addr);
+		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&addrs->items[0]);
+}
+
+/* The family that a peer's address must have; AF_UNSPEC for any. */
+static int family_of(const struct vbd_endpoint *endpoint)
+{
+	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
+
+	return own->sa_family && !vbd_sockaddr_is_any(own) ? own->sa_family : AF_UNSPEC;
 }
 
 static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *spec)
@@ -116,8 +122,8 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
 		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
 	else if (vbd_resolve(record->object.registry->daemon->loop, record->object.owner,
-			 spec->dst_addr, spec->dst_port, on_resolved, record, &record->resolution,
-			 &error) != VBD_OK)
+			 spec->dst_addr, spec->dst_port, family_of(record->peer.endpoint),
+			 on_resolved, record, &record->resolution, &error) != VBD_OK)
 		vbd_peer_name_failed(&record->peer, &error);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/explain.h"
 
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "daemon/core/devices.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/explain.h"
 
+#include "base/addr.h"
 #include "base/attr.h"
 #include "base/clock.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/past_keys.h"
-#include "daemon/core/addr.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/observe/look.h"
 #include "daemon/work/transfers.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first line of an explanation. */
 #include "base/clock.h"
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "daemon/observe/explain.h"
 #include "rdma/diagnose/words.h"
 

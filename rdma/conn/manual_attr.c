@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/manual_attr.h"
 
+#include "base/addr.h"
 #include "rdma/device/device.h"
 #include "rdma/names/names.h"
 
@@ -17,7 +18,7 @@ static bool is_zero(const uint8_t gid[16])
 static enum vbd_status check_address(const struct vbd_manual_local *local,
 	const struct vbd_manual_remote *remote, struct vbd_error *err)
 {
-	bool global = !is_zero(remote->gid);
+	bool global = !is_zero(remote->gid), group = vbd_addr_gid_is_group(remote->gid);
 
 	if (local->infiniband && (remote->lid == 0 || remote->lid >= LID_MULTICAST))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "lid",
@@ -25,11 +26,10 @@ static enum vbd_status check_address(const struct vbd_manual_local *local,
 	if (!local->infiniband && !global)
 		return vbd_error_param(
 			err, VBD_E_BAD_VALUE, "gid", "on RoCE the peer's GID is needed");
-	if (global && (remote->gid[0] == 0xff || (local->infiniband && !local->gid_known)))
+	if (global && (group || (local->infiniband && !local->gid_known)))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
-			remote->gid[0] == 0xff
-				? "the GID is that of a multicast group"
-				: "the local port has no GID to which the peer could answer");
+			group ? "the GID is that of a multicast group"
+			      : "the local port has no GID to which the peer could answer");
 	if (!local->infiniband && vbd_gid_is_ipv4(remote->gid) != vbd_gid_is_ipv4(local->gid))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
 			"both GIDs of a RoCE path must be of one family, and the local GID at "

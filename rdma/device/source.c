@@ -23,37 +23,6 @@ static const struct sockaddr_in *in4(const struct sockaddr *addr)
 	return (const struct sockaddr_in *)(const void *)addr;
 }
 
-size_t vbd_sockaddr_bytes(const struct sockaddr *addr)
-{
-	if (addr->sa_family == AF_INET6)
-		return sizeof(struct sockaddr_in6);
-	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : 0;
-}
-
-bool vbd_sockaddr_is_any(const struct sockaddr *addr)
-{
-	if (addr->sa_family == AF_INET6)
-		return IN6_IS_ADDR_UNSPECIFIED(&in6(addr)->sin6_addr);
-	return in4(addr)->sin_addr.s_addr == INADDR_ANY;
-}
-
-bool vbd_sockaddr_is_link_local(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6(addr)->sin6_addr);
-}
-
-bool vbd_sockaddr_is_of_link(const struct sockaddr *addr)
-{
-	if (addr->sa_family == AF_INET)
-		return ntohl(in4(addr)->sin_addr.s_addr) >> 16 == 0xa9fe;
-	return vbd_sockaddr_is_link_local(addr);
-}
-
-bool vbd_sockaddr_needs_scope(const struct sockaddr *addr)
-{
-	return vbd_sockaddr_is_link_local(addr) && !in6(addr)->sin6_scope_id;
-}
-
 /* Does the local address @own match @towards? Any routable one matches "any". */
 static bool matches(const struct sockaddr *own, const struct sockaddr *towards)
 {
@@ -203,14 +172,6 @@ bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct 
 			return true;
 	}
 	return false;
-}
-
-bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b)
-{
-	if (a->sa_family != b->sa_family ||
-		memcmp(bytes_of(a), bytes_of(b), a->sa_family == AF_INET6 ? 16 : 4) != 0)
-		return false;
-	return !vbd_sockaddr_is_link_local(a) || in6(a)->sin6_scope_id == in6(b)->sin6_scope_id;
 }
 
 static bool has_address(

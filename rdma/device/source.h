@@ -8,6 +8,7 @@
 #ifndef VBD_RDMA_DEVICE_SOURCE_H
 #define VBD_RDMA_DEVICE_SOURCE_H
 
+#include "base/addr.h"
 #include "base/attr.h"
 #include "base/error.h"
 #include "rdma/device/device.h"
@@ -65,24 +66,5 @@ bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
  */
 enum vbd_status vbd_source_judge_bind(const struct ifaddrs *interfaces, const struct sockaddr *addr,
 	const char *param, const struct vbd_error *error, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_sockaddr_bytes - the size of an IPv4 or IPv6 socket address, 0 for any other family */
-size_t vbd_sockaddr_bytes(const struct sockaddr *addr);
-
-/** vbd_sockaddr_is_any - 0.0.0.0 or :: */
-bool vbd_sockaddr_is_any(const struct sockaddr *addr);
-
-/** vbd_sockaddr_is_link_local - an IPv6 address of fe80::/10 */
-bool vbd_sockaddr_is_link_local(const struct sockaddr *addr);
-
-/** vbd_sockaddr_is_of_link - link-local IPv6, or an IPv4 address of 169.254.0.0/16 (RFC 3927 2.6):
- * no router leads to it */
-bool vbd_sockaddr_is_of_link(const struct sockaddr *addr);
-
-/** vbd_sockaddr_is_same - the same IPv4 or IPv6 address, whatever the ports are */
-bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b);
-
-/** vbd_sockaddr_needs_scope - is it a link-local address without a scope? */
-bool vbd_sockaddr_needs_scope(const struct sockaddr *addr);
 
 #endif

@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/reach.h"
 
+#include "base/addr.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Addresses that a refusal lists; a host with more devices is shown the first ones. */
 #define LIST_BYTES 120
-
-static bool is_loopback(const struct sockaddr *addr)
-{
-	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)addr;
-	const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)addr;
-
-	if (addr->sa_family == AF_INET6)
-		return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
-	return addr->sa_family == AF_INET &&
-	       ntohl(four->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
-}
 
 /* The loopback interface has the whole of 127.0.0.0/8. */
 static const char *interface_of(const struct ifaddrs *interfaces, const struct sockaddr *addr)
@@ -39,7 +27,7 @@ static const char *interface_of(const struct ifaddrs *interfaces, const struct s
 		if (each->ifa_flags & IFF_LOOPBACK)
 			loopback = each->ifa_name;
 	}
-	return is_loopback(addr) ? loopback : NULL;
+	return vbd_sockaddr_is_loopback(addr) ? loopback : NULL;
 }
 
 /* The GID of an iWARP device on an interface without a hardware address is random
@@ -67,25 +55,18 @@ static bool serves(const struct vbd_device *device, const struct vbd_gid *gids, 
 				 has_unknown_interface(device, gids, gid_count, interfaces));
 }
 
-static void format(const struct sockaddr *addr, char text[INET6_ADDRSTRLEN + IF_NAMESIZE])
-{
-	if (getnameinfo(addr, (socklen_t)vbd_sockaddr_bytes(addr), text,
-		    INET6_ADDRSTRLEN + IF_NAMESIZE, NULL, 0, NI_NUMERICHOST) != 0)
-		text[0] = '\0';
-}
-
 /* Add the address that a peer would use for @device to @list. */
 static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
 	const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct sockaddr *towards)
 {
-	char text[INET6_ADDRSTRLEN + IF_NAMESIZE];
+	char text[VBD_ADDR_TEXT_BYTES];
 	size_t used = strlen(list);
 	struct sockaddr_storage own;
 
 	if (!vbd_source_pick(gids, gid_count, interfaces, towards, &own))
 		return;
-	format((const struct sockaddr *)&own, text);
+	(void)vbd_addr_format(&own, text);
 	if (used + strlen(text) + strlen(device->name) + sizeof(",  ()") <= LIST_BYTES)
 		(void)snprintf(list + used, LIST_BYTES - used, "%s%s (%s)", used ? ", " : "", text,
 			device->name);
@@ -118,7 +99,7 @@ static bool find(const struct vbd_fabric *fabric, const struct ifaddrs *interfac
 enum vbd_status vbd_reach_check_own(const struct vbd_fabric *fabric, const struct sockaddr *addr,
 	const char *param, struct vbd_error *err)
 {
-	char text[INET6_ADDRSTRLEN + IF_NAMESIZE];
+	char text[VBD_ADDR_TEXT_BYTES];
 	const struct ifaddrs *interfaces = vbd_interfaces_known(fabric);
 	char list[LIST_BYTES];
 	bool found, own;
@@ -129,15 +110,17 @@ enum vbd_status vbd_reach_check_own(const struct vbd_fabric *fabric, const struc
 	own = interface_of(interfaces, addr) != NULL;
 	if (found)
 		return VBD_OK;
-	format(addr, text);
+	(void)vbd_addr_format((const struct sockaddr_storage *)(const void *)addr, text);
 	return vbd_error_param(err, VBD_E_ADDRESS_NOT_AVAILABLE, param,
 		"%s %s%s; addresses of this host with RDMA: %s",
 		own ? "no RDMA device serves" : "no interface of this host has", text,
-		is_loopback(addr) ? ", the loopback" : "", *list ? list : "none of this family");
+		vbd_sockaddr_is_loopback(addr) ? ", the loopback" : "",
+		*list ? list : "none of this family");
 }
 
 enum vbd_status vbd_reach_check_dst(const struct vbd_fabric *fabric, const struct sockaddr *dst,
 	const char *param, struct vbd_error *err)
 {
-	return is_loopback(dst) ? vbd_reach_check_own(fabric, dst, param, err) : VBD_OK;
+	return vbd_sockaddr_is_loopback(dst) ? vbd_reach_check_own(fabric, dst, param, err)
+					     : VBD_OK;
 }

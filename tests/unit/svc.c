@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/svc.h"
 
+#include "base/addr.h"
 #include "base/log.h"
-#include "daemon/core/addr.h"
 #include "daemon/core/object.h"
 #include "daemon/observe/stats_parts.h"
 #include "daemon/memory/shared.h"

@@ -267,12 +267,15 @@ static void test_config__an_address_has_a_port_and_needs_no_resolver(void **stat
 {
 	static const char *const bad[] = {"127.0.0.1", ":7480", "localhost:7480", "::1:7480",
 		"[::1]", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "[]:1",
-		"[::1]x:1", "127.0.0.1:7480 ", "a:b:1", ":"};
+		"[::1]x:1", "127.0.0.1:7480 ", "a:b:1", ":", "127.1:7480", "0x7f.0.0.1:7480",
+		"0177.0.0.1:7480", "1:7480", "224.0.0.1:7480"};
 	struct fixture *f = *state;
 	const struct sockaddr_in6 *addr = (const struct sockaddr_in6 *)&f->config.listen[0].addr;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
 		assert_refused(f, "listen", bad[i], VBD_E_BAD_VALUE);
+	set(f, "listen", "[::ffff:127.0.0.1]:7480");
+	assert_int_equal(addr->sin6_family, AF_INET);
 	set(f, "listen", "[::1]:0");
 	assert_int_equal(addr->sin6_family, AF_INET6);
 	assert_int_equal(addr->sin6_port, 0);

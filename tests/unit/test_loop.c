@@ -715,23 +715,22 @@ static void test_loop__destroying_frees_handles_that_nobody_stopped(void **state
 	(void)close(fd);
 }
 
-static void on_resolved(
-	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct fixture *f = arg;
 
 	f->calls++;
 	f->resolution = NULL;
-	if (addr)
-		memcpy(&f->addr, addr, addr_bytes);
+	if (addrs)
+		f->addr = addrs->items[0];
 	else
 		f->answer = *err;
 }
 
 static void resolve(struct fixture *f, const char *host, uint16_t port)
 {
-	assert_int_equal(
-		vbd_resolve(f->loop, NULL, host, port, on_resolved, f, &f->resolution, &f->err),
+	assert_int_equal(vbd_resolve(f->loop, NULL, host, port, AF_UNSPEC, on_resolved, f,
+				 &f->resolution, &f->err),
 		VBD_OK);
 }
 
@@ -778,8 +777,8 @@ static void test_loop__a_name_that_is_too_long_is_refused_without_a_callback(voi
 
 	memset(host, 'x', sizeof(host) - 1);
 	host[sizeof(host) - 1] = '\0';
-	assert_int_equal(
-		vbd_resolve(f->loop, NULL, host, 9, on_resolved, f, &f->resolution, &f->err),
+	assert_int_equal(vbd_resolve(f->loop, NULL, host, 9, AF_UNSPEC, on_resolved, f,
+				 &f->resolution, &f->err),
 		VBD_E_NAME_NOT_RESOLVED);
 	assert_null(f->resolution);
 	assert_int_equal(f->err.status, VBD_E_NAME_NOT_RESOLVED);
@@ -804,13 +803,11 @@ static void test_loop__a_cancelled_resolution_never_calls_back(void **state)
 	assert_int_equal(f->calls, 0);
 }
 
-static void cancel_self(
-	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+static void cancel_self(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct fixture *f = arg;
 
-	(void)addr;
-	(void)addr_bytes;
+	(void)addrs;
 	(void)err;
 	f->calls++;
 	vbd_resolve_cancel(f->resolution);
@@ -820,8 +817,8 @@ static void test_loop__a_resolution_may_be_cancelled_in_its_own_callback(void **
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(
-		vbd_resolve(f->loop, NULL, "::1", 9, cancel_self, f, &f->resolution, &f->err),
+	assert_int_equal(vbd_resolve(f->loop, NULL, "::1", 9, AF_UNSPEC, cancel_self, f,
+				 &f->resolution, &f->err),
 		VBD_OK);
 	turn_until(f, &f->calls, 1);
 }
@@ -838,8 +835,8 @@ static void test_loop__destroying_ends_resolutions_without_their_callback(void *
 	struct fixture *f = *state;
 	struct vbd_resolution *forgotten;
 
-	assert_int_equal(
-		vbd_resolve(f->loop, NULL, "127.0.0.1", 9, on_resolved, f, &forgotten, &f->err),
+	assert_int_equal(vbd_resolve(f->loop, NULL, "127.0.0.1", 9, AF_UNSPEC, on_resolved, f,
+				 &forgotten, &f->err),
 		VBD_OK);
 	resolve(f, "127.0.0.1", 9);
 	assert_int_equal(vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate,
@@ -891,8 +888,8 @@ static void test_loop__everything_that_needs_memory_says_when_there_is_none(void
 	assert_int_equal(
 		vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate, work_done, f, &f->err),
 		VBD_E_NO_MEMORY);
-	assert_int_equal(
-		vbd_resolve(f->loop, NULL, "::1", 9, on_resolved, f, &f->resolution, &f->err),
+	assert_int_equal(vbd_resolve(f->loop, NULL, "::1", 9, AF_UNSPEC, on_resolved, f,
+				 &f->resolution, &f->err),
 		VBD_E_NO_MEMORY);
 	g_no_memory = false;
 	assert_null(loop);

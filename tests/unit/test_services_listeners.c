@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/listeners.h"
 
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"

@@ -3,7 +3,7 @@
  * __wrap_getifaddrs() in place of the function of libc. */
 #include "daemon/connections/listener_reach.h"
 
-#include "daemon/core/addr.h"
+#include "base/addr.h"
 #include "rdma/device/device.h"
 #include "base/clock.h"
 #include "rdma/fabric/fabric.h"

@@ -2,8 +2,8 @@
 /* Endpoints, their peers and their groups tell of their lives. */
 #include "daemon/datagrams/endpoints.h"
 
+#include "base/addr.h"
 #include "base/log.h"
-#include "daemon/core/addr.h"
 #include "daemon/datagrams/groups.h"
 #include "daemon/datagrams/peers.h"
 #include "rdma/fabric/fabric.h"

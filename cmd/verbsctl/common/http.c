@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/common/http.h"
 
+#include "base/addr.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -154,28 +154,47 @@ static enum vbd_ctl_exit take_files(
 	return exit_status;
 }
 
+/* The host in a URL, without the brackets of an IPv6 address; the caller frees it. */
+static char *host_in(const char *url)
+{
+	const char *scheme_end = strstr(url, "://");
+	const char *host = scheme_end ? scheme_end + 3 : url;
+
+	if (*host == '[')
+		return vbd_ctl_must(strndup(host + 1, strcspn(host + 1, "]")));
+	return vbd_ctl_must(strndup(host, strcspn(host, ":/")));
+}
+
 static bool is_loopback(const char *host)
 {
-	struct in_addr v4;
+	struct sockaddr_storage addr;
 
-	if (inet_pton(AF_INET, host, &v4) == 1)
-		return ntohl(v4.s_addr) >> 24 == 127;
-	return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
+	return strcmp(host, "localhost") == 0 ||
+	       (vbd_addr_parse(host, 0, &addr) &&
+		       vbd_sockaddr_is_loopback((const struct sockaddr *)&addr));
+}
+
+/* libcurl reads "10.76.1" as another address than its writer means. */
+static bool names_host(const char *url)
+{
+	char *host = host_in(url);
+	bool named = vbd_addr_is_host(host);
+
+	free(host);
+	return named;
 }
 
 /* Does the request stay on this host, or is it encrypted? */
 static bool is_safe(const struct vbd_ctl_http *http)
 {
-	const char *host = strstr(http->base, "://") + 3;
-	char *copy;
+	char *host;
 	bool safe;
 
 	if (http->unix_path || strncmp(http->base, "https:", 6) == 0)
 		return true;
-	/* A base always has a port. */
-	copy = vbd_ctl_must(strndup(host, (size_t)(strrchr(host, ':') - host)));
-	safe = is_loopback(copy);
-	free(copy);
+	host = host_in(http->base);
+	safe = is_loopback(host);
+	free(host);
 	return safe;
 }
 
@@ -189,7 +208,7 @@ static enum vbd_ctl_exit take_url(struct vbd_ctl_http *http, const char *url)
 		http->base = vbd_ctl_format("http://localhost");
 		return VBD_CTL_OK;
 	}
-	http->base = base_of(url);
+	http->base = names_host(url) ? base_of(url) : NULL;
 	if (http->base)
 		return VBD_CTL_OK;
 	return vbd_ctl_usage("\"%s\" is not an address of verbsd: use https://HOST:PORT, "

@@ -42,14 +42,14 @@ export class FakeServer {
   }
 
   // A request that openapi.yaml does not allow fails the test, unless `anything` is set.
-  static async start(t, routes, { port = 0, unix = false, anything = false } = {}) {
+  static async start(t, routes, { port = 0, host = '127.0.0.1', unix = false, anything = false } = {}) {
     const fake = new FakeServer(routes);
     const socket = unix ? join(scratch_folder('server'), 'socket') : null;
     await new Promise((resolve) => {
       if (unix)
         fake.server.listen(socket, resolve);
       else
-        fake.server.listen(port, '127.0.0.1', resolve);
+        fake.server.listen(port, host, resolve);
     });
     fake.url = unix ? `unix:${socket}` : `http://127.0.0.1:${fake.server.address().port}`;
     t.after(async () => {
