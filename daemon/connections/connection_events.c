@@ -234,6 +234,12 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	vbd_object_changed(&connection->object);
 }
 
+static enum vbd_status on_look_up(struct vbd_conn *conn, void *arg, struct vbd_error *err)
+{
+	(void)conn;
+	return vbd_connection_look_up(arg, err);
+}
+
 static void on_stepped(struct vbd_conn *conn, void *arg)
 {
 	struct vbd_connection *connection = arg;
@@ -250,5 +256,6 @@ const struct vbd_conn_ops vbd_connection_conn_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
 	.noted = on_noted,
+	.look_up = on_look_up,
 	.stepped = on_stepped,
 };

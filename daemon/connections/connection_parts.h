@@ -37,6 +37,11 @@ void vbd_connection_announce(struct vbd_connection *connection);
  * connection's own `reason` */
 void vbd_connection_resolve(struct vbd_connection *connection);
 
+/** vbd_connection_look_up - look up the host name; the addresses, or a failure, go to the RDMA side
+ */
+enum vbd_status vbd_connection_look_up(
+	struct vbd_connection *connection, struct vbd_error *err) VBD_MUST_CHECK;
+
 /* connection_totals.c */
 
 /** vbd_connection_count_state - count the connection in its state instead of the state before */

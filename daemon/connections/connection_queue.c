@@ -12,21 +12,23 @@ void vbd_connection_announce(struct vbd_connection *connection)
 		(unsigned long long)connection->conn->timeout_ms);
 }
 
-static void resolve(struct vbd_connection *connection, const struct sockaddr *addr)
-{
-	connection->phase_ns = vbd_clock_mono_ns();
-	vbd_conn_resolve(connection->conn, addr);
-}
-
 static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct vbd_connection *connection = arg;
 
 	connection->resolution = NULL;
-	if (!addrs)
-		vbd_conn_name_failed(connection->conn, err);
+	connection->phase_ns = vbd_clock_mono_ns();
+	if (addrs)
+		vbd_conn_resolve_named(connection->conn, addrs);
 	else
-		resolve(connection, (const struct sockaddr *)&addrs->items[0]);
+		vbd_conn_name_failed(connection->conn, err);
+}
+
+enum vbd_status vbd_connection_look_up(struct vbd_connection *connection, struct vbd_error *err)
+{
+	return vbd_resolve(connection->object.registry->daemon->loop, connection->object.owner,
+		connection->dst_addr, connection->dst_port, (int)connection->conn->cm.src.ss_family,
+		on_resolved, connection, &connection->resolution, err);
 }
 
 static enum vbd_status begin(struct vbd_connection *connection, struct vbd_error *err)
@@ -34,13 +36,11 @@ static enum vbd_status begin(struct vbd_connection *connection, struct vbd_error
 	struct sockaddr_storage dst;
 
 	/* A numeric address needs no thread pool. */
-	if (vbd_addr_parse(connection->dst_addr, connection->dst_port, &dst)) {
-		resolve(connection, (const struct sockaddr *)&dst);
-		return VBD_OK;
-	}
-	return vbd_resolve(connection->object.registry->daemon->loop, connection->object.owner,
-		connection->dst_addr, connection->dst_port, (int)connection->conn->cm.src.ss_family,
-		on_resolved, connection, &connection->resolution, err);
+	if (!vbd_addr_parse(connection->dst_addr, connection->dst_port, &dst))
+		return vbd_connection_look_up(connection, err);
+	connection->phase_ns = vbd_clock_mono_ns();
+	vbd_conn_resolve(connection->conn, (const struct sockaddr *)&dst);
+	return VBD_OK;
 }
 
 /* The record is in the event log, so a failure becomes the connection's own. */
@@ -185,7 +185,7 @@ void vbd_connection_queue_add(struct vbd_connection *connection)
 static bool is_connecting(enum vbd_conn_state state)
 {
 	return state == VBD_CONN_RESOLVING_ADDR || state == VBD_CONN_RESOLVING_ROUTE ||
-	       state == VBD_CONN_CONNECTING;
+	       state == VBD_CONN_CONNECTING || state == VBD_CONN_RETRYING;
 }
 
 void vbd_connection_queue_moved(struct vbd_connection *connection)

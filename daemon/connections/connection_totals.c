@@ -32,7 +32,7 @@ void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_
 
 	for (size_t i = 0; i < VBD_PHASE_COUNT; i++) {
 		if (states[i] == left && connection->phase_ns && now != VBD_CONN_DRAINING &&
-			!vbd_conn_state_terminal(now))
+			now != VBD_CONN_RETRYING && !vbd_conn_state_terminal(now))
 			vbd_histogram_add(&connection->object.registry->daemon->times.phases[i],
 				now_ns - connection->phase_ns);
 	}

@@ -82,7 +82,7 @@ def connected(near, far, addr, port, source, target):
             "dst_addr": addr, "dst_port": listener["port"], "qp": {"pd": source["pd"]["id"]}})
         path = f"/v1/connections/{connection['id']}"
         cleanup.callback(near.take_away, path)
-        connection = near.wait(path, connection, "established", ("resolving_addr", "resolving_route", "connecting"))
+        connection = near.wait(path, connection, "established", ("resolving_addr", "resolving_route", "connecting", "retrying"))
         if connection["state"] != "established":
             error = connection["error"] or {"detail": connection["end_code"], "hint": ""}
             raise Failure(f"connection to {addr} {connection['state']}: {error['detail']}. {error['hint']}")

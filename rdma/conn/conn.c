@@ -118,14 +118,25 @@ void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
 
 void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst)
 {
+	struct sockaddr_storage addr = {0};
 	struct vbd_error error = {0};
 
-	if (vbd_conn_cm_resolve(conn, dst, &error) != VBD_OK)
+	memcpy(&addr, dst, vbd_sockaddr_bytes(dst));
+	if (vbd_conn_tries_begin(conn, &addr, 1, false, &error) != VBD_OK)
+		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
+}
+
+void vbd_conn_resolve_named(struct vbd_conn *conn, const struct vbd_addrs *addrs)
+{
+	struct vbd_error error = {0};
+
+	if (vbd_conn_tries_begin(conn, addrs->items, addrs->count, true, &error) != VBD_OK)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
 }
 
 void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why)
 {
+	vbd_conn_tries_name_failed(conn);
 	vbd_conn_step_error(conn, VBD_CONN_EV_NAME_FAILED, why);
 }
 
@@ -210,5 +221,6 @@ void vbd_conn_destroy(struct vbd_conn *conn)
 	vbd_qp_fini(&conn->qp);
 	vbd_account_close(&conn->account);
 	free(conn->manual);
+	free(conn->tries);
 	free(conn);
 }

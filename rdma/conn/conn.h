@@ -7,6 +7,7 @@
 #ifndef VBD_RDMA_CONN_CONN_H
 #define VBD_RDMA_CONN_CONN_H
 
+#include "base/addr.h"
 #include "base/error.h"
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/conn/conn_manual.h"
@@ -25,6 +26,7 @@
 #include <sys/socket.h>
 
 struct vbd_conn;
+struct vbd_conn_tries;
 struct vbd_fabric;
 struct vbd_pv_cm_event;
 
@@ -61,6 +63,9 @@ struct vbd_conn_ops {
 	void (*set_deadline)(struct vbd_conn *conn, uint64_t timeout_ms, void *arg);
 	/* An entry was added to the timeline. */
 	void (*noted)(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg);
+	/* Look up the host name again; vbd_conn_resolve_named() or vbd_conn_name_failed() follows,
+	 * not inside this call. NULL: the addresses of before are tried again. */
+	enum vbd_status (*look_up)(struct vbd_conn *conn, void *arg, struct vbd_error *err);
 	/* A step of a manual bring-up is over (see vbd_conn_stepping()). */
 	void (*stepped)(struct vbd_conn *conn, void *arg);
 };
@@ -100,6 +105,7 @@ struct vbd_conn {
 	uint8_t looks_left;	   /* DRAINING after the peer's disconnect: sends may still fail */
 	enum vbd_conn_state ended_in; /* the state in which the end began; valid after it */
 
+	struct vbd_conn_tries *tries; /* to connect; NULL before and after them */
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id;	/* NULL during a manual bring-up */
 	struct vbd_conn_manual *manual; /* NULL unless the bring-up is manual */
@@ -159,13 +165,16 @@ enum vbd_status vbd_conn_create_queued(struct vbd_conn_room *room, struct vbd_fa
 void vbd_conn_begin(struct vbd_conn *conn);
 
 /**
- * vbd_conn_resolve - begin to resolve the peer's address @dst
+ * vbd_conn_resolve - begin to connect to the address @dst
  *
- * A failure ends the connection.
+ * A failure ends the connection, unless another try may succeed in what is left of its time.
  */
 void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst);
 
-/** vbd_conn_name_failed - the host name has no address */
+/** vbd_conn_resolve_named - the same, to the addresses of a host name, one after the other */
+void vbd_conn_resolve_named(struct vbd_conn *conn, const struct vbd_addrs *addrs);
+
+/** vbd_conn_name_failed - the host name has no address: as vbd_conn_resolve() */
 void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why);
 
 /**

@@ -293,6 +293,10 @@ static void of_address(const struct vbd_fabric *fabric, struct vbd_error *error)
 	}
 }
 
+/* The kernel answers so for a program that refuses, and where a program listens on the port at
+ * another address of its host (cma_ib_id_from_event() in cma.c, 6.1). Only a program says words. */
+#define REJ_CONSUMER_DEFINED 28
+
 /* The private data of the rejection says why, if a verbsd made it without a client. */
 static void of_rejection(const struct vbd_pv_cm_event *event, struct vbd_error *error)
 {
@@ -300,8 +304,12 @@ static void of_rejection(const struct vbd_pv_cm_event *event, struct vbd_error *
 	struct vbd_rejection rejection;
 
 	memcpy(words, event->private_data, event->private_data_bytes);
-	if (!vbd_rejection_read(words, &rejection))
+	if (!vbd_rejection_read(words, &rejection)) {
+		if (words[0] && event->status == REJ_CONSUMER_DEFINED)
+			(void)vbd_error_set(error, VBD_E_REJECTED,
+				"the program there refused (consumer defined)");
 		return;
+	}
 	error->hint = rejection.advice;
 	(void)vbd_error_set(error, VBD_E_REJECTED, "refused: %s", rejection.text);
 }

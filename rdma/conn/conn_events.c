@@ -99,7 +99,7 @@ static void call_returned(
 	if (what == VBD_CONN_CALLS_RTR && conn->manual)
 		vbd_conn_moved(conn, call);
 	/* The failure of a call that the end has interrupted is no error. */
-	else if (conn->state == VBD_CONN_DRAINING)
+	else if (conn->state == VBD_CONN_DRAINING || conn->state == VBD_CONN_RETRYING)
 		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
 	else if (what == VBD_CONN_CALLS_PREPARE && call->status &&
 		 vbd_conn_qp_prepare_again(conn, call->status))
@@ -137,11 +137,12 @@ void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason)
 
 void vbd_conn_deadline(struct vbd_conn *conn)
 {
-	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->deadline_ms};
+	uint64_t patience_ms = vbd_conn_tries_patience_ms(conn);
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)patience_ms};
 
 	(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
 		"the deadline of %llu ms passed in state %s, waiting for %s",
-		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
+		(unsigned long long)patience_ms, vbd_conn_state_name(conn->state),
 		vbd_conn_state_waits_for(conn->state));
 	if (conn->state == VBD_CONN_CONNECTING)
 		vbd_cm_error_of_silence(conn->qp.device, &error);

@@ -22,6 +22,18 @@
 	ON(CMD_MOVE, state, REFUSE, "the CM moves the QP, not a client"), \
 	OTHERWISE(state, IGNORE, "there is no QP yet that the event could be about")
 
+/* Only who connects tries again. */
+#define NO_TRY(state) \
+	ON(TRY_FAILED, state, IGNORE, "nothing is tried in this state"), \
+	ON(NEXT_TRY, state, IGNORE, "nothing is tried in this state"), \
+	ON(TRIES_OVER, state, IGNORE, "nothing is tried in this state")
+
+/* Another address, or the same one later, may answer. */
+#define IN_TRY(state) \
+	ON(TRY_FAILED, RETRYING, RETREAT, "another address, or the same one later, may answer"), \
+	ON(NEXT_TRY, state, IGNORE, "the try is under way"), \
+	ON(TRIES_OVER, state, IGNORE, "the try is under way")
+
 /* Nothing has reached the peer. */
 #define NO_REQUEST(state) \
 	ON(DEADLINE, FAILED, END_EMPTY, "the deadline has passed"), \
@@ -82,6 +94,7 @@
 static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COUNT + 1] = {
 	[VBD_CONN_QUEUED] = {
 		NO_QP(QUEUED),
+		NO_TRY(QUEUED),
 		NO_REQUEST(QUEUED),
 		ON(NAME_FAILED, QUEUED, IGNORE, "no name is resolved in this state"),
 		ON(ADDR_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
@@ -98,6 +111,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 	[VBD_CONN_RESOLVING_ADDR] = {
 		NO_QP(RESOLVING_ADDR),
 		NO_REQUEST(RESOLVING_ADDR),
+		IN_TRY(RESOLVING_ADDR),
 		WITH_ID(RESOLVING_ADDR),
 		ON(NAME_FAILED, FAILED, END_EMPTY, "there is no address to resolve"),
 		ON(ADDR_RESOLVED, RESOLVING_ROUTE, RESOLVE_ROUTE, "a device and a neighbour are known"),
@@ -106,6 +120,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 	[VBD_CONN_RESOLVING_ROUTE] = {
 		NO_QP(RESOLVING_ROUTE),
 		NO_REQUEST(RESOLVING_ROUTE),
+		IN_TRY(RESOLVING_ROUTE),
 		WITH_ID(RESOLVING_ROUTE),
 		ON(NAME_FAILED, RESOLVING_ROUTE, IGNORE, "the name was resolved already"),
 		ON(ADDR_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
@@ -113,6 +128,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 	},
 	[VBD_CONN_CONNECTING] = {
 		WITH_QP(CONNECTING),
+		IN_TRY(CONNECTING),
 		MOVED_BY_CM(CONNECTING),
 		ON(CONNECT_RESPONSE, CONNECTING, GO_RTR, "InfiniBand and RoCE: the peer accepted; verbsd moves the QP"),
 		ON(ESTABLISHED, ESTABLISHED, CONFIRM_IWARP, "iWARP reports this instead of CONNECT_RESPONSE (seen on siw)"),
@@ -126,8 +142,25 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 		ON(DEADLINE, DRAINING, DRAIN, "the deadline has passed"),
 		ON(CMD_MOVE, CONNECTING, REFUSE, "the CM moves the QP, not a client"),
 	},
+	[VBD_CONN_RETRYING] = {
+		ON(DRAINED_CLEAN, RETRYING, REST, "nothing of the try is outstanding"),
+		ON(DRAINED_FAILED, RETRYING, REST, "nothing of the try is outstanding"),
+		ON(NEXT_TRY, RESOLVING_ADDR, TRY, "nothing of the try before is left"),
+		ON(TRIES_OVER, DRAINING, DRAIN, "the deadline comes before another try could"),
+		ON(BEGIN, RETRYING, IGNORE, "it has had its turn, or needed none"),
+		ON(CALL_RETURNED, RETRYING, RETREAT, "the retreat waited, since no other call may use the id or the QP meanwhile"),
+		ON(DEADLINE, RETRYING, FORCE, "the flushes do not come: destroy the QP, then purge the CQ"),
+		ON(DEVICE_REMOVAL, RETRYING, IGNORE, "the try gives its device back anyway, and the next one may use another"),
+		ON(CMD_ACCEPT, RETRYING, REFUSE, "only a requested connection can be accepted or rejected"),
+		ON(CMD_REJECT, RETRYING, REFUSE, "only a requested connection can be accepted or rejected"),
+		ON(CMD_MOVE, RETRYING, REFUSE, "the CM moves the QP, not a client"),
+		ON(CMD_CLOSE, DRAINING, DRAIN, "a client closes the connection"),
+		ON(SHUTDOWN, DRAINING, DRAIN, "the daemon stops"),
+		OTHERWISE(RETRYING, IGNORE, "the event is about a try that has failed already"),
+	},
 	[VBD_CONN_REQUESTED] = {
 		NO_QP(REQUESTED),
+		NO_TRY(REQUESTED),
 		WITH_ID(REQUESTED),
 		ON(NAME_FAILED, REQUESTED, IGNORE, "the name was resolved already"),
 		ON(ADDR_RESOLVED, FAILED, END_EMPTY, "the CM and this table disagree about the state"),
@@ -140,6 +173,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 	},
 	[VBD_CONN_ACCEPTING] = {
 		WITH_QP(ACCEPTING),
+		NO_TRY(ACCEPTING),
 		MOVED_BY_CM(ACCEPTING),
 		ON(CONNECT_RESPONSE, DRAINING, DRAIN, "the CM and this table disagree about the state"),
 		ON(ESTABLISHED, ESTABLISHED, CONFIRM, "the peer's RTU arrived"),
@@ -155,6 +189,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 	},
 	[VBD_CONN_AWAITING_REMOTE] = {
 		WITH_QP(AWAITING_REMOTE),
+		NO_TRY(AWAITING_REMOTE),
 		ON(CONNECT_RESPONSE, DRAINING, DRAIN, "the CM and this table disagree about the state"),
 		ON(ESTABLISHED, DRAINING, DRAIN, "the CM and this table disagree about the state"),
 		ON(DISCONNECTED, DRAINING, DRAIN, "the QP is still in RTS after this event (seen on rxe), so this side must drain too"),
@@ -173,6 +208,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 	},
 	[VBD_CONN_ESTABLISHED] = {
 		WITH_QP(ESTABLISHED),
+		NO_TRY(ESTABLISHED),
 		MOVED_BY_CM(ESTABLISHED),
 		ON(CONNECT_RESPONSE, ESTABLISHED, IGNORE, "the peer repeated its reply"),
 		ON(ESTABLISHED, ESTABLISHED, IGNORE, "a second report of the same"),

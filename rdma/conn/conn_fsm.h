@@ -19,6 +19,7 @@
 	X(VBD_CONN_RESOLVING_ADDR, "resolving_addr", false, "the address of the peer")       \
 	X(VBD_CONN_RESOLVING_ROUTE, "resolving_route", false, "a path to the peer")          \
 	X(VBD_CONN_CONNECTING, "connecting", false, "the peer's answer")                     \
+	X(VBD_CONN_RETRYING, "retrying", false, "its next try to connect")                   \
 	X(VBD_CONN_REQUESTED, "requested", false, "a client's decision to accept or reject") \
 	X(VBD_CONN_ACCEPTING, "accepting", false, "the peer's confirmation")                 \
 	X(VBD_CONN_AWAITING_REMOTE, "awaiting_remote", false, "the peer's QP attributes")    \
@@ -62,6 +63,9 @@ enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 	X(VBD_CONN_EV_QP_DOWN, "qp_down", "the QP is in ERR")                                  \
 	/* ourselves */                                                                        \
 	X(VBD_CONN_EV_BEGIN, "begin", "its turn to connect has come")                          \
+	X(VBD_CONN_EV_TRY_FAILED, "try_failed", "a try failed, and another one follows")       \
+	X(VBD_CONN_EV_NEXT_TRY, "next_try", "the next try begins")                             \
+	X(VBD_CONN_EV_TRIES_OVER, "tries_over", "no time is left for another try")             \
 	X(VBD_CONN_EV_PREPARED, "prepared", "the memory of the receives is registered")        \
 	X(VBD_CONN_EV_CALL_FAILED, "call_failed", "a call failed")                             \
 	X(VBD_CONN_EV_CALL_RETURNED, "call_returned", "a call that may block has returned")    \
@@ -79,9 +83,12 @@ enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
 
 /* X(SYMBOL, name) */
 #define VBD_CONN_ACTION_MAP(X)                                                                   \
-	X(VBD_CONN_DO_IGNORE, "ignore") /* nothing; the note gives the reason */                 \
-	X(VBD_CONN_DO_REFUSE, "refuse") /* a command that this state does not allow */           \
-	X(VBD_CONN_DO_BEGIN, "begin")	/* the time limit begins */                              \
+	X(VBD_CONN_DO_IGNORE, "ignore")	  /* nothing; the note gives the reason */               \
+	X(VBD_CONN_DO_REFUSE, "refuse")	  /* a command that this state does not allow */         \
+	X(VBD_CONN_DO_BEGIN, "begin")	  /* the time limit begins */                            \
+	X(VBD_CONN_DO_RETREAT, "retreat") /* as drain, of a try that has failed */               \
+	X(VBD_CONN_DO_REST, "rest")	  /* free what the try had, wait if need be */           \
+	X(VBD_CONN_DO_TRY, "try")	  /* the next address, or the first one again */         \
 	X(VBD_CONN_DO_RESOLVE_ROUTE, "resolve_route")                                            \
 	X(VBD_CONN_DO_PREPARE, "prepare")   /* begin to register the memory of the receives */   \
 	X(VBD_CONN_DO_CONNECT, "connect")   /* make the QP, post receives, connect */            \

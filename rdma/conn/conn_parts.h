@@ -6,6 +6,7 @@
  *   conn_events.c  events of the CM, the QP and the layer above
  *   conn_step.c    a step through the table, and the actions; conn_end.c  those of the end;
  *                  conn_move.c  those of a manual bring-up
+ *   conn_tries.c   the addresses and the time of the tries to connect
  *   conn_qp.c      the QP, and the call that may block; conn_cm.c  the CM id and its failures
  *   conn_record.c  the record: timeline, deadline, the reason of the end
  *
@@ -153,6 +154,44 @@ void vbd_conn_move_park(struct vbd_conn *conn);
 
 /** vbd_conn_move_parked - PARKED: the flushes are collected; the channel is reset */
 enum vbd_status vbd_conn_move_parked(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/* --- conn_tries.c -------------------------------------------------------------------------- */
+
+/** vbd_conn_tries_begin - try @addrs, 1 to VBD_ADDRS_MAX, one after the other, and again while the
+ * caller's time lasts if nobody answered. @named: they are of a host name. A failure is that of the
+ * first try. */
+enum vbd_status vbd_conn_tries_begin(struct vbd_conn *conn, const struct sockaddr_storage *addrs,
+	size_t count, bool named, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_tries_name_failed - the host name has no address now */
+void vbd_conn_tries_name_failed(struct vbd_conn *conn);
+
+/**
+ * vbd_conn_tries_judge - the event that @event stands for: TRY_FAILED if it ends a try and another
+ * one follows, NEXT_TRY if the time between two tries is over
+ * @cause:      that of @event; if no try follows, that of the try which got furthest
+ * @ret_blamed: the event of @cause
+ */
+enum vbd_conn_event vbd_conn_tries_judge(struct vbd_conn *conn, enum vbd_conn_event event,
+	struct vbd_cause *cause, enum vbd_conn_event *ret_blamed);
+
+/** vbd_conn_tries_rest - REST: nothing of the last try is left; returns NEXT_TRY unless the next
+ * one has to wait, TRIES_OVER if there is no time for it */
+enum vbd_conn_event vbd_conn_tries_rest(struct vbd_conn *conn);
+
+/** vbd_conn_tries_next - TRY: the next address, or the first one again, of the name looked up anew
+ */
+enum vbd_status vbd_conn_tries_next(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_tries_settle - forget the tries of a connection that connects no more */
+void vbd_conn_tries_settle(struct vbd_conn *conn);
+
+/** vbd_conn_tries_state - the state in which the end begins: the present one, unless the error of
+ * another try stands for the end */
+enum vbd_conn_state vbd_conn_tries_state(const struct vbd_conn *conn);
+
+/** vbd_conn_tries_patience_ms - the time of the deadline that passes next: a try may have a part */
+uint64_t vbd_conn_tries_patience_ms(const struct vbd_conn *conn);
 
 /* --- conn_cm.c ----------------------------------------------------------------------------- */
 

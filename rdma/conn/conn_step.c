@@ -17,7 +17,7 @@ static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_
 		vbd_conn_state_name(conn->state), vbd_conn_state_name(next),
 		vbd_conn_event_name(event));
 	if (conn->state != VBD_CONN_DRAINING)
-		conn->ended_in = conn->state;
+		conn->ended_in = vbd_conn_tries_state(conn);
 	conn->state = next;
 	if (vbd_conn_state_terminal(next))
 		conn->ended_ns = vbd_clock_mono_ns();
@@ -207,6 +207,13 @@ static enum vbd_conn_event perform(
 	case VBD_CONN_DO_BEGIN:
 		vbd_conn_set_deadline(conn, conn->timeout_ms);
 		break;
+	case VBD_CONN_DO_RETREAT:
+		return vbd_conn_end_drain(conn);
+	case VBD_CONN_DO_REST:
+		vbd_conn_end_finish(conn);
+		return vbd_conn_tries_rest(conn);
+	case VBD_CONN_DO_TRY:
+		return after(vbd_conn_tries_next(conn, err));
 	case VBD_CONN_DO_RESOLVE_ROUTE:
 		return after(vbd_conn_cm_resolve_route(conn, err));
 	case VBD_CONN_DO_PREPARE:
@@ -299,9 +306,12 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 	struct vbd_error error = {0};
 
 	while (event != VBD_CONN_NO_EVENT) {
-		const struct vbd_conn_rule *rule = vbd_conn_rule(conn->state, event);
+		const struct vbd_conn_rule *rule;
+		enum vbd_conn_event blamed;
 
-		record_cause(conn, rule, event, &follow_up);
+		event = vbd_conn_tries_judge(conn, event, &follow_up, &blamed);
+		rule = vbd_conn_rule(conn->state, event);
+		record_cause(conn, rule, blamed, &follow_up);
 		if (conn->state != rule->next) {
 			old = conn->state;
 			changed_by = event;
@@ -313,6 +323,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 		if (event == VBD_CONN_EV_CALL_FAILED)
 			follow_up.error = &error;
 	}
+	vbd_conn_tries_settle(conn);
 	if (changed_by == VBD_CONN_NO_EVENT)
 		return;
 	vbd_conn_note_change(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(old),

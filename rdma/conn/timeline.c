@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* The entries of the first tries. */
+#define FIRST_ENTRIES 12
+
 /* An open connection that is idle has 17 entries. */
 #define FIRST_CAPACITY 18
 
@@ -107,6 +110,21 @@ void vbd_timeline_carry_tries(struct vbd_timeline *timeline, const struct vbd_ti
 		copy->at_ns = tried->at_ns;
 		move_last(timeline, at++);
 	}
+}
+
+void vbd_timeline_make_way(struct vbd_timeline *timeline)
+{
+	struct vbd_timeline_entry **from = timeline->entries + FIRST_ENTRIES;
+	uint32_t excess;
+
+	if (timeline->count <= VBD_TIMELINE_MAX / 2)
+		return;
+	excess = timeline->count - VBD_TIMELINE_MAX / 2;
+	for (uint32_t i = 0; i < excess; i++)
+		free(from[i]);
+	timeline->count -= excess;
+	timeline->dropped += excess;
+	memmove(from, from + excess, (timeline->count - FIRST_ENTRIES) * sizeof(from[0]));
 }
 
 void vbd_timeline_fini(struct vbd_timeline *timeline)

@@ -18,17 +18,17 @@
 #define VBD_TIMELINE_TRIES_MAX 40
 
 /* X(SYMBOL, json name) */
-#define VBD_TIMELINE_KIND_MAP(X)                                               \
-	X(VBD_TIMELINE_CALL, "call")                                           \
-	X(VBD_TIMELINE_CM_EVENT, "cm_event")                                   \
-	X(VBD_TIMELINE_QP, "qp")                                               \
-	X(VBD_TIMELINE_STATE, "state")                                         \
-	X(VBD_TIMELINE_ASYNC_EVENT, "async_event")                             \
-	X(VBD_TIMELINE_WC, "wc")                                               \
-	X(VBD_TIMELINE_COMMAND, "command")                                     \
-	/* of a kept connection: a try began, or failed and another follows */ \
-	X(VBD_TIMELINE_TRY, "try")                                             \
-	/* of the event log, where the timeline itself is gone */              \
+#define VBD_TIMELINE_KIND_MAP(X)                                                \
+	X(VBD_TIMELINE_CALL, "call")                                            \
+	X(VBD_TIMELINE_CM_EVENT, "cm_event")                                    \
+	X(VBD_TIMELINE_QP, "qp")                                                \
+	X(VBD_TIMELINE_STATE, "state")                                          \
+	X(VBD_TIMELINE_ASYNC_EVENT, "async_event")                              \
+	X(VBD_TIMELINE_WC, "wc")                                                \
+	X(VBD_TIMELINE_COMMAND, "command")                                      \
+	/* a try to connect failed; of a kept connection: one began or waits */ \
+	X(VBD_TIMELINE_TRY, "try")                                              \
+	/* of the event log, where the timeline itself is gone */               \
 	X(VBD_TIMELINE_EVENT, "event")
 
 enum vbd_timeline_kind { VBD_TIMELINE_KIND_MAP(VBD_ENUM_ROW) VBD_TIMELINE_KIND_COUNT };
@@ -74,6 +74,10 @@ struct vbd_timeline_entry *vbd_timeline_add(
 /** vbd_timeline_carry_tries - put copies of the newest entries of kind TRY of @before, with their
  * times, in front of all others; without memory those are missing */
 void vbd_timeline_carry_tries(struct vbd_timeline *timeline, const struct vbd_timeline *before);
+
+/** vbd_timeline_make_way - leave half of the room for what follows: entries behind the first ones,
+ * which say how it began, are forgotten, and count as dropped */
+void vbd_timeline_make_way(struct vbd_timeline *timeline);
 
 /** vbd_timeline_fini - free the entries */
 void vbd_timeline_fini(struct vbd_timeline *timeline);

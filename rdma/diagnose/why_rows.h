@@ -141,8 +141,8 @@
 		"the peer can't serve so many outstanding reads and atomics", \
 		"Lower initiator_depth.") \
 	X(IB_REJECT, IB_CM_REJ_CONSUMER_DEFINED, \
-		"the peer's program refused: its listener has policy reject, its user rejected the request or did not decide in time, a limit is reached, or the private data was not accepted", \
-		"See the log or the verbsd of the peer, and the private data of its answer.") \
+		"the peer's program refused: its listener has policy reject, its user rejected the request or did not decide in time, a limit is reached, or the private data was not accepted; or the program listens on that port at another address of its host only", \
+		"See the log or the verbsd of the peer, and the private data of its answer; without any, see at which address the program listens (`rdma resource show cm_id` there).") \
 	X(IB_REJECT, IB_CM_REJ_INVALID_RNR_RETRY, \
 		"the peer does not accept the RNR retry count", \
 		"Use another rnr_retry.") \

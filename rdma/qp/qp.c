@@ -409,6 +409,18 @@ void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id)
 	free_remains(remains);
 }
 
+void vbd_qp_renew(struct vbd_qp *qp)
+{
+	vbd_qp_fini(qp);
+	qp->ended_ops = NULL;
+	qp->ended_heartbeat = NULL;
+	qp->in_init = (struct vbd_qp_init){0};
+	qp->info = (struct vbd_qp_info){0};
+	qp->told_state = IBV_QPS_RESET;
+	qp->pooled = false;
+	qp->cq_id = 0;
+}
+
 const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op)
 {
 	static const struct vbd_op_counters none;

@@ -268,6 +268,16 @@ static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *ar
 	tell(rc->rig, "deadline %llu ms", (unsigned long long)timeout_ms);
 }
 
+static enum vbd_status on_look_up(struct vbd_conn *conn, void *arg, struct vbd_error *err)
+{
+	struct rig_conn *rc = arg;
+
+	(void)conn;
+	rc->looked_up++;
+	return rc->look_up_fails ? vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look up")
+				 : VBD_OK;
+}
+
 static void on_message(void *reader, struct vbd_recv_slot *slot)
 {
 	struct rig_conn *rc = reader;
@@ -283,7 +293,8 @@ static void on_memory_goes(void *reader)
 
 	assert_non_null(rc->conn->qp.channel);
 	assert_false(rc->memory_went);
-	rc->memory_went = true;
+	/* That of a try to connect goes before the memory of the next one comes. */
+	rc->memory_went = rc->conn->state != VBD_CONN_RETRYING;
 	rc->message_count = 0;
 }
 
@@ -311,6 +322,7 @@ static void on_stepped(struct vbd_conn *conn, void *arg)
 static const struct vbd_conn_ops conn_ops = {
 	.state_changed = on_state,
 	.set_deadline = on_set_deadline,
+	.look_up = on_look_up,
 	.noted = on_noted,
 	.stepped = on_stepped,
 };
@@ -348,13 +360,8 @@ static struct rig_conn *new_conn(struct rig *rig)
 	return rc;
 }
 
-struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *params)
+struct rig_conn *rig_conn_create_unresolved(struct rig *rig, const struct vbd_conn_params *params)
 {
-	const struct sockaddr_in dst = {
-		.sin_family = AF_INET,
-		.sin_port = htons(7471),
-		.sin_addr.s_addr = htonl(0x0a0000fe),
-	};
 	const struct vbd_conn_params own = params ? *params : rig_params();
 	struct rig_conn *rc = new_conn(rig);
 
@@ -364,7 +371,20 @@ struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *
 		return NULL;
 	}
 	read_messages(rc);
-	vbd_conn_resolve(rc->conn, (const struct sockaddr *)&dst);
+	return rc;
+}
+
+struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *params)
+{
+	const struct sockaddr_in dst = {
+		.sin_family = AF_INET,
+		.sin_port = htons(7471),
+		.sin_addr.s_addr = htonl(0x0a0000fe),
+	};
+	struct rig_conn *rc = rig_conn_create_unresolved(rig, params);
+
+	if (rc)
+		vbd_conn_resolve(rc->conn, (const struct sockaddr *)&dst);
 	return rc;
 }
 
@@ -407,6 +427,7 @@ bool rig_conn_answer(struct rig_conn *rc)
 		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ESTABLISHED, 0);
 		return true;
 	case VBD_CONN_QUEUED:
+	case VBD_CONN_RETRYING:
 	case VBD_CONN_REQUESTED:
 	case VBD_CONN_AWAITING_REMOTE:
 	case VBD_CONN_ESTABLISHED:

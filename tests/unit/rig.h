@@ -34,6 +34,8 @@ struct rig_conn {
 	unsigned int message_count, messages_ever;
 	bool memory_went;
 	unsigned int stepped;
+	unsigned int looked_up; /* names, again */
+	bool look_up_fails;
 	struct vbd_conn_params accept_as; /* passive side: parameters it was made with */
 };
 
@@ -121,6 +123,10 @@ bool rig_turn_workers(struct rig *rig);
 
 /** rig_params - small queues: 4 sends, 4 receives of 64 bytes */
 struct vbd_conn_params rig_params(void);
+
+/** rig_conn_create_unresolved - an active connection whose host name is being resolved; NULL if
+ * that failed */
+struct rig_conn *rig_conn_create_unresolved(struct rig *rig, const struct vbd_conn_params *params);
 
 /** rig_conn_create - start an active connection to 10.0.0.254:7471; NULL if that failed */
 struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *params);

@@ -68,6 +68,16 @@ static void assert_ended(struct rig_conn *rc, enum vbd_conn_state state, enum vb
 	rig_assert_idle(rc->rig);
 }
 
+/* The peer is away: another try begins, and stays without an answer until the time is over. */
+static void await_the_end(struct rig_conn *rc)
+{
+	rig_settle(rc->rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_RETRYING);
+	rig_deadline(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ADDR);
+	rig_deadline(rc);
+}
+
 /* Coming up. */
 
 static void test_conn__an_active_connection_comes_up(void **test_state)
@@ -452,6 +462,7 @@ static void test_conn__an_iwarp_host_that_does_not_answer_is_unreachable(void **
 
 		fake_fail_next("rdma_connect", errnums[i]);
 		fake_unblock();
+		await_the_end(rc);
 		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_UNREACHABLE);
 		assert_int_equal(rc->conn->qp.first_error.error.raw, errnums[i]);
 	}
@@ -641,6 +652,8 @@ static void test_conn__a_cm_error_becomes_the_reason(void **test_state)
 		struct rig_conn *rc = rig_conn_in(rig, rows[i].state);
 
 		fake_cm_event(rc->conn->cm_id, rows[i].event, -110);
+		if (rows[i].state < VBD_CONN_CONNECTING && rows[i].status != VBD_E_INTERNAL)
+			await_the_end(rc);
 		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
 		assert_int_equal(rc->conn->qp.first_error.error.status, rows[i].status);
 		if (rows[i].status)
@@ -669,6 +682,8 @@ static void test_conn__an_address_error_says_whose_fault_it_is(void **test_state
 		struct vbd_error error;
 
 		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_ERROR, rows[i].status);
+		if (rows[i].status == -ETIMEDOUT)
+			await_the_end(rc);
 		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
 		assert_int_equal(rc->conn->qp.first_error.error.status, rows[i].code);
 		assert_non_null(strstr(rc->conn->qp.first_error.error.text, rows[i].text));
@@ -686,6 +701,8 @@ static void test_conn__unreachable_ends_every_state(void **test_state)
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 
 		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_UNREACHABLE, -110);
+		if (open_states[i] <= VBD_CONN_CONNECTING)
+			await_the_end(rc);
 		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_UNREACHABLE);
 		assert_int_equal(rc->conn->qp.first_error.error.kind, RDMA_CM_EVENT_UNREACHABLE);
 	}

@@ -64,6 +64,8 @@ static void test_conn_cm__the_reason_of_a_verbsd_is_told(void **state)
 			"verbsctl undrain"},
 		{"verbsd: no_such_code", "the program there refused (consumer defined)", NULL},
 		{"go away", "the program there refused (consumer defined)", NULL},
+		{"", "the program there refused, or listens at another address (consumer defined)",
+			NULL},
 	};
 	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);

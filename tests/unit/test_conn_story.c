@@ -254,15 +254,17 @@ static void test_story__a_peer_rejects_or_does_not_answer(void **state)
 	rig_settle(rig);
 	rig_assert_story(rig,
 		"cm_event RDMA_CM_EVENT_UNREACHABLE (status -110)\n"
-		"conn: 2 connecting -> draining (unreachable)\n"
+		"try failed (10.0.0.254: The peer does not answer, or its neighbour entry "
+		"changed)\n"
+		"conn: 2 connecting -> retrying (try_failed)\n"
 		"deadline 1000 ms\n"
 		"qp INIT -> ERR (lqpn 0x000012)\n"
-		"state connecting -> draining (the peer does not answer)\n"
-		"conn: 2 draining -> failed (drained_failed)\n"
+		"state connecting -> retrying (a try failed, and another one follows)\n"
 		"deadline 0 ms\n"
 		"call ibv_destroy_qp (lqpn 0x000012)\n"
 		"call rdma_destroy_id ()\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+		"deadline 500 ms\n");
+	rig_close(rc);
 	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 	rig->story[0] = '\0';
 	rig_deadline(rc);

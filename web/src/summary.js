@@ -27,6 +27,7 @@ const OPEN_STATES = [
 	"resolving_addr",
 	"resolving_route",
 	"connecting",
+	"retrying",
 	"requested",
 	"accepting",
 	"awaiting_remote",

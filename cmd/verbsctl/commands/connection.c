@@ -51,7 +51,7 @@ static const struct vbd_ctl_column timeline_columns[] = {
 static bool is_under_way(const json_t *connection)
 {
 	static const char *const states[] = {"queued", "resolving_addr", "resolving_route",
-		"connecting", "requested", "accepting", "awaiting_remote"};
+		"connecting", "retrying", "requested", "accepting", "awaiting_remote"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(states); i++) {
 		if (vbd_ctl_json_is(connection, "state", states[i]))
