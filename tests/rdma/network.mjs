@@ -157,6 +157,63 @@ await scenario("two devices keep apart what belongs to each", async () => {
 	await daemon.stop();
 });
 
+async function netdev_of(address) {
+	const interfaces = JSON.parse(await run("ip", "-j", "addr"));
+
+	return interfaces.find(({ addr_info }) => addr_info.some(({ local }) => local === address)).ifname;
+}
+
+// The addresses of the name, in the order in which they are tried.
+async function addresses_of(name) {
+	const lines = (await run("getent", "ahosts", name)).trim().split("\n").filter((line) => line.includes("STREAM"));
+
+	return lines.map((line) => line.split(/\s+/)[0]);
+}
+
+const NAME = "two.example";
+
+await scenario("of a name with two addresses the one that somebody listens at is found", async () => {
+	const daemon = await Daemon.start("d");
+
+	await run("sh", "-c", `printf '%s ${NAME}\\n' ${addr} ${LAB_ADDR6} >/tmp/hosts && mount --bind /tmp/hosts /etc/hosts`);
+	const [first, second] = await addresses_of(NAME);
+	await daemon.ready();
+	await daemon.listen({ addr: second, port: PORT, name: "here" });
+	const connection = await daemon.connect({ dst_addr: NAME, dst_port: PORT });
+	equal(connection.state, "established", "state");
+	equal(connection.peer.addr, second, "address of the peer");
+	const { items } = await daemon.get(`/v1/connections/${connection.id}/timeline`);
+	const tries = items.filter(({ kind, what }) => kind === "try" && what === "failed");
+	equal(tries.length, 1, "tries that failed");
+	ok(tries[0].detail.startsWith(`${first}: `), `the try does not name its address: ${tries[0].detail}`);
+	await daemon.call("DELETE", "/v1/listeners/here");
+	const refused = await daemon.connect({ dst_addr: NAME, dst_port: PORT }, 0);
+	const { end_code, error } = await daemon.end_of(refused.id);
+	equal(end_code, "rejected", "why nobody is found");
+	ok(/^[0-9a-f.:]+: .*; 2 tries in/.test(error.detail), `the detail does not name the address: ${error.detail}`);
+	await run("umount", "/etc/hosts");
+	await daemon.stop();
+});
+
+await scenario("a peer that is away for a moment is found when it is there", async () => {
+	const away = LAB_SECOND_ADDR.replace(/\d+$/, "77");
+	const netdev = await netdev_of(LAB_SECOND_ADDR);
+	const daemon = await Daemon.start("d");
+
+	// A dummy interface would take every address for reachable.
+	await run("ip", "link", "set", "dev", netdev, "arp", "on");
+	await daemon.ready();
+	await daemon.listen({ addr: "0.0.0.0", port: PORT, name: "here" });
+	const { id } = await daemon.connect({ dst_addr: away, dst_port: PORT, timeout_ms: 120_000 }, 0);
+	await daemon.connection_in(id, "retrying", "failed");
+	await run("ip", "addr", "add", `${away}/32`, "dev", netdev);
+	await daemon.connection_in(id, "established", "failed");
+	equal((await daemon.connection(id)).state, "established", "state");
+	await run("ip", "addr", "del", `${away}/32`, "dev", netdev);
+	await run("ip", "link", "set", "dev", netdev, "arp", "off");
+	await daemon.stop();
+});
+
 async function siw_address(row, address) {
 	const daemon = await Daemon.start("d");
 

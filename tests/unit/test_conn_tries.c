@@ -306,7 +306,7 @@ static void test_conn_tries__a_name_is_looked_up_again_before_its_addresses_are(
 	struct rig_conn *rc = connect_to(rig, NULL, two);
 	struct vbd_addrs addrs = {.count = 1};
 
-	/* It is enough that one address is away. */
+	/* The round goes on for an address that is away. */
 	report(rc, RDMA_CM_EVENT_ADDR_ERROR, AWAY);
 	report(rc, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
 	assert_int_equal(rc->conn->state, VBD_CONN_RETRYING);
