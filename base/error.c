@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The parentheses keep the preprocessor from expanding the macro of the same name. */
@@ -62,6 +63,8 @@ enum vbd_status(vbd_error_errno)(struct vbd_error *err, enum vbd_status status, 
 	char what[160];
 	va_list ap;
 
+	/* Drivers return errnos of both signs: siw's library -ENOMEM when a queue is full. */
+	errnum = abs(errnum);
 	if (status == VBD_OK || status_of_errno(errnum) == VBD_E_FD_LIMIT)
 		status = status_of_errno(errnum);
 	if (!err || err->status != VBD_OK)
@@ -72,6 +75,8 @@ enum vbd_status(vbd_error_errno)(struct vbd_error *err, enum vbd_status status, 
 	err->source = VBD_SOURCE_ERRNO;
 	err->raw = errnum;
 	err->call = call;
+	if (!errnum)
+		return vbd_error_set(err, status, "%s: %s failed and gave no reason", what, call);
 	return vbd_error_set(err, status, "%s: %s: %s (%s)", what, call, text_of_errno(errnum),
 		vbd_errno_name(errnum));
 }
@@ -127,5 +132,7 @@ const char *vbd_errno_name(int errnum)
 {
 	const char *name = errnum == KERNEL_ENOTSUPP ? "ENOTSUPP" : strerrorname_np(errnum);
 
+	if (!errnum)
+		return "";
 	return name ? name : "E?";
 }

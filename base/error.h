@@ -17,7 +17,7 @@
 
 enum vbd_error_source {
 	VBD_SOURCE_NONE,
-	VBD_SOURCE_ERRNO,    /* raw is a positive errno */
+	VBD_SOURCE_ERRNO,    /* raw is a positive errno, or 0: the call gave none */
 	VBD_SOURCE_CM_EVENT, /* raw is the status of the CM event; kind is the event type */
 	VBD_SOURCE_WC,	     /* raw is vendor_err; kind is the status of the work completion */
 	VBD_SOURCE_ASYNC,    /* kind is the async event type */
@@ -63,11 +63,11 @@ enum vbd_status vbd_error_set(struct vbd_error *err, enum vbd_status status, con
  *          permission_denied, …); EMFILE and ENFILE are fd_limit whatever @status says, since no
  *          other call would have fared better
  * @call:   name of the function that failed; a static string, which @err keeps
- * @errnum: positive errno
+ * @errnum: errno of either sign; 0 if the call failed without one, as functions of drivers do
  * @fmt:    printf(3) format of the message
  *
- * The text becomes "<message>: <call>: <strerror> (<errno name>)". Returns the status, never
- * VBD_OK.
+ * The text becomes "<message>: <call>: <strerror> (<errno name>)", or "<message>: <call> failed and
+ * gave no reason". Returns the status, never VBD_OK.
  */
 enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, const char *call,
 	int errnum, const char *fmt, ...) VBD_PRINTF(5, 6);
@@ -132,7 +132,7 @@ static inline enum vbd_status vbd_error_failure(enum vbd_status status)
 /**
  * vbd_errno_name - the symbol of an errno
  *
- * Returns a static string: "ENOMEM" for 12, "E?" for a number without a symbol.
+ * Returns a static string: "ENOMEM" for 12, "E?" for a number without a symbol, "" for 0.
  */
 const char *vbd_errno_name(int errnum);
 

@@ -182,8 +182,8 @@ void vbd_put_first_error(
 	vbd_put_text(out, "async_event",
 		error->source == VBD_SOURCE_ASYNC ? vbd_async_event_name(error->kind) : NULL);
 	vbd_put_text(out, "call", error->call);
-	vbd_put_text(out, "errno",
-		error->source == VBD_SOURCE_ERRNO ? vbd_errno_name((int)error->raw) : NULL);
+	vbd_put_text_or_null(out, "errno",
+		error->source == VBD_SOURCE_ERRNO ? vbd_errno_name((int)error->raw) : "");
 	vbd_put_u64_or_null(out, "transfer", first->transfer != 0, first->transfer);
 	vbd_end(out);
 }

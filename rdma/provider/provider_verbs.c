@@ -448,10 +448,9 @@ enum vbd_status vbd_impl_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 	if (rc)
 		*ret_bad = bad ? bad : wr;
-	/* siw's library returns a negative errno. */
 	if (rc)
 		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_post_send", abs(rc), "qp 0x%06x", qp->qp_num);
+			err, VBD_E_VERBS_ERROR, "ibv_post_send", rc, "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 
@@ -476,7 +475,7 @@ enum vbd_status vbd_impl_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		*ret_bad = bad ? bad : wr;
 	if (rc)
 		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_post_recv", abs(rc), "qp 0x%06x", qp->qp_num);
+			err, VBD_E_VERBS_ERROR, "ibv_post_recv", rc, "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 

@@ -50,6 +50,29 @@ static void test_error__an_errno_names_call_number_and_meaning(void **state)
 	assert_string_equal(err.text, "buffer a: ibv_reg_mr: Cannot allocate memory (ENOMEM)");
 }
 
+static void test_error__a_call_that_fails_without_an_errno_never_says_success(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(vbd_error_errno(&err, VBD_OK, "ibv_create_qp", 0, "inline 64 bytes"),
+		VBD_E_VERBS_ERROR);
+	assert_int_equal(err.source, VBD_SOURCE_ERRNO);
+	assert_string_equal(err.text, "inline 64 bytes: ibv_create_qp failed and gave no reason");
+	assert_string_equal(vbd_errno_name((int)err.raw), "");
+}
+
+static void test_error__an_errno_of_either_sign_means_the_same(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(
+		vbd_error_errno(&err, VBD_OK, "ibv_post_send", -ENOMEM, "qp 1"), VBD_E_NO_MEMORY);
+	assert_int_equal(err.raw, ENOMEM);
+	assert_string_equal(err.text, "qp 1: ibv_post_send: Cannot allocate memory (ENOMEM)");
+}
+
 static void test_error__a_status_given_beats_the_one_of_the_errno(void **state)
 {
 	struct vbd_error err = {0};
@@ -150,6 +173,8 @@ int main(void)
 		cmocka_unit_test(test_error__a_null_error_still_gives_the_status),
 		cmocka_unit_test(test_error__a_failure_is_never_ok),
 		cmocka_unit_test(test_error__an_errno_names_call_number_and_meaning),
+		cmocka_unit_test(test_error__a_call_that_fails_without_an_errno_never_says_success),
+		cmocka_unit_test(test_error__an_errno_of_either_sign_means_the_same),
 		cmocka_unit_test(test_error__a_status_given_beats_the_one_of_the_errno),
 		cmocka_unit_test(
 			test_error__a_lack_of_descriptors_is_that_whatever_the_call_was_for),

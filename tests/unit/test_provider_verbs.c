@@ -440,6 +440,25 @@ static void test_provider_verbs__each_failure_is_told_with_the_call_and_its_errn
 	}
 }
 
+/* Functions of drivers return NULL and set no errno (siw_create_qp() of rdma-core 44). */
+static void test_provider_verbs__a_failure_without_an_errno_is_no_success(void **state)
+{
+	unsigned int mute = 0;
+
+	(void)state;
+	fails_with = EIO;
+	keeps_errno = true;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++, said[0] = '\0') {
+		struct vbd_error err = {0};
+
+		errno = 0;
+		assert_int_not_equal(calls[i].make(&err), VBD_OK);
+		assert_null(strstr(err.text, "Success"));
+		mute += strstr(err.text, "failed and gave no reason") != NULL;
+	}
+	assert_in_range(mute, 7, VBD_ARRAY_LEN(calls));
+}
+
 static uint64_t sum_of(const uint64_t counts[VBD_PV_OBJECT_COUNT])
 {
 	uint64_t sum = 0;
@@ -781,6 +800,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_provider_verbs__each_failure_is_told_with_the_call_and_its_errno,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_provider_verbs__a_failure_without_an_errno_is_no_success, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_provider_verbs__objects_are_counted_where_they_belong, setup,
 			teardown),
