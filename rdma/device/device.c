@@ -75,6 +75,34 @@ static void close_context(struct vbd_device *device)
 		vbd_device_closed(device);
 }
 
+/*
+ * libsiw takes a queue that is mapped at offset 0x90000 of the context for one that failed
+ * (SIW_INVAL_UOBJ_KEY in rdma/siw-abi.h), and the kernel gives each queue the lowest pages that
+ * are free (rdma_user_mmap_entry_insert_range() in core/ib_core_uverbs.c). So the queue whose
+ * pages begin there is refused, and each later one in its place: 55 queue pairs, and then no more.
+ * A CQ of 17 pages, which begins behind one of 129 pages, lies over that offset for as long as the
+ * context is open.
+ */
+static void lie_over_bad_offset(struct vbd_device *device)
+{
+	struct ibv_cq *below;
+
+	if (!vbd_device_is_soft_iwarp(device) ||
+		vbd_pv_create_cq(&device->account, device->context, 16384, NULL, NULL, 0, &below,
+			NULL) != VBD_OK)
+		return;
+	if (vbd_pv_create_cq(&device->account, device->context, 2048, NULL, NULL, 0,
+		    &device->siw_guard, NULL) != VBD_OK)
+		device->siw_guard = NULL;
+	vbd_pv_destroy_cq(&device->account, below);
+}
+
+static void give_back_bad_offset(struct vbd_device *device)
+{
+	vbd_pv_destroy_cq(&device->account, device->siw_guard);
+	device->siw_guard = NULL;
+}
+
 static enum vbd_status open_device(
 	struct vbd_device *device, int transport_type, struct vbd_error *err)
 {
@@ -100,6 +128,7 @@ static enum vbd_status open_device(
 	status = vbd_pd_create(device, &device->pd, err);
 	if (status)
 		goto close;
+	lie_over_bad_offset(device);
 	return VBD_OK;
 
 close:
@@ -161,6 +190,7 @@ void vbd_device_unref(struct vbd_device *device)
 		return;
 	vbd_pd_destroy(device->pd);
 	device->pd = NULL;
+	give_back_bad_offset(device);
 	if (device->neighbour_watch >= 0)
 		(void)close(device->neighbour_watch);
 	device->neighbour_watch = -1;

@@ -133,6 +133,7 @@ struct vbd_device {
 	struct vbd_device_attr attr;
 	struct vbd_account account;
 	struct ibv_context *context; /* NULL unless PRESENT or REMOVING */
+	struct ibv_cq *siw_guard;    /* siw: a CQ that nobody uses; NULL elsewhere */
 	uint64_t caps;		     /* a bit for each enum vbd_cap */
 	struct vbd_pd *pd;	     /* the default one */
 	struct vbd_link pds;	     /* of struct vbd_pd */

@@ -3,7 +3,8 @@
 // Named resources and windows on queue pairs brought up by hand and on iWARP, datagram operations on connections
 // (refused), and the removal of one of two devices.
 
-import { Daemon, Program, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, transfers_work, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
+	transfers_work, until } from "./lib.mjs";
 import { QP, close_pair, cm_pair, manual_pair, refuses } from "./operations.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
@@ -142,6 +143,17 @@ await scenario("one of two devices is unplugged and comes back", async () => {
 	await daemon.stop();
 	await resources_are_back(before);
 });
+
+// libsiw refuses a queue at one certain offset, and then each later one in its place: after 55 queue pairs.
+await scenario("an iWARP device has as many queue pairs as it says", () => with_two(async (a) => {
+	const count = 100;
+
+	await a.listen({ addr: LAB_SIW_ADDR, port: PORT, service: "sink" });
+	const { id } = await a.post("/v1/connection_batches",
+		{ count, connections: [{ dst_addr: LAB_SIW_ADDR, dst_port: PORT, timeout_ms: PATIENCE_MS }] });
+	const { counts, failures } = await a.until(`/v1/connection_batches/${id}`, "its end", ({ state }) => state !== "running");
+	equal(counts.established, count, `connections (${JSON.stringify(failures.items?.[0] ?? failures)})`);
+}));
 
 await scenario("a bring-up by hand is refused over iWARP", async () => {
 	const daemon = await Daemon.start("d");

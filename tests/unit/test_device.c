@@ -85,6 +85,25 @@ static void test_device__its_transport_follows_driver_and_link(void **state)
 	}
 }
 
+/* Else libsiw makes no more than 55 queue pairs on a context. */
+static void test_device__soft_iwarp_keeps_a_queue_over_the_offset_that_its_library_refuses(
+	void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device;
+
+	rig->device->attr.vendor_id = VBD_VENDOR_SIW;
+	device = opened_again(rig);
+	assert_int_equal(fake_live().cqs, 1);
+	assert_int_equal(device->siw_guard->cqe, 2048);
+	assert_int_equal(fake_count("ibv_destroy_cq"), 1);
+	fake_fail_next("ibv_create_cq", ENOMEM);
+	device = opened_again(rig);
+	assert_int_equal(device->state, VBD_DEVICE_PRESENT);
+	assert_null(device->siw_guard);
+	assert_int_equal(fake_live().cqs, 0);
+}
+
 static void test_device__a_device_that_can_not_be_opened_says_why(void **state)
 {
 	static const char *const calls[] = {
@@ -938,6 +957,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(tells_what_the_device_said),
 		TEST(its_transport_follows_driver_and_link),
+		TEST(soft_iwarp_keeps_a_queue_over_the_offset_that_its_library_refuses),
 		TEST(a_device_that_can_not_be_opened_says_why),
 		TEST(each_attribute_is_taken_from_its_own),
 		TEST(a_port_tells_all_of_its_attributes),
