@@ -115,7 +115,8 @@
 	X(ADDRESS_NOT_AVAILABLE, "address_not_available", 422, "No RDMA device has this address",  \
 		"Use an address of a network interface that has an RDMA device.")                  \
 	X(PERMISSION_DENIED, "permission_denied", 500, "The kernel refused access",                \
-		"Check the permissions of /dev/infiniband and of the daemon's user.")              \
+		"Let the daemon's user read and write the files in /dev/infiniband: by a rule of " \
+		"udev, as rdma-core's (mode 0666), or by `chmod 0666` until the next boot.")       \
 	X(NAME_NOT_RESOLVED, "name_not_resolved", 422, "The host name has no address",             \
 		"Check the spelling and the resolver, or give an address.")                        \
 	X(ADDR_ERROR, "addr_error", 422, "The address could not be resolved",                      \

@@ -21,7 +21,8 @@ enum vbd_status vbd_impl_create_event_channel(
 	cm_channel = rdma_create_event_channel();
 	if (!cm_channel)
 		return vbd_error_errno(err, errno == ENOENT ? VBD_E_NO_DEVICE : VBD_OK,
-			"rdma_create_event_channel", errno, "no rdma_cm");
+			"rdma_create_event_channel", errno,
+			errno == EACCES ? "/dev/infiniband/rdma_cm can't be opened" : "no rdma_cm");
 	status = vbd_pv_set_nonblocking(cm_channel->fd, err);
 	if (status) {
 		rdma_destroy_event_channel(cm_channel);

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum vbd_status vbd_impl_list_devices(
 	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
@@ -59,12 +61,44 @@ enum vbd_status vbd_pv_set_nonblocking(int fd, struct vbd_error *err)
 	return VBD_OK;
 }
 
+/*
+ * Where a device file can't be opened, both libraries wait 5 s for udev (open_cdev_robust() in
+ * util/open_cdev.c of rdma-core 44), and librdmacm opens a device of its own accord when the first
+ * id is bound to it, in rdma_get_cm_event(3) on the control thread. They wait by inotify, which
+ * nothing else in this process uses. Without it they give up at once, with the errno of the file.
+ */
+__attribute__((visibility("default"))) int inotify_init1(int flags)
+{
+	(void)flags;
+	return -1;
+}
+
+/* The library tries other files of the device too, and has the errno of the last one, or none. */
+static enum vbd_status cant_open(
+	const char *name, const char *uverbs_name, int errnum, struct vbd_error *err)
+{
+	bool of_file = !errnum || errnum == EACCES || errnum == EPERM || errnum == ENOENT;
+	char path[128];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/dev/infiniband/%s", uverbs_name);
+	fd = of_file && *uverbs_name ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	if (of_file && *uverbs_name && fd < 0)
+		return vbd_error_errno(err, VBD_OK, "ibv_open_device", errno,
+			"device %s: %s can't be opened", name, path);
+	if (fd >= 0)
+		(void)close(fd);
+	return vbd_error_errno(
+		err, VBD_OK, "ibv_open_device", errnum, "device %s can't be opened", name);
+}
+
 enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *name,
 	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	struct ibv_context *context = NULL;
 	struct ibv_device **list;
 	enum vbd_status status;
+	char uverbs_name[64] = "";
 	int open_errno = ENODEV;
 
 	list = ibv_get_device_list(NULL);
@@ -76,13 +110,13 @@ enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *na
 			continue;
 		errno = 0;
 		context = ibv_open_device(*device);
-		open_errno = errno ? errno : EIO;
+		open_errno = errno;
+		(void)snprintf(uverbs_name, sizeof(uverbs_name), "%s", (*device)->dev_name);
 		break;
 	}
 	ibv_free_device_list(list);
 	if (!context)
-		return vbd_error_errno(err, VBD_OK, "ibv_open_device", open_errno,
-			"device %s can't be opened", name);
+		return cant_open(name, uverbs_name, open_errno, err);
 	status = vbd_pv_set_nonblocking(context->async_fd, err);
 	if (status) {
 		(void)ibv_close_device(context);

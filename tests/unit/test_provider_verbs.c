@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -583,7 +584,11 @@ static void test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told(
 	only_this = "ibv_open_device";
 	keeps_errno = true;
 	assert_int_equal(vbd_pv_open_device(&account, "mlx5_0", &at, &mute), VBD_E_VERBS_ERROR);
-	assert_int_equal(mute.raw, EIO);
+	/* The device file, which is not there, says more than a library without an errno. */
+	assert_int_equal(mute.raw, ENOENT);
+	assert_string_equal(mute.text,
+		"device mlx5_0: /dev/infiniband/uverbs7 can't be opened: ibv_open_device: "
+		"No such file or directory (ENOENT)");
 	fails_with = 0;
 	/* A device whose events would block is not kept. */
 	said[0] = '\0';
@@ -595,6 +600,15 @@ static void test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told(
 	context.async_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_null(at);
 	assert_int_equal(account.held[VBD_PV_CONTEXT], 0);
+}
+
+/* Both libraries would wait for udev, for 5 s, on whichever thread has called them. */
+static void test_provider_verbs__no_library_waits_for_udev(void **state)
+{
+	(void)state;
+	errno = EACCES;
+	assert_int_equal(inotify_init1(IN_CLOEXEC), -1);
+	assert_int_equal(errno, EACCES);
 }
 
 static void test_provider_verbs__reads_of_events_do_not_block(void **state)
@@ -815,6 +829,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_provider_verbs__no_library_waits_for_udev, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_provider_verbs__reads_of_events_do_not_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(
