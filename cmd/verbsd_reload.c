@@ -63,6 +63,8 @@ static void has_read(void *arg)
 		take_up(job);
 	/* A rotation does not wait for a file of settings without a fault. */
 	vbd_audit_reopen(reload->daemon->audit);
+	/* A device file may have another mode now, and a module be loaded. */
+	vbd_hotplug_look(reload->daemon);
 	/* The fault is one of a file, and not of the request that asked for the reload. */
 	if (job->err.status)
 		(void)vbd_error_set(&failed, VBD_E_RELOAD_FAILED, "%s", job->err.text);

@@ -57,6 +57,10 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon);
 /** vbd_hotplug_create - create the fabric, watch uevents, and open the devices that exist */
 enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_hotplug_look - something may have changed: look for devices and rdma_cm now, and retry soon
+ * what can't be opened */
+void vbd_hotplug_look(struct vbd_daemon *daemon);
+
 /** vbd_hotplug_destroy - stop watching and free the fabric; harmless if it was never created */
 void vbd_hotplug_destroy(struct vbd_daemon *daemon);
 

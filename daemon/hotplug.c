@@ -25,9 +25,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Retries to open a device whose node does not exist yet, and the time between them. */
-#define RETRIES	 5
-#define RETRY_MS 1000
+/* While a device can't be opened, or there is no rdma_cm: the time to the first retry and the most
+ * between two. A file's mode, and a module that is loaded, have no uevent that tells of them. */
+#define RETRY_MS      1000
+#define RETRY_MOST_MS 30000
+
+/* How long the start waits for the devices, which are open in milliseconds unless a driver hangs.
+ */
+#define START_MS 1000
 
 /* Scan interval without uevents from the kernel. */
 #define RESCAN_MS 5000
@@ -64,7 +69,7 @@ struct vbd_hotplug {
 	struct vbd_fd_watch *link_watch;
 	struct vbd_timer *rescan_timer;
 	struct vbd_timer *qp_timer;
-	unsigned int retries_left;
+	unsigned int retry_ms;	   /* to the next retry, if there is to be one */
 	unsigned int listens_left; /* calls of vbd_peer_reports_listen(): an address may have come
 				    */
 	bool destroying;
@@ -189,6 +194,18 @@ static void VBD_PRINTF(4, 5) log_device(struct vbd_daemon *daemon, const struct 
 	vbd_watch_notify(&daemon->device_watches, false);
 }
 
+static void on_scanned(void *arg)
+{
+	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
+	unsigned int most_ms = hotplug->uevent ? RETRY_MOST_MS : RESCAN_MS;
+	bool lacks = vbd_fabric_lacks(hotplug->daemon->fabric);
+
+	if (lacks || !hotplug->uevent)
+		vbd_timer_set(hotplug->rescan_timer,
+			lacks && hotplug->retry_ms < most_ms ? hotplug->retry_ms : most_ms);
+	hotplug->retry_ms = lacks && hotplug->retry_ms < most_ms ? 2 * hotplug->retry_ms : RETRY_MS;
+}
+
 static void on_device_added(struct vbd_device *device, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
@@ -205,13 +222,8 @@ static void on_device_added(struct vbd_device *device, void *arg)
 		event.words[VBD_EVENT_CODE] = vbd_status_code(device->error.status);
 	log_device(daemon, device, &event, "%s: %s", device->name,
 		failed ? device->error.text : device->transport);
-	if (failed) {
-		if (daemon->hotplug->retries_left > 0) {
-			daemon->hotplug->retries_left--;
-			vbd_timer_set(daemon->hotplug->rescan_timer, RETRY_MS);
-		}
+	if (failed)
 		return;
-	}
 	watch_async(daemon->hotplug, device);
 	daemon->hotplug->listens_left = LISTENS;
 	vbd_listeners_device_added(daemon);
@@ -342,6 +354,7 @@ static const struct vbd_fabric_ops fabric_ops = {
 	.cq_gone = on_cq_gone,
 	.srq_gone = on_srq_gone,
 	.cm_opened = on_cm_opened,
+	.scanned = on_scanned,
 	.report = on_report,
 };
 
@@ -371,6 +384,12 @@ static void free_removed(struct vbd_deferred *deferred)
 	}
 }
 
+void vbd_hotplug_look(struct vbd_daemon *daemon)
+{
+	daemon->hotplug->retry_ms = RETRY_MS;
+	vbd_fabric_rescan(daemon->fabric);
+}
+
 static void on_uevent(const char *action, const char *sysname, void *arg)
 {
 	struct vbd_hotplug *hotplug = arg;
@@ -383,8 +402,7 @@ static void on_uevent(const char *action, const char *sysname, void *arg)
 			sysname);
 	if (strcmp(action, "remove") == 0)
 		vbd_fabric_remove_uverbs(hotplug->daemon->fabric, sysname);
-	hotplug->retries_left = RETRIES;
-	vbd_fabric_rescan(hotplug->daemon->fabric);
+	vbd_hotplug_look(hotplug->daemon);
 }
 
 static void on_uevent_readable(unsigned int events, void *arg)
@@ -411,8 +429,6 @@ static void on_rescan(void *arg)
 {
 	struct vbd_hotplug *hotplug = arg;
 
-	if (!hotplug->uevent)
-		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
 	vbd_fabric_rescan(hotplug->daemon->fabric);
 }
 
@@ -479,24 +495,21 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 	daemon->fabric->last_cq_id = daemon->cqs->last_id;
 	daemon->fabric->last_srq_id = daemon->srqs->last_id;
 	vbd_fabric_pin(daemon->fabric, &daemon->config->cpu_affinity);
-	if (daemon->fabric->cm_channel)
-		on_cm_opened(daemon);
 	status = vbd_fd_watch_start(daemon->loop, vbd_fabric_control_fd(daemon->fabric),
 		VBD_FD_READ, on_control_readable, hotplug, &hotplug->control_watch, err);
 	if (!status)
 		status = vbd_fabric_start(daemon->fabric, err);
 	if (status)
 		return status;
-	if (watch_uevents(hotplug, &uevent_error) != VBD_OK) {
+	if (watch_uevents(hotplug, &uevent_error) != VBD_OK)
 		log_failure("no uevents from the kernel: scanning for devices periodically",
 			&uevent_error);
-		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
-	}
 	if (watch_links(hotplug, &link_error) != VBD_OK)
 		log_failure("what is known of ports may be 10 s old", &link_error);
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	/* Scan after the uevents are watched, so that no device is missed. */
 	vbd_fabric_rescan(daemon->fabric);
+	vbd_fabric_await_scan(daemon->fabric, START_MS);
 	if (!vbd_fabric_default_device(daemon->fabric))
 		vbd_log(VBD_LOG_NOTICE, NULL,
 			"no RDMA device yet; new devices are detected automatically");
@@ -511,7 +524,7 @@ enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *
 	if (!hotplug)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the devices");
 	hotplug->daemon = daemon;
-	hotplug->retries_left = RETRIES;
+	hotplug->retry_ms = RETRY_MS;
 	hotplug->link_fd = -1;
 	vbd_list_init(&hotplug->async_watches);
 	vbd_deferred_init(&hotplug->free_removed, free_removed);

@@ -16,6 +16,7 @@
 #include "rdma/ud/peer.h"
 
 #include <assert.h>
+#include <poll.h>
 
 /* CM events handled before the loop gets its turn, and a time after which no other one is begun. */
 #define CM_BATCH    64
@@ -211,4 +212,16 @@ void vbd_fabric_dispatch_control(struct vbd_fabric *fabric)
 		handle_item(fabric, item);
 	}
 	vbd_mailbox_poke(&fabric->control);
+}
+
+void vbd_fabric_await_scan(struct vbd_fabric *fabric, unsigned int timeout_ms)
+{
+	struct pollfd control = {.fd = vbd_fabric_control_fd(fabric), .events = POLLIN};
+	uint64_t end_ns = vbd_clock_mono_ns() + timeout_ms * VBD_NS_PER_MS;
+	uint64_t now_ns;
+
+	while (vbd_fabric_is_scanning(fabric) && (now_ns = vbd_clock_mono_ns()) < end_ns) {
+		if (poll(&control, 1, (int)((end_ns - now_ns) / VBD_NS_PER_MS) + 1) > 0)
+			vbd_fabric_dispatch_control(fabric);
+	}
 }

@@ -21,26 +21,27 @@ struct vbd_device *vbd_device_find_ref(
 	return found;
 }
 
-/* The device is there, but could not be opened. */
-static enum vbd_status refuse_failed(
-	const struct vbd_device *failed, const char *name, struct vbd_error *err)
+/* The device is there, but not open. */
+static enum vbd_status refuse_unopened(
+	const struct vbd_device *unopened, const char *name, struct vbd_error *err)
 {
 	if (err && !err->status)
-		err->hint = vbd_status_hint(failed->error.status);
+		err->hint = vbd_status_hint(unopened->error.status);
 	return vbd_error_input(
-		err, VBD_E_NO_DEVICE, name[0] ? "/device" : "", "%s", failed->error.text);
+		err, VBD_E_NO_DEVICE, name[0] ? "/device" : "", "%s", unopened->error.text);
 }
 
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err)
 {
+	const struct vbd_device *unopened;
 	struct vbd_device *device;
 
 	device = name[0] ? vbd_fabric_device(daemon->fabric, name)
 			 : vbd_fabric_default_device(daemon->fabric);
-	if (!device && vbd_fabric_failed_device(daemon->fabric, name[0] ? name : NULL))
-		return refuse_failed(
-			vbd_fabric_failed_device(daemon->fabric, name[0] ? name : NULL), name, err);
+	unopened = vbd_fabric_unopened_device(daemon->fabric, name[0] ? name : NULL);
+	if (!device && unopened)
+		return refuse_unopened(unopened, name, err);
 	if (!device && name[0])
 		return vbd_error_input(
 			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);
@@ -53,8 +54,10 @@ enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *n
 bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)
 {
 	const struct vbd_device *device = vbd_fabric_default_device(daemon->fabric);
+	const struct vbd_device *unopened = vbd_fabric_unopened_device(daemon->fabric, NULL);
+	const char *without = unopened ? unopened->error.text : "no RDMA device";
 
-	(void)snprintf(detail, detail_bytes, "%s", device ? device->name : "no RDMA device");
+	(void)snprintf(detail, detail_bytes, "%s", device ? device->name : without);
 	return device;
 }
 

@@ -180,7 +180,7 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */
 	facts->sgid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
 	if (!*facts->device)
-		facts->failed_device = vbd_fabric_failed_device(daemon->fabric, NULL);
+		facts->failed_device = vbd_fabric_unopened_device(daemon->fabric, NULL);
 }
 
 static void summarise(const struct vbd_destination *destination,

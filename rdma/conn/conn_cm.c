@@ -262,7 +262,7 @@ bool vbd_conn_cm_outlives(struct vbd_conn *conn)
 
 static void cant_open(const struct vbd_fabric *fabric, struct vbd_error *error)
 {
-	const struct vbd_device *failed = vbd_fabric_failed_device(fabric, NULL);
+	const struct vbd_device *failed = vbd_fabric_unopened_device(fabric, NULL);
 
 	if (failed)
 		(void)vbd_error_set(error, failed->error.status, "%s", failed->error.text);

@@ -83,7 +83,7 @@ static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct so
 static void add_failed_device(
 	const struct vbd_fabric *fabric, enum vbd_status status, struct vbd_error *err)
 {
-	const struct vbd_device *failed = vbd_fabric_failed_device(fabric, NULL);
+	const struct vbd_device *failed = vbd_fabric_unopened_device(fabric, NULL);
 	size_t used = err ? strlen(err->text) : 0;
 
 	if (status != VBD_E_ADDRESS_NOT_AVAILABLE || !failed || !err)
@@ -101,14 +101,13 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	enum vbd_status status = vbd_fabric_check_cm(fabric, err);
 	const char *device;
 
-	if (status)
-		return status;
 	memset(listener, 0, sizeof(*listener));
 	listener->tag.kind = VBD_CM_LISTENER;
 	listener->fabric = fabric;
 	listener->ops = ops;
 	listener->ops_arg = ops_arg;
-	status = choose_addr(fabric, addr, cm, &own, err);
+	if (!status)
+		status = choose_addr(fabric, addr, cm, &own, err);
 	if (!status)
 		status = vbd_pv_create_id(&listener->account, fabric->cm_channel, &listener->tag,
 			&listener->cm_id, err);

@@ -17,10 +17,9 @@
 
 VBD_ENUM_NAMES(vbd_device_state_name, enum vbd_device_state, VBD_DEVICE_STATE_MAP)
 
-static void take_attr(struct vbd_device *device, const struct ibv_device_attr_ex *attr_ex)
+static void take_attr(struct vbd_device_attr *to, const struct ibv_device_attr_ex *attr_ex)
 {
 	const struct ibv_device_attr *attr = &attr_ex->orig_attr;
-	struct vbd_device_attr *to = &device->attr;
 
 	(void)snprintf(to->fw_ver, sizeof(to->fw_ver), "%.63s", attr->fw_ver);
 	to->node_guid = be64toh(attr->node_guid);
@@ -83,57 +82,55 @@ static void close_context(struct vbd_device *device)
  * A CQ of 17 pages, which begins behind one of 129 pages, lies over that offset for as long as the
  * context is open.
  */
-static void lie_over_bad_offset(struct vbd_device *device)
+static void lie_over_bad_offset(struct vbd_opened *opened)
 {
 	struct ibv_cq *below;
 
-	if (!vbd_device_is_soft_iwarp(device) ||
-		vbd_pv_create_cq(&device->account, device->context, 16384, NULL, NULL, 0, &below,
+	if (opened->attr.vendor_id != VBD_VENDOR_SIW ||
+		vbd_pv_create_cq(&opened->account, opened->context, 16384, NULL, NULL, 0, &below,
 			NULL) != VBD_OK)
 		return;
-	if (vbd_pv_create_cq(&device->account, device->context, 2048, NULL, NULL, 0,
-		    &device->siw_guard, NULL) != VBD_OK)
-		device->siw_guard = NULL;
-	vbd_pv_destroy_cq(&device->account, below);
+	if (vbd_pv_create_cq(&opened->account, opened->context, 2048, NULL, NULL, 0,
+		    &opened->siw_guard, NULL) != VBD_OK)
+		opened->siw_guard = NULL;
+	vbd_pv_destroy_cq(&opened->account, below);
 }
 
-static void give_back_bad_offset(struct vbd_device *device)
-{
-	vbd_pv_destroy_cq(&device->account, device->siw_guard);
-	device->siw_guard = NULL;
-}
-
-static enum vbd_status open_device(
-	struct vbd_device *device, int transport_type, struct vbd_error *err)
+static enum vbd_status ask_all(struct vbd_opened *opened, int transport_type, struct vbd_error *err)
 {
 	bool iwarp = transport_type == IBV_TRANSPORT_IWARP;
 	struct ibv_device_attr_ex attr;
-	enum vbd_status status;
-	struct vbd_port port;
+	enum vbd_status status = vbd_pv_query_device(opened->context, &attr, err);
 
-	status = vbd_pv_open_device(&device->account, device->name, &device->context, err);
 	if (status)
 		return status;
-	status = vbd_pv_query_device(device->context, &attr, err);
-	if (status)
-		goto close;
-	take_attr(device, &attr);
-	device->ports = vbd_device_ask_ports(device, &device->ports_error);
-	status = vbd_device_port(device, 1, &port, err);
-	if (status)
-		goto close;
-	device->transport = transport_name(transport_type, &port);
-	device->attr.max_msg_bytes = port.max_msg_bytes;
-	device->caps = vbd_caps_of(&attr, iwarp, vbd_pv_resizes_cqs(device->context));
-	status = vbd_pd_create(device, &device->pd, err);
-	if (status)
-		goto close;
-	lie_over_bad_offset(device);
+	take_attr(&opened->attr, &attr);
+	opened->ports = vbd_device_ask_ports(
+		opened->context, opened->attr.phys_port_cnt, &opened->ports_error);
+	if (!opened->ports || !opened->ports[0].port_num) {
+		*err = opened->ports_error;
+		return err->status ? err->status
+				   : vbd_error_set(err, VBD_E_NO_DEVICE, "the device has no port");
+	}
+	opened->transport = transport_name(transport_type, &opened->ports[0]);
+	opened->attr.max_msg_bytes = opened->ports[0].max_msg_bytes;
+	opened->caps = vbd_caps_of(&attr, iwarp, vbd_pv_resizes_cqs(opened->context));
+	lie_over_bad_offset(opened);
 	return VBD_OK;
+}
 
-close:
-	close_context(device);
-	return status;
+void vbd_device_open(const char *name, int transport_type, struct vbd_opened *ret_opened)
+{
+	struct vbd_opened opened = {0};
+
+	if (vbd_pv_open_device(&opened.account, name, &opened.context, &opened.error) == VBD_OK &&
+		ask_all(&opened, transport_type, &opened.error) != VBD_OK) {
+		vbd_pv_close_device(&opened.account, opened.context);
+		free(opened.ports);
+		opened.context = NULL;
+		opened.ports = NULL;
+	}
+	*ret_opened = opened;
 }
 
 struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
@@ -143,11 +140,6 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 
 	if (!device)
 		return NULL;
-	device->closing = calloc(1, ops->closing_bytes + 1);
-	if (!device->closing) {
-		free(device);
-		return NULL;
-	}
 	vbd_list_init(&device->link);
 	vbd_list_init(&device->pds);
 	device->id = id;
@@ -155,19 +147,92 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 	device->ops_arg = ops_arg;
 	device->neighbour_watch = -1;
 	device->transport = "unknown";
+	device->transport_type = found->transport;
 	device->added_ns = vbd_clock_mono_ns();
 	(void)snprintf(device->name, sizeof(device->name), "%s", found->name);
 	(void)snprintf(device->uverbs_name, sizeof(device->uverbs_name), "%s", found->uverbs_name);
 	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", found->ibdev_path);
-	if (open_device(device, found->transport, &device->error) != VBD_OK) {
-		device->state = VBD_DEVICE_FAILED;
-		return device;
+	device->state = VBD_DEVICE_OPENING;
+	(void)vbd_error_set(
+		&device->error, VBD_E_NO_DEVICE, "device %s is being opened", device->name);
+	return device;
+}
+
+bool vbd_device_begin_open(struct vbd_device *device)
+{
+	if (device->opening ||
+		(device->state != VBD_DEVICE_OPENING && device->state != VBD_DEVICE_FAILED))
+		return false;
+	if (!device->closing)
+		device->closing = calloc(1, device->ops->closing_bytes + 1);
+	device->opening = device->closing;
+	return device->opening;
+}
+
+static void take_over(struct vbd_device *device, struct vbd_opened *opened)
+{
+	device->opening = false;
+	device->account = opened->account;
+	device->context = opened->context;
+	device->siw_guard = opened->siw_guard;
+	if (!opened->context)
+		return;
+	device->transport = opened->transport;
+	device->attr = opened->attr;
+	device->caps = opened->caps;
+	free(device->ports);
+	device->ports = opened->ports;
+	device->ports_error = opened->ports_error;
+}
+
+/* The PD and the CQ of ours on the context have no reference: they go first. */
+static void close_all(struct vbd_device *device)
+{
+	vbd_pd_destroy(device->pd);
+	device->pd = NULL;
+	vbd_pv_destroy_cq(&device->account, device->siw_guard);
+	device->siw_guard = NULL;
+	close_context(device);
+}
+
+static bool has_failed(struct vbd_device *device, const struct vbd_error *error)
+{
+	bool as_before =
+		device->state == VBD_DEVICE_FAILED && strcmp(device->error.text, error->text) == 0;
+
+	device->state = VBD_DEVICE_FAILED;
+	device->error = *error;
+	return !as_before;
+}
+
+bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened)
+{
+	struct vbd_error error = opened->error;
+
+	take_over(device, opened);
+	if (!device->context)
+		return has_failed(device, &error);
+	if (vbd_pd_create(device, &device->pd, &error) != VBD_OK) {
+		close_all(device);
+		return has_failed(device, &error);
 	}
 	if (!vbd_device_is_iwarp(device))
 		device->neighbour_watch = vbd_pv_neighbours_watch();
 	device->state = VBD_DEVICE_PRESENT;
+	device->error = (struct vbd_error){0};
+	device->added_ns = vbd_clock_mono_ns();
 	device->refs = 1;
-	return device;
+	return true;
+}
+
+void vbd_device_give_up(struct vbd_device *device, struct vbd_opened *opened)
+{
+	take_over(device, opened);
+	device->state = VBD_DEVICE_REMOVING;
+	if (device->context)
+		close_all(device);
+	else
+		vbd_device_closed(device);
 }
 
 void vbd_device_destroy(struct vbd_device *device)
@@ -188,13 +253,10 @@ void vbd_device_unref(struct vbd_device *device)
 {
 	if (--device->refs > 0)
 		return;
-	vbd_pd_destroy(device->pd);
-	device->pd = NULL;
-	give_back_bad_offset(device);
 	if (device->neighbour_watch >= 0)
 		(void)close(device->neighbour_watch);
 	device->neighbour_watch = -1;
-	close_context(device);
+	close_all(device);
 }
 
 void vbd_device_closed(struct vbd_device *device)
@@ -207,7 +269,7 @@ void vbd_device_closed(struct vbd_device *device)
 
 bool vbd_device_begin_removal(struct vbd_device *device)
 {
-	if (device->state == VBD_DEVICE_FAILED) {
+	if (device->state == VBD_DEVICE_FAILED || device->state == VBD_DEVICE_OPENING) {
 		device->state = VBD_DEVICE_REMOVED;
 		device->removed_ns = vbd_clock_mono_ns();
 		return false;
@@ -320,6 +382,8 @@ enum vbd_status vbd_device_usable(const struct vbd_device *device, struct vbd_er
 	switch (device->state) {
 	case VBD_DEVICE_PRESENT:
 		return VBD_OK;
+	case VBD_DEVICE_OPENING:
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "%s", device->error.text);
 	case VBD_DEVICE_FAILED:
 		return vbd_error_set(
 			err, VBD_E_NO_DEVICE, "device %s: %s", device->name, device->error.text);
@@ -344,11 +408,11 @@ static const char *link_layer_name(uint8_t link_layer)
 	}
 }
 
-static enum vbd_status ask_port(const struct vbd_device *device, uint8_t port_num,
+static enum vbd_status ask_port(struct ibv_context *context, uint8_t port_num,
 	struct vbd_port *ret_port, struct vbd_error *err)
 {
 	struct ibv_port_attr attr;
-	enum vbd_status status = vbd_pv_query_port(device->context, port_num, &attr, err);
+	enum vbd_status status = vbd_pv_query_port(context, port_num, &attr, err);
 
 	if (status)
 		return status;
@@ -367,13 +431,13 @@ static enum vbd_status ask_port(const struct vbd_device *device, uint8_t port_nu
 	return VBD_OK;
 }
 
-struct vbd_port *vbd_device_ask_ports(const struct vbd_device *device, struct vbd_error *err)
+struct vbd_port *vbd_device_ask_ports(
+	struct ibv_context *context, unsigned int count, struct vbd_error *err)
 {
-	unsigned int count = device->attr.phys_port_cnt;
 	struct vbd_port *ports = calloc(count + 1, sizeof(*ports));
 
 	for (unsigned int i = 0; ports && i < count; i++)
-		(void)!ask_port(device, (uint8_t)(i + 1), &ports[i], err);
+		(void)!ask_port(context, (uint8_t)(i + 1), &ports[i], err);
 	if (!ports)
 		(void)vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the ports");
 	return ports;

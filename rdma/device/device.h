@@ -33,11 +33,14 @@ struct vbd_pv_device;
 struct vbd_qp_pool;
 
 /* X(SYMBOL, json name, ended) */
-#define VBD_DEVICE_STATE_MAP(X)                                                           \
-	X(VBD_DEVICE_PRESENT, "present", false)                                           \
-	X(VBD_DEVICE_REMOVING, "removing", false) /* the objects on it are being freed */ \
-	X(VBD_DEVICE_REMOVED, "removed", true)                                            \
-	/* The device exists and can't be opened; `error` has the reason. */              \
+#define VBD_DEVICE_STATE_MAP(X)                                                               \
+	/* Its first open is under way, which may wait in the kernel. */                      \
+	X(VBD_DEVICE_OPENING, "opening", false)                                               \
+	X(VBD_DEVICE_PRESENT, "present", false)                                               \
+	X(VBD_DEVICE_REMOVING, "removing", false) /* the objects on it are being freed */     \
+	X(VBD_DEVICE_REMOVED, "removed", true)                                                \
+	/* The device exists and can't be opened; `error` has the reason, and each scan tries \
+	 * again. */                                                                          \
 	X(VBD_DEVICE_FAILED, "failed", false)
 
 enum vbd_device_state { VBD_DEVICE_STATE_MAP(VBD_ENUM_ROW) VBD_DEVICE_STATE_COUNT };
@@ -127,9 +130,12 @@ struct vbd_device {
 	char name[64];
 	char uverbs_name[64];
 	char ibdev_path[256];
+	int transport_type;    /* enum ibv_transport_type */
 	const char *transport; /* "infiniband", "roce", "iwarp", "unknown" */
 	enum vbd_device_state state;
-	struct vbd_error error; /* why the state is FAILED */
+	struct vbd_error error; /* why it is not PRESENT yet: OPENING, FAILED */
+	bool opening;		/* an open is under way, OPENING or FAILED */
+	bool gone;		/* vanished meanwhile: removed when the open is back */
 	struct vbd_device_attr attr;
 	struct vbd_account account;
 	struct ibv_context *context; /* NULL unless PRESENT or REMOVING */
@@ -160,15 +166,45 @@ struct vbd_device {
 };
 
 /**
- * vbd_device_create - open a device and read its attributes
+ * vbd_device_create - the record of a device that nobody has opened yet: OPENING
  *
- * A device that can't be opened has the state FAILED and the reason in `error`. Returns NULL only
- * without memory.
+ * Returns NULL only without memory.
  */
 struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
 	const struct vbd_device_ops *ops, void *ops_arg);
 
-/** vbd_device_destroy - free the record; the context must be closed (REMOVED or FAILED) */
+/** vbd_device_begin_open - vbd_device_open() follows, and then vbd_device_opened(); false if there
+ * is nothing to open, an open is under way, or there is no memory */
+bool vbd_device_begin_open(struct vbd_device *device);
+
+/* The result of an open. */
+struct vbd_opened {
+	struct vbd_account account;
+	struct ibv_context *context; /* NULL: `error` says why */
+	const char *transport;
+	struct vbd_device_attr attr;
+	uint64_t caps;
+	struct ibv_cq *siw_guard;
+	struct vbd_port *ports;
+	struct vbd_error ports_error, error;
+};
+
+/** vbd_device_open - any thread. Open the device @name and read its attributes; blocks for as long
+ * as its driver likes, and as others change network interfaces */
+void vbd_device_open(const char *name, int transport_type, struct vbd_opened *ret_opened);
+
+/**
+ * vbd_device_opened - the open is back: the device is PRESENT, or FAILED with the reason in `error`
+ *
+ * Takes over what @opened has. Returns false if the device is FAILED as it was before.
+ */
+bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened);
+
+/** vbd_device_give_up - the open is back, and the device is to be REMOVED at once; takes over what
+ * @opened has */
+void vbd_device_give_up(struct vbd_device *device, struct vbd_opened *opened);
+
+/** vbd_device_destroy - free the record; the context must be closed, and no open under way */
 void vbd_device_destroy(struct vbd_device *device);
 
 /**
@@ -197,9 +233,10 @@ void vbd_device_drain_async(struct vbd_device *device);
 enum vbd_status vbd_device_usable(
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_device_ask_ports - any thread, which has a reference to @device. Blocks for as long as
- * others change network interfaces. For free(3); NULL without memory */
-struct vbd_port *vbd_device_ask_ports(const struct vbd_device *device, struct vbd_error *err);
+/** vbd_device_ask_ports - any thread. Asks @count ports, and blocks for as long as others change
+ * network interfaces. For free(3); NULL without memory */
+struct vbd_port *vbd_device_ask_ports(
+	struct ibv_context *context, unsigned int count, struct vbd_error *err);
 
 /** vbd_device_port - the last answer of a port (rdma/fabric/network.c), or its error */
 enum vbd_status vbd_device_port(const struct vbd_device *device, uint8_t port_num,

@@ -21,16 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void open_channel(struct vbd_fabric *fabric)
-{
-	struct vbd_error error = {0};
-
-	if (vbd_pv_create_event_channel(&fabric->cm_channel, &error) != VBD_OK) {
-		fabric->cm_channel = NULL;
-		fabric->cm_channel_error = error;
-	}
-}
-
 static void on_given_back(
 	struct vbd_device *device, struct vbd_cq *cq, struct vbd_srq *srq, void *arg)
 {
@@ -85,7 +75,7 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 		.calls = fabric->calls, .given_back = on_given_back, .arg = fabric};
 	fabric->interfaces_owed = getifaddrs(&fabric->interfaces) != 0;
 	fabric->network_at_ns = vbd_clock_mono_ns();
-	open_channel(fabric);
+	(void)vbd_error_set(&fabric->cm_channel_error, VBD_E_NO_DEVICE, "it is being opened");
 	*ret_fabric = fabric;
 	return VBD_OK;
 
@@ -169,6 +159,7 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 {
 	if (!fabric)
 		return;
+	fabric->ending = true;
 	for (unsigned int i = 0; i < fabric->worker_count; i++)
 		vbd_worker_destroy(fabric->workers[i]);
 	free(fabric->workers);
@@ -308,7 +299,7 @@ static void close_context(
 	vbd_call_start(fabric->calls, &closing->call, VBD_LANE_END);
 }
 
-static const struct vbd_device_ops device_ops = {
+const struct vbd_device_ops vbd_fabric_device_ops = {
 	.close = close_context,
 	.closing_bytes = sizeof(struct closing),
 	.async_event = on_async_event,
@@ -319,91 +310,23 @@ static const struct vbd_device_ops device_ops = {
 	.closed = on_closed,
 };
 
-static bool is_there(const struct vbd_device *device)
-{
-	return device->state != VBD_DEVICE_REMOVED;
-}
-
-static bool is_found(
-	const struct vbd_device *device, const struct vbd_pv_device *found, size_t count)
-{
-	/* A device that went and came back between two scans has a new uverbs number or at least a
-	 * new name. */
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(found[i].name, device->name) == 0 &&
-			strcmp(found[i].uverbs_name, device->uverbs_name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *found)
-{
-	struct vbd_device *device;
-
-	vbd_list_for_each (link, &fabric->devices) {
-		device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		if (is_there(device) && strcmp(device->name, found->name) == 0) {
-			fabric->rescan_owed |= device->state == VBD_DEVICE_REMOVING;
-			return;
-		}
-	}
-	device = vbd_device_create(++fabric->last_device_id, found, &device_ops, fabric);
-	if (!device)
-		return;
-	vbd_list_append(&fabric->devices, &device->link);
-	if (device->pd) {
-		device->pd->id = ++fabric->last_pd_id;
-		vbd_list_append(&fabric->pds, &device->pd->fabric_link);
-		if (fabric->ops->pd_made)
-			fabric->ops->pd_made(device->pd, fabric->ops_arg);
-	}
-	if (fabric->ops->device_added)
-		fabric->ops->device_added(device, fabric->ops_arg);
-}
-
-void vbd_fabric_rescan(struct vbd_fabric *fabric)
-{
-	struct vbd_pv_device *found;
-	struct vbd_error error = {0};
-	size_t count;
-
-	if (!fabric->cm_channel) {
-		open_channel(fabric);
-		if (fabric->cm_channel && fabric->ops->cm_opened)
-			fabric->ops->cm_opened(fabric->ops_arg);
-	}
-	if (vbd_pv_list_devices(&found, &count, &error) != VBD_OK) {
-		vbd_log(VBD_LOG_DEBUG, "fabric", "%s", error.text);
-		return;
-	}
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		/* Retry a device that could not be opened: its device file may have been late. */
-		if (is_there(device) &&
-			(!is_found(device, found, count) || device->state == VBD_DEVICE_FAILED))
-			vbd_fabric_remove_device(fabric, device);
-	}
-	fabric->rescan_owed = false;
-	for (size_t i = 0; i < count; i++)
-		add_device(fabric, &found[i]);
-	free(found);
-}
-
 void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name)
 {
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (is_there(device) && strcmp(device->uverbs_name, uverbs_name) == 0)
+		if (device->state != VBD_DEVICE_REMOVED &&
+			strcmp(device->uverbs_name, uverbs_name) == 0)
 			vbd_fabric_remove_device(fabric, device);
 	}
 }
 
 void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
-	if (device->state == VBD_DEVICE_FAILED) {
+	device->gone = device->opening;
+	if (device->gone)
+		return;
+	if (device->state == VBD_DEVICE_FAILED || device->state == VBD_DEVICE_OPENING) {
 		(void)vbd_device_begin_removal(device);
 		on_closed(device, fabric);
 		return;
@@ -452,12 +375,13 @@ struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char
 	return NULL;
 }
 
-const struct vbd_device *vbd_fabric_failed_device(const struct vbd_fabric *fabric, const char *name)
+const struct vbd_device *vbd_fabric_unopened_device(
+	const struct vbd_fabric *fabric, const char *name)
 {
 	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (device->state == VBD_DEVICE_FAILED &&
+		if ((device->state == VBD_DEVICE_FAILED || device->state == VBD_DEVICE_OPENING) &&
 			(!name || strcmp(device->name, name) == 0))
 			return device;
 	}

@@ -37,7 +37,9 @@ struct vbd_worker;
 #define VBD_RESOLVE_TIMEOUT_MS 2000
 
 struct vbd_fabric_ops {
-	/* A new device, PRESENT or FAILED. Watch its async descriptor. */
+	/* A device is PRESENT, or FAILED for a new reason. Watch the async descriptor of the
+	 * former.
+	 */
 	void (*device_added)(struct vbd_device *device, void *arg);
 	/* The removal begins: stop watching the device's descriptor, free all objects on it. */
 	void (*device_removing)(struct vbd_device *device, void *arg);
@@ -53,7 +55,9 @@ struct vbd_fabric_ops {
 	void (*srq_gone)(const struct vbd_srq *srq, void *arg);
 	/* A CM id was destroyed: see vbd_calls_has_ended(). */
 	void (*id_ended)(void *arg);
-	/* The event channel was opened late, with the first device: watch its descriptor. */
+	/* A scan has ended. */
+	void (*scanned)(void *arg);
+	/* The event channel is open: watch its descriptor. */
 	void (*cm_opened)(void *arg);
 	/* The verbsd at @peer reports on a connection of @device_name: set @ret_ours to the report
 	 * of this side. False to answer nothing. */
@@ -69,6 +73,19 @@ struct vbd_fabric_qp {
 	uint32_t lqpn;
 	void (*on_async)(struct vbd_fabric_qp *qp, int type); /* @type: enum ibv_event_type */
 	void (*check)(struct vbd_fabric_qp *qp); /* has the device moved the QP to ERR? */
+};
+
+/* The scan of the host's devices, by a call thread. */
+struct vbd_scan {
+	struct vbd_call call;
+	bool under_way, owed; /* the call; another scan, as something has changed since it began */
+	bool failed;	      /* the last one */
+	bool wants_channel;   /* there is none yet */
+	/* The call sets the rest. */
+	struct rdma_event_channel *cm_channel;
+	struct vbd_pv_device *found; /* NULL: they could not be listed */
+	size_t count;
+	struct vbd_error cm_channel_error, error;
 };
 
 struct vbd_fabric {
@@ -104,6 +121,8 @@ struct vbd_fabric {
 	bool interfaces_asked, interfaces_owed; /* the call is under way; is to be made again */
 	uint64_t network_at_ns;			/* monotonic: when it was last asked for its age */
 	struct vbd_call interfaces_call;
+	struct vbd_scan scan;
+	bool ending;	     /* vbd_fabric_destroy(): what comes back is closed */
 	struct vbd_link qps; /* of struct vbd_fabric_qp; vbd_fabric_check_qps() goes round */
 };
 
@@ -153,9 +172,21 @@ enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *er
 /** vbd_fabric_destroy - after all connections, listeners and buffers are freed. NULL is fine. */
 void vbd_fabric_destroy(struct vbd_fabric *fabric);
 
-/** vbd_fabric_rescan - compare with the devices of the host: open new ones, begin to remove those
- * that have vanished */
+/** vbd_fabric_rescan - compare with the devices of the host: open new ones and those that could not
+ * be opened, begin to remove those that have vanished; open the event channel if there is none.
+ * Call threads do what may wait, and `scanned` tells when the comparison is made. */
 void vbd_fabric_rescan(struct vbd_fabric *fabric);
+
+/** vbd_fabric_is_scanning - is a scan or an open under way? */
+bool vbd_fabric_is_scanning(const struct vbd_fabric *fabric);
+
+/** vbd_fabric_lacks - is there no event channel, or a device that is not open? Another scan may
+ * find it. */
+bool vbd_fabric_lacks(const struct vbd_fabric *fabric);
+
+/** vbd_fabric_await_scan - before anything else is under way: dispatch what comes back until no
+ * scan and no open is under way. Blocks, @timeout_ms at most. */
+void vbd_fabric_await_scan(struct vbd_fabric *fabric, unsigned int timeout_ms);
 
 /** vbd_fabric_remove_uverbs - a uevent of the kernel announced the removal of "uverbs0" */
 void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name);
@@ -179,9 +210,9 @@ bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_de
 /** vbd_fabric_device - a PRESENT or REMOVING device by name; NULL if there is none */
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name);
 
-/** vbd_fabric_failed_device - the FAILED device of this name (NULL: the first one); NULL if there
- * is none */
-const struct vbd_device *vbd_fabric_failed_device(
+/** vbd_fabric_unopened_device - the FAILED or OPENING device of this name (NULL: the first one),
+ * with the reason in `error`; NULL if there is none */
+const struct vbd_device *vbd_fabric_unopened_device(
 	const struct vbd_fabric *fabric, const char *name);
 
 /** vbd_fabric_default_device - the first PRESENT device with an active port, else the first PRESENT

@@ -2,7 +2,8 @@
 /*
  * The files of the fabric, for rdma/dispatch.c, which passes each event to its object:
  *
- *   fabric.c       creation and end, devices
+ *   scan.c         devices that come: the scan of the host, the opens
+ *   fabric.c       creation and end, devices that go
  *   fabric_cqs.c   completion queues: admission, creation, removal
  *
  * Each calls those below it in this list only. Control thread.
@@ -14,6 +15,9 @@
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
+
+/* Upward calls of the devices; their argument is the fabric. */
+extern const struct vbd_device_ops vbd_fabric_device_ops;
 
 /** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);

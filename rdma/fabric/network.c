@@ -25,7 +25,8 @@ static void ask_work(struct vbd_call *call)
 {
 	struct asking *asking = VBD_CONTAINER_OF(call, struct asking, call);
 
-	asking->ports = vbd_device_ask_ports(asking->device, &asking->error);
+	asking->ports = vbd_device_ask_ports(
+		asking->device->context, asking->device->attr.phys_port_cnt, &asking->error);
 }
 
 static void on_answer(struct vbd_call *call)

@@ -19,7 +19,9 @@ const WAITED_FOR = ["rdma_connect", "ibv_reg_mr", "rdma netlink"];
 // A device goes from under a daemon in tests/unit/test_services_daemon.c.
 const AT_THE_END = ["ibv_close_device"];
 const ALL = [...source("rdma/provider/waits.h").matchAll(/X\(VBD_WAIT_\w+, "([^"]+)"\)/g)].map(([, name]) => name);
-const CALLS = ALL.filter((name) => !WAITED_FOR.includes(name));
+// Before there is a device, or a connection manager.
+const AT_THE_START = ["ibv_get_device_list", "ibv_open_device", "rdma_create_event_channel"];
+const CALLS = ALL.filter((name) => ![...WAITED_FOR, ...AT_THE_START].includes(name));
 
 // The call waits for ever: an answer that waits for it never comes, however long the patience.
 async function answer(daemon, method, path, body) {
@@ -84,6 +86,26 @@ async function one_call_waits(t, call) {
 	assert.doesNotMatch(daemon.log, /fake provider: (?!.* waits$)/m);
 }
 
+async function the_start_waits(t, call) {
+	const daemon = await daemon_of(t, { env: { VBD_FAKE_BLOCK: call }, args: ["--set", `shutdown_timeout_ms=${SHUTDOWN_MS}`] }).up();
+	assert.equal((await answer(daemon, "GET", "/readyz")).status, 503);
+	const { items } = (await answer(daemon, "GET", "/v1/devices?fields=*")).json;
+	assert.deepEqual(items.map(({ state }) => state), call === "ibv_open_device" ? ["opening"] : []);
+	assert.equal((await answer(daemon, "POST", "/v1/buffers", { size_bytes: 64 })).json.code, "no_device");
+	if (call !== "ibv_open_device")
+		assert.equal((await answer(daemon, "POST", "/v1/listeners", { addr: ADDR, port: 7500 })).json.code, "no_device");
+	assert.equal((await answer(daemon, "POST", "/v1/reload")).status, 200);
+	assert.equal((await answer(daemon, "GET", "/livez")).status, 200);
+
+	const status = await daemon.stop();
+	assert.ok([0, 1].includes(status), `ended with ${status}`);
+	assert.ok(daemon.log.includes(`fake provider: ${call} waits`));
+	assert.doesNotMatch(daemon.log, /fake provider: (?!.* waits$)/m);
+}
+
+for (const call of AT_THE_START)
+	test(`waits: while ${call} does not return, the API says what is missing`, LIMIT, (t) => the_start_waits(t, call));
+
 for (const call of CALLS)
 	test(`waits: while ${call} does not return, all else goes on`, LIMIT, (t) => one_call_waits(t, call));
 
@@ -111,5 +133,5 @@ test("waits: the list has the calls that the documents explain", () => {
 
 	assert.ok(ALL.length > 10);
 	for (const name of ALL.filter((call) => /^(rdma|ibv)_/.test(call)))
-		assert.match(table, new RegExp(`vbd_pv_${name.replace(/^(rdma|ibv)_/, "")}\\b`));
+		assert.match(table, new RegExp(`vbd_pv_${name.replace(/^(rdma|ibv)_/, "")}\\b|\`${name}\``));
 });

@@ -190,6 +190,10 @@ enum fake_wait { VBD_WAIT_MAP(VBD_ENUM_ROW) FAKE_WAIT_COUNT };
  */
 int fake_may_block(enum fake_wait wait);
 
+/** fake_must_leave_control - the same, but the call returns: the test blocks a later one. Returns 0
+ */
+int fake_must_leave_control(enum fake_wait wait);
+
 /** fake_resolve_neighbour - fake_may_block(), but the control thread may make the call if the
  * address of @gid is known */
 int fake_resolve_neighbour(enum fake_wait wait, const union ibv_gid *gid);

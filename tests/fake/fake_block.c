@@ -97,17 +97,20 @@ static VBD_ENUM_NAMES(wait_name, enum fake_wait, VBD_WAIT_MAP)
 	g_block_most = 1;
 }
 
-int fake_may_block(enum fake_wait wait)
+int fake_must_leave_control(enum fake_wait wait)
 {
-	const char *call = wait_name(wait);
-
-	if (!pthread_equal(pthread_self(), g_control))
-		return begin(call);
 	fake_lock();
-	if (!g_fake.one_thread)
-		fake_broken("%s may block, and was called on the control thread", call);
+	if (!g_fake.one_thread && pthread_equal(pthread_self(), g_control))
+		fake_broken("%s may block, and was called on the control thread", wait_name(wait));
 	fake_unlock();
 	return 0;
+}
+
+int fake_may_block(enum fake_wait wait)
+{
+	if (!pthread_equal(pthread_self(), g_control))
+		return begin(wait_name(wait));
+	return fake_must_leave_control(wait);
 }
 
 static bool is_neighbour(const union ibv_gid *gid)

@@ -26,6 +26,7 @@ enum vbd_status vbd_impl_create_event_channel(
 	struct fake_event_channel *cm_channel;
 	int errnum;
 
+	(void)fake_may_block(VBD_WAIT_CREATE_EVENT_CHANNEL);
 	fake_lock();
 	errnum = fake_enter("rdma_create_event_channel");
 	if (!errnum) {

@@ -400,6 +400,7 @@ enum vbd_status vbd_impl_list_devices(
 	size_t count = 0;
 	int errnum;
 
+	(void)fake_may_block(VBD_WAIT_GET_DEVICE_LIST);
 	fake_lock();
 	errnum = fake_enter("ibv_get_device_list");
 	vbd_list_for_each (link, &g_fake.devices)
@@ -458,6 +459,7 @@ enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *na
 {
 	int errnum;
 
+	(void)fake_may_block(VBD_WAIT_OPEN_DEVICE);
 	fake_lock();
 	errnum = fake_enter("ibv_open_device");
 	if (!errnum)
@@ -556,7 +558,8 @@ enum vbd_status vbd_impl_query_port(struct ibv_context *context, uint8_t port_nu
 	fake_lock();
 	opening = ((const struct fake_context *)(const void *)context)->children == 0;
 	fake_unlock();
-	errnum = opening ? 0 : fake_may_block(VBD_WAIT_QUERY_PORT);
+	errnum = opening ? fake_must_leave_control(VBD_WAIT_QUERY_PORT)
+			 : fake_may_block(VBD_WAIT_QUERY_PORT);
 	fake_lock();
 	if (!errnum)
 		errnum = fake_enter("ibv_query_port");

@@ -138,7 +138,7 @@ bool rig_start(struct rig *rig, unsigned int workers)
 		rig->fabric = NULL;
 		return false;
 	}
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	return true;
 }
 

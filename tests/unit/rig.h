@@ -12,6 +12,7 @@
 #include "rdma/device/mem.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/fake/provider_fake.h"
+#include "tests/unit/rescan.h"
 
 #define RIG_LISTENERS	4
 #define RIG_MEMS	4

@@ -12,6 +12,7 @@
 #include "daemon/memory/buffers.h"
 #include "daemon/work/transfers.h"
 #include "tests/fake/provider_fake.h"
+#include "tests/unit/rescan.h"
 #include "tests/unit/unit.h"
 
 struct svc {

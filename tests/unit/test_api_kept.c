@@ -306,7 +306,7 @@ static void unplug(struct fixture *f)
 {
 	fake_device_unplug(f->svc->device);
 	fake_device_cm_removal(f->svc->device);
-	vbd_fabric_rescan(f->svc->daemon->fabric);
+	unit_rescan(f->svc->daemon->fabric);
 	SVC_UNTIL(f->svc, fake_device_let_go(f->svc->device));
 }
 
@@ -317,7 +317,7 @@ static void plug_in_another(struct fixture *f, enum ibv_transport_type type)
 	f->svc->device = fake_device_add("fake0");
 	f->svc->device->addr = addr;
 	f->svc->device->ibv.transport_type = type;
-	vbd_fabric_rescan(f->svc->daemon->fabric);
+	unit_rescan(f->svc->daemon->fabric);
 }
 
 static void plug_in(struct fixture *f)

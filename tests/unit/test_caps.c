@@ -20,10 +20,10 @@ static struct vbd_device *device_of(struct rig *rig)
 static struct vbd_device *opened_again(struct rig *rig)
 {
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	rig->device->plugged = true;
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	return device_of(rig);
 }
 
@@ -127,7 +127,7 @@ static void test_caps__a_domain_holds_its_device_as_long_as_it_is_used(void **st
 	vbd_pd_ref(used);
 	assert_int_equal(vbd_pd_users(used), 1);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	vbd_pd_revoke(idle);
 	vbd_pd_revoke(used);
 	assert_null(idle->ibv_pd);

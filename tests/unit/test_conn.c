@@ -1385,7 +1385,7 @@ static void test_conn__a_removed_device_takes_everything_in_every_state(void **t
 
 		fake_device_unplug(rig->device);
 		fake_device_cm_removal(rig->device);
-		vbd_fabric_rescan(rig->fabric);
+		unit_rescan(rig->fabric);
 		rig_settle(rig);
 		if (rc->conn->state == VBD_CONN_DRAINING)
 			rig_deadline(rc);
@@ -1407,7 +1407,7 @@ static void test_conn__a_removed_device_takes_everything_in_every_state(void **t
 		assert_int_equal(rig->removing, i + 1);
 		assert_int_equal(rig->removed, i + 1);
 		rig->device = fake_device_add("fake0");
-		vbd_fabric_rescan(rig->fabric);
+		unit_rescan(rig->fabric);
 	}
 }
 
@@ -1420,7 +1420,7 @@ static void test_conn__a_device_that_goes_while_we_connect_is_not_used(void **te
 	/* The device is REMOVING but still has users: its context is open, but no object is made on
 	 * it. */
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->removed, 0);
 	fake_addr_resolved(rc->conn->cm_id, rig->device);
 	rig_settle(rig);
@@ -1441,7 +1441,7 @@ static void test_conn__a_device_that_could_not_be_opened_says_why(void **test_st
 	struct fake_device *second = fake_device_add("fake1");
 
 	second->open_errno = EACCES;
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rc = rig_conn_create(rig, NULL);
 	fake_addr_resolved(rc->conn->cm_id, second);
 	rig_settle(rig);

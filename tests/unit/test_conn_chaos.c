@@ -247,7 +247,7 @@ static void device_event(struct chaos *chaos)
 	default:
 		break;
 	}
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 }
 
 static void trouble(struct chaos *chaos)

@@ -182,7 +182,7 @@ static void test_conn_cm__a_device_is_asked_for_by_its_address(void **state)
 	struct fake_device *second = fake_device_add("fake1");
 	struct rig_conn *rc;
 
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	strcpy(rig->cm.device, "fake1");
 	rig->cm.src_port = 4711;
 	rc = rig_conn_create(rig, NULL);
@@ -200,7 +200,7 @@ static void test_conn_cm__a_route_to_another_device_names_both(void **state)
 	struct rig_conn *rc;
 
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	strcpy(rig->cm.device, "fake1");
 	rc = rig_conn_create(rig, NULL);
 	fake_addr_resolved(rc->conn->cm_id, rig->device);
@@ -331,10 +331,10 @@ static void test_conn_cm__iwarp_shows_only_attributes_that_it_has(void **state)
 	rig_make_iwarp(rig);
 	rig->free_removed = true;
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	rig->device->plugged = true;
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rc = rig_conn_connect(rig, NULL);
 	info = &rc->conn->qp.info;
 	assert_true(info->iwarp);
@@ -408,7 +408,7 @@ static void test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses(void
 	struct rig_listener *listener = rig_listener(rig);
 	struct fake_id_asked asked;
 
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	strcpy(rig->cm.device, "fake1");
 	rig->cm.reuse_addr = true;
 	rig->cm.v6_only = VBD_CHOICE_NO;
@@ -431,7 +431,7 @@ static void test_conn_cm__a_listener_on_another_devices_address_is_refused(void 
 	struct vbd_error err = {0};
 
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	strcpy(rig->cm.device, "fake1");
 	assert_int_equal(vbd_cm_listener_open(&listener, rig->fabric,
 				 (const struct sockaddr *)&rig->device->addr, &rig->cm, 8, &no_ops,
@@ -454,10 +454,10 @@ static struct rig_conn *connected_over_iwarp(struct rig *rig)
 	rig_make_iwarp(rig);
 	rig->free_removed = true;
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	rig->device->plugged = true;
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	return rig_conn_connect(rig, NULL);
 }
 

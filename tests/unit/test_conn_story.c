@@ -576,7 +576,7 @@ static void test_story__a_list_of_devices_that_fails_is_logged(void **state)
 
 	rig_tell_story(rig);
 	fake_fail_next("ibv_get_device_list", EMFILE);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_assert_story(
 		rig, "fabric: by the script: ibv_get_device_list: Too many open files (EMFILE)\n");
 }

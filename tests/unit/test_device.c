@@ -204,7 +204,7 @@ static void test_device__a_device_goes_when_its_ports_have_answered(void **state
 	port_event(rig, IBV_EVENT_PORT_ERR);
 	port_event(rig, IBV_EVENT_PORT_ACTIVE);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_int_equal(device->state, VBD_DEVICE_REMOVING);
 	fake_unblock();
@@ -332,7 +332,7 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 
 	vbd_device_ref(device);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(device->state, VBD_DEVICE_REMOVING);
 	assert_int_equal(vbd_device_usable(device, &err), VBD_E_DEVICE_REMOVED);
 	assert_false(vbd_device_begin_removal(device));
@@ -659,7 +659,7 @@ static void test_device__the_pool_goes_with_the_device(void **state)
 	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
 	vbd_msgpool_free(device->pd, slot);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_int_equal(device->state, VBD_DEVICE_REMOVED);
 	assert_int_equal(fake_live().mrs, 0);
@@ -924,7 +924,7 @@ static void test_device__errors_name_it_and_what_it_lacks(void **state)
 	err = (struct vbd_error){0};
 	vbd_device_ref(device);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(vbd_device_usable(device, &err), VBD_E_DEVICE_REMOVED);
 	assert_string_equal(err.text, "device fake0 is removing");
 	vbd_device_unref(device);

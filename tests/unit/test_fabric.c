@@ -32,8 +32,8 @@ static void test_fabric__a_rescan_adds_and_removes(void **state)
 	struct vbd_device *first, *other;
 
 	assert_int_equal(rig->added, 1);
-	vbd_fabric_rescan(rig->fabric);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->added, 2);
 	first = vbd_fabric_device(rig->fabric, "fake0");
 	other = vbd_fabric_device(rig->fabric, "fake1");
@@ -41,7 +41,7 @@ static void test_fabric__a_rescan_adds_and_removes(void **state)
 	assert_non_null(other);
 	assert_true(first->id < other->id);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->removing, 1);
 	rig_finish_calls(rig);
 	assert_int_equal(rig->removed, 1);
@@ -49,7 +49,7 @@ static void test_fabric__a_rescan_adds_and_removes(void **state)
 	assert_non_null(vbd_fabric_device(rig->fabric, "fake1"));
 	assert_true(fake_device_let_go(rig->device));
 	fake_device_unplug(second);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_finish_calls(rig);
 	assert_int_equal(rig->removed, 2);
 	assert_int_equal(device_count(rig), 2);
@@ -64,10 +64,10 @@ static void test_fabric__a_device_that_comes_back_is_a_new_one(void **state)
 	/* The device went and came back between two scans: only the uverbs number shows it. */
 	fake_device_unplug(rig->device);
 	rig->device = fake_device_add("fake0");
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_finish_calls(rig);
 	assert_true(rig->fabric->rescan_owed);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->removed, 1);
 	assert_int_equal(rig->added, 2);
 	fresh = vbd_fabric_device(rig->fabric, "fake0");
@@ -84,12 +84,12 @@ static void test_fabric__a_device_that_is_busy_comes_back_when_it_is_free(void *
 
 	fake_device_unplug(rig->device);
 	rig->device = fake_device_add("fake0");
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->added, 1);
 	assert_int_equal(vbd_fabric_device(rig->fabric, "fake0")->state, VBD_DEVICE_REMOVING);
 	rig_deadline(rc);
 	assert_int_equal(rig->removed, 1);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->added, 2);
 	assert_int_equal(vbd_fabric_device(rig->fabric, "fake0")->state, VBD_DEVICE_PRESENT);
 }
@@ -100,11 +100,11 @@ static void test_fabric__a_device_that_could_not_be_opened_is_tried_again(void *
 	struct fake_device *late = fake_device_add("fake1");
 
 	late->open_errno = EACCES;
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->added, 2);
 	assert_null(vbd_fabric_device(rig->fabric, "fake1"));
 	late->open_errno = 0;
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_non_null(vbd_fabric_device(rig->fabric, "fake1"));
 	/* A failed device is removed as well. */
 	rig->free_removed = true;
@@ -117,10 +117,10 @@ static void test_fabric__a_list_that_can_not_be_had_removes_nothing(void **state
 	struct rig *rig = *state;
 
 	fake_fail_next("ibv_get_device_list", EMFILE);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->removing, 0);
 	fake_memory_fail_nth(1);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->removing, 0);
 	assert_non_null(vbd_fabric_device(rig->fabric, "fake0"));
 }
@@ -137,17 +137,17 @@ static void test_fabric__the_default_device_has_an_active_port(void **state)
 	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake0");
 	port_goes_down(rig, rig->device, "fake0");
 	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake1");
 	port_goes_down(rig, second, "fake1");
 	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake0");
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake1");
 	fake_device_unplug(second);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_null(vbd_fabric_default_device(rig->fabric));
 }
 
@@ -175,7 +175,7 @@ static void give_sign(struct rig *rig, enum sign sign)
 		break;
 	case BY_RESCAN:
 		fake_device_unplug(rig->device);
-		vbd_fabric_rescan(rig->fabric);
+		unit_rescan(rig->fabric);
 		break;
 	case SIGNS:
 		break;
@@ -207,7 +207,7 @@ static void remove_by(struct rig *rig, const enum sign *signs, size_t count, boo
 	assert_true(vbd_list_empty(&rig->fabric->cqs));
 	fake_device_unplug(rig->device);
 	rig->device = fake_device_add("fake0");
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 }
 
 static void test_fabric__each_sign_alone_removes_a_device(void **state)
@@ -247,7 +247,7 @@ static void test_fabric__another_devices_sign_does_no_harm(void **state)
 	struct fake_device *second = fake_device_add("fake1");
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	fake_device_async(second, IBV_EVENT_DEVICE_FATAL, 0);
 	vbd_fabric_remove_uverbs(rig->fabric, "uverbs17");
 	rig_settle(rig);
@@ -281,7 +281,7 @@ static void test_fabric__memory_holds_a_device_until_it_goes(void **state)
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(rig->removing, 1);
 	assert_int_equal(rig->removed, 0);
 	assert_int_equal(UNIT_BYTES(mem)[0], 0);
@@ -298,7 +298,7 @@ static void test_fabric__nothing_new_is_made_on_a_device_that_goes(void **state)
 	struct rig_conn *rc;
 
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rc = rig_conn_connect(rig, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
@@ -429,7 +429,7 @@ static void test_fabric__each_worker_keeps_a_cq_of_each_device(void **state)
 	struct vbd_cq *asked_for[2], *cqs[2][4];
 
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(fabric);
+	unit_rescan(fabric);
 	devices[0] = vbd_fabric_device(fabric, "fake0");
 	devices[1] = vbd_fabric_device(fabric, "fake1");
 	for (size_t d = 0; d < 2; d++) {
@@ -608,7 +608,7 @@ static void test_fabric__cqs_are_summed_up_by_device(void **state)
 	struct vbd_device *one, *two;
 	struct vbd_cq *cqs[3];
 
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	one = vbd_fabric_device(rig->fabric, "fake0");
 	two = vbd_fabric_device(rig->fabric, "fake1");
 	assert_int_equal(vbd_fabric_make_cq(rig->fabric, one, 16, &cqs[0], &rig->err), VBD_OK);
@@ -676,7 +676,7 @@ static void test_fabric__an_srq_is_as_deep_as_device_and_cq_allow(void **state)
 	assert_int_equal(vbd_fabric_plan_srq(device->pd, NULL, &params, &srq, &rig->err), VBD_OK);
 	assert_int_equal(srq->mem.size_bytes, 512);
 	vbd_srq_destroy(srq);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_int_equal(vbd_fabric_make_cq(rig->fabric, vbd_fabric_device(rig->fabric, "fake1"),
 				 16, &cq, &rig->err),
 		VBD_OK);

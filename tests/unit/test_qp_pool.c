@@ -294,11 +294,11 @@ static void test_qp_pool__a_failure_keeps_what_could_be_made(void **state)
 		assert_int_equal(pools(rig)->queue_pairs, (nth - 1) / 2);
 		assert_int_equal(others(rig), (nth - 1) / 2);
 		fake_device_unplug(rig->device);
-		vbd_fabric_rescan(rig->fabric);
+		unit_rescan(rig->fabric);
 		rig_settle(rig);
 		assert_true(fake_device_let_go(rig->device));
 		rig->device = fake_device_add("fake0");
-		vbd_fabric_rescan(rig->fabric);
+		unit_rescan(rig->fabric);
 	}
 	assert_int_equal(pools(rig)->failures, 8);
 	assert_null(fake_misuse());
@@ -380,7 +380,7 @@ static void test_qp_pool__goes_with_its_device(void **state)
 
 	open_and_fill(rig);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_int_equal(rig->removed, 1);
 	assert_int_equal(pools(rig)->queue_pairs, 0);
@@ -396,7 +396,7 @@ static void test_qp_pool__a_device_that_goes_while_it_is_filled_goes_all_the_sam
 	pools(rig)->last_open_ns = 0;
 	vbd_fabric_turn_qp_pools(rig->fabric);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_int_equal(rig->removed, 1);
 	assert_int_equal(fake_live().qps, 0);

@@ -68,7 +68,7 @@ static void test_reach__an_address_that_no_device_serves_is_refused_with_those_t
 		"no interface of this host has 2001:db8::1; addresses of this host with RDMA: none "
 		"of this family");
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	assert_not_served(rig, "192.0.2.1",
 		"no interface of this host has 192.0.2.1; addresses of this host with RDMA: "
 		"10.0.0.1 (fake0), 10.0.0.2 (fake1)");
@@ -128,7 +128,7 @@ static void test_reach__without_a_device_there_is_another_problem(void **state)
 	struct rig *rig = *state;
 
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_served(rig, "127.0.0.1");
 }

@@ -51,6 +51,7 @@ void __wrap_vbd_api_reloaded(
 	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err);
 void __wrap_vbd_daemon_use_limits(struct vbd_daemon *daemon);
 void __wrap_vbd_audit_reopen(struct vbd_audit *audit);
+void __wrap_vbd_hotplug_look(struct vbd_daemon *daemon);
 void __wrap_vbd_sdnotify_ready(const char *status);
 void __wrap_vbd_sdnotify_reloading(void);
 void __wrap_vbd_config_take(struct vbd_config *config, const struct vbd_config *from);
@@ -114,6 +115,12 @@ void __wrap_vbd_audit_reopen(struct vbd_audit *audit)
 {
 	(void)audit;
 	note("reopen");
+}
+
+void __wrap_vbd_hotplug_look(struct vbd_daemon *daemon)
+{
+	(void)daemon;
+	note("look");
 }
 
 void __wrap_vbd_sdnotify_ready(const char *status)
@@ -240,7 +247,7 @@ static void reloads(const char *journal)
 static void test_reload__all_is_read_before_anything_is_in_force(void **state)
 {
 	(void)state;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen "
+	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
 		"reloaded() ready(serving) ");
 	assert_string_equal(test.log, "");
 }
@@ -249,11 +256,11 @@ static void test_reload__a_fault_leaves_all_as_it_was(void **state)
 {
 	(void)state;
 	test.read = VBD_E_BAD_VALUE;
-	reloads("reloading read reopen reloaded(reload_failedline 3: no) "
+	reloads("reloading read reopen look reloaded(reload_failedline 3: no) "
 		"ready(serving; the last reload failed) ");
 	test.read = VBD_OK;
 	test.callers = VBD_E_NO_MEMORY;
-	reloads("reloading read compare callers reopen reloaded(reload_failedno callers) "
+	reloads("reloading read compare callers reopen look reloaded(reload_failedno callers) "
 		"ready(serving; the last reload failed) ");
 }
 
@@ -261,22 +268,22 @@ static void test_reload__certificates_are_loaded_if_there_were_some(void **state
 {
 	(void)state;
 	test.has_certificate = true;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen "
+	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
 		"reloaded() ready(serving) ");
 	(void)snprintf(test.config.tls.certificate, sizeof(test.config.tls.certificate), "old");
 	reloads("reloading read compare load callers take daemon-limits api-limits specs tls "
-		"reopen reloaded() ready(serving) ");
+		"reopen look reloaded() ready(serving) ");
 	assert_int_equal(test.tls_unrefs, 0); /* the API has it */
 	test.callers = VBD_E_NO_MEMORY;
-	reloads("reloading read compare load callers reopen reloaded(reload_failedno callers) "
+	reloads("reloading read compare load callers reopen look reloaded(reload_failedno callers) "
 		"ready(serving; the last reload failed) ");
 	assert_int_equal(test.tls_unrefs, 1);
 	test.callers = VBD_OK;
 	test.tls = VBD_E_BAD_VALUE;
-	reloads("reloading read compare load reopen reloaded(reload_failedno certificate) "
+	reloads("reloading read compare load reopen look reloaded(reload_failedno certificate) "
 		"ready(serving; the last reload failed) ");
 	test.has_certificate = false;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen "
+	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
 		"reloaded() ready(serving) ");
 }
 
@@ -284,7 +291,7 @@ static void test_reload__keys_that_need_a_restart_are_warned_of(void **state)
 {
 	(void)state;
 	test.leaves = true;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen "
+	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
 		"reloaded() ready(serving) ");
 	assert_string_equal(test.log, "workers has changed; that needs a restart\n"
 				      "listen has changed; that needs a restart\n");

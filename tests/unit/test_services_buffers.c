@@ -124,7 +124,7 @@ static void test_services_buffers__limits_names_and_devices_are_checked_first(vo
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
 	assert_int_equal(svc->daemon->buffers_bytes, 10000);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
 }
 
@@ -134,7 +134,7 @@ static void test_services_buffers__without_a_device_there_is_none(void **state)
 	const struct vbd_buffer_spec spec = {.size_bytes = 4096};
 
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_refused(svc, &spec, VBD_E_NO_DEVICE);
 	assert_nothing_left(svc);
 }
@@ -556,7 +556,7 @@ static void test_services_buffers__the_bytes_survive_their_device(void **state)
 
 	memcpy(UNIT_BYTES(&buffer->mem), "123456789", 9);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
 	SVC_UNTIL(
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
@@ -583,13 +583,13 @@ static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes
 	memcpy(UNIT_BYTES(&buffer->mem), "123456789", 9);
 	assert_int_equal(restore(buffer, &err), VBD_E_WRONG_STATE);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(restore(buffer, &err), VBD_E_NO_DEVICE);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	buffer->users = 1;
 	assert_int_equal(restore(buffer, &err), VBD_E_IN_USE);
 	buffer->users = 0;
@@ -598,7 +598,7 @@ static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes
 	assert_int_equal(restore(buffer, &err), VBD_OK);
 	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, buffer->state != VBD_BUFFER_REGISTERING);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
 	assert_int_equal(buffer->error.status, VBD_E_DEVICE_REMOVED);
@@ -606,7 +606,7 @@ static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(restore(buffer, &err), VBD_OK);
 	SVC_UNTIL(svc, buffer->state != VBD_BUFFER_REGISTERING);
 	assert_int_equal(buffer->state, VBD_BUFFER_READY);
@@ -685,7 +685,7 @@ static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(voi
 	fake_loopback(false);
 	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
 	SVC_UNTIL(
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
@@ -701,7 +701,7 @@ static void test_services_buffers__a_device_that_goes_while_they_are_made(void *
 
 	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_FAILED);
 	assert_int_equal(buffer->error.status, VBD_E_DEVICE_REMOVED);
 	SVC_UNTIL(

@@ -136,7 +136,7 @@ static void test_services_connections__bad_specs_are_refused_at_once(void **stat
 	assert_int_equal(
 		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_BAD_VALUE);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	spec = svc_spec_to(NULL);
@@ -218,13 +218,13 @@ static void test_services_connections__a_device_that_can_not_be_opened_says_why(
 	struct svc *svc = *state;
 
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	svc->device->plugged = true;
 	fake_fail_next("ibv_open_device", EAGAIN);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
 		struct vbd_connection_spec spec = svc_spec_to(NULL);
@@ -292,13 +292,13 @@ static void test_services_connections__what_no_message_carries_is_refused_at_onc
 static void become_iwarp(struct svc *svc)
 {
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	svc->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
 	svc->device->plugged = true;
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 }
 
@@ -918,7 +918,7 @@ static void test_services_connections__a_removed_device_ends_them(void **state)
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);

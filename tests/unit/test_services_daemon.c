@@ -43,7 +43,7 @@ static void test_services_daemon__without_a_device_it_starts_and_waits(void **st
 	assert_string_equal(detail, "no port is active");
 	assert_true(vbd_ready_cm(svc->daemon, detail, sizeof(detail)));
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_true(vbd_ready_device(svc->daemon, detail, sizeof(detail)));
 	assert_string_equal(detail, "fake0");
 	assert_true(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
@@ -65,7 +65,7 @@ static void test_services_daemon__a_cm_that_comes_late_is_watched(void **state)
 	fake_fail_next("rdma_create_event_channel", ENOENT);
 	assert_true(svc_start(svc));
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_true(vbd_ready_cm(svc->daemon, detail, sizeof(detail)));
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 }
@@ -120,7 +120,7 @@ static void test_services_daemon__each_allocation_failing_at_the_start(void **st
 		if (!svc->daemon)
 			continue;
 		/* The next look at the devices opens what the start could not. */
-		vbd_fabric_rescan(svc->daemon->fabric);
+		unit_rescan(svc->daemon->fabric);
 		(void)svc_pair(svc, svc_listen(svc, NULL));
 	} while (failed);
 	assert_in_range(refused, 5, nth);
@@ -141,7 +141,7 @@ static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
 	assert_int_equal(err.status, VBD_E_NOT_FOUND);
 	fake_device_unplug(svc->device);
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);
@@ -176,7 +176,7 @@ static void test_services_daemon__a_device_whose_context_is_not_closed_holds_up_
 	fake_block("ibv_close_device");
 	fake_device_unplug(svc->device);
 	svc->device = fake_device_add("fake1");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	other = vbd_device_find_ref(svc->daemon, "fake1", &svc->err);
 	assert_int_equal(other->state, VBD_DEVICE_PRESENT);
@@ -194,7 +194,7 @@ static void test_services_daemon__removed_devices_do_not_pile_up(void **state)
 	for (int i = 0; i < 30; i++) {
 		fake_device_unplug(svc->device);
 		svc->device = fake_device_add("fake0");
-		vbd_fabric_rescan(svc->daemon->fabric);
+		unit_rescan(svc->daemon->fabric);
 		svc_turn(svc);
 		SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 		svc_turn(svc);
@@ -216,7 +216,7 @@ static void test_services_daemon__a_device_that_comes_back_too_early_is_taken_up
 	/* Connections still use the old device when the new one appears. */
 	fake_device_unplug(old);
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	SVC_UNTIL(svc, fake_device_let_go(old));
 	SVC_UNTIL(svc, (device = vbd_fabric_device(svc->daemon->fabric, "fake0")) &&

@@ -220,7 +220,7 @@ static void test_services_endpoints__what_its_device_or_ud_can_not_do_is_refused
 	struct vbd_endpoint_spec spec = endpoint_spec(0);
 
 	fake_device_add("fake1")->ibv.transport_type = IBV_TRANSPORT_IWARP;
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	(void)snprintf(spec.device, sizeof(spec.device), "fake1");
 	refuse_endpoint(svc, &spec, VBD_E_NOT_SUPPORTED, "");
 	for (int bound = 0; bound < 2; bound++) {
@@ -811,7 +811,7 @@ static void test_services_endpoints__a_removed_device_is_let_go(void **state)
 	(void)joined(svc, here, VBD_GROUP_FULL);
 	fake_device_unplug(svc->device);
 	fake_device_cm_removal(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, here->object.ended);
 	assert_int_equal(here->endpoint->qp.reason, VBD_REASON_DEVICE_REMOVED);
 	SVC_UNTIL(
@@ -825,7 +825,7 @@ static void test_services_endpoints__one_of_another_device_is_not_told(void **st
 	struct vbd_endpoint_record *here = NULL;
 	struct fake_device *other = fake_device_add("fake1");
 
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	(void)snprintf(spec.addr, sizeof(spec.addr), "0.0.0.0");
 	(void)snprintf(spec.device, sizeof(spec.device), "fake0");
@@ -1035,7 +1035,7 @@ static void test_services_endpoints__a_device_removed_meanwhile_is_let_go(void *
 
 	fake_device_unplug(svc->device);
 	fake_device_cm_removal(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, slow->endpoint->state == VBD_ENDPOINT_CLOSING);
 	SVC_UNTIL(svc, ids(svc) == 0);
 	assert_false(slow->object.ended);

@@ -95,7 +95,7 @@ static void test_services_events__a_buffer(void **state)
 		"buffer_deleted debug ->failed -: without a name\n");
 	(void)svc_buffer(svc, "", 4096, 0);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	expect(svc, VBD_KIND_BUFFER, 3,
 		"buffer_created debug ->registering -: registration on fake0 begins\n"

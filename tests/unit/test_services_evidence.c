@@ -205,7 +205,7 @@ static void test_evidence__the_memory_that_is_open_is_told(void **state)
 	struct vbd_buffer *other, *open;
 
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(vbd_pd_request(svc->daemon, "other", "fake0", &pd, &svc->err), VBD_OK);
 	(void)buffer_in(svc, 100, VBD_ACCESS_REMOTE_READ, 0, "fake1");
 	incident = refused(svc);
@@ -246,7 +246,7 @@ static void test_evidence__memory_of_another_owner_is_not_told(void **state)
 	const struct vbd_incident *incident;
 
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	callers->current = alice;
 	buffers[0] = buffer_in(svc, 300, VBD_ACCESS_REMOTE_READ, 0, "fake0");
 	buffers[1] = buffer_in(svc, 300, VBD_ACCESS_REMOTE_READ, 0, "fake1");

@@ -421,7 +421,7 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	svc_turn(svc);
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
@@ -429,7 +429,7 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	/* The device is back, as another device. */
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	assert_false(explained.facts.port_known);

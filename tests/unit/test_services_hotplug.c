@@ -3,6 +3,7 @@
  * named __wrap_... in place of those of daemon/uevent.c and daemon/linkwatch.c. */
 #include "daemon/daemon.h"
 
+#include "daemon/core/devices.h"
 #include "daemon/linkwatch.h"
 #include "daemon/uevent.h"
 #include "rdma/device/device.h"
@@ -161,6 +162,125 @@ static void test_services_hotplug__a_device_whose_node_comes_late_is_opened(void
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_ADDED), 2);
 }
 
+static struct vbd_device *record_of(struct svc *svc, const char *name)
+{
+	struct vbd_device *device = vbd_device_find_ref(svc->daemon, name, NULL);
+
+	assert_non_null(device);
+	return device;
+}
+
+/* No uevent tells of a file's mode. The reason is told once, and not at each try. */
+static void test_services_hotplug__a_device_is_tried_for_as_long_as_it_fails(void **state)
+{
+	struct svc *svc = *state;
+	struct fake_device *fake = fake_device_add("fake1");
+	const struct vbd_device *device;
+	unsigned int tries;
+	uint64_t id;
+
+	fake->open_errno = EACCES;
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_FAILED) == 1);
+	device = record_of(svc, "fake1");
+	id = device->id;
+	assert_int_equal(device->state, VBD_DEVICE_FAILED);
+	assert_int_equal(device->error.status, VBD_E_PERMISSION_DENIED);
+	tries = fake_count("ibv_open_device");
+	SVC_UNTIL(svc, fake_count("ibv_open_device") == tries + 1);
+	for (unsigned int i = 2; i < 12; i++) {
+		vbd_hotplug_look(svc->daemon); /* a reload */
+		SVC_UNTIL(svc, fake_count("ibv_open_device") == tries + i);
+		SVC_UNTIL(svc, !device->opening);
+	}
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_FAILED), 1);
+	fake->open_errno = ENODEV;
+	vbd_hotplug_look(svc->daemon);
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_FAILED) == 2);
+	fake->open_errno = 0;
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	assert_int_equal(device_of(svc, "fake1")->id, id);
+	assert_int_equal(device->error.status, VBD_OK);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 0);
+}
+
+static void test_services_hotplug__nothing_waits_for_a_device_that_opens_slowly(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec spec = {.size_bytes = 64, .device_name = "fake1"};
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer;
+
+	fake_block("ibv_open_device");
+	(void)fake_device_add("fake1");
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, fake_blocked() == 1);
+	assert_int_equal(record_of(svc, "fake1")->state, VBD_DEVICE_OPENING);
+	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &err), VBD_E_NO_DEVICE);
+	assert_string_equal(err.text, "device fake1 is being opened");
+	/* Other devices are used, and a second scan does not open it a second time. */
+	(void)svc_buffer(svc, "there", 64, 0);
+	uevent("change", "uverbs1");
+	SVC_UNTIL(svc, fake_count("ibv_get_device_list") == 3);
+	fake_unblock();
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	assert_int_equal(fake_count("ibv_open_device"), 2);
+}
+
+/* The record stays until the call is back, as that has the device; one of the same name waits. */
+static void test_services_hotplug__a_device_that_goes_while_it_is_opened(void **state)
+{
+	struct svc *svc = *state;
+	struct fake_device *fake;
+	uint64_t id;
+
+	fake_block("ibv_open_device");
+	fake = fake_device_add("fake1");
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, fake_blocked() == 1);
+	id = record_of(svc, "fake1")->id;
+	fake_device_unplug(fake);
+	uevent("remove", "uverbs1");
+	SVC_UNTIL(svc, record_of(svc, "fake1")->gone);
+	(void)fake_device_add("fake1");
+	uevent("add", "uverbs2");
+	SVC_UNTIL(svc, svc->daemon->fabric->rescan_owed);
+	fake_unblock();
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	assert_int_equal(device_of(svc, "fake1")->id, id + 1);
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED) == 1);
+}
+
+/* As when rdma_ucm is loaded later, of which no uevent tells. */
+static void test_services_hotplug__rdma_cm_may_come_late(void **state)
+{
+	struct svc *svc = *state;
+	char detail[200];
+
+	svc_stop(svc);
+	fake_fail_next("rdma_create_event_channel", ENOENT);
+	assert_true(svc_start(svc));
+	assert_true(is_present(svc, "fake0"));
+	assert_false(vbd_ready_cm(svc->daemon, detail, sizeof(detail)));
+	assert_non_null(strstr(detail, "ENOENT"));
+	SVC_UNTIL(svc, vbd_ready_cm(svc->daemon, detail, sizeof(detail)));
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+}
+
+/* The start waits for devices a moment, and then goes on without them. */
+static void test_services_hotplug__a_scan_that_hangs_holds_up_no_start(void **state)
+{
+	struct svc *svc = *state;
+
+	svc_stop(svc);
+	fake_block("ibv_get_device_list");
+	assert_true(svc_start(svc));
+	assert_null(device_of(svc, "fake0"));
+	fake_unblock();
+	SVC_UNTIL(svc, is_present(svc, "fake0"));
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+}
+
 static void test_services_hotplug__a_change_of_an_interface_voids_what_is_remembered(void **state)
 {
 	struct svc *svc = *state;
@@ -186,10 +306,10 @@ static void pass_by(struct svc *svc, const char *name)
 	uint64_t removed = svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED);
 	struct fake_device *device = fake_device_add(name);
 
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_true(is_present(svc, name));
 	fake_device_unplug(device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED) > removed);
 	svc_turn(svc);
 }
@@ -257,6 +377,11 @@ int main(void)
 		TEST(lost_uevents_are_made_up_for),
 		TEST(a_uevent_takes_its_device_and_no_other),
 		TEST(a_device_whose_node_comes_late_is_opened),
+		TEST(a_device_is_tried_for_as_long_as_it_fails),
+		TEST(nothing_waits_for_a_device_that_opens_slowly),
+		TEST(a_device_that_goes_while_it_is_opened),
+		TEST(rdma_cm_may_come_late),
+		TEST(a_scan_that_hangs_holds_up_no_start),
 		TEST(a_change_of_an_interface_voids_what_is_remembered),
 		TEST(the_last_devices_that_went_are_remembered),
 		TEST(without_uevents_it_starts_and_finds_devices),

@@ -485,7 +485,7 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	assert_string_equal(bound->cm.device_name, "fake0");
 	fake_device_unplug(svc->device);
 	fake_device_cm_removal(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
 	assert_int_equal(bound->error.status, VBD_E_DEVICE_REMOVED);
@@ -498,7 +498,7 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	 * one. */
 	svc->device = fake_device_add("fake0");
 	port = vbd_addr_port(&named->addr);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(named->state, VBD_LISTENER_LISTENING);
 	assert_int_equal(vbd_addr_port(&named->addr), port);
 	assert_int_equal(((const struct sockaddr_in *)&named->addr)->sin_addr.s_addr,
@@ -544,14 +544,14 @@ static void test_services_listeners__one_is_found_when_the_cm_knows_the_device_l
 	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
 	bound = svc_listen(svc, &spec);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	assert_true(fake_device_let_go(svc->device));
 	svc->device = fake_device_add("fake0");
 	svc->device->addr = addr;
 	fake_fail_next("rdma_bind_addr", ENODEV);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
 	assert_int_equal(bound->error.raw, ENODEV);
 	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LISTENING);
@@ -568,13 +568,13 @@ static void test_services_listeners__a_lost_one_tries_again_by_itself(void **sta
 	struct vbd_listener *bound;
 	uint16_t port;
 
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
 	bound = svc_listen(svc, &spec);
 	port = vbd_addr_port(&bound->addr);
 	fake_device_unplug(svc->device);
 	fake_device_cm_removal(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LOST);
 	SVC_UNTIL(
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
@@ -597,7 +597,7 @@ static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
 	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
 	bound = svc_listen(svc, &spec);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	assert_true(fake_device_let_go(svc->device));

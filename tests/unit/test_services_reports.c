@@ -586,7 +586,7 @@ static void test_reports__a_port_is_open_before_there_is_a_connection(void **sta
 	assert_true(svc_start(svc));
 	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
 	svc->device = fake_device_add("fake0");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
 }
 
@@ -600,7 +600,7 @@ static void test_reports__a_port_that_can_not_be_opened_is_tried_again(void **st
 	assert_true(svc_start(svc));
 	svc->device = fake_device_add("fake0");
 	fake_fail_next("rdma_bind_addr", ENODEV);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
 	SVC_UNTIL(svc, svc->daemon->fabric->report_port_count == 1);
 	assert_non_null(fake_id_listening(VBD_PV_REPORT_PORT));

@@ -481,7 +481,7 @@ static void test_resources__two_devices_do_not_meet(void **state)
 	struct vbd_error err = {0};
 
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(vbd_pd_request(svc->daemon, "away", "fake1", &away, &svc->err), VBD_OK);
 	assert_string_equal(away->pd->device->name, "fake1");
 
@@ -887,7 +887,7 @@ static void test_resources__a_device_that_goes_meanwhile_is_let_go(void **state)
 
 	(void)begin_slow_srq(svc, &large, &outcome);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	assert_false(outcome.ended);
 	fake_unblock();
@@ -933,7 +933,7 @@ static void test_resources__all_goes_with_the_device(void **state)
 	send_text(svc, pair.active, "held");
 	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, pair.passive->object.ended && fake_live().contexts == 0);
 	assert_null(svc_find_shared(svc->daemon->pds, "p", NULL));
 	assert_null(svc_find_shared(svc->daemon->cqs, "c", NULL));

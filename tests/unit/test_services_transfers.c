@@ -282,7 +282,7 @@ static void test_services_transfers__a_buffer_of_another_device_is_refused(void 
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct fake_device *second = fake_device_add("fake1");
 
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc->device->port.state = IBV_PORT_DOWN;
 	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
 	svc_turn(svc);

@@ -191,7 +191,7 @@ static void test_services_windows__a_buffer_that_is_lost_or_elsewhere_is_refused
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "/buffer");
 	scene.target->state = VBD_BUFFER_READY;
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	assert_int_equal(
 		vbd_buffer_create(svc->daemon, &buffer_spec, &spec.buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, spec.buffer->state == VBD_BUFFER_READY);
@@ -357,7 +357,7 @@ static void test_services_windows__an_end_meets_a_region_on_its_way(void **state
 	(void)create(svc, &spec);
 	(void)open_window(svc, &spec);
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 }
@@ -467,7 +467,7 @@ static void test_services_windows__a_device_that_goes_takes_them_with_it(void **
 	const struct vbd_window_record *second = open_window(svc, &two);
 
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(first->window.state, VBD_WINDOW_REVOKED);

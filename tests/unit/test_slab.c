@@ -197,7 +197,7 @@ static void test_slab__a_device_that_goes_takes_its_slabs_along(void **state)
 
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_int_equal(rig->removed, 1);
 	assert_int_equal(fake_live().mrs, 0);

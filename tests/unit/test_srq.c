@@ -274,16 +274,16 @@ static void test_srq__only_its_own_device_takes_it_along(void **state)
 	struct fake_device *other = fake_device_add("fake1");
 	struct vbd_srq *srq;
 
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	srq = make(rig, 0);
 	fake_device_unplug(other);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_true(fake_device_let_go(other));
 	assert_ptr_equal(vbd_fabric_srq(rig->fabric, srq->id), srq);
 	assert_int_equal(fake_live().srqs, 1);
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	rig_settle(rig);
 	assert_int_equal(fake_live().srqs, 0);
 	assert_true(fake_device_let_go(rig->device));

@@ -483,7 +483,7 @@ static void test_stats_table__devices_and_their_events_are_counted(void **state)
 	struct vbd_device *second;
 
 	(void)fake_device_add("fake1");
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	second = vbd_fabric_device(svc->daemon->fabric, "fake1");
 	vbd_counter_set(&first->async_events[IBV_EVENT_PORT_ERR], 3);
 	vbd_counter_set(&second->async_events[IBV_EVENT_PORT_ERR], 4);
@@ -494,7 +494,7 @@ static void test_stats_table__devices_and_their_events_are_counted(void **state)
 	assert_number(svc, 0, "devices_removed");
 	assert_number(svc, 2, "pds");
 	fake_device_unplug(svc->device);
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	svc_turn(svc);

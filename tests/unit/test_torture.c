@@ -216,7 +216,7 @@ static bool start(struct life *life)
 static void started(struct life *life)
 {
 	open_api(life);
-	vbd_fabric_rescan(life->svc->daemon->fabric);
+	unit_rescan(life->svc->daemon->fabric);
 }
 
 static bool list(struct life *life)

@@ -186,7 +186,7 @@ static void test_ud_story__hints_and_refusals_that_fail_are_logged(void **state)
 	struct vbd_endpoint_record *none = NULL;
 	struct vbd_error err = {0};
 
-	vbd_fabric_rescan(svc->daemon->fabric);
+	unit_rescan(svc->daemon->fabric);
 	svc_turn(svc);
 	told[0] = '\0';
 	fake_cm_event(here->endpoint->listen_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);

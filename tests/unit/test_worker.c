@@ -221,7 +221,7 @@ static void test_worker__a_device_goes_while_everything_runs(void **state)
 		vbd_transfer_submit(&rt->transfer);
 	}
 	fake_device_unplug(rig->device);
-	vbd_fabric_rescan(rig->fabric);
+	unit_rescan(rig->fabric);
 	for (size_t i = 0; i < CONNS; i++) {
 		run_until(rig, has_ended, pairs[i][0]);
 		run_until(rig, has_ended, pairs[i][1]);

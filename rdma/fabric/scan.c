@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices that come. Call threads list them and open them, since any of that may wait: for a module
+ * that the kernel loads, for udev (open_cdev_robust() in util/open_cdev.c of rdma-core 44), or for
+ * the driver. A device that can't be opened keeps its record, and each scan tries it again.
+ */
+#include "base/log.h"
+#include "rdma/fabric/fabric_parts.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct opening {
+	struct vbd_call call;
+	struct vbd_fabric *fabric;
+	struct vbd_device *device;
+	struct vbd_opened opened;
+};
+
+static bool is_there(const struct vbd_device *device)
+{
+	return device->state != VBD_DEVICE_REMOVED;
+}
+
+/* Call thread. */
+static void open_work(struct vbd_call *call)
+{
+	struct opening *opening = VBD_CONTAINER_OF(call, struct opening, call);
+
+	vbd_device_open(opening->device->name, opening->device->transport_type, &opening->opened);
+}
+
+static void announce(struct vbd_fabric *fabric, struct vbd_device *device)
+{
+	if (device->pd) {
+		device->pd->id = ++fabric->last_pd_id;
+		vbd_list_append(&fabric->pds, &device->pd->fabric_link);
+		if (fabric->ops->pd_made)
+			fabric->ops->pd_made(device->pd, fabric->ops_arg);
+	}
+	if (fabric->ops->device_added)
+		fabric->ops->device_added(device, fabric->ops_arg);
+}
+
+static void on_open_back(struct vbd_call *call)
+{
+	struct opening *opening = VBD_CONTAINER_OF(call, struct opening, call);
+	struct vbd_device *device = opening->device;
+
+	if (opening->fabric->ending || device->gone)
+		vbd_device_give_up(device, &opening->opened);
+	else if (vbd_device_opened(device, &opening->opened))
+		announce(opening->fabric, device);
+	free(opening);
+}
+
+static void open_device(struct vbd_fabric *fabric, struct vbd_device *device)
+{
+	struct opening *opening = calloc(1, sizeof(*opening));
+
+	if (!opening || !vbd_device_begin_open(device)) {
+		free(opening);
+		return;
+	}
+	opening->fabric = fabric;
+	opening->device = device;
+	opening->call.work = open_work;
+	opening->call.done = on_open_back;
+	vbd_call_start(fabric->calls, &opening->call, VBD_LANE_PEER);
+}
+
+static bool is_found(const struct vbd_device *device, const struct vbd_scan *scan)
+{
+	/* A device that went and came back between two scans has a new uverbs number or at least a
+	 * new name. */
+	for (size_t i = 0; i < scan->count; i++) {
+		if (strcmp(scan->found[i].name, device->name) == 0 &&
+			strcmp(scan->found[i].uverbs_name, device->uverbs_name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *found)
+{
+	struct vbd_device *device;
+
+	vbd_list_for_each (link, &fabric->devices) {
+		device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		if (is_there(device) && strcmp(device->name, found->name) == 0) {
+			fabric->rescan_owed |= device->state == VBD_DEVICE_REMOVING || device->gone;
+			return;
+		}
+	}
+	device = vbd_device_create(++fabric->last_device_id, found, &vbd_fabric_device_ops, fabric);
+	if (device)
+		vbd_list_append(&fabric->devices, &device->link);
+}
+
+static void compare(struct vbd_fabric *fabric)
+{
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (is_there(device) && !is_found(device, &fabric->scan))
+			vbd_fabric_remove_device(fabric, device);
+	}
+	fabric->rescan_owed = false;
+	for (size_t i = 0; i < fabric->scan.count; i++)
+		add_device(fabric, &fabric->scan.found[i]);
+	vbd_list_for_each (link, &fabric->devices)
+		open_device(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
+}
+
+/* Call thread. */
+static void scan_work(struct vbd_call *call)
+{
+	struct vbd_scan *scan = VBD_CONTAINER_OF(call, struct vbd_scan, call);
+
+	if (scan->wants_channel &&
+		vbd_pv_create_event_channel(&scan->cm_channel, &scan->cm_channel_error) != VBD_OK)
+		scan->cm_channel = NULL;
+	if (vbd_pv_list_devices(&scan->found, &scan->count, &scan->error) != VBD_OK)
+		scan->found = NULL;
+}
+
+static void take_channel(struct vbd_fabric *fabric)
+{
+	struct vbd_scan *scan = &fabric->scan;
+
+	if (!scan->wants_channel)
+		return;
+	fabric->cm_channel = scan->cm_channel;
+	fabric->cm_channel_error = scan->cm_channel_error;
+	if (fabric->cm_channel && !fabric->ending && fabric->ops->cm_opened)
+		fabric->ops->cm_opened(fabric->ops_arg);
+}
+
+static void on_scan_back(struct vbd_call *call)
+{
+	struct vbd_fabric *fabric = VBD_CONTAINER_OF(call, struct vbd_fabric, scan.call);
+	struct vbd_scan *scan = &fabric->scan;
+
+	scan->under_way = false;
+	take_channel(fabric);
+	scan->failed = !scan->found;
+	if (scan->failed)
+		vbd_log(VBD_LOG_DEBUG, "fabric", "%s", scan->error.text);
+	/* A list that is older than the last news would bring back what has gone. */
+	else if (!fabric->ending && !scan->owed)
+		compare(fabric);
+	free(scan->found);
+	scan->found = NULL;
+	if (fabric->ending)
+		return;
+	if (scan->owed)
+		vbd_fabric_rescan(fabric);
+	else if (fabric->ops->scanned)
+		fabric->ops->scanned(fabric->ops_arg);
+}
+
+void vbd_fabric_rescan(struct vbd_fabric *fabric)
+{
+	struct vbd_scan *scan = &fabric->scan;
+
+	scan->owed = scan->under_way;
+	if (scan->under_way)
+		return;
+	*scan = (struct vbd_scan){.call.work = scan_work,
+		.call.done = on_scan_back,
+		.under_way = true,
+		.wants_channel = !fabric->cm_channel};
+	vbd_call_start(fabric->calls, &scan->call, VBD_LANE_PEER);
+}
+
+bool vbd_fabric_is_scanning(const struct vbd_fabric *fabric)
+{
+	bool scanning = fabric->scan.under_way;
+
+	vbd_list_for_each (link, &fabric->devices)
+		scanning |= VBD_CONTAINER_OF(link, struct vbd_device, link)->opening;
+	return scanning;
+}
+
+bool vbd_fabric_lacks(const struct vbd_fabric *fabric)
+{
+	bool lacks = !fabric->cm_channel || fabric->scan.failed;
+
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		lacks |= device->state == VBD_DEVICE_FAILED || device->state == VBD_DEVICE_OPENING;
+	}
+	return lacks;
+}
