@@ -13,6 +13,7 @@
 #include "rdma/device/caps.h"
 #include "rdma/device/port_counters.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define JSON_SAFE_MAX ((UINT64_C(1) << 53) - 1) /* integers that every JSON parser keeps */
@@ -130,11 +131,11 @@ static void put_port(struct vbd_encoder *out, const char *name, const struct vbd
 static void put_ports(struct vbd_encoder *out, const char *name, const struct vbd_device *device)
 {
 	bool present = device->state == VBD_DEVICE_PRESENT;
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct vbd_gid *gids = NULL;
 	size_t count = 0;
 
-	if (present && vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK)
-		count = 0;
+	if (present)
+		(void)!vbd_device_query_gids(device, &gids, &count, NULL);
 	vbd_begin_array(out, name);
 	for (unsigned int i = 1; present && i <= device->attr.phys_port_cnt; i++) {
 		struct vbd_port port;
@@ -142,6 +143,7 @@ static void put_ports(struct vbd_encoder *out, const char *name, const struct vb
 		if (vbd_device_port(device, (uint8_t)i, &port, NULL) == VBD_OK)
 			put_port(out, NULL, device, &port, gids, count);
 	}
+	free(gids);
 	vbd_end(out);
 }
 

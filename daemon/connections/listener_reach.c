@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ struct search {
 	const struct vbd_listener *listener;
 	bool ipv4; /* an IPv6 listener takes IPv4 peers too */
 	const struct ifaddrs *interfaces;
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct vbd_gid *gids;
 	size_t gid_count;
 	bool of_link; /* of the addresses that are looked for: those that others reach come first */
 	struct vbd_reach *reach;
@@ -90,10 +91,12 @@ static void search_devices(struct search *search, const struct vbd_fabric *fabri
 	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (is_candidate(search->listener, device) &&
-			vbd_device_query_gids(device, search->gids, &search->gid_count, NULL) ==
+		if (!is_candidate(search->listener, device) ||
+			vbd_device_query_gids(device, &search->gids, &search->gid_count, NULL) !=
 				VBD_OK)
-			add_addresses(search, device);
+			continue;
+		add_addresses(search, device);
+		free(search->gids);
 	}
 }
 

@@ -54,13 +54,13 @@ static void open_port(struct vbd_fabric *fabric, const struct vbd_conn *conn)
 /* A link-local address leads to a device only with its interface, which may have several. */
 static bool open_ports(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct vbd_gid *gids;
 	bool all = true;
 	size_t count;
 
 	if (vbd_device_is_iwarp(device))
 		return true;
-	if (vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK)
+	if (vbd_device_query_gids(device, &gids, &count, NULL) != VBD_OK)
 		return false;
 	for (size_t i = 0; i < count && fabric->report_port_count < AHEAD_MAX; i++) {
 		struct sockaddr_storage addr = {0};
@@ -69,6 +69,7 @@ static bool open_ports(struct vbd_fabric *fabric, const struct vbd_device *devic
 			!vbd_sockaddr_is_link_local((const struct sockaddr *)&addr))
 			all = vbd_report_port_open(fabric, device, &addr) && all;
 	}
+	free(gids);
 	return all;
 }
 

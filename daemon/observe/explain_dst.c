@@ -10,6 +10,7 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
@@ -18,14 +19,21 @@
 /* Data of a search for an address's device: the interfaces, and one device's GIDs at a time. */
 struct search {
 	const struct ifaddrs *interfaces;
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct vbd_gid *gids; /* NULL: none */
 	size_t gid_count;
 };
 
+static void unload(struct search *search)
+{
+	free(search->gids);
+	search->gids = NULL;
+}
+
 static bool load(const struct vbd_device *device, struct search *search)
 {
+	unload(search);
 	return device->state == VBD_DEVICE_PRESENT &&
-	       vbd_device_query_gids(device, search->gids, &search->gid_count, NULL) == VBD_OK;
+	       vbd_device_query_gids(device, &search->gids, &search->gid_count, NULL) == VBD_OK;
 }
 
 /* Several devices may belong to one interface. */
@@ -43,6 +51,7 @@ static void find_devices(const struct vbd_daemon *daemon, struct search *search,
 		if (strcmp(device->name, facts->device) == 0)
 			facts->netroute_by_device = true;
 	}
+	unload(search);
 }
 
 void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
@@ -105,8 +114,9 @@ static void find_way(const struct vbd_daemon *daemon, const struct sockaddr *src
 			continue;
 		ret_way->device = device;
 		ret_way->gid = *gid;
-		return;
+		break;
 	}
+	unload(search);
 }
 
 static void take_way(const struct way *way, struct vbd_facts *facts)

@@ -48,8 +48,6 @@ enum vbd_device_state { VBD_DEVICE_STATE_MAP(VBD_ENUM_ROW) VBD_DEVICE_STATE_COUN
 /** vbd_device_state_name - "present" */
 const char *vbd_device_state_name(enum vbd_device_state state);
 
-#define VBD_DEVICE_GIDS_MAX 256
-
 struct vbd_gid {
 	uint32_t gid_index;
 	uint8_t port_num;
@@ -68,6 +66,7 @@ struct vbd_port {
 	uint16_t lid;
 	uint16_t sm_lid;
 	uint16_t pkeys; /* entries of the partition key table */
+	uint32_t gids;	/* entries of the GID table, filled or not */
 	uint32_t max_mtu_bytes;
 	uint32_t active_mtu_bytes;
 	uint32_t max_msg_bytes; /* longest message that a QP of the port may carry */
@@ -249,10 +248,10 @@ bool vbd_device_port_active(const struct vbd_device *device);
 bool vbd_device_ports_down(const struct vbd_device *device);
 
 /**
- * vbd_device_query_gids - the filled entries of the GID tables
- * @gids: room for VBD_DEVICE_GIDS_MAX
+ * vbd_device_query_gids - the filled entries of the GID tables, however many
+ * @ret_gids: for free(3)
  */
-enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid *gids,
+enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid **ret_gids,
 	size_t *ret_count, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_device_query_gid - one entry of a port's GID table */

@@ -4,8 +4,10 @@
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
+#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *gid_type_name(uint32_t type)
@@ -55,7 +57,9 @@ static int vlan_of(const char *netdev)
 	return vlan_id;
 }
 
-static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry)
+/* @before: the entry before it, NULL for none, whose GID @known has its interface looked up. */
+static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry,
+	const struct ibv_gid_entry *before, const struct vbd_gid *known)
 {
 	struct vbd_gid gid = {
 		.gid_index = entry->gid_index,
@@ -66,25 +70,91 @@ static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry)
 	};
 
 	memcpy(gid.raw, entry->gid.raw, sizeof(gid.raw));
-	if (entry->ndev_ifindex && if_indextoname(entry->ndev_ifindex, gid.netdev))
+	if (before && before->ndev_ifindex == entry->ndev_ifindex) {
+		memcpy(gid.netdev, known->netdev, sizeof(gid.netdev));
+		gid.vlan_id = known->vlan_id;
+	} else if (entry->ndev_ifindex && if_indextoname(entry->ndev_ifindex, gid.netdev)) {
 		gid.vlan_id = vlan_of(gid.netdev);
+	}
 	return gid;
 }
 
-enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid *gids,
+/* GIDs that one call asks for at first: more than nearly all devices have. */
+#define GIDS_AT_FIRST 256
+
+/* An attribute of a system call of uverbs has 64 KiB at most. */
+#define GIDS_OF_A_CALL (UINT16_MAX / sizeof(struct ibv_gid_entry))
+
+/* Entry by entry, as no call answers with so many. */
+static enum vbd_status query_each(const struct vbd_device *device, struct ibv_gid_entry **entries,
 	size_t *ret_count, struct vbd_error *err)
 {
-	struct ibv_gid_entry entries[VBD_DEVICE_GIDS_MAX];
+	struct ibv_gid_entry *grown;
+	size_t room = 0, count = 0;
+
+	for (unsigned int i = 0; i < device->attr.phys_port_cnt; i++)
+		room += device->ports[i].gids;
+	grown = realloc(*entries, (room + 1) * sizeof(*grown));
+	if (!grown)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
+	*entries = grown;
+	for (unsigned int i = 0; i < device->attr.phys_port_cnt; i++) {
+		for (uint32_t index = 0; index < device->ports[i].gids; index++)
+			count += vbd_pv_query_gid(device->context, (uint8_t)(i + 1), index,
+					 &grown[count], NULL) == VBD_OK;
+	}
+	*ret_count = count;
+	return VBD_OK;
+}
+
+/* The kernel refuses to answer with a part of the table (rdma_query_gid_table() in core/cache.c).
+ */
+static enum vbd_status query_all(const struct vbd_device *device, struct ibv_gid_entry **entries,
+	size_t *ret_count, struct vbd_error *err)
+{
+	struct vbd_error error = {.raw = EINVAL};
+
+	for (size_t room = GIDS_AT_FIRST; error.raw == EINVAL && room <= GIDS_OF_A_CALL;) {
+		struct ibv_gid_entry *grown = realloc(*entries, room * sizeof(*grown));
+
+		if (!grown)
+			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
+		*entries = grown;
+		error = (struct vbd_error){0};
+		if (vbd_pv_query_gids(device->context, grown, room, ret_count, &error) == VBD_OK)
+			return VBD_OK;
+		room = room < GIDS_OF_A_CALL && 4 * room > GIDS_OF_A_CALL ? GIDS_OF_A_CALL
+									  : 4 * room;
+	}
+	if (error.raw == EINVAL)
+		return query_each(device, entries, ret_count, err);
+	if (err && !err->status)
+		*err = error;
+	return error.status;
+}
+
+enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid **ret_gids,
+	size_t *ret_count, struct vbd_error *err)
+{
+	struct ibv_gid_entry *entries = NULL;
+	struct vbd_gid *gids = NULL;
 	enum vbd_status status;
-	size_t count;
+	size_t count = 0;
 
 	if (!device->context)
 		return vbd_device_usable(device, err);
-	status = vbd_pv_query_gids(device->context, entries, VBD_DEVICE_GIDS_MAX, &count, err);
+	status = query_all(device, &entries, &count, err);
+	if (!status)
+		gids = calloc(count + 1, sizeof(*gids));
+	if (!status && !gids)
+		status = vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
+	for (size_t i = 0; !status && i < count; i++)
+		gids[i] =
+			gid_of_entry(&entries[i], i ? &entries[i - 1] : NULL, &gids[i ? i - 1 : 0]);
+	free(entries);
 	if (status)
 		return status;
-	for (size_t i = 0; i < count; i++)
-		gids[i] = gid_of_entry(&entries[i]);
+	*ret_gids = gids;
 	*ret_count = count;
 	return VBD_OK;
 }
@@ -126,6 +196,6 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 	status = vbd_pv_query_gid(device->context, port_num, gid_index, &entry, err);
 	if (status)
 		return status;
-	*ret_gid = gid_of_entry(&entry);
+	*ret_gid = gid_of_entry(&entry, NULL, NULL);
 	return VBD_OK;
 }

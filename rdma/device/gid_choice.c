@@ -76,22 +76,20 @@ enum vbd_status vbd_gid_choose(const struct vbd_device *device,
 	const struct vbd_gid_criteria *criteria, struct vbd_gid *ret_gid, bool *ret_found,
 	struct vbd_error *err)
 {
-	struct vbd_gid *gids = calloc(VBD_DEVICE_GIDS_MAX, sizeof(*gids));
-	const struct vbd_gid *gid = NULL;
+	const struct vbd_gid *gid;
 	enum vbd_status status;
-	size_t count = 0;
+	struct vbd_gid *gids;
+	size_t count;
 
-	if (!gids)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
-	status = vbd_device_query_gids(device, gids, &count, err);
-	if (!status) {
-		gid = best_of(gids, count, criteria);
-		*ret_found = gid != NULL;
-		if (gid)
-			*ret_gid = *gid;
-		else
-			status = missing(device, criteria, err);
-	}
+	status = vbd_device_query_gids(device, &gids, &count, err);
+	if (status)
+		return status;
+	gid = best_of(gids, count, criteria);
+	*ret_found = gid != NULL;
+	if (gid)
+		*ret_gid = *gid;
+	else
+		status = missing(device, criteria, err);
 	free(gids);
 	return status;
 }

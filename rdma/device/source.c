@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netpacket/packet.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The hardware address of an IPoIB interface: 4 bytes of flags and QP number, then the GID. */
@@ -262,14 +263,17 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 	const struct ifaddrs *interfaces, const struct sockaddr *towards,
 	struct sockaddr_storage *ret_addr, struct vbd_error *err)
 {
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
 	enum vbd_status status;
+	struct vbd_gid *gids;
 	size_t count;
+	bool found;
 
-	status = vbd_device_query_gids(device, gids, &count, err);
+	status = vbd_device_query_gids(device, &gids, &count, err);
 	if (status)
 		return status;
-	if (vbd_source_pick(gids, count, interfaces, towards, ret_addr))
+	found = vbd_source_pick(gids, count, interfaces, towards, ret_addr);
+	free(gids);
+	if (found)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_ADDRESS_NOT_AVAILABLE, "device %s has no %s address",
 		device->name,

@@ -9,6 +9,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Addresses that a refusal lists; a host with more devices is shown the first ones. */
@@ -76,21 +77,25 @@ static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
 static bool find(const struct vbd_fabric *fabric, const struct ifaddrs *interfaces,
 	const struct sockaddr *addr, char list[LIST_BYTES])
 {
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
-	bool any = false;
+	bool any = false, served = false;
 
 	list[0] = '\0';
 	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		struct vbd_gid *gids;
 		size_t count;
 
 		if (device->state != VBD_DEVICE_PRESENT)
 			continue;
-		if (vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK ||
-			serves(device, gids, count, interfaces, addr))
+		if (vbd_device_query_gids(device, &gids, &count, NULL) != VBD_OK)
+			return true;
+		served = serves(device, gids, count, interfaces, addr);
+		if (!served)
+			list_device(list, device, gids, count, interfaces, addr);
+		free(gids);
+		if (served)
 			return true;
 		any = true;
-		list_device(list, device, gids, count, interfaces, addr);
 	}
 	/* Without a device there is another problem to tell. */
 	return !any;

@@ -596,7 +596,9 @@ enum vbd_status vbd_impl_query_gids(struct ibv_context *context, struct ibv_gid_
 
 	fake_lock();
 	errnum = fake_enter("ibv_query_gid_table");
-	if (!errnum && max_entries < device->gid_count)
+	/* As the kernel: no part of a table, and no more than an attribute of 64 KiB. */
+	if (!errnum &&
+		(max_entries < device->gid_count || max_entries * sizeof(*entries) > UINT16_MAX))
 		errnum = EINVAL;
 	if (!errnum) {
 		memcpy(entries, device->gids, device->gid_count * sizeof(*entries));

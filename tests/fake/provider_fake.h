@@ -118,7 +118,8 @@ bool fake_memory_failed(void);
 
 /* Devices. A test may change the members while no other thread runs. */
 
-#define FAKE_GIDS 8
+/* More than one call of the kernel answers with. */
+#define FAKE_GIDS 3000
 
 struct fake_device {
 	struct vbd_link link;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "rdma/device/caps.h"
+#include "rdma/device/gid_choice.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/neighbour.h"
@@ -248,13 +249,13 @@ static void test_device__gids_have_type_and_scope(void **state)
 		{.gid.raw = {0xfe, 0xbf, [15] = 1}, .gid_type = IBV_GID_TYPE_IB},
 		{.gid.raw = {0xfe, 0xc0, [15] = 1}, .gid_type = 77},
 	};
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct vbd_gid *gids = NULL;
 	struct rig *rig = *state;
 	size_t count = 0;
 
 	memcpy(rig->device->gids, entries, sizeof(entries));
 	rig->device->gid_count = VBD_ARRAY_LEN(entries);
-	assert_int_equal(vbd_device_query_gids(device_of(rig), gids, &count, &rig->err), VBD_OK);
+	assert_int_equal(vbd_device_query_gids(device_of(rig), &gids, &count, &rig->err), VBD_OK);
 	assert_int_equal(count, 4);
 	assert_int_equal(gids[0].gid_index, 3);
 	assert_int_equal(gids[0].port_num, 1);
@@ -270,8 +271,45 @@ static void test_device__gids_have_type_and_scope(void **state)
 	assert_string_equal(gids[3].scope, "global");
 	fake_fail_next("ibv_query_gid_table", EIO);
 	assert_int_not_equal(
-		vbd_device_query_gids(device_of(rig), gids, &count, &rig->err), VBD_OK);
+		vbd_device_query_gids(device_of(rig), &gids, &count, &rig->err), VBD_OK);
 	assert_int_equal(count, 4);
+	free(gids);
+}
+
+/* A device has as many GIDs as its driver says, and a container host an address for each. */
+static void test_device__all_gids_are_told_however_many(void **state)
+{
+	static const size_t counts[] = {0, 255, 256, 257, 258, 1024, 2047, 2048, FAKE_GIDS};
+	struct rig *rig = *state;
+	struct vbd_gid *gids;
+	struct vbd_gid best;
+	size_t count;
+	bool found;
+
+	for (uint32_t i = 0; i < FAKE_GIDS; i++)
+		rig->device->gids[i] = (struct ibv_gid_entry){.gid.raw = {0xfe, 0x80, [15] = 1},
+			.gid_index = i,
+			.port_num = 1,
+			.gid_type = IBV_GID_TYPE_ROCE_V2};
+	rig->device->port.gid_tbl_len = FAKE_GIDS;
+	rig_ask_ports(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(counts); i++) {
+		const struct vbd_gid_criteria criteria = {
+			.port_num = 1, .gid_index = (int)counts[i] - 1};
+
+		rig->device->gid_count = counts[i];
+		assert_int_equal(
+			vbd_device_query_gids(device_of(rig), &gids, &count, &rig->err), VBD_OK);
+		assert_int_equal(count, counts[i]);
+		for (size_t at = 0; at < count; at++)
+			assert_int_equal(gids[at].gid_index, at);
+		free(gids);
+		if (!counts[i])
+			continue;
+		assert_int_equal(
+			vbd_gid_choose(device_of(rig), &criteria, &best, &found, NULL), VBD_OK);
+		assert_int_equal(best.gid_index, counts[i] - 1);
+	}
 }
 
 /* The file of the interface "lo", of an interface that is no VLAN, and of one with the name of the
@@ -305,16 +343,17 @@ int __wrap_ioctl(int fd, unsigned long request)
 static void test_device__a_vlan_is_known_without_a_call_that_waits(void **state)
 {
 	static const int vlan_ids[] = {7, -1, -1};
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct vbd_gid *gids = NULL;
 	struct rig *rig = *state;
 	size_t count;
 
 	rig->device->gids[0].ndev_ifindex = 1;
 	for (vlan_file = 0; vlan_file < VBD_ARRAY_LEN(vlan_files); vlan_file++) {
 		assert_int_equal(
-			vbd_device_query_gids(device_of(rig), gids, &count, &rig->err), VBD_OK);
+			vbd_device_query_gids(device_of(rig), &gids, &count, &rig->err), VBD_OK);
 		assert_string_equal(gids[0].netdev, "lo");
 		assert_int_equal(gids[0].vlan_id, vlan_ids[vlan_file]);
+		free(gids);
 	}
 }
 
@@ -324,7 +363,8 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
-	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct vbd_gid *gids = NULL;
+	struct vbd_gid gid;
 	struct vbd_error err = {0};
 	enum vbd_status status;
 	struct vbd_port port;
@@ -352,9 +392,9 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 		if (i == 0)
 			status = vbd_device_port(device, 1, &port, &err);
 		else if (i == 1)
-			status = vbd_device_query_gids(device, gids, &count, &err);
+			status = vbd_device_query_gids(device, &gids, &count, &err);
 		else
-			status = vbd_device_query_gid(device, 1, 0, gids, &err);
+			status = vbd_device_query_gid(device, 1, 0, &gid, &err);
 		assert_int_equal(status, VBD_E_DEVICE_REMOVED);
 		assert_string_equal(err.text, "device fake0 is removed");
 		assert_null(err.call);
@@ -975,6 +1015,7 @@ int main(void)
 		TEST(ports_are_asked_again_when_the_answer_is_old_or_had_no_memory),
 		TEST(gids_have_type_and_scope),
 		TEST(a_vlan_is_known_without_a_call_that_waits),
+		TEST(all_gids_are_told_however_many),
 		TEST(the_last_to_let_go_closes_it),
 		TEST(all_async_events_are_taken_at_once_and_counted),
 		TEST(an_event_of_a_qp_that_is_gone_is_gone),
