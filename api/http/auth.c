@@ -295,13 +295,13 @@ static bool host_name(const char *host, char name[HOST_BYTES])
 	const char *start = host + literal;
 	const size_t len = strcspn(start, literal ? "]" : ":");
 	const char *port = start + len;
-	struct in6_addr addr;
+	uint8_t addr[16];
 
 	if (len >= HOST_BYTES || (literal && *port++ != ']'))
 		return false;
 	memcpy(name, start, len);
 	name[len] = '\0';
-	if (literal ? inet_pton(AF_INET6, name, &addr) != 1 : !is_reg_name(name, len))
+	if (literal ? !vbd_addr_parse_gid(name, addr) : !is_reg_name(name, len))
 		return false;
 	if (*port == ':')
 		port += 1 + strspn(port + 1, "0123456789");

@@ -21,6 +21,7 @@
 #include "rdma/device/device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_ENUM_NAME)};
@@ -43,8 +44,8 @@ static void put_cm_params(struct vbd_encoder *out, const struct vbd_cm_params *c
 static void put_reachable(
 	struct vbd_encoder *out, const char *name, const struct vbd_listener *listener)
 {
-	struct vbd_reach reach[VBD_REACH_MAX];
-	size_t count = vbd_listener_reach(listener, reach);
+	struct vbd_reach *reach;
+	size_t count = vbd_listener_reach(listener, &reach);
 
 	vbd_begin_array(out, name);
 	for (size_t i = 0; i < count; i++) {
@@ -55,6 +56,7 @@ static void put_reachable(
 		vbd_end(out);
 	}
 	vbd_end(out);
+	free(reach);
 }
 
 static void put_gate(struct vbd_encoder *out, const struct vbd_gate *gate)

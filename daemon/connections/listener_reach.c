@@ -22,7 +22,7 @@ struct search {
 	size_t gid_count;
 	bool of_link; /* of the addresses that are looked for: those that others reach come first */
 	struct vbd_reach *reach;
-	size_t count;
+	size_t count, room;
 };
 
 /* A listener that does not say takes the setting of the system (rdma_bind_addr_dst() in cma.c,
@@ -59,10 +59,25 @@ static bool takes(const struct search *search, const struct sockaddr *addr)
 	return addr->sa_family == own->sa_family || (addr->sa_family == AF_INET && search->ipv4);
 }
 
+static struct vbd_reach *next_reach(struct search *search)
+{
+	size_t room = search->room ? 2 * search->room : 16;
+	struct vbd_reach *grown;
+
+	if (search->count == search->room) {
+		grown = realloc(search->reach, room * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		search->reach = grown;
+		search->room = room;
+	}
+	return &search->reach[search->count++];
+}
+
 static void add_addresses(struct search *search, const struct vbd_device *device)
 {
 	for (const struct ifaddrs *each = search->interfaces; each; each = each->ifa_next) {
-		struct vbd_reach *reach = &search->reach[search->count];
+		struct vbd_reach *reach;
 
 		if (!each->ifa_addr || !vbd_sockaddr_bytes(each->ifa_addr) ||
 			vbd_sockaddr_is_of_link(each->ifa_addr) != search->of_link ||
@@ -70,11 +85,11 @@ static void add_addresses(struct search *search, const struct vbd_device *device
 			!vbd_source_find(search->gids, search->gid_count, search->interfaces,
 				each->ifa_addr))
 			continue;
-		if (search->count == VBD_REACH_MAX)
+		reach = next_reach(search);
+		if (!reach)
 			return;
 		*reach = (struct vbd_reach){.device = device};
 		memcpy(&reach->addr, each->ifa_addr, vbd_sockaddr_bytes(each->ifa_addr));
-		search->count++;
 	}
 }
 
@@ -100,18 +115,19 @@ static void search_devices(struct search *search, const struct vbd_fabric *fabri
 	}
 }
 
-size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach *reach)
+size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach **ret_reach)
 {
 	const struct vbd_fabric *fabric = listener->object.registry->daemon->fabric;
 	struct search search = {.listener = listener,
 		.ipv4 = listener->addr.ss_family == AF_INET6 && takes_ipv4(listener),
-		.interfaces = fabric->interfaces,
-		.reach = reach};
+		.interfaces = fabric->interfaces};
 
+	*ret_reach = NULL;
 	if (listener->state != VBD_LISTENER_LISTENING)
 		return 0;
 	search_devices(&search, fabric);
 	search.of_link = true;
 	search_devices(&search, fabric);
+	*ret_reach = search.reach;
 	return search.count;
 }

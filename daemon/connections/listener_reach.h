@@ -13,8 +13,6 @@
 struct vbd_device;
 struct vbd_listener;
 
-#define VBD_REACH_MAX 64
-
 /* An address of a device; the port is the listener's. */
 struct vbd_reach {
 	const struct vbd_device *device;
@@ -23,10 +21,11 @@ struct vbd_reach {
 
 /**
  * vbd_listener_reach - the addresses of devices at which @listener takes requests
- * @reach: room for VBD_REACH_MAX; link-local addresses only if the listener has one itself
+ * @ret_reach: for free(3); link-local addresses only if the listener has one itself
  *
  * Returns their number: 0 while the listener is lost, or if no active port has such an address.
+ * Without memory for all it is the number of those that it found before.
  */
-size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach *reach);
+size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach **ret_reach);
 
 #endif

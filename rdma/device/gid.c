@@ -133,6 +133,18 @@ static enum vbd_status query_all(const struct vbd_device *device, struct ibv_gid
 	return error.status;
 }
 
+/* The calls for ports take numbers of 8 bits: 257 would be taken for port 1. */
+static size_t without_far_ports(struct ibv_gid_entry *entries, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (entries[i].port_num <= UINT8_MAX)
+			entries[kept++] = entries[i];
+	}
+	return kept;
+}
+
 enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid **ret_gids,
 	size_t *ret_count, struct vbd_error *err)
 {
@@ -144,6 +156,7 @@ enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vb
 	if (!device->context)
 		return vbd_device_usable(device, err);
 	status = query_all(device, &entries, &count, err);
+	count = status ? 0 : without_far_ports(entries, count);
 	if (!status)
 		gids = calloc(count + 1, sizeof(*gids));
 	if (!status && !gids)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/provider/cm_context.h"
 
-#include "base/attr.h"
+#include "base/list.h"
 #include "base/log.h"
 
 #include <infiniband/verbs.h>
@@ -9,14 +9,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More devices than in any known host; contexts beyond these are left to librdmacm. */
-#define CONTEXTS_MAX 64
-
 struct cm_context {
-	const struct ibv_device *device; /* NULL: a free slot */
+	struct vbd_link link;
+	const struct ibv_device *device;
 	int cmd_fd;
 	int async_fd;
 	dev_t uverbs; /* the device of cmd_fd: librdmacm may have closed cmd_fd by itself */
@@ -26,13 +25,15 @@ struct cm_context {
 
 /* Ids are destroyed on call threads too. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cm_context contexts[CONTEXTS_MAX];
+static struct vbd_link contexts = {&contexts, &contexts};
 
 static struct cm_context *find(const struct ibv_device *device)
 {
-	for (size_t i = 0; i < VBD_ARRAY_LEN(contexts); i++) {
-		if (contexts[i].device == device)
-			return &contexts[i];
+	vbd_list_for_each (link, &contexts) {
+		struct cm_context *context = VBD_CONTAINER_OF(link, struct cm_context, link);
+
+		if (context->device == device)
+			return context;
 	}
 	return NULL;
 }
@@ -66,27 +67,36 @@ static void close_if_unused(struct cm_context *context)
 	if (!context->gone || context->ids > 0)
 		return;
 	close_files(context);
-	*context = (struct cm_context){0};
+	vbd_list_remove(&context->link);
+	free(context);
+}
+
+/* NULL: librdmacm keeps it open when the device goes. */
+static struct cm_context *remember(const struct ibv_context *context)
+{
+	struct cm_context *known = NULL;
+	struct stat file;
+
+	if (fstat(context->cmd_fd, &file) == 0)
+		known = calloc(1, sizeof(*known));
+	if (!known)
+		return NULL;
+	vbd_list_append(&contexts, &known->link);
+	known->device = context->device;
+	known->cmd_fd = context->cmd_fd;
+	known->async_fd = context->async_fd;
+	known->uverbs = file.st_rdev;
+	return known;
 }
 
 static void bound(const struct ibv_context *context)
 {
-	struct cm_context *known;
-	struct stat file;
+	struct cm_context *known = find(context->device);
 
-	known = find(context->device);
-	if (!known) {
-		known = find(NULL);
-		if (!known || fstat(context->cmd_fd, &file) != 0)
-			return;
-		*known = (struct cm_context){
-			.device = context->device,
-			.cmd_fd = context->cmd_fd,
-			.async_fd = context->async_fd,
-			.uverbs = file.st_rdev,
-		};
-	}
-	known->ids++;
+	if (!known)
+		known = remember(context);
+	if (known)
+		known->ids++;
 }
 
 void vbd_cm_context_bound(const struct ibv_context *context)
@@ -143,9 +153,9 @@ void vbd_cm_context_count(unsigned int *ret_contexts, unsigned int *ret_used)
 	*ret_contexts = 0;
 	*ret_used = 0;
 	(void)pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(contexts); i++) {
-		*ret_contexts += contexts[i].device != NULL;
-		*ret_used += contexts[i].ids > 0;
+	vbd_list_for_each (link, &contexts) {
+		*ret_contexts += 1;
+		*ret_used += VBD_CONTAINER_OF(link, struct cm_context, link)->ids > 0;
 	}
 	(void)pthread_mutex_unlock(&lock);
 }

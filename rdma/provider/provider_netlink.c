@@ -9,13 +9,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-/* Devices beyond this number are not counted. */
-#define DEVICES_MAX 64
 
 /* Timeout of each message: the kernel answers at once unless something is broken. */
 #define PATIENCE_S 2
@@ -42,8 +40,8 @@ static const struct {
 
 struct dump {
 	struct mnl_socket *socket;
-	uint32_t devices[DEVICES_MAX];
-	size_t device_count;
+	uint32_t *devices;
+	size_t device_count, device_room;
 	uint16_t table, entry; /* of the type that is being counted */
 	uint64_t count;
 	uint32_t last_tid; /* the thread that made the last object; 0: none yet */
@@ -70,10 +68,19 @@ static bool is_ours(struct dump *dump, uint32_t tid)
 static int on_device_attr(const struct nlattr *attr, void *arg)
 {
 	struct dump *dump = arg;
+	size_t room = dump->device_room ? 2 * dump->device_room : 16;
+	uint32_t *grown;
 
-	if (mnl_attr_get_type(attr) == RDMA_NLDEV_ATTR_DEV_INDEX &&
-		dump->device_count < DEVICES_MAX)
-		dump->devices[dump->device_count++] = mnl_attr_get_u32(attr);
+	if (mnl_attr_get_type(attr) != RDMA_NLDEV_ATTR_DEV_INDEX)
+		return MNL_CB_OK;
+	if (dump->device_count == dump->device_room) {
+		grown = realloc(dump->devices, room * sizeof(*grown));
+		if (!grown)
+			return MNL_CB_ERROR;
+		dump->devices = grown;
+		dump->device_room = room;
+	}
+	dump->devices[dump->device_count++] = mnl_attr_get_u32(attr);
 	return MNL_CB_OK;
 }
 
@@ -199,6 +206,7 @@ enum vbd_status vbd_pv_count_objects(
 		count_type(&dump, type, &counts[type]);
 	memcpy(ret_counts, counts, sizeof(counts));
 close:
+	free(dump.devices);
 	(void)mnl_socket_close(dump.socket);
 	return status;
 }

@@ -310,6 +310,12 @@ static void test_device__all_gids_are_told_however_many(void **state)
 			vbd_gid_choose(device_of(rig), &criteria, &best, &found, NULL), VBD_OK);
 		assert_int_equal(best.gid_index, counts[i] - 1);
 	}
+	/* A port beyond those that the library can name is not taken for another one. */
+	rig->device->gids[1].port_num = 257;
+	assert_int_equal(vbd_device_query_gids(device_of(rig), &gids, &count, &rig->err), VBD_OK);
+	assert_int_equal(count, FAKE_GIDS - 1);
+	assert_int_equal(gids[1].gid_index, 2);
+	free(gids);
 }
 
 /* The file of the interface "lo", of an interface that is no VLAN, and of one with the name of the

@@ -708,6 +708,33 @@ static void test_provider_cm__the_files_of_a_removed_device_are_closed_with_its_
 	assert_int_equal(close(verbs.async_fd), 0);
 }
 
+static void test_provider_cm__so_it_is_of_any_number_of_devices(void **state)
+{
+	static struct ibv_device many[100];
+	struct ibv_device *list[] = {NULL};
+	struct ibv_context verbs = {.cmd_fd = open("/dev/zero", O_RDWR | O_CLOEXEC),
+		.async_fd = open("/dev/zero", O_RDWR | O_CLOEXEC)};
+	struct vbd_error err = {0};
+
+	(void)state;
+	id.verbs = &verbs;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(many); i++) {
+		verbs.device = &many[i];
+		assert_int_equal(bind_here(&err), VBD_OK);
+	}
+	assert_int_equal(contexts(), 11 * VBD_ARRAY_LEN(many));
+	devices = list;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(many); i++) {
+		verbs.device = &many[i];
+		vbd_cm_context_device_closed(&many[i]);
+		vbd_pv_destroy_id(NULL, &id);
+	}
+	assert_int_equal(contexts(), 0);
+	assert_true(is_null(verbs.cmd_fd) && is_null(verbs.async_fd));
+	assert_int_equal(close(verbs.cmd_fd), 0);
+	assert_int_equal(close(verbs.async_fd), 0);
+}
+
 /* --- ids ------------------------------------------------------------------------------------- */
 
 static void test_provider_cm__an_id_tells_its_device_port_and_addresses(void **state)
@@ -755,6 +782,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			test_provider_cm__the_files_of_a_removed_device_are_closed_with_its_last_id,
 			setup),
+		cmocka_unit_test_setup(test_provider_cm__so_it_is_of_any_number_of_devices, setup),
 		cmocka_unit_test_setup(
 			test_provider_cm__an_id_tells_its_device_port_and_addresses, setup),
 	};
