@@ -24,6 +24,9 @@ static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16]
 	return true;
 }
 
+/* Paths name their GID by 8 bits (struct ibv_global_route), in the kernel too. */
+#define GID_INDEX_MAX UINT8_MAX
+
 /* Smaller is better: a GID with a wider reach comes first. */
 static unsigned int rank_of(const struct vbd_gid *gid, const uint8_t *wanted)
 {
@@ -46,7 +49,7 @@ static const struct vbd_gid *best_of(
 	for (size_t i = 0; i < count; i++) {
 		const struct vbd_gid *gid = &gids[i];
 
-		if (gid->port_num != criteria->port_num)
+		if (gid->port_num != criteria->port_num || gid->gid_index > GID_INDEX_MAX)
 			continue;
 		if (criteria->gid_index >= 0) {
 			if (gid->gid_index == (uint32_t)criteria->gid_index)
@@ -72,6 +75,30 @@ static enum vbd_status missing(const struct vbd_device *device,
 		criteria->port_num, device->name);
 }
 
+/* Is the GID of the address there, where no path can name it? */
+static enum vbd_status check_reachable(const struct vbd_gid *gids, size_t count,
+	const struct vbd_gid_criteria *criteria, struct vbd_error *err)
+{
+	const struct vbd_gid *beyond = NULL;
+	uint8_t wanted[16];
+
+	if (criteria->gid_index >= 0 || !gid_of_addr(criteria->addr, wanted))
+		return VBD_OK;
+	for (size_t i = 0; i < count; i++) {
+		if (gids[i].port_num != criteria->port_num ||
+			memcmp(gids[i].raw, wanted, sizeof(wanted)) != 0)
+			continue;
+		if (gids[i].gid_index <= GID_INDEX_MAX)
+			return VBD_OK;
+		beyond = &gids[i];
+	}
+	if (!beyond)
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_ADDRESS_NOT_AVAILABLE, "addr",
+		"the GID of the address has index %u, and a queue pair can use those up to %u only",
+		beyond->gid_index, GID_INDEX_MAX);
+}
+
 enum vbd_status vbd_gid_choose(const struct vbd_device *device,
 	const struct vbd_gid_criteria *criteria, struct vbd_gid *ret_gid, bool *ret_found,
 	struct vbd_error *err)
@@ -85,10 +112,11 @@ enum vbd_status vbd_gid_choose(const struct vbd_device *device,
 	if (status)
 		return status;
 	gid = best_of(gids, count, criteria);
+	status = check_reachable(gids, count, criteria, err);
 	*ret_found = gid != NULL;
 	if (gid)
 		*ret_gid = *gid;
-	else
+	else if (!status)
 		status = missing(device, criteria, err);
 	free(gids);
 	return status;

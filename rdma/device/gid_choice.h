@@ -26,7 +26,8 @@ struct vbd_gid_criteria {
  * RoCE v2 comes before v1, then an IPv4 address before a global one, then a link-local one. On
  * InfiniBand the first entry matches, as the subnet manager uses that entry.
  *
- * Returns bad_value with the pointer /gid_index or /port_num if there is no such entry.
+ * Returns bad_value with the pointer /gid_index or /port_num if there is no such entry, and
+ * address_not_available if the GID of `addr` has an index that no path can name.
  */
 enum vbd_status vbd_gid_choose(const struct vbd_device *device,
 	const struct vbd_gid_criteria *criteria, struct vbd_gid *ret_gid, bool *ret_found,

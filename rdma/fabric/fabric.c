@@ -360,6 +360,9 @@ enum vbd_status vbd_fabric_check_cm(const struct vbd_fabric *fabric, struct vbd_
 {
 	if (fabric->cm_channel)
 		return VBD_OK;
+	if (err && !err->status)
+		err->hint = "Load its module, `modprobe rdma_ucm`, and let the daemon's user read "
+			    "and write /dev/infiniband/rdma_cm: verbsd tries again by itself.";
 	return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
 		fabric->cm_channel_error.text);
 }

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "rdma/device/caps.h"
-#include "rdma/device/gid_choice.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/neighbour.h"
@@ -282,9 +281,7 @@ static void test_device__all_gids_are_told_however_many(void **state)
 	static const size_t counts[] = {0, 255, 256, 257, 258, 1024, 2047, 2048, FAKE_GIDS};
 	struct rig *rig = *state;
 	struct vbd_gid *gids;
-	struct vbd_gid best;
 	size_t count;
-	bool found;
 
 	for (uint32_t i = 0; i < FAKE_GIDS; i++)
 		rig->device->gids[i] = (struct ibv_gid_entry){.gid.raw = {0xfe, 0x80, [15] = 1},
@@ -294,9 +291,6 @@ static void test_device__all_gids_are_told_however_many(void **state)
 	rig->device->port.gid_tbl_len = FAKE_GIDS;
 	rig_ask_ports(rig);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(counts); i++) {
-		const struct vbd_gid_criteria criteria = {
-			.port_num = 1, .gid_index = (int)counts[i] - 1};
-
 		rig->device->gid_count = counts[i];
 		assert_int_equal(
 			vbd_device_query_gids(device_of(rig), &gids, &count, &rig->err), VBD_OK);
@@ -304,11 +298,6 @@ static void test_device__all_gids_are_told_however_many(void **state)
 		for (size_t at = 0; at < count; at++)
 			assert_int_equal(gids[at].gid_index, at);
 		free(gids);
-		if (!counts[i])
-			continue;
-		assert_int_equal(
-			vbd_gid_choose(device_of(rig), &criteria, &best, &found, NULL), VBD_OK);
-		assert_int_equal(best.gid_index, counts[i] - 1);
 	}
 	/* A port beyond those that the library can name is not taken for another one. */
 	rig->device->gids[1].port_num = 257;

@@ -165,6 +165,36 @@ static void test_gid_choice__what_is_missing_is_said(void **state)
 	}
 }
 
+/* Cut to 8 bits, 258 would be 2. */
+static void test_gid_choice__an_index_that_no_path_can_name_is_not_chosen(void **state)
+{
+	const struct sockaddr_in far = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000077)};
+	struct sockaddr_storage addr = {0};
+	const struct vbd_gid_criteria criteria = {.port_num = 1, .gid_index = -1, .addr = &addr};
+	struct rig *rig = *state;
+	struct vbd_error err = {0};
+	struct vbd_gid gid;
+	bool found;
+
+	memcpy(&addr, &far, sizeof(far));
+	rig->device->gid_count = 0;
+	while (rig->device->gid_count < 258)
+		add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "fe80::1");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "::ffff:10.0.0.119");
+	assert_int_equal(chosen_for(rig, ""), 0);
+	assert_int_equal(vbd_gid_choose(vbd_fabric_device(rig->fabric, "fake0"), &criteria, &gid,
+				 &found, &err),
+		VBD_E_ADDRESS_NOT_AVAILABLE);
+	assert_string_equal(err.text,
+		"the GID of the address has index 258, and a queue pair can use those up to 255 "
+		"only");
+	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "::ffff:10.0.0.1");
+	rig->device->gids[7] = rig->device->gids[258];
+	rig->device->gids[7].gid_index = 7;
+	assert_int_equal(chosen_for(rig, "10.0.0.119"), 7);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_gid_choice__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -174,6 +204,7 @@ int main(void)
 		TEST(an_ipv4_link_local_address_comes_after_those_that_others_reach),
 		TEST(an_index_is_that_of_the_port),
 		TEST(infiniband_has_its_first_one_or_none),
+		TEST(an_index_that_no_path_can_name_is_not_chosen),
 		TEST(what_is_missing_is_said),
 	};
 
