@@ -86,6 +86,7 @@ struct vbd_request {
 
 	/* For the transport and dispatch. */
 	const struct vbd_transport *transport;
+	uint32_t absent; /* bits of enum vbd_header that the transport need not be asked for */
 	struct vbd_reply reply;
 	struct vbd_sink sink;
 	struct vbd_idem_entry *idem;
@@ -111,7 +112,7 @@ struct vbd_request {
  * if the request does not honour it */
 static inline const char *vbd_request_header(struct vbd_request *req, enum vbd_header header)
 {
-	if (!vbd_header_applies(header, req))
+	if (req->absent & 1u << header || !vbd_header_applies(header, req))
 		return NULL;
 	return req->transport->header(req, vbd_header_name(header));
 }

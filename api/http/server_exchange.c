@@ -88,6 +88,7 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 	vbd_wire_begin(&exchange->wire, method, version);
 	(void)MHD_get_connection_values_n(
 		exchange->mhd, MHD_HEADER_KIND, on_header, &exchange->wire);
+	exchange->req.absent = ~exchange->wire.seen;
 	if (vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
 		    &exchange->req.content_bytes, err) != VBD_OK)
 		return err->status;

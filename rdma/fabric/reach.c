@@ -61,16 +61,16 @@ static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
 	const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct sockaddr *towards)
 {
-	char text[VBD_ADDR_TEXT_BYTES];
+	char text[VBD_ADDR_TEXT_BYTES], item[sizeof(text) + sizeof(device->name) + 8];
 	size_t used = strlen(list);
 	struct sockaddr_storage own;
 
 	if (!vbd_source_pick(gids, gid_count, interfaces, towards, &own))
 		return;
 	(void)vbd_addr_format(&own, text);
-	if (used + strlen(text) + strlen(device->name) + sizeof(",  ()") <= LIST_BYTES)
-		(void)snprintf(list + used, LIST_BYTES - used, "%s%s (%s)", used ? ", " : "", text,
-			device->name);
+	(void)snprintf(item, sizeof(item), "%s%s (%s)", used ? ", " : "", text, device->name);
+	if (used + strlen(item) < LIST_BYTES)
+		memcpy(list + used, item, strlen(item) + 1);
 }
 
 /* Is @addr served by a device? If not, @list names addresses that are. */
