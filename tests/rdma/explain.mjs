@@ -486,9 +486,10 @@ await stage("the interface goes down under a connection", async () => {
 	// The CM of Soft-RoCE 6.1 stays deaf after a message that it sent while the interface was down.
 	await run("rdma", "link", "delete", dev);
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
+	await Promise.all([near.ready(), far.ready()]);
 });
 
-const port_is = (state) => near.until(`/v1/devices/${dev}`, `a port that is ${state}`, ({ ports }) => ports[0].state === state);
+const port_is = (state) => near.until(`/v1/devices/${dev}`, `a port that is ${state}`, ({ ports }) => ports[0]?.state === state);
 
 await stage("the interface is down before a connect, and nothing is heard after that", async () => {
 	const silent = `${NETWORK}.253`;
@@ -547,6 +548,7 @@ await stage_mute("the device is removed", async () => {
 	const ends = [[near, await near.end_of(here.id)], [far, await far.end_of(there.id)]];
 
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
+	await Promise.all([near.ready(), far.ready()]);
 	// The daemon that learns of the removal first may disconnect the other before that learns of it.
 	for (const [daemon, connection] of ends)
 		await (connection.end_code === "device_removed" ? says(daemon, connection, "device_removed")

@@ -248,6 +248,10 @@ export class Daemon {
 	async ready(is_ready = true) {
 		await until(`${this.name}: /readyz ${is_ready ? 200 : 503}`, async () =>
 			(await this.try("GET", "/readyz")).status === (is_ready ? 200 : 503));
+		// Another device may be the one that is ready.
+		if (is_ready && dev)
+			await until(`${this.name}: ${dev} is open`, async () =>
+				(await this.try("GET", `/v1/devices/${dev}`)).body.state === "present");
 	}
 
 	connection(id) { return this.get(`/v1/connections/${id}`); }
