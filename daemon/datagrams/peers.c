@@ -57,9 +57,47 @@ static void on_make_ah(struct vbd_peer *peer, void *arg)
 		record->object.registry->daemon->fabric->calls, &record->call, VBD_LANE_PEER);
 }
 
+static void on_set_deadline(struct vbd_peer *peer, uint64_t timeout_ms, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	(void)peer;
+	vbd_timer_set(record->object.deadline, timeout_ms);
+}
+
+static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	record->resolution = NULL;
+	if (addrs)
+		vbd_peer_resolve(&record->peer, addrs->items, addrs->count, true);
+	else
+		vbd_peer_name_failed(&record->peer, err);
+}
+
+/* The family that a peer's address must have; AF_UNSPEC for any. */
+static int family_of(const struct vbd_endpoint *endpoint)
+{
+	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
+
+	return own->sa_family && !vbd_sockaddr_is_any(own) ? own->sa_family : AF_UNSPEC;
+}
+
+static enum vbd_status look_up(struct vbd_peer *peer, void *arg, struct vbd_error *err)
+{
+	struct vbd_peer_record *record = arg;
+
+	return vbd_resolve(record->object.registry->daemon->loop, record->object.owner,
+		record->dst_addr, record->dst_port, family_of(peer->endpoint), on_resolved, record,
+		&record->resolution, err);
+}
+
 static const struct vbd_peer_ops peer_ops = {
 	.state_changed = on_state_changed,
 	.make_ah = on_make_ah,
+	.set_deadline = on_set_deadline,
+	.look_up = look_up,
 };
 
 static void on_deadline(void *arg)
@@ -85,28 +123,9 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	record->message = spec->message;
 	vbd_list_append(&spec->endpoint->peers, &record->link);
 	vbd_peer_init(&record->peer, record->object.id, spec->endpoint->endpoint, &spec->request,
-		&peer_ops, record);
+		spec->timeout_ms, &peer_ops, record);
 	*ret_record = record;
 	return VBD_OK;
-}
-
-static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
-{
-	struct vbd_peer_record *record = arg;
-
-	record->resolution = NULL;
-	if (!addrs)
-		vbd_peer_name_failed(&record->peer, err);
-	else
-		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&addrs->items[0]);
-}
-
-/* The family that a peer's address must have; AF_UNSPEC for any. */
-static int family_of(const struct vbd_endpoint *endpoint)
-{
-	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
-
-	return own->sa_family && !vbd_sockaddr_is_any(own) ? own->sa_family : AF_UNSPEC;
 }
 
 static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *spec)
@@ -120,10 +139,8 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	vbd_timer_set(record->object.deadline, spec->timeout_ms);
 	/* A numeric address needs no thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
-		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
-	else if (vbd_resolve(record->object.registry->daemon->loop, record->object.owner,
-			 spec->dst_addr, spec->dst_port, family_of(record->peer.endpoint),
-			 on_resolved, record, &record->resolution, &error) != VBD_OK)
+		vbd_peer_resolve(&record->peer, &dst, 1, false);
+	else if (look_up(&record->peer, record, &error) != VBD_OK)
 		vbd_peer_name_failed(&record->peer, &error);
 }
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/ud/peer.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/device/pd.h"
+#include "rdma/fabric/tries.h"
 #include "rdma/provider/provider.h"
+
+#include <stdlib.h>
 
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 
@@ -45,10 +49,55 @@ static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
 	return vbd_pv_connect(peer->cm_id, &param, err);
 }
 
+static void end_tries(struct vbd_peer *peer)
+{
+	free(peer->tries);
+	peer->tries = NULL;
+}
+
+static void rest(struct vbd_peer *peer)
+{
+	struct vbd_tries *tries = peer->tries;
+	uint64_t rest_ms = vbd_tries_rest_ms(tries);
+
+	let_go_of_id(peer);
+	if (vbd_tries_left_ms(tries) <= rest_ms) {
+		step(peer, VBD_PEER_EV_TRIES_OVER, NULL);
+	} else if (!rest_ms) {
+		step(peer, VBD_PEER_EV_NEXT_TRY, NULL);
+	} else {
+		tries->resting = true;
+		peer->ops->set_deadline(peer, rest_ms, peer->ops_arg);
+	}
+}
+
+static enum vbd_status begin_try(struct vbd_peer *peer, struct vbd_error *err)
+{
+	struct vbd_tries *tries = peer->tries;
+	uint64_t ms = vbd_tries_begin(tries);
+
+	/* The deadline of the whole is set already. */
+	if (tries->count > 1 || tries->slice_ms)
+		peer->ops->set_deadline(peer, ms, peer->ops_arg);
+	return vbd_endpoint_resolve_addr(peer->endpoint, &peer->account, &peer->tag,
+		(const struct sockaddr *)vbd_tries_addr(tries), &peer->cm_id, err);
+}
+
+static enum vbd_status try(struct vbd_peer *peer, struct vbd_error *err)
+{
+	if (vbd_tries_next(peer->tries, true))
+		return begin_try(peer, err);
+	peer->ops->set_deadline(peer, vbd_tries_left_ms(peer->tries) + 1, peer->ops_arg);
+	return peer->ops->look_up(peer, peer->ops_arg, err);
+}
+
 static void make_ah(struct vbd_peer *peer)
 {
 	/* The CM id is not needed any more. */
 	let_go_of_id(peer);
+	if (peer->tries)
+		peer->ops->set_deadline(peer, vbd_tries_left_ms(peer->tries) + 1, peer->ops_arg);
+	end_tries(peer);
 	peer->ah_pending = true;
 	peer->ah_pd = peer->endpoint->qp.pd;
 	vbd_pd_ref(peer->ah_pd);
@@ -67,6 +116,7 @@ static void fail(struct vbd_peer *peer, const struct vbd_error *why)
 	vbd_ah_destroy(peer->calls, peer->ah);
 	peer->ah = NULL;
 	peer->error = *why;
+	end_tries(peer);
 }
 
 static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action action,
@@ -77,6 +127,11 @@ static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action actio
 		return resolve_route(peer, err);
 	case VBD_PEER_DO_ASK:
 		return ask(peer, err);
+	case VBD_PEER_DO_REST:
+		rest(peer);
+		break;
+	case VBD_PEER_DO_TRY:
+		return try(peer, err);
 	case VBD_PEER_DO_MAKE_AH:
 		make_ah(peer);
 		break;
@@ -97,9 +152,66 @@ static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action actio
 	return VBD_OK;
 }
 
-/* Look up the rule, set the state, act; the new state's row undoes an action that fails. */
-static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why)
+static bool ends_try(enum vbd_peer_event event)
 {
+	static const bool ends[VBD_PEER_EVENT_COUNT] = {
+		[VBD_PEER_EV_NAME_FAILED] = true,
+		[VBD_PEER_EV_ADDR_ERROR] = true,
+		[VBD_PEER_EV_ROUTE_ERROR] = true,
+		[VBD_PEER_EV_REJECTED] = true,
+		[VBD_PEER_EV_UNREACHABLE] = true,
+		[VBD_PEER_EV_CONNECT_ERROR] = true,
+		[VBD_PEER_EV_CALL_FAILED] = true,
+		[VBD_PEER_EV_DEADLINE] = true,
+	};
+
+	return ends[event];
+}
+
+/* No try follows: the error of the one that got furthest is the peer's. */
+static const struct vbd_error *last_error(
+	struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why)
+{
+	struct vbd_tries *tries = peer->tries;
+	bool late = event == VBD_PEER_EV_DEADLINE;
+
+	if (tries->count < 2 && !tries->named && event != VBD_PEER_EV_TRIES_OVER)
+		return why;
+	if (event != VBD_PEER_EV_TRIES_OVER && !vbd_tries_stands(tries, (int)peer->state, late))
+		(void)vbd_tries_keep(tries, (int)peer->state, late, why);
+	vbd_tries_complete(tries);
+	return &tries->error;
+}
+
+/* The event that @event stands for, while the CM is asked; @why: becomes that of the end. */
+static enum vbd_peer_event judge(
+	struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error **why)
+{
+	struct vbd_tries *tries = peer->tries;
+	bool late = event == VBD_PEER_EV_DEADLINE;
+
+	if (!tries)
+		return event;
+	if (event == VBD_PEER_EV_TRIES_OVER)
+		*why = last_error(peer, event, *why);
+	if (tries->resting && late)
+		return VBD_PEER_EV_NEXT_TRY;
+	if (peer->state == VBD_PEER_RETRYING || !ends_try(event))
+		return event;
+	if (!vbd_tries_go_on(tries, late, *why)) {
+		*why = last_error(peer, event, *why);
+		return event;
+	}
+	vbd_log(VBD_LOG_DEBUG, "peer", "%llu: a try failed: %s", (unsigned long long)peer->id,
+		(*why)->text);
+	(void)vbd_tries_keep(tries, (int)peer->state, late, *why);
+	return VBD_PEER_EV_TRY_FAILED;
+}
+
+/* Look up the rule, set the state, act; the new state's row undoes an action that fails. */
+static void step(struct vbd_peer *peer, enum vbd_peer_event asked, const struct vbd_error *why)
+{
+	enum vbd_peer_event event = judge(peer, asked, &why);
 	const struct vbd_peer_rule *rule = vbd_peer_rule(peer->state, event);
 	enum vbd_peer_state old = peer->state;
 	struct vbd_error error = {0};
@@ -115,7 +227,8 @@ static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct 
 }
 
 void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endpoint,
-	const struct vbd_private_data *request, const struct vbd_peer_ops *ops, void *ops_arg)
+	const struct vbd_private_data *request, uint64_t timeout_ms, const struct vbd_peer_ops *ops,
+	void *ops_arg)
 {
 	peer->tag.kind = VBD_CM_PEER;
 	peer->id = id;
@@ -125,22 +238,47 @@ void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endp
 	peer->ops = ops;
 	peer->ops_arg = ops_arg;
 	peer->state = VBD_PEER_RESOLVING_ADDR;
+	peer->timeout_ms = timeout_ms;
+	peer->began_ns = vbd_clock_mono_ns();
 }
 
-void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst)
+/* NULL without memory. */
+static struct vbd_tries *tries_of(struct vbd_peer *peer)
+{
+	if (peer->tries)
+		return peer->tries;
+	peer->tries = malloc(sizeof(*peer->tries));
+	if (peer->tries)
+		vbd_tries_init(peer->tries, peer->began_ns, peer->timeout_ms);
+	return peer->tries;
+}
+
+void vbd_peer_resolve(
+	struct vbd_peer *peer, const struct sockaddr_storage *addrs, size_t count, bool named)
 {
 	struct vbd_error error = {0};
+	struct vbd_tries *tries;
 
 	/* The endpoint may have ended while the host name was resolved. */
 	if (peer->state != VBD_PEER_RESOLVING_ADDR)
 		return;
-	if (vbd_endpoint_resolve_addr(peer->endpoint, &peer->account, &peer->tag, dst, &peer->cm_id,
-		    &error) != VBD_OK)
+	tries = tries_of(peer);
+	if (!tries) {
+		(void)vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory to find the peer");
+		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
+		return;
+	}
+	vbd_tries_set(tries, addrs, count, named);
+	if (begin_try(peer, &error) != VBD_OK)
 		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
 }
 
 void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why)
 {
+	struct vbd_tries *tries = peer->state == VBD_PEER_RESOLVING_ADDR ? tries_of(peer) : NULL;
+
+	if (tries)
+		tries->named = true;
 	step(peer, VBD_PEER_EV_NAME_FAILED, why);
 }
 
@@ -200,6 +338,7 @@ void vbd_peer_fini(struct vbd_peer *peer)
 	let_go_of_id(peer);
 	vbd_ah_destroy(peer->calls, peer->ah);
 	peer->ah = NULL;
+	end_tries(peer);
 	vbd_account_close(&peer->account);
 }
 

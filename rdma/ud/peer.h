@@ -22,6 +22,7 @@
 struct rdma_cm_id;
 struct vbd_calls;
 struct vbd_peer;
+struct vbd_tries;
 struct vbd_pv_cm_event;
 
 /* Notifications to the layer above, on the control thread. No member is NULL. */
@@ -33,6 +34,11 @@ struct vbd_peer_ops {
 	 * or vbd_peer_ah_made() alone, with @peer->ah_error set.
 	 */
 	void (*make_ah)(struct vbd_peer *peer, void *arg);
+	/* Call vbd_peer_deadline() in @timeout_ms, instead of later. */
+	void (*set_deadline)(struct vbd_peer *peer, uint64_t timeout_ms, void *arg);
+	/* Look up the host name again; vbd_peer_resolve() or vbd_peer_name_failed() follows, not
+	 * inside this call. */
+	enum vbd_status (*look_up)(struct vbd_peer *peer, void *arg, struct vbd_error *err);
 };
 
 struct vbd_peer {
@@ -44,6 +50,9 @@ struct vbd_peer {
 	void *ops_arg;
 	enum vbd_peer_state state; /* written by set_state() in peer.c only */
 	struct vbd_error error;	   /* the reason of FAILED */
+	uint64_t timeout_ms;	   /* of the resolution, from vbd_peer_init() on */
+	uint64_t began_ns;
+	struct vbd_tries *tries; /* NULL before and after them */
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id;	 /* NULL unless resolving */
 	struct vbd_private_data request; /* of the SIDR request */
@@ -63,14 +72,19 @@ struct vbd_peer {
  * vbd_peer_init - in RESOLVING_ADDR, nothing is sent yet
  * @peer:    zeroed memory of the caller
  * @request: private data of the SIDR request that vbd_peer_resolve() sends
+ * @timeout_ms: for vbd_peer_resolve(): the deadline that is set
  */
 void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endpoint,
-	const struct vbd_private_data *request, const struct vbd_peer_ops *ops, void *ops_arg);
+	const struct vbd_private_data *request, uint64_t timeout_ms, const struct vbd_peer_ops *ops,
+	void *ops_arg);
 
-/** vbd_peer_resolve - resolve by CM. A failure ends the peer in FAILED. */
-void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst);
+/** vbd_peer_resolve - resolve by CM at 1 to VBD_ADDRS_MAX addresses, one after the other; @named:
+ * they are of a host name. A failure ends the peer in FAILED, unless another try may succeed in
+ * what is left of its time. */
+void vbd_peer_resolve(
+	struct vbd_peer *peer, const struct sockaddr_storage *addrs, size_t count, bool named);
 
-/** vbd_peer_name_failed - the host name has no address */
+/** vbd_peer_name_failed - the host name has no address: as vbd_peer_resolve() */
 void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why);
 
 /** vbd_peer_set - set the destination without the CM; the address handle is made next */

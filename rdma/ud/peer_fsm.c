@@ -7,14 +7,23 @@
 #define OTHERWISE(next, action, note) \
 	[VBD_PEER_EVENT_COUNT] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
 
+/* Nobody is tried by CM any more. */
+#define NO_TRY(state)                                                          \
+	ON(TRY_FAILED, state, IGNORE, "nothing is tried in this state"),       \
+		ON(NEXT_TRY, state, IGNORE, "nothing is tried in this state"), \
+		ON(TRIES_OVER, state, IGNORE, "nothing is tried in this state")
+
 /* The events that end every state of the resolution by CM. */
-#define ASKED_FOR(state)                                                                \
-	ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"), \
-		ON(OTHER_CM, state, IGNORE, "it says nothing about a peer"),            \
-		ON(AH_MADE, state, FREE_AH, "nobody had asked for it"),                 \
-		ON(AH_FAILED, state, IGNORE, "nobody had asked for it"),                \
-		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),   \
-		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),                  \
+#define ASKED_FOR(state)                                                                        \
+	ON(TRY_FAILED, RETRYING, REST, "another address, or the same one later, may answer"),   \
+		ON(NEXT_TRY, state, IGNORE, "the try is under way"),                            \
+		ON(TRIES_OVER, state, IGNORE, "the try is under way"),                          \
+		ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"), \
+		ON(OTHER_CM, state, IGNORE, "it says nothing about a peer"),                    \
+		ON(AH_MADE, state, FREE_AH, "nobody had asked for it"),                         \
+		ON(AH_FAILED, state, IGNORE, "nobody had asked for it"),                        \
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),           \
+		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),                          \
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more")
 
 /* clang-format off */
@@ -58,7 +67,19 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 		ON(CONNECT_ERROR, FAILED, FAIL, "the answer could not be used"),
 		ASKED_FOR(ASKING),
 	},
+	[VBD_PEER_RETRYING] = {
+		ON(KNOWN, RETRYING, IGNORE, "it is asked for"),
+		ON(NEXT_TRY, RESOLVING_ADDR, TRY, "nothing of the try before is left"),
+		ON(TRIES_OVER, FAILED, FAIL, "the deadline comes before another try could"),
+		ON(AH_MADE, RETRYING, FREE_AH, "nobody had asked for it"),
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),
+		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),
+		ON(DEVICE_REMOVAL, FAILED, FAIL, "its endpoint is about to end"),
+		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more"),
+		OTHERWISE(RETRYING, IGNORE, "the event is about a try that has failed already"),
+	},
 	[VBD_PEER_MAKING_AH] = {
+		NO_TRY(MAKING_AH),
 		ON(KNOWN, MAKING_AH, IGNORE, "this event is the cause"),
 		ON(NAME_FAILED, MAKING_AH, IGNORE, "its address is known"),
 		ON(DEVICE_REMOVAL, FAILED, FAIL, "the handle would be of a device that goes"),
@@ -70,6 +91,7 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 		OTHERWISE(MAKING_AH, IGNORE, "the CM id is destroyed"),
 	},
 	[VBD_PEER_READY] = {
+		NO_TRY(READY),
 		ON(KNOWN, READY, IGNORE, "it is"),
 		ON(NAME_FAILED, READY, IGNORE, "its address is known"),
 		ON(DEVICE_REMOVAL, READY, IGNORE, "its endpoint is about to end, and takes it along"),

@@ -16,6 +16,7 @@
 		false)                                                                       \
 	X(VBD_PEER_RESOLVING_ROUTE, "resolving_route", "resolving", "a path to it", false)   \
 	X(VBD_PEER_ASKING, "asking", "resolving", "the peer to tell its QP number", false)   \
+	X(VBD_PEER_RETRYING, "retrying", "resolving", "its next try", false)                 \
 	X(VBD_PEER_MAKING_AH, "making_ah", "resolving",                                      \
 		"the system to find the neighbour on the way", false)                        \
 	X(VBD_PEER_READY, "ready", "ready", "", false)                                       \
@@ -40,6 +41,9 @@ enum vbd_peer_state { VBD_PEER_STATE_MAP(VBD_ENUM_ROW) VBD_PEER_STATE_COUNT };
 	X(VBD_PEER_EV_AH_MADE, "ah_made")   /* the address handle is made */                  \
 	X(VBD_PEER_EV_AH_FAILED, "ah_failed")                                                 \
 	X(VBD_PEER_EV_CALL_FAILED, "call_failed") /* a call of an action */                   \
+	X(VBD_PEER_EV_TRY_FAILED, "try_failed")	  /* and another one follows */               \
+	X(VBD_PEER_EV_NEXT_TRY, "next_try")                                                   \
+	X(VBD_PEER_EV_TRIES_OVER, "tries_over") /* no time is left for another try */         \
 	X(VBD_PEER_EV_DEADLINE, "deadline")                                                   \
 	X(VBD_PEER_EV_ENDPOINT_ENDED, "endpoint_ended")
 
@@ -50,6 +54,8 @@ enum vbd_peer_event { VBD_PEER_EVENT_MAP(VBD_ENUM_ROW) VBD_PEER_EVENT_COUNT };
 	X(VBD_PEER_DO_IGNORE, "ignore") /* nothing; the note gives the reason */              \
 	X(VBD_PEER_DO_RESOLVE_ROUTE, "resolve_route")                                         \
 	X(VBD_PEER_DO_ASK, "ask")                                                             \
+	X(VBD_PEER_DO_REST, "rest")	  /* destroy the CM id, wait if need be */            \
+	X(VBD_PEER_DO_TRY, "try")	  /* the next address, or the first one again */      \
 	X(VBD_PEER_DO_MAKE_AH, "make_ah") /* destroy the CM id, have the handle made */       \
 	X(VBD_PEER_DO_KEEP_AH, "keep_ah") /* sends are possible */                            \
 	X(VBD_PEER_DO_FREE_AH,                                                                \

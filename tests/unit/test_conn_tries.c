@@ -290,9 +290,12 @@ static void test_conn_tries__the_end_of_the_time_says_why_nobody_answered(void *
 static void test_conn_tries__without_time_for_another_one_they_are_over(void **state)
 {
 	struct rig *rig = *state;
-	struct rig_conn *rc = rig_conn_create(rig, NULL);
+	struct rig_conn *rc = rig_conn_create_unresolved(rig, NULL);
+	struct sockaddr_storage addr;
 
+	assert_true(vbd_addr_parse("10.0.0.1", 7471, &addr));
 	rc->conn->timeout_ms = 400;
+	vbd_conn_resolve(rc->conn, (const struct sockaddr *)&addr);
 	report(rc, RDMA_CM_EVENT_ADDR_ERROR, AWAY);
 	assert_failed(rc, VBD_REASON_ADDR_ERROR, "The address could not be resolved");
 	assert_int_equal(rc->conn->ended_in, VBD_CONN_RESOLVING_ADDR);

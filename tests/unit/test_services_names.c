@@ -3,6 +3,7 @@
  * in the place of that of libc. */
 #include "base/addr.h"
 #include "daemon/connections/connections.h"
+#include "daemon/datagrams/peers.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -200,6 +201,35 @@ static void test_services_names__a_close_ends_a_second_look_up(void **state)
 	assert_int_equal(connection->conn->state, VBD_CONN_CLOSED);
 }
 
+static void test_services_names__a_peer_of_datagrams_is_asked_at_each_address(void **state)
+{
+	static const char *const texts[] = {"10.9.9.9", "10.0.0.1", NULL};
+	struct vbd_endpoint_spec at = {
+		.addr = "10.0.0.1", .port = 7174, .params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_record *endpoint;
+	struct vbd_peer_record *peer;
+	struct vbd_peer_spec spec = {
+		.dst_addr = "host.example", .dst_port = 7174, .timeout_ms = 60000, .gid_index = -1};
+	struct svc *svc = *state;
+
+	at.params.qp.rq_depth = 4;
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &at, &endpoint, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, endpoint->endpoint->state == VBD_ENDPOINT_READY);
+	resolver.texts = texts;
+	fake_fail_next("rdma_resolve_addr", ENETUNREACH);
+	spec.endpoint = endpoint;
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY);
+	/* The endpoint sends from its own address. */
+	assert_int_equal(resolver.family, AF_INET);
+	fake_fail_next("rdma_resolve_addr", ENETUNREACH);
+	spec.dst_port++;
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_int_equal(peer->peer.error.status, VBD_E_REJECTED);
+	assert_memory_equal(peer->peer.error.text, "10.0.0.1: nobody listens", 24);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_services_names__##name, setup, svc_teardown)
 
 int main(void)
@@ -211,6 +241,7 @@ int main(void)
 		TEST(a_source_restricts_the_addresses_to_its_family),
 		TEST(a_resolver_that_is_away_is_asked_again),
 		TEST(a_close_ends_a_second_look_up),
+		TEST(a_peer_of_datagrams_is_asked_at_each_address),
 	};
 
 	return cmocka_run_group_tests_name("services: names", tests, NULL, NULL);

@@ -48,8 +48,8 @@ TEST_TABLE(group, GROUP, vbd_group_state_ended, VBD_GROUP_IS_RESOLVING)
 /* A destroyed id must not be used, and an id in use must not be destroyed. */
 static void test_ud_fsm__a_wait_for_the_cm_ends_by_deadline_or_device(void **state_)
 {
-	static const enum vbd_peer_state peers[] = {
-		VBD_PEER_RESOLVING_ADDR, VBD_PEER_RESOLVING_ROUTE, VBD_PEER_ASKING};
+	static const enum vbd_peer_state peers[] = {VBD_PEER_RESOLVING_ADDR,
+		VBD_PEER_RESOLVING_ROUTE, VBD_PEER_ASKING, VBD_PEER_RETRYING};
 	static const enum vbd_group_state groups[] = {
 		VBD_GROUP_IS_RESOLVING, VBD_GROUP_IS_JOINING, VBD_GROUP_IS_JOINED};
 

@@ -301,8 +301,6 @@ static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_peer(void *
 			"The address could not be resolved"},
 		{RDMA_CM_EVENT_ROUTE_ERROR, -2, "route_error", VBD_E_ROUTE_ERROR,
 			"No path to the peer was found"},
-		{RDMA_CM_EVENT_UNREACHABLE, -3, "unreachable", VBD_E_UNREACHABLE,
-			"The peer does not answer, or its neighbour entry changed"},
 		/* A negative answer. */
 		{RDMA_CM_EVENT_UNREACHABLE, 1, "rejected", VBD_E_REJECTED,
 			"nobody listens on that port (service id not supported)"},
@@ -367,6 +365,59 @@ static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_group(void 
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_ud_story__##name, setup, teardown)
 
+static const struct vbd_pv_cm_event silence = {
+	.type = RDMA_CM_EVENT_UNREACHABLE, .status = -ETIMEDOUT};
+
+static void test_ud_story__a_peer_that_is_away_is_asked_again(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_peer_record *peer = ask(svc, open_at(svc, PORT), PORT);
+
+	told[0] = '\0';
+	vbd_peer_on_cm_event(&peer->peer, &silence);
+	assert_null(peer->peer.cm_id);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY);
+	assert_null(peer->peer.tries);
+	assert_told("peer 1: a try failed: The peer does not answer, or its neighbour entry "
+		    "changed\n"
+		    "peer 1 resolving_addr -> retrying (try_failed)\n"
+		    "peer 1 retrying -> resolving_addr (next_try)\n"
+		    "peer 1 resolving_addr -> resolving_route (addr_resolved)\n"
+		    "peer 1 resolving_route -> asking (route_resolved)\n"
+		    "peer 1 asking -> making_ah (answered)\n"
+		    "peer 1 making_ah -> ready (ah_made)\n");
+	vbd_peer_deadline(&peer->peer);
+	assert_int_equal(peer->peer.state, VBD_PEER_READY);
+}
+
+static void test_ud_story__the_end_of_the_time_says_why_no_peer_answered(void **state)
+{
+	static const char text[] =
+		"The peer does not answer, or its neighbour entry changed; 2 tries in ";
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = open_at(svc, PORT);
+	struct vbd_peer_record *peer = ask(svc, here, PORT);
+
+	vbd_peer_on_cm_event(&peer->peer, &silence);
+	vbd_peer_deadline(&peer->peer);
+	assert_int_equal(peer->peer.state, VBD_PEER_RESOLVING_ADDR);
+	vbd_peer_deadline(&peer->peer);
+	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
+	assert_int_equal(peer->peer.error.status, VBD_E_UNREACHABLE);
+	assert_memory_equal(peer->peer.error.text, text, strlen(text));
+	assert_null(peer->peer.tries);
+	/* A client may delete it between two tries, and its endpoint may end. */
+	peer = ask(svc, here, PORT);
+	vbd_peer_on_cm_event(&peer->peer, &silence);
+	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
+	peer = ask(svc, here, PORT);
+	vbd_peer_on_cm_event(&peer->peer, &silence);
+	told[0] = '\0';
+	vbd_object_delete(&here->object);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
+	assert_non_null(strstr(told, "peer 3 retrying -> failed (endpoint_ended)\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +427,8 @@ int main(void)
 		TEST(errors_behind_the_first_are_counted),
 		TEST(a_peer_gets_what_an_endpoint_answers),
 		TEST(each_event_of_the_cm_means_one_thing_to_a_peer),
+		TEST(a_peer_that_is_away_is_asked_again),
+		TEST(the_end_of_the_time_says_why_no_peer_answered),
 		TEST(each_event_of_the_cm_means_one_thing_to_a_group),
 		TEST(hints_and_refusals_that_fail_are_logged),
 	};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/tries.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+
+void vbd_tries_init(struct vbd_tries *tries, uint64_t began_ns, uint64_t timeout_ms)
+{
+	*tries = (struct vbd_tries){.began_ns = began_ns, .timeout_ms = timeout_ms, .furthest = -1};
+}
+
+void vbd_tries_set(
+	struct vbd_tries *tries, const struct sockaddr_storage *addrs, size_t count, bool named)
+{
+	memcpy(tries->addrs, addrs, count * sizeof(addrs[0]));
+	tries->addr_count = count;
+	tries->at = 0;
+	tries->named = named;
+}
+
+const struct sockaddr_storage *vbd_tries_addr(const struct vbd_tries *tries)
+{
+	return tries->at < tries->addr_count ? &tries->addrs[tries->at] : NULL;
+}
+
+uint64_t vbd_tries_left_ms(const struct vbd_tries *tries)
+{
+	uint64_t passed_ms = (vbd_clock_mono_ns() - tries->began_ns) / VBD_NS_PER_MS;
+
+	return passed_ms < tries->timeout_ms ? tries->timeout_ms - passed_ms : 0;
+}
+
+/* Each address of the round has its part of the time that is left, the last one all of it. */
+uint64_t vbd_tries_begin(struct vbd_tries *tries)
+{
+	uint64_t left_ms = vbd_tries_left_ms(tries), addrs_left = tries->addr_count - tries->at;
+
+	tries->count++;
+	tries->slice_ms = addrs_left > 1 ? left_ms / addrs_left + 1 : 0;
+	if (tries->slice_ms)
+		return tries->slice_ms;
+	return left_ms ? left_ms : 1;
+}
+
+/* Nobody has answered, so that somebody may answer later. */
+static bool is_away(const struct vbd_error *error)
+{
+	if (error->source == VBD_SOURCE_GAI)
+		return error->raw == EAI_AGAIN;
+	if (error->status == VBD_E_ADDR_ERROR || error->status == VBD_E_ROUTE_ERROR)
+		return error->source == VBD_SOURCE_CM_EVENT && error->raw == -ETIMEDOUT;
+	return error->status == VBD_E_UNREACHABLE;
+}
+
+static bool has_more(const struct vbd_tries *tries)
+{
+	return tries->at + 1 < tries->addr_count;
+}
+
+bool vbd_tries_go_on(struct vbd_tries *tries, bool late, const struct vbd_error *error)
+{
+	if (late && !tries->slice_ms)
+		return false;
+	tries->away = tries->away || late || (error && is_away(error));
+	return (has_more(tries) || tries->away) && vbd_tries_left_ms(tries) > 0;
+}
+
+bool vbd_tries_keep(struct vbd_tries *tries, int far, bool late, const struct vbd_error *error)
+{
+	const struct sockaddr_storage *addr = vbd_tries_addr(tries);
+
+	if (tries->furthest > far)
+		return false;
+	tries->furthest = far;
+	tries->late = late;
+	tries->error = *error;
+	tries->error_addr = addr ? *addr : (struct sockaddr_storage){0};
+	return true;
+}
+
+/* The end of a time says less than any other error. */
+bool vbd_tries_stands(const struct vbd_tries *tries, int far, bool late)
+{
+	return tries->furthest > far || (tries->furthest == far && late && !tries->late);
+}
+
+uint64_t vbd_tries_rest_ms(const struct vbd_tries *tries)
+{
+	return has_more(tries) ? 0 : VBD_TRIES_REST_MS;
+}
+
+bool vbd_tries_next(struct vbd_tries *tries, bool look_up)
+{
+	tries->resting = false;
+	if (has_more(tries)) {
+		tries->at++;
+		return true;
+	}
+	tries->away = false;
+	tries->at = 0;
+	if (!tries->named || !look_up)
+		return true;
+	/* Another host may have the name by now. */
+	tries->addr_count = 0;
+	tries->slice_ms = 0;
+	return false;
+}
+
+void vbd_tries_complete(struct vbd_tries *tries)
+{
+	char why[sizeof(tries->error.text)], of[VBD_ADDR_TEXT_BYTES] = "", tried[64] = "";
+
+	memcpy(why, tries->error.text, sizeof(why));
+	if (tries->named)
+		(void)vbd_addr_format(&tries->error_addr, of);
+	if (tries->count > 1)
+		(void)snprintf(tried, sizeof(tried), "; %u tries in %llu ms", tries->count,
+			(unsigned long long)(tries->timeout_ms - vbd_tries_left_ms(tries)));
+	(void)snprintf(tries->error.text, sizeof(tries->error.text), "%s%s%.*s%s", of,
+		*of ? ": " : "", (int)(sizeof(why) - sizeof(of) - sizeof(tried) - 2), why, tried);
+}
