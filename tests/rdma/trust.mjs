@@ -208,6 +208,7 @@ async function operators(...names) {
 	write_file(path, names.map((name, i) =>
 		`- {name: ${name}, role: ${name === "admin" ? "control" : "operate"}, token_sha256: ${hash(tokens[i])}}\n`).join(""), 0o600);
 	const daemon = await Daemon.start("shared", ["--set", `callers_file=${path}`]);
+	[daemon.token] = tokens;
 
 	await daemon.ready();
 	return { daemon, callers: tokens.map((token) => new Operator(daemon, token)) };
