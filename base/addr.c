@@ -127,7 +127,7 @@ static bool is_name(const char *text)
 	begin = end;
 	while (begin > 0 && text[begin - 1] != '.')
 		begin--;
-	/* The resolver says what else is no name. */
+	/* getaddrinfo(3) refuses all other texts that are no host names. */
 	return end > begin && !strpbrk(text, ":%/[]@ \t\r\n") &&
 	       !is_number(text + begin, end - begin);
 }

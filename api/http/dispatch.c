@@ -2,7 +2,7 @@
 #include "api/http/dispatch.h"
 
 #include "api/http/condition.h"
-#include "api/http/header_check.h"
+#include "api/http/header.h"
 #include "api/http/idempotency.h"
 #include "api/http/in_turns.h"
 #include "api/http/problem.h"

@@ -11,6 +11,9 @@
 #ifndef VBD_API_HTTP_HEADER_H
 #define VBD_API_HTTP_HEADER_H
 
+#include "base/attr.h"
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -68,5 +71,13 @@ bool vbd_header_applies(enum vbd_header header, const struct vbd_request *req);
  * returns its first byte; NULL at the end. @at: behind the last one. A comma in quotes is no end.
  */
 const char *vbd_header_next(const char *at, size_t *ret_len);
+
+/**
+ * vbd_headers_check - refuse a request for its fields; no other place does so for these alone
+ *
+ * Control thread. Returns VBD_E_BAD_VALUE, VBD_E_UNSUPPORTED_MEDIA_TYPE, or
+ * VBD_E_EXPECTATION_FAILED.
+ */
+enum vbd_status vbd_headers_check(struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/http/header_check.h"
+#include "api/http/header.h"
 
 #include "api/http/request.h"
 
