@@ -56,7 +56,9 @@ static void walk_store(const struct vbd_daemon *daemon, const struct vbd_stat_wa
 			"1 while there is a state_dir and nothing can be written to it.",
 			.value = state.failing),
 		VBD_STAT("verbsd_store_waiting", GAUGE,
-			"Rows that wait to be written to state_dir.", .value = state.waiting),
+			"Rows that wait to be written to state_dir; 0: all that has changed is "
+			"there.",
+			.value = state.waiting),
 		VBD_STAT("verbsd_store_written_total", COUNTER, "Rows written to state_dir.",
 			.value = state.written),
 		VBD_STAT("verbsd_store_dropped_total", COUNTER,

@@ -447,8 +447,14 @@ enum vbd_keeping vbd_keeper_check(
 
 struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon)
 {
-	return daemon->keeper ? vbd_store_state(daemon->keeper->store)
-			      : (struct vbd_store_state){0};
+	struct vbd_store_state state = {0};
+
+	if (!daemon->keeper)
+		return state;
+	state = vbd_store_state(daemon->keeper->store);
+	/* The recorder has not handed these to the store yet. */
+	state.waiting += !vbd_list_empty(&daemon->unrecorded);
+	return state;
 }
 
 void vbd_keeper_settle(const struct vbd_daemon *daemon, unsigned int timeout_ms)

@@ -98,7 +98,8 @@ void vbd_keeper_encode_with(struct vbd_daemon *daemon, vbd_record_encode_fn enco
 enum vbd_keeping vbd_keeper_check(
 	const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
 
-/** vbd_keeper_state - counts of the store; zeros without one */
+/** vbd_keeper_state - counts of the store; zeros without one. `waiting` is 0 only if all that has
+ * changed is written. */
 struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon);
 
 /** vbd_keeper_settle - block until what waits is written, or the store fails, for @timeout_ms at

@@ -130,19 +130,13 @@ static void restart(struct fixture *f)
 	start_api(f);
 }
 
-static bool has_waiting(const struct fixture *f)
-{
-	return !vbd_list_empty(&f->svc->daemon->unrecorded) ||
-	       vbd_keeper_state(f->svc->daemon).waiting;
-}
-
 /* The next run gets the files as they are now, as if this one had been killed. */
 static void kill_and_restart(struct fixture *f)
 {
 	static unsigned int copies;
 	char copy[SCRATCH_PATH_BYTES + 32];
 
-	UNIT_UNTIL (!has_waiting(f))
+	UNIT_UNTIL (!vbd_keeper_state(f->svc->daemon).waiting)
 		svc_turn(f->svc);
 	(void)snprintf(copy, sizeof(copy), "%s/copy%u", f->folder, copies++);
 	scratch_copy(f->svc->config.state_dir, copy);
@@ -338,7 +332,7 @@ static void test_records__a_record_that_got_another_id_is_whole_after_a_kill(voi
 	json_t *moved;
 
 	assert_int_equal(fail_to_connect(f, "to-nowhere"), 1);
-	UNIT_UNTIL (!has_waiting(f))
+	UNIT_UNTIL (!vbd_keeper_state(f->svc->daemon).waiting)
 		svc_turn(f->svc);
 	f->svc->daemon->record_replaced(f->svc->daemon, VBD_KIND_CONNECTION, 1, 7);
 	kill_and_restart(f);
@@ -640,7 +634,7 @@ static int count_bodies(const struct fixture *f, const char *text)
 	int count;
 
 	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
-	UNIT_UNTIL (!has_waiting(f))
+	UNIT_UNTIL (!vbd_keeper_state(f->svc->daemon).waiting)
 		svc_turn(f->svc);
 	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
 	assert_int_equal(
@@ -662,7 +656,7 @@ static void change(const struct fixture *f, const char *sql)
 	struct vbd_database *database;
 
 	(void)snprintf(path, sizeof(path), "%s/state/state.db", f->folder);
-	UNIT_UNTIL (!has_waiting(f))
+	UNIT_UNTIL (!vbd_keeper_state(f->svc->daemon).waiting)
 		svc_turn(f->svc);
 	assert_int_equal(vbd_database_open(path, &database, NULL), VBD_OK);
 	assert_int_equal(vbd_database_run(database, sql, NULL), VBD_OK);
