@@ -18,6 +18,8 @@
 #define REFUSALS_IN_FULL   5
 #define REFUSALS_PERIOD_MS 10000
 
+#define IDEMPOTENCY_KEYS_MAX 1000
+
 static void on_refused(void *context, const char *client, const struct vbd_caller *caller,
 	const struct vbd_error *err)
 {
@@ -88,18 +90,11 @@ static enum vbd_status init_rations(struct vbd_api *api, struct vbd_error *err)
 	return status;
 }
 
-static void set_shares(
-	const struct vbd_config_limits *config, struct vbd_admission_limits *ret_limits)
-{
-	ret_limits->seats_per_source = (unsigned int)config->http_connections_per_address;
-	ret_limits->waiting = (unsigned int)config->waiting_requests;
-	ret_limits->feeds = (unsigned int)config->event_streams;
-}
-
 static struct vbd_server_config configure(
 	struct vbd_api *api, const struct vbd_server_socket *sockets, size_t count)
 {
 	const struct vbd_config *config = api->daemon->config;
+	const unsigned int seats = (unsigned int)vbd_descriptors_for_http(config);
 	struct vbd_server_config server = vbd_server_config_default();
 
 	for (size_t i = 0; i < config->allowed_hosts_count; i++)
@@ -107,12 +102,14 @@ static struct vbd_server_config configure(
 	memcpy(server.sockets, sockets, count * sizeof(sockets[0]));
 	server.sockets_count = count;
 	server.tls = config->tls.certificate[0] ? &config->tls : NULL;
-	server.limits.seats = (unsigned int)vbd_descriptors_for_http(config);
-	set_shares(&config->limits, &server.limits);
+	server.limits.seats = seats;
+	server.limits.seats_per_source = seats / 2;
+	server.limits.waiting = seats / 2;
+	server.limits.feeds = seats / 4;
 	server.on_turned_away = on_turned_away;
 	server.dispatch.router = api->router;
-	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
-	server.dispatch.idem_max = config->limits.idempotency_keys;
+	server.dispatch.json_max_bytes = &config->limits.http_body_bytes;
+	server.dispatch.idem_max = IDEMPOTENCY_KEYS_MAX;
 	server.dispatch.keeper = api->daemon->keeper;
 	server.dispatch.server_id = api->daemon->server_id;
 	server.dispatch.turns = &api->daemon->turns;
@@ -205,16 +202,6 @@ enum vbd_status vbd_api_use_callers(
 void vbd_api_use_tls(struct vbd_api *api, struct vbd_tls *tls)
 {
 	vbd_server_set_tls(api->server, tls);
-}
-
-void vbd_api_use_limits(struct vbd_api *api)
-{
-	const struct vbd_config_limits *config = &api->daemon->config->limits;
-	struct vbd_admission_limits limits = {0};
-
-	set_shares(config, &limits);
-	vbd_server_set_limits(
-		api->server, &limits, config->http_body_bytes, config->idempotency_keys);
 }
 
 void vbd_api_reloaded(

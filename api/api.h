@@ -57,9 +57,6 @@ enum vbd_status vbd_api_use_callers(
 /** vbd_api_use_tls - take other certificates for handshakes from now on, and the reference @tls */
 void vbd_api_use_tls(struct vbd_api *api, struct vbd_tls *tls);
 
-/** vbd_api_use_limits - take up the limits of the daemon's configuration, which have changed */
-void vbd_api_use_limits(struct vbd_api *api);
-
 /** vbd_api_reloaded - a reload is over: tell it by an event, and to the request that asked for it
  * @err: VBD_OK in it if @changes are in force now */
 void vbd_api_reloaded(

@@ -43,7 +43,6 @@ static void take_up(struct job *job)
 	vbd_config_take(reload->config, &job->config);
 	vbd_log_set_level(reload->config->log_level);
 	vbd_daemon_use_limits(reload->daemon);
-	vbd_api_use_limits(reload->api);
 	vbd_api_use_specs(reload->api, &job->specs);
 	if (job->tls)
 		vbd_api_use_tls(reload->api, job->tls);

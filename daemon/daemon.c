@@ -59,9 +59,9 @@ static void make_registries(struct vbd_daemon *daemon)
 {
 	const struct vbd_config *config = daemon->config;
 
-#define MAKE_REGISTRY(sym, singular, plural, open, kept)             \
-	daemon->plural = &daemon->registries[VBD_KIND_##sym];        \
-	vbd_registry_init(daemon->plural, #singular, #plural, open); \
+#define MAKE_REGISTRY(sym, singular, plural, open, kept)              \
+	daemon->plural = &daemon->registries[VBD_KIND_##sym];         \
+	vbd_registry_init(daemon->plural, #singular, #plural, #open); \
 	make_registry(daemon, daemon->plural, &vbd_##singular##_kind, kept);
 	VBD_KIND_MAP(MAKE_REGISTRY)
 #undef MAKE_REGISTRY
@@ -73,7 +73,8 @@ void vbd_daemon_use_limits(struct vbd_daemon *daemon)
 	const struct vbd_config *config = daemon->config;
 
 #define USE_LIMIT(sym, singular, plural, open, kept) \
-	daemon->plural->limit = (kept) == VBD_KEPT_WITHIN ? (open) : (open) + (kept) + REAP_SLACK;
+	daemon->plural->limit =                      \
+		config->limits.open + ((kept) == VBD_KEPT_WITHIN ? 0 : (kept) + REAP_SLACK);
 	VBD_KIND_MAP(USE_LIMIT)
 #undef USE_LIMIT
 	if (daemon->fabric && !daemon->stopping)

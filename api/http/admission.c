@@ -117,12 +117,6 @@ struct vbd_admission *vbd_admission_create(const struct vbd_admission_limits *li
 	return admission;
 }
 
-void vbd_admission_set_limits(
-	struct vbd_admission *admission, const struct vbd_admission_limits *limits)
-{
-	admission->limits = *limits;
-}
-
 void vbd_admission_destroy(struct vbd_admission *admission)
 {
 	free(admission);

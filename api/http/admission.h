@@ -70,10 +70,6 @@ struct vbd_source_key vbd_source_of_uid(uid_t uid);
 /** vbd_admission_create - owned by the caller; NULL without memory */
 struct vbd_admission *vbd_admission_create(const struct vbd_admission_limits *limits);
 
-/** vbd_admission_set_limits - for what is taken from now on; nobody loses what it has */
-void vbd_admission_set_limits(
-	struct vbd_admission *admission, const struct vbd_admission_limits *limits);
-
 /** vbd_admission_destroy - free; all seats are given up; NULL is fine */
 void vbd_admission_destroy(struct vbd_admission *admission);
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "daemon/core/quota.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,12 +53,6 @@ void vbd_dispatch_set_credentials(
 	struct vbd_dispatch *dispatch, const struct vbd_credentials *credentials)
 {
 	dispatch->config.auth.credentials = credentials;
-}
-
-void vbd_dispatch_set_limits(struct vbd_dispatch *dispatch, size_t json_max_bytes, size_t idem_max)
-{
-	dispatch->config.json_max_bytes = json_max_bytes;
-	vbd_idem_set_max(dispatch->idem, idem_max);
 }
 
 /* --- the head -------------------------------------------------------------------------------- */
@@ -199,7 +194,7 @@ static enum vbd_status check_client(struct vbd_dispatch *dispatch, struct vbd_re
 static enum vbd_status check_size(const struct vbd_dispatch *dispatch,
 	const struct vbd_request *req, uint64_t bytes, struct vbd_error *err)
 {
-	size_t most = dispatch->config.json_max_bytes;
+	uint64_t most = *dispatch->config.json_max_bytes;
 	bool own_limit = req->route->body == VBD_BODY_NONE && most > PARSE_AT_ONCE_BYTES;
 
 	if (own_limit)
@@ -208,8 +203,8 @@ static enum vbd_status check_size(const struct vbd_dispatch *dispatch,
 		return VBD_OK;
 	if (!own_limit)
 		vbd_error_limit(err, "http_body_bytes", most);
-	return vbd_error_set(err, VBD_E_BODY_TOO_LARGE, "a JSON body of %s has at most %zu bytes",
-		req->path, most);
+	return vbd_error_set(err, VBD_E_BODY_TOO_LARGE,
+		"a JSON body of %s has at most %" PRIu64 " bytes", req->path, most);
 }
 
 static enum vbd_status check_form(

@@ -22,7 +22,8 @@ struct vbd_turns;
 struct vbd_dispatch_config {
 	struct vbd_router router;
 	struct vbd_auth_rules auth;
-	size_t json_max_bytes;	   /* largest JSON body */
+	/* Largest JSON body, which may change between two requests. */
+	const uint64_t *json_max_bytes;
 	size_t idem_max;	   /* Idempotency-Keys kept */
 	struct vbd_keeper *keeper; /* of their answers over a restart; NULL: nothing keeps them */
 	const char *server_id;	   /* of this run of verbsd; NULL: no answer names it */
@@ -48,9 +49,6 @@ struct vbd_dispatch *vbd_dispatch_create(const struct vbd_dispatch_config *confi
  * outlive their use */
 void vbd_dispatch_set_credentials(
 	struct vbd_dispatch *dispatch, const struct vbd_credentials *credentials);
-
-/** vbd_dispatch_set_limits - `json_max_bytes` and `idem_max` for later requests */
-void vbd_dispatch_set_limits(struct vbd_dispatch *dispatch, size_t json_max_bytes, size_t idem_max);
 
 /** vbd_dispatch_may_stay - whether the sender of an open request would be let in now as before;
  * VBD_E_UNAUTHORIZED if not */

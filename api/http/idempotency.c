@@ -83,11 +83,6 @@ static uint64_t delete_entry(struct vbd_idem_entry *entry)
 	return ticket;
 }
 
-void vbd_idem_set_max(struct vbd_idem *idem, size_t max)
-{
-	idem->max = max;
-}
-
 void vbd_idem_destroy(struct vbd_idem *idem)
 {
 	struct vbd_idem_entry *entry, *next;
@@ -473,11 +468,9 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 		}
 		return status;
 	}
-	if (!make_room(idem, find_owner(idem, key))) {
-		vbd_error_limit(err, "idempotency_keys", idem->max);
+	if (!make_room(idem, find_owner(idem, key)))
 		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
 			"%zu requests with an Idempotency-Key are still running", idem->max);
-	}
 	entry = claim(idem, key, print, now_ns);
 	if (entry && idem->keeper && !keep_claim(entry)) {
 		free_entry(entry);

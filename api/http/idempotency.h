@@ -55,9 +55,6 @@ struct vbd_idem *vbd_idem_create(size_t max, const char *server_id, struct vbd_k
  * secrets: see struct vbd_reply */
 bool vbd_idem_keeps(const struct vbd_idem_entry *entry);
 
-/** vbd_idem_set_max - keep up to @max entries from the next one on */
-void vbd_idem_set_max(struct vbd_idem *idem, size_t max);
-
 /** vbd_idem_destroy - no entry may belong to a running request; @idem may be NULL */
 void vbd_idem_destroy(struct vbd_idem *idem);
 

@@ -269,17 +269,6 @@ void vbd_server_set_credentials(
 	vbd_server_recheck(server);
 }
 
-void vbd_server_set_limits(struct vbd_server *server, const struct vbd_admission_limits *limits,
-	size_t json_max_bytes, size_t idem_max)
-{
-	struct vbd_admission_limits own = *limits;
-
-	own.seats = server->config.limits.seats;
-	own.reserve = server->config.limits.reserve;
-	vbd_admission_set_limits(server->admission, &own);
-	vbd_dispatch_set_limits(server->dispatch, json_max_bytes, idem_max);
-}
-
 static void notify_stopped(struct vbd_server *server)
 {
 	if (server->stopped_notified)

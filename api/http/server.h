@@ -126,11 +126,6 @@ void vbd_server_set_tls(struct vbd_server *server, struct vbd_tls *tls);
 void vbd_server_set_credentials(
 	struct vbd_server *server, const struct vbd_credentials *credentials);
 
-/** vbd_server_set_limits - take up the shares in @limits, but not `seats`, and the limits of
- * dispatch */
-void vbd_server_set_limits(struct vbd_server *server, const struct vbd_admission_limits *limits,
-	size_t json_max_bytes, size_t idem_max);
-
 /** vbd_server_destroy - close all connections and free; not from a handler; @server may be NULL */
 void vbd_server_destroy(struct vbd_server *server);
 

@@ -41,8 +41,8 @@ static char *refusal_text(void)
 	char *body;
 
 	(void)vbd_error_set(&err, VBD_E_TOO_MANY_CLIENTS,
-		"there are as many HTTP connections as limits.http_connections and "
-		"limits.http_connections_per_address allow");
+		"there are as many HTTP connections as limits.http_connections allows, or half of "
+		"them from one address");
 	vbd_put_problem(&problem, &err, NULL);
 	body = vbd_encode_end_line(&problem, &body_bytes);
 	if (body && asprintf(&text,

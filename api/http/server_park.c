@@ -179,9 +179,9 @@ enum vbd_status vbd_server_park_start(struct vbd_server *server, struct vbd_erro
 
 /* --- shares ---------------------------------------------------------------------------------- */
 
-/* Take one of the shares in @name, a key of `limits`; @what: for the error: "requests wait" */
+/* Take one of the shares; @what: for the error: "requests wait" */
 static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share share,
-	const char *name, const char *what, struct vbd_error *err)
+	const char *what, struct vbd_error *err)
 {
 	static const char *const why[] = {
 		[VBD_SHARE_USED_UP] = "",
@@ -209,7 +209,7 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 		note_expiry(exchange);
 		return VBD_OK;
 	}
-	vbd_error_limit(err, name, vbd_share_max(server->admission, share, VBD_SHARE_USED_UP));
+	vbd_error_limit(err, "http_connections", server->config.limits.seats);
 	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "%u %s already%s",
 		vbd_share_max(server->admission, share, refusal), what, why[refusal]);
 }
@@ -223,7 +223,7 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 
 	if (req->parked)
 		vbd_exchange_unpark(exchange);
-	status = take_share(exchange, VBD_SHARE_WAITING, "waiting_requests", "requests wait", err);
+	status = take_share(exchange, VBD_SHARE_WAITING, "requests wait", err);
 	if (status != VBD_OK)
 		return status;
 	vbd_list_append(&server->parked, &exchange->link);
@@ -308,8 +308,8 @@ void vbd_server_recheck(struct vbd_server *server)
 static enum vbd_status transport_follow(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
-	enum vbd_status status = take_share(
-		exchange, VBD_SHARE_FEEDS, "event_streams", "clients follow the events", err);
+	enum vbd_status status =
+		take_share(exchange, VBD_SHARE_FEEDS, "clients follow the events", err);
 
 	if (status != VBD_OK)
 		return status;

@@ -102,23 +102,19 @@ static struct vbd_encoder begin_line(void)
 	return line;
 }
 
-/* @kept: the line is one for state_dir too. */
-static void end_line(struct vbd_api *api, struct vbd_encoder *out, bool kept)
+static void end_line(struct vbd_api *api, struct vbd_encoder *out)
 {
 	size_t len = 0;
 	char *line = vbd_encode_end_line(out, &len);
 
-	if (line && len <= VBD_LOG_LINE_BYTES) {
+	if (line && len <= VBD_LOG_LINE_BYTES)
 		vbd_audit_put(api->daemon->audit, line, len);
-		if (kept && api->daemon->keeper)
-			vbd_keeper_put_audit(api->daemon->keeper, line, len);
-	} else if (api->daemon->audit) {
+	else
 		vbd_log(VBD_LOG_ERROR, NULL, "audit_file: a line is lost for lack of memory");
-	}
 	free(line);
 }
 
-static void put_request(const struct vbd_request *req, const struct subject *subject, bool kept)
+static void put_request(const struct vbd_request *req, const struct subject *subject)
 {
 	struct vbd_encoder line = begin_line();
 
@@ -130,7 +126,7 @@ static void put_request(const struct vbd_request *req, const struct subject *sub
 	put_subject(&line, "object", subject);
 	vbd_put_u64_or_null(&line, "status", req->reply.status != 0, req->reply.status);
 	vbd_put_text(&line, "code", req->reply.code);
-	end_line(req->context, &line, kept);
+	end_line(req->context, &line);
 }
 
 /* --- the event log --------------------------------------------------------------------------- */
@@ -184,12 +180,12 @@ void vbd_audit_request(struct vbd_request *req)
 	struct vbd_api *api = req->context;
 	const struct subject subject = subject_of(req);
 	bool failed = req->reply.status == 0 || req->reply.status >= 400;
-	bool kept = !(req->route && req->route->moves_data) &&
+	bool told = !(req->route && req->route->moves_data) &&
 		    (!failed || vbd_ration_take(&api->failures));
 
-	if (api->daemon->audit || (kept && api->daemon->keeper))
-		put_request(req, &subject, kept);
-	if (kept)
+	if (api->daemon->audit)
+		put_request(req, &subject);
+	if (told)
 		append(req, &subject);
 }
 
@@ -208,7 +204,7 @@ void vbd_audit_refusal(struct vbd_api *api, const char *client, const struct vbd
 	vbd_put_null(&line, "object");
 	vbd_put_u64(&line, "status", vbd_problem_http(err, NULL));
 	vbd_put_text(&line, "code", vbd_status_code(err->status));
-	end_line(api, &line, false);
+	end_line(api, &line);
 }
 
 void vbd_audit_refusals_more(struct vbd_api *api, uint64_t count)
@@ -219,5 +215,5 @@ void vbd_audit_refusals_more(struct vbd_api *api, uint64_t count)
 		return;
 	line = begin_line();
 	vbd_put_u64(&line, "more_refused", count);
-	end_line(api, &line, false);
+	end_line(api, &line);
 }

@@ -128,7 +128,7 @@ bool vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_
 	const struct vbd_metrics_objects connections = {
 		.registry = daemon->connections,
 		.scope = scope,
-		.max = daemon->config->limits.metrics_connections,
+		.max = VBD_METRICS_CONNECTIONS_MAX,
 		.families = VBD_ARRAY_LEN(families),
 		.begin_family = begin_family,
 		.put = put_one,
@@ -139,8 +139,7 @@ bool vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_
 		return false;
 	open = vbd_tally_seen(daemon->connections, scope).open;
 	vbd_metrics_family(out, "verbsd_connections_omitted", "gauge",
-		"Connections that have no series of their own because of "
-		"limits.metrics_connections.");
+		"Connections without series of their own, of which there are 1000 at most.");
 	vbd_metrics_put(out, NULL, open > connections.max ? open - connections.max : 0);
 	return true;
 }

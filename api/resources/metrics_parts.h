@@ -51,9 +51,12 @@ struct vbd_metrics_place {
 /* Objects of which one family is put in a step: a series takes less than a microsecond. */
 #define VBD_METRICS_STEP_OBJECTS 100
 
+/* Connections that have series of their own. */
+#define VBD_METRICS_CONNECTIONS_MAX 1000
+
 /**
  * vbd_metrics_put_connections - put the next series of the connections that have not ended, up to
- * limits.metrics_connections
+ * VBD_METRICS_CONNECTIONS_MAX
  * @scope: the connections that it sees; NULL: all
  *
  * Returns true after the last step.

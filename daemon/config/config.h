@@ -30,14 +30,9 @@
 
 /* X(name, default, min, max): records that are kept, the oldest go first. In a file the names are
  * keys below `records:`. */
-#define VBD_RECORDS_MAP(X)                                                    \
-	X(connections, "1000", 0, 1000000) /* of ended connections, etc. */   \
-	X(transfers, "1000", 0, 1000000)                                      \
-	X(batches, "100", 0, 1000000)                                         \
-	X(probes, "100", 0, 1000000)                                          \
-	X(benchmarks, "100", 0, 1000000)                                      \
-	X(messages_bytes, "67108864", 0, VBD_TIB) /* unread, of what ended */ \
-	X(audit, "10000", 0, 16777216)		  /* in state_dir only */     \
+#define VBD_RECORDS_MAP(X)                                                                        \
+	X(ended, "1000", 0, 1000000) /* ended connections, ended transfers, etc., of each kind */ \
+	X(messages_bytes, "67108864", 0, VBD_TIB) /* unread, of what ended */                     \
 	X(events, "16384", 16, 16777216)	  /* memory is taken at the start */
 
 /* X(name, default, min, max): upper limits; a request that would exceed one is refused. In
@@ -53,21 +48,9 @@
 	X(receives_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
 	X(transfers, "10000", 1, 1000000) /* not ended */                            \
 	X(kept_objects, "1024", 1, 16384)                                            \
-	X(faults, "64", 1, 1024)                                                     \
-	X(pds, "1024", 1, 1000000)                                                   \
-	X(cqs, "1024", 1, 1000000)                                                   \
-	X(srqs, "1024", 1, 1000000)                                                  \
-	X(windows, "4096", 1, 1000000)                                               \
-	X(ud_endpoints, "1000", 1, 1000000)                                          \
-	X(ud_peers, "10000", 1, 1000000)                                             \
-	X(multicast_memberships, "1000", 1, 1000000)                                 \
+	X(objects, "10000", 1, 1000000) /* of each other kind */                     \
 	X(http_connections, "256", 8, 65536)                                         \
-	X(http_connections_per_address, "128", 1, 65536) /* or uid */                \
-	X(http_body_bytes, "262144", 1024, 16777216)	 /* of a JSON body */        \
-	X(waiting_requests, "128", 1, 65536)                                         \
-	X(event_streams, "64", 1, 65536)                                             \
-	X(metrics_connections, "1000", 1, 10000) /* listed one by one by /metrics */ \
-	X(idempotency_keys, "1000", 1, 1000000)
+	X(http_body_bytes, "262144", 1024, 16777216) /* of a JSON body */
 
 #define VBD_CONFIG_MEMBER(name, text, min, max) uint64_t name;
 

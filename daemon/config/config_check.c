@@ -129,15 +129,6 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 			"shutdown_timeout_ms: %llu is below drain_timeout_ms, %llu",
 			(unsigned long long)config->shutdown_timeout_ms,
 			(unsigned long long)config->drain_timeout_ms);
-	if (config->limits.waiting_requests + config->limits.event_streams >=
-		config->limits.http_connections)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "limits.waiting_requests",
-			"limits.waiting_requests (%llu) and limits.event_streams (%llu) together "
-			"must be "
-			"below limits.http_connections (%llu)",
-			(unsigned long long)config->limits.waiting_requests,
-			(unsigned long long)config->limits.event_streams,
-			(unsigned long long)config->limits.http_connections);
 	return VBD_OK;
 }
 

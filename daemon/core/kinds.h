@@ -11,36 +11,35 @@
  *
  * singular: in an event's object, "connection/7"; in texts; struct vbd_kind vbd_<singular>_kind
  * plural:   in paths, "/v1/connections/7"; the registry's member of struct vbd_daemon
- * open:     limit on objects that have not ended, an expression of `config`
- * kept:     limit on ended ones; VBD_KEPT_WITHIN: `open` is the limit on all together
+ * open:     limit on objects that have not ended: the key below `limits:`
+ * kept:     limit on ended ones, an expression of `config`; VBD_KEPT_WITHIN: `open` is the
+ *           limit on all together
  */
-#define VBD_KIND_MAP(X)                                                                           \
-	X(FAULT, fault, faults, config->limits.faults, VBD_KEPT_WITHIN)                           \
-	X(KEPT_OBJECT, kept_object, kept_objects, config->limits.kept_objects, VBD_KEPT_WITHIN)   \
-	/* Each open batch has an open transfer. */                                               \
-	X(TRANSFER_BATCH, transfer_batch, transfer_batches, config->limits.transfers,             \
-		config->records.batches)                                                          \
-	X(TRANSFER, transfer, transfers, config->limits.transfers, config->records.transfers)     \
-	/* Each benchmark has a transfer. */                                                      \
-	X(BENCHMARK, benchmark, benchmarks, config->limits.transfers, config->records.benchmarks) \
-	X(WINDOW, window, windows, config->limits.windows, VBD_KEPT_WITHIN)                       \
-	/* One probe at a time runs over a connection. */                                         \
-	X(PROBE, probe, probes, config->limits.connections, config->records.probes)               \
-	/* Each open batch has an open connection. */                                             \
-	X(CONNECTION_BATCH, connection_batch, connection_batches, config->limits.connections,     \
-		config->records.batches)                                                          \
-	X(CONNECTION, connection, connections, config->limits.connections,                        \
-		config->records.connections)                                                      \
-	X(LISTENER, listener, listeners, config->limits.listeners, VBD_KEPT_WITHIN)               \
-	/* A UD endpoint frees its peers and memberships. */                                      \
-	X(UD_ENDPOINT, ud_endpoint, ud_endpoints, config->limits.ud_endpoints, VBD_KEPT_WITHIN)   \
-	X(UD_PEER, ud_peer, ud_peers, config->limits.ud_peers, VBD_KEPT_WITHIN)                   \
-	X(MULTICAST_MEMBERSHIP, multicast_membership, multicast_memberships,                      \
-		config->limits.multicast_memberships, VBD_KEPT_WITHIN)                            \
-	X(BUFFER, buffer, buffers, config->limits.buffers, VBD_KEPT_WITHIN)                       \
-	X(SRQ, srq, srqs, config->limits.srqs, VBD_KEPT_WITHIN)                                   \
-	X(CQ, cq, cqs, config->limits.cqs, VBD_KEPT_WITHIN)                                       \
-	X(PD, pd, pds, config->limits.pds, VBD_KEPT_WITHIN)
+#define VBD_KIND_MAP(X)                                                                       \
+	X(FAULT, fault, faults, objects, VBD_KEPT_WITHIN)                                     \
+	X(KEPT_OBJECT, kept_object, kept_objects, kept_objects, VBD_KEPT_WITHIN)              \
+	/* Each open batch has an open transfer. */                                           \
+	X(TRANSFER_BATCH, transfer_batch, transfer_batches, transfers, config->records.ended) \
+	X(TRANSFER, transfer, transfers, transfers, config->records.ended)                    \
+	/* Each benchmark has a transfer. */                                                  \
+	X(BENCHMARK, benchmark, benchmarks, transfers, config->records.ended)                 \
+	X(WINDOW, window, windows, objects, VBD_KEPT_WITHIN)                                  \
+	/* One probe at a time runs over a connection. */                                     \
+	X(PROBE, probe, probes, connections, config->records.ended)                           \
+	/* Each open batch has an open connection. */                                         \
+	X(CONNECTION_BATCH, connection_batch, connection_batches, connections,                \
+		config->records.ended)                                                        \
+	X(CONNECTION, connection, connections, connections, config->records.ended)            \
+	X(LISTENER, listener, listeners, listeners, VBD_KEPT_WITHIN)                          \
+	/* A UD endpoint frees its peers and memberships. */                                  \
+	X(UD_ENDPOINT, ud_endpoint, ud_endpoints, objects, VBD_KEPT_WITHIN)                   \
+	X(UD_PEER, ud_peer, ud_peers, objects, VBD_KEPT_WITHIN)                               \
+	X(MULTICAST_MEMBERSHIP, multicast_membership, multicast_memberships, objects,         \
+		VBD_KEPT_WITHIN)                                                              \
+	X(BUFFER, buffer, buffers, buffers, VBD_KEPT_WITHIN)                                  \
+	X(SRQ, srq, srqs, objects, VBD_KEPT_WITHIN)                                           \
+	X(CQ, cq, cqs, objects, VBD_KEPT_WITHIN)                                              \
+	X(PD, pd, pds, objects, VBD_KEPT_WITHIN)
 
 #define VBD_KEPT_WITHIN UINT64_MAX
 

@@ -69,13 +69,13 @@ bool vbd_name_valid(const char *name)
 	return len > 0 && len < VBD_NAME_BYTES && name[len] == '\0' && strchr(letters, name[0]);
 }
 
-void vbd_registry_init(
-	struct vbd_registry *registry, const char *singular, const char *plural, uint64_t limit)
+void vbd_registry_init(struct vbd_registry *registry, const char *singular, const char *plural,
+	const char *limit_name)
 {
 	*registry = (struct vbd_registry){
 		.singular = singular,
 		.plural = plural,
-		.limit = limit,
+		.limit_name = limit_name,
 	};
 	vbd_history_init(&registry->ended);
 }
@@ -146,7 +146,7 @@ enum vbd_status vbd_registry_check(
 	if (status != VBD_OK)
 		return status;
 	if (vbd_registry_count(registry) >= registry->limit) {
-		vbd_error_limit(err, registry->plural, registry->limit);
+		vbd_error_limit(err, registry->limit_name, registry->limit);
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
 			"there are %llu %s, which is the limit",
 			(unsigned long long)registry->limit, registry->plural);

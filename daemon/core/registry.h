@@ -153,7 +153,8 @@ struct vbd_registry {
 	const struct vbd_kind *kind;
 	const char *singular;	    /* "connection" */
 	const char *plural;	    /* "connections", as in paths */
-	uint64_t limit;		    /* objects at most */
+	const char *limit_name;	    /* key of the configuration that @limit comes from */
+	uint64_t limit;		    /* objects at most; 0 until it is set */
 	uint64_t last_id;	    /* 0 before the first object */
 	uint32_t open;		    /* objects that have not ended */
 	struct vbd_tally of_daemon; /* objects without an owner */
@@ -173,12 +174,12 @@ bool vbd_ref_is_id(const char *ref, uint64_t *ret_id);
 
 /**
  * vbd_registry_init - a registry without objects
- * @singular: static string, for messages
- * @plural:   static string, for paths
- * @limit:    1 or more
+ * @singular:   static string, for messages
+ * @plural:     static string, for paths
+ * @limit_name: static string: the key below `limits` that says how many objects there may be
  */
-void vbd_registry_init(
-	struct vbd_registry *registry, const char *singular, const char *plural, uint64_t limit);
+void vbd_registry_init(struct vbd_registry *registry, const char *singular, const char *plural,
+	const char *limit_name);
 
 /** vbd_registry_fini - empty the registry; the objects are not freed */
 void vbd_registry_fini(struct vbd_registry *registry);

@@ -83,6 +83,7 @@ static void walk_kept(const struct vbd_daemon *daemon, const struct vbd_stat_wal
 			"Listeners, buffers and connections that are kept.", .label = "state",
 			.is_sum = true, .value = vbd_registry_count(daemon->kept_objects)),
 		VBD_STAT_LIMIT("verbsd_kept_objects_limit", &daemon->config->limits, kept_objects),
+		VBD_STAT_LIMIT("verbsd_objects_limit", &daemon->config->limits, objects),
 		VBD_STAT("verbsd_kept_object_tries_total", COUNTER,
 			"Times that verbsd has tried by itself to make a kept object.",
 			.value = reconciler->tries),
@@ -173,17 +174,13 @@ static void walk_memory(const struct vbd_daemon *daemon, const struct vbd_stat_w
 			.value = daemon->messages_dropped),
 		VBD_STAT("verbsd_windows", GAUGE, "Memory windows that are bound or being bound.",
 			.value = daemon->windows->open),
-		VBD_STAT_LIMIT("verbsd_windows_limit", limits, windows),
 		VBD_STAT("verbsd_pds", GAUGE, "Protection domains.",
 			.value = vbd_registry_count(daemon->pds)),
-		VBD_STAT_LIMIT("verbsd_pds_limit", limits, pds),
 		VBD_STAT("verbsd_faults", GAUGE,
 			"Faults that clients have injected and not deleted.",
 			.value = vbd_registry_count(daemon->faults)),
-		VBD_STAT_LIMIT("verbsd_faults_limit", limits, faults),
 		VBD_STAT("verbsd_srqs", GAUGE, "Shared receive queues.",
 			.value = vbd_registry_count(daemon->srqs)),
-		VBD_STAT_LIMIT("verbsd_srqs_limit", limits, srqs),
 	};
 	static const struct vbd_stat ended_row = VBD_STAT("verbsd_windows_ended_total", COUNTER,
 		"Memory windows that ended, by state.", .label = "state");
@@ -195,19 +192,15 @@ static void walk_memory(const struct vbd_daemon *daemon, const struct vbd_stat_w
 
 static void walk_datagrams(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
-	const struct vbd_config_limits *limits = &daemon->config->limits;
 	const struct vbd_stat rows[] = {
 		VBD_STAT("verbsd_ud_endpoints", GAUGE,
 			"Datagram endpoints, and failed ones that were not deleted.",
 			.value = vbd_registry_count(daemon->ud_endpoints)),
-		VBD_STAT_LIMIT("verbsd_ud_endpoints_limit", limits, ud_endpoints),
 		VBD_STAT("verbsd_ud_peers", GAUGE, "Peers of datagram endpoints.",
 			.value = vbd_registry_count(daemon->ud_peers)),
-		VBD_STAT_LIMIT("verbsd_ud_peers_limit", limits, ud_peers),
 		VBD_STAT("verbsd_multicast_memberships", GAUGE,
 			"Memberships of datagram endpoints in multicast groups.",
 			.value = vbd_registry_count(daemon->multicast_memberships)),
-		VBD_STAT_LIMIT("verbsd_multicast_memberships_limit", limits, multicast_memberships),
 	};
 	static const struct vbd_stat ended_row = VBD_STAT("verbsd_ud_endpoints_ended_total",
 		COUNTER, "Datagram endpoints that ended, by reason.", .label = "reason");

@@ -108,7 +108,6 @@ void vbd_stats_walk_cqs(const struct vbd_daemon *daemon, const struct vbd_stat_w
 	const struct vbd_stat rows[] = {
 		VBD_STAT("verbsd_cqs", GAUGE, "Completion queues.",
 			.value = vbd_registry_count(daemon->cqs)),
-		VBD_STAT_LIMIT("verbsd_cqs_limit", &daemon->config->limits, cqs),
 		CQ_SUM("verbsd_cq_outstanding_cqe", GAUGE,
 			"Work requests without a completion yet, of all queues.",
 			totals.outstanding_cqe),

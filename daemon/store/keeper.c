@@ -245,7 +245,6 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep state");
 	keeper->daemon = daemon;
 	keeper->trim.events_max = config->records.events;
-	keeper->trim.audit_max = config->records.audit;
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
 		keeper->trim.records.max[i] =
 			daemon->registries[i].kind ? daemon->registries[i].kept : VBD_KEPT_WITHIN;
@@ -397,12 +396,6 @@ bool vbd_keeper_has_room(const struct vbd_daemon *daemon)
 struct vbd_link *vbd_keeper_watches(struct vbd_keeper *keeper)
 {
 	return &keeper->watches;
-}
-
-void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes)
-{
-	if (keeper->trim.audit_max)
-		vbd_audit_row_put(keeper->store, line, len_bytes);
 }
 
 const char *vbd_keeper_died(const struct vbd_daemon *daemon)

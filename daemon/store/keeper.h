@@ -81,9 +81,6 @@ bool vbd_keeper_has_room(const struct vbd_daemon *daemon);
  * of a damaged one */
 struct vbd_link *vbd_keeper_watches(struct vbd_keeper *keeper);
 
-/** vbd_keeper_put_audit - keep a line of the audit, which is copied */
-void vbd_keeper_put_audit(struct vbd_keeper *keeper, const char *line, size_t len_bytes);
-
 /** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL */
 const char *vbd_keeper_died(const struct vbd_daemon *daemon);
 

@@ -20,7 +20,6 @@ static const char *const copies[] = {
 	"INSERT OR REPLACE INTO main.runs SELECT * FROM damaged.runs NOT INDEXED WHERE " RANGE,
 	COPY_OF("events", VBD_EVENT_SUM),
 	COPY_OF("records", VBD_RECORD_SUM),
-	"INSERT OR REPLACE INTO main.audit SELECT * FROM damaged.audit WHERE " RANGE,
 };
 
 struct copying {

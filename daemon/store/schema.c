@@ -76,6 +76,7 @@ static const char *const steps[] = {
 	"UPDATE answers SET sum = " VBD_ANSWER_SUM ";"
 	"UPDATE desired SET sum = " VBD_DESIRED_SUM ";"
 	"INSERT INTO ids SELECT 'sum', " VBD_IDS_SUM " WHERE EXISTS (SELECT * FROM ids);",
+	"DROP TABLE audit;",
 };
 
 unsigned int vbd_schema_newest(void)

@@ -96,18 +96,6 @@ void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t las
 			vbd_value_number(VBD_DATABASE_NUMBER_MAX)));
 }
 
-/* --- audit ----------------------------------------------------------------------------------- */
-
-void vbd_audit_row_put(struct vbd_store *store, const char *line, size_t len_bytes)
-{
-	if (len_bytes && line[len_bytes - 1] == '\n')
-		len_bytes--;
-	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
-		"INSERT INTO audit (at_ns, line) VALUES (?1, CAST(?2 AS TEXT))",
-		VBD_VALUES(vbd_value_number(vbd_clock_wall_of_ns(vbd_clock_mono_ns())),
-			vbd_value_bytes(line, len_bytes)));
-}
-
 /* All rows or none. */
 static enum vbd_status load_rows(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, struct vbd_link *rows, struct vbd_error *err)
@@ -219,7 +207,6 @@ void vbd_desired_take(
 /* Rows of a table that may stand above its limit, so that not every batch looks for the oldest. */
 #define EVENTS_SLACK  256
 #define ANSWERS_SLACK 64
-#define AUDIT_SLACK   256
 
 /* Written rows of records after which newer ones may stand above the limit; the daemon deletes the
  * older ones by itself, unless the queue was full. */
@@ -265,15 +252,6 @@ static enum vbd_status trim_answers(
 		VBD_VALUES(vbd_value_number(now_wall_ns - VBD_ANSWER_AGE_MAX_NS)), err);
 }
 
-static enum vbd_status trim_audit(
-	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
-{
-	return vbd_database_execute(database,
-		"DELETE FROM audit WHERE id <="
-		" (SELECT id FROM audit ORDER BY id DESC LIMIT 1 OFFSET ?1)",
-		VBD_VALUES(vbd_value_number(trim->audit_max)), err);
-}
-
 static enum vbd_status trim_records(
 	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
@@ -296,7 +274,6 @@ static enum vbd_status trim_records(
 static const struct table tables[VBD_TRIM_TABLES] = {
 	{"SELECT max(seq) FROM events", EVENTS_SLACK, trim_events},
 	{"SELECT max(id) FROM answers", ANSWERS_SLACK, trim_answers},
-	{"SELECT max(id) FROM audit", AUDIT_SLACK, trim_audit},
 	{"SELECT max(rowid) FROM records", RECORDS_SLACK, trim_records},
 };
 

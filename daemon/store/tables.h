@@ -53,11 +53,6 @@ enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_objec
 /** vbd_id_put - note an id, also in place of a higher one */
 void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last);
 
-/* --- `audit`: who did what to which object, as audit_file has it, without what moves data ----- */
-
-/** vbd_audit_row_put - keep a line of JSON, which is copied; a newline at its end is left out */
-void vbd_audit_row_put(struct vbd_store *store, const char *line, size_t len_bytes);
-
 /* --- `answers`: Idempotency-Keys and the answers of their requests, without secrets ----------- */
 
 #define VBD_ANSWER_PRINT_BYTES 32
@@ -121,10 +116,10 @@ uint64_t vbd_desired_drop(struct vbd_store *store, const char *name);
 
 /* --- the bounds: the oldest rows of the tables that the configuration bounds are deleted ------ */
 
-#define VBD_TRIM_TABLES 4
+#define VBD_TRIM_TABLES 3
 
 struct vbd_trim {
-	uint64_t events_max, audit_max; /* rows */
+	uint64_t events_max; /* rows */
 	struct vbd_record_limits records;
 	uint64_t trimmed[VBD_TRIM_TABLES]; /* the newest row of each when it was trimmed last */
 };

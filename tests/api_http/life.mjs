@@ -103,8 +103,8 @@ withServer("too many waiting clients are told so", { env: { TEST_WAITING: "3" } 
 	const answer = await server.request("GET", "/v1/wait");
 	assert.equal(answer.status, 429);
 	assert.equal(answer.json.code, "too_many_requests");
-	assert.equal(answer.json.limit, 3);
-	assert.equal(answer.json.limit_name, "limits.waiting_requests");
+	assert.match(answer.json.detail, /^3 requests wait already/);
+	assert.equal(answer.json.limit_name, "limits.http_connections");
 	assert.match(answer.headers["retry-after"], /^[1-9]\d*$/);
 	for (const client of clients) client.destroy();
 });

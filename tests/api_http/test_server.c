@@ -22,6 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const uint64_t json_max_bytes = 262144;
+
 #define SINK_BYTES (64u * 1024 * 1024)
 
 static struct {
@@ -418,7 +420,7 @@ static enum vbd_status configure(
 		&test.callers, getenv("TEST_CONTROL_TOKEN"), getenv("TEST_READ_TOKEN"));
 	config->dispatch.auth.credentials = test.credentials;
 	set_quota(VBD_CALLER_READ, from_env("TEST_STREAMS", 0));
-	config->dispatch.json_max_bytes = 262144;
+	config->dispatch.json_max_bytes = &json_max_bytes;
 	config->dispatch.idem_max = 1024;
 	config->limits.seats = from_env("TEST_SEATS", 512);
 	config->limits.seats_per_source = from_env("TEST_SEATS_PER_SOURCE", 256);

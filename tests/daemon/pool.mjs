@@ -35,7 +35,7 @@ class Callers {
 
 		this.config = join(folder, "verbsd.yaml");
 		this.path = join(folder, "callers.yaml");
-		writeFileSync(this.config, `callers_file: ${this.path}\nlimits:\n  waiting_requests: 512\n  http_connections: 2048\n`);
+		writeFileSync(this.config, `callers_file: ${this.path}\nlimits:\n  http_connections: 2048\n`);
 		this.admit(caller("heavy", HEAVY) + caller("other", OTHER) + caller("revoked", REVOKED));
 	}
 

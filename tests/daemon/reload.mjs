@@ -60,12 +60,12 @@ test("reload: SIGHUP takes up callers, limits and the log level", LIMIT, async (
 
 	assert.equal((await daemon.request("GET", "/v1", bearer(TOKEN))).json.caller, "control");
 	files.let_in(caller("backup", "read", TOKEN));
-	files.set("log_level: debug\nlimits:\n  pds: 7\nworkers: 3\n");
+	files.set("log_level: debug\nlimits:\n  objects: 7\nworkers: 3\n");
 	await hang_up(daemon, "daemon_reloaded");
 	const index = (await daemon.request("GET", "/v1", bearer(TOKEN))).json;
 	assert.equal(index.caller, "backup");
 	assert.equal(index.role, "read");
-	assert.equal((await daemon.get("/v1/stats")).json.pds_limit, 7);
+	assert.equal((await daemon.get("/v1/stats")).json.objects_limit, 7);
 	await until(() => daemon.log.includes("workers has changed; that needs a restart"));
 	assert.equal(await daemon.stop(), 0);
 });

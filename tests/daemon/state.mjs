@@ -165,23 +165,6 @@ test("state: a repeated Idempotency-Key gets the first answer after kill -9 and 
 	assert.equal(await daemon.stop(), 0);
 });
 
-test("state: the audit is kept without an audit_file, and bounded", LIMIT, async (t) => {
-	if (!have_sqlite()) return t.skip("sqlite3 is not installed");
-	const dir = new_dir();
-	const daemon = await start(t, dir, { args: ["--set", "records.audit=2"] });
-	const reload = () => daemon.request("POST", "/v1/reload");
-
-	await act(daemon);
-	await settled(daemon);
-	const line = JSON.parse(ask(dir, "SELECT line FROM audit"));
-	assert.deepEqual([line.method, line.path, line.object, line.code],
-		["DELETE", "/v1/buffers/{ref}", { kind: "buffer", id: 7, name: null }, "not_found"]);
-	for (let i = 0; i < 300; i++) assert.equal((await reload()).status, 200);
-	await settled(daemon);
-	assert.ok(Number(ask(dir, "SELECT count(*) FROM audit")) <= 2 + 256);
-	assert.equal(await daemon.stop(), 0);
-});
-
 test("state: a second daemon in the same directory serves without it", LIMIT, async (t) => {
 	const dir = new_dir();
 	const first = await start(t, dir);

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+static const uint64_t json_max_bytes = 1024;
+
 static const char *const header_names[] = {
 	"Host", "Origin", "Authorization", "Content-Type", "Prefer", "Idempotency-Key"};
 
@@ -166,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct vbd_dispatch_config config = {
 		.auth = {.callers = &callers, .credentials = credentials},
 		.router = {.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)},
-		.json_max_bytes = 1024,
+		.json_max_bytes = &json_max_bytes,
 		.idem_max = 4,
 	};
 	struct vbd_dispatch *dispatch = vbd_dispatch_create(&config);

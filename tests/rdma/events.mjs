@@ -215,7 +215,7 @@ await scenario("a thousand clients that do not read cost little, stall nobody, a
 	// Memory of the HTTP library for each client, its request, a block and one event; rounded up by a third.
 	const CLIENT_KIB = 96;
 	const config = scratch_file("crowd.yaml",
-		"records:\n  events: 64\n  connections: 16\nlimits:\n  http_connections: 1400\n  http_connections_per_address: 1400\n  event_streams: 1000\n");
+		"records:\n  events: 64\n  ended: 16\nlimits:\n  http_connections: 4000\n");
 
 	// Otherwise the kernel would buffer the data that the clients do not read.
 	await run("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 8192 8192", "net.ipv4.tcp_rmem=4096 8192 8192");

@@ -48,7 +48,7 @@ async function use_while(work, daemon, ours) {
 
 await scenario("a flood of thousands of requests a second leaves control served and memory flat", async () => {
 	const before = await resources();
-	const daemon = await Daemon.start("flooded", ["--set", "records.connections=10"]);
+	const daemon = await Daemon.start("flooded", ["--set", "records.ended=10"]);
 	const resident = async () => (await daemon.get("/v1/stats")).process_resident_memory_bytes;
 	const listener = () => daemon.get("/v1/listeners/front");
 	const drained = () => daemon.until("/v1/listeners/front", "no connection of the flood", ({ connections }) => connections === 0);

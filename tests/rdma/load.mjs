@@ -13,7 +13,7 @@ import { scratch_file } from "../scratch.mjs";
 
 const REQUESTS = number_from("LOAD_REQUESTS", 10_000);
 // Short histories: lists are fetched often, and ended objects do not matter here.
-const CONFIG = "records: {connections: 32, transfers: 32, batches: 32, probes: 32, benchmarks: 32}\n";
+const CONFIG = "records: {ended: 32}\n";
 
 // The agent holds HTTP connections; all other descriptors belong to the daemon.
 const fds_held = (pid) => readdirSync(`/proc/${pid}/fd`).filter((fd) => {

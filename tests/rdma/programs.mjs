@@ -218,7 +218,7 @@ await scenario("a flood of connect requests leaves the daemon and its other conn
 	const before = await resources();
 	const daemon = await listening({
 		name: "front", service: "sink", accept_timeout_ms: 500, connects_per_s: 20, connects_burst: 5, max_connections: 10,
-	}, ["--set", "records.connections=10"]);
+	}, ["--set", "records.ended=10"]);
 	const flood = async (count) => JSON.parse(
 		await new Program(`${build}/tests/rdma/connect_flood`, [addr, port, String(count)]).success(4 * PATIENCE_MS));
 

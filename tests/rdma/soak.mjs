@@ -25,8 +25,7 @@ const SAMPLES = 200;
 const SAMPLE_MS = 250; // between looks at their number
 const FOLLOWERS = 3;
 // Memory of ended objects and events fills once, early.
-const CONFIG = `records: {connections: 32, transfers: 32, batches: 32, probes: 32, benchmarks: 32, events: 1000, audit: 1000}
-limits: {idempotency_keys: 16}
+const CONFIG = `records: {ended: 32, events: 1000}
 log_level: error
 fault_injection: true
 state_dir: ${scratch_folder("soak")}

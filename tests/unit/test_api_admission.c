@@ -201,29 +201,6 @@ static void test_admission__strangers_go_by_age_and_those_of_the_reserve_last(vo
 	vbd_admission_destroy(admission);
 }
 
-static void test_admission__more_seats_may_be_there_later(void **state)
-{
-	struct vbd_admission_limits limits = few;
-	struct vbd_admission *admission = vbd_admission_create(&limits);
-	struct vbd_seat seats[4];
-
-	(void)state;
-	for (size_t i = 0; i < 2; i++) {
-		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
-		vbd_seat_set_known(&seats[i]);
-	}
-	limits.seats_per_source = 3;
-	vbd_admission_set_limits(admission, &limits);
-	assert_seated(admission, "192.0.2.1", &seats[2], NULL);
-	assert_false(seats[2].in_reserve);
-	vbd_seat_set_known(&seats[2]);
-	assert_seated(admission, "192.0.2.1", &seats[3], NULL);
-	assert_true(seats[3].in_reserve);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
-		vbd_seat_give_up(admission, &seats[i]);
-	vbd_admission_destroy(admission);
-}
-
 static void test_admission__control_has_a_quarter_and_a_source_half_of_the_waits(void **state)
 {
 	static const char *const sources[] = {"192.0.2.1", "192.0.2.2"};
@@ -308,7 +285,6 @@ int main(void)
 			test_admission__the_known_keep_their_seats_and_others_get_the_reserve),
 		cmocka_unit_test(test_admission__a_stranger_leaves_the_reserve_for_a_seat),
 		cmocka_unit_test(test_admission__strangers_go_by_age_and_those_of_the_reserve_last),
-		cmocka_unit_test(test_admission__more_seats_may_be_there_later),
 		cmocka_unit_test(
 			test_admission__control_has_a_quarter_and_a_source_half_of_the_waits),
 		cmocka_unit_test(

@@ -16,6 +16,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+static const uint64_t json_max_bytes = 65536;
+
 struct fixture {
 	struct svc *svc;
 	struct vbd_api api;
@@ -57,7 +59,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct vbd_caller_list list = {0};
 	struct vbd_dispatch_config config = {.router = vbd_routes(),
-		.json_max_bytes = 65536,
+		.json_max_bytes = &json_max_bytes,
 		.idem_max = 16,
 		.on_audited = vbd_audit_request};
 	void *svc = NULL;

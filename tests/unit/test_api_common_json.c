@@ -51,7 +51,8 @@ static void test_ref__has_the_id_and_the_name(void **state)
 	const json_t *ref;
 
 	(void)state;
-	vbd_registry_init(&registry, "connection", "connections", 4);
+	vbd_registry_init(&registry, "connection", "connections", "connections");
+	registry.limit = 4;
 	assert_int_equal(vbd_registry_add(&registry, &named, "to-b", &err), VBD_OK);
 	assert_int_equal(vbd_registry_add(&registry, &nameless, "", &err), VBD_OK);
 

@@ -44,6 +44,7 @@ static struct {
 	char sunk[64];
 	int sinks_closed;
 	struct vbd_link watches;
+	uint64_t json_max_bytes;
 } test;
 
 static char target[512], path[512];
@@ -333,7 +334,7 @@ static int set_up(void **state)
 {
 	struct vbd_dispatch_config config = {
 		.router = {.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)},
-		.json_max_bytes = 64,
+		.json_max_bytes = &test.json_max_bytes,
 		.idem_max = 8,
 		.on_refused = on_refused,
 		.on_audited = on_audited,
@@ -343,6 +344,7 @@ static int set_up(void **state)
 
 	(void)state;
 	memset(&test, 0, sizeof(test));
+	test.json_max_bytes = 64;
 	memset(&request, 0, sizeof(request));
 	test.credentials = unit_credentials(&test.callers, NULL, NULL);
 	config.auth.credentials = test.credentials;
@@ -1058,7 +1060,7 @@ static void with_large_body(void)
 {
 	(void)snprintf(large_body, sizeof(large_body), "{%*s}", (int)sizeof(large_body) - 3, "");
 	with_json(large_body);
-	vbd_dispatch_set_limits(test.dispatch, 1 << 16, 8);
+	test.json_max_bytes = 1 << 16;
 }
 
 static void test_dispatch__a_large_body_is_parsed_in_a_turn_to_come(void **state)

@@ -372,21 +372,6 @@ static void test_idempotency__answers_have_so_many_bytes_together(void **state)
 	vbd_reply_fini(&reply);
 }
 
-static void test_idempotency__the_number_of_keys_may_change(void **state)
-{
-	(void)state;
-	vbd_idem_set_max(idem, 2);
-	make("a", 1);
-	make("b", 2);
-	make("c", 3);
-	assert_int_equal(vbd_idem_count(idem), 2);
-	vbd_idem_set_max(idem, 3);
-	make("d", 4);
-	assert_int_equal(vbd_idem_count(idem), 3);
-	make("e", 5);
-	assert_int_equal(vbd_idem_count(idem), 3);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -407,7 +392,6 @@ int main(void)
 		TEST(test_idempotency__requests_that_run_push_out_no_key_of_another),
 		TEST(test_idempotency__bad_keys_are_refused),
 		TEST(test_idempotency__answers_have_so_many_bytes_together),
-		TEST(test_idempotency__the_number_of_keys_may_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+static const uint64_t json_max_bytes = 65536;
+
 struct fixture {
 	struct svc *svc;
 	struct vbd_api api;
@@ -182,7 +184,7 @@ static void open_api(struct fixture *f)
 {
 	struct vbd_caller_list list = {0};
 	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
 
 	f->api.daemon = f->svc->daemon;
 	unit_add_caller(&list, "control", VBD_ROLE_CONTROL);

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
+static const uint64_t json_max_bytes = 65536;
+
 struct fixture {
 	struct svc *svc;
 	char folder[SCRATCH_PATH_BYTES];
@@ -76,7 +78,7 @@ static const struct vbd_transport transport = {.header = header,
 static void start_api(struct fixture *f)
 {
 	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
 	struct vbd_caller_list list = {0};
 
 	f->api.daemon = f->svc->daemon;

@@ -22,6 +22,8 @@
 #include <string.h>
 #include <strings.h>
 
+static const uint64_t json_max_bytes = 65536;
+
 #define MISSING "424242"
 
 struct fixture {
@@ -80,7 +82,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct vbd_caller_list list = {0};
 	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
 	void *svc = NULL;
 
 	if (!f || svc_setup(&svc) != 0)

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <strings.h>
 
+static const uint64_t json_max_bytes = 65536;
+
 struct fixture {
 	struct svc *svc;
 	char folder[SCRATCH_PATH_BYTES];
@@ -52,7 +54,7 @@ static const struct vbd_transport transport = {.header = header,
 static void start_api(struct fixture *f)
 {
 	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
 	struct vbd_caller_list list = {0};
 
 	f->api.daemon = f->svc->daemon;
@@ -594,7 +596,7 @@ static void test_records__newer_ones_take_the_place_of_older_ones(void **state)
 {
 	struct fixture *f = *state;
 
-	f->svc->config.records.connections = 3;
+	f->svc->config.records.ended = 3;
 	restart(f);
 	for (int i = 0; i < 4; i++)
 		(void)fail_to_connect(f, "");
@@ -604,7 +606,7 @@ static void test_records__newer_ones_take_the_place_of_older_ones(void **state)
 	(void)fail_to_connect(f, "");
 	(void)fail_to_connect(f, "");
 	assert_ids(f, "/v1/connections?state=ended", "4 5 6");
-	f->svc->config.records.connections = 1;
+	f->svc->config.records.ended = 1;
 	restart(f);
 	assert_ids(f, "/v1/connections?state=ended", "6");
 }

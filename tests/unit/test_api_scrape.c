@@ -2,6 +2,7 @@
 /* Documents of all counters, over a whole daemon on the fake provider: who gets which. */
 #include "api/resources/context.h"
 #include "api/resources/metrics_objects.h"
+#include "api/resources/metrics_parts.h"
 #include "api/resources/scrape.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
@@ -346,12 +347,11 @@ static void test_scrape__connections_of_others_are_neither_put_nor_counted(void 
 	char *text;
 
 	alice->role = bob->role = VBD_ROLE_OPERATE;
-	svc->config.limits.metrics_connections = 5;
-	connect_some(svc, alice, 7);
+	connect_some(svc, alice, VBD_METRICS_CONNECTIONS_MAX + 2);
 	connect_some(svc, bob, 20);
 	(void)put_connections(svc, alice, &out);
 	text = text_of(&out);
-	assert_int_equal(count_in(text, "\nverbsd_connection_info{"), 5);
+	assert_int_equal(count_in(text, "\nverbsd_connection_info{"), VBD_METRICS_CONNECTIONS_MAX);
 	assert_non_null(strstr(text, "\nverbsd_connections_omitted 2\n"));
 	free(text);
 	vbd_caller_unref(alice);

@@ -30,6 +30,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const uint64_t json_max_bytes = 1024;
+
 #define TOKEN	 "control-control-control"
 #define HEAD	 "Host: localhost\r\nAuthorization: Bearer " TOKEN "\r\n"
 #define GET(at_) "GET " at_ " HTTP/1.1\r\n" HEAD "\r\n"
@@ -438,7 +440,7 @@ static int set_up(void **state)
 	test.config.dispatch.auth.callers = &test.callers;
 	test.config.dispatch.auth.credentials = test.credentials;
 	test.config.dispatch.context = &test;
-	test.config.dispatch.json_max_bytes = 1024;
+	test.config.dispatch.json_max_bytes = &json_max_bytes;
 	test.config.dispatch.idem_max = 8;
 	test.config.limits.seats = test.config.limits.seats_per_source = 8;
 	test.config.limits.waiting = test.config.limits.feeds = 8;
@@ -876,7 +878,7 @@ static void test_server__callers_that_are_gone_lose_what_is_open(void **state)
 
 static const char refusal[] =
 	"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
-	"Content-Length: 325\r\nRetry-After: 1\r\nCache-Control: no-store\r\n"
+	"Content-Length: 320\r\nRetry-After: 1\r\nCache-Control: no-store\r\n"
 	"Connection: close\r\n\r\n"
 	"{\"type\":\"/v1/glossary/too_many_clients\",";
 

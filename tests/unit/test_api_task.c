@@ -126,7 +126,8 @@ static int set_up(void **state)
 	(void)state;
 	vbd_registry_fini(registry);
 	memset(&test, 0, sizeof(test));
-	vbd_registry_init(registry, "errand", "errands", 10);
+	vbd_registry_init(registry, "errand", "errands", "objects");
+	registry->limit = 10;
 	registry->kind = &errand_kind;
 	registry->last_id = 6;
 	vbd_list_init(&test.errand.object.watches);

@@ -248,9 +248,9 @@ static void test_config__an_unknown_key_is_told_which_one_may_be_meant(void **st
 	static const char *const cases[][2] = {
 		{"worker", "worker: unknown key; did you mean workers?"},
 		{"log-level", "log-level: unknown key; did you mean log_level?"},
-		{"waiting_requests",
-			"waiting_requests: unknown key; did you mean limits.waiting_requests?"},
-		{"records.probe", "records.probe: unknown key; did you mean records.probes?"},
+		{"http_connections",
+			"http_connections: unknown key; did you mean limits.http_connections?"},
+		{"records.end", "records.end: unknown key; did you mean records.ended?"},
 		{"colour", "colour: unknown key"},
 	};
 	struct fixture *f = *state;
@@ -293,17 +293,17 @@ static void test_config__a_file_sets_what_it_names_and_nothing_else(void **state
 				 "  - a.example\n"
 				 "  - b.example\n"
 				 "workers: 2 # each one a core\n"
-				 "records: {connections: 0}\n"
-				 "limits: {buffers: 5, waiting_requests: 7}\n"),
+				 "records: {ended: 0}\n"
+				 "limits: {buffers: 5, http_connections: 9}\n"),
 		VBD_OK);
 	assert_string_equal(f->config.listen[0].text, "[::1]:9");
 	assert_int_equal(f->config.allowed_hosts_count, 2);
 	assert_string_equal(f->config.allowed_hosts[1], "b.example");
 	assert_int_equal(f->config.workers, 2);
-	assert_int_equal(f->config.records.connections, 0);
+	assert_int_equal(f->config.records.ended, 0);
 	assert_int_equal(f->config.records.events, 16384);
 	assert_int_equal(f->config.limits.buffers, 5);
-	assert_int_equal(f->config.limits.waiting_requests, 7);
+	assert_int_equal(f->config.limits.http_connections, 9);
 	assert_int_equal(f->config.limits.listeners, 256);
 	assert_int_equal(f->config.default_cqe, 4096);
 }
@@ -504,7 +504,7 @@ static void test_config__a_reload_takes_what_may_change(void **state)
 		{"log_format", "json", false},
 		{"state_dir", "/var/lib/other", false},
 		{"fault_injection", "true", false},
-		{"records.connections", "7", false},
+		{"records.ended", "7", false},
 	};
 	static struct vbd_config config, fresh, before;
 	static struct vbd_config_changes changes;
@@ -808,11 +808,6 @@ static void test_config__values_that_contradict_each_other_are_refused(void **st
 	set(f, "shutdown_timeout_ms", "100");
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_OUT_OF_RANGE);
 	assert_string_equal(f->err.pointer, "shutdown_timeout_ms");
-	set(f, "drain_timeout_ms", "100");
-	set(f, "limits.waiting_requests", "256");
-	memset(&f->err, 0, sizeof(f->err));
-	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_OUT_OF_RANGE);
-	assert_string_equal(f->err.pointer, "limits.waiting_requests");
 }
 
 static void dump(const struct vbd_config *config, const char *path)
@@ -835,7 +830,7 @@ static void test_config__what_is_dumped_loads_as_what_it_was(void **state)
 	set(f, "log_format", "json");
 	set(f, "log_level", "error");
 	set(f, "workers", "3");
-	set(f, "records.probes", "7");
+	set(f, "records.ended", "7");
 	set(f, "limits.buffers_bytes", "4096");
 	dump(&f->config, f->path);
 	vbd_config_init(&loaded);

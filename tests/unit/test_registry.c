@@ -50,7 +50,8 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	vbd_registry_init(&f->registry, "thing", "things", 100);
+	vbd_registry_init(&f->registry, "thing", "things", "objects");
+	f->registry.limit = 100;
 	g_memory.failing = false;
 	*state = f;
 	return 0;

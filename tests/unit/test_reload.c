@@ -44,7 +44,6 @@ static struct vbd_tls *some_tls(void)
 
 enum vbd_status __wrap_vbd_api_use_callers(
 	struct vbd_api *api, struct vbd_caller_list *callers, struct vbd_error *err);
-void __wrap_vbd_api_use_limits(struct vbd_api *api);
 void __wrap_vbd_api_use_specs(struct vbd_api *api, const struct vbd_config_specs *specs);
 void __wrap_vbd_api_use_tls(struct vbd_api *api, struct vbd_tls *tls);
 void __wrap_vbd_api_reloaded(
@@ -72,12 +71,6 @@ enum vbd_status __wrap_vbd_api_use_callers(
 	(void)callers;
 	note("callers");
 	return test.callers ? vbd_error_set(err, test.callers, "no callers") : VBD_OK;
-}
-
-void __wrap_vbd_api_use_limits(struct vbd_api *api)
-{
-	(void)api;
-	note("api-limits");
 }
 
 void __wrap_vbd_api_use_specs(struct vbd_api *api, const struct vbd_config_specs *specs)
@@ -247,7 +240,7 @@ static void reloads(const char *journal)
 static void test_reload__all_is_read_before_anything_is_in_force(void **state)
 {
 	(void)state;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
+	reloads("reloading read compare callers take daemon-limits specs reopen look "
 		"reloaded() ready(serving) ");
 	assert_string_equal(test.log, "");
 }
@@ -268,10 +261,10 @@ static void test_reload__certificates_are_loaded_if_there_were_some(void **state
 {
 	(void)state;
 	test.has_certificate = true;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
+	reloads("reloading read compare callers take daemon-limits specs reopen look "
 		"reloaded() ready(serving) ");
 	(void)snprintf(test.config.tls.certificate, sizeof(test.config.tls.certificate), "old");
-	reloads("reloading read compare load callers take daemon-limits api-limits specs tls "
+	reloads("reloading read compare load callers take daemon-limits specs tls "
 		"reopen look reloaded() ready(serving) ");
 	assert_int_equal(test.tls_unrefs, 0); /* the API has it */
 	test.callers = VBD_E_NO_MEMORY;
@@ -283,7 +276,7 @@ static void test_reload__certificates_are_loaded_if_there_were_some(void **state
 	reloads("reloading read compare load reopen look reloaded(reload_failedno certificate) "
 		"ready(serving; the last reload failed) ");
 	test.has_certificate = false;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
+	reloads("reloading read compare callers take daemon-limits specs reopen look "
 		"reloaded() ready(serving) ");
 }
 
@@ -291,7 +284,7 @@ static void test_reload__keys_that_need_a_restart_are_warned_of(void **state)
 {
 	(void)state;
 	test.leaves = true;
-	reloads("reloading read compare callers take daemon-limits api-limits specs reopen look "
+	reloads("reloading read compare callers take daemon-limits specs reopen look "
 		"reloaded() ready(serving) ");
 	assert_string_equal(test.log, "workers has changed; that needs a restart\n"
 				      "listen has changed; that needs a restart\n");

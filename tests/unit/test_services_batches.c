@@ -215,7 +215,7 @@ static void test_services_batches__the_newest_records_are_kept(void **state)
 	struct svc *svc = *state;
 	struct scene scene;
 
-	svc->config.records.batches = 2;
+	svc->config.records.ended = 2;
 	svc_restart(svc);
 	scene = make_scene(svc);
 	for (int i = 0; i < 4; i++)

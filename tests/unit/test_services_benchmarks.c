@@ -225,7 +225,7 @@ static void test_services_benchmarks__the_newest_records_are_kept(void **state)
 	struct vbd_benchmark_spec spec;
 	struct scene scene;
 
-	svc->config.records.benchmarks = 2;
+	svc->config.records.ended = 2;
 	svc_restart(svc);
 	scene = make_scene(svc);
 	spec = spec_of(&scene, VBD_OP_SEND);

@@ -673,7 +673,7 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	uint64_t expected = 8;
 
-	svc->config.records.connections = 3;
+	svc->config.records.ended = 3;
 	svc_restart(svc);
 	for (int i = 0; i < 10; i++) {
 		struct vbd_connection *connection = svc_connect(svc, &spec);

@@ -186,7 +186,7 @@ static void test_services_drain__the_last_of_many_transfers_is_cancelled(void **
 	struct vbd_transfer_record *record = NULL;
 	struct svc_pair pair;
 
-	svc->config.records.transfers = 2000;
+	svc->config.records.ended = 2000;
 	svc_restart(svc);
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	for (int i = 1; i <= 1001; i++) {

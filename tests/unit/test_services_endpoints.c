@@ -1119,13 +1119,12 @@ static void test_services_endpoints__the_limits_hold(void **state)
 	struct vbd_endpoint_record *record = NULL;
 	struct vbd_error err = {0};
 
-	svc->config.limits.ud_endpoints = 1;
-	svc->config.limits.ud_peers = 1;
+	svc->config.limits.objects = 1;
 	svc_restart(svc);
 	(void)asked(svc, endpoint(svc, PORT));
 	assert_int_equal(
 		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
-	svc->config.limits.ud_endpoints = 2;
+	svc->config.limits.objects = 2;
 	svc->config.limits.receives_bytes = 4096;
 	svc_restart(svc);
 	memset(&err, 0, sizeof(err));

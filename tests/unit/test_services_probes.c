@@ -238,7 +238,7 @@ static void test_services_probes__the_newest_records_are_kept(void **state)
 	struct vbd_probe_spec spec;
 	struct svc_pair pair;
 
-	svc->config.records.probes = 2;
+	svc->config.records.ended = 2;
 	svc_restart(svc);
 	pair = pair_to(svc, VBD_SERVICE_RPING);
 	spec = spec_of(pair.active);

@@ -388,14 +388,15 @@ static void test_resources__there_are_as_many_as_the_limits_say(void **state)
 	struct vbd_error err = {0};
 	struct vbd_shared *shared;
 
-	svc->config.limits.pds = 2; /* the device's own CQ counts as one */
-	svc->config.limits.srqs = 1;
+	svc->config.limits.objects = 2; /* the device's own PD counts as one */
 	svc_restart(svc);
 	(void)make_pd(svc, "one");
 	assert_int_equal(
 		vbd_pd_request(svc->daemon, "two", "", &shared, &err), VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, 2);
-	(void)make_srq(svc, 4, 0);
+	assert_string_equal(err.limit_name, "limits.objects");
+	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_OK);
+	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_OK);
 	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_E_LIMIT_REACHED);
 }
 

@@ -363,27 +363,6 @@ static void test_services_store__a_record_with_other_bytes_is_told(void **state)
 	assert_true(vbd_records_count(&svc->daemon->registries[VBD_KIND_PROBE].past) == 0);
 }
 
-/* Waits until nothing waits to be written, and returns what was written. */
-static uint64_t settle(struct svc *svc)
-{
-	UNIT_UNTIL (!vbd_keeper_state(svc->daemon).waiting)
-		svc_turn(svc);
-	return vbd_keeper_state(svc->daemon).written;
-}
-
-static void test_services_store__a_line_of_the_audit_is_written(void **state)
-{
-	struct svc *svc = *state;
-	uint64_t before = settle(svc);
-
-	vbd_keeper_put_audit(svc->daemon->keeper, "a line", 6);
-	assert_int_equal(settle(svc), before + 1);
-	vbd_keeper_put_audit(svc->daemon->keeper, "a line", 6);
-	vbd_keeper_put_audit(svc->daemon->keeper, "another", 7);
-	assert_int_equal(settle(svc), before + 3);
-	assert_int_equal(vbd_keeper_state(svc->daemon).dropped, 0);
-}
-
 static void test_services_store__without_state_dir_nothing_is_kept(void **state)
 {
 	struct svc *svc = *state;
@@ -428,8 +407,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_services_store__what_is_kept_is_read_whole_or_not_at_all, setup,
 			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__a_line_of_the_audit_is_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_services_store__without_state_dir_nothing_is_kept, setup, teardown),
 	};

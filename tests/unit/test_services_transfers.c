@@ -756,7 +756,7 @@ static void test_services_transfers__the_newest_records_are_kept(void **state)
 	uint64_t expected = 4;
 	struct scene scene;
 
-	svc->config.records.transfers = 2;
+	svc->config.records.ended = 2;
 	svc_restart(svc);
 	scene = make_scene(svc);
 	spec = spec_of(&scene, VBD_OP_WRITE);

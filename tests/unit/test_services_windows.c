@@ -497,7 +497,7 @@ static void test_services_windows__ended_windows_make_room(void **state)
 	struct vbd_window_spec spec;
 	struct scene scene;
 
-	svc->config.limits.windows = 2;
+	svc->config.limits.objects = 2;
 	svc_restart(svc);
 	scene = set_scene(svc);
 	spec = spec_of(&scene, 2);

@@ -29,6 +29,8 @@
 #include <string.h>
 #include <strings.h>
 
+static const uint64_t json_max_bytes = 65536;
+
 #define DOOR	   "listeners:\n- {name: door, addr: 10.0.0.1, port: 7471}\n"
 #define POOL(name) DOOR "buffers:\n- {name: " name ", size_bytes: 64K, access: [remote_write]}\n"
 #define TO_DOOR                                                                                    \
@@ -123,7 +125,7 @@ static void open_api(struct life *life)
 {
 	struct vbd_caller_list list = {0};
 	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = 65536, .idem_max = 16};
+		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
 
 	life->api.daemon = life->svc->daemon;
 	unit_add_caller(&list, "control", VBD_ROLE_CONTROL);

@@ -31,7 +31,7 @@ static int setup(void **state)
 	assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
 	assert_int_equal(vbd_database_open(path, &f->database, NULL), VBD_OK);
 	assert_int_equal(vbd_schema_prepare(f->database, NULL), VBD_OK);
-	f->trim = (struct vbd_trim){.events_max = 3, .audit_max = 5};
+	f->trim = (struct vbd_trim){.events_max = 3};
 	for (size_t i = 0; i < VBD_ARRAY_LEN(f->trim.records.max); i++)
 		f->trim.records.max[i] = VBD_KEPT_WITHIN;
 	f->trim.records.max[VBD_KIND_CONNECTION] = 6;
@@ -67,7 +67,6 @@ static void fill(
 #define ANSWERS                                                                           \
 	"answers (id, key, digest, begun_ns, status, code, content_type, headers, body)", \
 		"i, i, x'00', CASE WHEN i % 2 THEN 1 ELSE 1 << 62 END, 200, '', '', '', 'x'"
-#define AUDIT "audit (id, at_ns, line)", "i, 1, 'x'"
 #define RECORDS(kind)                                                 \
 	"records (kind, id, run, state, created_ns, ended_ns, body)", \
 		"'" kind "', i, 1, 'x', 1, CASE WHEN i % 2 THEN 1 END, 'x'"
@@ -117,19 +116,6 @@ static void test_trim__answers_go_when_they_are_too_old(void **state)
 	expect(f, "SELECT count(*) FROM answers WHERE id % 2", 0);
 }
 
-static void test_trim__the_newest_lines_of_the_audit_stay(void **state)
-{
-	struct fixture *f = *state;
-
-	fill(f, AUDIT, 1, 255);
-	run(f);
-	expect(f, "SELECT count(*) FROM audit", 255);
-	fill(f, AUDIT, 256, 256);
-	run(f);
-	expect(f, "SELECT count(*) FROM audit", 5);
-	expect(f, "SELECT min(id) FROM audit", 252);
-}
-
 static void test_trim__of_each_kind_with_a_history_the_newest_ended_records_stay(void **state)
 {
 	struct fixture *f = *state;
@@ -152,7 +138,6 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_trim__##name, setup, teardown)
 		TEST(the_newest_events_stay),
 		TEST(answers_go_when_they_are_too_old),
-		TEST(the_newest_lines_of_the_audit_stay),
 		TEST(of_each_kind_with_a_history_the_newest_ended_records_stay),
 #undef TEST
 	};

@@ -41,21 +41,19 @@ export function openStates(stats) {
 	);
 }
 
-/* [key under `limits` of the configuration, label, format]; the used amount has the same name in /v1/stats */
+/* [number of /v1/stats, label, format, its limit there if several numbers have one] */
 const LIMITS = [
 	["connections", "Connections", count],
 	["listeners", "Listeners", count],
-	["ud_endpoints", "Endpoints", count],
-	["ud_peers", "Peers", count],
-	["multicast_memberships", "Groups", count],
+	["ud_endpoints", "Endpoints", count, "objects_limit"],
+	["ud_peers", "Peers", count, "objects_limit"],
+	["multicast_memberships", "Groups", count, "objects_limit"],
 	["transfers", "Running transfers", count],
 	["buffers", "Buffers", count],
 	["buffers_bytes", "Memory of buffers", bytes],
 	["receives_bytes", "Memory of receives", bytes],
-	["windows", "Memory windows", count],
+	["windows", "Memory windows", count, "objects_limit"],
 	["http_connections", "HTTP clients", count],
-	["event_streams", "Event streams", count],
-	["waiting_requests", "Waiting requests", count],
 ];
 
 /* "buffers_bytes" is limited by "buffers_limit_bytes". */
@@ -77,11 +75,11 @@ export const NEAR = 0.8;
 
 /** limitRows - [{name, label, used, limit, share, format}] of all limits whose use is known, the nearest to its end first */
 export function limitRows(stats, devices) {
-	const rows = LIMITS.map(([name, label, format]) => ({
+	const rows = LIMITS.map(([name, label, format, limit = limitOf(name)]) => ({
 		name,
 		label,
 		used: stats[name],
-		limit: stats[limitOf(name)],
+		limit: stats[limit],
 		format,
 	})).filter(({ used, limit }) => limit > 0 && used !== undefined);
 	return [...rows, ...queueRow(stats), ...memlockRow(devices)]

@@ -544,7 +544,7 @@ export class Fake {
 			cq_capacity_cqe: 8 * 4096,
 			connections_limit: 1000,
 			listeners_limit: 256,
-			ud_endpoints_limit: 1000,
+			objects_limit: 10000,
 			buffers_limit: 4096,
 			buffers_limit_bytes: 2 ** 36,
 			loop_lag_p99_ns: 410000,

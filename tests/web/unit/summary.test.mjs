@@ -39,7 +39,8 @@ test("the limit that is nearest to its end comes first", () => {
 		connections_limit: 10,
 		listeners: 9,
 		listeners_limit: 10,
-		pds_limit: 3,
+		windows: 3,
+		objects_limit: 100,
 		cq_outstanding_cqe: 1,
 		cq_capacity_cqe: 100,
 	};
@@ -55,6 +56,7 @@ test("the limit that is nearest to its end comes first", () => {
 			["listeners", 0.9],
 			["memlock", 0.7],
 			["connections", 0.5],
+			["windows", 0.03],
 			["cqs", 0.01],
 		],
 	);
