@@ -22,10 +22,8 @@
 #include "daemon/memory/shared.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const kind_names[] = {
 	[VBD_MEM_ANONYMOUS] = "anonymous",
@@ -34,17 +32,6 @@ static const char *const kind_names[] = {
 };
 
 /* --- one buffer ------------------------------------------------------------------------------ */
-
-/* Null unless root, or another program of the daemon's user, can open it. */
-static void put_shared_path(struct vbd_encoder *out, const struct vbd_buffer *buffer)
-{
-	int fd = vbd_buffer_fd(buffer);
-	char path[48] = "";
-
-	if (fd >= 0)
-		(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
-	vbd_put_text_or_null(out, "shared_path", path);
-}
 
 /* Null while no peer can reach the buffer. */
 static void put_remote(struct vbd_encoder *out, const struct vbd_buffer *buffer)
@@ -73,7 +60,6 @@ static void encode_buffer(struct vbd_encoder *out, const void *item)
 	vbd_put_bool(out, "on_demand_paging", mem->on_demand_paging);
 	vbd_put_text(out, "device", buffer->device_name);
 	vbd_put_ref(out, "pd", buffer->object.registry->daemon->pds, buffer->pd_id);
-	put_shared_path(out, buffer);
 	put_remote(out, buffer);
 	vbd_put_time(out, "created_at", buffer->object.created_ns);
 	vbd_put_u64(out, "user_count", buffer->users);

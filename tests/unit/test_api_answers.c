@@ -25,7 +25,7 @@ static bool is_of_this_run(const char *name, const json_t *value)
 		"p90_ns", "p99_ns", "p999_ns", "now_ns", "uptime_ms", "polls", "empty_polls",
 		"events_armed", "events_taken", "bytes_per_s", "messages_per_s", "server_id",
 		"memlock", "high_water_cqe", "outstanding_cqe", "version", "psn", "sq_psn",
-		"rq_psn", "routes", "links", "client", "shared_path"};
+		"rq_psn", "routes", "links", "client"};
 	const char *text = json_string_value(value);
 
 	if (text && strlen(text) == strlen("2026-01-02T03:04:05.000000006Z") && text[10] == 'T')

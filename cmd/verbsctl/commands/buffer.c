@@ -115,8 +115,8 @@ static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
 {
 	(void)ctl;
 	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("bytes", "size_bytes"),
-		VBD_CTL_TEXT("kind", "kind"), VBD_CTL_TEXT("shared at", "shared_path"),
-		VBD_CTL_TEXT("device", "device"), VBD_CTL_LIST("access", "access"));
+		VBD_CTL_TEXT("kind", "kind"), VBD_CTL_TEXT("device", "device"),
+		VBD_CTL_LIST("access", "access"));
 	/* Address and key of a buffer without remote access are of no use to a peer. */
 	if (json_array_size(vbd_ctl_json_at(buffer, "access"))) {
 		VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("remote addr", "addr"),

@@ -10,13 +10,12 @@ const STEP_MEMBERS = [
   'expect',
   'raw',
   'walk',
-  'file',
   'await',
   'abort',
   'repeat',
   'background',
 ];
-const KINDS = ['request', 'raw', 'walk', 'file', 'await', 'abort'];
+const KINDS = ['request', 'raw', 'walk', 'await', 'abort'];
 
 function readJson(path) {
   try {

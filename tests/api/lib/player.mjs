@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays one case against the daemons, and collects the failures as lines of text.
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { Aftermath } from './aftermath.mjs';
 import { bytesOf } from './bytes.mjs';
 import { Client, describe, describeAnswer, refuseUnknown } from './client.mjs';
@@ -21,16 +20,6 @@ const EXPECT_MEMBERS = [
   'outside_contract',
   'then',
 ];
-
-// Opens a file with flags that nobody may use.
-function openRefused(path, flags) {
-  try {
-    closeSync(openSync(path, flags));
-  } catch (error) {
-    return error.code === 'EPERM' ? [] : [`open ${path}: ${error.code}, not EPERM`];
-  }
-  return [`${path} can be opened with '${flags}'`];
-}
 
 export class Player {
   /**
@@ -105,7 +94,6 @@ export class Player {
   playStep(step) {
     if (step.raw) return this.playRaw(step);
     if (step.walk) return this.playWalk(step);
-    if (step.file) return this.playFile(step);
     if (step.await) return this.playAwait(step);
     if (step.abort) return this.playAbort(step);
     if (step.background) return this.playBackground(step);
@@ -257,20 +245,5 @@ export class Player {
     const twice = ids.filter((id, i) => ids.indexOf(id) !== i);
     const failures = match(substitute(expect.json, this.vars), all, this.vars);
     return twice.length ? [`items on two pages: ${twice}`, ...failures] : failures;
-  }
-
-  // Uses a file as any other program of this host can.
-  async playFile({ file: template, expect = {} }) {
-    const { path, write: bytes, offset = 0, length, refuses } = substitute(template, this.vars);
-    if (refuses !== undefined) return openRefused(path, refuses);
-    if (bytes !== undefined) {
-      const file = openSync(path, 'r+');
-      writeSync(file, bytesOf(bytes), 0, undefined, offset);
-      closeSync(file);
-      return [];
-    }
-    const all = readFileSync(path);
-    const wanted = bytesOf(substitute(expect.bytes, this.vars));
-    return this.compareBytes(wanted, all.subarray(offset, offset + (length ?? all.length)));
   }
 }

@@ -101,7 +101,6 @@ class State {
       owner: null,
       labels: {},
       pd: { id: 1, name: null },
-      shared_path: null,
       addr: '0x1000',
       rkey: '0x1',
       created_at: NOW,

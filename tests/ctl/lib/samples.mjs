@@ -86,7 +86,7 @@ export const fault = (over = {}) => ({
 export const buffer = (over = {}) => ({
   id: 3, owner: null, labels: {}, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
   page_size_bytes: 4096, relaxed_ordering: false, on_demand_paging: false, pd: { id: 1, name: null }, error: null,
-  device: 'rxe0', shared_path: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, share: null, desired: null, ...over,
+  device: 'rxe0', addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, share: null, desired: null, ...over,
 });
 
 export const transfer = (over = {}) => ({

@@ -108,7 +108,7 @@ function bufferColumns(may) {
 			wide: true,
 			width: "13%",
 			value: memoryOf,
-			cell: (row) => <span title={row.shared_path ?? undefined}>{memoryOf(row)}</span>,
+			cell: memoryOf,
 		},
 		measure("user_count", "Users", (row) => row.user_count, count, "6%"),
 		...actionColumn(may, (row) => <ActionButton small name="deleteBuffer" item={row} />),
