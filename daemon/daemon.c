@@ -77,8 +77,6 @@ void vbd_daemon_use_limits(struct vbd_daemon *daemon)
 		config->limits.open + ((kept) == VBD_KEPT_WITHIN ? 0 : (kept) + REAP_SLACK);
 	VBD_KIND_MAP(USE_LIMIT)
 #undef USE_LIMIT
-	if (daemon->fabric && !daemon->stopping)
-		vbd_fabric_set_qp_pool(daemon->fabric, (unsigned int)config->qp_pool);
 }
 
 static void on_stop_checked(struct vbd_deferred *deferred);
@@ -262,7 +260,6 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 		daemon->ud_endpoints->open, daemon->transfers->open);
 	vbd_timer_set(daemon->stop_timer, vbd_daemon_stop_time_ms(daemon));
 	vbd_listeners_close_all(daemon);
-	vbd_fabric_set_qp_pool(daemon->fabric, 0);
 	vbd_drain_begin(daemon, time_for_transfers_ms(daemon->config));
 	go_on_stopping(daemon);
 }

@@ -440,7 +440,6 @@ static void on_qp_timer(void *arg)
 	watch_missing(hotplug);
 	listen_again(hotplug);
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
-	vbd_fabric_turn_qp_pools(hotplug->daemon->fabric);
 	vbd_calls_check(hotplug->daemon->fabric->calls, vbd_clock_mono_ns());
 	if (!hotplug->daemon->stopping)
 		vbd_fabric_check_network(hotplug->daemon->fabric, vbd_clock_mono_ns());
@@ -489,7 +488,6 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 		&fabric_ops, daemon, &daemon->fabric, err);
 	if (status)
 		return status;
-	vbd_fabric_set_qp_pool(daemon->fabric, (unsigned int)daemon->config->qp_pool);
 	daemon->fabric->last_device_id = daemon->last_device_id;
 	daemon->fabric->last_pd_id = daemon->pds->last_id;
 	daemon->fabric->last_cq_id = daemon->cqs->last_id;

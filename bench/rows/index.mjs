@@ -15,7 +15,6 @@ import * as memoryLarge from "./memory_large.mjs";
 import * as native from "./native.mjs";
 import * as open from "./open.mjs";
 import * as openMany from "./open_many.mjs";
-import * as pool from "./pool.mjs";
 import { scaleTopic } from "./scale.mjs";
 import * as start from "./start.mjs";
 import * as workers from "./workers.mjs";
@@ -23,4 +22,4 @@ import * as workers from "./workers.mjs";
 const scale = scaleTopic("", ({ scale }) => scale, false);
 const large = scaleTopic("_large", ({ scale_large }) => scale_large, true);
 
-export const topics = [openMany, open, pool, start, latency, bandwidth, workers, get.connection, get.native, native, keyed, memory, scale, large, memoryLarge];
+export const topics = [openMany, open, start, latency, bandwidth, workers, get.connection, get.native, native, keyed, memory, scale, large, memoryLarge];

@@ -43,7 +43,6 @@ const struct vbd_config_key vbd_config_keys[] = {
 	NUMBER(workers, "1", 1, 64),
 	{"cpu_affinity", VBD_CONFIG_CPUS, OFFSET(cpu_affinity), "", 0, 0},
 	NUMBER(connects_in_flight, "64", 1, 65536),
-	NUMBER(qp_pool, "16", 0, 1024),
 	NUMBER(default_cqe, "4096", 16, 4194304),
 	{"log_level", VBD_CONFIG_LOG_LEVEL, OFFSET(log_level), "info", 0, 0},
 	{"log_format", VBD_CONFIG_LOG_FORMAT, OFFSET(log_format), "text", 0, 0},

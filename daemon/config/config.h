@@ -112,7 +112,6 @@ struct vbd_config {
 	uint64_t workers;
 	struct vbd_cpus cpu_affinity; /* of the workers, one each, in turn; none: any */
 	uint64_t default_cqe;	      /* completions in a CQ whose creator does not say how many */
-	uint64_t qp_pool;	      /* queue pairs made beforehand, of each device; 0: none */
 	uint64_t connects_in_flight;  /* at a time, of connections made together */
 	enum vbd_log_level log_level;
 	enum vbd_log_format log_format;

@@ -12,7 +12,7 @@ static bool is_taken(const struct vbd_config_key *key, const struct vbd_config *
 {
 	static const char *const names[] = {"control_token_file", "read_token_file", "callers_file",
 		"control_group", "operate_group", "read_group", "log_level", "drain_timeout_ms",
-		"shutdown_timeout_ms", "qp_pool"};
+		"shutdown_timeout_ms"};
 	const char *name;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {

@@ -8,7 +8,6 @@
 #include "daemon/connections/past_keys.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
-#include "rdma/data/qp_pool.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
@@ -97,21 +96,6 @@ static enum vbd_status start(struct creation *creation, struct vbd_error *err)
 		allocate_and_register, created, creation, err);
 }
 
-/* A registration that the device refused is repeated if its pool of queue pairs made room. */
-static bool starts_again(struct creation *creation)
-{
-	struct vbd_buffer *buffer = creation->buffer;
-	struct vbd_error refusal = buffer->error;
-
-	if (buffer->mem.mr ||
-		!vbd_qp_pool_yield(creation->pd->device, refusal.status, &buffer->error))
-		return false;
-	if (start(creation, NULL) == VBD_OK)
-		return true;
-	buffer->error = refusal;
-	return false;
-}
-
 /* The device that was to have it again is gone as well. */
 static void still_lost(struct vbd_buffer *buffer)
 {
@@ -125,8 +109,6 @@ static void created(void *arg)
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
-	if (starts_again(creation))
-		return;
 	/* The MR of a successful registration owns the reference. */
 	if (!buffer->mem.mr)
 		vbd_pd_unref(creation->pd);

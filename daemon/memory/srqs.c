@@ -123,11 +123,6 @@ static void prepared(struct vbd_call *call)
 	struct vbd_daemon *daemon = creation->daemon;
 	struct vbd_shared *shared = NULL;
 
-	if (!creation->cancelled && vbd_qp_pool_yield(creation->srq->pd->device,
-					    creation->error.status, &creation->error)) {
-		vbd_call_start(daemon->fabric->calls, call, VBD_LANE_MEMORY);
-		return;
-	}
 	daemon->qp_receives_bytes -= creation->srq->mem.size_bytes;
 	vbd_quota_give_back(
 		creation->origin.owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);

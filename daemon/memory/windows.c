@@ -309,17 +309,12 @@ static void register_range(void *arg)
 	vbd_window_register(&((struct vbd_window_record *)arg)->window);
 }
 
-static void begin(struct vbd_window_record *record);
-
 static void registered(void *arg)
 {
 	struct vbd_window_record *record = arg;
 	struct vbd_daemon *daemon = record->object.registry->daemon;
 
-	if (vbd_window_may_register_again(&record->window))
-		begin(record);
-	else
-		vbd_window_registered(&record->window);
+	vbd_window_registered(&record->window);
 	job_done(daemon);
 }
 

@@ -229,7 +229,6 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 	vbd_stats_walk_probes(daemon, &walk);
 	vbd_stats_walk_heartbeats(daemon, &walk);
 	vbd_stats_walk_calls(daemon->fabric, &walk);
-	vbd_stats_walk_qp_pools(daemon->fabric, &walk);
 	vbd_stats_walk_workers(daemon->fabric, &walk);
 	vbd_stats_walk_cqs(daemon, &walk);
 	vbd_stats_walk_devices(daemon->fabric, &walk);

@@ -51,29 +51,6 @@ void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat
 		vbd_stat_put_of(walk, &queued_row, vbd_lane_name(lane), queued[lane]);
 }
 
-void vbd_stats_walk_qp_pools(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
-{
-	const struct vbd_qp_pools *pools = &fabric->qp_pools;
-	const struct vbd_stat rows[] = {
-		VBD_STAT("verbsd_qp_pool_queue_pairs", GAUGE,
-			"Queue pairs that were made beforehand and that no connection has taken "
-			"yet, of all devices.",
-			.value = pools->queue_pairs),
-		VBD_STAT("verbsd_qp_pool_hits_total", COUNTER,
-			"Opens of connections that found a queue pair made beforehand.",
-			.value = pools->hits),
-		VBD_STAT("verbsd_qp_pool_misses_total", COUNTER,
-			"Opens of connections that found none and made their queue pair "
-			"themselves.",
-			.value = pools->misses),
-		VBD_STAT("verbsd_qp_pool_failures_total", COUNTER,
-			"Times that a device refused to make a queue pair beforehand.",
-			.value = pools->failures),
-	};
-
-	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
-}
-
 void vbd_stats_walk_workers(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
 {
 	uint64_t spun_ns = 0, busy = 0;

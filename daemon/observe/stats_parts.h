@@ -38,7 +38,6 @@ void vbd_stats_walk_heartbeats(const struct vbd_daemon *daemon, const struct vbd
 void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
-void vbd_stats_walk_qp_pools(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_workers(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_cqs(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_devices(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "daemon/work/transfer_check.h"
-#include "rdma/data/qp_pool.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
@@ -367,9 +366,6 @@ static enum vbd_status take_slot(
 	enum vbd_status status =
 		vbd_msgpool_alloc(pd, &record->message_slot, ret_bytes, &transfer->lkey, err);
 
-	if (status && vbd_qp_pool_yield(pd->device, status, err))
-		status = vbd_msgpool_alloc(
-			pd, &record->message_slot, ret_bytes, &transfer->lkey, err);
 	return status;
 }
 

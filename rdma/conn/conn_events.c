@@ -101,9 +101,6 @@ static void call_returned(
 	/* The failure of a call that the end has interrupted is no error. */
 	else if (conn->state == VBD_CONN_DRAINING || conn->state == VBD_CONN_RETRYING)
 		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
-	else if (what == VBD_CONN_CALLS_PREPARE && call->status &&
-		 vbd_conn_qp_prepare_again(conn, call->status))
-		return;
 	else if (call->status)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &call->error);
 	else

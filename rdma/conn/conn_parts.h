@@ -255,10 +255,6 @@ void vbd_cm_error_of_connect(struct vbd_error *error);
  */
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_qp_prepare_again - the call of vbd_conn_qp_prepare() returned @failure: repeat it if a
- * pool of queue pairs has made room for the memory; false if not */
-bool vbd_conn_qp_prepare_again(struct vbd_conn *conn, enum vbd_status failure) VBD_MUST_CHECK;
-
 /** vbd_conn_qp_open - vbd_qp_open(), which the timeline notes */
 enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -72,12 +72,6 @@ static enum vbd_status call_prepare(struct vbd_conn *conn, struct vbd_error *err
 	return status;
 }
 
-bool vbd_conn_qp_prepare_again(struct vbd_conn *conn, enum vbd_status failure)
-{
-	return vbd_qp_may_prepare_again(&conn->qp, failure, NULL) &&
-	       call_prepare(conn, NULL) == VBD_OK;
-}
-
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = reserve(conn, err);
@@ -89,15 +83,11 @@ enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err
 
 enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status;
+	enum vbd_status status = vbd_qp_open(&conn->qp, err);
 
-	/* A queue pair that is brought up by hand may stay in RESET. */
-	conn->qp.may_be_pooled = !conn->manual;
-	status = vbd_qp_open(&conn->qp, err);
 	if (!status)
-		vbd_conn_notef(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu%s",
-			conn->qp.info.lqpn, (unsigned long long)conn->qp.cq_id,
-			conn->qp.pooled ? ", made before: it was in the pool" : "");
+		vbd_conn_notef(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu",
+			conn->qp.info.lqpn, (unsigned long long)conn->qp.cq_id);
 	return status;
 }
 

@@ -2,7 +2,6 @@
 #include "rdma/data/srq.h"
 
 #include "base/log.h"
-#include "rdma/data/qp_pool.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
@@ -87,17 +86,6 @@ enum vbd_status vbd_srq_prepare(struct vbd_srq *srq, struct vbd_error *err)
 	return status;
 }
 
-static enum vbd_status create(struct vbd_srq *srq, struct vbd_error *err)
-{
-	const struct vbd_pd *pd = srq->pd;
-	enum vbd_status status =
-		vbd_pv_create_srq(&srq->account, pd->ibv_pd, srq->depth, &srq->srq, err);
-
-	if (status && vbd_qp_pool_yield(pd->device, status, err))
-		status = vbd_pv_create_srq(&srq->account, pd->ibv_pd, srq->depth, &srq->srq, err);
-	return status;
-}
-
 enum vbd_status vbd_srq_open(
 	struct vbd_srq *srq, uint64_t id, struct vbd_cq *cq, struct vbd_error *err)
 {
@@ -108,7 +96,7 @@ enum vbd_status vbd_srq_open(
 	srq->id = id;
 	srq->cq = cq;
 	srq->worker = cq->worker;
-	status = create(srq, err);
+	status = vbd_pv_create_srq(&srq->account, srq->pd->ibv_pd, srq->depth, &srq->srq, err);
 	for (uint32_t i = 0; i < srq->depth && !status; i++)
 		status = post(srq, i, err);
 	return status;

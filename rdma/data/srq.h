@@ -39,10 +39,9 @@ struct vbd_srq {
 	/* control */
 	struct vbd_link link; /* the fabric's list */
 	uint64_t id;
-	struct vbd_pd *pd;   /* with a reference */
-	unsigned int users;  /* QPs */
-	unsigned int pooled; /* QPs in a pool, which are no users */
-	bool removing;	     /* no lookup finds it any more */
+	struct vbd_pd *pd;  /* with a reference */
+	unsigned int users; /* QPs */
+	bool removing;	    /* no lookup finds it any more */
 	bool remove_sent;
 	bool limit_sent;	  /* the worker has the limit command */
 	bool limit_owed;	  /* another limit command must follow */

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "rdma/data/qp_pool.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
@@ -118,8 +117,6 @@ enum vbd_status vbd_window_allocate(struct vbd_window *window, struct vbd_error 
 	enum vbd_status status;
 
 	status = vbd_pv_alloc_mw(pd->ibv_pd, type, &window->mw, err);
-	if (status && vbd_qp_pool_yield(pd->device, status, err))
-		status = vbd_pv_alloc_mw(pd->ibv_pd, type, &window->mw, err);
 	if (status)
 		return status;
 	window->state = VBD_WINDOW_BINDING;
@@ -140,12 +137,6 @@ void vbd_window_register(struct vbd_window *window)
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND, &window->mr,
 			 &window->error) != VBD_OK)
 		window->mr = NULL;
-}
-
-bool vbd_window_may_register_again(struct vbd_window *window)
-{
-	return !window->mr && window->state == VBD_WINDOW_BINDING &&
-	       vbd_qp_pool_yield(window->mem->pd->device, window->error.status, &window->error);
 }
 
 void vbd_window_registered(struct vbd_window *window)

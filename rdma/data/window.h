@@ -69,10 +69,6 @@ enum vbd_status vbd_window_allocate(
  * the range if it needs its own region, else none. */
 void vbd_window_register(struct vbd_window *window);
 
-/** vbd_window_may_register_again - control; call vbd_window_register() again: the device refused
- * the memory region, and its pool of queue pairs has made room */
-bool vbd_window_may_register_again(struct vbd_window *window) VBD_MUST_CHECK;
-
 /** vbd_window_registered - after vbd_window_register(): begin to bind, unless revoked or failed */
 void vbd_window_registered(struct vbd_window *window);
 

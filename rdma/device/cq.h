@@ -35,7 +35,6 @@ struct vbd_cq {
 	uint32_t capacity_cqe;
 	uint32_t reserved_cqe;
 	uint32_t connections;
-	uint32_t pooled; /* queue pairs in a pool, without room of their own */
 	/* mailbox items, each with the worker or on the way back */
 	struct vbd_mailbox_item add_command;
 	struct vbd_mailbox_item remove_command;

@@ -30,7 +30,6 @@ struct ibv_srq;
 struct vbd_device;
 struct vbd_pd;
 struct vbd_pv_device;
-struct vbd_qp_pool;
 
 /* X(SYMBOL, json name, ended) */
 #define VBD_DEVICE_STATE_MAP(X)                                                               \
@@ -142,7 +141,6 @@ struct vbd_device {
 	uint64_t caps;		     /* a bit for each enum vbd_cap */
 	struct vbd_pd *pd;	     /* the default one */
 	struct vbd_link pds;	     /* of struct vbd_pd */
-	struct vbd_qp_pool *qp_pool; /* made with the first open (rdma/data/qp_pool.h) */
 	unsigned int refs; /* connections, buffers and CQs on the context, and the device itself
 			      while PRESENT */
 	uint64_t added_ns;

@@ -21,15 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void on_given_back(
-	struct vbd_device *device, struct vbd_cq *cq, struct vbd_srq *srq, void *arg)
-{
-	struct vbd_fabric *fabric = arg;
-
-	vbd_resources_given_back(fabric, cq, srq);
-	vbd_fabric_release_device(fabric, device);
-}
-
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cqe,
 	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
 	struct vbd_fabric **ret_fabric, struct vbd_error *err)
@@ -71,8 +62,6 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 		goto destroy;
 	fabric->calls->id_ended = ops->id_ended;
 	fabric->calls->id_ended_arg = ops_arg;
-	fabric->qp_pools = (struct vbd_qp_pools){
-		.calls = fabric->calls, .given_back = on_given_back, .arg = fabric};
 	fabric->interfaces_owed = getifaddrs(&fabric->interfaces) != 0;
 	fabric->network_at_ns = vbd_clock_mono_ns();
 	(void)vbd_error_set(&fabric->cm_channel_error, VBD_E_NO_DEVICE, "it is being opened");
@@ -88,24 +77,6 @@ void vbd_fabric_pin(struct vbd_fabric *fabric, const struct vbd_cpus *cpus)
 {
 	for (unsigned int i = 0; i < fabric->worker_count && cpus->count; i++)
 		fabric->workers[i]->cpu = (int)cpus->numbers[i % cpus->count];
-}
-
-void vbd_fabric_set_qp_pool(struct vbd_fabric *fabric, unsigned int size)
-{
-	bool shrinks = size < fabric->qp_pools.size;
-
-	fabric->qp_pools.size = size;
-	/* The kernel destroys what is left in a process that ends. */
-	if (!shrinks || fabric->exits)
-		return;
-	vbd_list_for_each (link, &fabric->devices)
-		vbd_qp_pool_drop(VBD_CONTAINER_OF(link, struct vbd_device, link), NULL);
-}
-
-void vbd_fabric_turn_qp_pools(struct vbd_fabric *fabric)
-{
-	vbd_list_for_each (link, &fabric->devices)
-		vbd_qp_pool_turn(VBD_CONTAINER_OF(link, struct vbd_device, link));
 }
 
 void vbd_fabric_faults_ended(struct vbd_fabric *fabric)
@@ -126,7 +97,6 @@ enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *er
 /* Free what is left of a device when the workers are gone: nothing polls any more. */
 static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
-	vbd_qp_pool_destroy(device);
 	vbd_resources_abandon(fabric, device);
 	vbd_list_for_each (link, &fabric->cqs) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
@@ -237,7 +207,6 @@ static void on_cq_failed(struct vbd_device *device, const struct ibv_cq *ibv_cq,
 	if (!cq)
 		return;
 	on_async_event(device, IBV_EVENT_CQ_ERR, 0, fabric);
-	vbd_qp_pool_drop(device, cq);
 	vbd_list_for_each (link, &fabric->qps) {
 		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
 
@@ -259,7 +228,6 @@ static void on_closed(struct vbd_device *device, void *arg)
 {
 	struct vbd_fabric *fabric = arg;
 
-	vbd_qp_pool_destroy(device);
 	vbd_resources_device_removed(fabric, device);
 	if (fabric->ops->device_removed)
 		fabric->ops->device_removed(device, fabric->ops_arg);
@@ -336,7 +304,6 @@ void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *devi
 	if (fabric->ops->device_removing)
 		fabric->ops->device_removing(device, fabric->ops_arg);
 	vbd_report_ports_device_removing(fabric, device);
-	vbd_qp_pool_drop(device, NULL);
 	vbd_fabric_release_device(fabric, device);
 	/* Release the device's own reference: the device is not PRESENT any more. */
 	vbd_device_unref(device);

@@ -13,7 +13,6 @@
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/data/calls.h"
-#include "rdma/data/qp_pool.h"
 #include "rdma/device/device.h"
 
 #include <stdbool.h>
@@ -93,7 +92,6 @@ struct vbd_fabric {
 	struct vbd_error cm_channel_error;     /* why cm_channel is NULL */
 	struct vbd_mailbox control;	       /* notifications of workers and call threads */
 	struct vbd_calls *calls;	       /* threads for calls that may block */
-	struct vbd_qp_pools qp_pools;
 	struct vbd_worker **workers;
 	unsigned int worker_count;
 	uint32_t default_cqe;
@@ -142,13 +140,6 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 /** vbd_fabric_pin - before the start: each worker runs on one of @cpus only, in turn. An empty list
  * changes nothing. */
 void vbd_fabric_pin(struct vbd_fabric *fabric, const struct vbd_cpus *cpus);
-
-/** vbd_fabric_set_qp_pool - queue pairs in the pool of each device at most; 0: none. A pool that
- * has more gives all of them up. */
-void vbd_fabric_set_qp_pool(struct vbd_fabric *fabric, unsigned int size);
-
-/** vbd_fabric_turn_qp_pools - call it every now and then: fill the pools while nothing opens */
-void vbd_fabric_turn_qp_pools(struct vbd_fabric *fabric);
 
 /** vbd_fabric_forget_recent - a network interface or an address has changed: what is remembered of
  * GIDs, ports and interfaces is asked for again */

@@ -10,9 +10,6 @@ void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	if (cq->removing || cq->connections > 0)
 		return;
-	vbd_qp_pool_drop(cq->device, cq);
-	if (cq->pooled > 0)
-		return;
 	cq->removing = true;
 	if (fabric->ops->cq_gone)
 		fabric->ops->cq_gone(cq, fabric->ops_arg);
@@ -110,12 +107,8 @@ enum vbd_status vbd_fabric_new_cq(struct vbd_fabric *fabric, struct vbd_device *
 	struct vbd_error *err)
 {
 	uint64_t id = ++fabric->last_cq_id;
-	enum vbd_status status =
-		vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
 
-	if (status && vbd_qp_pool_yield(device, status, err))
-		status = vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
-	return status;
+	return vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
 }
 
 static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *device,

@@ -11,8 +11,6 @@ enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device 
 {
 	enum vbd_status status = vbd_pd_create(device, ret_pd, err);
 
-	if (status && vbd_qp_pool_yield(device, status, err))
-		status = vbd_pd_create(device, ret_pd, err);
 	if (status)
 		return status;
 	(*ret_pd)->id = ++fabric->last_pd_id;
@@ -184,19 +182,10 @@ struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id)
 /* The limit command must be back before the remove command may free the SRQ. */
 static void remove_srq_if_idle(struct vbd_srq *srq)
 {
-	if (!srq->removing || srq->remove_sent || srq->limit_sent || srq->users > 0 ||
-		srq->pooled > 0)
+	if (!srq->removing || srq->remove_sent || srq->limit_sent || srq->users > 0)
 		return;
 	srq->remove_sent = true;
 	vbd_worker_send(srq->worker, &srq->remove_command, VBD_WORKER_REMOVE_SRQ);
-}
-
-void vbd_resources_given_back(struct vbd_fabric *fabric, struct vbd_cq *cq, struct vbd_srq *srq)
-{
-	if (srq)
-		remove_srq_if_idle(srq);
-	if (cq && cq->deleted)
-		vbd_fabric_remove_cq_if_idle(fabric, cq);
 }
 
 void vbd_fabric_qp_gone(struct vbd_fabric *fabric, struct vbd_cq *cq, struct vbd_srq *srq)
@@ -204,14 +193,15 @@ void vbd_fabric_qp_gone(struct vbd_fabric *fabric, struct vbd_cq *cq, struct vbd
 	if (srq) {
 		vbd_srq_cqs_left(srq, cq);
 		srq->users--;
+		remove_srq_if_idle(srq);
 	}
-	vbd_resources_given_back(fabric, cq, srq);
+	if (cq && cq->deleted)
+		vbd_fabric_remove_cq_if_idle(fabric, cq);
 }
 
 void vbd_fabric_delete_srq(struct vbd_srq *srq)
 {
 	srq->removing = true;
-	vbd_qp_pool_drop(srq->pd->device, srq);
 	remove_srq_if_idle(srq);
 }
 

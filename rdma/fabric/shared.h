@@ -88,8 +88,6 @@ void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *d
 void vbd_resources_srq_event(
 	struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq, int event_type);
 void vbd_resources_srq_limit_seen(struct vbd_srq *srq);
-/* A QP of a pool is destroyed that had a place in @cq, and in @srq unless that is NULL. */
-void vbd_resources_given_back(struct vbd_fabric *fabric, struct vbd_cq *cq, struct vbd_srq *srq);
 void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq);
 
 #endif

@@ -138,73 +138,19 @@ void vbd_qp_moved(struct vbd_qp *qp, int state)
 
 	qp->info.state = state;
 	qp->told_state = state;
-	if (state != IBV_QPS_INIT)
-		qp->in_init = (struct vbd_qp_init){0};
 	qp->info.read_ns = 0;
 	qp->ops->moved(qp, old_state);
-}
-
-static enum ibv_qp_type type_of(enum vbd_qp_transport transport)
-{
-	switch (transport) {
-	case VBD_TRANSPORT_UC:
-		return IBV_QPT_UC;
-	case VBD_TRANSPORT_UD:
-		return IBV_QPT_UD;
-	case VBD_TRANSPORT_RC:
-	case VBD_TRANSPORT_COUNT:
-		break;
-	}
-	return IBV_QPT_RC;
-}
-
-struct vbd_qp_shape vbd_qp_shape(const struct vbd_qp *qp)
-{
-	const struct vbd_channel_limits *limits = &qp->channel->limits;
-
-	return (struct vbd_qp_shape){
-		.cq = qp->channel->cq,
-		.srq = qp->srq,
-		.type = (int)type_of(limits->transport),
-		.sq_depth = limits->sq_depth,
-		.rq_depth = qp->srq ? 0 : limits->rq_depth,
-		.max_send_sge = limits->max_send_sge,
-		.max_recv_sge = limits->max_recv_sge,
-		.inline_bytes = limits->inline_bytes,
-	};
-}
-
-static void note_init(struct vbd_qp *qp, const struct vbd_qp_init *init)
-{
-	struct vbd_qp_shape shape;
-
-	qp->in_init = *init;
-	if (!init->mask || !qp->may_be_pooled)
-		return;
-	shape = vbd_qp_shape(qp);
-	vbd_qp_pool_learn(qp->device, &shape, init);
 }
 
 enum vbd_status vbd_qp_modify(
 	struct vbd_qp *qp, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	int state = (int)attr->qp_state;
-	struct vbd_qp_init init = {0};
-	enum vbd_status status;
+	enum vbd_status status = vbd_pv_modify_qp(qp->ibv_qp, attr, mask, err);
 
-	if (state == IBV_QPS_INIT)
-		init = vbd_qp_init_of(attr, mask);
-	if (vbd_qp_init_same(&qp->in_init, &init)) {
-		if (qp->told_state != state)
-			vbd_qp_moved(qp, state);
-		return VBD_OK;
-	}
-	status = vbd_pv_modify_qp(qp->ibv_qp, attr, mask, err);
-	if (status)
-		return status;
-	note_init(qp, &init);
-	vbd_qp_moved(qp, state);
-	return VBD_OK;
+	if (!status)
+		vbd_qp_moved(qp, state);
+	return status;
 }
 
 /* The drain, in the order of docs/lifetimes.md. */
@@ -414,10 +360,8 @@ void vbd_qp_renew(struct vbd_qp *qp)
 	vbd_qp_fini(qp);
 	qp->ended_ops = NULL;
 	qp->ended_heartbeat = NULL;
-	qp->in_init = (struct vbd_qp_init){0};
 	qp->info = (struct vbd_qp_info){0};
 	qp->told_state = IBV_QPS_RESET;
-	qp->pooled = false;
 	qp->cq_id = 0;
 }
 

@@ -16,7 +16,6 @@
 #include "base/list.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
-#include "rdma/data/qp_pool_kinds.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/cm_tag.h"
@@ -112,7 +111,6 @@ struct vbd_qp {
 	struct vbd_account *account; /* the owner's */
 	uint64_t owner_id;
 	const void *fault_subject; /* for vbd_fault_take(); NULL: no fault means it */
-	bool may_be_pooled;	   /* vbd_qp_open() may take a queue pair that is in INIT already */
 	const struct vbd_qp_reader_ops *reader_ops; /* NULL without a reader */
 	void *reader;
 
@@ -124,8 +122,6 @@ struct vbd_qp {
 	struct vbd_channel *channel; /* the data path */
 	uint32_t reserved_cqe;	     /* in the channel's CQ */
 	struct ibv_qp *ibv_qp;	     /* NULL once a drain was forced */
-	struct vbd_qp_init in_init;  /* while ibv_qp is in INIT, by a pool or by vbd_qp_modify() */
-	bool pooled;		     /* ibv_qp was made before the owner asked for it */
 	uint32_t
 		peer_recv_size_bytes; /* of each receive of the peer, as told by hand; 0: unknown */
 	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is not NULL */
@@ -169,13 +165,8 @@ bool vbd_qp_try_prepare(struct vbd_qp *qp);
  * registered if need be */
 enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_qp_may_prepare_again - vbd_qp_prepare() failed as @failure and @err tell: may it be called
- * again, with @err empty, since the pool of queue pairs has made room? */
-bool vbd_qp_may_prepare_again(
-	const struct vbd_qp *qp, enum vbd_status failure, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_qp_open - the third step: create the QP, in RESET, or take one of the device's pool, which
- * for the owner is in RESET as well; out_of_range, and the errors of the device */
+/** vbd_qp_open - the third step: create the QP, in RESET; out_of_range, and the errors of the
+ * device */
 enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_attach - attach the channel, whose receives are posted, to its worker */
@@ -263,9 +254,6 @@ bool vbd_qp_fails_by(int type);
 
 /** vbd_qp_owner_text - "endpoint 7"; returns @text */
 char *vbd_qp_owner_text(const struct vbd_qp *qp, char text[VBD_QP_OWNER_BYTES]);
-
-/** vbd_qp_shape - by which a pool knows queue pairs like this one; the channel is there */
-struct vbd_qp_shape vbd_qp_shape(const struct vbd_qp *qp);
 
 /* The notifications of a channel to its QP; for qp_open.c. */
 extern const struct vbd_channel_owner_ops vbd_qp_channel_ops;

@@ -206,48 +206,62 @@ static void check(struct vbd_fabric_qp *in_fabric)
 		qp->ops->check(qp);
 }
 
-/* The PD of a client is no place for queue pairs that the client knows nothing of. Over iWARP the
- * CM of the kernel moves the queue pair, and its destruction may block. */
-static bool take_pooled(struct vbd_qp *qp, const struct vbd_qp_shape *shape)
+static enum ibv_qp_type type_of(enum vbd_qp_transport transport)
 {
-	if (!qp->may_be_pooled || !qp->pd->is_default || vbd_device_is_iwarp(qp->device))
-		return false;
-	qp->ibv_qp = vbd_qp_pool_take(&qp->fabric->qp_pools, qp->device, shape, &qp->in_init);
-	if (qp->ibv_qp)
-		vbd_account_adopt(qp->account, VBD_PV_QP);
-	return qp->ibv_qp != NULL;
+	switch (transport) {
+	case VBD_TRANSPORT_UC:
+		return IBV_QPT_UC;
+	case VBD_TRANSPORT_UD:
+		return IBV_QPT_UD;
+	case VBD_TRANSPORT_RC:
+	case VBD_TRANSPORT_COUNT:
+		break;
+	}
+	return IBV_QPT_RC;
 }
 
-static enum vbd_status create(
-	struct vbd_qp *qp, const struct vbd_qp_shape *shape, struct vbd_error *err)
+static struct ibv_qp_init_attr init_attr(const struct vbd_qp *qp)
 {
-	const struct ibv_qp_init_attr init = vbd_qp_shape_attr(shape);
+	const struct vbd_channel_limits *limits = &qp->channel->limits;
+
+	return (struct ibv_qp_init_attr){
+		.send_cq = qp->channel->cq->cq,
+		.recv_cq = qp->channel->cq->cq,
+		.srq = qp->srq ? qp->srq->srq : NULL,
+		.cap =
+			{
+				.max_send_wr = limits->sq_depth,
+				.max_recv_wr = qp->srq ? 0 : limits->rq_depth,
+				.max_send_sge = limits->max_send_sge,
+				.max_recv_sge = limits->max_recv_sge,
+				.max_inline_data = limits->inline_bytes,
+			},
+		.qp_type = type_of(limits->transport),
+	};
+}
+
+static enum vbd_status create(struct vbd_qp *qp, struct vbd_error *err)
+{
+	const struct ibv_qp_init_attr init = init_attr(qp);
 	struct ibv_qp_init_attr attr = init;
 	struct vbd_error error = {0};
 	enum vbd_status status =
 		vbd_pv_create_qp(qp->account, qp->pd->ibv_pd, &attr, &qp->ibv_qp, &error);
 
-	if (status && vbd_qp_pool_yield(qp->device, status, &error)) {
-		attr = init;
-		status = vbd_pv_create_qp(qp->account, qp->pd->ibv_pd, &attr, &qp->ibv_qp, &error);
-	}
 	return status ? refused(qp, &init, &error, err) : VBD_OK;
 }
 
 enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 {
 	struct vbd_channel *channel = qp->channel;
-	struct vbd_qp_shape shape = vbd_qp_shape(qp);
-	enum vbd_status status = VBD_OK;
+	enum vbd_status status;
 
 	/* While the memory was registered, the event reached only queue pairs that existed. */
 	if (channel->cq->failed)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"the device has given up cq %llu in the meantime; open another connection",
 			(unsigned long long)channel->cq->id);
-	qp->pooled = take_pooled(qp, &shape);
-	if (!qp->pooled)
-		status = create(qp, &shape, err);
+	status = create(qp, err);
 	if (status)
 		return status;
 	channel->qp = qp->ibv_qp;
@@ -282,10 +296,4 @@ bool vbd_qp_try_prepare(struct vbd_qp *qp)
 enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err)
 {
 	return vbd_channel_prepare(qp->channel, err);
-}
-
-bool vbd_qp_may_prepare_again(
-	const struct vbd_qp *qp, enum vbd_status failure, struct vbd_error *err)
-{
-	return !qp->channel->mem.slab && vbd_qp_pool_yield(qp->device, failure, err);
 }

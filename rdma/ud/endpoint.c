@@ -358,10 +358,7 @@ static void prepared(struct vbd_call *call)
 	struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(call, struct vbd_endpoint, call);
 	struct vbd_error *error = &endpoint->call_error;
 
-	if (endpoint->state == VBD_ENDPOINT_OPENING &&
-		vbd_qp_may_prepare_again(&endpoint->qp, error->status, error))
-		vbd_call_start(endpoint->fabric->calls, call, VBD_LANE_MEMORY);
-	else if (error->status)
+	if (error->status)
 		step_error(endpoint, VBD_ENDPOINT_EV_CALL_FAILED, VBD_REASON_RESOURCE_ERROR, error);
 	else
 		step_error(endpoint, VBD_ENDPOINT_EV_PREPARED, VBD_REASON_NONE, NULL);

@@ -301,10 +301,6 @@ void vbd_peer_ah_made(struct vbd_peer *peer)
 {
 	struct vbd_pd *pd = peer->ah_pd;
 
-	if (!peer->made && vbd_qp_pool_yield(pd->device, peer->ah_error.status, &peer->ah_error)) {
-		peer->ops->make_ah(peer, peer->ops_arg);
-		return;
-	}
 	peer->ah_pending = false;
 	peer->ah_pd = NULL;
 	if (peer->made)

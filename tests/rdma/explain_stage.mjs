@@ -102,9 +102,9 @@ async function with_two(play, args) {
 
 export const stage = (what, play) => scenario(what, () => with_two(play, []));
 
-// Two in which clients may ask for faults. Calls of the pool of queue pairs would be hit as well.
+// Two in which clients may ask for faults.
 export const stage_faulty = (what, play) =>
-	scenario(what, () => with_two(play, ["--set", "fault_injection=true", "--set", "qp_pool=0"]));
+	scenario(what, () => with_two(play, ["--set", "fault_injection=true"]));
 
 // Two that report nothing to each other, as if each were another program to the other.
 export const stage_mute = (what, play) => scenario(`${what}; no reports`, () => with_two(play, ["--set", "peer_reports=false"]));

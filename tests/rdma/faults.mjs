@@ -7,7 +7,7 @@ import { Daemon, PATIENCE_MS, WAIT_S, addr, equal, finish, ok, resources, resour
 
 const PORT = 7471;
 // Queue pairs of the pool would be made at any time, and count as calls.
-const FOR_TESTS = ["--set", "fault_injection=true", "--set", "qp_pool=0"];
+const FOR_TESTS = ["--set", "fault_injection=true"];
 
 let a, b;
 

@@ -55,7 +55,7 @@ async function settled(daemon, before, what, look, kinds) {
 }
 
 await scenario("ten thousand mixed requests leave the kernel as it was", async () => {
-	const daemon = await Daemon.start("d", ["--workers", "2", "--set", "qp_pool=0", "--config", scratch_file("load.yaml", CONFIG)]);
+	const daemon = await Daemon.start("d", ["--workers", "2", "--config", scratch_file("load.yaml", CONFIG)]);
 
 	console.log(`seed ${SEED}, ${REQUESTS} requests, ${LANES} at a time`);
 	await daemon.ready();

@@ -250,7 +250,7 @@ await scenario("completion queues have series by device, and one by one on reque
 
 await scenario("what the kernel holds for the daemon is what `rdma resource` shows", async () => {
 	// A pool that is filled meanwhile would be counted once before and once after.
-	const { near, far } = await pair(["--set", "qp_pool=0"]);
+	const { near, far } = await pair();
 
 	await near.connect({ dst_port: PORT });
 	await near.buffer(4096, { device: dev });

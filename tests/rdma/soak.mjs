@@ -180,7 +180,7 @@ async function play_round(daemon, kinds, before, samples, round) {
 const mib = (bytes) => `${(bytes / (1 << 20)).toFixed(1)} MiB`;
 
 await scenario("a long mixed load leaves memory flat and the kernel as it was", async () => {
-	const daemon = await Daemon.start("d", ["--workers", "2", "--set", "qp_pool=0", "--config", scratch_file("soak.yaml", CONFIG)]);
+	const daemon = await Daemon.start("d", ["--workers", "2", "--config", scratch_file("soak.yaml", CONFIG)]);
 
 	await daemon.ready();
 	const kinds = await kinds_of(daemon);

@@ -11,7 +11,6 @@ import { Daemon, WAIT_S, addr, busy, dev, equal, finish, ok, open_fds, resources
 const PORT = 7471;
 
 // Queue pairs made beforehand, where the objects in the kernel are counted while the daemons run.
-const POOL = 4;
 
 async function pair(args = []) {
 	const a = await Daemon.start("a", args);
@@ -127,7 +126,7 @@ await scenario("a daemon that is killed is a peer that disconnected, and everyth
 
 await scenario("two hundred connections come and go", async () => {
 	const before = await resources();
-	const [a, b] = await pair(["--set", `qp_pool=${POOL}`]);
+	const [a, b] = await pair();
 	const cycle = async () => {
 		const { id } = await a.connect({ dst_port: PORT });
 
@@ -136,8 +135,6 @@ await scenario("two hundred connections come and go", async () => {
 	};
 	const open_now = async () => {
 		await b.until("/v1/connections?fields=*&state=open", "no open connection", ({ total }) => total === 0);
-		for (const daemon of [a, b])
-			await daemon.until("/v1/stats", "a full pool", ({ qp_pool_queue_pairs }) => qp_pool_queue_pairs === POOL);
 		return [await resources(), open_fds(a.pid), open_fds(b.pid)];
 	};
 
@@ -230,38 +227,22 @@ await scenario("limits of the rdma cgroup are problems, and no more", async () =
 	await resources_are_back(before);
 });
 
-// As many objects as the daemon has, which are those of its pool too.
-await scenario("at a limit of the rdma cgroup the pool gives up its queue pairs for other objects", async () => {
+await scenario("at a limit of the rdma cgroup a buffer is refused", async () => {
 	const before = await resources();
-	const group = "/sys/fs/cgroup/pooled";
-	const now = () => /hca_object=(\d+)/.exec(readFileSync(`${group}/rdma.current`, "utf8").split("\n")
-		.find((line) => line.startsWith(`${dev} `)))[1];
-	const pooled = async () => (await daemon.get("/v1/stats")).qp_pool_queue_pairs;
+	const group = "/sys/fs/cgroup/limited";
 
 	mkdirSync(group, { recursive: true });
 	write_file(`${group}/rdma.max`, `${dev} hca_handle=max hca_object=max`);
-	const peer = await Daemon.start("peer");
-	await peer.ready();
-	await peer.listen({ port: PORT });
-	const daemon = await Daemon.start("pooled", ["--set", `qp_pool=${POOL}`], {
+	const daemon = await Daemon.start("limited", [], {
 		prefix: ["sh", "-c", `echo $$ >${group}/cgroup.procs && exec "$@"`, "-"],
 	});
 	await daemon.ready();
-	await daemon.connect({ dst_port: PORT });
-	await daemon.until("/v1/stats", "a full pool", ({ qp_pool_queue_pairs }) => qp_pool_queue_pairs === POOL);
-	write_file(`${group}/rdma.max`, `${dev} hca_handle=max hca_object=${now()}`);
+	const [, now] = new RegExp(`^${dev} .*hca_object=(\\d+)`, "m").exec(readFileSync(`${group}/rdma.current`, "utf8"));
 
-	// The pool has no queue pair of this shape.
-	await daemon.connect({ dst_port: PORT, qp: { sq_depth: 7 } });
-	equal(await pooled(), POOL - 1, "queue pairs in the pool after a connection that it has none for");
-	for (let left = POOL - 2; left >= 0; left--) {
-		await daemon.post("/v1/buffers", { size_bytes: 4096 }, WAIT_S);
-		equal(await pooled(), left, "queue pairs in the pool after another buffer");
-	}
-	equal((await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 }, WAIT_S)).code, "device_limit", "code of a buffer when the pool is empty");
+	write_file(`${group}/rdma.max`, `${dev} hca_handle=max hca_object=${now}`);
+	equal((await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 }, WAIT_S)).code, "device_limit", "code of a buffer at the limit");
 	await daemon.is_fine();
 	await daemon.stop();
-	await peer.stop();
 	await resources_are_back(before);
 });
 

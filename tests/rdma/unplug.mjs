@@ -186,51 +186,6 @@ await with_device("the device is unplugged while connections are on their way", 
 	await daemon.stop();
 });
 
-const POOL = 6;
-
-// The kernel names the thread that made a queue pair.
-const qps_of = async (daemon) => JSON.parse(await run("rdma", "-j", "resource", "show", "qp"))
-	.filter(({ pid }) => existsSync(`/proc/${daemon.pid}/task/${pid}`));
-
-const pool_of = (daemon, queue_pairs) =>
-	daemon.until("/v1/stats", `${queue_pairs} queue pairs in the pool`, (stats) => stats.qp_pool_queue_pairs === queue_pairs);
-
-await with_device("queue pairs made beforehand serve the next connections, and go with their device", async () => {
-	const before = await resources();
-	const settings = ["--set", `qp_pool=${POOL}`];
-	const [a, b] = await Promise.all([Daemon.start("a", settings), Daemon.start("b", settings)]);
-
-	await Promise.all([a.ready(), b.ready()]);
-	await b.listen({ port: PORT });
-	await a.connect({ dst_port: PORT });
-	for (const daemon of [a, b]) {
-		equal((await pool_of(daemon, POOL)).qp_pool_misses, 1, `${daemon.name}: misses`);
-		equal((await qps_of(daemon)).length, POOL + 1, `${daemon.name}: queue pairs in the kernel`);
-		equal((await daemon.connections("open")).total, 1, `${daemon.name}: connections`);
-	}
-	const made = new Set((await qps_of(a)).map(({ lqpn }) => lqpn));
-	const second = await a.connect({ dst_port: PORT });
-
-	ok(made.has(second.qp_attr.lqpn), `the queue pair ${second.qp_attr.lqpn} is none of ${[...made].join(" ")}`);
-	await transfers_work(a, second, b);
-	for (const daemon of [a, b]) {
-		equal((await pool_of(daemon, POOL)).qp_pool_hits, 1, `${daemon.name}: hits`);
-		equal((await daemon.get("/v1/stats")).leaked_objects, 0, `${daemon.name}: leaked objects`);
-	}
-	await unplug();
-	for (const daemon of [a, b]) {
-		await all_is_lost(daemon);
-		await pool_of(daemon, 0);
-	}
-	await plug([a, b]);
-	await transfers_work(a, await a.connect({ dst_port: PORT }), b);
-	await pool_of(a, POOL);
-	await pool_of(b, POOL);
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
-});
-
 await with_device("a daemon that starts without a device takes it up when it comes", async () => {
 	await unplug();
 	const daemon = await Daemon.start("bare");

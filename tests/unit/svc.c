@@ -278,7 +278,6 @@ int svc_setup(void **state)
 	svc->config.workers = 1;
 	svc->config.default_cqe = 1024;
 	/* A pool that fills itself would make every number of objects uncertain. */
-	svc->config.qp_pool = 0;
 	assert_true(svc_start(svc));
 	*state = svc;
 	return 0;

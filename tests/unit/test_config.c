@@ -226,9 +226,6 @@ static void test_config__a_size_and_a_time_may_have_a_unit(void **state)
 	assert_int_equal(f->config.limits.receives_bytes, 65536);
 	set(f, "drain_timeout_ms", "1.5s");
 	assert_int_equal(f->config.drain_timeout_ms, 1500);
-	set(f, "qp_pool", "0");
-	assert_int_equal(f->config.qp_pool, 0);
-	assert_refused(f, "qp_pool", "1025", VBD_E_OUT_OF_RANGE);
 	set(f, "shutdown_timeout_ms", "2m");
 	assert_int_equal(f->config.shutdown_timeout_ms, 120000);
 	set(f, "shutdown_timeout_ms", "900");
@@ -494,7 +491,6 @@ static void test_config__a_reload_takes_what_may_change(void **state)
 		{"log_level", "debug", true},
 		{"drain_timeout_ms", "77", true},
 		{"shutdown_timeout_ms", "7777", true},
-		{"qp_pool", "7", true},
 		{"limits.buffers", "7", true},
 		{"limits.connections", "7", true},
 		{"limits.http_connections", "77", false},

@@ -15,8 +15,6 @@
 /* More calls than any life below makes. */
 #define CALLS_MAX 400
 
-#define POOL 4
-
 /* The stages that a life reached. */
 struct life {
 	bool established;
@@ -208,115 +206,6 @@ static void each_allocation_fails(struct rig *rig, struct life (*live)(struct ri
 	assert_in_range(nth, 12, CALLS_MAX);
 }
 
-/* As if no connection had opened for a while. */
-static void fill_pool(struct rig *rig)
-{
-	rig->fabric->qp_pools.last_open_ns = 0;
-	vbd_fabric_turn_qp_pools(rig->fabric);
-	rig_settle(rig);
-}
-
-/* A first connection has filled the pool; @arm says what fails in the life of the second one. */
-static struct life pooled_life(
-	struct rig *rig, void (*arm)(unsigned int nth), unsigned int nth, uint32_t sq_depth)
-{
-	struct vbd_conn_params params = rig_params();
-	struct life life = {0};
-	struct rig_conn *rc;
-
-	begin(rig);
-	assert_true(rig_start(rig, 1));
-	vbd_fabric_set_qp_pool(rig->fabric, POOL);
-	rig_close(rig_conn_connect(rig, &params));
-	fill_pool(rig);
-	assert_int_equal(fake_live().qps, POOL);
-	params.qp.sq_depth = sq_depth;
-	arm(nth);
-	rc = rig_conn_connect(rig, &params);
-	if (rc)
-		life = live_on(rig, rc);
-	/* Each queue pair is one that another connection can take. */
-	assert_int_equal(fake_live().qps, rig->fabric->qp_pools.queue_pairs);
-	return life;
-}
-
-static void fail_call(unsigned int nth)
-{
-	fake_fail_nth(nth, ENOMEM);
-}
-
-static void each_call_fails_beside_pool(struct rig *rig, uint32_t sq_depth, bool takes)
-{
-	bool reached = true;
-	unsigned int nth;
-
-	for (nth = 1; reached; nth++) {
-		struct life life = pooled_life(rig, fail_call, nth, sq_depth);
-		const char *call = fake_failed_call();
-
-		reached = call != NULL;
-		/* The pool makes room for what can be made again. */
-		if (!reached || is_harmless(call) || strcmp(call, "ibv_create_qp") == 0)
-			assert_true(life.moved && life.closed);
-		else if (life.moved && strcmp(call, "ibv_modify_qp") != 0)
-			fail_msg("call %u, %s, failed, and nobody noticed", nth, call);
-		if (!reached)
-			assert_int_equal(rig->fabric->qp_pools.hits, takes);
-		end(rig);
-	}
-	assert_in_range(nth, 12, CALLS_MAX);
-}
-
-static void test_conn_faults__each_call_failing_with_a_queue_pair_of_the_pool(void **state)
-{
-	each_call_fails_beside_pool(*state, rig_params().qp.sq_depth, true);
-}
-
-static void test_conn_faults__each_call_failing_beside_a_pool_that_has_none(void **state)
-{
-	each_call_fails_beside_pool(*state, rig_params().qp.sq_depth + 1, false);
-}
-
-static void test_conn_faults__each_allocation_failing_with_a_queue_pair_of_the_pool(void **state)
-{
-	struct rig *rig = *state;
-	bool reached = true;
-	unsigned int nth;
-
-	for (nth = 1; reached; nth++) {
-		struct life life =
-			pooled_life(rig, fake_memory_fail_nth, nth, rig_params().qp.sq_depth);
-
-		reached = fake_memory_failed();
-		assert_true(reached || (life.moved && life.closed));
-		end(rig);
-	}
-	assert_in_range(nth, 5, CALLS_MAX);
-}
-
-/* The pool is filled again with each allocation failing in turn. */
-static void test_conn_faults__each_allocation_failing_while_the_pool_is_filled(void **state)
-{
-	struct rig *rig = *state;
-	bool reached = true;
-	unsigned int nth;
-
-	for (nth = 1; reached; nth++) {
-		begin(rig);
-		assert_true(rig_start(rig, 1));
-		vbd_fabric_set_qp_pool(rig->fabric, POOL);
-		rig_close(rig_conn_connect(rig, NULL));
-		fake_memory_fail_nth(nth);
-		fill_pool(rig);
-		reached = fake_memory_failed();
-		assert_int_equal(fake_live().qps, rig->fabric->qp_pools.queue_pairs);
-		fill_pool(rig);
-		assert_int_equal(rig->fabric->qp_pools.queue_pairs, POOL);
-		end(rig);
-	}
-	assert_in_range(nth, 3, CALLS_MAX);
-}
-
 static void test_conn_faults__each_call_failing_on_the_way_out(void **state)
 {
 	each_call_fails(*state, connect_life);
@@ -347,10 +236,6 @@ int main(void)
 		TEST(each_call_failing_on_the_way_in),
 		TEST(each_allocation_failing_on_the_way_out),
 		TEST(each_allocation_failing_on_the_way_in),
-		TEST(each_call_failing_with_a_queue_pair_of_the_pool),
-		TEST(each_call_failing_beside_a_pool_that_has_none),
-		TEST(each_allocation_failing_with_a_queue_pair_of_the_pool),
-		TEST(each_allocation_failing_while_the_pool_is_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -490,53 +490,6 @@ static void test_story__a_move_that_is_refused_says_why(void **state)
 
 /* Others that tell. */
 
-static void test_story__a_queue_pair_of_the_pool_was_made_before(void **state)
-{
-	struct rig *rig = *state;
-
-	rig_tell_story(rig);
-	vbd_fabric_set_qp_pool(rig->fabric, 2);
-	(void)rig_conn_connect(rig, NULL);
-	rig->fabric->qp_pools.last_open_ns = 0;
-	fake_fail_next("ibv_create_qp", ENOMEM);
-	vbd_fabric_turn_qp_pools(rig->fabric);
-	rig_settle(rig);
-	rig_assert_told(rig,
-		"qp_pool: fake0: by the script: ibv_create_qp: Cannot allocate memory (ENOMEM)");
-	assert_int_equal(rig->fabric->qp_pools.failures, 1);
-	rig_stop(rig);
-	assert_true(rig_start(rig, 1));
-	vbd_fabric_set_qp_pool(rig->fabric, 2);
-	(void)rig_conn_connect(rig, NULL);
-	rig->fabric->qp_pools.last_open_ns = 0;
-	vbd_fabric_turn_qp_pools(rig->fabric);
-	rig_settle(rig);
-	rig->story[0] = '\0';
-	(void)rig_conn_connect(rig, NULL);
-	rig_assert_story(rig,
-		"state resolving_addr ()\n"
-		"deadline 5000 ms\n"
-		"call rdma_create_id ()\n"
-		"call rdma_resolve_addr (timeout 2000 ms)\n"
-		"cm_event RDMA_CM_EVENT_ADDR_RESOLVED (status 0)\n"
-		"conn: 2 resolving_addr -> resolving_route (addr_resolved)\n"
-		"call rdma_resolve_route (device fake0 port 1)\n"
-		"state resolving_addr -> resolving_route (the address is resolved)\n"
-		"cm_event RDMA_CM_EVENT_ROUTE_RESOLVED (status 0)\n"
-		"conn: 2 resolving_route -> connecting (route_resolved)\n"
-		"call ibv_create_qp (lqpn 0x000013, cq 1, made before: it was in the pool)\n"
-		"qp RESET -> INIT (lqpn 0x000013)\n"
-		"call rdma_connect (qp_num 0x000013)\n"
-		"state resolving_route -> connecting (the route is resolved)\n"
-		"cm_event RDMA_CM_EVENT_CONNECT_RESPONSE (status 0)\n"
-		"qp INIT -> RTR (lqpn 0x000013)\n"
-		"conn: 2 connecting -> established (qp_rtr)\n"
-		"qp RTR -> RTS (lqpn 0x000013)\n"
-		"call rdma_establish ()\n"
-		"deadline 0 ms\n"
-		"state connecting -> established (the QP is in RTR)\n");
-}
-
 static void test_story__a_heartbeat_that_is_not_answered_ends_it(void **state)
 {
 	struct rig *rig = *state;
@@ -615,7 +568,6 @@ int main(void)
 		TEST(a_queue_pair_is_moved_by_hand),
 		TEST(moves_that_fail_are_noted),
 		TEST(a_move_that_is_refused_says_why),
-		TEST(a_queue_pair_of_the_pool_was_made_before),
 		TEST(a_heartbeat_that_is_not_answered_ends_it),
 		TEST(a_list_of_devices_that_fails_is_logged),
 		TEST(what_a_listener_is_not_asked_is_logged),

@@ -400,12 +400,6 @@ static void test_stats_table__the_numbers_of_workers_and_events_are_summed(void 
 		assert_number(
 			svc, 50 + (uint64_t)type, "cm_events_%s", vbd_cm_event_key(type, key));
 	}
-	fabric->qp_pools.hits = 61;
-	fabric->qp_pools.misses = 62;
-	fabric->qp_pools.failures = 63;
-	assert_number(svc, 61, "qp_pool_hits");
-	assert_number(svc, 62, "qp_pool_misses");
-	assert_number(svc, 63, "qp_pool_failures");
 	for (enum vbd_lane lane = 0; lane < VBD_LANE_COUNT; lane++) {
 		assert_number(svc, 0, "calls_running_%s", vbd_lane_name(lane));
 		assert_number(svc, 0, "calls_queued_%s", vbd_lane_name(lane));

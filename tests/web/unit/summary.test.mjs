@@ -60,7 +60,7 @@ test("the limit that is nearest to its end comes first", () => {
 			["cqs", 0.01],
 		],
 	);
-	assert.equal(limitRows(stats, [{ memlock: { locked_bytes: 7, limit_bytes: null } }]).length, 3);
+	assert.equal(limitRows(stats, [{ memlock: { locked_bytes: 7, limit_bytes: null } }]).length, 4);
 });
 
 const NOW = Date.parse("2026-01-01T12:00:00Z");
