@@ -118,7 +118,7 @@
 		"Let the daemon's user read and write the files in /dev/infiniband: by a rule of " \
 		"udev, as rdma-core's (mode 0666), or by `chmod 0666` until the next boot.")       \
 	X(NAME_NOT_RESOLVED, "name_not_resolved", 422, "The host name has no address",             \
-		"Check the spelling and the resolver, or give an address.")                        \
+		"Check the spelling and the resolver (`getent ahosts NAME`), or give an address.") \
 	X(ADDR_ERROR, "addr_error", 422, "The address could not be resolved",                      \
 		"No neighbour has that address: check the address, cable and VLAN, and that the "  \
 		"peer is up.")                                                                     \
@@ -126,7 +126,7 @@
 		"Use an address behind an RDMA interface (`rdma link`), not the loopback; on "     \
 		"InfiniBand check the subnet manager.")                                            \
 	X(CONNECT_ERROR, "connect_error", 500, "The connection could not be made",                 \
-		"See the connection's timeline.")                                                  \
+		"See the connection's timeline, and the kernel log of both hosts.")                \
 	X(UNREACHABLE, "unreachable", 424, "The peer does not answer",                             \
 		"The host exists but its RDMA CM does not answer: check `rdma link` there, and "   \
 		"that UDP 4791 is open.")                                                          \
@@ -138,7 +138,8 @@
 		"Find out why the step in the detail took so long; if the peer is only slow, "     \
 		"raise the timeout.")                                                              \
 	X(RETRY_EXCEEDED, "retry_exceeded", 424, "The peer's device stopped acknowledging",        \
-		"The peer's host is down, the path is cut, or the GID index or MTU is wrong.")     \
+		"Ping the peer: its host is down, the path is cut, or GID type or MTU of the "     \
+		"sides differ.")                                                                   \
 	X(PEER_SILENT, "peer_silent", 424, "The peer no longer answers heartbeats",                \
 		"The peer's host is down or cut off: `ping` it, and connect again when it is up.") \
 	X(RNR_EXCEEDED, "rnr_exceeded", 424, "The peer had no receive posted for too long",        \
@@ -146,17 +147,20 @@
 	X(REMOTE_ACCESS, "remote_access", 424, "The peer's device refused the access",             \
 		"Check addr, rkey, length, and the access flags of the peer's buffer.")            \
 	X(REMOTE_OPERATION, "remote_operation", 424, "The peer failed the operation",              \
-		"The peer's receive was too short, or an error at the peer ended the operation.")  \
+		"See the first error of the peer's connection: its receive was too short, or an "  \
+		"error there ended the operation.")                                                \
 	X(REMOTE_INVALID, "remote_invalid", 424,                                                   \
 		"The peer's device rejected the request as invalid",                               \
-		"Compare the MTU of both sides, and check that the peer's QP allows the "          \
-		"operation.")                                                                      \
+		"Compare the length with recv_size_bytes of the peer, and the path MTU of both "   \
+		"sides; check that the peer's QP allows the operation.")                           \
 	X(LOCAL_ERROR, "local_error", 424, "The local device failed the operation",                \
-		"See wc_status and the state of the port.")                                        \
+		"See error.first for the operation and its status, and the state of the port.")    \
 	X(QP_FATAL, "qp_fatal", 424, "The device moved the queue pair to the error state",         \
-		"The peer broke the protocol or the access rules, or the port went down.")         \
+		"See security_peer_refused in the events, the first error of the peer's "          \
+		"connection, the async events in the timeline, and the kernel log.")               \
 	X(PEER_DISCONNECT, "peer_disconnect", 424, "The peer disconnected",                        \
-		"Connect again when the peer is ready.")                                           \
+		"If this was not expected, see the log or the verbsd of the peer; then connect "   \
+		"again.")                                                                          \
 	X(LOCAL_CLOSE, "local_close", 424, "A client closed the connection", "Connect again.")     \
 	X(CANCELLED, "cancelled", 424, "The operation was cancelled",                              \
 		"Start it again if it is still needed.")                                           \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
+#include "base/addr.h"
+#include "rdma/names/cm_meaning.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>
@@ -49,6 +51,23 @@ static void note_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 		vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, name, "status 0");
 }
 
+/* False if the event means what it says. */
+static bool tell_meaning(
+	const struct vbd_conn *conn, const struct vbd_pv_cm_event *event, struct vbd_error *error)
+{
+	enum vbd_conn_state state = conn->state == VBD_CONN_DRAINING ? conn->ended_in : conn->state;
+	enum vbd_cm_meaning meaning = vbd_cm_meaning(
+		(int)event->type, event->status, state == VBD_CONN_ESTABLISHED, conn->passive);
+	char peer[VBD_ADDR_TEXT_BYTES];
+
+	if (meaning == VBD_CM_AS_IT_SAYS)
+		return false;
+	error->hint = vbd_cm_meaning_hint(meaning);
+	(void)snprintf(error->text, sizeof(error->text), "%s%s", vbd_addr_format(&conn->peer, peer),
+		vbd_cm_meaning_text(meaning));
+	return true;
+}
+
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
 {
 	bool known = (size_t)event->type < VBD_ARRAY_LEN(cm_meanings) &&
@@ -69,7 +88,8 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	note_cm_event(conn, event);
 	if (status)
 		vbd_cm_error_of_event(conn->fabric, event, status, &error);
-	if (event->type == RDMA_CM_EVENT_UNREACHABLE)
+	if (status && !tell_meaning(conn, event, &error) &&
+		event->type == RDMA_CM_EVENT_UNREACHABLE)
 		vbd_cm_error_of_silence(conn->qp.device, &error);
 	vbd_conn_step(
 		conn, known ? cm_meanings[event->type].event : VBD_CONN_EV_UNEXPECTED_CM, &cause);

@@ -8,9 +8,6 @@
 
 #include <infiniband/verbs.h>
 
-/* IB_CM_REJ_TIMEOUT of the kernel's rdma/ib_cm.h. */
-#define REJ_TIMEOUT 4
-
 static enum vbd_outcome outcome_of_receive(const struct vbd_error *error)
 {
 	/* A receive does not reach for the peer's memory: the device here refused the peer. */
@@ -102,14 +99,18 @@ enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
 		return outcome_of_completion(end);
 	if (outcome == VBD_OUTCOME_QP_FAILED && end->refusal)
 		return VBD_OUTCOME_REFUSED;
-	/* The kernel tells of a neighbour that changed (cma_netevent_work_handler(), 6.1). */
-	if (outcome == VBD_OUTCOME_UNANSWERED && end->state == VBD_CONN_ESTABLISHED)
+	if (error->source != VBD_SOURCE_CM_EVENT)
+		return outcome;
+	switch (vbd_cm_meaning(
+		error->kind, error->raw, end->state == VBD_CONN_ESTABLISHED, end->passive)) {
+	case VBD_CM_ADDRESS_TAKEN:
 		return VBD_OUTCOME_MOVED;
-	/* A peer that has got no answer in time says so by a rejection. */
-	if (end->passive &&
-		(outcome == VBD_OUTCOME_UNANSWERED || outcome == VBD_OUTCOME_HANDSHAKE ||
-			(outcome == VBD_OUTCOME_REJECTED && error->raw == REJ_TIMEOUT)))
+	case VBD_CM_NOT_CONFIRMED:
 		return VBD_OUTCOME_UNCONFIRMED;
+	case VBD_CM_MEANING_COUNT:
+	case VBD_CM_AS_IT_SAYS:
+		break;
+	}
 	return outcome;
 }
 

@@ -17,6 +17,8 @@
 #ifndef VBD_RDMA_DIAGNOSE_CAUSE_ROWS_H
 #define VBD_RDMA_DIAGNOSE_CAUSE_ROWS_H
 
+#include "rdma/names/cm_meaning.h"
+
 #define VBD_CAUSE_SUPPORT 10
 
 /* A cause of less is told only if there is no other. */
@@ -79,8 +81,7 @@
 		"packets to {next_hop} go to a hardware address{hwaddr}, which somebody has set by hand on {netdev}, and nothing answers there", \
 		"Compare it with that of {next_hop} (`ip -br link` there); `ip neigh del {next_hop} dev {netdev}` lets the kernel ask for it again.") \
 	X(ADDRESS_TAKEN, "address_taken", OUT(MOVED), 0, 0, 0, 50, GUEST, \
-		"{host} has another hardware address now{hwaddr}: another host has taken its address, or its interface was replaced", \
-		"Compare the hardware address with that of the peer (`ip link` there); if it is another host's, take the address from that. Then connect again.") \
+		"{host}" VBD_TEXT_ADDRESS_TAKEN("{hwaddr}"), VBD_HINT_ADDRESS_TAKEN) \
 	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, GUEST, \
 		"the port of {device} went down, and is up again", \
 		"Connect again; if it happens again, check cable and switch.") \
@@ -190,8 +191,7 @@
 		"no answer to a repeated connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
 		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
-		"{host} asked for the connection, was accepted, and did not confirm: its program has ended, or the answer from here does not reach it", \
-		"See the peer's end of the connection; if it still waits for the answer, UDP 4791 must pass both ways.") \
+		"{host}" VBD_TEXT_NOT_CONFIRMED, VBD_HINT_NOT_CONFIRMED) \
 	X(HANDSHAKE_FAILED, "handshake_failed", OUT(HANDSHAKE), 0, VBD_CAUSE_KNOWN_PATH, 0, 30, UNIT("Soft-RoCE and siw report a rejection, or nothing"), \
 		"the handshake with {peer} broke off: {error}", \
 		"See the timeline, and the kernel log of both hosts.") \

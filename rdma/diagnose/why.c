@@ -58,17 +58,18 @@ enum ib_reject {
 #define NUMBER_WC_STATUS(sym)	 IBV_WC_##sym
 #define NUMBER_ASYNC_EVENT(sym)	 IBV_EVENT_##sym
 #define NUMBER_QP_STATE(sym)	 IBV_QPS_##sym
-#define NUMBER_PROBLEM(sym)	 VBD_E_##sym
 
 static const struct row {
 	enum vbd_why_kind kind;
 	int number;
 	const char *symbol; /* the name, for a kind without a table of names */
 	const char *causes;
-	const char *hint;
+	const char *hint; /* NULL: that of the status */
 } rows[] = {
 #define ROW(kind, sym, causes, hint) {VBD_WHY_##kind, NUMBER_##kind(sym), #sym, causes, hint},
-	VBD_WHY_MAP(ROW)
+#define PROBLEM_ROW(sym, causes)     {VBD_WHY_PROBLEM, VBD_E_##sym, #sym, causes, NULL},
+	VBD_WHY_MAP(ROW, PROBLEM_ROW)
+#undef PROBLEM_ROW
 #undef ROW
 };
 
@@ -140,6 +141,7 @@ static struct vbd_why why_of(const struct row *row)
 	case VBD_WHY_PROBLEM:
 		why.name = vbd_status_code((enum vbd_status)row->number);
 		why.detail = vbd_status_text((enum vbd_status)row->number);
+		why.hint = vbd_status_hint((enum vbd_status)row->number);
 		break;
 	case VBD_WHY_KIND_COUNT:
 		break;

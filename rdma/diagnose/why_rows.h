@@ -3,14 +3,16 @@
  * The rows of rdma/diagnose/why.c: causes and hints. The texts are too long for one line of code,
  * so each row is a macro call of its own.
  *
- * X(KIND, SYMBOL, causes, hint). The kind completes SYMBOL to the constant of the library or of
- * verbsd.
+ * X(KIND, SYMBOL, causes, hint). The kind completes SYMBOL to the constant of the library.
+ * PROBLEM(SYMBOL, causes): a status, which has its hint in base/status.h.
  */
 #ifndef VBD_RDMA_DIAGNOSE_WHY_ROWS_H
 #define VBD_RDMA_DIAGNOSE_WHY_ROWS_H
 
+#include "rdma/names/cm_meaning.h"
+
 /* clang-format off */
-#define VBD_WHY_MAP(X) \
+#define VBD_WHY_MAP(X, PROBLEM) \
 	X(CM_EVENT, ADDR_RESOLVED, \
 		"the neighbour answered ARP or ND, and the interface belongs to an RDMA device", \
 		"Nothing: resolving the route is next.") \
@@ -33,8 +35,8 @@
 		"the CM could not send or parse a message; the peer's confirmation did not arrive; the peer accepted with parameters that don't fit", \
 		"See the call before this event in the timeline, and the kernel log of both hosts.") \
 	X(CM_EVENT, UNREACHABLE, \
-		"the host has the address, but no RDMA CM answers there; a firewall drops UDP port 4791; the path loses packets", \
-		"Check `rdma link` on the peer, and that UDP 4791 (RoCE v2) passes both ways.") \
+		"the host has the address, but no RDMA CM answers there; a firewall drops UDP port 4791; the path loses packets; on an established connection, the peer" VBD_TEXT_ADDRESS_TAKEN("") "; on the side that accepted, the peer" VBD_TEXT_NOT_CONFIRMED, \
+		"Check `rdma link` on the peer, and that UDP 4791 (RoCE v2) passes both ways. On an established connection: " VBD_HINT_ADDRESS_TAKEN " On the side that accepted: " VBD_HINT_NOT_CONFIRMED) \
 	X(CM_EVENT, REJECTED, \
 		"no program listens on that port; the program there refused; the parameters don't fit", \
 		"The reject reason in the event says which: run `verbsctl glossary show` with its name.") \
@@ -136,7 +138,7 @@
 		"Connect to the address of that port.") \
 	X(IB_REJECT, IB_CM_REJ_INVALID_MTU, \
 		"the peer's port has a smaller MTU than the path", \
-		"Lower path_mtu_bytes, or give both interfaces the same MTU.") \
+		"Give both interfaces the same MTU (`ip link`): the request has that of the interface here, whatever path_mtu_bytes is.") \
 	X(IB_REJECT, IB_CM_REJ_INSUFFICIENT_RESP_RESOURCES, \
 		"the peer can't serve so many outstanding reads and atomics", \
 		"Lower initiator_depth.") \
@@ -326,78 +328,54 @@
 	X(QP_STATE, ERR, \
 		"a completion failed, the connection ended, or a client asked for this state", \
 		"All posted work is flushed. Open a new connection, or move a QP that is brought up by hand to RESET.") \
-	X(PROBLEM, PEER_DISCONNECT, \
-		"the peer's program closed the connection or ended", \
-		"If this was not expected, see the log or the verbsd of the peer.") \
-	X(PROBLEM, LOCAL_CLOSE, \
-		"a client asked this verbsd to close the connection", \
-		"Nothing; the event log has the time.") \
-	X(PROBLEM, CANCELLED, \
-		"a client cancelled the operation; what the device holds of it ends only with its queue pair", \
-		"Connect again. A transfer whose peer takes what it sends is over within a second, and ends no connection.") \
-	X(PROBLEM, STOPPING, \
-		"this verbsd was stopped", \
-		"Connect again when verbsd runs again.") \
-	X(PROBLEM, DAEMON_DIED, \
-		"verbsd crashed, was killed, or its host lost power; the peer has seen the connection break", \
-		"Connect again. See the journal, and the kernel log for the OOM killer, at the time of the end.") \
-	X(PROBLEM, REJECTED, \
-		"no program listens on that port; the program there refused", \
-		"See the CM's reject reason in error.first; `verbsctl glossary show` tells its meaning.") \
-	X(PROBLEM, REJECTED_LOCALLY, \
-		"a client of this verbsd rejected the request, or nobody accepted it in time", \
-		"Raise accept_timeout_ms, or create the listener with policy auto.") \
-	X(PROBLEM, UNREACHABLE, \
-		"the host answers ARP or ND, but no RDMA CM answers there; a firewall drops UDP 4791", \
-		"Check `rdma link` on the peer and the firewalls between.") \
-	X(PROBLEM, NAME_NOT_RESOLVED, \
-		"the name is misspelt; no resolver answers; the name has no address of that family", \
-		"Try `getent ahosts NAME` on this host, or give an address.") \
-	X(PROBLEM, ADDR_ERROR, \
-		"no neighbour has that address; the route leaves by an interface without RDMA", \
-		"`ip route get ADDR` names the interface, which must be listed by `rdma link`.") \
-	X(PROBLEM, ROUTE_ERROR, \
-		"InfiniBand: the subnet manager does not answer; RoCE: no GID matches the source address, for example that of the loopback", \
-		"Use an address behind an RDMA interface (`rdma link`); check the GID table in /v1/devices, or on InfiniBand the subnet manager.") \
-	X(PROBLEM, CONNECT_ERROR, \
-		"the CM's handshake failed before it was complete", \
-		"See the timeline, and the kernel log of both hosts.") \
-	X(PROBLEM, TIMED_OUT, \
-		"the peer is slow or does not answer; timeout_ms is too short", \
-		"The timeline shows the state in which the connection waited.") \
-	X(PROBLEM, RETRY_EXCEEDED, \
-		"the peer's host or the path to it failed", \
-		"Ping the peer. A dead peer is noticed after ACK timeout x (retry_count + 1); both can be set.") \
-	X(PROBLEM, PEER_SILENT, \
-		"the peer's host is down, hangs or is cut off; its queue pair is gone without a word", \
-		"Ping the peer, and connect again when it is up. If it was only slow, raise qp.heartbeat_ms.") \
-	X(PROBLEM, RNR_EXCEEDED, \
-		"the receiver is slower than this sender", \
-		"Post more receives there, or set rnr_retry to 7 here.") \
-	X(PROBLEM, REMOTE_ACCESS, \
-		"a wrong or old rkey; a range past the end; an access that was not granted; a revoked window", \
-		"Get address, rkey and length from the peer again.") \
-	X(PROBLEM, REMOTE_OPERATION, \
-		"the peer's device failed; the peer does not speak the service's protocol; on Soft-RoCE also a message longer than the peer's receive", \
-		"See the first error of the peer's connection.") \
-	X(PROBLEM, REMOTE_INVALID, \
-		"a message longer than the peer's receive; an operation that the peer's QP does not allow", \
-		"Compare recv_size_bytes of the peer with the length of the message.") \
-	X(PROBLEM, LOCAL_ERROR, \
-		"memory that is deregistered or of another protection domain; a receive that was too short", \
-		"See error.first for the operation and its status.") \
-	X(PROBLEM, DEVICE_REMOVED, \
-		"the driver was unloaded, the link deleted, the card removed or reset", \
-		"Connect again when the device is back.") \
-	X(PROBLEM, QP_FATAL, \
-		"the device refused what the peer asked for (a wrong rkey, a range past the end, an access that was not granted); the device failed the QP", \
-		"See security_peer_refused in the events, the first error of the peer's connection, the async events in the timeline, and the kernel log.") \
-	X(PROBLEM, RESOURCE_ERROR, \
-		"the device, the memory or a limit is exhausted", \
-		"error.first names the call and its errno.") \
-	X(PROBLEM, PROTOCOL_ERROR, \
-		"a defect of the kernel, of a driver, or of verbsd", \
-		"Please report it with the connection's timeline.")
+	PROBLEM(PEER_DISCONNECT, \
+		"the peer's program closed the connection or ended") \
+	PROBLEM(LOCAL_CLOSE, \
+		"a client asked this verbsd to close the connection") \
+	PROBLEM(CANCELLED, \
+		"a client cancelled the operation; what the device holds of it ends only with its queue pair") \
+	PROBLEM(STOPPING, \
+		"this verbsd was stopped") \
+	PROBLEM(DAEMON_DIED, \
+		"verbsd crashed, was killed, or its host lost power; the peer has seen the connection break") \
+	PROBLEM(REJECTED, \
+		"no program listens on that port; the program there refused") \
+	PROBLEM(REJECTED_LOCALLY, \
+		"a client of this verbsd rejected the request, or nobody accepted it in time") \
+	PROBLEM(UNREACHABLE, \
+		"the host answers ARP or ND, but no RDMA CM answers there; a firewall drops UDP 4791; on an established connection, the peer" VBD_TEXT_ADDRESS_TAKEN("") "; on the side that accepted, the peer" VBD_TEXT_NOT_CONFIRMED) \
+	PROBLEM(NAME_NOT_RESOLVED, \
+		"the name is misspelt; no resolver answers; the name has no address of that family") \
+	PROBLEM(ADDR_ERROR, \
+		"no neighbour has that address; the route leaves by an interface without RDMA") \
+	PROBLEM(ROUTE_ERROR, \
+		"InfiniBand: the subnet manager does not answer; RoCE: no GID matches the source address, for example that of the loopback") \
+	PROBLEM(CONNECT_ERROR, \
+		"the CM's handshake failed before it was complete") \
+	PROBLEM(TIMED_OUT, \
+		"the peer is slow or does not answer; timeout_ms is too short") \
+	PROBLEM(RETRY_EXCEEDED, \
+		"the peer's host or the path to it failed") \
+	PROBLEM(PEER_SILENT, \
+		"the peer's host is down, hangs or is cut off; its queue pair is gone without a word") \
+	PROBLEM(RNR_EXCEEDED, \
+		"the receiver is slower than this sender") \
+	PROBLEM(REMOTE_ACCESS, \
+		"a wrong or old rkey; a range past the end; an access that was not granted; a revoked window") \
+	PROBLEM(REMOTE_OPERATION, \
+		"the peer's device failed; the peer does not speak the service's protocol; on Soft-RoCE also a message longer than the peer's receive") \
+	PROBLEM(REMOTE_INVALID, \
+		"a message longer than the peer's receive; an operation that the peer's QP does not allow") \
+	PROBLEM(LOCAL_ERROR, \
+		"memory that is deregistered or of another protection domain; a receive that was too short") \
+	PROBLEM(DEVICE_REMOVED, \
+		"the driver was unloaded, the link deleted, the card removed or reset") \
+	PROBLEM(QP_FATAL, \
+		"the device refused what the peer asked for (a wrong rkey, a range past the end, an access that was not granted); the device failed the QP") \
+	PROBLEM(RESOURCE_ERROR, \
+		"the device, the memory or a limit is exhausted") \
+	PROBLEM(PROTOCOL_ERROR, \
+		"a defect of the kernel, of a driver, or of verbsd")
 /* clang-format on */
 
 #endif

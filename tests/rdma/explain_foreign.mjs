@@ -7,7 +7,7 @@ import { createSocket } from "node:dgram";
 import { readFileSync } from "node:fs";
 
 import { explain } from "./explained.mjs";
-import { Daemon, PATIENCE_MS, Program, WAIT_S, run, scenario, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, equal, ok, run, scenario, until } from "./lib.mjs";
 import { BRIEF, CONNECTION, failed, says } from "./explain_stage.mjs";
 
 const DEVICE = "rxe_cable";
@@ -157,7 +157,11 @@ await scenario("another host takes the peer's address", () => with_peer(async (d
 	const { id } = await accepted(daemon, MUTE_PORT);
 
 	await run("ip", "neigh", "replace", PEER_ADDR, "lladdr", "02:00:00:00:00:77", "dev", HERE, "nud", "permanent");
-	await says(daemon, await daemon.end_of(id), "address_taken");
+	const { cause } = await says(daemon, await daemon.end_of(id), "address_taken");
+	const { error } = await daemon.connection(id);
+
+	ok(error.detail.includes("has another hardware address now"), `the error says so: ${error.detail}`);
+	equal(error.hint, cause.hint, "the hint of the error");
 	await run("ip", "neigh", "del", PEER_ADDR, "dev", HERE);
 }));
 

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
+#include "rdma/diagnose/why.h"
+#include "rdma/diagnose/words.h"
 #include "rdma/names/rejection.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
@@ -593,7 +595,9 @@ static void test_cause__an_address_that_moved_to_another_host(void **state)
 	const struct vbd_first_error first = {
 		.op = -1,
 		.at_ns = 1,
-		.error = {.status = VBD_E_UNREACHABLE, .source = VBD_SOURCE_CM_EVENT},
+		.error = {.status = VBD_E_UNREACHABLE,
+			.source = VBD_SOURCE_CM_EVENT,
+			.kind = RDMA_CM_EVENT_UNREACHABLE},
 	};
 	const struct vbd_outcome_end end = {
 		.state = VBD_CONN_ESTABLISHED, .reason = VBD_REASON_UNREACHABLE, .first = &first};
@@ -611,7 +615,10 @@ static void test_cause__a_handshake_that_breaks_off(void **state)
 	const struct vbd_first_error timeout = {
 		.op = -1,
 		.at_ns = 1,
-		.error = {.status = VBD_E_REJECTED, .source = VBD_SOURCE_CM_EVENT, .raw = 4},
+		.error = {.status = VBD_E_REJECTED,
+			.source = VBD_SOURCE_CM_EVENT,
+			.kind = RDMA_CM_EVENT_REJECTED,
+			.raw = 4},
 	};
 	const struct vbd_outcome_end end = {.state = VBD_CONN_ACCEPTING,
 		.reason = VBD_REASON_REJECTED,
@@ -1222,6 +1229,34 @@ static void test_cause__texts_are_clauses_and_advice_is_sentences(void **state)
 	}
 }
 
+/* The words of an error, of its cause and of docs/why.md must not part. */
+static void test_cause__an_event_that_means_something_else_has_one_text_everywhere(void **state)
+{
+	static const enum vbd_cause_code codes[VBD_CM_MEANING_COUNT] = {
+		[VBD_CM_ADDRESS_TAKEN] = VBD_CAUSE_ADDRESS_TAKEN,
+		[VBD_CM_NOT_CONFIRMED] = VBD_CAUSE_NOT_CONFIRMED,
+	};
+	struct vbd_why event, problem;
+
+	(void)state;
+	assert_true(vbd_why_find(VBD_WHY_CM_EVENT, RDMA_CM_EVENT_UNREACHABLE, &event));
+	assert_true(vbd_why_find(VBD_WHY_PROBLEM, VBD_E_UNREACHABLE, &problem));
+	begin(VBD_OUTCOME_MOVED);
+	for (unsigned int i = 0; i < VBD_CM_MEANING_COUNT; i++) {
+		const char *text = vbd_cm_meaning_text((enum vbd_cm_meaning)i);
+		const char *hint = vbd_cm_meaning_hint((enum vbd_cm_meaning)i);
+		char told[VBD_DIAGNOSIS_BYTES];
+
+		facts.netroute.hwaddr_bytes = 0;
+		(void)vbd_words_fill(vbd_cause_text(codes[i]), &facts, told, sizeof(told));
+		assert_string_equal(told + strlen("192.0.2.2"), text);
+		assert_string_equal(vbd_cause_advice(codes[i]), hint);
+		assert_non_null(strstr(event.causes, text));
+		assert_non_null(strstr(event.hint, hint));
+		assert_non_null(strstr(problem.causes, text));
+	}
+}
+
 static void test_cause__the_codes_are_those_of_the_contract(void **state)
 {
 	struct openapi_enum contract;
@@ -1301,6 +1336,8 @@ int main(void)
 		cmocka_unit_test(test_cause__each_row_was_the_first_in_a_case),
 		cmocka_unit_test(test_cause__every_incident_has_a_cause_whatever_two_clues_say),
 		cmocka_unit_test(test_cause__texts_are_clauses_and_advice_is_sentences),
+		cmocka_unit_test(
+			test_cause__an_event_that_means_something_else_has_one_text_everywhere),
 		cmocka_unit_test(test_cause__the_codes_are_those_of_the_contract),
 	};
 

@@ -6,6 +6,7 @@
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/goodbye.h"
+#include "rdma/names/cm_meaning.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
@@ -435,6 +436,19 @@ static void test_conn__the_cm_may_be_faster_than_the_return_of_connect(void **te
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_REJECTED, -111);
 	fake_unblock();
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REJECTED);
+}
+
+/* The name of the event says that the peer does not answer, which it may well do. */
+static void test_conn__another_host_at_the_address_of_a_live_peer_is_named(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	const struct vbd_error *error = &rc->conn->qp.first_error.error;
+
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_UNREACHABLE, -110);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_UNREACHABLE);
+	assert_non_null(strstr(error->text, vbd_cm_meaning_text(VBD_CM_ADDRESS_TAKEN)));
+	assert_string_equal(error->hint, vbd_cm_meaning_hint(VBD_CM_ADDRESS_TAKEN));
 }
 
 static void test_conn__a_refused_iwarp_connect_ends_it(void **test_state)
@@ -1652,6 +1666,7 @@ int main(void)
 		TEST(a_lost_interrupt_is_repeated),
 		TEST(a_mute_iwarp_peer_does_not_delay_the_end),
 		TEST(the_cm_may_be_faster_than_the_return_of_connect),
+		TEST(another_host_at_the_address_of_a_live_peer_is_named),
 		TEST(a_refused_iwarp_connect_ends_it),
 		TEST(an_iwarp_host_that_does_not_answer_is_unreachable),
 		TEST(more_silent_hosts_than_threads_are_queued),
