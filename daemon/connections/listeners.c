@@ -41,7 +41,7 @@ static bool room_is_reserved(const struct vbd_daemon *daemon)
 }
 
 static enum vbd_connect_refusal check_request(
-	struct vbd_listener *listener, const struct vbd_pv_cm_event *request)
+	struct vbd_listener *listener, const struct vbd_pv_cm_event *request, struct vbd_error *err)
 {
 	enum vbd_connect_refusal refusal;
 
@@ -57,6 +57,10 @@ static enum vbd_connect_refusal check_request(
 	if (refusal == VBD_CONNECT_REFUSAL_NONE &&
 		room_is_reserved(listener->object.registry->daemon))
 		return VBD_CONNECT_REFUSAL_RESERVED;
+	if (refusal == VBD_CONNECT_REFUSAL_NONE &&
+		vbd_cm_request_check(listener->object.registry->daemon->fabric, request,
+			&listener->params, err) != VBD_OK)
+		return VBD_CONNECT_REFUSAL_PATH_MTU;
 	return refusal;
 }
 
@@ -103,8 +107,8 @@ static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event 
 	static const char *const reasons[VBD_CONNECT_REFUSAL_COUNT] = {
 		VBD_CONNECT_REFUSAL_MAP(REASON_ROW)};
 	struct vbd_listener *listener = arg;
-	enum vbd_connect_refusal refusal = check_request(listener, request);
 	struct vbd_error err = {0};
+	enum vbd_connect_refusal refusal = check_request(listener, request, &err);
 
 	(void)cm;
 	listener->requests++;

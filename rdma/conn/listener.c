@@ -141,6 +141,30 @@ void vbd_cm_listener_close(struct vbd_cm_listener *listener)
 	vbd_account_close(&listener->account);
 }
 
+enum vbd_status vbd_cm_request_check(const struct vbd_fabric *fabric,
+	const struct vbd_pv_cm_event *request, const struct vbd_conn_params *params,
+	struct vbd_error *err)
+{
+	const char *name = vbd_pv_id_device(request->id);
+	const struct vbd_device *device = name ? vbd_fabric_device(fabric, name) : NULL;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+	struct vbd_port port;
+	uint32_t bytes;
+	int mask = 0;
+
+	/* Over iWARP the kernel moves the queue pair. */
+	if (!device || vbd_device_port(device, vbd_pv_id_port_num(request->id), &port, NULL) ||
+		vbd_pv_init_qp_attr(request->id, &attr, &mask, NULL) || !(mask & IBV_QP_PATH_MTU))
+		return VBD_OK;
+	bytes = vbd_mtu_bytes((int)attr.path_mtu);
+	if (!port.active_mtu_bytes || bytes <= port.active_mtu_bytes ||
+		(params->path_mtu_bytes && params->path_mtu_bytes <= port.active_mtu_bytes))
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+		"the path MTU of the peer is %u bytes, and port %u of %s carries %u", bytes,
+		port.port_num, name, port.active_mtu_bytes);
+}
+
 static void reject(
 	const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request, const char *reason)
 {

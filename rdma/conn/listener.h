@@ -49,6 +49,17 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 /** vbd_cm_listener_close - stop listening; harmless when lost or closed */
 void vbd_cm_listener_close(struct vbd_cm_listener *listener);
 
+/**
+ * vbd_cm_request_check - can a connection of @params carry what the peer of @request will send?
+ *
+ * Returns limit_reached if the path MTU of the request, or that of @params where it is less, is
+ * more than the port carries. The kernel's CM takes it (cm_req_handler() in core/cm.c, 6.1), and no
+ * reply could lower it.
+ */
+enum vbd_status vbd_cm_request_check(const struct vbd_fabric *fabric,
+	const struct vbd_pv_cm_event *request, const struct vbd_conn_params *params,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /* For the fabric. */
 void vbd_cm_listener_on_cm_event(
 	struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *event);

@@ -45,6 +45,9 @@
 	X(VBD_CONNECT_REFUSAL_FAULT, "fault", "a fault of a client refuses it", \
 		"it was told to refuse connect requests, as a test", \
 		"Wait until the fault there is deleted: `verbsctl faults ls`.") \
+	X(VBD_CONNECT_REFUSAL_PATH_MTU, "path_mtu", "the path MTU of the peer is larger than that of the port here", \
+		"the path MTU of this side is larger than the port there carries", \
+		"Give the interfaces of both sides the same MTU (`ip link`), or set qp.path_mtu_bytes of both, of that listener and here, to the smaller one.") \
 	X(VBD_CONNECT_REFUSAL_QUOTA, "quota", "a quota of the listener's owner is used up", \
 		"the owner of its listener has used up a quota", \
 		"Have connections of that owner closed, or its quotas in callers_file there raised.") \

@@ -114,9 +114,10 @@ struct fake_id {
 	struct vbd_link link;
 	enum fake_id_state state;
 	struct fake_device *device;
-	bool known;	 /* the caller has it, so it counts as live */
-	bool peer_known; /* the peer's parameters have arrived */
-	bool parted;	 /* DISCONNECTED is queued or was taken */
+	bool known;	       /* the caller has it, so it counts as live */
+	bool peer_known;       /* the peer's parameters have arrived */
+	bool parted;	       /* DISCONNECTED is queued or was taken */
+	enum ibv_mtu path_mtu; /* that of the port which sent the request */
 	uint8_t peer_responder_resources;
 	uint32_t peer_qpn;
 	struct fake_id *peer;	/* loopback */

@@ -287,6 +287,7 @@ void fake_id_bind(struct fake_id *id, struct fake_device *device)
 	if (!device)
 		return;
 	device->ids++;
+	id->path_mtu = device->port.active_mtu;
 	if (id->ibv.route.addr.src_addr.sa_family == AF_UNSPEC)
 		memcpy(&id->ibv.route.addr.src_sin, &device->addr, sizeof(device->addr));
 }
@@ -503,7 +504,7 @@ static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int 
 	if (!id->peer_known)
 		return EINVAL;
 	if (attr->qp_state == IBV_QPS_RTR) {
-		attr->path_mtu = IBV_MTU_1024;
+		attr->path_mtu = id->path_mtu;
 		attr->dest_qp_num = id->peer_qpn;
 		attr->rq_psn = 0x1234;
 		attr->max_dest_rd_atomic = id->peer_responder_resources;
@@ -800,8 +801,9 @@ struct fake_id *fake_request_push(struct fake_id *listener, struct fake_device *
 		.type = RDMA_CM_EVENT_CONNECT_REQUEST,
 		.id = &id->ibv,
 		.has_conn_param = true,
-		.responder_resources = param->responder_resources,
-		.initiator_depth = param->initiator_depth,
+		/* cm_format_req_event() in core/cm.c, 6.1 */
+		.responder_resources = param->initiator_depth,
+		.initiator_depth = param->responder_resources,
 		.qp_num = param->qp_num,
 	};
 
@@ -810,7 +812,7 @@ struct fake_id *fake_request_push(struct fake_id *listener, struct fake_device *
 	id->state = FAKE_ID_REQUESTED;
 	id->peer_known = true;
 	id->peer_qpn = param->qp_num;
-	id->peer_responder_resources = param->responder_resources;
+	id->peer_responder_resources = param->initiator_depth;
 	copy_addr(&id->ibv.route.addr.src_storage, local);
 	copy_addr(&id->ibv.route.addr.dst_storage, peer);
 	fake_id_bind(id, device);

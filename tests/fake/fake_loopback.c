@@ -83,6 +83,7 @@ void fake_loop_connect(struct fake_id *id)
 	request = fake_request_push(
 		listener, device_of_addr(dst), dst, &id->ibv.route.addr.src_addr, &id->asked.param);
 	request->peer = id;
+	request->path_mtu = id->path_mtu;
 	id->peer = request;
 }
 
@@ -97,8 +98,8 @@ void fake_loop_accept(struct fake_id *id)
 	struct vbd_pv_cm_event event = {
 		.type = RDMA_CM_EVENT_CONNECT_RESPONSE,
 		.has_conn_param = true,
-		.responder_resources = param->responder_resources,
-		.initiator_depth = param->initiator_depth,
+		.responder_resources = param->initiator_depth,
+		.initiator_depth = param->responder_resources,
 		.qp_num = param->qp_num,
 	};
 	struct fake_qp *qp;

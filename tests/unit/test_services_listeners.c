@@ -399,6 +399,43 @@ static void test_services_listeners__strangers_are_rejected(void **state)
 	assert_int_equal(knock(svc, listener)->conn->state, VBD_CONN_ESTABLISHED);
 }
 
+/* A peer whose port carries @mtu; the daemon knows that its own carries 1024. */
+static struct vbd_connection *knock_with_mtu(
+	struct svc *svc, const struct vbd_listener *listener, enum ibv_mtu mtu)
+{
+	svc->device->port.active_mtu = mtu;
+	return knock(svc, listener);
+}
+
+/* The kernel's CM takes it, writes pass, and the first large read gets no answer. */
+static void test_services_listeners__a_larger_path_mtu_than_the_port_carries_is_refused(
+	void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	const struct vbd_connection *connection = knock_with_mtu(svc, listener, IBV_MTU_4096);
+	const struct vbd_error *error = &connection->conn->qp.first_error.error;
+
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_REJECTED);
+	assert_non_null(strstr(error->text, "path MTU"));
+	assert_non_null(strstr(error->hint, "MTU"));
+	assert_int_equal(listener->refused[VBD_CONNECT_REFUSAL_PATH_MTU], 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_SECURITY_CONNECT_REFUSED), 1);
+}
+
+static void test_services_listeners__a_path_mtu_that_fits_is_taken(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+
+	assert_int_equal(knock_with_mtu(svc, svc_listen(svc, NULL), IBV_MTU_512)->conn->state,
+		VBD_CONN_ESTABLISHED);
+	/* Both sides may be limited by hand: no message of the CM tells that. */
+	spec.params.path_mtu_bytes = 1024;
+	assert_int_equal(knock_with_mtu(svc, svc_listen(svc, &spec), IBV_MTU_4096)->conn->state,
+		VBD_CONN_ESTABLISHED);
+}
+
 static void test_services_listeners__some_connections_are_kept_for_our_own(void **state)
 {
 	const struct vbd_connection_spec nowhere = svc_spec_to(NULL);
@@ -627,6 +664,8 @@ int main(void)
 		TEST(connections_beyond_a_limit_are_rejected),
 		TEST(requests_that_wait_count_as_connections),
 		TEST(strangers_are_rejected),
+		TEST(a_larger_path_mtu_than_the_port_carries_is_refused),
+		TEST(a_path_mtu_that_fits_is_taken),
 		TEST(some_connections_are_kept_for_our_own),
 		TEST(a_flood_of_refusals_is_summed_up),
 		TEST(a_deleted_one_rejects_what_waits),
