@@ -90,6 +90,7 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 	facts->soft_roce = info->soft_roce;
 	facts->path_mtu_bytes = info->path_known && !info->iwarp ? info->path_mtu_bytes : 0;
 	facts->mtu_asked = conn->params.path_mtu_bytes != 0;
+	facts->cm_mtu_bytes = conn->cm_mtu_bytes;
 	facts->timers_known = info->sends_known && !info->iwarp;
 	facts->ack_timeout = info->ack_timeout;
 	facts->retry_count = info->retry_count;
@@ -104,6 +105,10 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 	}
 	facts->depth_known = info->sends_known && facts->reliable;
 	facts->initiator_depth = info->initiator_depth;
+	facts->responder_resources = info->responder_resources;
+	/* The peer lowers those of a reply from here. */
+	if (!conn->passive && !conn->manual && conn->peer_responder_resources != VBD_DEPTH_UNKNOWN)
+		facts->peer_reads = conn->peer_responder_resources;
 }
 
 static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)

@@ -127,6 +127,7 @@ struct vbd_conn {
 	enum vbd_refusal refusal; /* final when the connection has ended */
 
 	/* From the peer's request or reply. */
+	uint32_t cm_mtu_bytes; /* told to both sides by the CM; 0: none */
 	uint8_t peer_responder_resources;
 	uint8_t peer_initiator_depth;
 	struct vbd_private_data peer_private_data; /* of the last CM message with any */

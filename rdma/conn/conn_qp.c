@@ -182,6 +182,8 @@ static enum vbd_status set_attributes(struct vbd_conn *conn, int state, struct i
 		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
 	if (!status && !conn->manual && !vbd_device_is_iwarp(conn->qp.device))
 		grant_access(attr, ret_mask);
+	if (!status && !conn->manual && *ret_mask & IBV_QP_PATH_MTU)
+		conn->cm_mtu_bytes = vbd_mtu_bytes((int)attr->path_mtu);
 	if (!status)
 		apply_params(conn, attr);
 	if (!status && state == IBV_QPS_RTR && conn->params.qp.transport == VBD_TRANSPORT_UC)

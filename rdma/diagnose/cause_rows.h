@@ -258,6 +258,9 @@
 	X(WAY_TOO_NARROW, "way_too_narrow", VBD_CAUSE_NO_PROGRESS, CLUE(LARGE_LOST), CLUE(MTU_TOO_LARGE) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 66, GUEST, \
 		"packets with the path MTU of {path_mtu} bytes do not reach {host}, and small ones do: an interface or a switch between carries less", \
 		"Raise the MTU there (`ping -M do -s {path_mtu} {host}` must pass), or connect again with a smaller path_mtu_bytes (`--path-mtu`).") \
+	X(ANSWERS_TOO_LARGE, "answers_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(LONG_ANSWER) | CLUE(CM_ANSWERED), CLUE(NEVER_ACKED) | CLUE(LARGE_LOST) | CLUE(MTU_TOO_LARGE) | CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(PEER_FORGOT) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 67, UNIT("a verbsd there refuses such a connection, and no other program of the lab lets a peer read"), \
+		"the RDMA device of {host} answers, and the data of a {what} does not come: the interface there has a smaller MTU than the path MTU of {path_mtu} bytes, a switch between has, or its queue pair is gone", \
+		"Compare `ip link` of both sides, and give both the same MTU (`ping -M do -s {path_mtu}` from {host} must pass), or connect again with a smaller path_mtu_bytes on both.") \
 	X(WRONG_PSN, "wrong_psn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(FEW_CAME), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 68, GUEST, \
 		"the peer's queue pair acknowledges nothing: it was given another PSN than this side sends from, it is not in RTR, or it has another QP number than this side was given", \
 		"Compare manual.local of each side with manual.remote of the other (psn, qpn), and bring both queue pairs up anew.") \

@@ -16,6 +16,9 @@
 /* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
 #define HEADER_BYTES 58
 
+/* The path MTU where the interfaces have 1500, as they have if nobody changes them. */
+#define USUAL_MTU_BYTES 1024
+
 /* The CM repeats a connect request after about 6 s (cm_send_req(), kernel 6.1). It counts that only
  * when the request is over. */
 #define REPEATED_MS 10000
@@ -190,6 +193,9 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 			incident->length_bytes > incident->recv_size_bytes);
 	note(clues, VBD_CLUE_OVER_ONE_PACKET,
 		facts->path_mtu_bytes && incident->length_bytes > facts->path_mtu_bytes);
+	note(clues, VBD_CLUE_LONG_ANSWER,
+		incident->op == VBD_OP_READ && facts->path_mtu_bytes > USUAL_MTU_BYTES &&
+			incident->length_bytes > USUAL_MTU_BYTES);
 	note(clues, VBD_CLUE_NEVER_ACKED, !incident->acked);
 	note(clues, VBD_CLUE_NEVER_HEARD, !incident->heard);
 	note(clues, VBD_CLUE_HEARTBEATS, incident->heartbeats);

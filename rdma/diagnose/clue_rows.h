@@ -39,6 +39,7 @@
 	X(MANY_GAPS, "packets were missing {gaps} times among {packets_sent} that {device} sent") \
 	X(RUNS_ON, "{request} goes on") \
 	X(LARGE_LOST, "{host} answered a small datagram, and none as long as a packet with the path MTU of {path_mtu} bytes") \
+	X(LONG_ANSWER, "the answer to a read comes in packets with the path MTU of {path_mtu} bytes") \
 	X(FIREWALL, "{firewall} answered that datagrams to UDP port 4791 are forbidden there") \
 	X(HOST_UP, "{host} answered from the network: it is up") \
 	X(HOST_SILENT, "{host} did not answer a datagram to a closed port either") \

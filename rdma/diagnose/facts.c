@@ -104,6 +104,14 @@ static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findin
 		found(findings, VBD_FINDING_MTU_BELOW_PORT,
 			"The path MTU is %u bytes; the port here carries %u.",
 			facts->path_mtu_bytes, port->active_mtu_bytes);
+	if (port->active_mtu_bytes && facts->path_mtu_bytes > port->active_mtu_bytes)
+		found(findings, VBD_FINDING_MTU_ABOVE_PORT,
+			"The path MTU is %u bytes; the port here carries %u.",
+			facts->path_mtu_bytes, port->active_mtu_bytes);
+	if (facts->open && facts->path_mtu_bytes && facts->path_mtu_bytes < facts->cm_mtu_bytes)
+		found(findings, VBD_FINDING_MTU_LIMITED_HERE,
+			"The path MTU is %u bytes here; the CM has told the peer %u.",
+			facts->path_mtu_bytes, facts->cm_mtu_bytes);
 	if (port->active_mtu_bytes < port->max_mtu_bytes && !is_over(facts))
 		found(findings, VBD_FINDING_MTU_OF_PORT,
 			"The port's MTU is %u bytes; the device allows up to %u.",
@@ -157,6 +165,16 @@ static void judge_timers(const struct vbd_facts *facts, struct vbd_findings *fin
 		found(findings, VBD_FINDING_RNR_FOR_EVER,
 			"A send waits without limit while the peer has no receive posted "
 			"(rnr_retry 7).");
+	else if (!facts->rnr_retry)
+		found(findings, VBD_FINDING_RNR_NONE,
+			"A send fails at once while the peer has no receive posted (rnr_retry 0).");
+	if (!facts->retry_count)
+		found(findings, VBD_FINDING_RETRY_NONE,
+			"One lost packet ends the connection (retry_count 0).");
+	if (facts->depth_known && facts->peer_reads > facts->responder_resources)
+		found(findings, VBD_FINDING_PEER_READS_MORE,
+			"The peer may have %u reads and atomics outstanding; this side answers %u.",
+			facts->peer_reads, facts->responder_resources);
 	if (facts->depth_known && !facts->initiator_depth)
 		found(findings, VBD_FINDING_NO_READS,
 			"Reads and atomics are not possible: initiator_depth is 0.");

@@ -86,11 +86,13 @@ struct vbd_facts {
 
 	uint32_t path_mtu_bytes; /* 0: unknown */
 	bool mtu_asked;		 /* a small MTU was requested */
+	uint32_t cm_mtu_bytes;	 /* told to both sides by the CM; 0: unknown */
 
 	bool timers_known; /* the next four members are set */
 	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
 	bool depth_known;
-	uint8_t initiator_depth;
+	uint8_t initiator_depth, responder_resources;
+	uint8_t peer_reads; /* that the peer's reply takes; 0: unknown */
 
 	bool memlock_known;
 	uint64_t locked_bytes, lock_limit_bytes; /* limit UINT64_MAX: none */

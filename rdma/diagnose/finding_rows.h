@@ -32,6 +32,9 @@
 	X(NO_GID, "no_gid", ERROR, \
 		"no RDMA device has a GID for the source address of the packets", \
 		"Use an address behind an RDMA interface (the loopback has no RDMA device); compare the interface's addresses with the GIDs in /v1/devices.") \
+	X(MTU_ABOVE_PORT, "mtu_above_port", ERROR, \
+		"the path MTU is larger than the port carries, so that full packets do not leave or do not come", \
+		"Give the interface its old MTU again (`ip link`), or connect again: the path MTU is that of the ports then.") \
 	X(PORT_WENT_DOWN, "port_went_down", WARNING, \
 		"a port of the device went down while the connection lived, before its first error or its end", \
 		"See the device's async events in the event log; check the cable and the interface.") \
@@ -65,6 +68,15 @@
 	X(MTU_BELOW_PORT, "mtu_below_port", WARNING, \
 		"the path MTU is smaller than the port's MTU, and was not limited by the request", \
 		"The peer's port or the path has the smaller MTU: give both interfaces the same one.") \
+	X(PEER_READS_MORE, "peer_reads_more", WARNING, \
+		"the peer took more outstanding reads than this side offered to answer, and the device refuses those beyond", \
+		"Raise qp.responder_resources here, or lower the initiator depth of the peer's program.") \
+	X(RETRY_NONE, "retry_none", WARNING, \
+		"retry_count is 0: one lost packet ends the connection", \
+		"Set qp.retry_count to 4 or more, unless that is meant.") \
+	X(RNR_NONE, "rnr_none", WARNING, \
+		"rnr_retry is 0: a send fails at once while the peer has no receive posted", \
+		"Set qp.rnr_retry to 7, or let the peer post receives before this side sends.") \
 	X(MEMLOCK_NEAR, "memlock_near", WARNING, \
 		"nine tenths of the locked-memory limit are in use", \
 		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.") \
@@ -116,6 +128,9 @@
 	X(BEHIND_GATEWAY, "behind_gateway", INFO, \
 		"the peer is behind a router", \
 		"Every hop must pass UDP 4791 (RoCE v2) both ways.") \
+	X(MTU_LIMITED_HERE, "mtu_limited_here", INFO, \
+		"qp.path_mtu_bytes limits this side, and no message of the CM tells the peer", \
+		"Give the other side the same qp.path_mtu_bytes; else it sends longer packets, which the device here refuses.") \
 	X(MTU_OF_PORT, "mtu_of_port", INFO, \
 		"the port's MTU is smaller than the device allows: the network interface limits it", \
 		"On RoCE, an interface MTU of 4200 on both ends gives a path MTU of 4096.")

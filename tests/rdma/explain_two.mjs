@@ -45,8 +45,26 @@ const deaf = (netdev) => ["sh", "-c", `tc qdisc add dev ${netdev} clsact && tc f
 	ip_proto udp dst_port 4791 action drop`];
 const hearing = (netdev) => ["tc", "qdisc", "del", "dev", netdev, "clsact"];
 const narrow = (netdev) => ["ip", "link", "set", "dev", netdev, "mtu", "700"];
+const jumbo = (netdev) => ["ip", "link", "set", "dev", netdev, "mtu", "4200"];
 // The kernel keeps the MTU that it has learned of a route for ten minutes.
 const wide = (netdev) => ["sh", "-c", `ip link set dev ${netdev} mtu 1500 && ip route flush cache`];
+
+await scenario("MTUs that differ are told before the first byte", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await spoiled(jumbo, wide, async () => {
+		const connection = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port });
+
+		equal(await cause_of(daemon, connection), "refused_by_verbsd", "the cause");
+		equal((await daemon.connection(connection.id)).error.detail.includes("path MTU"), true, "the error names the path MTU");
+	});
+	const open = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+
+	await spoiled(narrow, wide, () => until("mtu_above_port", async () =>
+		(await explain(daemon, open)).findings.some(({ code }) => code === "mtu_above_port")));
+	await daemon.stop();
+});
 
 await scenario("the first line names a network that is slow", async () => {
 	const daemon = await Daemon.start("d");

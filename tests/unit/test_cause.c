@@ -1025,6 +1025,26 @@ static void test_cause__two_path_mtus_are_told_on_both_sides(void **state)
 	leads_to(VBD_CAUSE_PATH_MTU_DIFFERS);
 }
 
+/* Writes pass a host that takes more than its own interface sends. */
+static void test_cause__reads_whose_answers_do_not_fit_are_not_blamed_on_a_cable(void **state)
+{
+	(void)state;
+	begin(VBD_OUTCOME_UNACKED);
+	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_READ);
+	facts.knock = (struct vbd_pv_knock){
+		.done = true, .answered = true, .asked = true, .cm_answered = true};
+	leads_to(VBD_CAUSE_QP_GONE_THERE);
+	facts.path_mtu_bytes = facts.port.active_mtu_bytes = 4096;
+	facts.netroute.mtu_bytes = 4200;
+	leads_to(VBD_CAUSE_ANSWERS_TOO_LARGE);
+	says("smaller MTU than the path MTU of 4096 bytes");
+	facts.incident.op = VBD_OP_WRITE;
+	leads_to(VBD_CAUSE_QP_GONE_THERE);
+	facts.incident.op = VBD_OP_READ;
+	facts.incident.length_bytes = 512;
+	leads_to(VBD_CAUSE_QP_GONE_THERE);
+}
+
 static void test_cause__a_short_message_after_others_found_no_memory(void **state)
 {
 	(void)state;
@@ -1318,6 +1338,8 @@ int main(void)
 		cmocka_unit_test(test_cause__a_full_inbox_there_is_no_lack_of_receives),
 		cmocka_unit_test(test_cause__iwarp_does_not_tell_why_the_peer_left),
 		cmocka_unit_test(test_cause__two_path_mtus_are_told_on_both_sides),
+		cmocka_unit_test(
+			test_cause__reads_whose_answers_do_not_fit_are_not_blamed_on_a_cable),
 		cmocka_unit_test(test_cause__a_short_message_after_others_found_no_memory),
 		cmocka_unit_test(test_cause__both_sides_tell_both_lengths),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),

@@ -289,6 +289,32 @@ static void test_facts__device_and_port_are_looked_at(void **state)
 	assert_only(&facts, VBD_FINDING_DEAD_PEER);
 }
 
+/* Each side knows of the other only what the messages of the CM tell. */
+static void test_facts__sides_that_differ_are_told_before_the_first_byte(void **state)
+{
+	struct vbd_facts facts = good();
+
+	(void)state;
+	facts.port.active_mtu_bytes = facts.port.max_mtu_bytes = 1024;
+	assert_only(&facts, VBD_FINDING_MTU_ABOVE_PORT);
+	facts = good();
+	facts.mtu_asked = true;
+	facts.path_mtu_bytes = 1024;
+	facts.cm_mtu_bytes = 4096;
+	assert_only(&facts, VBD_FINDING_MTU_LIMITED_HERE);
+	facts = good();
+	facts.responder_resources = 4;
+	facts.peer_reads = 16;
+	assert_only(&facts, VBD_FINDING_PEER_READS_MORE);
+	facts.peer_reads = 4;
+	assert_only(&facts, VBD_FINDING_DEAD_PEER);
+	facts.retry_count = 0;
+	assert_only(&facts, VBD_FINDING_RETRY_NONE);
+	facts = good();
+	facts.rnr_retry = 0;
+	assert_only(&facts, VBD_FINDING_RNR_NONE);
+}
+
 static void test_facts__gids_of_both_ends_are_compared(void **state)
 {
 	struct vbd_facts facts = good();
@@ -427,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_facts__what_never_ends_has_no_time),
 		cmocka_unit_test(test_facts__timers_that_hurt_are_told),
 		cmocka_unit_test(test_facts__device_and_port_are_looked_at),
+		cmocka_unit_test(test_facts__sides_that_differ_are_told_before_the_first_byte),
 		cmocka_unit_test(test_facts__gids_of_both_ends_are_compared),
 		cmocka_unit_test(test_facts__the_way_is_looked_at),
 		cmocka_unit_test(test_facts__limits_that_are_near_are_told),

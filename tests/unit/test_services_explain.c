@@ -193,6 +193,28 @@ static void test_explain__facts_are_those_of_the_connection(void **state)
 }
 
 /* iWARP has neither these timers nor GIDs, and an unreliable connection resends nothing. */
+/* No message of the CM tells the peer of a limit; and a program may take more than it was offered.
+ */
+static void test_explain__sides_that_differ_are_told_while_nothing_has_failed(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_conn_params params = vbd_conn_params_default();
+	struct svc_pair pair;
+
+	params.path_mtu_bytes = 256;
+	params.responder_resources = 2;
+	pair = pair_with(svc, &params);
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_true(has(VBD_FINDING_MTU_LIMITED_HERE));
+	assert_false(has(VBD_FINDING_PEER_READS_MORE));
+	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_false(has(VBD_FINDING_MTU_LIMITED_HERE));
+	assert_false(has(VBD_FINDING_PEER_READS_MORE));
+	pair.active->conn->peer_responder_resources = 3;
+	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_true(has(VBD_FINDING_PEER_READS_MORE));
+}
+
 static void test_explain__facts_that_a_connection_has_not_are_unknown(void **state)
 {
 	static struct vbd_facts facts;
@@ -1195,6 +1217,7 @@ int main(void)
 		TEST(test_explain__a_connection_that_is_well),
 		TEST(test_explain__an_inbox_tells_when_the_peer_was_heard_last),
 		TEST(test_explain__facts_are_those_of_the_connection),
+		TEST(test_explain__sides_that_differ_are_told_while_nothing_has_failed),
 		TEST(test_explain__facts_that_a_connection_has_not_are_unknown),
 		TEST(test_explain__the_first_failure_is_the_cause_and_flushes_are_counted),
 		TEST(test_explain__seven_retries_are_for_ever_on_soft_roce),
