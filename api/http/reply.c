@@ -62,23 +62,16 @@ static void free_bodies(struct vbd_reply *reply)
 		reply->feed.free(reply->feed.arg);
 }
 
-void vbd_reply_drop_body(struct vbd_reply *reply)
-{
-	struct vbd_reply kept = {.close = reply->close, .n_headers = reply->n_headers};
-
-	memcpy(kept.headers, reply->headers, sizeof(kept.headers));
-	free_bodies(reply);
-	*reply = kept;
-}
-
-void vbd_reply_drop(struct vbd_reply *reply)
-{
-	reply->n_headers = 0;
-	vbd_reply_drop_body(reply);
-}
-
 void vbd_reply_fini(struct vbd_reply *reply)
 {
 	free_bodies(reply);
 	*reply = (struct vbd_reply){0};
+}
+
+void vbd_reply_drop(struct vbd_reply *reply)
+{
+	bool close = reply->close;
+
+	vbd_reply_fini(reply);
+	reply->close = close;
 }

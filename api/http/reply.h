@@ -83,9 +83,6 @@ void vbd_reply_add_header(struct vbd_reply *reply, const char *name, const char 
 /** vbd_reply_find_header - the value of a header; NULL if it is absent */
 const char *vbd_reply_find_header(const struct vbd_reply *reply, const char *name);
 
-/** vbd_reply_drop_body - free the bodies of an answer; its headers stay */
-void vbd_reply_drop_body(struct vbd_reply *reply);
-
 /** vbd_reply_drop - free all that an answer has: another one takes its place on the connection */
 void vbd_reply_drop(struct vbd_reply *reply);
 

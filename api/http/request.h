@@ -242,15 +242,6 @@ void vbd_reply_outcome(
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,
 	const struct vbd_problem_extra *extra);
 
-/**
- * vbd_request_settle - answer a GET whose conditions do not hold: 412 or 304
- * @tag: the ETag; NULL if there is none
- *
- * Returns whether there is an answer. Each 200 and 206 to a GET passes through this function; a
- * handler calls it before what costs much or can't be taken back.
- */
-bool vbd_request_settle(struct vbd_request *req, const char *tag);
-
 /** vbd_request_send - let the transport send `reply`, which is complete, when the row of @ticket is
  * written; see vbd_request_wait_written() */
 void vbd_request_send(struct vbd_request *req, uint64_t ticket);

@@ -211,9 +211,9 @@ static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
 		free(feed);
 		return NULL;
 	}
-	/* For HEAD, MHD 0.9.75 still sends the last chunk of the body, which the client would parse
-	 * as the next answer. HTTP/1.0 has no chunks; the connection is closed instead. */
-	if (exchange->req.head)
+	/* Without a body MHD 0.9.75 still sends the last chunk, which the client would parse as the
+	 * next answer. HTTP/1.0 has no chunks; the connection is closed instead. */
+	if (exchange->req.head || exchange->req.reply.status == 304)
 		(void)MHD_set_response_options(
 			response, MHD_RF_HTTP_VERSION_1_0_RESPONSE, MHD_RO_END);
 	exchange->req.reply.feed = (struct vbd_feed){0};

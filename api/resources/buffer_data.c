@@ -101,7 +101,7 @@ static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buff
  * holds: the answer is the whole (RFC 9110, 13.1.5). */
 static const char *asked_range(struct vbd_request *req)
 {
-	return vbd_request_header(req, VBD_HEADER_IF_RANGE)
+	return vbd_request_header(req, VBD_HEADER_IF_RANGE) || vbd_condition_is_known(req, NULL)
 		       ? NULL
 		       : vbd_request_header(req, VBD_HEADER_RANGE);
 }
@@ -168,11 +168,10 @@ void vbd_get_buffer_data(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
 	struct vbd_buffer *buffer = find_bytes(req, &err);
+	const struct vbd_condition_of of = {.what = req->path};
 
-	if (!buffer)
+	if (!buffer || vbd_condition_check(req, &of, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
-	else if (vbd_request_settle(req, NULL))
-		return;
 	else if (!has_param(req, "offset_bytes") && !has_param(req, "length_bytes"))
 		reply_by_header(req, buffer);
 	else if (reply_by_params(req, buffer, &err) != VBD_OK)

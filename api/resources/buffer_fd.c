@@ -3,6 +3,7 @@
  * The descriptor of a shared buffer. Who gets it can map the memory, whatever user it runs as: so
  * the role decides, not the mode of a file.
  */
+#include "api/http/condition.h"
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
@@ -41,11 +42,16 @@ void vbd_get_buffer_fd(struct vbd_request *req)
 {
 	const struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
 	struct vbd_error err = {0};
+	enum vbd_status status;
 	char tag[VBD_TAG_BYTES];
 
-	if (!buffer || vbd_request_settle(req, vbd_task_tag(req, &vbd_buffer_task, buffer, tag)))
+	if (!buffer)
 		return;
-	if (pass(req, buffer, &err) == VBD_OK)
+	status = vbd_task_unchanged(req, &vbd_buffer_task, buffer, &err);
+	if (status == VBD_OK &&
+		!vbd_condition_is_known(req, vbd_task_tag(req, &vbd_buffer_task, buffer, tag)))
+		status = pass(req, buffer, &err);
+	if (status == VBD_OK)
 		vbd_task_reply(req, 200, &vbd_buffer_task, buffer);
 	else
 		vbd_reply_problem(req, &err);

@@ -37,8 +37,6 @@ static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 	char tag[VBD_TAG_BYTES];
 
 	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, waiter->task, tag));
-	if (vbd_request_settle(req, tag))
-		return;
 	if (kind->refresh)
 		kind->refresh(waiter->task);
 	out = vbd_encode_begin();
