@@ -231,6 +231,30 @@ static void on_device_added(struct vbd_device *device, void *arg)
 	vbd_reconciler_device_added(daemon);
 }
 
+static void on_device_renamed(struct vbd_device *device, const char *before, void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+
+	for (int kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
+		const struct vbd_registry *registry = &daemon->registries[kind];
+
+		vbd_registry_for_each (object, registry) {
+			char *name = registry->kind->device_name
+					     ? registry->kind->device_name(object)
+					     : NULL;
+
+			if (!name || strcmp(name, before) != 0)
+				continue;
+			memcpy(name, device->name, sizeof(device->name));
+			vbd_object_changed(object);
+		}
+	}
+	log_device(daemon, device,
+		&(const struct vbd_event){
+			.type = VBD_EVENT_DEVICE_RENAMED, .severity = VBD_SEVERITY_NOTICE},
+		"%s: has this name now, and was %s before", device->name, before);
+}
+
 static void on_device_removing(struct vbd_device *device, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
@@ -345,6 +369,7 @@ static void on_id_ended(void *arg)
 static const struct vbd_fabric_ops fabric_ops = {
 	.id_ended = on_id_ended,
 	.device_added = on_device_added,
+	.device_renamed = on_device_renamed,
 	.device_removing = on_device_removing,
 	.device_removed = on_device_removed,
 	.async_event = on_async_event,
@@ -394,12 +419,6 @@ static void on_uevent(const char *action, const char *sysname, void *arg)
 {
 	struct vbd_hotplug *hotplug = arg;
 
-	/* libibverbs keeps the name that a device had when it was found. */
-	if (strcmp(action, "move") == 0)
-		vbd_log(VBD_LOG_WARNING, sysname,
-			"a device was renamed to %s; verbsd uses its name of before, and has no "
-			"hardware counters of it, until verbsd is restarted",
-			sysname);
 	if (strcmp(action, "remove") == 0)
 		vbd_fabric_remove_uverbs(hotplug->daemon->fabric, sysname);
 	vbd_hotplug_look(hotplug->daemon);

@@ -91,7 +91,7 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 		vbd_counter_add(cm_event_counter(fabric, (int)event.type), 1);
 		/* A call thread may have freed an id that is over. */
 		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL && !is_over(&event)) {
-			name = vbd_pv_id_device(event.id);
+			name = vbd_device_of_id(&fabric->devices, event.id);
 			removed = name ? vbd_fabric_device(fabric, name) : NULL;
 		}
 		dispatch_cm_event(fabric, &event);

@@ -127,12 +127,18 @@ static const char *state(const struct vbd_object *object)
 	return vbd_conn_state_name(((const struct vbd_connection *)object)->conn->state);
 }
 
+static char *device_name(struct vbd_object *object)
+{
+	return ((struct vbd_connection *)object)->conn->device_name;
+}
+
 const struct vbd_kind vbd_connection_kind = {
 	.size_bytes = sizeof(struct vbd_connection),
 	.keeps_history = true,
 	.on_deadline = on_deadline,
 	.cancel = cancel,
 	.state = state,
+	.device_name = device_name,
 	.problem = get_problem,
 	.free = free_connection,
 };

@@ -403,7 +403,13 @@ static const char *state(const struct vbd_object *object)
 	return vbd_listener_state_name(((const struct vbd_listener *)object)->state);
 }
 
+static char *device_name(struct vbd_object *object)
+{
+	return ((struct vbd_listener *)object)->cm.device_name;
+}
+
 const struct vbd_kind vbd_listener_kind = {
 	.size_bytes = sizeof(struct vbd_listener),
 	.state = state,
+	.device_name = device_name,
 };

@@ -94,6 +94,8 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"A device could not be opened") \
 	X(VBD_EVENT_DEVICE_STATE_CHANGED, "device_state_changed", VBD_EVENT_DATA_STATE, \
 		"A device changed its state in another way") \
+	X(VBD_EVENT_DEVICE_RENAMED, "device_renamed", VBD_EVENT_DATA_STATE, \
+		"The kernel gave a device another name; its id stays") \
 	X(VBD_EVENT_DEVICE_ASYNC_EVENT, "device_async_event", VBD_EVENT_DATA_ASYNC, \
 		"The device reported an event, of a port for example") \
 	X(VBD_EVENT_DEVICE_REMOVED, "device_removed", VBD_EVENT_DATA_STATE, \

@@ -266,11 +266,17 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 		vbd_qp_end_error(qp, ret_err);
 }
 
+static char *device_name(struct vbd_object *object)
+{
+	return ((struct vbd_endpoint_record *)object)->endpoint->device_name;
+}
+
 const struct vbd_kind vbd_ud_endpoint_kind = {
 	.size_bytes = sizeof(struct vbd_endpoint_record),
 	.on_deadline = on_deadline,
 	.cancel = close_endpoint,
 	.state = state,
+	.device_name = device_name,
 	.problem = get_problem,
 	.free = free_record,
 };

@@ -552,9 +552,15 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 	*ret_err = ((const struct vbd_buffer *)object)->error;
 }
 
+static char *device_name(struct vbd_object *object)
+{
+	return ((struct vbd_buffer *)object)->device_name;
+}
+
 const struct vbd_kind vbd_buffer_kind = {
 	.size_bytes = sizeof(struct vbd_buffer),
 	.state = state,
+	.device_name = device_name,
 	.problem = get_problem,
 	.free = free_buffer,
 };

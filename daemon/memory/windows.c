@@ -433,6 +433,11 @@ static const char *state(const struct vbd_object *object)
 	return vbd_window_state_name(((const struct vbd_window_record *)object)->window.state);
 }
 
+static char *device_name(struct vbd_object *object)
+{
+	return ((struct vbd_window_record *)object)->device_name;
+}
+
 const struct vbd_kind vbd_window_kind = {
 	.size_bytes = sizeof(struct vbd_window_record),
 	.keeps_history = true,
@@ -440,6 +445,7 @@ const struct vbd_kind vbd_window_kind = {
 	.cancel = revoke,
 	.is_used = is_used,
 	.state = state,
+	.device_name = device_name,
 	.problem = get_problem,
 	.free = free_record,
 };

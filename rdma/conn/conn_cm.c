@@ -43,7 +43,7 @@ static uint32_t scope_of(const struct sockaddr_storage *addr)
 void vbd_conn_cm_take_device_name(struct vbd_conn *conn)
 {
 	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
-	const char *name = vbd_pv_id_device(conn->cm_id);
+	const char *name = vbd_device_of_id(&conn->fabric->devices, conn->cm_id);
 
 	if (!name)
 		return;

@@ -51,10 +51,10 @@ static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct
 	return VBD_OK;
 }
 
-static enum vbd_status check_device(
-	const struct rdma_cm_id *id, const struct vbd_cm_params *cm, struct vbd_error *err)
+static enum vbd_status check_device(const struct vbd_cm_listener *listener,
+	const struct vbd_cm_params *cm, struct vbd_error *err)
 {
-	const char *device = vbd_pv_id_device(id);
+	const char *device = vbd_device_of_id(&listener->fabric->devices, listener->cm_id);
 
 	if (!cm->device[0] || (device && strcmp(device, cm->device) == 0))
 		return VBD_OK;
@@ -73,7 +73,7 @@ static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct so
 		status = vbd_source_judge_bind(
 			vbd_interfaces_known(listener->fabric), addr, "port", &error, err);
 	if (!status)
-		status = check_device(listener->cm_id, cm, err);
+		status = check_device(listener, cm, err);
 	if (!status)
 		status = vbd_pv_listen(listener->cm_id, backlog, err);
 	return status;
@@ -123,7 +123,7 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	listener->addr = own;
 	((struct sockaddr_in *)&listener->addr)->sin_port =
 		((const struct sockaddr_in *)(const void *)bound)->sin_port;
-	device = vbd_pv_id_device(listener->cm_id);
+	device = vbd_device_of_id(&fabric->devices, listener->cm_id);
 	(void)snprintf(
 		listener->device_name, sizeof(listener->device_name), "%s", device ? device : "");
 	listener->everywhere = !device;

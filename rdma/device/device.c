@@ -119,11 +119,12 @@ static enum vbd_status ask_all(struct vbd_opened *opened, int transport_type, st
 	return VBD_OK;
 }
 
-void vbd_device_open(const char *name, int transport_type, struct vbd_opened *ret_opened)
+void vbd_device_open(const char *uverbs_name, int transport_type, struct vbd_opened *ret_opened)
 {
 	struct vbd_opened opened = {0};
 
-	if (vbd_pv_open_device(&opened.account, name, &opened.context, &opened.error) == VBD_OK &&
+	if (vbd_pv_open_device(&opened.account, uverbs_name, &opened.context, &opened.error) ==
+			VBD_OK &&
 		ask_all(&opened, transport_type, &opened.error) != VBD_OK) {
 		vbd_pv_close_device(&opened.account, opened.context);
 		free(opened.ports);
@@ -131,6 +132,27 @@ void vbd_device_open(const char *name, int transport_type, struct vbd_opened *re
 		opened.ports = NULL;
 	}
 	*ret_opened = opened;
+}
+
+void vbd_device_rename(struct vbd_device *device, const struct vbd_pv_device *found)
+{
+	memcpy(device->name, found->name, sizeof(device->name));
+	memcpy(device->ibdev_path, found->ibdev_path, sizeof(device->ibdev_path));
+}
+
+const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_cm_id *id)
+{
+	const struct ibv_device *bound = vbd_pv_id_device(id);
+	const char *name = bound ? bound->name : NULL;
+
+	vbd_list_for_each (link, devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (bound && device->state != VBD_DEVICE_REMOVED &&
+			strcmp(device->uverbs_name, bound->dev_name) == 0)
+			name = device->name;
+	}
+	return name;
 }
 
 struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
@@ -149,9 +171,9 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 	device->transport = "unknown";
 	device->transport_type = found->transport;
 	device->added_ns = vbd_clock_mono_ns();
-	(void)snprintf(device->name, sizeof(device->name), "%s", found->name);
-	(void)snprintf(device->uverbs_name, sizeof(device->uverbs_name), "%s", found->uverbs_name);
-	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", found->ibdev_path);
+	vbd_device_rename(device, found);
+	memcpy(device->library_name, found->library_name, sizeof(device->library_name));
+	memcpy(device->uverbs_name, found->uverbs_name, sizeof(device->uverbs_name));
 	device->state = VBD_DEVICE_OPENING;
 	(void)vbd_error_set(
 		&device->error, VBD_E_NO_DEVICE, "device %s is being opened", device->name);

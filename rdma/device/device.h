@@ -27,6 +27,7 @@
 struct ibv_context;
 struct ibv_cq;
 struct ibv_srq;
+struct rdma_cm_id;
 struct vbd_device;
 struct vbd_pd;
 struct vbd_pv_device;
@@ -123,9 +124,10 @@ struct vbd_device_recent {
 };
 
 struct vbd_device {
-	struct vbd_link link; /* the fabric's list */
-	uint64_t id;	      /* never reused; a device that comes back has a new one */
-	char name[64];
+	struct vbd_link link;  /* the fabric's list */
+	uint64_t id;	       /* never reused; a device that comes back has a new one */
+	char name[64];	       /* vbd_device_rename() */
+	char library_name[64]; /* that libibverbs keeps; with uverbs_name the device's identity */
 	char uverbs_name[64];
 	char ibdev_path[256];
 	int transport_type;    /* enum ibv_transport_type */
@@ -186,9 +188,17 @@ struct vbd_opened {
 	struct vbd_error ports_error, error;
 };
 
-/** vbd_device_open - any thread. Open the device @name and read its attributes; blocks for as long
- * as its driver likes, and as others change network interfaces */
-void vbd_device_open(const char *name, int transport_type, struct vbd_opened *ret_opened);
+/** vbd_device_rename - the kernel has given the device another name; control thread, never blocks
+ */
+void vbd_device_rename(struct vbd_device *device, const struct vbd_pv_device *found);
+
+/** vbd_device_of_id - the name of the device, one of @devices, that a CM id is bound to; NULL while
+ * it is bound to none */
+const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_cm_id *id);
+
+/** vbd_device_open - any thread. Open the device @uverbs_name and read its attributes; blocks for
+ * as long as its driver likes, and as others change network interfaces */
+void vbd_device_open(const char *uverbs_name, int transport_type, struct vbd_opened *ret_opened);
 
 /**
  * vbd_device_opened - the open is back: the device is PRESENT, or FAILED with the reason in `error`

@@ -24,7 +24,7 @@ static void end(struct vbd_goodbye *goodbye)
 
 static bool is_on(const struct vbd_goodbye *goodbye, const struct vbd_device *device)
 {
-	const char *name = vbd_pv_id_device(goodbye->cm_id);
+	const char *name = vbd_device_of_id(&goodbye->fabric->devices, goodbye->cm_id);
 
 	return name && strcmp(name, device->name) == 0;
 }

@@ -117,8 +117,9 @@ static void answer(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event
 	bool answers =
 		fabric->ops->report &&
 		vbd_report_read(request->private_data, request->private_data_bytes, &theirs) &&
-		fabric->ops->report(vbd_pv_id_peer(request->id), vbd_pv_id_device(request->id),
-			&theirs, &ours, fabric->ops_arg);
+		fabric->ops->report(vbd_pv_id_peer(request->id),
+			vbd_device_of_id(&fabric->devices, request->id), &theirs, &ours,
+			fabric->ops_arg);
 
 	if (answers)
 		vbd_report_write(&ours, bytes);
@@ -141,7 +142,7 @@ void vbd_report_port_on_cm_event(struct vbd_report_port *port, const struct vbd_
 void vbd_report_ports_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
 	vbd_list_for_each (link, &fabric->report_ports) {
-		const char *name = vbd_pv_id_device(port_of(link)->cm_id);
+		const char *name = vbd_device_of_id(&fabric->devices, port_of(link)->cm_id);
 
 		if (name && strcmp(name, device->name) == 0)
 			close_port(port_of(link));

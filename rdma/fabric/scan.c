@@ -29,7 +29,8 @@ static void open_work(struct vbd_call *call)
 {
 	struct opening *opening = VBD_CONTAINER_OF(call, struct opening, call);
 
-	vbd_device_open(opening->device->name, opening->device->transport_type, &opening->opened);
+	vbd_device_open(
+		opening->device->uverbs_name, opening->device->transport_type, &opening->opened);
 }
 
 static void announce(struct vbd_fabric *fabric, struct vbd_device *device)
@@ -71,16 +72,30 @@ static void open_device(struct vbd_fabric *fabric, struct vbd_device *device)
 	vbd_call_start(fabric->calls, &opening->call, VBD_LANE_PEER);
 }
 
-static bool is_found(const struct vbd_device *device, const struct vbd_scan *scan)
+static const struct vbd_pv_device *find(
+	const struct vbd_device *device, const struct vbd_scan *scan)
 {
-	/* A device that went and came back between two scans has a new uverbs number or at least a
-	 * new name. */
+	/* A device that went and came back between two scans has a new uverbs number, or at least
+	 * another name in libibverbs. */
 	for (size_t i = 0; i < scan->count; i++) {
-		if (strcmp(scan->found[i].name, device->name) == 0 &&
+		if (strcmp(scan->found[i].library_name, device->library_name) == 0 &&
 			strcmp(scan->found[i].uverbs_name, device->uverbs_name) == 0)
-			return true;
+			return &scan->found[i];
 	}
-	return false;
+	return NULL;
+}
+
+static void take_name(
+	struct vbd_fabric *fabric, struct vbd_device *device, const struct vbd_pv_device *found)
+{
+	char before[sizeof(device->name)];
+
+	if (strcmp(device->name, found->name) == 0)
+		return;
+	memcpy(before, device->name, sizeof(before));
+	vbd_device_rename(device, found);
+	if (fabric->ops->device_renamed)
+		fabric->ops->device_renamed(device, before, fabric->ops_arg);
 }
 
 static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *found)
@@ -104,7 +119,11 @@ static void compare(struct vbd_fabric *fabric)
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (is_there(device) && !is_found(device, &fabric->scan))
+		const struct vbd_pv_device *found = find(device, &fabric->scan);
+
+		if (is_there(device) && found)
+			take_name(fabric, device, found);
+		else if (is_there(device))
 			vbd_fabric_remove_device(fabric, device);
 	}
 	fabric->rescan_owed = false;

@@ -34,10 +34,11 @@
 /* Devices. */
 
 struct vbd_pv_device {
-	char name[VBD_DEVICE_NAME_BYTES];
-	char ibdev_path[256]; /* the device's folder in sysfs */
-	char uverbs_name[64]; /* "uverbs0" */
-	int transport;	      /* enum ibv_transport_type */
+	char name[VBD_DEVICE_NAME_BYTES]; /* of now: the kernel renames devices (rdma-dev(8)) */
+	char library_name[VBD_DEVICE_NAME_BYTES]; /* that libibverbs found it with, and keeps */
+	char ibdev_path[256];			  /* the device's folder in sysfs */
+	char uverbs_name[64];			  /* "uverbs0" */
+	int transport;				  /* enum ibv_transport_type */
 };
 
 /** vbd_pv_list_devices - the devices of ibv_get_device_list(3); no devices is no error.
@@ -47,7 +48,7 @@ enum vbd_status vbd_pv_list_devices(struct vbd_pv_device **ret_devices, size_t *
 
 /** vbd_pv_open_device - a context of our own, async fd non-blocking. NOT_FOUND (status no_device)
  * if the device is gone. */
-enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
+enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *uverbs_name,
 	struct ibv_context **ret_context, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *context);
 
@@ -301,12 +302,14 @@ enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err) 
 enum vbd_status vbd_pv_join_multicast(
 	struct rdma_cm_id *id, bool send_only, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pv_id_device - name of the device the id is bound to; NULL while it is bound to none */
-const char *vbd_pv_id_device(const struct rdma_cm_id *id);
+/** vbd_pv_id_device - the device the id is bound to; NULL while it is bound to none. Its name may
+ * be an old one: vbd_device_of_id() */
+const struct ibv_device *vbd_pv_id_device(const struct rdma_cm_id *id);
 uint8_t vbd_pv_id_port_num(const struct rdma_cm_id *id);
 const struct sockaddr *vbd_pv_id_local(struct rdma_cm_id *id);
 const struct sockaddr *vbd_pv_id_peer(struct rdma_cm_id *id);
-/** vbd_pv_id_peer_gid - the peer's GID, 16 bytes in the id; NULL where there is none (iWARP) */
+/** vbd_pv_id_peer_gid - the peer's GID->devices, 16 bytes in the id; NULL where there is none
+ * (iWARP) */
 const uint8_t *vbd_pv_id_peer_gid(const struct rdma_cm_id *id);
 
 #endif

@@ -325,9 +325,9 @@ enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *id, struct vbd_error *err
 	return VBD_OK;
 }
 
-const char *vbd_pv_id_device(const struct rdma_cm_id *id)
+const struct ibv_device *vbd_pv_id_device(const struct rdma_cm_id *id)
 {
-	return id->verbs ? ibv_get_device_name(id->verbs->device) : NULL;
+	return id->verbs ? id->verbs->device : NULL;
 }
 
 uint8_t vbd_pv_id_port_num(const struct rdma_cm_id *id)

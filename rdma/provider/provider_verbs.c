@@ -13,6 +13,25 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* libibverbs keeps the name with which it found a device, and the folder of that name. */
+static void take_new_name(struct vbd_pv_device *device)
+{
+	char path[128], name[sizeof(device->name)];
+	FILE *file;
+
+	(void)snprintf(
+		path, sizeof(path), "/sys/class/infiniband_verbs/%s/ibdev", device->uverbs_name);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fscanf(file, "%63s", name) == 1 && strcmp(name, device->name) != 0) {
+		memcpy(device->name, name, sizeof(name));
+		(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path),
+			"/sys/class/infiniband/%s", name);
+	}
+	(void)fclose(file);
+}
+
 enum vbd_status vbd_impl_list_devices(
 	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
 {
@@ -39,11 +58,13 @@ enum vbd_status vbd_impl_list_devices(
 
 		(void)snprintf(
 			device->name, sizeof(device->name), "%s", ibv_get_device_name(list[i]));
+		memcpy(device->library_name, device->name, sizeof(device->name));
 		(void)snprintf(
 			device->ibdev_path, sizeof(device->ibdev_path), "%s", list[i]->ibdev_path);
 		(void)snprintf(
 			device->uverbs_name, sizeof(device->uverbs_name), "%s", list[i]->dev_name);
 		device->transport = list[i]->transport_type;
+		take_new_name(device);
 	}
 	if (list)
 		ibv_free_device_list(list);
@@ -82,8 +103,8 @@ static enum vbd_status cant_open(
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "/dev/infiniband/%s", uverbs_name);
-	fd = of_file && *uverbs_name ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	if (of_file && *uverbs_name && fd < 0)
+	fd = of_file ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	if (of_file && fd < 0)
 		return vbd_error_errno(err, VBD_OK, "ibv_open_device", errno,
 			"device %s: %s can't be opened", name, path);
 	if (fd >= 0)
@@ -92,31 +113,31 @@ static enum vbd_status cant_open(
 		err, VBD_OK, "ibv_open_device", errnum, "device %s can't be opened", name);
 }
 
-enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *name,
+enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *uverbs_name,
 	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	struct ibv_context *context = NULL;
 	struct ibv_device **list;
 	enum vbd_status status;
-	char uverbs_name[64] = "";
+	char name[VBD_DEVICE_NAME_BYTES] = "";
 	int open_errno = ENODEV;
 
 	list = ibv_get_device_list(NULL);
 	if (!list)
 		return vbd_error_errno(
-			err, VBD_OK, "ibv_get_device_list", errno, "device %s", name);
+			err, VBD_OK, "ibv_get_device_list", errno, "device %s", uverbs_name);
 	for (struct ibv_device **device = list; *device; device++) {
-		if (strcmp(ibv_get_device_name(*device), name) != 0)
+		if (strcmp((*device)->dev_name, uverbs_name) != 0)
 			continue;
 		errno = 0;
 		context = ibv_open_device(*device);
 		open_errno = errno;
-		(void)snprintf(uverbs_name, sizeof(uverbs_name), "%s", (*device)->dev_name);
+		(void)snprintf(name, sizeof(name), "%s", ibv_get_device_name(*device));
 		break;
 	}
 	ibv_free_device_list(list);
 	if (!context)
-		return cant_open(name, uverbs_name, open_errno, err);
+		return cant_open(*name ? name : uverbs_name, uverbs_name, open_errno, err);
 	status = vbd_pv_set_nonblocking(context->async_fd, err);
 	if (status) {
 		(void)ibv_close_device(context);

@@ -36,7 +36,7 @@ static enum vbd_status bind_id(struct vbd_endpoint *endpoint, const struct socka
 		status = vbd_pv_bind_addr(endpoint->listen_id, addr, err);
 	if (status)
 		return status;
-	name = vbd_pv_id_device(endpoint->listen_id);
+	name = vbd_device_of_id(&endpoint->fabric->devices, endpoint->listen_id);
 	bound = name ? vbd_fabric_device(fabric, name) : NULL;
 	if (!bound)
 		return VBD_OK;
@@ -74,7 +74,7 @@ static void stop_listening(struct vbd_endpoint *endpoint)
 static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 	const struct vbd_pv_cm_event *request, struct vbd_error *err)
 {
-	const char *name = vbd_pv_id_device(request->id);
+	const char *name = vbd_device_of_id(&endpoint->fabric->devices, request->id);
 
 	if (!endpoint->qp.ibv_qp)
 		return vbd_error_set(err, VBD_E_WRONG_STATE, "the endpoint's QP is not ready yet");
@@ -446,7 +446,7 @@ enum vbd_status vbd_endpoint_resolve_addr(const struct vbd_endpoint *endpoint,
 enum vbd_status vbd_endpoint_check_device(const struct vbd_endpoint *endpoint,
 	const struct rdma_cm_id *id, const char *object, struct vbd_error *err)
 {
-	const char *name = vbd_pv_id_device(id);
+	const char *name = vbd_device_of_id(&endpoint->fabric->devices, id);
 
 	if (name && strcmp(name, endpoint->device_name) == 0)
 		return VBD_OK;

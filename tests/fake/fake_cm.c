@@ -714,11 +714,11 @@ enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *ibv, struct vbd_error *er
 	return fake_result("rdma_disconnect", errnum, err);
 }
 
-const char *vbd_pv_id_device(const struct rdma_cm_id *id)
+const struct ibv_device *vbd_pv_id_device(const struct rdma_cm_id *id)
 {
 	const struct fake_device *device = id_of(id)->device;
 
-	return device ? device->ibv.name : NULL;
+	return device ? &device->ibv : NULL;
 }
 
 uint8_t vbd_pv_id_port_num(const struct rdma_cm_id *id)

@@ -298,12 +298,18 @@ void fake_fd_lower(int fd)
 
 /* Devices. */
 
+static const char *name_of(const struct fake_device *device)
+{
+	return device->new_name ? device->new_name : device->ibv.name;
+}
+
 struct fake_device *fake_device_find(const char *name)
 {
 	vbd_list_for_each (link, &g_fake.devices) {
 		struct fake_device *device = VBD_CONTAINER_OF(link, struct fake_device, link);
 
-		if (device->plugged && strcmp(device->ibv.name, name) == 0)
+		if (device->plugged && (strcmp(name_of(device), name) == 0 ||
+					       strcmp(device->ibv.dev_name, name) == 0))
 			return device;
 	}
 	return NULL;
@@ -417,7 +423,8 @@ enum vbd_status vbd_impl_list_devices(
 
 		if (!device->plugged || !to)
 			continue;
-		(void)snprintf(to->name, sizeof(to->name), "%s", device->ibv.name);
+		(void)snprintf(to->name, sizeof(to->name), "%s", name_of(device));
+		(void)snprintf(to->library_name, sizeof(to->library_name), "%s", device->ibv.name);
 		(void)snprintf(
 			to->ibdev_path, sizeof(to->ibdev_path), "%s", device->ibv.ibdev_path);
 		(void)snprintf(
@@ -433,9 +440,9 @@ enum vbd_status vbd_impl_list_devices(
 	return VBD_OK;
 }
 
-static int open_context(const char *name, struct ibv_context **ret_context)
+static int open_context(const char *uverbs_name, struct ibv_context **ret_context)
 {
-	struct fake_device *device = fake_device_find(name);
+	struct fake_device *device = fake_device_find(uverbs_name);
 	struct fake_context *context;
 
 	if (!device)
@@ -454,7 +461,7 @@ static int open_context(const char *name, struct ibv_context **ret_context)
 	return 0;
 }
 
-enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *name,
+enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *uverbs_name,
 	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	int errnum;
@@ -463,7 +470,7 @@ enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *na
 	fake_lock();
 	errnum = fake_enter("ibv_open_device");
 	if (!errnum)
-		errnum = open_context(name, ret_context);
+		errnum = open_context(uverbs_name, ret_context);
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_CONTEXT);
 	fake_unlock();

@@ -125,6 +125,7 @@ struct fake_device {
 	struct vbd_link link;
 	bool plugged;		     /* in the list of ibv_get_device_list(3) */
 	struct ibv_device ibv;	     /* name, dev_name ("uverbs0"), transport_type */
+	const char *new_name;	     /* that the kernel gave it since; NULL: none */
 	struct ibv_device_attr attr; /* orig_attr of ibv_query_device_ex(3) */
 	struct ibv_odp_caps odp_caps;
 	struct ibv_cq_moderation_caps cq_mod_caps;

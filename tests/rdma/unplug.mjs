@@ -223,6 +223,33 @@ await with_device("a link that goes down and comes up is told of", async () => {
 	await daemon.stop();
 });
 
+await with_device("the device gets another name", async () => {
+	const daemon = await Daemon.start("renamed");
+	const NEW = "elsewhere0";
+	const rename = (from, to) => run("rdma", "dev", "set", from, "name", to);
+	const known_as = (name) => daemon.until("/v1/devices?state=present", `a device ${name}`, ({ items }) => items[0].name === name);
+
+	await daemon.ready();
+	const [{ id }] = (await present(daemon)).items;
+	await daemon.listen({ port: PORT });
+	const old = await daemon.connect({ dst_port: PORT });
+	try {
+		await rename(dev, NEW);
+		await known_as(NEW);
+		const device = await daemon.get(`/v1/devices/${NEW}`);
+		equal(device.id, id, "id of the device");
+		await daemon.until(`/v1/devices/${NEW}`, "counters of the driver", ({ ports }) => ports[0].hw_counters?.sent_pkts > 0);
+		equal((await daemon.get(`/v1/connections/${old.id}`)).device, NEW, "device of a connection");
+		await transfers_work(daemon, old, daemon, 1 << 20, NEW);
+		await transfers_work(daemon, await daemon.connect({ dst_port: PORT }), daemon, 1 << 20, NEW);
+		await daemon.until("/v1/events?type=device_renamed", "an event", ({ items }) => items.length === 1);
+	} finally {
+		await rename(NEW, dev);
+	}
+	await known_as(dev);
+	await daemon.stop();
+});
+
 // The kernel notifies its clients in the reverse order of loading. In this order, as on a machine that boots from
 // NVMe over RDMA, no CM event comes, and the uevent is the only sign.
 await with_device("the device is unplugged, and no CM event tells of it", async () => {

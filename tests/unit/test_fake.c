@@ -46,7 +46,7 @@ static int setup(void **state)
 	fake_reset();
 	fake_one_thread();
 	f->device = fake_device_add("fake0");
-	assert_int_equal(vbd_pv_open_device(&f->account, "fake0", &f->context, &f->err), VBD_OK);
+	assert_int_equal(vbd_pv_open_device(&f->account, "uverbs0", &f->context, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_alloc_pd(&f->account, f->context, &f->pd, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_create_comp_channel(f->context, &f->comp_channel, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_create_cq(&f->account, f->context, 3, f, f->comp_channel, 0, &f->cq,

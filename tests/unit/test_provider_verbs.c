@@ -320,7 +320,7 @@ static char memory[64];
 static const uint8_t grh[40] = {[7] = 63};
 static const uint8_t mgid[16] = {0xff, [15] = 0x0e};
 
-CALL(open_device, vbd_pv_open_device(&account, "mlx5_0", &opened, err))
+CALL(open_device, vbd_pv_open_device(&account, "uverbs7", &opened, err))
 CALL(query_device, vbd_pv_query_device(&context, &device_attr, err))
 CALL(query_port, vbd_pv_query_port(&context, 2, &port_attr, err))
 CALL(query_gids, vbd_pv_query_gids(&context, &gid_entry, 16, &gid_count, err))
@@ -574,16 +574,16 @@ static void test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told(
 	struct ibv_context *at = NULL;
 
 	(void)state;
-	assert_int_equal(vbd_pv_open_device(&account, "rxe9", &at, &gone), VBD_E_NO_DEVICE);
+	assert_int_equal(vbd_pv_open_device(&account, "uverbs9", &at, &gone), VBD_E_NO_DEVICE);
 	assert_said("ibv_get_device_list; ibv_free_device_list");
 	assert_int_equal(gone.raw, ENODEV);
 	fails_with = EIO;
 	only_this = "ibv_get_device_list";
-	assert_int_equal(vbd_pv_open_device(&account, "mlx5_0", &at, &blind), VBD_E_VERBS_ERROR);
+	assert_int_equal(vbd_pv_open_device(&account, "uverbs7", &at, &blind), VBD_E_VERBS_ERROR);
 	assert_string_equal(blind.call, "ibv_get_device_list");
 	only_this = "ibv_open_device";
 	keeps_errno = true;
-	assert_int_equal(vbd_pv_open_device(&account, "mlx5_0", &at, &mute), VBD_E_VERBS_ERROR);
+	assert_int_equal(vbd_pv_open_device(&account, "uverbs7", &at, &mute), VBD_E_VERBS_ERROR);
 	/* The device file, which is not there, says more than a library without an errno. */
 	assert_int_equal(mute.raw, ENOENT);
 	assert_string_equal(mute.text,
@@ -593,7 +593,7 @@ static void test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told(
 	/* A device whose events would block is not kept. */
 	said[0] = '\0';
 	assert_int_equal(close(context.async_fd), 0);
-	assert_int_not_equal(vbd_pv_open_device(&account, "mlx5_0", &at, &bad), VBD_OK);
+	assert_int_not_equal(vbd_pv_open_device(&account, "uverbs7", &at, &bad), VBD_OK);
 	assert_string_equal(bad.call, "fcntl");
 	assert_said("ibv_get_device_list; ibv_open_device mlx5_0; ibv_free_device_list; "
 		    "ibv_close_device mlx5_0");

@@ -3,11 +3,14 @@
  * named __wrap_... in place of those of daemon/uevent.c and daemon/linkwatch.c. */
 #include "daemon/daemon.h"
 
+#include "daemon/connections/connections.h"
 #include "daemon/core/devices.h"
 #include "daemon/linkwatch.h"
+#include "daemon/memory/buffers.h"
 #include "daemon/uevent.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
+#include "tests/fake/fake.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -147,6 +150,45 @@ static void test_services_hotplug__a_uevent_takes_its_device_and_no_other(void *
 	SVC_UNTIL(svc, is_present(svc, "fake1"));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 	assert_int_equal(first->state, VBD_DEVICE_PRESENT);
+}
+
+/* libibverbs keeps the old name, also in the ids that it binds to the device. */
+static void test_services_hotplug__a_device_that_is_renamed_keeps_its_id(void **state)
+{
+	struct svc *svc = *state;
+	struct fake_device *fake = fake_device_find("fake0");
+	const struct vbd_device *device = device_of(svc, "fake0");
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_buffer *buffer = svc_buffer(svc, "", 4096, 0);
+	struct vbd_listener *listener = svc_listen(svc, &spec);
+	struct svc_pair before = svc_pair(svc, listener), after;
+	const uint64_t id = device->id;
+
+	fake->new_name = "eth0_rdma";
+	uevent("move", "eth0_rdma");
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_RENAMED) == 1);
+	assert_null(device_of(svc, "fake0"));
+	assert_ptr_equal(device_of(svc, "eth0_rdma"), device);
+	assert_int_equal(device->id, id);
+	assert_string_equal(buffer->device_name, "eth0_rdma");
+	assert_string_equal(before.active->conn->device_name, "eth0_rdma");
+	after = svc_pair(svc, listener);
+	assert_string_equal(after.active->conn->device_name, "eth0_rdma");
+	svc_close(svc, before.active);
+	/* Another device may get the name. */
+	(void)fake_device_add("fake0");
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, is_present(svc, "fake0"));
+	assert_ptr_not_equal(device_of(svc, "fake0"), device);
+	assert_string_equal(
+		vbd_device_of_id(&svc->daemon->fabric->devices, after.active->conn->cm_id),
+		"eth0_rdma");
+	/* The removal finds what is on the device. */
+	fake_device_unplug(fake);
+	uevent("remove", "uverbs0");
+	SVC_UNTIL(svc, after.active->object.ended && device->state == VBD_DEVICE_REMOVED);
+	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
+	assert_true(is_present(svc, "fake0"));
 }
 
 static void test_services_hotplug__a_device_whose_node_comes_late_is_opened(void **state)
@@ -376,6 +418,7 @@ int main(void)
 		TEST(a_uevent_brings_a_device),
 		TEST(lost_uevents_are_made_up_for),
 		TEST(a_uevent_takes_its_device_and_no_other),
+		TEST(a_device_that_is_renamed_keeps_its_id),
 		TEST(a_device_whose_node_comes_late_is_opened),
 		TEST(a_device_is_tried_for_as_long_as_it_fails),
 		TEST(nothing_waits_for_a_device_that_opens_slowly),
