@@ -144,8 +144,17 @@ void vbd_peer_report_take(
 	struct vbd_peer_report *report = vbd_peer_report_room(connection);
 
 	if (report) {
+		const struct vbd_report before = report->theirs;
+
 		report->theirs = *theirs;
 		report->came = true;
+		/* One request ended the connection: the peer makes up another one. */
+		if (before.ended && before.op >= 0) {
+			report->theirs.op = before.op;
+			report->theirs.length_bytes = before.length_bytes;
+			report->theirs.remote_addr = before.remote_addr;
+			report->theirs.rkey = before.rkey;
+		}
 	}
 	if (report && answered)
 		report->answered_ns = vbd_clock_mono_ns();

@@ -232,7 +232,7 @@
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}. A verbsd there tells its own callers which it was (`verbsctl explain`).") \
 	X(LONGER_THAN_RECEIVE_THERE, "longer_than_receive_there", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS) | CLUE(PEER_RECEIVE_SHORTER), 0, 0, 70, GUEST, \
-		"a {what} was longer than a receive of the peer, which has {peer_receive} bytes", \
+		"a {what} was longer than a receive of the peer, which has {peer_receive} bytes as it says", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
 	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), CLUE(PEER_RECEIVE_SHORTER), CLUE(LONGER_THAN_HERE), 50, GUEST, \
 		"a {what} was longer than the peer's receive (receives here have {receive} bytes)", \
@@ -316,22 +316,22 @@
 		"shared receive queue {srq} here has no receive left, so the peer waits with what needs one", \
 		"Read and delete the messages of the connections that use it, or create one with more receives (`verbsctl srqs create --depth`).") \
 	X(LONGER_THAN_RECEIVE_HERE, "longer_than_receive_here", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT) | CLUE(PEER_LENGTH_TOLD), CLUE(PORT_DOWN), 0, 60, GUEST, \
-		"the peer sent a message of {peer_length} bytes, and a receive here has {receive} bytes", \
+		"the peer says that its message had {peer_length} bytes, and a receive here has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
 	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN) | CLUE(PEER_LENGTH_TOLD), 0, 50, GUEST, \
 		"the peer sent a message longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
 	X(KEY_CLOSED_HERE, "key_closed_here", OUT(REFUSED), CLUE(KEY_CLOSED_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
-		"the peer's {peer_what} had an old key: {old}", \
+		"the peer says that it made a {peer_what}, whose key is an old one: {old}", \
 		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
 	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(NOTHING_OPEN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
-		"the peer's {peer_what} had a key that no memory of this connection's owner has", \
+		"the peer says that it made a {peer_what}, with a key that no memory of this connection's owner has", \
 		"Give the peer address and rkey of the buffer or window that it is to use.") \
 	X(GOES_PAST_END_HERE, "goes_past_end_here", OUT(REFUSED), CLUE(PAST_END_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
-		"the peer's {peer_what} goes past the end of the memory here{over}", \
+		"the peer says that it made a {peer_what}, which goes past the end of the memory here{over}", \
 		"Tell the peer address and size of the buffer or window, or create a larger one.") \
 	X(NOT_GRANTED_HERE, "not_granted_here", OUT(REFUSED), CLUE(NO_ACCESS_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
-		"the memory here does not grant the peer's {peer_what}", \
+		"the peer says that it made a {peer_what}, which the memory here does not grant", \
 		"Create the buffer or window with the access for a {peer_op} (`verbsctl buffers create --access`).") \
 	X(OLD_KEY_REFUSED, "old_key_refused", OUT(REFUSED), CLUE(OLD_KEY), CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 60, GUEST, \
 		"the peer reached for memory that it may not use, most likely with an old key: {old}", \

@@ -947,8 +947,8 @@ static void test_cause__this_side_names_what_was_wrong_with_the_peers_request(vo
 		leads_to(rows[i].code);
 		assert_int_equal(diagnoses.count, 1);
 		if (rows[i].code == VBD_CAUSE_GOES_PAST_END_HERE)
-			says("the peer's write of 640 bytes goes past the end of the memory here "
-			     "by 64 bytes");
+			says("the peer says that it made a write of 640 bytes, which goes past "
+			     "the end of the memory here by 64 bytes");
 	}
 }
 
@@ -1076,7 +1076,7 @@ static void test_cause__both_sides_tell_both_lengths(void **state)
 	leads_to(VBD_CAUSE_RECEIVE_TOO_SHORT);
 	facts.peer_report.length_bytes = 4097;
 	leads_to(VBD_CAUSE_LONGER_THAN_RECEIVE_HERE);
-	says("the peer sent a message of 4097 bytes, and a receive here has 4096 bytes");
+	says("the peer says that its message had 4097 bytes, and a receive here has 4096 bytes");
 }
 
 static void test_cause__while_it_is_stuck_too(void **state)

@@ -426,9 +426,14 @@ static void test_reports__the_first_verdict_stays(void **state)
 	assert_int_equal(
 		judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
 	theirs.rkey = buffer->mem.rkey;
+	theirs.op = VBD_OP_WRITE;
+	theirs.length_bytes = SIZE * 2;
 	(void)answer(svc, "10.0.0.1", &theirs);
 	assert_int_equal(verdict(pair.passive), VBD_REPORT_MEMORY_NO_SUCH_KEY);
-	assert_int_equal(pair.passive->peer_report->theirs.rkey, buffer->mem.rkey);
+	/* Explanations tell the request that was judged. */
+	assert_int_equal(pair.passive->peer_report->theirs.rkey, buffer->mem.rkey + 77);
+	assert_int_equal(pair.passive->peer_report->theirs.op, VBD_OP_READ);
+	assert_int_equal(pair.passive->peer_report->theirs.length_bytes, 8);
 	assert_false(pair.passive->peer_report->answered_ns);
 	svc_close(svc, pair.passive);
 	SVC_UNTIL(svc, pair.active->object.ended);
