@@ -52,17 +52,48 @@ bool vbd_utf8_valid(const void *bytes, size_t len_bytes)
 	return true;
 }
 
-/* U+0080 to U+009F are controls; U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069 set
- * the direction of writing; U+2028 and U+2029 end a line. */
-static bool is_hidden(const uint8_t *at, size_t used)
+/* Characters that show nothing, and let a text look like another one: controls, ends of a line, the
+ * general category Cf but for signs that are seen, and Default_Ignorable_Code_Point (Unicode 15,
+ * DerivedCoreProperties.txt). */
+static const struct hidden {
+	uint32_t first, last;
+	bool in_texts; /* refused in longer texts as well: it turns them around, or cuts them */
+} hidden[] = {
+	{0x80, 0x9f, true},
+	{0xad, 0xad, false},
+	{0x34f, 0x34f, false},
+	{0x61c, 0x61c, true},
+	{0x115f, 0x1160, false},
+	{0x17b4, 0x17b5, false},
+	{0x180b, 0x180f, false},
+	{0x200b, 0x200d, false},
+	{0x200e, 0x200f, true},
+	{0x2028, 0x202e, true},
+	{0x2060, 0x2065, false},
+	{0x2066, 0x2069, true},
+	{0x206a, 0x206f, false},
+	{0x2800, 0x2800, false}, /* a Braille pattern without dots */
+	{0x3164, 0x3164, false},
+	{0xfe00, 0xfe0f, false},
+	{0xfeff, 0xfeff, false},
+	{0xffa0, 0xffa0, false},
+	{0xfff0, 0xfffb, false},
+	{0x1bca0, 0x1bca3, false},
+	{0x1d173, 0x1d17a, false},
+	{0xe0000, 0xe0fff, false},
+};
+
+static const struct hidden *find_hidden(const uint8_t *at, size_t used)
 {
-	if (used == 2)
-		return (at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xd8 && at[1] == 0x9c);
-	if (used != 3 || at[0] != 0xe2)
-		return false;
-	if (at[1] == 0x80)
-		return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae);
-	return at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9;
+	uint32_t code = at[0] & 0xffU >> (used + 1);
+
+	for (size_t i = 1; i < used; i++)
+		code = code << 6 | (at[i] & 0x3fU);
+	for (size_t i = 0; used > 1 && i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+		if (code >= hidden[i].first && code <= hidden[i].last)
+			return &hidden[i];
+	}
+	return NULL;
 }
 
 static bool is_shown(const void *bytes, size_t len_bytes, const char *spaces)
@@ -71,8 +102,9 @@ static bool is_shown(const void *bytes, size_t len_bytes, const char *spaces)
 
 	while (len_bytes) {
 		size_t used = character_bytes(at, len_bytes);
+		const struct hidden *found = used ? find_hidden(at, used) : NULL;
 
-		if (!used || is_hidden(at, used) || at[0] == 0x7f ||
+		if (!used || (found && (found->in_texts || !*spaces)) || at[0] == 0x7f ||
 			(at[0] < 0x20 && (!at[0] || !strchr(spaces, at[0]))))
 			return false;
 		at += used;

@@ -20,8 +20,8 @@ bool vbd_utf8_valid(const void *bytes, size_t len_bytes);
  */
 bool vbd_utf8_printable(const void *bytes, size_t len_bytes);
 
-/** vbd_utf8_line - true for printable UTF-8 without tab, LF and CR: names and other short texts,
- * which terminals, logs and dashboards show */
+/** vbd_utf8_line - true for printable UTF-8 without tab, LF and CR, and without any character that
+ * shows nothing: names, labels and other short texts, which people compare by eye */
 bool vbd_utf8_line(const void *bytes, size_t len_bytes);
 
 /** vbd_utf8_length - number of characters (not bytes) of a UTF-8 string */

@@ -112,8 +112,7 @@ static enum vbd_status decode_string(const struct vbd_field *field, const json_t
 			faults, VBD_E_BAD_VALUE, pointer, "%s %s", pointer, field->check_text);
 	if (!field->raw && !vbd_utf8_line(text, strlen(text)))
 		return vbd_fault(faults, VBD_E_BAD_VALUE, pointer,
-			"%s must have no control characters and no marks for the direction of "
-			"writing",
+			"%s must have no control characters and no others that show nothing",
 			pointer);
 	memcpy((char *)target + field->offset, &text, sizeof(text));
 	return VBD_OK;

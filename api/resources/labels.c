@@ -21,8 +21,8 @@ static enum vbd_status check_label(const char *key, const json_t *value, struct 
 	if (json_string_length(value) != strlen(json_string_value(value)) ||
 		!vbd_label_value_valid(json_string_value(value)))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"the value of a label must have at most 63 bytes, and no comma, control "
-			"character or mark for the direction of writing");
+			"the value of a label must have at most 63 bytes, no comma, no control "
+			"character, and no other character that shows nothing");
 	return VBD_OK;
 }
 
