@@ -55,6 +55,7 @@ enum vbd_status vbd_json_parse(
 	const char *bytes, size_t len_bytes, json_t **ret_json, struct vbd_error *err)
 {
 	json_error_t problem;
+	const char *text = problem.text;
 	/* JSON_DECODE_ANY: a lone scalar shall be a wrong type, not malformed JSON. */
 	json_t *json =
 		json_loadb(bytes, len_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
@@ -62,9 +63,11 @@ enum vbd_status vbd_json_parse(
 	/* jansson has a text for each fault of a document, and none for a lack of memory. */
 	if (!json && !problem.text[0])
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the document");
+	if (!json && json_error_code(&problem) == json_error_null_character)
+		text = "no string may have \\u0000"; /* jansson names a flag of its own */
 	if (!json)
 		return vbd_error_set(err, status_of(json_error_code(&problem)),
-			"line %d, column %d: %s", problem.line, problem.column, problem.text);
+			"line %d, column %d: %s", problem.line, problem.column, text);
 	make_integers(json);
 	*ret_json = json;
 	return VBD_OK;

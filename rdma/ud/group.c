@@ -158,8 +158,7 @@ void vbd_group_deadline(struct vbd_group *group)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE};
 
-	(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
-		"the deadline passed while the group waited for %s",
+	(void)vbd_error_set(&error, VBD_E_TIMED_OUT, "the deadline passed, waiting for %s",
 		vbd_group_state_waits_for(group->state));
 	step(group, VBD_GROUP_EV_DEADLINE, &error);
 }

@@ -314,8 +314,7 @@ void vbd_peer_deadline(struct vbd_peer *peer)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE};
 
-	(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
-		"the deadline passed while the peer waited for %s",
+	(void)vbd_error_set(&error, VBD_E_TIMED_OUT, "the deadline passed, waiting for %s",
 		vbd_peer_state_waits_for(peer->state));
 	step(peer, VBD_PEER_EV_DEADLINE, &error);
 }

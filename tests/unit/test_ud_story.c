@@ -154,8 +154,8 @@ static void test_ud_story__errors_name_what_failed(void **state)
 		    "peer 2 making_ah -> failed (ah_failed)\n");
 	peer = ask(svc, here, PORT);
 	vbd_peer_deadline(&peer->peer);
-	assert_string_equal(peer->peer.error.text,
-		"the deadline passed while the peer waited for the address of the host");
+	assert_string_equal(
+		peer->peer.error.text, "the deadline passed, waiting for the address of the host");
 	peer = ask(svc, here, PORT);
 	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_READY);
 	fake_cm_event(group->group.cm_id, RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN);

@@ -57,6 +57,8 @@ async function checkMethod(base, contract, method, route) {
     failures.push(`answers ${response.status} ${response.json?.code}`);
   else if (sorted(allowed) !== sorted(documented))
     failures.push(`Allow is ${sorted(allowed)}, documented are ${sorted(documented)}`);
+  else if (response.headers.allow !== response.json.allow.join(', '))
+    failures.push(`Allow is ${response.headers.allow}, the body has ${response.json.allow}`);
   return failures.map((line) => `${method} ${path}: ${line}`);
 }
 

@@ -78,6 +78,18 @@ function parseJson(bytes) {
 
 let loaded;
 
+// Texts for people, also those that are put together: none has a constant of a library that verbsd is made of, as a text
+// of such a library may, and none names a party twice, as "the peer waited for the peer" does.
+const CONSTANT = /\b(?:JSON|MHD|GNUTLS|SQLITE|UV|YAML|CURLE?)_[A-Z_]+/;
+const TWICE = /\b((?:the|an?) [a-z]+) (?:[a-z]+ ){1,3}?(?:for|of|by|with|from|to) \1\b|\b([a-z]+) \2\b/;
+
+export function badTexts(value, name = '') {
+  if (typeof value === 'object' && value) return Object.entries(value).flatMap(([key, item]) => badTexts(item, key));
+  if (typeof value !== 'string' || !['detail', 'hint', 'title', 'text', 'causes', 'summary', 'advice'].includes(name)) return [];
+  const found = CONSTANT.exec(value) ?? TWICE.exec(value);
+  return found ? [`${name} has "${found[0]}": ${value}`] : [];
+}
+
 export class Contract {
   /** Takes the whole document, as clients see it. */
   constructor(document) {
@@ -280,7 +292,7 @@ export class Contract {
     const { value, error } = parseJson(response.body);
     if (error) return [`the body is not JSON: ${error}`];
     response.json = value;
-    const failures = this.validate(key, content.schema, value);
+    const failures = [...this.validate(key, content.schema, value), ...badTexts(value)];
     return response.status < 300 ? [...failures, ...this.checkShown(content.schema, value, query)] : failures;
   }
 
