@@ -37,6 +37,10 @@ struct asking {
 	char host[256];
 	uint64_t port; /* 0: none */
 	struct vbd_destination destination;
+	struct sockaddr_storage src; /* as requested */
+	struct vbd_addrs addrs;
+	size_t at;  /* of `addrs` */
+	bool again; /* none of `addrs` is ready: the first one is explained */
 };
 
 static void on_gone(struct vbd_request *req, void *arg)
@@ -195,6 +199,20 @@ void vbd_explain_one(struct vbd_request *req)
 
 /* --- a destination --------------------------------------------------------------------------- */
 
+static void find_netroute(struct asking *asking);
+
+/* A connection tries each address of a name. So the first one that is ready is explained, or the
+ * first of all. */
+static bool goes_on(struct asking *asking)
+{
+	if (asking->again || asking->addrs.count < 2)
+		return false;
+	asking->at = (asking->at + 1) % asking->addrs.count;
+	asking->again = asking->at == 0;
+	find_netroute(asking);
+	return true;
+}
+
 static void on_netroute_of_destination(
 	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
 {
@@ -212,22 +230,26 @@ static void on_netroute_of_destination(
 	}
 	vbd_explain_destination(
 		vbd_request_daemon(asking->req), &asking->destination, netroute, &explanation);
+	if (vbd_findings_bad(&explanation.findings) && goes_on(asking))
+		return;
 	out = vbd_encode_begin();
 	vbd_put_reachability(&out, asking->host, asking->port, &asking->destination, &explanation);
 	vbd_reply_json(asking->req, 200, &out);
 	free(asking);
 }
 
-static void find_netroute(struct asking *asking, const struct sockaddr *addr)
+static void find_netroute(struct asking *asking)
 {
 	struct vbd_destination *destination = &asking->destination;
 	struct vbd_daemon *daemon = vbd_request_daemon(asking->req);
 	struct vbd_error err = {0};
 
-	memcpy(&destination->addr, addr, vbd_sockaddr_bytes(addr));
-	if (vbd_destination_choose(daemon, destination, &err) != VBD_OK ||
-		vbd_netroute_find(daemon, &destination->addr, &destination->src,
-			on_netroute_of_destination, asking, &err) != VBD_OK)
+	destination->addr = asking->addrs.items[asking->at];
+	destination->src = asking->src;
+	if ((vbd_destination_choose(daemon, destination, &err) != VBD_OK ||
+		    vbd_netroute_find(daemon, &destination->addr, &destination->src,
+			    on_netroute_of_destination, asking, &err) != VBD_OK) &&
+		!goes_on(asking))
 		refuse(asking, &err);
 }
 
@@ -236,10 +258,12 @@ static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *e
 	struct asking *asking = arg;
 
 	asking->resolution = NULL;
-	if (addrs)
-		find_netroute(asking, (const struct sockaddr *)&addrs->items[0]);
-	else
+	if (!addrs) {
 		refuse(asking, err);
+		return;
+	}
+	asking->addrs = *addrs;
+	find_netroute(asking);
 }
 
 static enum vbd_status parse(
@@ -259,7 +283,7 @@ static enum vbd_status parse(
 	if (!status)
 		status = vbd_query_u64(req, "dst_port", 1, 65535, &asking->port, err);
 	if (!status && src)
-		status = vbd_addr_parse_own(src, 0, "src_addr", &asking->destination.src, err);
+		status = vbd_addr_parse_own(src, 0, "src_addr", &asking->src, err);
 	if (!status && !host)
 		status = vbd_error_input(
 			err, VBD_E_MISSING_FIELD, "dst_addr", "dst_addr is required");
@@ -292,14 +316,13 @@ static enum vbd_status parse_host(const struct vbd_request *req, const struct as
 void vbd_get_reachability(struct vbd_request *req)
 {
 	struct asking *asking = calloc(1, sizeof(*asking));
-	struct sockaddr_storage addr;
 	struct vbd_error err = {0};
 	bool numeric = false;
 
 	if (!asking)
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the explanation");
 	if (!asking || parse(req, asking, &err) != VBD_OK ||
-		parse_host(req, asking, &addr, &numeric, &err) != VBD_OK ||
+		parse_host(req, asking, &asking->addrs.items[0], &numeric, &err) != VBD_OK ||
 		vbd_request_park(req, 0, NULL, on_gone, asking, &err) != VBD_OK) {
 		free(asking);
 		vbd_reply_problem(req, &err);
@@ -307,9 +330,9 @@ void vbd_get_reachability(struct vbd_request *req)
 	}
 	asking->req = req;
 	if (numeric)
-		find_netroute(asking, (const struct sockaddr *)&addr);
+		find_netroute(asking);
 	else if (vbd_resolve(vbd_request_daemon(req)->loop, req->caller, asking->host, 1,
-			 (int)asking->destination.src.ss_family, on_resolved, asking,
-			 &asking->resolution, &err) != VBD_OK)
+			 (int)asking->src.ss_family, on_resolved, asking, &asking->resolution,
+			 &err) != VBD_OK)
 		refuse(asking, &err);
 }

@@ -191,6 +191,15 @@ await scenario("of a name with two addresses the one that somebody listens at is
 	const { end_code, error } = await daemon.end_of(refused.id);
 	equal(end_code, "rejected", "why nobody is found");
 	ok(/^[0-9a-f.:]+: .*; 2 tries in/.test(error.detail), `the detail does not name the address: ${error.detail}`);
+	// No device has the first address of this name.
+	await run("sh", "-c", `printf '%s ${NAME}\\n' 127.0.0.1 ${addr} >/tmp/hosts`);
+	equal((await addresses_of(NAME))[0], "127.0.0.1", "first address");
+	equal((await daemon.get("/v1/reachability?dst_addr=127.0.0.1")).ready, false, "readiness of the loopback");
+	const way = await daemon.get(`/v1/reachability?dst_addr=${NAME}`);
+	equal(way.addr, addr, "address that is explained");
+	equal(way.ready, true, "readiness");
+	await run("sh", "-c", `printf '%s ${NAME}\\n' 127.0.0.1 127.0.0.2 >/tmp/hosts`);
+	equal((await daemon.get(`/v1/reachability?dst_addr=${NAME}`)).addr, (await addresses_of(NAME))[0], "address where none is ready");
 	await run("umount", "/etc/hosts");
 	await daemon.stop();
 });
