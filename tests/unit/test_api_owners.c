@@ -919,6 +919,25 @@ static bool row_says(const struct vbd_connection *connection, const char *text)
 	return found;
 }
 
+/* An RC queue pair goes to ERR with the first request that fails, whoever made the request. */
+static void test_owners__a_write_that_fails_ends_what_is_shared(void **state)
+{
+	struct fixture *f = *state;
+	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
+	char target[64], transfer[64];
+	uint64_t id;
+
+	pair.active->object.shared = true;
+	(void)snprintf(target, sizeof(target), "/v1/connections/%" PRIu64, pair.active->object.id);
+	assert_int_equal(perform(f, "alice", VBD_METHOD_DELETE, target, NULL, ""), 403);
+	assert_false(pair.active->object.ended);
+	id = refused_write(f->svc, pair);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
+	assert_true(explanation_says(f, "control", pair.active, "\"transfer\":"));
+	(void)snprintf(transfer, sizeof(transfer), "/v1/transfers/%" PRIu64, id);
+	assert_true(shows(f, "control", transfer, "\"owner\":\"alice\""));
+}
+
 static void test_owners__an_explanation_has_no_request_of_another(void **state)
 {
 	struct fixture *f = *state;
@@ -1023,6 +1042,7 @@ int main(void)
 		TEST(no_reference_of_a_body_takes_what_belongs_to_another),
 		TEST(keys_of_what_is_the_daemons_are_not_shown),
 		TEST(what_is_shared_is_used_and_not_changed),
+		TEST(a_write_that_fails_ends_what_is_shared),
 		TEST(an_object_belongs_to_who_made_it),
 		TEST(a_name_of_another_is_taken_without_details),
 		TEST(what_is_the_daemons_is_seen_and_not_changed),
