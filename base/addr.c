@@ -231,7 +231,7 @@ static bool has(const struct vbd_addrs *addrs, const struct sockaddr_storage *ad
 }
 
 /* Add @found, with a mapped address as the IPv4 address that it is. */
-static void add(struct vbd_addrs *addrs, const struct addrinfo *found, uint16_t port)
+static void add(struct vbd_addrs *addrs, const struct addrinfo *found, uint16_t port, int family)
 {
 	struct sockaddr_storage addr = {0};
 
@@ -240,7 +240,8 @@ static void add(struct vbd_addrs *addrs, const struct addrinfo *found, uint16_t 
 	memcpy(&addr, found->ai_addr, found->ai_addrlen);
 	if (addr.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6(found->ai_addr)->sin6_addr))
 		addr = addr_of_bytes(in6(found->ai_addr)->sin6_addr.s6_addr);
-	if (addrs->count == VBD_ADDRS_MAX || !is_of_host(&addr) || has(addrs, &addr))
+	if (addrs->count == VBD_ADDRS_MAX || !is_of_host(&addr) || has(addrs, &addr) ||
+		(family != AF_UNSPEC && family != addr.ss_family))
 		return;
 	vbd_addr_set_port(&addr, port);
 	addrs->items[addrs->count++] = addr;
@@ -257,7 +258,7 @@ static int ask_resolver(
 	if (code)
 		return code;
 	for (const struct addrinfo *each = found; each; each = each->ai_next)
-		add(ret_addrs, each, port);
+		add(ret_addrs, each, port, family);
 	freeaddrinfo(found);
 	return ret_addrs->count ? 0 : EAI_NODATA;
 }

@@ -115,6 +115,10 @@ static void test_services_names__what_is_no_peer_is_left_out_of_an_answer(void *
 		assert_string_equal(vbd_addr_format(&addrs.items[i], text), wanted[i]);
 		assert_int_equal(vbd_addr_port(&addrs.items[i]), 9);
 	}
+	/* A mapped address is no IPv6 address, which a source of IPv6 could reach. */
+	assert_int_equal(vbd_addr_look_up("host.example", 9, AF_INET6, &addrs, &errnum), 0);
+	assert_int_equal(addrs.count, 1);
+	assert_string_equal(vbd_addr_format(&addrs.items[0], text), "fd00::1");
 	resolver.texts = none;
 	assert_int_equal(
 		vbd_addr_look_up("host.example", 9, AF_UNSPEC, &addrs, &errnum), EAI_NODATA);
