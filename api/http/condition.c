@@ -26,8 +26,9 @@ static bool has_tag(const char *list, const char *tag, bool weakly)
 		at = vbd_header_next(at + len, &len)) {
 		size_t skip = weakly && is_weak(at) ? 2 : 0;
 
+		/* RFC 9110, 13.1.1: "*" stands alone; a malformed list lets nothing be done. */
 		if (len == 1 && *at == '*')
-			return true;
+			return weakly || !strchr(list, ',');
 		if (tag && len == skip + strlen(tag) && memcmp(at + skip, tag, len - skip) == 0)
 			return true;
 	}

@@ -76,8 +76,10 @@ static enum vbd_status parse_target(
 	struct vbd_request *req, const char *method, char *target, struct vbd_error *err)
 {
 	if (!vbd_wire_is_token(method, strlen(method)))
-		return vbd_error_set(
-			err, VBD_E_MALFORMED_REQUEST, "the method is not a token of letters");
+		return vbd_error_hint(err,
+			vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
+				"the method has characters that no method may have"),
+			"Begin the request with a method, as GET, and one space.");
 	req->method = vbd_method_parse(method);
 	req->head = strcmp(method, "HEAD") == 0;
 	if (req->method == VBD_METHOD_OTHER)

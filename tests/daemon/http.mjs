@@ -139,7 +139,7 @@ const REFUSED = {
 // Each function returns [instead, status or a function that judges the answer]; a status of 0 is that of the bare request.
 const HONOURED = {
 	"If-Match": (kind, { tag }) => [
-		["*", 0], ['"stale"', 412], ["stale", 412], ['"stale", W/"x"', 412],
+		["*", 0], ['*, "stale"', 412], [["*", '"stale"'], 412], ['"stale"', 412], ["stale", 412], ['"stale", W/"x"', 412],
 		...(tag ? [[tag, 0], [['"stale"', tag], 0], [`"a,b" , ${tag}`, 0], [`W/${tag}`, 412]] : []),
 	],
 	"If-None-Match": (kind, { tag }) => {
@@ -346,10 +346,10 @@ test("each malformed request has a hint of its own", LIMIT, async (t) => {
 	const world = await World.open(t);
 	const hints = new Set();
 
-	for (const [target, instead] of [["/v1", { Host: "a b" }], ["/v1", { Range: ["bytes=0-1", "bytes=0-1"] }], ["/v1/%zz", {}], ["/v1/..", {}],
+	for (const [target, instead, method] of [["/v1", { Host: "a b" }], ["/v1", { Range: ["bytes=0-1", "bytes=0-1"] }], ["/v1/%zz", {}], ["/v1/..", {}],
 		["v1", {}], ["/v1?a=1&a=2", {}], ["/v1\\x", {}], ["/v1/%2f", {}], ["/v1/%ff", {}], ["/v1", { "Content-Length": ["0", "0"] }],
-		["/v1", { "A b": "c" }], ["/v1", { Host: null }]]) {
-		const answer = await world.send({ target }, instead);
+		["/v1", { "A b": "c" }], ["/v1", { Host: null }], ["/v1", {}, "GE(T"]]) {
+		const answer = await world.send({ target, method }, instead);
 
 		assert.equal(answer.json.code, "malformed_request", `${target} ${JSON.stringify(instead)}`);
 		assert.ok(!hints.has(answer.json.hint), answer.json.hint);
