@@ -56,6 +56,17 @@ static bool is_away(const struct vbd_error *error)
 	return error->status == VBD_E_UNREACHABLE;
 }
 
+/* This host has no way there. It had one if an earlier try got no answer: then an interface of this
+ * host is away for a moment as well. */
+static bool has_no_way(const struct vbd_error *error)
+{
+	int64_t raw = error->raw < 0 ? -error->raw : error->raw;
+
+	return (error->source == VBD_SOURCE_ERRNO || error->source == VBD_SOURCE_CM_EVENT) &&
+	       error->status != VBD_E_REJECTED &&
+	       (raw == ENETUNREACH || raw == EHOSTUNREACH || raw == EADDRNOTAVAIL || raw == ENODEV);
+}
+
 static bool has_more(const struct vbd_tries *tries)
 {
 	return tries->at + 1 < tries->addr_count;
@@ -65,7 +76,9 @@ bool vbd_tries_go_on(struct vbd_tries *tries, bool late, const struct vbd_error 
 {
 	if (late && !tries->slice_ms)
 		return false;
-	tries->away = tries->away || late || (error && is_away(error));
+	tries->ever_away = tries->ever_away || late || (error && is_away(error));
+	tries->away = tries->away || late ||
+		      (error && (is_away(error) || (tries->ever_away && has_no_way(error))));
 	return (has_more(tries) || tries->away) && vbd_tries_left_ms(tries) > 0;
 }
 

@@ -21,6 +21,7 @@ struct vbd_tries {
 	size_t at;	     /* of the address that is tried; addr_count while there is none */
 	bool named;	     /* of a host name */
 	bool away;	     /* an address of this round may answer later */
+	bool ever_away;	     /* an address of any round */
 	bool resting;	     /* between two rounds, and nothing of the try before is left */
 	unsigned int count;  /* tries that began */
 	uint64_t began_ns;   /* of the caller's time */

@@ -246,6 +246,30 @@ static void test_conn_tries__a_peer_that_is_away_is_tried_again(void **state)
 	}
 }
 
+/* There was a way, so that the interface here is what is away for a moment. */
+static void test_conn_tries__a_way_that_is_lost_meanwhile_may_come_back(void **state)
+{
+	static const int errnos[] = {ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, ENODEV};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(errnos); i++) {
+		struct rig_conn *rc = rig_conn_create(rig, NULL);
+
+		report(rc, RDMA_CM_EVENT_ADDR_ERROR, AWAY);
+		for (int tries = 0; tries < 2; tries++) {
+			fake_fail_next("rdma_resolve_addr", errnos[i]);
+			rig_deadline(rc);
+			assert_int_equal(rc->conn->state, VBD_CONN_RETRYING);
+		}
+		rig_deadline(rc);
+		report(rc, RDMA_CM_EVENT_ADDR_ERROR, -errnos[i]);
+		assert_int_equal(rc->conn->state, VBD_CONN_RETRYING);
+		rig_deadline(rc);
+		answer_to(rc, VBD_CONN_ESTABLISHED);
+		rig_close(rc);
+	}
+}
+
 static void test_conn_tries__a_definite_answer_ends_them(void **state)
 {
 	static const struct {
@@ -488,6 +512,7 @@ int main(void)
 		TEST(a_local_failure_of_one_address_is_not_that_of_all),
 		TEST(what_a_device_lowers_is_lowered_for_its_try),
 		TEST(a_peer_that_is_away_is_tried_again),
+		TEST(a_way_that_is_lost_meanwhile_may_come_back),
 		TEST(a_definite_answer_ends_them),
 		TEST(the_end_of_the_time_says_why_nobody_answered),
 		TEST(without_time_for_another_one_they_are_over),
