@@ -136,11 +136,12 @@ static void reply_internal(struct vbd_request *req, const char *text)
 static void on_park_timeout(void *arg)
 {
 	struct vbd_exchange *exchange = arg;
+	vbd_request_cb on_timeout = exchange->on_timeout;
 
-	exchange->on_timeout(&exchange->req, exchange->park_arg);
-	/* Without a timer the handler has parked the request again, for an answer without a
-	 * deadline. */
-	if (!exchange->req.reply.status && exchange->timeout)
+	exchange->on_timeout = NULL;
+	on_timeout(&exchange->req, exchange->park_arg);
+	/* The handler has parked the request again if there is no timer, or another callback. */
+	if (!exchange->req.reply.status && exchange->timeout && !exchange->on_timeout)
 		reply_internal(&exchange->req, "the handler did not answer at its deadline");
 }
 

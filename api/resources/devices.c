@@ -3,15 +3,18 @@
  * RDMA devices: a list of the fabric, oldest first.
  */
 #include "api/http/page.h"
+#include "api/http/view.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/devices.h"
+#include "api/resources/handlers.h"
 #include "api/resources/members.h"
+#include "api/resources/scrape.h"
 #include "api/resources/task.h"
 #include "daemon/core/devices.h"
+#include "daemon/observe/kernel.h"
 #include "rdma/device/caps.h"
-#include "rdma/device/port_counters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,29 +85,36 @@ static void put_gids(struct vbd_encoder *out, const char *name, const struct vbd
 	vbd_end(out);
 }
 
-static void put_counter(const char *name, uint64_t value, void *arg)
-{
-	vbd_put_u64(arg, name, value);
-}
-
+/* @set: each after those before it in the enum, as @at goes through the snapshot once */
 static void put_counters(struct vbd_encoder *out, const char *name, const struct vbd_device *device,
-	unsigned int port_num, enum vbd_counter_set set)
+	unsigned int port_num, enum vbd_counter_set set, size_t *at)
 {
+	const struct vbd_kernel_view *view = vbd_kernel_view(vbd_device_daemon(device));
+
 	vbd_begin_object(out, name);
-	vbd_port_counters_read(device->ibdev_path, port_num, set, put_counter, out);
+	for (; *at < view->counter_count && view->counters[*at].set <= set; ++*at) {
+		const struct vbd_kernel_counter *counter = &view->counters[*at];
+
+		if (counter->set == set && counter->port_num == port_num &&
+			strcmp(counter->device, device->name) == 0)
+			vbd_put_u64(out, counter->name, counter->value);
+	}
 	vbd_end(out);
 }
 
-static void put_cm_counters(struct vbd_encoder *out, const char *name,
-	const struct vbd_device *device, unsigned int port_num)
+static void put_all_counters(
+	struct vbd_encoder *out, const struct vbd_device *device, unsigned int port_num)
 {
 	static const char prefix[] = "cm_";
+	size_t at = 0;
 
-	vbd_begin_object(out, name);
+	put_counters(out, "counters", device, port_num, VBD_COUNTER_SET_PORT, &at);
+	put_counters(out, "hw_counters", device, port_num, VBD_COUNTER_SET_HW, &at);
+	vbd_begin_object(out, "cm_counters");
 	for (enum vbd_counter_set set = VBD_COUNTER_SET_CM_TX_MSGS; set < VBD_COUNTER_SET_COUNT;
 		set++)
-		put_counters(
-			out, vbd_counter_set_name(set) + strlen(prefix), device, port_num, set);
+		put_counters(out, vbd_counter_set_name(set) + strlen(prefix), device, port_num, set,
+			&at);
 	vbd_end(out);
 }
 
@@ -121,30 +131,30 @@ static void put_port(struct vbd_encoder *out, const char *name, const struct vbd
 	vbd_put_u64(out, "max_mtu_bytes", port->max_mtu_bytes);
 	vbd_put_u64(out, "active_mtu_bytes", port->active_mtu_bytes);
 	put_gids(out, "gids", gids, count, port->port_num);
-	put_counters(out, "counters", device, port->port_num, VBD_COUNTER_SET_PORT);
-	put_counters(out, "hw_counters", device, port->port_num, VBD_COUNTER_SET_HW);
-	put_cm_counters(out, "cm_counters", device, port->port_num);
+	put_all_counters(out, device, port->port_num);
 	vbd_end(out);
 }
 
-/* A port whose query fails, because its device is being removed, is left out. */
-static void put_ports(struct vbd_encoder *out, const char *name, const struct vbd_device *device)
+/* A port that gives no answer is left out. */
+static void put_ports(struct vbd_encoder *out, const struct vbd_device *device)
 {
 	bool present = device->state == VBD_DEVICE_PRESENT;
+	struct vbd_error error = {0};
 	struct vbd_gid *gids = NULL;
 	size_t count = 0;
 
 	if (present)
-		(void)!vbd_device_query_gids(device, &gids, &count, NULL);
-	vbd_begin_array(out, name);
+		(void)!vbd_device_query_gids(device, &gids, &count, &error);
+	vbd_begin_array(out, "ports");
 	for (unsigned int i = 1; present && i <= device->attr.phys_port_cnt; i++) {
 		struct vbd_port port;
 
-		if (vbd_device_port(device, (uint8_t)i, &port, NULL) == VBD_OK)
+		if (vbd_device_port(device, (uint8_t)i, &port, &error) == VBD_OK)
 			put_port(out, NULL, device, &port, gids, count);
 	}
 	free(gids);
 	vbd_end(out);
+	vbd_put_error(out, "ports_error", &error, NULL);
 }
 
 static void put_async_events(
@@ -188,8 +198,8 @@ static void encode_device(struct vbd_encoder *out, const void *item)
 	vbd_put_error(out, "error", &device->error, NULL);
 	put_capabilities(out, "capabilities", device);
 	put_limits(out, "limits", attr);
-	if (vbd_encode_wants(out, "ports"))
-		put_ports(out, "ports", device);
+	if (vbd_encode_wants(out, "ports") || vbd_encode_wants(out, "ports_error"))
+		put_ports(out, device);
 	put_async_events(out, "async_events", device);
 	put_memlock(out, "memlock");
 	vbd_put_time(out, "added_at", device->added_ns);
@@ -262,3 +272,47 @@ const struct vbd_task_kind vbd_device_task = {
 	.encode = encode_device,
 	.page = &device_page,
 };
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static void answer(struct vbd_request *req, void *arg)
+{
+	(void)arg;
+	if (req->ref)
+		vbd_task_get(req);
+	else
+		vbd_task_list(req);
+}
+
+static bool wants_ports(const struct vbd_request *req)
+{
+	struct vbd_view view;
+	bool wants;
+
+	if (vbd_view_parse(req, vbd_device_members, !req->ref, &view, NULL) != VBD_OK)
+		return false;
+	wants = view.full;
+	for (size_t i = 0; !wants && i < view.n_names; i++)
+		wants = strcmp(view.names[i], "ports") == 0;
+	return wants;
+}
+
+static bool is_taken(const void *daemon, uint64_t snapshot)
+{
+	return vbd_kernel_snapshots_taken(daemon) >= snapshot;
+}
+
+/* While a driver does not give its counters, those of the last snapshot are told. */
+void vbd_get_devices(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_wait wait = {.is_over = is_taken,
+		.on = daemon,
+		.watches = vbd_kernel_watches(daemon),
+		.most_ms = VBD_SCRAPE_SNAPSHOT_TIMEOUT_MS};
+
+	if (wants_ports(req))
+		wait.number = vbd_kernel_snapshot_begin(daemon);
+	if (vbd_request_wait(req, &wait, answer, NULL, NULL) != VBD_OK)
+		answer(req, NULL);
+}

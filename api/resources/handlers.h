@@ -39,6 +39,6 @@ vbd_handler vbd_create_buffer, vbd_delete_buffer, vbd_get_buffer_data, vbd_open_
 	vbd_delete_fault, vbd_create_multicast_membership, vbd_delete_kept_object, vbd_get_page,
 	vbd_get_asset, vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract,
 	vbd_get_extra_contract, vbd_get_stats, vbd_get_metrics, vbd_create_pd, vbd_create_ud_peer,
-	vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_create_window;
+	vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_create_window, vbd_get_devices;
 
 #endif

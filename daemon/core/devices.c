@@ -21,6 +21,11 @@ struct vbd_device *vbd_device_find_ref(
 	return found;
 }
 
+const struct vbd_daemon *vbd_device_daemon(const struct vbd_device *device)
+{
+	return ((const struct vbd_fabric *)device->ops_arg)->ops_arg;
+}
+
 /* The device is there, but not open. */
 static enum vbd_status refuse_unopened(
 	const struct vbd_device *unopened, const char *name, struct vbd_error *err)

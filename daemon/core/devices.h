@@ -20,6 +20,9 @@ struct vbd_device *vbd_device_find_ref(
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_device_daemon - the daemon whose fabric has @device */
+const struct vbd_daemon *vbd_device_daemon(const struct vbd_device *device);
+
 /* Checks of /readyz; true if the check passes. @detail: gets one line. */
 bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
 bool vbd_ready_port(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);

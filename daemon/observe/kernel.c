@@ -251,9 +251,7 @@ static void on_counter(const char *name, uint64_t value, void *arg)
 	size_t room = job->room ? job->room * 2 : 256;
 
 	if (view->counter_count == job->room) {
-		counters = room > VBD_KERNEL_COUNTERS_MAX
-				   ? NULL
-				   : reallocarray(view->counters, room, sizeof(*counters));
+		counters = reallocarray(view->counters, room, sizeof(*counters));
 		if (!counters)
 			return;
 		view->counters = counters;

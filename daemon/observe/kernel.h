@@ -39,9 +39,6 @@ struct vbd_object_counts {
 	uint64_t took_ns;
 };
 
-/* The most counters of a snapshot; a device has about 150. */
-#define VBD_KERNEL_COUNTERS_MAX 16384
-
 struct vbd_kernel_counter {
 	char device[64];
 	unsigned int port_num;

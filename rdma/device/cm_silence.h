@@ -8,7 +8,8 @@
  * then on nobody can connect to or from the device until its link is deleted and added again.
  * Nothing in user space shows this but that no CM message comes in.
  *
- * Control thread. Reads a few files of sysfs: microseconds.
+ * Control thread, except where a function says otherwise. rdma/fabric/network.c has the messages
+ * counted after each event of a port, and while the CM is silent every half second.
  */
 #ifndef VBD_RDMA_DEVICE_CM_SILENCE_H
 #define VBD_RDMA_DEVICE_CM_SILENCE_H
@@ -23,12 +24,17 @@ struct vbd_device;
 	"Check whether others connect to the peer. If they do, delete this device's link and add " \
 	"it again: `rdma link delete`, then `rdma link add … type rxe netdev …`."
 
-/** vbd_cm_silence_begin - a port of @device has come up: count the CM messages that come in from
- * now on */
+/** vbd_cm_messages_in - call thread; the CM messages that have come in at a port; 0: of none */
+uint64_t vbd_cm_messages_in(const struct vbd_device *device, uint8_t port_num);
+
+/** vbd_cm_silence_begin - a port of @device has come up: the next count is the first one */
 void vbd_cm_silence_begin(struct vbd_device *device, uint8_t port_num);
 
-/** vbd_cm_is_silent - has no CM message come in since the port came up again? False unless @device
- * is Soft-RoCE and its port has been down. */
+/** vbd_cm_silence_counted - @messages have come in at `cm_port_num` of @device */
+void vbd_cm_silence_counted(struct vbd_device *device, uint64_t messages);
+
+/** vbd_cm_is_silent - had no CM message come in at the last count since the port came up again?
+ * False unless @device is Soft-RoCE and its port has been down. */
 bool vbd_cm_is_silent(const struct vbd_device *device);
 
 /** vbd_cm_must_not_send - would a CM message end the receives of the CM: is @device Soft-RoCE, and

@@ -156,7 +156,8 @@ struct vbd_device {
 	int neighbour_watch;	      /* -1: there is none */
 	uint64_t port_err_ns;	      /* when one of its ports last went down; 0: never */
 	uint8_t cm_port_num;	      /* Soft-RoCE: the port that came up last; 0: none */
-	uint64_t cm_messages_before;  /* CM messages that had come in when that port came up */
+	bool cm_counted;	      /* the CM messages were, since that port came up */
+	uint64_t cm_messages_before, cm_messages; /* that had come in at the first, last count */
 	/* For the layer above; 0: never. */
 	uint64_t traced_ns; /* when its counters were last read for a comparison */
 	const struct vbd_device_ops *ops;

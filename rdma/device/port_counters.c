@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/port_counters.h"
 
-#include <dirent.h>
+#include "rdma/provider/provider.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ void vbd_port_counters_read(const char *ibdev_path, unsigned int port_num, enum 
 
 	(void)snprintf(path, sizeof(path), "%s/ports/%u/%s", ibdev_path, port_num,
 		vbd_counter_set_name(set));
-	dir = opendir(path);
+	dir = vbd_pv_open_counters(path);
 	if (!dir)
 		return;
 	while ((entry = readdir(dir))) {

@@ -2,7 +2,7 @@
 /*
  * The kernel's counters of a port, from sysfs.
  *
- * Any thread. Blocks while the driver fetches its counters.
+ * Any thread but the control thread. Blocks while the driver fetches its counters.
  */
 #ifndef VBD_RDMA_DEVICE_PORT_COUNTERS_H
 #define VBD_RDMA_DEVICE_PORT_COUNTERS_H

@@ -152,13 +152,13 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 {
 	struct vbd_fabric *fabric = arg;
 
-	if (port_num) {
-		vbd_ports_ask(fabric->calls, device);
-		vbd_interfaces_ask(fabric);
-	}
 	if (type == IBV_EVENT_PORT_ACTIVE) {
 		vbd_cm_silence_begin(device, (uint8_t)port_num);
 		vbd_goodbyes_go_on(fabric, device);
+	}
+	if (port_num) {
+		vbd_ports_ask(fabric->calls, device);
+		vbd_interfaces_ask(fabric);
 	}
 	if (fabric->ops->async_event)
 		fabric->ops->async_event(device, type, port_num, fabric->ops_arg);

@@ -5,6 +5,7 @@
  * getifaddrs(3).
  */
 #include "base/clock.h"
+#include "rdma/device/cm_silence.h"
 #include "rdma/fabric/fabric_parts.h"
 
 #include <ifaddrs.h>
@@ -16,6 +17,8 @@
 struct asking {
 	struct vbd_call call;
 	struct vbd_device *device; /* with a reference */
+	uint8_t cm_port_num;
+	uint64_t cm_messages; /* that came in at this port: see rdma/device/cm_silence.h */
 	struct vbd_port *ports;
 	struct vbd_error error;
 };
@@ -27,6 +30,7 @@ static void ask_work(struct vbd_call *call)
 
 	asking->ports = vbd_device_ask_ports(
 		asking->device->context, asking->device->attr.phys_port_cnt, &asking->error);
+	asking->cm_messages = vbd_cm_messages_in(asking->device, asking->cm_port_num);
 }
 
 static void on_answer(struct vbd_call *call)
@@ -43,6 +47,7 @@ static void on_answer(struct vbd_call *call)
 		unused = device->ports;
 		device->ports = asking->ports;
 		device->ports_error = asking->error;
+		vbd_cm_silence_counted(device, asking->cm_messages);
 	} else {
 		device->ports_owed = true;
 	}
@@ -65,6 +70,7 @@ void vbd_ports_ask(struct vbd_calls *calls, struct vbd_device *device)
 	device->ports_asked = true;
 	vbd_device_ref(device);
 	asking->device = device;
+	asking->cm_port_num = device->cm_port_num;
 	asking->call.work = ask_work;
 	asking->call.done = on_answer;
 	vbd_call_start(calls, &asking->call, VBD_LANE_PEER);
@@ -123,7 +129,7 @@ void vbd_fabric_check_network(struct vbd_fabric *fabric, uint64_t now_ns)
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (old || device->ports_owed)
+		if (old || device->ports_owed || vbd_cm_is_silent(device))
 			vbd_ports_ask(fabric->calls, device);
 	}
 }

@@ -24,6 +24,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +58,9 @@ enum vbd_status vbd_pv_query_device(struct ibv_context *context,
 /** vbd_pv_resizes_cqs - does the driver have ibv_resize_cq(3)? Tries on a small CQ: no attribute
  * has it. */
 bool vbd_pv_resizes_cqs(struct ibv_context *context);
+/** vbd_pv_open_counters - call thread; opendir(3) of a folder of counters in sysfs, whose files
+ * wait for the driver (hw_stat_port_show() in core/sysfs.c, 6.1) */
+DIR *vbd_pv_open_counters(const char *path);
 enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err) VBD_MUST_CHECK;
 

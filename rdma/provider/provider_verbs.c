@@ -148,6 +148,11 @@ enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *uv
 	return VBD_OK;
 }
 
+DIR *vbd_pv_open_counters(const char *path)
+{
+	return opendir(path);
+}
+
 void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *context)
 {
 	if (!context)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of the libraries that may wait in the kernel for another host, for a driver or for
- * large memory, whatever the state of their object. None is made on the control thread: the
- * provider of the tests refuses that, and docs/blocking.md says why each waits, and the exceptions.
+ * The calls of the libraries, and reads of files, that may wait in the kernel for another host, for
+ * a driver or for large memory, whatever the state of their object. None is made on the control
+ * thread: the provider of the tests refuses that, and docs/blocking.md says why each waits, and the
+ * exceptions.
  */
 #ifndef VBD_RDMA_PROVIDER_WAITS_H
 #define VBD_RDMA_PROVIDER_WAITS_H
@@ -24,6 +25,7 @@
 	X(VBD_WAIT_REG_MR, "ibv_reg_mr")                              \
 	X(VBD_WAIT_DEREG_MR, "ibv_dereg_mr")                          \
 	X(VBD_WAIT_CLOSE_DEVICE, "ibv_close_device")                  \
-	X(VBD_WAIT_COUNT_OBJECTS, "rdma netlink")
+	X(VBD_WAIT_COUNT_OBJECTS, "rdma netlink")                     \
+	X(VBD_WAIT_READ_COUNTERS, "counters of a port")
 
 #endif

@@ -32,6 +32,12 @@ enum vbd_status vbd_pv_count_objects(
 	return fake_result("rdma netlink", errnum, err);
 }
 
+DIR *vbd_pv_open_counters(const char *path)
+{
+	(void)fake_may_block(VBD_WAIT_READ_COUNTERS);
+	return opendir(path);
+}
+
 void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
 {
 	memset(ret_counts, 0, VBD_PV_OBJECT_COUNT * sizeof(*ret_counts));

@@ -2,11 +2,13 @@
 /* Devices, memory and queue pairs that are brought up by hand, as clients see them, over the fake
  * provider. */
 #include "tests/unit/rest.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- devices --------------------------------------------------------------------------------- */
 
@@ -46,13 +48,40 @@ static void test_api_hardware__a_device_counts_its_events(void **state)
 	}
 }
 
+static void test_api_hardware__the_counters_of_a_port_are_read_for_the_answer(void **state)
+{
+	static const char *const parts[] = {"/ports", "/1", "/hw_counters", "/sent_pkts"};
+	struct rest *rest = *state;
+	struct vbd_device *device = vbd_fabric_device(rest->svc->daemon->fabric, "fake0");
+	char path[SCRATCH_PATH_BYTES];
+	size_t used;
+	FILE *file;
+
+	scratch_make(device->ibdev_path);
+	(void)snprintf(path, sizeof(path), "%s", device->ibdev_path);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(parts); i++) {
+		used = strlen(path);
+		(void)snprintf(path + used, sizeof(path) - used, "%s", parts[i]);
+		assert_true(i == 3 || mkdir(path, 0700) == 0);
+	}
+	file = fopen(path, "we");
+	assert_non_null(file);
+	assert_true(fputs("7\n", file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	rest_expect(rest_call(rest, 200, "GET", "/v1/devices?fields=ports", NULL),
+		"{'items':[{'ports':[{'counters':{},'hw_counters':{'sent_pkts':7}}]}]}");
+	scratch_remove(device->ibdev_path);
+}
+
 static void test_api_hardware__a_device_whose_gids_can_not_be_read_has_none(void **state)
 {
 	struct rest *rest = *state;
 
 	fake_fail_next("ibv_query_gid_table", EIO);
 	rest_expect(rest_call(rest, 200, "GET", "/v1/devices/1", NULL),
-		"{'ports':[{'port_num':1,'state':'active','gids':[]}]}");
+		"{'ports':[{'port_num':1,'state':'active','gids':[]}],'ports_error':{'code':"
+		"'verbs_error','first':{'errno':'EIO'}}}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/devices/1", NULL), "{'ports_error':null}");
 }
 
 /* --- windows --------------------------------------------------------------------------------- */
@@ -302,6 +331,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(test_api_hardware__##name, rest_setup, rest_teardown)
 		TEST(a_device_is_told_with_its_ports),
 		TEST(a_device_counts_its_events),
+		TEST(the_counters_of_a_port_are_read_for_the_answer),
 		TEST(a_device_whose_gids_can_not_be_read_has_none),
 		TEST(a_window_gives_a_part_of_a_buffer),
 		TEST(a_window_that_can_not_be_is_refused),

@@ -481,6 +481,7 @@ static void test_device__counters_that_can_not_be_read_hide_no_others(void **sta
 	char dir[256];
 
 	(void)state;
+	fake_one_thread();
 	(void)snprintf(root, sizeof(root), "%s/test_device.XXXXXX", unit_tmpdir());
 	assert_non_null(mkdtemp(root));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(parts); i++) {

@@ -796,6 +796,7 @@ static void test_explain__counters_are_those_of_all_ports(void **state)
 	char second[200];
 
 	(void)state;
+	fake_one_thread();
 	make_folders(&counters);
 	count(&counters, 3);
 	vbd_traces_read(counters.folder, 1, sums);
