@@ -26,34 +26,16 @@ const struct vbd_daemon *vbd_device_daemon(const struct vbd_device *device)
 	return ((const struct vbd_fabric *)device->ops_arg)->ops_arg;
 }
 
-/* The device is there, but not open. */
-static enum vbd_status refuse_unopened(
-	const struct vbd_device *unopened, const char *name, struct vbd_error *err)
-{
-	if (err && !err->status)
-		err->hint = vbd_status_hint(unopened->error.status);
-	return vbd_error_input(
-		err, VBD_E_NO_DEVICE, name[0] ? "/device" : "", "%s", unopened->error.text);
-}
-
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err)
 {
-	const struct vbd_device *unopened;
-	struct vbd_device *device;
+	struct vbd_error error = {0};
+	enum vbd_status status = vbd_fabric_choose(daemon->fabric, name, ret_device, &error);
 
-	device = name[0] ? vbd_fabric_device(daemon->fabric, name)
-			 : vbd_fabric_default_device(daemon->fabric);
-	unopened = vbd_fabric_unopened_device(daemon->fabric, name[0] ? name : NULL);
-	if (!device && unopened)
-		return refuse_unopened(unopened, name, err);
-	if (!device && name[0])
-		return vbd_error_input(
-			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);
-	if (!device)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
-	*ret_device = device;
-	return vbd_device_usable(device, err);
+	if (!status)
+		return VBD_OK;
+	return *name ? vbd_error_input(err, status, "/device", "%s", error.text)
+		     : vbd_error_set(err, status, "%s", error.text);
 }
 
 bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)

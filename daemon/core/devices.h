@@ -15,8 +15,7 @@
 struct vbd_device *vbd_device_find_ref(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
-/** vbd_device_choose - find the device of a request's member `device`, the default device for "".
- * VBD_E_NO_DEVICE if there is none; other errors as of vbd_device_usable(). */
+/** vbd_device_choose - vbd_fabric_choose() for a request's member `device` */
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -265,7 +265,7 @@ static void cant_open(const struct vbd_fabric *fabric, struct vbd_error *error)
 	const struct vbd_device *failed = vbd_fabric_unopened_device(fabric, NULL);
 
 	if (failed)
-		(void)vbd_error_set(error, failed->error.status, "%s", failed->error.text);
+		(void)!vbd_device_usable(failed, error);
 	else
 		(void)vbd_error_set(
 			error, VBD_E_ADDR_ERROR, "librdmacm can't open the device of the address");

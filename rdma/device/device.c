@@ -219,12 +219,15 @@ static void close_all(struct vbd_device *device)
 
 static bool has_failed(struct vbd_device *device, const struct vbd_error *error)
 {
-	bool as_before =
-		device->state == VBD_DEVICE_FAILED && strcmp(device->error.text, error->text) == 0;
+	struct vbd_error before = device->error;
 
-	device->state = VBD_DEVICE_FAILED;
 	device->error = *error;
-	return !as_before;
+	(void)snprintf(device->error.text, sizeof(device->error.text),
+		"%.200s; verbsd tries again by itself", error->text);
+	if (device->state == VBD_DEVICE_FAILED && strcmp(device->error.text, before.text) == 0)
+		return false;
+	device->state = VBD_DEVICE_FAILED;
+	return true;
 }
 
 bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened)
@@ -405,10 +408,8 @@ enum vbd_status vbd_device_usable(const struct vbd_device *device, struct vbd_er
 	case VBD_DEVICE_PRESENT:
 		return VBD_OK;
 	case VBD_DEVICE_OPENING:
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "%s", device->error.text);
 	case VBD_DEVICE_FAILED:
-		return vbd_error_set(
-			err, VBD_E_NO_DEVICE, "device %s: %s", device->name, device->error.text);
+		return vbd_error_set(err, device->error.status, "%s", device->error.text);
 	case VBD_DEVICE_REMOVING:
 	case VBD_DEVICE_REMOVED:
 	case VBD_DEVICE_STATE_COUNT:

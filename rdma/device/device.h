@@ -236,7 +236,7 @@ int vbd_device_async_fd(const struct vbd_device *device);
 /** vbd_device_drain_async - read all async events, count them, report each */
 void vbd_device_drain_async(struct vbd_device *device);
 
-/** vbd_device_usable - VBD_OK, or why no object can be made on it (device_removed or its own error)
+/** vbd_device_usable - VBD_OK, or why no object can be made on it: device_removed, or its `error`
  */
 enum vbd_status vbd_device_usable(
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;

@@ -385,3 +385,20 @@ struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 	}
 	return first;
 }
+
+enum vbd_status vbd_fabric_choose(const struct vbd_fabric *fabric, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err)
+{
+	struct vbd_device *device =
+		*name ? vbd_fabric_device(fabric, name) : vbd_fabric_default_device(fabric);
+	const struct vbd_device *unopened = vbd_fabric_unopened_device(fabric, *name ? name : NULL);
+
+	if (!device && unopened)
+		return vbd_device_usable(unopened, err);
+	if (!device && *name)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no device '%s'", name);
+	if (!device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
+	*ret_device = device;
+	return vbd_device_usable(device, err);
+}

@@ -212,6 +212,11 @@ const struct vbd_device *vbd_fabric_unopened_device(
  * device; NULL if none */
 struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric);
 
+/** vbd_fabric_choose - the device @name, or the default device for ""; no_device if there is none,
+ * other errors as of vbd_device_usable() */
+enum vbd_status vbd_fabric_choose(const struct vbd_fabric *fabric, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_fabric_cm_fd - the descriptor of the event channel; -1 while there is none */
 int vbd_fabric_cm_fd(const struct vbd_fabric *fabric);
 

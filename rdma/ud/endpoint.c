@@ -329,11 +329,8 @@ static enum vbd_status choose_device(struct vbd_endpoint *endpoint, const struct
 	}
 	if (status)
 		return status;
-	if (!*device)
-		*device = vbd_fabric_default_device(endpoint->fabric);
-	if (!*device)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
-	status = vbd_device_usable(*device, err);
+	status = *device ? vbd_device_usable(*device, err)
+			 : vbd_fabric_choose(endpoint->fabric, "", device, err);
 	if (!status)
 		status = vbd_device_require(*device, VBD_CAP_UD, err);
 	if (!status)

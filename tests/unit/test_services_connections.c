@@ -233,10 +233,10 @@ static void test_services_connections__a_device_that_can_not_be_opened_says_why(
 
 		strcpy(spec.cm.device, names[i]);
 		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &err),
-			VBD_E_NO_DEVICE);
+			VBD_E_DEVICE_LIMIT);
 		assert_string_equal(err.pointer, i ? "" : "/device");
 		assert_non_null(strstr(err.text, "ibv_open_device"));
-		assert_string_equal(err.hint, vbd_status_hint(VBD_E_DEVICE_LIMIT));
+		assert_non_null(strstr(err.text, "tries again"));
 	}
 }
 

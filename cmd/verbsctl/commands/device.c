@@ -135,9 +135,9 @@ static void put_device(const struct vbd_ctl *ctl, json_t *device)
 	const json_t *ports = vbd_ctl_json_at(device, "ports");
 
 	VBD_CTL_MEMBERS_PUT(device, VBD_CTL_TEXT("error", "error.detail"),
-		VBD_CTL_TEXT("  hint", "error.hint"), VBD_CTL_TEXT("transport", "transport"),
-		VBD_CTL_TEXT("node guid", "node_guid"), VBD_CTL_TEXT("firmware", "fw_ver"),
-		VBD_CTL_LIST("can", "capabilities"),
+		VBD_CTL_TEXT("  hint", "error.hint"), VBD_CTL_TEXT("ports", "ports_error.detail"),
+		VBD_CTL_TEXT("transport", "transport"), VBD_CTL_TEXT("node guid", "node_guid"),
+		VBD_CTL_TEXT("firmware", "fw_ver"), VBD_CTL_LIST("can", "capabilities"),
 		VBD_CTL_BYTES("locked", "memlock.locked_bytes"),
 		VBD_CTL_BYTES("memlock", "memlock.limit_bytes"), VBD_CTL_TIME("added", "added_at"),
 		VBD_CTL_TIME("removed", "removed_at"));
