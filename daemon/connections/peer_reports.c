@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* The addresses of connections have the other half of the ports, should a host have so many. */
-#define AHEAD_MAX (VBD_REPORT_PORTS_MAX / 2)
+/* A host with more addresses opens the ports of the others with the first connection at each. */
+#define AHEAD_MAX 64
 
 static struct vbd_daemon *daemon_of(const struct vbd_connection *connection)
 {

@@ -91,7 +91,7 @@ bool vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *de
 	struct vbd_report_port *port;
 
 	if (!fabric->cm_channel || vbd_device_is_iwarp(device) || !local->ss_family ||
-		is_open(fabric, local) || fabric->report_port_count >= VBD_REPORT_PORTS_MAX)
+		is_open(fabric, local))
 		return true;
 	port = calloc(1, sizeof(*port));
 	if (!port)

@@ -87,9 +87,6 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 /** vbd_report_read - the report in private data; false if that is none, or of another version */
 bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_report);
 
-/* Connections of more local addresses than these have no port. */
-#define VBD_REPORT_PORTS_MAX 128
-
 struct vbd_report_port {
 	struct vbd_cm_tag tag; /* first */
 	struct vbd_fabric *fabric;
