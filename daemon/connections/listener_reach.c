@@ -82,8 +82,7 @@ static void add_addresses(struct search *search, const struct vbd_device *device
 		if (!each->ifa_addr || !vbd_sockaddr_bytes(each->ifa_addr) ||
 			vbd_sockaddr_is_of_link(each->ifa_addr) != search->of_link ||
 			!takes(search, each->ifa_addr) ||
-			!vbd_source_find(search->gids, search->gid_count, search->interfaces,
-				each->ifa_addr))
+			!vbd_source_has(search->gids, search->gid_count, search->interfaces, each))
 			continue;
 		reach = next_reach(search);
 		if (!reach)
@@ -110,6 +109,7 @@ static void search_devices(struct search *search, const struct vbd_fabric *fabri
 			vbd_device_query_gids(device, &search->gids, &search->gid_count, NULL) !=
 				VBD_OK)
 			continue;
+		vbd_source_sort(search->gids, search->gid_count);
 		add_addresses(search, device);
 		free(search->gids);
 	}

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netpacket/packet.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,6 +247,39 @@ bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_a
 	if (is_roce(gid))
 		address_of_gid(gid, ret_addr);
 	return is_roce(gid);
+}
+
+/* GIDs that are no addresses come first: a device has few of them. */
+static int compare_gids(const void *left, const void *right)
+{
+	const struct vbd_gid *a = left, *b = right;
+	int order = (int)is_roce(a) - (int)is_roce(b);
+
+	if (!order)
+		order = memcmp(a->raw, b->raw, sizeof(a->raw));
+	return order || a->raw[0] != 0xfe || !*a->netdev || !*b->netdev
+		       ? order
+		       : strcmp(a->netdev, b->netdev);
+}
+
+void vbd_source_sort(struct vbd_gid *gids, size_t gid_count)
+{
+	qsort(gids, gid_count, sizeof(*gids), compare_gids);
+}
+
+bool vbd_source_has(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
+	const struct ifaddrs *own)
+{
+	struct vbd_gid key = {.type = "roce_v2", .raw = {[10] = 0xff, [11] = 0xff}};
+	bool is_four = own->ifa_addr->sa_family == AF_INET;
+
+	memcpy(is_four ? &key.raw[12] : key.raw, bytes_of(own->ifa_addr), is_four ? 4 : 16);
+	(void)snprintf(key.netdev, sizeof(key.netdev), "%s", own->ifa_name);
+	for (size_t i = 0; i < gid_count && !is_roce(&gids[i]); i++) {
+		if (is_of_interface(&gids[i], interfaces, own->ifa_name, NULL))
+			return true;
+	}
+	return bsearch(&key, gids, gid_count, sizeof(key), compare_gids);
 }
 
 bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,

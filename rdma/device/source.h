@@ -42,6 +42,14 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_count,
 	const struct ifaddrs *interfaces, const struct sockaddr *addr);
 
+/** vbd_source_sort - order @gids for vbd_source_has() */
+void vbd_source_sort(struct vbd_gid *gids, size_t gid_count);
+
+/** vbd_source_has - is there an entry of @gids, which are sorted, for packets from @own, one of
+ * @interfaces? For thousands of addresses: vbd_source_find() walks all entries. */
+bool vbd_source_has(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
+	const struct ifaddrs *own);
+
 /** vbd_source_that_is_down - the address of an interface that is down, in whose network @towards
  * is; NULL: none. The kernel has no route over such an interface. */
 const struct sockaddr *vbd_source_that_is_down(
