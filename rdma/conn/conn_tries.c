@@ -57,22 +57,13 @@ enum vbd_conn_state vbd_conn_tries_state(const struct vbd_conn *conn)
 
 /* --- the end of a try ------------------------------------------------------------------------ */
 
-/* A try that may end so has reached nothing that is worth keeping. */
-static bool ends_try(enum vbd_conn_event event)
+/* A try that may end so has reached nothing that is worth keeping. Over iWARP requests are flushed
+ * before a rejection. */
+static bool ends_try(enum vbd_conn_event event, const struct vbd_error *why)
 {
-	static const bool ends[VBD_CONN_EVENT_COUNT] = {
-		[VBD_CONN_EV_NAME_FAILED] = true,
-		[VBD_CONN_EV_ADDR_ERROR] = true,
-		[VBD_CONN_EV_ROUTE_ERROR] = true,
-		[VBD_CONN_EV_CONNECT_ERROR] = true,
-		[VBD_CONN_EV_UNREACHABLE] = true,
-		[VBD_CONN_EV_REJECTED] = true,
-		[VBD_CONN_EV_FLUSHED] = true, /* over iWARP before a rejection */
-		[VBD_CONN_EV_CALL_FAILED] = true,
-		[VBD_CONN_EV_DEADLINE] = true,
-	};
-
-	return ends[event];
+	return event == VBD_CONN_EV_NAME_FAILED || event == VBD_CONN_EV_CALL_FAILED ||
+	       event == VBD_CONN_EV_DEADLINE || event == VBD_CONN_EV_FLUSHED ||
+	       vbd_tries_is_given_up(why);
 }
 
 static bool is_trying(enum vbd_conn_state state)
@@ -108,34 +99,20 @@ static void keep_failure(
 	memcpy(tries->device_name, conn->device_name, sizeof(tries->device_name));
 }
 
-static void recall(struct vbd_conn *conn)
-{
-	struct vbd_conn_tries *tries = conn->tries;
-
-	tries->recalled = true;
-	conn->local = tries->local;
-	conn->peer = tries->peer;
-	conn->port_num = tries->port_num;
-	memcpy(conn->device_name, tries->device_name, sizeof(conn->device_name));
-}
-
 /* No try follows. @event: of the last one */
 static enum vbd_conn_event end_tries(
 	struct vbd_conn *conn, enum vbd_conn_event event, struct vbd_cause *cause)
 {
 	struct vbd_conn_tries *tries = conn->tries;
 
-	if (tries->plan.count < 2 && !tries->plan.named && event != VBD_CONN_EV_TRIES_OVER)
+	tries->recalled = vbd_tries_end(&tries->plan, (int)conn->state,
+		event == VBD_CONN_EV_DEADLINE, event == VBD_CONN_EV_TRIES_OVER, &cause->error);
+	if (!tries->recalled)
 		return event;
-	if (event == VBD_CONN_EV_TRIES_OVER ||
-		vbd_tries_stands(&tries->plan, (int)conn->state, event == VBD_CONN_EV_DEADLINE))
-		recall(conn);
-	else
-		keep_failure(conn, event, cause->error);
-	if (!tries->recalled && !cause->error)
-		return event;
-	vbd_tries_complete(&tries->plan);
-	cause->error = &tries->plan.error;
+	conn->local = tries->local;
+	conn->peer = tries->peer;
+	conn->port_num = tries->port_num;
+	memcpy(conn->device_name, tries->device_name, sizeof(conn->device_name));
 	return tries->event;
 }
 
@@ -152,7 +129,7 @@ enum vbd_conn_event vbd_conn_tries_judge(struct vbd_conn *conn, enum vbd_conn_ev
 		*ret_blamed = end_tries(conn, event, cause);
 	if (tries->plan.resting && event == VBD_CONN_EV_DEADLINE)
 		return VBD_CONN_EV_NEXT_TRY;
-	if (!is_trying(conn->state) || !ends_try(event))
+	if (!is_trying(conn->state) || !ends_try(event, cause->error))
 		return event;
 	again = vbd_tries_go_on(&tries->plan, event == VBD_CONN_EV_DEADLINE, cause->error);
 	if (again || tries->plan.named || tries->plan.count > 1)

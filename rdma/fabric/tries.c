@@ -2,6 +2,7 @@
 #include "rdma/fabric/tries.h"
 
 #include "base/clock.h"
+#include "rdma/provider/provider.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -72,6 +73,15 @@ static bool has_more(const struct vbd_tries *tries)
 	return tries->at + 1 < tries->addr_count;
 }
 
+bool vbd_tries_is_given_up(const struct vbd_error *why)
+{
+	return why && why->source == VBD_SOURCE_CM_EVENT &&
+	       (why->kind == RDMA_CM_EVENT_ADDR_ERROR || why->kind == RDMA_CM_EVENT_ROUTE_ERROR ||
+		       why->kind == RDMA_CM_EVENT_CONNECT_ERROR ||
+		       why->kind == RDMA_CM_EVENT_UNREACHABLE ||
+		       why->kind == RDMA_CM_EVENT_REJECTED);
+}
+
 bool vbd_tries_go_on(struct vbd_tries *tries, bool late, const struct vbd_error *error)
 {
 	if (late && !tries->slice_ms)
@@ -95,8 +105,9 @@ bool vbd_tries_keep(struct vbd_tries *tries, int far, bool late, const struct vb
 	return true;
 }
 
-/* The end of a time says less than any other error. */
-bool vbd_tries_stands(const struct vbd_tries *tries, int far, bool late)
+/* Does the kept error say more than that of the last try? The end of a time says less than any
+ * other error. */
+static bool stands(const struct vbd_tries *tries, int far, bool late)
 {
 	return tries->furthest > far || (tries->furthest == far && late && !tries->late);
 }
@@ -123,7 +134,8 @@ bool vbd_tries_next(struct vbd_tries *tries, bool look_up)
 	return false;
 }
 
-void vbd_tries_complete(struct vbd_tries *tries)
+/* Add the address, for a host name, and the number of tries. */
+static void complete(struct vbd_tries *tries)
 {
 	char why[sizeof(tries->error.text)], of[VBD_ADDR_TEXT_BYTES] = "", tried[64] = "";
 
@@ -135,4 +147,18 @@ void vbd_tries_complete(struct vbd_tries *tries)
 			(unsigned long long)(tries->timeout_ms - vbd_tries_left_ms(tries)));
 	(void)snprintf(tries->error.text, sizeof(tries->error.text), "%s%s%.*s%s", of,
 		*of ? ": " : "", (int)(sizeof(why) - sizeof(of) - sizeof(tried) - 2), why, tried);
+}
+
+bool vbd_tries_end(
+	struct vbd_tries *tries, int far, bool late, bool over, const struct vbd_error **why)
+{
+	bool kept = over || stands(tries, far, late);
+
+	if ((tries->count < 2 && !tries->named && !over) || (!kept && !*why))
+		return false;
+	if (!kept)
+		(void)vbd_tries_keep(tries, far, late, *why);
+	complete(tries);
+	*why = &tries->error;
+	return kept;
 }

@@ -52,6 +52,10 @@ uint64_t vbd_tries_left_ms(const struct vbd_tries *tries);
  * ms */
 uint64_t vbd_tries_begin(struct vbd_tries *tries);
 
+/** vbd_tries_is_given_up - has the CM given up a try: is @why (NULL: unknown) an event that says
+ * so? */
+bool vbd_tries_is_given_up(const struct vbd_error *why);
+
 /** vbd_tries_go_on - the try has failed by @error (NULL: unknown), or if @late by the end of its
  * time: does another one follow? */
 bool vbd_tries_go_on(struct vbd_tries *tries, bool late, const struct vbd_error *error);
@@ -60,8 +64,15 @@ bool vbd_tries_go_on(struct vbd_tries *tries, bool late, const struct vbd_error 
  * it is not kept. @late: as of vbd_tries_go_on() */
 bool vbd_tries_keep(struct vbd_tries *tries, int far, bool late, const struct vbd_error *error);
 
-/** vbd_tries_stands - does the kept error say more than that of the last try, which got so @far? */
-bool vbd_tries_stands(const struct vbd_tries *tries, int far, bool late);
+/**
+ * vbd_tries_end - no try follows the one that got so @far and ended by *@why (NULL: unknown)
+ * @late: as of vbd_tries_go_on(); @over: there was no time for another try
+ *
+ * Of a host name or after several tries, *@why becomes the error of the try that got furthest, with
+ * its address and the number of tries. Returns whether that is an earlier one.
+ */
+bool vbd_tries_end(
+	struct vbd_tries *tries, int far, bool late, bool over, const struct vbd_error **why);
 
 /** vbd_tries_rest_ms - the time until the next try; 0: it is another address of this round */
 uint64_t vbd_tries_rest_ms(const struct vbd_tries *tries);
@@ -69,9 +80,5 @@ uint64_t vbd_tries_rest_ms(const struct vbd_tries *tries);
 /** vbd_tries_next - go to the next address, or to the first one of another round; false if a name
  * has to be looked up before, which has all the time that is left. @look_up: that is possible */
 bool vbd_tries_next(struct vbd_tries *tries, bool look_up);
-
-/** vbd_tries_complete - complete the text of the kept error by its address, for a host name, and by
- * the number of tries */
-void vbd_tries_complete(struct vbd_tries *tries);
 
 #endif

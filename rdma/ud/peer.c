@@ -152,35 +152,10 @@ static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action actio
 	return VBD_OK;
 }
 
-static bool ends_try(enum vbd_peer_event event)
+static bool ends_try(enum vbd_peer_event event, const struct vbd_error *why)
 {
-	static const bool ends[VBD_PEER_EVENT_COUNT] = {
-		[VBD_PEER_EV_NAME_FAILED] = true,
-		[VBD_PEER_EV_ADDR_ERROR] = true,
-		[VBD_PEER_EV_ROUTE_ERROR] = true,
-		[VBD_PEER_EV_REJECTED] = true,
-		[VBD_PEER_EV_UNREACHABLE] = true,
-		[VBD_PEER_EV_CONNECT_ERROR] = true,
-		[VBD_PEER_EV_CALL_FAILED] = true,
-		[VBD_PEER_EV_DEADLINE] = true,
-	};
-
-	return ends[event];
-}
-
-/* No try follows: the error of the one that got furthest is the peer's. */
-static const struct vbd_error *last_error(
-	struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why)
-{
-	struct vbd_tries *tries = peer->tries;
-	bool late = event == VBD_PEER_EV_DEADLINE;
-
-	if (tries->count < 2 && !tries->named && event != VBD_PEER_EV_TRIES_OVER)
-		return why;
-	if (event != VBD_PEER_EV_TRIES_OVER && !vbd_tries_stands(tries, (int)peer->state, late))
-		(void)vbd_tries_keep(tries, (int)peer->state, late, why);
-	vbd_tries_complete(tries);
-	return &tries->error;
+	return event == VBD_PEER_EV_NAME_FAILED || event == VBD_PEER_EV_CALL_FAILED ||
+	       event == VBD_PEER_EV_DEADLINE || vbd_tries_is_given_up(why);
 }
 
 /* The event that @event stands for, while the CM is asked; @why: becomes that of the end. */
@@ -193,13 +168,13 @@ static enum vbd_peer_event judge(
 	if (!tries)
 		return event;
 	if (event == VBD_PEER_EV_TRIES_OVER)
-		*why = last_error(peer, event, *why);
+		(void)vbd_tries_end(tries, (int)peer->state, late, true, why);
 	if (tries->resting && late)
 		return VBD_PEER_EV_NEXT_TRY;
-	if (peer->state == VBD_PEER_RETRYING || !ends_try(event))
+	if (peer->state == VBD_PEER_RETRYING || !ends_try(event, *why))
 		return event;
 	if (!vbd_tries_go_on(tries, late, *why)) {
-		*why = last_error(peer, event, *why);
+		(void)vbd_tries_end(tries, (int)peer->state, late, false, why);
 		return event;
 	}
 	vbd_log(VBD_LOG_DEBUG, "peer", "%llu: a try failed: %s", (unsigned long long)peer->id,
