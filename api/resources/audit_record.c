@@ -27,26 +27,6 @@ struct subject {
 
 /* --- what a request is about ----------------------------------------------------------------- */
 
-static const struct vbd_registry *registry_of(const struct vbd_request *req)
-{
-	const struct vbd_daemon *daemon = vbd_request_daemon(req);
-	const char *kind = req->route ? req->route->pattern : "";
-	size_t len;
-
-	if (strncmp(kind, "/v1/", 4) != 0)
-		return NULL;
-	kind += 4;
-	len = strcspn(kind, "/");
-	for (size_t i = 0; i < VBD_KIND_COUNT; i++) {
-		const struct vbd_registry *registry = &daemon->registries[i];
-
-		if (registry->kind && strlen(registry->plural) == len &&
-			strncmp(registry->plural, kind, len) == 0)
-			return registry;
-	}
-	return NULL;
-}
-
 /* The last part of the Location of what the request has made. */
 static const char *made_by(const struct vbd_request *req)
 {
@@ -59,7 +39,9 @@ static const char *made_by(const struct vbd_request *req)
 /* An object that is deleted, or was never there, has what the client called it. */
 static struct subject subject_of(const struct vbd_request *req)
 {
-	struct subject subject = {.registry = registry_of(req)};
+	struct subject subject = {.registry = req->route ? vbd_registry_at(vbd_request_daemon(req),
+								   req->route->pattern)
+							 : NULL};
 	const char *ref = req->ref ? req->ref : made_by(req);
 	const struct vbd_object *object;
 

@@ -8,8 +8,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/core/context.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 const struct vbd_task_kind *vbd_task_of(enum vbd_object_kind kind)
@@ -25,9 +23,7 @@ const struct vbd_task_kind *vbd_task_of(enum vbd_object_kind kind)
 
 char *vbd_record_encode(const struct vbd_object *object)
 {
-	const struct vbd_registry *registry = object->registry;
-	const struct vbd_task_kind *kind =
-		vbd_task_of((enum vbd_object_kind)(registry - registry->daemon->registries));
+	const struct vbd_task_kind *kind = vbd_task_of(vbd_registry_kind(object->registry));
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_sieve room;
 	size_t len;
@@ -58,21 +54,11 @@ static bool await_object(
 
 bool vbd_task_await(struct vbd_request *req, const char *path)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	char plural[32];
+	const struct vbd_registry *registry = vbd_registry_at(vbd_request_daemon(req), path);
+	struct vbd_object *object = NULL;
 	uint64_t id;
 
-	if (sscanf(path, "/v1/%31[a-z_]/%" SCNu64, plural, &id) != 2)
-		return false;
-	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
-		const struct vbd_registry *registry = &daemon->registries[i];
-		const struct vbd_task_kind *kind = vbd_task_of((enum vbd_object_kind)i);
-		struct vbd_object *object;
-
-		if (!kind || !registry->plural || strcmp(registry->plural, plural) != 0)
-			continue;
+	if (registry && vbd_ref_is_id(strrchr(path, '/') + 1, &id))
 		object = vbd_registry_find_id(registry, id);
-		return object && await_object(req, kind, object);
-	}
-	return false;
+	return object && await_object(req, vbd_task_of(vbd_registry_kind(registry)), object);
 }

@@ -110,6 +110,14 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	const struct vbd_manual_spec *spec, struct vbd_connection **ret_connection,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_connection_was_left - did the peer disconnect? Its kernel does so for a program that closes
+ * and for one that is killed: the peer's report, see daemon/observe/evidence.c, tells them apart.
+ */
+static inline bool vbd_connection_was_left(const struct vbd_connection *connection)
+{
+	return connection->conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
+}
+
 /** vbd_connection_from_request - create a connection for a listener's request, and accept it or
  * leave it waiting, by the listener's `accept`; false to reject the request, for @err */
 bool vbd_connection_from_request(struct vbd_listener *listener,

@@ -29,7 +29,7 @@ static bool is_used(const struct vbd_object *object)
 /* VBD_QUOTA_COUNT for a kind whose objects are not counted. */
 static enum vbd_quota quota_of(const struct vbd_registry *registry)
 {
-	switch (registry - registry->daemon->registries) {
+	switch ((unsigned int)vbd_registry_kind(registry)) {
 	case VBD_KIND_CONNECTION:
 		return VBD_QUOTA_connections;
 	case VBD_KIND_BUFFER:
@@ -75,11 +75,6 @@ static void begin_life(struct vbd_object *object, struct vbd_caller *owner)
 
 /* --- the store ------------------------------------------------------------------------------- */
 
-static enum vbd_object_kind kind_of(const struct vbd_object *object)
-{
-	return (enum vbd_object_kind)(object->registry - object->registry->daemon->registries);
-}
-
 /* The row is written in a later turn: by then the object is whole, and most changes are over. */
 static void want_record(struct vbd_object *object)
 {
@@ -98,7 +93,7 @@ static void drop_record(struct vbd_object *object)
 
 	vbd_list_remove(&object->record_link);
 	if (object->recorded && daemon->record_dropped)
-		daemon->record_dropped(daemon, kind_of(object), object->id);
+		daemon->record_dropped(daemon, vbd_registry_kind(object->registry), object->id);
 	object->recorded = false;
 }
 
@@ -158,7 +153,7 @@ static void take_object(struct vbd_event *event, struct vbd_object *object)
 
 	if (object->ended && event->words[VBD_EVENT_CODE])
 		object->end_code = event->words[VBD_EVENT_CODE];
-	event->kind = kind_of(object);
+	event->kind = vbd_registry_kind(object->registry);
 	event->object_id = object->id;
 	memcpy(event->name, object->name, sizeof(event->name));
 	event->labels = object->labels;
@@ -191,7 +186,7 @@ void vbd_object_log_event(struct vbd_object *object, struct vbd_event *event)
 
 static void log_state(struct vbd_object *object)
 {
-	enum vbd_event_type type = change_types[kind_of(object)];
+	enum vbd_event_type type = change_types[vbd_registry_kind(object->registry)];
 
 	if (object->announced && type && state_of(object) != object->logged_state)
 		vbd_object_log(object, type, VBD_SEVERITY_DEBUG, VBD_OK, "%s -> %s",
@@ -227,8 +222,9 @@ void vbd_object_counted(struct vbd_object *object)
 static void log_deletion(struct vbd_object *object)
 {
 	if (object->announced)
-		vbd_object_log(object, deletion_types[kind_of(object)], VBD_SEVERITY_DEBUG, VBD_OK,
-			"%s", object->name[0] ? object->name : "without a name");
+		vbd_object_log(object, deletion_types[vbd_registry_kind(object->registry)],
+			VBD_SEVERITY_DEBUG, VBD_OK, "%s",
+			object->name[0] ? object->name : "without a name");
 }
 
 /* --- records of earlier runs ----------------------------------------------------------------- */
@@ -236,7 +232,7 @@ static void log_deletion(struct vbd_object *object)
 void vbd_record_delete(struct vbd_registry *registry, struct vbd_record *record)
 {
 	struct vbd_daemon *daemon = registry->daemon;
-	enum vbd_object_kind kind = (enum vbd_object_kind)(registry - daemon->registries);
+	enum vbd_object_kind kind = vbd_registry_kind(registry);
 	struct vbd_event event = {.type = deletion_types[kind],
 		.severity = VBD_SEVERITY_DEBUG,
 		.kind = kind,
@@ -458,7 +454,8 @@ void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before)
 	struct vbd_daemon *daemon = object->registry->daemon;
 
 	if (before->recorded && daemon->record_replaced)
-		daemon->record_replaced(daemon, kind_of(object), object->id, before->id);
+		daemon->record_replaced(
+			daemon, vbd_registry_kind(object->registry), object->id, before->id);
 	/* An ETag of the id is out of date now. */
 	object->version = before->version + 1;
 	vbd_object_changed(before);

@@ -40,10 +40,28 @@ struct vbd_link *vbd_history_take_oldest(struct vbd_history *history, uint64_t k
 	return oldest;
 }
 
+enum vbd_object_kind vbd_registry_kind(const struct vbd_registry *registry)
+{
+	return (enum vbd_object_kind)(registry - registry->daemon->registries);
+}
+
+struct vbd_registry *vbd_registry_at(struct vbd_daemon *daemon, const char *path)
+{
+	size_t len = strncmp(path, "/v1/", 4) == 0 ? strcspn(path + 4, "/") : 0;
+
+	for (size_t i = 0; len && i < VBD_KIND_COUNT; i++) {
+		struct vbd_registry *registry = &daemon->registries[i];
+
+		if (registry->kind && strlen(registry->plural) == len &&
+			memcmp(registry->plural, path + 4, len) == 0)
+			return registry;
+	}
+	return NULL;
+}
+
 struct vbd_tally *vbd_tally_of(struct vbd_registry *registry, struct vbd_caller *owner)
 {
-	return owner ? &owner->tallies[registry - registry->daemon->registries]
-		     : &registry->of_daemon;
+	return owner ? &owner->tallies[vbd_registry_kind(registry)] : &registry->of_daemon;
 }
 
 struct vbd_tally vbd_tally_seen(const struct vbd_registry *registry, const struct vbd_caller *scope)
@@ -52,7 +70,7 @@ struct vbd_tally vbd_tally_seen(const struct vbd_registry *registry, const struc
 
 	if (!scope)
 		return (struct vbd_tally){vbd_registry_count(registry), registry->open};
-	own = &scope->tallies[registry - registry->daemon->registries];
+	own = &scope->tallies[vbd_registry_kind(registry)];
 	return (struct vbd_tally){
 		own->objects + registry->of_daemon.objects, own->open + registry->of_daemon.open};
 }

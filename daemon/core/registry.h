@@ -11,6 +11,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "daemon/core/kinds.h"
 #include "daemon/core/loop.h"
 #include "daemon/core/record.h"
 
@@ -282,6 +283,12 @@ struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint
  * remove its own object only */
 void vbd_registry_drain(
 	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object));
+
+/** vbd_registry_kind - the kind of its objects */
+enum vbd_object_kind vbd_registry_kind(const struct vbd_registry *registry);
+
+/** vbd_registry_at - the registry of the kind in @path, "/v1/connections/7"; NULL: of none */
+struct vbd_registry *vbd_registry_at(struct vbd_daemon *daemon, const char *path);
 
 /** vbd_registry_path - "/v1/connections/7"; returns @path */
 char *vbd_registry_path(

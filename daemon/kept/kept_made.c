@@ -40,11 +40,9 @@ static enum vbd_kept_event see_buffer(const struct vbd_buffer *buffer, struct vb
 	return VBD_KEPT_EV_MADE;
 }
 
-/* The kernel disconnects for a program that is killed as it does for one that closes. */
 static bool is_left(const struct vbd_connection *connection, enum vbd_reconnect reconnect)
 {
-	return reconnect == VBD_RECONNECT_ON_FAILURE &&
-	       connection->conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
+	return reconnect == VBD_RECONNECT_ON_FAILURE && vbd_connection_was_left(connection);
 }
 
 static bool peer_has_closed(const struct vbd_connection *connection)

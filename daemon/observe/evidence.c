@@ -22,17 +22,10 @@ struct keeping {
 
 static void look(struct vbd_connection *connection, unsigned int asks);
 
-/* Then the peer's reason for the end decides whether the connection is kept: see
- * daemon/kept/kept_made.c. */
-static bool is_left(const struct vbd_connection *connection)
-{
-	return connection->conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
-}
-
 static bool is_to_ask_again(const struct keeping *keeping, const struct vbd_look *seen)
 {
-	return keeping->again || (is_left(keeping->connection) && seen->asked && !seen->answered &&
-					 keeping->asks < ASKS_MAX);
+	return keeping->again || (vbd_connection_was_left(keeping->connection) && seen->asked &&
+					 !seen->answered && keeping->asks < ASKS_MAX);
 }
 
 static void take(struct vbd_connection *connection, const struct vbd_look *look)
@@ -70,7 +63,7 @@ static void look(struct vbd_connection *connection, unsigned int asks)
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	struct keeping *keeping;
 
-	if (daemon->looks_running >= LOOKS_MAX && !is_left(connection))
+	if (daemon->looks_running >= LOOKS_MAX && !vbd_connection_was_left(connection))
 		return;
 	keeping = calloc(1, sizeof(*keeping));
 	if (!keeping)
