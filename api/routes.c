@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/routes.h"
 
-#include "api/resources/benchmarks.h"
-#include "api/resources/buffers.h"
-#include "api/resources/connections.h"
-#include "api/resources/events.h"
-#include "api/resources/explain.h"
-#include "api/resources/glossary.h"
 #include "api/resources/handlers.h"
-#include "api/resources/listeners.h"
-#include "api/resources/probes.h"
 #include "api/resources/reload.h"
 #include "api/resources/task.h"
-#include "api/resources/transfers.h"
 
 /*
  * One row each: method, operation, role, body, handler, pattern, parameters. The role "read" must

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
 
-#include <stddef.h>
-
 struct row {
 	const char *code;
 	unsigned int http;

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "daemon/connections/connection_queue.h"
-#include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/object.h"
 #include "daemon/core/traces.h"

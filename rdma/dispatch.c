@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/fabric/fabric_parts.h"
 
 #include "rdma/conn/conn.h"
 #include "rdma/conn/listener.h"

@@ -7,7 +7,6 @@
 #include "api/http/in_turns.h"
 #include "api/http/problem.h"
 #include "api/http/wire.h"
-#include "api/json/decode.h"
 #include "api/json/parse.h"
 #include "base/clock.h"
 #include "base/log.h"

@@ -2,7 +2,6 @@
 #include "api/http/header.h"
 
 #include "api/http/request.h"
-#include "base/attr.h"
 
 #include <string.h>
 #include <strings.h>

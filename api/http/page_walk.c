@@ -5,7 +5,6 @@
  * over all objects, and keeps the first items behind the cursor.
  */
 #include "api/http/page_parts.h"
-#include "daemon/core/context.h"
 #include "daemon/core/object.h"
 
 #include <stdio.h>

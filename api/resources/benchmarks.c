@@ -10,8 +10,6 @@
 #include "api/resources/transfers.h"
 #include "daemon/work/benchmarks.h"
 
-#include <string.h>
-
 /* --- the task --------------------------------------------------------------------------------- */
 
 static void encode_item(struct vbd_encoder *out, const void *item)

@@ -6,7 +6,6 @@
 #include "api/http/condition.h"
 #include "api/http/range.h"
 #include "api/json/encode.h"
-#include "api/resources/buffers.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "base/log.h"
@@ -15,7 +14,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Find the buffer of the path if its memory can be accessed; else return NULL, with @err. */
 static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *err)

@@ -4,7 +4,6 @@
  * the role decides, not the mode of a file.
  */
 #include "api/http/condition.h"
-#include "api/resources/buffers.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/tag.h"

@@ -6,7 +6,6 @@
 #include "api/resources/handlers.h"
 
 #include "api/http/page.h"
-#include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
@@ -15,15 +14,11 @@
 #include "api/resources/keep_answer.h"
 #include "api/resources/keep_remove.h"
 #include "api/resources/members.h"
-#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/kept/kept.h"
 #include "daemon/memory/buffers.h"
-#include "daemon/memory/shared.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const kind_names[] = {
 	[VBD_MEM_ANONYMOUS] = "anonymous",

@@ -4,12 +4,9 @@
 #include "api/http/page.h"
 #include "api/resources/connections.h"
 #include "api/resources/explain.h"
-#include "api/resources/context.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/connections/connections.h"
-
-#include <string.h>
 
 static void encode_item(struct vbd_encoder *out, const void *item)
 {

@@ -2,7 +2,6 @@
 #include "api/resources/connection_wait.h"
 
 #include "api/http/waiter.h"
-#include "api/resources/connections.h"
 #include "api/resources/tag.h"
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"

@@ -3,7 +3,6 @@
  * Connections. connection_json.c encodes them, messages.c has the handlers of their messages.
  */
 #include "api/resources/connections.h"
-#include "api/json/encode.h"
 #include "api/resources/connection_wait.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
@@ -14,9 +13,6 @@
 #include "api/resources/records.h"
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* --- creation -------------------------------------------------------------------------------- */
 

@@ -10,9 +10,6 @@
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
 #include "rdma/data/worker.h"
-#include "rdma/device/device.h"
-
-#include <string.h>
 
 static void put_moderation(struct vbd_encoder *out, const char *name, const struct vbd_cq *cq)
 {

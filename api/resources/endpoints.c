@@ -11,19 +11,14 @@
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
-#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "base/addr.h"
 #include "daemon/datagrams/endpoints.h"
-#include "daemon/memory/shared.h"
 #include "daemon/work/transfers.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/pd.h"
 #include "rdma/names/names.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* --- one endpoint ---------------------------------------------------------------------------- */
 

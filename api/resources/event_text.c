@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct vbd_event_text *vbd_event_text_print(const char *fmt, ...)

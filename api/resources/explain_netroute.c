@@ -15,7 +15,6 @@
 #include "base/addr.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
-#include "rdma/device/source.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,6 @@
  */
 #include "api/http/archive.h"
 #include "api/json/encode.h"
-#include "api/resources/common_json.h"
-#include "api/resources/context.h"
 #include "api/resources/explain.h"
 #include "api/resources/records.h"
 #include "daemon/core/record.h"

@@ -10,8 +10,6 @@
 #include "base/enum.h"
 #include "daemon/datagrams/groups.h"
 
-#include <string.h>
-
 /* --- one group ------------------------------------------------------------------------------- */
 
 static const struct vbd_group_record *record_of(const void *item)

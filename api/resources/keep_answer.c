@@ -2,7 +2,6 @@
 #include "api/resources/keep_answer.h"
 
 #include "api/resources/context.h"
-#include "daemon/core/object.h"
 #include "daemon/store/keeper.h"
 
 #include <stdlib.h>

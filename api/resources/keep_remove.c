@@ -4,7 +4,6 @@
 #include "api/resources/context.h"
 #include "api/resources/keep_answer.h"
 #include "api/resources/tag.h"
-#include "daemon/core/object.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/store.h"
 

@@ -18,11 +18,9 @@
 #include "daemon/connections/listener_reach.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/kept/kept.h"
-#include "rdma/device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_ENUM_NAME)};
 

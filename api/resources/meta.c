@@ -11,17 +11,14 @@
 #include "api/resources/scrape.h"
 #include "api/resources/stat_names.h"
 #include "base/clock.h"
-#include "daemon/core/caller.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 #include "daemon/store/keeper.h"
-#include "rdma/fabric/fabric.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* api/resources/openapi_embed.S */
 extern const char vbd_openapi_start[], vbd_openapi_end[];

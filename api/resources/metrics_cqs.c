@@ -6,9 +6,6 @@
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 static const struct {
 	const char *name, *type, *help;
 	size_t offset; /* in struct vbd_cq_totals */

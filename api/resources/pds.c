@@ -9,9 +9,6 @@
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
-#include "rdma/device/device.h"
-
-#include <string.h>
 
 static void encode_pd(struct vbd_encoder *out, const void *item)
 {

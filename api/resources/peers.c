@@ -10,8 +10,6 @@
 #include "base/addr.h"
 #include "daemon/datagrams/peers.h"
 
-#include <string.h>
-
 /* --- one peer -------------------------------------------------------------------------------- */
 
 static void put_path(struct vbd_encoder *out, const char *name, const struct vbd_peer *peer)

@@ -9,8 +9,6 @@
 #include "base/enum.h"
 #include "daemon/work/probes.h"
 
-#include <string.h>
-
 /* --- the task --------------------------------------------------------------------------------- */
 
 static void encode_item(struct vbd_encoder *out, const void *item)

@@ -3,7 +3,6 @@
 
 #include "api/http/archive.h"
 #include "api/http/page.h"
-#include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/keep_answer.h"
 #include "api/resources/keep_remove.h"

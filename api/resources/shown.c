@@ -10,7 +10,6 @@
 #include "api/resources/records.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
-#include "daemon/core/object.h"
 #include "daemon/kept/reconciler.h"
 
 #include <stdio.h>

@@ -10,9 +10,6 @@
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/memory/srqs.h"
-#include "rdma/device/device.h"
-
-#include <string.h>
 
 static void encode_srq(struct vbd_encoder *out, const void *item)
 {

@@ -5,11 +5,9 @@
 #include "api/http/idempotency.h"
 #include "api/http/page.h"
 #include "api/resources/context.h"
-#include "daemon/core/object.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 uint64_t vbd_task_version(const struct vbd_task_kind *kind, const void *task)
 {

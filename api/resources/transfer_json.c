@@ -6,7 +6,6 @@
 #include "api/resources/common_json.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
-#include "rdma/names/names.h"
 
 static void put_error(
 	struct vbd_encoder *out, const char *name, const struct vbd_transfer_record *record)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/archive.h"
 #include "api/http/page.h"
-#include "api/json/encode.h"
-#include "api/resources/context.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
-#include "rdma/names/names.h"
 
 #include <string.h>
 

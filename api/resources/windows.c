@@ -10,7 +10,6 @@
 #include "daemon/memory/windows.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* --- one window ------------------------------------------------------------------------------ */
 

@@ -3,7 +3,6 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
-#include "daemon/config/config_parts.h"
 #include "daemon/config/config_yaml.h"
 
 #include <ctype.h>

@@ -2,19 +2,16 @@
 #include "daemon/connections/connection_parts.h"
 
 #include "base/addr.h"
-#include "base/clock.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/labels.h"
 #include "daemon/core/quota.h"
 #include "rdma/data/service.h"
 #include "rdma/device/caps.h"
-#include "rdma/device/source.h"
 #include "rdma/fabric/reach.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static enum vbd_status check_limits(const struct vbd_daemon *daemon, const struct vbd_caller *owner,

@@ -149,7 +149,6 @@ enum vbd_status vbd_connection_delete_messages(
 	struct vbd_connection *connection, uint64_t through, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_connections_device_removing - end the open connections on, or bound to, the device */
-struct vbd_device;
 void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name);
 
 /** vbd_connections_listener_gone - reject the listener's requests that still wait */

@@ -3,7 +3,6 @@
 
 #include "base/list.h"
 #include "daemon/connections/listeners.h"
-#include "daemon/core/context.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"

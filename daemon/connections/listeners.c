@@ -7,14 +7,11 @@
 #include "daemon/connections/connections.h"
 #include "daemon/core/devices.h"
 #include "rdma/data/service.h"
-#include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 #include "rdma/provider/faults.h"
 #include "rdma/provider/provider.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 VBD_ENUM_NAMES(vbd_accept_name, enum vbd_accept, VBD_ACCEPT_MAP)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/past_keys.h"
 
-#include "base/attr.h"
-#include "rdma/device/source.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -15,7 +15,6 @@
 #include "rdma/diagnose/incident.h"
 
 struct vbd_device;
-struct vbd_traces;
 
 /* The counters of all ports of a device at one moment. */
 struct vbd_trace_sample {

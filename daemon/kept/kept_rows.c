@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/kept/kept_rows.h"
 
-#include "daemon/core/object.h"
 #include "daemon/core/registry.h"
 #include "daemon/kept/kept.h"
 #include "daemon/kept/reconciler.h"

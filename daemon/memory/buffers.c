@@ -11,7 +11,6 @@
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/fabric/shared.h"
 
 #include <errno.h>

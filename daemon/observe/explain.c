@@ -6,11 +6,9 @@
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/look.h"
-#include "rdma/data/channel.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cm_silence.h"
-#include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 

@@ -5,7 +5,6 @@
 #include "daemon/core/devices.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
-#include "rdma/names/names.h"
 
 #include <ifaddrs.h>
 #include <netinet/in.h>

@@ -4,7 +4,6 @@
 #include "base/addr.h"
 #include "base/attr.h"
 #include "base/clock.h"
-#include "daemon/connections/listeners.h"
 #include "daemon/connections/past_keys.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/observe/look.h"
@@ -12,7 +11,6 @@
 #include "rdma/data/heartbeat.h"
 #include "rdma/device/source.h"
 #include "rdma/diagnose/cause.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/provider/faults.h"
 
 #include <stdio.h>

@@ -17,8 +17,6 @@
 
 #include <stdint.h>
 
-struct vbd_kernel_objects;
-
 /* CPU time, memory and descriptors of this process. */
 struct vbd_process {
 	uint64_t cpu_ns; /* of all threads, in user and kernel mode */

@@ -10,8 +10,6 @@
 #include "daemon/memory/windows.h"
 #include "daemon/observe/explain.h"
 #include "rdma/device/pd.h"
-#include "rdma/device/source.h"
-#include "rdma/fabric/fabric.h"
 
 #include <assert.h>
 #include <netinet/in.h>

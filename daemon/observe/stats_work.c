@@ -2,14 +2,11 @@
 #include "daemon/observe/stats_parts.h"
 
 #include "base/attr.h"
-#include "daemon/connections/connections.h"
-#include "daemon/datagrams/endpoints.h"
 #include "daemon/work/probes.h"
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
 
 #include <stddef.h>
-#include <string.h>
 
 static void add(struct vbd_op_totals *totals, const struct vbd_op_counters *counters)
 {

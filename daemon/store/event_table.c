@@ -9,7 +9,6 @@
 #include "daemon/store/words.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void format_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYTES])

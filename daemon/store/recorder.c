@@ -2,7 +2,6 @@
 #include "daemon/store/recorder.h"
 
 #include "base/clock.h"
-#include "daemon/core/object.h"
 #include "daemon/store/record_table.h"
 #include "daemon/store/store.h"
 

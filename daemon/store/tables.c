@@ -8,7 +8,6 @@
 #include "daemon/store/schema.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- runs ------------------------------------------------------------------------------------ */

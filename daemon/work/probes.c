@@ -9,7 +9,6 @@
 #include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Time from the stop of a probe until the connection is closed. A next probe can't use it: the peer

@@ -7,7 +7,6 @@
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
-#include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
 #include <stdlib.h>

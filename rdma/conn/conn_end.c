@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include "base/log.h"
-
 /* Limit of the wait for the CM event that names the reason of a flush. */
 #define CAUSE_WAIT_MS 1000
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include "rdma/device/source.h"
 #include "rdma/fabric/tries.h"
 
 #include <stdlib.h>

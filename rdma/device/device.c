@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/device.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "base/enum.h"
 #include "rdma/device/caps.h"

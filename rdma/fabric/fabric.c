@@ -3,7 +3,6 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"

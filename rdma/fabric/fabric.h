@@ -25,7 +25,6 @@ struct vbd_cq;
 struct vbd_pd;
 struct vbd_report;
 struct vbd_srq;
-struct vbd_transfer;
 struct vbd_worker;
 
 /* One counter for each enum rdma_cm_event_type of librdmacm 44, the last for all other types. */

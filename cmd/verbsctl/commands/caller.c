@@ -4,8 +4,6 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#include <string.h>
-
 static const struct vbd_ctl_column quota_columns[] = {VBD_CTL_TEXT("QUOTA", "name"),
 	VBD_CTL_NUMBER("USED", "used"), VBD_CTL_NUMBER("LIMIT", "limit")};
 

@@ -6,7 +6,6 @@
 #include "cmd/verbsctl/common/problem.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define CONNECTIONS	   "/v1/connections"
 #define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */

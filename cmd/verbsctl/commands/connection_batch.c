@@ -2,7 +2,6 @@
 /* connections create --count, and connection-batches: connections that are made together. */
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #define CONNECTION_BATCHES "/v1/connection_batches"
 

@@ -2,7 +2,6 @@
 /* connections explain, glossary, reachability. */
 #include "cmd/verbsctl/commands/commands.h"
 
-#include "base/quantity.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <stdlib.h>
