@@ -10,7 +10,6 @@
 #include "daemon/core/watch.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/kept/reconciler.h"
-#include "daemon/linkwatch.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
 #include "daemon/memory/windows.h"

@@ -3,7 +3,6 @@
  * Benchmarks as JSON: the schema Benchmark of openapi.yaml.
  */
 #include "api/json/encode.h"
-#include "api/resources/benchmarks.h"
 #include "api/resources/common_json.h"
 #include "base/clock.h"
 #include "daemon/work/benchmarks.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/benchmarks.h"
+#include "api/resources/common_json.h"
 #include "api/resources/handlers.h"
 
 #include "api/http/page.h"

@@ -2,7 +2,7 @@
 /*
  * Buffers as objects. buffer_data.c has the handlers of their bytes.
  */
-#include "api/resources/buffers.h"
+#include "api/resources/keep_spec.h"
 #include "api/resources/handlers.h"
 
 #include "api/http/page.h"
@@ -12,7 +12,6 @@
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
 #include "api/resources/keep_answer.h"
-#include "api/resources/keep_remove.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/kept/kept.h"

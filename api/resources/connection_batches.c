@@ -16,7 +16,7 @@
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/core/labels.h"
-#include "rdma/conn/conn_room.h"
+#include "rdma/conn/conn.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
 #include "api/resources/connections.h"
 #include "api/resources/keep.h"
 #include "api/resources/private_data.h"
-#include "api/resources/probes.h"
 #include "api/resources/qp_params.h"
 #include "base/addr.h"
 #include "daemon/connections/connections.h"

@@ -7,7 +7,6 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/keep_answer.h"
-#include "api/resources/keep_remove.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/records.h"

@@ -3,7 +3,7 @@
 
 #include "api/json/writer.h"
 #include "api/resources/event_query.h"
-#include "api/resources/events.h"
+#include "api/resources/common_json.h"
 #include "daemon/daemon.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /*
  * The event log: a page, or a long poll.
  */
-#include "api/resources/events.h"
+#include "api/resources/common_json.h"
 #include "api/http/in_turns.h"
 #include "api/http/waiter.h"
 #include "api/json/encode.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/glossary.h"
+#include "api/resources/common_json.h"
 #include "api/resources/handlers.h"
 
 #include "api/http/request.h"

@@ -3,6 +3,9 @@
 
 #include "api/resources/context.h"
 #include "daemon/store/keeper.h"
+#include "api/resources/tag.h"
+#include "daemon/kept/kept.h"
+#include "daemon/store/store.h"
 
 #include <stdlib.h>
 
@@ -54,4 +57,40 @@ void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object,
 	(void)object;
 	(void)arg;
 	vbd_reply_empty(req, 204);
+}
+
+uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_registry *registry,
+	const struct vbd_record *record)
+{
+	struct vbd_kept *kept = vbd_kept_absent(registry, record->name);
+
+	if (!kept || !vbd_caller_may_change(req->caller, kept->object.owner) ||
+		vbd_records_find_name(&registry->past, record->name, req->caller) != record)
+		return VBD_TICKET_NONE;
+	return vbd_kept_drop(kept);
+}
+
+static enum vbd_status check_removal(struct vbd_request *req, const struct vbd_registry *registry,
+	const struct vbd_kept *kept, struct vbd_error *err)
+{
+	if (vbd_caller_may_change(req->caller, kept->object.owner))
+		return vbd_tag_unchanged(req, registry->singular, NULL, err);
+	return vbd_error_set(err, VBD_E_FORBIDDEN,
+		"%.64s is kept for verbsd; only the role control may change it", req->ref);
+}
+
+bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of)
+{
+	const struct vbd_registry *registry = &vbd_request_daemon(req)->registries[of];
+	struct vbd_kept *kept = vbd_kept_absent(registry, req->ref);
+	struct vbd_error err = {0};
+
+	if (!kept || !vbd_caller_sees(req->caller, kept->object.owner) ||
+		vbd_registry_find_for(registry, req->ref, VBD_TO_SEE, NULL))
+		return false;
+	if (check_removal(req, registry, kept, &err) == VBD_OK)
+		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
+	else
+		vbd_reply_problem(req, &err);
+	return true;
 }

@@ -9,6 +9,7 @@
 #define VBD_API_RESOURCES_KEEP_ANSWER_H
 
 #include "api/http/request.h"
+#include "daemon/core/kinds.h"
 
 struct vbd_object;
 
@@ -29,5 +30,17 @@ void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object
 
 /** vbd_keep_answer_deleted - for vbd_keep_answer(): answer 204; @arg: NULL */
 void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg);
+
+struct vbd_record;
+struct vbd_registry;
+
+/** vbd_keep_drop_record - the caller of @req deletes @record: if it is the newest object under a
+ * kept name, keep that no longer; returns the ticket of the deletion in state_dir */
+uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_registry *registry,
+	const struct vbd_record *record);
+
+/** vbd_keep_remove - if the path has the name of a kept object of this kind, and no object has the
+ * name, keep it no longer and answer; else return false */
+bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of);
 
 #endif

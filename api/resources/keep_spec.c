@@ -2,10 +2,8 @@
 #include "api/resources/keep_spec.h"
 
 #include "api/json/parse.h"
-#include "api/resources/buffers.h"
 #include "api/resources/connections.h"
 #include "api/resources/labels.h"
-#include "api/resources/listeners.h"
 #include "base/attr.h"
 #include "daemon/config/specs.h"
 #include "daemon/connections/connections.h"

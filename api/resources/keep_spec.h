@@ -70,4 +70,23 @@ void vbd_keep_spec_fini(struct vbd_keep_spec *spec);
 enum vbd_status vbd_keep_spec_make(struct vbd_kept *kept, struct vbd_object *before,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
+struct vbd_buffer_spec;
+struct vbd_daemon;
+
+/** vbd_buffer_decode - a BufferCreate; arguments as of vbd_listener_decode() */
+enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+struct vbd_listener_spec;
+
+/**
+ * vbd_listener_decode - a ListenerCreate
+ * @daemon: NULL: do not look for the objects to which it refers
+ * @faults: see vbd_decode_all()
+ */
+enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_listener_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 #endif

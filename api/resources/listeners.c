@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/listeners.h"
+#include "api/resources/keep_spec.h"
 #include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
@@ -7,7 +7,6 @@
 #include "api/resources/handlers.h"
 #include "api/resources/keep.h"
 #include "api/resources/keep_answer.h"
-#include "api/resources/keep_remove.h"
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"

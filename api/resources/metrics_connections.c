@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/metrics_objects.h"
+#include "api/resources/metrics_parts.h"
 #include "base/addr.h"
 #include "base/attr.h"
 #include "daemon/connections/connections.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/metrics_parts.h"
 #include "base/attr.h"
-#include "api/resources/metrics_objects.h"
 #include "daemon/memory/shared.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"

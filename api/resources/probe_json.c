@@ -4,7 +4,6 @@
  */
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
-#include "api/resources/probes.h"
 #include "base/clock.h"
 #include "daemon/work/probes.h"
 

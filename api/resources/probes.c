@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/probes.h"
+#include "api/resources/common_json.h"
 #include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"

@@ -5,7 +5,6 @@
 #include "api/http/page.h"
 #include "api/resources/context.h"
 #include "api/resources/keep_answer.h"
-#include "api/resources/keep_remove.h"
 #include "api/resources/tag.h"
 #include "daemon/core/object.h"
 

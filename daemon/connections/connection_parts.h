@@ -7,8 +7,8 @@
  *   connection_events.c  callbacks of the RDMA side: states, ends, messages
  *   connection_queue.c   connections that wait for their turn to connect; the first steps of one:
  *                        its event, its turn, its name
- *   connections.c        lookup, commands, the end of a record
- *   connection_totals.c  numbers of connections by state, traffic to sort by, durations of phases
+ *   connections.c        lookup, commands, the end of a record; numbers of connections by state,
+ *                        traffic to sort by, durations of phases
  *
  * Each file calls only those below it in this list.
  *
@@ -42,7 +42,7 @@ void vbd_connection_resolve(struct vbd_connection *connection);
 enum vbd_status vbd_connection_look_up(
 	struct vbd_connection *connection, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* connection_totals.c */
+/* connections.c */
 
 /** vbd_connection_count_state - count the connection in its state instead of the state before */
 void vbd_connection_count_state(struct vbd_connection *connection);

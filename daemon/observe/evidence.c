@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/observe/evidence.h"
+#include "daemon/observe/report.h"
 
 #include "daemon/connections/peer_reports.h"
 #include "daemon/observe/explain.h"

@@ -8,7 +8,7 @@
 #include "daemon/observe/look.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
-#include "rdma/device/cm_silence.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/observe/farewell.h"
+#include "daemon/observe/report.h"
 
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
 #include "rdma/data/calls.h"
-#include "rdma/device/cm_silence.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/ask.h"
 
@@ -43,7 +43,7 @@ static void done(struct vbd_call *call)
 	free(farewell);
 }
 
-/* A message of the CM would make some devices deaf: see rdma/device/cm_silence.h. */
+/* A message of the CM would make some devices deaf: see rdma/device/port_counters.h. */
 static bool may_send(const struct vbd_conn *conn)
 {
 	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device_name);

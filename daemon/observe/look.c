@@ -6,7 +6,7 @@
 #include "daemon/core/traces.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
-#include "rdma/device/cm_silence.h"
+#include "rdma/device/port_counters.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -123,7 +123,7 @@ static bool is_to_report(const struct vbd_connection *connection)
 	return vbd_explain_unheard(connection);
 }
 
-/* A message of the CM would make some devices deaf: see rdma/device/cm_silence.h. */
+/* A message of the CM would make some devices deaf: see rdma/device/port_counters.h. */
 static void prepare_question(const struct vbd_connection *connection, struct vbd_device *device,
 	struct vbd_pv_question *question)
 {

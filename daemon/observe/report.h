@@ -10,6 +10,7 @@
 #include "daemon/connections/connections.h"
 #include "rdma/fabric/report.h"
 #include "rdma/provider/ask.h"
+#include "daemon/core/context.h"
 
 /** vbd_report_question - set the question to the verbsd of the peer about @connection, with the
  * report of this side; `count` stays 0 if it can't be asked: the configuration says no, the queue
@@ -31,5 +32,34 @@ bool vbd_report_choose(const struct vbd_pv_answer *answer, struct vbd_report *re
  * request while the device here has refused none on that connection. */
 bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours);
+
+/*
+ * A farewell: a daemon that stops reports that to the verbsd of its peers, which can't ask it any
+ * more when somebody wants to know why their connections ended. A call thread sends the reports
+ * while the connections are closed.
+ */
+
+/* Only the newest connections are told of: as many requests as may wait in the kernel of a
+ * peer (rdma/fabric/report.c). */
+#define VBD_FAREWELLS_MAX 64
+
+/* A silent peer delays the end of the daemon by no more, or by an eighth of shutdown_timeout_ms. */
+#define VBD_FAREWELL_MS 400
+
+/** vbd_farewell_begin - the connections of @daemon are about to be closed: tell the peers of those
+ * that are established. The daemon has not stopped before that is over. */
+void vbd_farewell_begin(struct vbd_daemon *daemon);
+
+/*
+ * Evidence: the facts of a connection at the moment of its first error, kept with it until its
+ * record is deleted. Later facts would mislead: the interface is up again, the inbox is gone.
+ * The thread pool looks at the route and the counters.
+ */
+
+/** vbd_evidence_keep - set `kept` of a connection whose end has begun. `keeping` is true until the
+ * thread pool has looked as well; the watches are called then. Keeps nothing without memory. Call
+ * it again when the connection has ended: if its error has become another one meanwhile, `kept` has
+ * the request of that one, and the peer's verbsd is told. */
+void vbd_evidence_keep(struct vbd_connection *connection);
 
 #endif

@@ -18,6 +18,7 @@
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp.h"
+#include "base/attr.h"
 
 #include <rdma/rdma_cma.h>
 
@@ -280,5 +281,31 @@ void vbd_conn_destroy(struct vbd_conn *conn);
 
 /* For the fabric. */
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
+
+/*
+ * Memory for connections that are made together. Memory that the process did not have before costs
+ * more time than all else that is done to make a connection in QUEUED: code that makes many of them
+ * at once gets it before, in parts.
+ */
+
+#define VBD_CONN_ROOM_MAX 1000
+
+/* All zero: empty. */
+struct vbd_conn_room {
+	uint32_t count;
+	struct vbd_conn *blanks[VBD_CONN_ROOM_MAX]; /* all zero, from calloc */
+};
+
+/** vbd_conn_room_add - get memory for @count connections more, VBD_CONN_ROOM_MAX in all; without
+ * it, VBD_E_NO_MEMORY: the room has less then */
+enum vbd_status vbd_conn_room_add(
+	struct vbd_conn_room *room, uint32_t count, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_room_take - memory for a connection, all zero, which the caller frees; fresh memory if
+ * @room is empty or NULL. NULL without memory. */
+struct vbd_conn *vbd_conn_room_take(struct vbd_conn_room *room);
+
+/** vbd_conn_room_fini - free what is left */
+void vbd_conn_room_fini(struct vbd_conn_room *room);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/attr.h"
 #include "base/log.h"
-#include "rdma/device/cm_silence.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"

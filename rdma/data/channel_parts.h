@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the channel: channel.c (its life), channel_slots.c (the slots),
- * channel_receives.c (the receives), channel_send.c (the send queue), channel_transfers.c (the
- * transfers' queue), channel_counts.c (the counters).
+ * Shared by the files of the channel: channel.c (its life), channel_receives.c (the receives),
+ * channel_send.c (the send queue), channel_transfers.c (the transfers' queue), channel_table.c
+ * (slots and counters).
  *
  * The channel's worker.
  */

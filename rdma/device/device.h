@@ -114,7 +114,7 @@ struct vbd_device_ops {
 };
 
 /* How long a GID that was read serves those who need no newer one. Events about a port end it
- * sooner, and so do changes of network interfaces and addresses (daemon/linkwatch.h). */
+ * sooner, and so do changes of network interfaces and addresses (daemon/uevent.h). */
 #define VBD_DEVICE_RECENT_NS (100 * VBD_NS_PER_MS)
 
 struct vbd_device_recent {

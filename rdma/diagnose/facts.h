@@ -70,7 +70,7 @@ struct vbd_facts {
 	bool device_removed;
 	bool iwarp;
 	bool soft_roce;
-	bool cm_silent;		      /* its CM may be deaf: see rdma/device/cm_silence.h */
+	bool cm_silent;		      /* its CM may be deaf: see rdma/device/port_counters.h */
 	bool port_fell;		      /* the port went down during the connection */
 	uint64_t port_fell_before_ms; /* the first error, the end, or now */
 	bool port_known;

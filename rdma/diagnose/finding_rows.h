@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of rdma/diagnose/finding.c: the findings about a connection, or the route to a
+ * The rows of rdma/diagnose/facts.c: the findings about a connection, or the route to a
  * destination. docs/why.md is generated from them.
  *
  * X(SYMBOL, code, SEVERITY, when, hint). The code is stable.

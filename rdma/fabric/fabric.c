@@ -6,7 +6,7 @@
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
-#include "rdma/device/cm_silence.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/fabric/fabric_parts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/goodbye.h"
 
-#include "rdma/device/cm_silence.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"

@@ -6,7 +6,8 @@
  * than its id is there (cm_destroy_id() in core/cm.c, 6.1). So if the first one is lost, the peer's
  * side stays established for ever unless the id outlives its connection.
  *
- * The id waits too while a message of its device would make the CM deaf (rdma/device/cm_silence.h).
+ * The id waits too while a message of its device would make the CM deaf
+ * (rdma/device/port_counters.h).
  *
  * Control thread. Nothing blocks.
  */

@@ -5,7 +5,7 @@
  * getifaddrs(3).
  */
 #include "base/clock.h"
-#include "rdma/device/cm_silence.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/fabric/fabric_parts.h"
 
 #include <ifaddrs.h>
@@ -18,7 +18,7 @@ struct asking {
 	struct vbd_call call;
 	struct vbd_device *device; /* with a reference */
 	uint8_t cm_port_num;
-	uint64_t cm_messages; /* that came in at this port: see rdma/device/cm_silence.h */
+	uint64_t cm_messages; /* that came in at this port: see rdma/device/port_counters.h */
 	struct vbd_port *ports;
 	struct vbd_error error;
 };

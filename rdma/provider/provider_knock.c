@@ -210,7 +210,7 @@ void vbd_pv_knock(const struct vbd_pv_question *question, bool own, size_t large
 		.forbidden = errnums[ROCE] == EPERM || errnums[ROCE] == ENOBUFS,
 	};
 	/* A message of the connection manager that can't leave does harm: see
-	 * rdma/device/cm_silence.h. */
+	 * rdma/device/port_counters.h. */
 	if (!ret_knock->forbidden)
 		ask = vbd_pv_ask_begin(question);
 	for (unsigned int i = 0; i < DOORS; i++)

@@ -10,7 +10,6 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
-#include "rdma/ud/endpoint_qp.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

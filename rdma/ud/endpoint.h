@@ -129,4 +129,17 @@ void vbd_endpoint_destroy(struct vbd_endpoint *endpoint);
 /* For the fabric. */
 void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *event);
 
+/* In rdma/ud/endpoint_qp.c; for rdma/ud/endpoint.c only. */
+
+/** vbd_endpoint_choose - choose port, GID and MTU of @device; bad_value if @device has no such port
+ * or GID */
+enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, const struct vbd_device *device,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_endpoint_qp_open - create the QP, whose memory vbd_qp_prepare() has registered, move it to
+ * RTS with its receives posted, attach it to its worker. After a failure vbd_qp_release() frees the
+ * resources. */
+enum vbd_status vbd_endpoint_qp_open(
+	struct vbd_endpoint *endpoint, struct vbd_error *err) VBD_MUST_CHECK;
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Documents of all counters, over a whole daemon on the fake provider: who gets which. */
 #include "api/resources/context.h"
-#include "api/resources/metrics_objects.h"
 #include "api/resources/metrics_parts.h"
 #include "api/resources/scrape.h"
 #include "tests/unit/svc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/linkwatch.h"
+#include "daemon/uevent.h"
 
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "daemon/connections/past_keys.h"
 #include "daemon/memory/shared.h"
-#include "daemon/observe/evidence.h"
+#include "daemon/observe/report.h"
 #include "daemon/observe/explain.h"
 #include "daemon/work/transfers.h"
 #include "rdma/fabric/fabric.h"

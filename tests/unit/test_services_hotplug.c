@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* News of the kernel about devices and network interfaces. The linker puts the functions below
- * named __wrap_... in place of those of daemon/uevent.c and daemon/linkwatch.c. */
+ * named __wrap_... in place of those of daemon/uevent.c. */
 #include "daemon/daemon.h"
 
 #include "daemon/connections/connections.h"
 #include "daemon/core/devices.h"
-#include "daemon/linkwatch.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/uevent.h"
 #include "rdma/device/device.h"
