@@ -32,6 +32,9 @@
 /* Time after shutdown_timeout_ms for the control thread to say what did not end. */
 #define SAY_MS 500
 
+/* Time after shutdown_timeout_ms for the kernel to release what the process has. */
+#define EXIT_MS 20000
+
 struct options {
 	const char *config_path;
 	bool check;
@@ -304,7 +307,7 @@ static void on_signal(int signum, void *arg)
 	struct program *program = arg;
 
 	vbd_log(VBD_LOG_NOTICE, NULL, "signal %d: stopping; a second one stops at once", signum);
-	vbd_sdnotify_stopping();
+	vbd_sdnotify_stopping(program->config.shutdown_timeout_ms + EXIT_MS);
 	vbd_daemon_exits(program->daemon);
 	program->deadline_ns =
 		vbd_clock_mono_ns() + vbd_daemon_stop_time_ms(program->daemon) * VBD_NS_PER_MS;

@@ -20,8 +20,8 @@ void vbd_sdnotify_ready(const char *status);
 /** vbd_sdnotify_reloading - RELOADING=1 with the time; vbd_sdnotify_ready() ends it */
 void vbd_sdnotify_reloading(void);
 
-/** vbd_sdnotify_stopping - STOPPING=1 */
-void vbd_sdnotify_stopping(void);
+/** vbd_sdnotify_stopping - STOPPING=1; systemd waits @within_ms, if its own timeout is shorter */
+void vbd_sdnotify_stopping(uint64_t within_ms);
 
 /** vbd_sdnotify_watchdog_ms - interval for vbd_sdnotify_alive(), half of systemd's timeout; 0: no
  * watchdog */

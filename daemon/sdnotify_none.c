@@ -11,8 +11,9 @@ void vbd_sdnotify_reloading(void)
 {
 }
 
-void vbd_sdnotify_stopping(void)
+void vbd_sdnotify_stopping(uint64_t within_ms)
 {
+	(void)within_ms;
 }
 
 uint64_t vbd_sdnotify_watchdog_ms(void)

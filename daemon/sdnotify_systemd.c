@@ -28,10 +28,12 @@ void vbd_sdnotify_reloading(void)
 	vbd_fd_store_notify(text);
 }
 
-void vbd_sdnotify_stopping(void)
+void vbd_sdnotify_stopping(uint64_t within_ms)
 {
-	char text[] = "STOPPING=1\nSTATUS=stopping";
+	char text[80];
 
+	(void)snprintf(text, sizeof(text), "STOPPING=1\nSTATUS=stopping\nEXTEND_TIMEOUT_USEC=%llu",
+		(unsigned long long)within_ms * 1000);
 	vbd_fd_store_notify(text);
 }
 

@@ -50,8 +50,8 @@ static void test_sdnotify__systemd_gets_each_notification(void **state)
 	assert_heard(fd, "READY=1\nSTATUS=no devices");
 	vbd_sdnotify_alive();
 	assert_heard(fd, "WATCHDOG=1");
-	vbd_sdnotify_stopping();
-	assert_heard(fd, "STOPPING=1\nSTATUS=stopping");
+	vbd_sdnotify_stopping(28000);
+	assert_heard(fd, "STOPPING=1\nSTATUS=stopping\nEXTEND_TIMEOUT_USEC=28000000");
 	(void)unsetenv("NOTIFY_SOCKET");
 	(void)close(fd);
 }
@@ -64,7 +64,7 @@ static void test_sdnotify__nothing_waits_for_a_systemd_that_does_not_read(void *
 	(void)state;
 	for (int i = 0; i < 2000; i++)
 		vbd_sdnotify_alive();
-	vbd_sdnotify_stopping();
+	vbd_sdnotify_stopping(28000);
 	(void)unsetenv("NOTIFY_SOCKET");
 	(void)close(fd);
 }
@@ -76,7 +76,7 @@ static void test_sdnotify__without_systemd_nothing_happens(void **state)
 
 	(void)state;
 	vbd_sdnotify_ready("x");
-	vbd_sdnotify_stopping();
+	vbd_sdnotify_stopping(28000);
 	vbd_sdnotify_alive();
 	assert_int_equal(vbd_sdnotify_watchdog_ms(), 0);
 	assert_int_equal(vbd_sdnotify_sockets(&sockets, &err), VBD_OK);
