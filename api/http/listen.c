@@ -108,6 +108,9 @@ static enum vbd_status remove_stale(const struct sockaddr_un *where, struct vbd_
 		return status;
 	rc = connect(fd, (const struct sockaddr *)where, sizeof(*where)) < 0 ? errno : 0;
 	(void)close(fd);
+	if (rc == EACCES)
+		return vbd_error_errno(err, VBD_OK, "connect", rc,
+			"can't see whether a process listens on %s", where->sun_path);
 	if (rc != ECONNREFUSED)
 		return vbd_error_set(err, VBD_E_ADDRESS_IN_USE,
 			"another process already listens on %s", where->sun_path);

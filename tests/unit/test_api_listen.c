@@ -98,7 +98,8 @@ static void test_listen__a_unix_socket_has_the_group_that_was_asked_for(void **s
 	(void)unlink(path);
 }
 
-/* In a process without privileges, if this one has them. */
+/* In a process without privileges, if this one has them. Returns 0 if that is refused; 4 if that is
+ * refused, and there is a file at the path. */
 static int listen_for_root(const char *path)
 {
 	struct vbd_error err = {0};
@@ -111,25 +112,42 @@ static int listen_for_root(const char *path)
 	return access(path, F_OK) == 0 ? 4 : 0;
 }
 
-static void test_listen__a_group_that_the_user_is_not_in_is_refused(void **state)
+static void assert_child_says(int wanted, bool leave_socket)
 {
 	char folder[] = "/tmp/verbsd-listen-XXXXXX";
+	struct vbd_error err = {0};
 	char path[100];
-	int status;
+	int status, fd = -1;
 	pid_t child;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(chmod(folder, 0777), 0);
 	(void)snprintf(path, sizeof(path), "%s/socket", folder);
+	if (leave_socket)
+		assert_int_equal(vbd_listen_unix(path, VBD_LISTEN_OWN_GROUP, 0, &fd, &err), VBD_OK);
+	if (leave_socket)
+		(void)close(fd);
 	child = fork();
 	if (child == 0)
 		_exit(listen_for_root(path));
 	assert_true(child > 0);
 	assert_true(waitpid(child, &status, 0) == child);
+	(void)unlink(path);
 	(void)rmdir(folder);
 	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(WEXITSTATUS(status), wanted);
+}
+
+static void test_listen__a_group_that_the_user_is_not_in_is_refused(void **state)
+{
+	(void)state;
+	assert_child_says(0, false);
+}
+
+static void test_listen__a_socket_that_the_user_may_not_connect_to_stays(void **state)
+{
+	(void)state;
+	assert_child_says(4, true);
 }
 
 static int setup(void **state)
@@ -154,6 +172,7 @@ int main(void)
 		LISTEN_TEST(a_unix_socket_has_the_mode_that_was_asked_for),
 		LISTEN_TEST(a_unix_socket_has_the_group_that_was_asked_for),
 		LISTEN_TEST(a_group_that_the_user_is_not_in_is_refused),
+		LISTEN_TEST(a_socket_that_the_user_may_not_connect_to_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
