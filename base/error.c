@@ -39,6 +39,7 @@ static enum vbd_status status_of_errno(int errnum)
 		return VBD_E_FD_LIMIT;
 	case EACCES:
 	case EPERM:
+	case EROFS:
 		return VBD_E_PERMISSION_DENIED;
 	case EADDRINUSE:
 		return VBD_E_ADDRESS_IN_USE;

@@ -18,8 +18,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define EXIT_USAGE 2
-
 /* Random bytes of a token. */
 #define TOKEN_BYTES 32
 
@@ -55,7 +53,7 @@ struct program {
 	struct vbd_timer *watchdog;
 	uint64_t watchdog_ms;
 	uint64_t deadline_ns; /* of the stop; 0 before */
-	bool failed;
+	int exit_status;
 };
 
 /* Options that set a key of the configuration. */
@@ -296,7 +294,8 @@ static void on_daemon_stopped(void *arg)
 {
 	struct program *program = arg;
 
-	program->failed |= !vbd_daemon_is_drained(program->daemon);
+	if (!vbd_daemon_is_drained(program->daemon))
+		program->exit_status = EXIT_FAILURE;
 	/* The last answers may promise that something is kept. */
 	vbd_keeper_settle(program->daemon, left_ms(program, STORE_GRACE_MS));
 	vbd_api_stop(program->api, left_ms(program, API_GRACE_MS), on_api_stopped, program);
@@ -400,27 +399,17 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 	return VBD_OK;
 }
 
-/* Check what vbd_config_check() leaves to those who use it, and print the result. */
-static int check(const struct vbd_config *config)
+/* With EXIT_USAGE systemd does not start verbsd again: the next start would fail alike. */
+static int status_of_start(enum vbd_status status)
 {
-	struct vbd_error error = {0};
-	struct vbd_tls *tls = NULL;
-	const char *absent;
-	size_t next = 0;
+	bool refused = status == VBD_E_PERMISSION_DENIED || status == VBD_E_BAD_VALUE ||
+		       status == VBD_E_NOT_FOUND;
 
-	if (config->tls.certificate[0] && vbd_tls_load(&config->tls, &tls, &error) != VBD_OK) {
-		(void)fprintf(stderr, "verbsd: %s\n", error.text);
-		return EXIT_FAILURE;
-	}
-	vbd_tls_unref(tls);
-	while ((absent = vbd_sockets_absent(config, &next)))
-		(void)printf("warning: listen: no interface has the address of %s now\n", absent);
-	(void)puts("the configuration is fine");
-	return EXIT_SUCCESS;
+	return refused ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-/* Returns false when the start failed. */
-static bool run(struct program *program)
+/* Returns an exit status. */
+static int run(struct program *program)
 {
 	struct vbd_error error = {0};
 	enum vbd_status status = vbd_log_start(&error);
@@ -431,12 +420,12 @@ static bool run(struct program *program)
 		status = start(program, &error);
 	if (status) {
 		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
-		return false;
+		return status_of_start(status);
 	}
 	vbd_daemon_announce(program->daemon);
 	vbd_sdnotify_ready("serving");
 	vbd_loop_run(program->daemon->loop);
-	return true;
+	return program->exit_status;
 }
 
 /* A name that is being resolved can't be cancelled, and nobody waits for it. The kernel frees what
@@ -447,18 +436,20 @@ static bool may_destroy(const struct vbd_daemon *daemon)
 	       !vbd_loop_has_work(daemon->loop);
 }
 
-/* Returns true after a clean end. */
-static bool serve(struct program *program)
+/* Returns an exit status. */
+static int serve(struct program *program)
 {
+	int status;
+
 	vbd_log_setup(program->config.log_level, program->config.log_format);
 	vbd_descriptors_raise(&program->config);
-	program->failed |= !run(program);
+	status = run(program);
 	vbd_signals_unwatch();
 	if (program->daemon && !may_destroy(program->daemon)) {
 		vbd_sockets_remove(&program->sockets);
 		vbd_audit_destroy(program->daemon->audit);
 		vbd_keeper_destroy(program->daemon);
-		leave_at_once(program->failed ? EXIT_FAILURE : EXIT_SUCCESS);
+		leave_at_once(status);
 	}
 	vbd_api_destroy(program->api);
 	vbd_caller_list_fini(&program->callers);
@@ -468,7 +459,7 @@ static bool serve(struct program *program)
 	vbd_daemon_destroy(program->daemon);
 	vbd_signals_ignore();
 	vbd_log_stop(VBD_LOG_GRACE_MS);
-	return !program->failed;
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -494,8 +485,8 @@ int main(int argc, char **argv)
 		vbd_config_specs_fini(&program.specs);
 	}
 	if (options.check)
-		return check(&program.config);
+		return vbd_check_start(&program.config);
 	if (options.dump)
 		return EXIT_SUCCESS;
-	return serve(&program) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return serve(&program);
 }

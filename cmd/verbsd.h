@@ -17,6 +17,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The exit status when the command line or the configuration is wrong. */
+#define EXIT_USAGE 2
+
+/**
+ * vbd_check_start - try what the start would open, and print the result
+ *
+ * What vbd_config_check() leaves to others: the files of TLS, the ports and paths that are written
+ * to. Nothing is made or changed. Warns of what the daemon would serve on without: an address that
+ * no interface has, a state_dir that can't be written to.
+ *
+ * Returns an exit status. Main thread, before others start. Blocks on the file system.
+ */
+int vbd_check_start(const struct vbd_config *config);
+
 /*
  * SIGTERM and SIGINT. A thread waits for them, so that they end the process also while the control
  * thread or a data worker is stuck: at a second signal, and at a deadline after the first. Main

@@ -24,17 +24,6 @@ static enum vbd_status fill_tcp(const char *addr, uint16_t port, struct sockaddr
 	return VBD_OK;
 }
 
-static enum vbd_status bind_and_listen(
-	int fd, const struct sockaddr *addr, socklen_t len, const char *what, struct vbd_error *err)
-{
-	if (bind(fd, addr, len) < 0)
-		return vbd_error_errno(err, VBD_OK, "bind", errno, "can't listen on %.128s", what);
-	if (listen(fd, BACKLOG) < 0)
-		return vbd_error_errno(
-			err, VBD_OK, "listen", errno, "can't listen on %.128s", what);
-	return VBD_OK;
-}
-
 static enum vbd_status open_socket(int family, int *ret_fd, struct vbd_error *err)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -45,10 +34,10 @@ static enum vbd_status open_socket(int family, int *ret_fd, struct vbd_error *er
 	return VBD_OK;
 }
 
-enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, struct vbd_error *err)
+static enum vbd_status open_tcp(
+	const char *addr, uint16_t port, bool listens, int *ret_fd, struct vbd_error *err)
 {
 	struct sockaddr_storage where;
-	char what[80];
 	socklen_t len = 0;
 	const int on = 1;
 	int fd = -1;
@@ -58,19 +47,38 @@ enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, str
 		status = open_socket(where.ss_family, &fd, err);
 	if (status != VBD_OK)
 		return status;
-	(void)snprintf(what, sizeof(what), "%.64s port %u", addr, port);
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	/* At boot the interface may get its address later; ip(7): also without privileges. */
 	(void)setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
 	if (where.ss_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	status = bind_and_listen(fd, (struct sockaddr *)&where, len, what, err);
-	if (status != VBD_OK) {
+	if (bind(fd, (struct sockaddr *)&where, len) < 0)
+		status = vbd_error_errno(err, VBD_OK, "bind", errno,
+			"can't listen on %.64s port %u%s", addr, port,
+			errno == EACCES
+				? ", which needs CAP_NET_BIND_SERVICE or a socket of systemd"
+				: "");
+	else if (listens && listen(fd, BACKLOG) < 0)
+		status = vbd_error_errno(
+			err, VBD_OK, "listen", errno, "can't listen on %.64s port %u", addr, port);
+	if (status == VBD_OK && listens)
+		*ret_fd = fd;
+	else
 		(void)close(fd);
-		return status;
-	}
-	*ret_fd = fd;
-	return VBD_OK;
+	return status;
+}
+
+enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, struct vbd_error *err)
+{
+	return open_tcp(addr, port, true, ret_fd, err);
+}
+
+void vbd_listen_check(const char *addr, uint16_t port, struct vbd_error *err)
+{
+	struct vbd_error error = {0};
+
+	if (open_tcp(addr, port, false, NULL, &error) != VBD_E_ADDRESS_IN_USE && error.status)
+		*err = error;
 }
 
 bool vbd_listen_is_own(const char *addr)
@@ -127,17 +135,21 @@ static enum vbd_status bind_unix(
 {
 	const char *path = where->sun_path;
 	mode_t mask = umask(S_IXUSR | S_IRWXG | S_IRWXO);
+	struct stat st;
 	int rc = bind(fd, (const struct sockaddr *)where, sizeof(*where)) < 0 ? errno : 0;
 
 	(void)umask(mask);
 	if (rc)
 		return vbd_error_errno(err, VBD_OK, "bind", rc, "can't listen on %.128s", path);
-	if (group != VBD_LISTEN_OWN_GROUP && lchown(path, (uid_t)-1, group) < 0) {
+	/* The unit of systemd allows no lchown(2), which its own group does not need. */
+	if (group != VBD_LISTEN_OWN_GROUP && (lstat(path, &st) < 0 || st.st_gid != group) &&
+		lchown(path, (uid_t)-1, group) < 0) {
 		rc = errno;
 		(void)unlink(path);
 		return vbd_error_errno(err, VBD_OK, "lchown", rc,
-			"can't give %.128s to group %u; the daemon's user must be a member", path,
-			(unsigned int)group);
+			"can't give %.128s to group %u; the daemon's user must be a member, and "
+			"the unit have SupplementaryGroups= and SystemCallFilter=lchown",
+			path, (unsigned int)group);
 	}
 	if (chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0) {
 		rc = errno;

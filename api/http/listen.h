@@ -25,6 +25,10 @@
 enum vbd_status vbd_listen_tcp(
 	const char *addr, uint16_t port, int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_listen_check - set @err if this process may not listen there, not if a process does so now
+ */
+void vbd_listen_check(const char *addr, uint16_t port, struct vbd_error *err);
+
 /**
  * vbd_listen_unix - listen on a path
  * @group: who owns the socket beside the user; VBD_LISTEN_OWN_GROUP for the group of the process

@@ -164,9 +164,10 @@ enum vbd_status vbd_config_load(
  *
  * Without state_dir it is the directory that systemd gives to the service, if there is one.
  *
- * Refuses, naming the key, a group that there is not, a state_dir that is no absolute path, a TCP
- * address that vbd_config_check_addr() refuses; tokens that vbd_secret_file_read() refuses, are not
- * 16 to 512 printable ASCII characters without spaces, or are the same for both roles.
+ * Refuses, naming the key, a group that there is not, processors that this process may not run on,
+ * a state_dir that is no absolute path, a TCP address that vbd_config_check_addr() refuses; tokens
+ * that vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters without spaces,
+ * or are the same for both roles.
  */
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err) VBD_MUST_CHECK;
 

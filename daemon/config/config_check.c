@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -144,6 +145,27 @@ static enum vbd_status find_socket_group(struct vbd_config *config, struct vbd_e
 		err, cause.status, "unix_socket_group", "unix_socket_group: %s", cause.text);
 }
 
+/* Have this thread run there, for a moment: a sandbox may refuse the call, and a cpuset some of the
+ * processors. */
+static enum vbd_status check_cpus(const struct vbd_cpus *cpus, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+	cpu_set_t before, one;
+
+	if (!cpus->count || sched_getaffinity(0, sizeof(before), &before) < 0)
+		return VBD_OK;
+	for (size_t i = 0; i < cpus->count && status == VBD_OK; i++) {
+		CPU_ZERO(&one);
+		CPU_SET(cpus->numbers[i], &one);
+		if (sched_setaffinity(0, sizeof(one), &one) < 0)
+			status = vbd_error_input(err, VBD_E_BAD_VALUE, "cpu_affinity",
+				"cpu_affinity: this process may not run on processor %u: %s",
+				cpus->numbers[i], strerror(errno));
+	}
+	(void)sched_setaffinity(0, sizeof(before), &before);
+	return status;
+}
+
 /* systemd names the directories of StateDirectory=, by colons (systemd.exec(5)). */
 static enum vbd_status find_state_dir(struct vbd_config *config, struct vbd_error *err)
 {
@@ -165,6 +187,8 @@ enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *er
 
 	if (status == VBD_OK)
 		status = find_state_dir(config, err);
+	if (status == VBD_OK)
+		status = check_cpus(&config->cpu_affinity, err);
 	if (status == VBD_OK)
 		status = read_token("control_token_file", config->control_token_file,
 			config->control_token, err);

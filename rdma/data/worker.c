@@ -121,10 +121,6 @@ enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *er
 {
 	int rc = create_thread(worker);
 
-	/* EINVAL: sched_setaffinity(2) */
-	if (rc == EINVAL && worker->cpu >= 0)
-		return vbd_error_set(err, VBD_E_BAD_VALUE,
-			"cpu_affinity: this process may not run on processor %d", worker->cpu);
 	if (rc)
 		return vbd_error_errno(
 			err, VBD_OK, "pthread_create", rc, "worker %u", worker->number);

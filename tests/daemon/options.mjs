@@ -81,9 +81,27 @@ test("options: an address that no interface has is a warning of --check-config",
 
 test("options: a certificate that can't be read fails --check-config", LIMIT, () => {
 	const { status, stdout, stderr } = run("--set", "tls.certificate=/nowhere/c", "--set", "tls.key=/nowhere/k", "--check-config");
-	assert.equal(status, 1);
+	assert.equal(status, 2);
 	assert.equal(stdout, "");
 	assert.match(stderr, /^verbsd: .*\/nowhere\/c.*\n$/);
+});
+
+// A status of 2, which systemd does not repeat. What depends on the user only the start tells.
+test("options: what the process may not do ends the start and --check-config with status 2", LIMIT, () => {
+	const tls = ["--set", "tls.certificate=/nowhere/c", "--set", "tls.key=/nowhere/k"];
+	const rows = [
+		[["--set", "cpu_affinity=1023"], /cpu_affinity: .* processor 1023/, true],
+		[tls, /tls\.certificate: .*nowhere/, true],
+		[["--set", "audit_file=/sys/verbsd-audit"], /audit_file: .*\/sys\/verbsd-audit/, false],
+	];
+
+	for (const [args, said, checked] of rows)
+		for (const check of checked ? [[], ["--check-config"]] : [[]]) {
+			const { status, stderr } = run("--listen", "127.0.0.1:0", ...args, ...check);
+
+			assert.match(stderr, said);
+			assert.equal(status, 2, args.join(" "));
+		}
 });
 
 test("options: --version tells name and version", LIMIT, () => {

@@ -156,7 +156,7 @@ test("guide: --check-config reads the files, and warns of an address that no int
 	assert.match(good.text, /warning: listen: no interface has the address of 192\.0\.2\.7:7480 now\n.*is fine/);
 	copyFileSync(join(folder, "alice.key"), join(folder, "server.key"));
 	const bad = check("--config", configure(folder));
-	assert.equal(bad.status, 1);
+	assert.equal(bad.status, 2);
 	assert.match(bad.text, /verbsd: tls\.key: .*server\.key: .*match/);
 	const open = check("--listen", "192.0.2.7:7480", "--control-token-file", join(folder, "control.token"));
 	assert.equal(open.status, 2);

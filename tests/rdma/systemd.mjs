@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // systemd runs the installed service on the production host of verbsd.yaml(5): start, credentials, reload, watchdog,
-// crash, stop, socket activation.
+// crash, stop, socket activation; and each option in the sandbox of the unit.
 
 import { cpSync, readFileSync, statSync } from "node:fs";
 
 import { equal, finish, ok, run, until } from "./lib.mjs";
+import { play_options } from "./sandbox.mjs";
 import { AUDIT, HTTP_SOCKET, SERVICE, SOCKET, STATE, TREE, UNITS, call, connect_to_itself, drop_in, find, is, is_restarted_after, journal, main_gets, property, ready, request, run_of_daemon, systemctl, token, with_journal } from "./systemd_host.mjs";
 
 // --- scenarios ---------------------------------------------------------------------------------------------------
@@ -123,4 +124,5 @@ await with_journal("the first client of systemd's socket starts the service", as
 	await ready(); // the socket outlives the daemon, and starts another one
 });
 
+await play_options();
 finish();

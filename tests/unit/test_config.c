@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <grp.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -554,6 +555,27 @@ static void test_config__several_addresses_are_a_list_and_one_is_a_text(void **s
 	assert_refused(f, "listen", "ftp://127.0.0.1:1", VBD_E_BAD_VALUE);
 }
 
+static void test_config__processors_that_the_process_may_not_run_on_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	cpu_set_t before, after;
+	char first[8];
+	size_t cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	(void)snprintf(first, sizeof(first), "%zu", cpu);
+	set(f, "cpu_affinity", first);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+	set(f, "cpu_affinity", "1023");
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_BAD_VALUE);
+	assert_string_equal(f->err.pointer, "cpu_affinity");
+	assert_non_null(strstr(f->err.text, "processor 1023"));
+	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+	assert_true(CPU_EQUAL(&before, &after));
+}
+
 static void assert_unsafe(struct fixture *f, const char *listen, const char *missing)
 {
 	set(f, "listen", listen);
@@ -943,6 +965,7 @@ int main(void)
 		CONFIG_TEST(a_list_that_is_too_long_is_refused),
 		CONFIG_TEST(a_reload_takes_what_may_change),
 		CONFIG_TEST(several_addresses_are_a_list_and_one_is_a_text),
+		CONFIG_TEST(processors_that_the_process_may_not_run_on_are_refused),
 		CONFIG_TEST(an_address_that_others_reach_needs_tls_and_credentials),
 		CONFIG_TEST(insecure_gives_up_tls_but_not_the_token),
 		CONFIG_TEST(tls_is_for_other_hosts_unless_the_address_says_more),

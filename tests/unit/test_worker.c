@@ -504,14 +504,10 @@ static void test_worker__a_purge_waits_until_all_that_was_in_the_cq_is_taken(voi
 static void test_worker__each_runs_on_its_processor(void **state)
 {
 	struct rig *rig = *state;
-	struct vbd_cpus list = {.numbers = {VBD_CPU_NUMBERS - 1}, .count = 1};
-	struct vbd_error err = {0};
+	struct vbd_cpus list = {.count = 1};
 	cpu_set_t allowed, of_thread;
 
 	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-	vbd_fabric_pin(rig->fabric, &list);
-	assert_int_equal(vbd_worker_start(rig->fabric->workers[0], &err), VBD_E_BAD_VALUE);
-	assert_non_null(strstr(err.text, "processor 1023"));
 	for (list.numbers[0] = 0; !CPU_ISSET(list.numbers[0], &allowed); list.numbers[0]++)
 		;
 	vbd_fabric_pin(rig->fabric, &list);
