@@ -159,6 +159,7 @@ static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *
 		*err = (struct vbd_error){.source = error.source,
 			.raw = error.raw,
 			.call = error.call,
+			.hint = error.hint,
 			.param = error.param};
 	return vbd_error_set(err, error.status, "%s port %u: %s",
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr), error.text);

@@ -189,9 +189,14 @@ enum vbd_status vbd_impl_bind_addr(
 	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err)
 {
 	/* rdma_bind_addr(3) does not write to the address. */
-	if (rdma_bind_addr(id, (struct sockaddr *)(uintptr_t)addr) != 0)
+	if (rdma_bind_addr(id, (struct sockaddr *)(uintptr_t)addr) != 0) {
+		if (errno == EACCES) /* cma_use_port() in drivers/infiniband/core/cma.c */
+			(void)vbd_error_hint(err, VBD_OK,
+				"A port below 1024 needs CAP_NET_BIND_SERVICE: see IN THE UNIT in "
+				"verbsd.yaml(5).");
 		return vbd_error_errno(err, errno == ENODEV ? VBD_E_ADDRESS_NOT_AVAILABLE : VBD_OK,
 			"rdma_bind_addr", errno, "the address can't be bound");
+	}
 	vbd_cm_context_bound(id->verbs);
 	return VBD_OK;
 }

@@ -226,6 +226,16 @@ export async function play_options() {
 		equal((await store()).status, "ok", "status of the store");
 	});
 
+	await with_journal("sandbox: a listener at a low RDMA port is told, and works with a capability", async () => {
+		const listeners = [{ name: "low", addr: "0.0.0.0", port: 700 }];
+
+		await start({ listeners });
+		const error = await until("the error", async () => (await call("GET", "/v1/kept_objects/low")).error);
+		ok(/CAP_NET_BIND_SERVICE/.test(error.hint), `the error is ${error.detail}, and the hint ${error.hint}`);
+		await start({ listeners }, ...LOW_PORTS);
+		await is_up("low");
+	});
+
 	await with_journal("sandbox: a stop may take as long as shutdown_timeout_ms, also beyond TimeoutStopSec", async () => {
 		await start({ fault_injection: true, drain_timeout_ms: "1s", shutdown_timeout_ms: "41s" }, "TimeoutStopSec=1");
 		const connection = await connect_to_itself();

@@ -395,6 +395,7 @@ static void test_provider_cm__an_errno_with_a_meaning_of_its_own(void **state)
 	} rows[] = {
 		{bind_here, ENODEV, VBD_E_ADDRESS_NOT_AVAILABLE},
 		{bind_here, EADDRINUSE, VBD_E_ADDRESS_IN_USE},
+		{bind_here, EACCES, VBD_E_PERMISSION_DENIED},
 		{listen_here, EADDRINUSE, VBD_E_ADDRESS_IN_USE},
 		{resolve, EADDRNOTAVAIL, VBD_E_ADDRESS_NOT_AVAILABLE},
 		{resolve, EADDRINUSE, VBD_E_ADDRESS_IN_USE},
@@ -411,6 +412,8 @@ static void test_provider_cm__an_errno_with_a_meaning_of_its_own(void **state)
 
 		fails_with = rows[i].errnum;
 		assert_int_equal(rows[i].make(&err), rows[i].status);
+		if (rows[i].errnum == EACCES)
+			assert_non_null(strstr(err.hint, "CAP_NET_BIND_SERVICE"));
 	}
 }
 
