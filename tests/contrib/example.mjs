@@ -17,19 +17,14 @@ export const URL_OF = ({ port }) => `http://127.0.0.1:${port}`;
 // In an emulated guest on a busy host, starting a program may take a second, and an example in bash starts many.
 const PATIENCE_MS = 240_000;
 
-// The program in each language, by name.
-const EXAMPLES = {
-	bash: { copy: "bash/copy-buffer", wait: "bash/wait-for-event", drain: "bash/drain-listener",
-		file: "bash/copy-file" },
-	python: { copy: "python/copy_buffer.py", wait: "python/wait_for_event.py", drain: "python/drain_listener.py" },
-};
+const EXAMPLES = { copy: "bash/copy-buffer", wait: "bash/wait-for-event", drain: "bash/drain-listener", file: "bash/copy-file" };
 
 // Runs an example, with separate stdout and stderr.
 export class Example {
-	constructor(language, name, args, env = {}) {
+	constructor(name, args, env = {}) {
 		this.said = "";
 		this.output = "";
-		this.child = spawn(folder + EXAMPLES[language][name], args.map(String),
+		this.child = spawn(folder + EXAMPLES[name], args.map(String),
 			{ stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, PATH: `/usr/bin:${process.env.PATH}`, ...env } });
 		this.child.stdout.on("data", (data) => { this.output += data; });
 		this.child.stderr.on("data", (data) => { this.said += data; });
@@ -57,7 +52,7 @@ export class Example {
 }
 
 // A proxy that is worse than any real network. The daemon never waits (202 instead of 201); the answer of every POST is
-// lost once, and that of every eighth other request; another eighth gets "limit reached". Streams are cut repeatedly.
+// lost once, and that of every eighth other request; another eighth gets "limit reached".
 export class BadWay {
 	static async to(daemon) {
 		const way = new BadWay();
@@ -96,9 +91,7 @@ export class BadWay {
 		}
 		const onward = http.request({ host: "127.0.0.1", port: this.target.port, method: request.method, path: request.url,
 			headers: { ...headers, host: `127.0.0.1:${this.target.port}` }, agent: false }, (answer) => {
-			if (/event-stream/.test(answer.headers["content-type"] ?? ""))
-				this.stream(answer, response);
-			else if (fate === "lost")
+			if (fate === "lost")
 				this.lose(answer, response);
 			else
 				answer.pipe(response.writeHead(answer.statusCode, answer.headers));
@@ -114,30 +107,11 @@ export class BadWay {
 		answer.on("end", () => response.destroy());
 	}
 
-	stream(answer, response) {
-		let left = 1000;
-
-		response.writeHead(answer.statusCode, answer.headers);
-		answer.on("error", () => {});
-		response.on("close", () => answer.destroy());
-		answer.on("data", (data) => {
-			response.write(data.subarray(0, left), () => {
-				if (left <= 0)
-					response.destroy();
-			});
-			left = Math.max(0, left - data.length);
-		});
-		answer.on("close", () => response.destroy());
-	}
-
 	close() {
 		this.server.closeAllConnections?.();
 		this.server.close();
 	}
 }
-
-export const LANGUAGES = Object.keys(EXAMPLES);
-export const in_each_language = (play) => Promise.all(LANGUAGES.map(play));
 
 export const token = randomBytes(16).toString("hex");
 

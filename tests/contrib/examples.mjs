@@ -6,10 +6,10 @@
 import http from "node:http";
 
 import { Daemon, equal, finish, ok, scenario } from "../rdma/lib.mjs";
-import { BadWay, Example, LANGUAGES, URL_OF, in_each_language, token, token_file } from "./example.mjs";
+import { BadWay, Example, URL_OF, token, token_file } from "./example.mjs";
 
 const NAMES = ["copy", "wait", "drain"];
-const in_each = (play) => in_each_language((language) => Promise.all(NAMES.map((name) => play(language, name))));
+const in_each = (play) => Promise.all(NAMES.map(play));
 
 // Sends, once a second, a request that every daemon refuses and logs.
 const be_refused = ({ port }) => new Promise((done, fail) => {
@@ -23,12 +23,12 @@ await scenario("each says how it is used, and what was wrong with the way it was
 	const args = { copy: ["http://127.0.0.1:1#a", "http://127.0.0.1:1#b", "--addr", "192.0.2.1", "--timeout", 1], wait: ["http://127.0.0.1:1", "--timeout", 1],
 		drain: ["door", "http://127.0.0.1:1", "--timeout", 1] };
 
-	await in_each(async (language, name) => {
+	await in_each(async (name) => {
 		const run = async (status, pattern, ...more) => {
-			const example = new Example(language, name, more);
+			const example = new Example(name, more);
 
 			await example.ends_with(status);
-			ok(pattern.test(example.said + example.output), `${language} ${name} ${more.join(" ")} said: ${example.said}${example.output}`);
+			ok(pattern.test(example.said + example.output), `${name} ${more.join(" ")} said: ${example.said}${example.output}`);
 		};
 
 		await run(0, /usage: .*(copy|wait|drain)[\s\S]*--timeout[\s\S]*Exit status: 0/, "--help");
@@ -45,16 +45,16 @@ await scenario("what the daemon refuses is told in its words", async () => {
 	const args = { copy: (to) => [`${URL_OF(to)}#nothing`, `${URL_OF(to)}#a`, "--addr", "192.0.2.1"], wait: (to) => [URL_OF(to), "--type", "party"],
 		drain: (to) => ["nothing", URL_OF(to)] };
 
-	await in_each(async (language, name) => {
-		const told = new Example(language, name, args[name](daemon));
+	await in_each(async (name) => {
+		const told = new Example(name, args[name](daemon));
 
 		await told.ends_with(1);
 		ok(/can't .+ at http:.+: .+\. .*(nothing|type|party)/.test(told.said), `it said: ${told.said}`);
-		const locked_out = new Example(language, name, args[name](guarded));
+		const locked_out = new Example(name, args[name](guarded));
 
 		await locked_out.ends_with(1);
 		ok(/A token is needed/.test(locked_out.said), `without a token it said: ${locked_out.said}`);
-		const let_in = new Example(language, name, args[name](guarded), { VERBSD_TOKEN_FILE: token_file() });
+		const let_in = new Example(name, args[name](guarded), { VERBSD_TOKEN_FILE: token_file() });
 
 		await let_in.ends_with(1);
 		ok(!/A token is needed/.test(let_in.said), `with a token it said: ${let_in.said}`);
@@ -69,31 +69,26 @@ await scenario("an event is waited for, and none is missed", async () => {
 	const next = await Daemon.start("a-again");
 	const way = await BadWay.to(daemon);
 	const after = await daemon.newest_event();
-	const all = LANGUAGES.map((language) => new Example(language, "wait", ["--after", "oldest", "--count", after + 2, URL_OF(way)]));
-	const restarted = LANGUAGES.map((language) => new Example(language, "wait", ["--type", "device_removed", URL_OF(way)]));
+	const all = new Example("wait", ["--after", "oldest", "--count", after + 2, URL_OF(way)]);
+	const restarted = new Example("wait", ["--type", "device_removed", URL_OF(way)]);
 
 	while (await daemon.newest_event() < after + 2)
 		await be_refused(daemon);
 	const wanted = JSON.stringify((await daemon.get("/v1/events")).items.slice(0, after + 2));
 
-	await Promise.all(all.map(async (example) => {
-		await example.ends_with(0);
-		equal(JSON.stringify(example.lines), wanted, "what it saw over a bad way");
-	}));
+	await all.ends_with(0);
+	equal(JSON.stringify(all.lines), wanted, "what it saw over a bad way");
 	const { server_id: run } = await daemon.get("/v1");
-	await in_each_language(async (language) => {
-		await new Example(language, "wait", ["--type", "device_removed", "--timeout", 1, URL_OF(daemon)]).ends_with(3);
-		await new Example(language, "wait", ["--after", `${run}-999999999`, URL_OF(daemon)]).ends_with(4);
-	});
+
+	await new Example("wait", ["--type", "device_removed", "--timeout", 1, URL_OF(daemon)]).ends_with(3);
+	await new Example("wait", ["--after", `${run}-999999999`, URL_OF(daemon)]).ends_with(4);
 
 	// Another run of the daemon at the same URL.
-	await Promise.all(restarted.map((example) => example.says(/waiting for events/)));
+	await restarted.says(/waiting for events/);
 	way.target = next;
 	await daemon.stop();
-	await Promise.all(restarted.map(async (example) => {
-		await example.ends_with(4);
-		ok(/restarted/.test(example.said), `of a restart it said: ${example.said}`);
-	}));
+	await restarted.ends_with(4);
+	ok(/restarted/.test(restarted.said), `of a restart it said: ${restarted.said}`);
 	way.close();
 	await next.stop();
 });

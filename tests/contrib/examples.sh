@@ -7,7 +7,7 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lint/lib.sh
 . "$here/../lint/lib.sh"
 
-for program in node curl jq python3; do
+for program in node curl jq; do
 	lint_need "$program"
 done
 exec node "$here/examples.mjs" "$1"

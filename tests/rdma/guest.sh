@@ -40,7 +40,7 @@ for one in ${suite//,/ }; do
 	case ${one%%:*} in
 	metrics) need metrics promtool ;;
 	memory) need memory python3 ;;
-	examples) need examples prometheus curl jq python3 ;;
+	examples) need examples prometheus curl jq ;;
 	systemd) [[ -x /lib/systemd/systemd ]] || skip "there is no systemd" ;;
 	reader) [[ -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)" ;;
 	esac
