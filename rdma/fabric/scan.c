@@ -118,7 +118,6 @@ static void compare(struct vbd_fabric *fabric)
 {
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
 		const struct vbd_pv_device *found = find(device, &fabric->scan);
 
 		if (is_there(device) && found)
