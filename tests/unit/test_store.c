@@ -593,7 +593,7 @@ static void test_store__a_full_disk_delays_what_waits(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(results); i++) {
 		struct vbd_store_state now;
 
-		sqlite_let_fail(1, 2, results[i]);
+		sqlite_let_fail(1, INT32_MAX - 1, results[i]);
 		put(f, last + 1, last + 2);
 		vbd_store_settle(f->store, PATIENCE_MS);
 		now = vbd_store_state(f->store);
