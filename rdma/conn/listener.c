@@ -145,7 +145,7 @@ enum vbd_status vbd_cm_request_check(const struct vbd_fabric *fabric,
 	const struct vbd_pv_cm_event *request, const struct vbd_conn_params *params,
 	struct vbd_error *err)
 {
-	const char *name = vbd_pv_id_device(request->id);
+	const char *name = vbd_device_of_id(&fabric->devices, request->id);
 	const struct vbd_device *device = name ? vbd_fabric_device(fabric, name) : NULL;
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
 	struct vbd_port port;

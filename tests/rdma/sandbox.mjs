@@ -102,9 +102,6 @@ const TOGETHER = {
 		ok(await get(`https://${addr}:7480/livez`).then(() => false, () => true), "a client without a certificate is served")],
 	"shutdown_timeout_ms": ["10m"],
 	"limits.http_connections": [65536],
-	"limits.http_connections_per_address": [65536],
-	"limits.waiting_requests": [30000],
-	"limits.event_streams": [30000],
 	// Lists, which the file has and the command line has not.
 	"listeners": [[{ name: "door", addr: "0.0.0.0", port: 7471 }], () => is_up("door")],
 	"buffers": [[{ name: "pool", size_bytes: 65536, kind: "shared" }, { name: "huge", size_bytes: 2097152, kind: "hugepage" }],
