@@ -20,7 +20,7 @@ const FAR_MS = 30 * PATIENCE_MS;
 // Both sides of thousands have room in one guest.
 const QP = { sq_depth: 4, rq_depth: 2, recv_size_bytes: 64 };
 // Records of ended objects and events are memory that fills once; the crowd must not be told from it.
-const RECORDS = ["events=256", "connections=16", "transfers=16"].flatMap((size) => ["--set", `records.${size}`]);
+const RECORDS = ["events=256", "ended=16"].flatMap((size) => ["--set", `records.${size}`]);
 const SETTINGS = [...RECORDS, "--set", "shutdown_timeout_ms=60000"];
 // For the reader of the log: the allocator of ASan keeps what was freed, so that no size is asserted.
 const rss_bytes = ({ pid }) =>
