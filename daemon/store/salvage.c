@@ -29,7 +29,7 @@ struct copying {
 	unsigned int failures;
 };
 
-/* VBD_OK also if the damaged database can't be read. */
+/* Returns VBD_OK and sets @ret_read to false if the damaged database can't be read. */
 static enum vbd_status copy_rows(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, bool *ret_read, struct vbd_error *err)
 {

@@ -12,6 +12,7 @@ import net from "node:net";
 import { join } from "node:path";
 import test from "node:test";
 
+import { freePort } from "../../bench/lib/programs.mjs";
 import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
@@ -31,16 +32,6 @@ function has_nginx() {
 }
 
 const OPTIONS = { timeout: 500000, skip: has_nginx() ? false : "nginx is not installed" };
-
-async function free_port() {
-	const server = net.createServer().listen(0, "127.0.0.1");
-
-	await once(server, "listening");
-	const { port } = server.address();
-	server.close();
-	await once(server, "close");
-	return port;
-}
 
 // A daemon with a token, of which browsers know the name only.
 async function daemon_behind(t) {
@@ -186,7 +177,7 @@ async function all_works(client, bytes) {
 
 test("a bare proxy_pass will do", OPTIONS, async (t) => {
 	const daemon = await daemon_behind(t);
-	const port = await free_port();
+	const port = await freePort();
 
 	await start_nginx(t, scratch_folder("nginx"),
 		`server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${daemon.port}; } }`, port);
@@ -196,7 +187,7 @@ test("a bare proxy_pass will do", OPTIONS, async (t) => {
 
 test("the configuration of docs/http.md works as written", OPTIONS, async (t) => {
 	const daemon = await daemon_behind(t);
-	const port = await free_port();
+	const port = await freePort();
 	const folder = scratch_folder("nginx");
 	const ca = new Ca(folder);
 	const [, written] = readFileSync(join(process.env.VBD_SOURCE, "docs/http.md"), "utf8").match(/^```nginx\n(.*?)^```\n/ms);

@@ -293,7 +293,7 @@ static void on_memory_goes(void *reader)
 
 	assert_non_null(rc->conn->qp.channel);
 	assert_false(rc->memory_went);
-	/* That of a try to connect goes before the memory of the next one comes. */
+	/* A try that has failed frees its receives before the next try gets its own. */
 	rc->memory_went = rc->conn->state != VBD_CONN_RETRYING;
 	rc->message_count = 0;
 }

@@ -5,9 +5,9 @@
 #include "daemon/store/database.h"
 #include "daemon/store/schema.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/sqlite_ask.h"
 #include "tests/unit/unit.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,22 +76,6 @@ static bool copy_without(const struct fixture *f, long page)
 	return page <= at;
 }
 
-/* Returns the first number that a query gives. */
-static int64_t ask(const char *path, const char *sql)
-{
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *handle = NULL;
-	int64_t number;
-
-	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	number = sqlite3_column_int64(stmt, 0);
-	(void)sqlite3_finalize(stmt);
-	(void)sqlite3_close(handle);
-	return number;
-}
-
 static void fill(struct fixture *f, unsigned int rows)
 {
 	static const char insert[] =
@@ -126,8 +110,8 @@ static uint64_t salvage(struct fixture *f)
 	(void)snprintf(log, sizeof(log), "%s-wal", f->to);
 	assert_int_equal(access(log, F_OK), -1);
 	assert_int_equal(
-		ask(f->to, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
-	assert_int_equal(ask(f->to, "SELECT count(*) FROM desired"), kept);
+		sqlite_ask(f->to, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+	assert_int_equal(sqlite_ask(f->to, "SELECT count(*) FROM desired"), kept);
 	return kept;
 }
 
@@ -140,10 +124,10 @@ static void test_salvage__a_whole_file_is_taken_over_whole(void **state)
 	fill(f, 50);
 	(void)copy_without(f, 0);
 	assert_int_equal(salvage(f), 50);
-	assert_int_equal(ask(f->to, "SELECT count(*) FROM events"), 50);
-	assert_int_equal(ask(f->to, "SELECT max(seq) FROM events"), 1000000000000050);
-	assert_int_equal(ask(f->to, "SELECT last FROM ids WHERE kind = 'transaction'"), 8);
-	assert_int_equal(ask(f->to, "SELECT count(*) FROM runs"), 1);
+	assert_int_equal(sqlite_ask(f->to, "SELECT count(*) FROM events"), 50);
+	assert_int_equal(sqlite_ask(f->to, "SELECT max(seq) FROM events"), 1000000000000050);
+	assert_int_equal(sqlite_ask(f->to, "SELECT last FROM ids WHERE kind = 'transaction'"), 8);
+	assert_int_equal(sqlite_ask(f->to, "SELECT count(*) FROM runs"), 1);
 }
 
 /* A damaged page takes its own rows with it. The first page, and the root of a table of several
@@ -155,7 +139,7 @@ static void test_salvage__one_damaged_page_takes_no_rows_of_others(void **state)
 	int64_t root;
 
 	fill(f, rows);
-	root = ask(f->whole, "SELECT rootpage FROM sqlite_schema WHERE name = 'desired'");
+	root = sqlite_ask(f->whole, "SELECT rootpage FROM sqlite_schema WHERE name = 'desired'");
 	for (long page = 1; copy_without(f, page); page++) {
 		uint64_t kept = salvage(f);
 

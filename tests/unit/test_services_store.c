@@ -6,10 +6,10 @@
 #include "daemon/store/tables.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/sqlite_ask.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -206,18 +206,9 @@ static void test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_
 static int64_t ask(const struct svc *svc, const char *sql)
 {
 	char path[sizeof(svc->config.state_dir) + 32];
-	sqlite3_stmt *stmt;
-	sqlite3 *handle;
-	int64_t number;
 
 	(void)snprintf(path, sizeof(path), "%s/" VBD_STORE_FILE, svc->config.state_dir);
-	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	number = sqlite3_column_int64(stmt, 0);
-	(void)sqlite3_finalize(stmt);
-	(void)sqlite3_close(handle);
-	return number;
+	return sqlite_ask(path, sql);
 }
 
 static void change(const struct svc *svc, const char *sql)
