@@ -2,7 +2,7 @@
 #include "daemon/daemon.h"
 
 #include "base/clock.h"
-#include "daemon/connections/connection_queue.h"
+#include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/object.h"
 #include "daemon/core/traces.h"

@@ -8,7 +8,7 @@
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
-#include "daemon/datagrams/groups.h"
+#include "daemon/datagrams/endpoints.h"
 
 /* --- one group ------------------------------------------------------------------------------- */
 

@@ -14,7 +14,6 @@
 #include "api/resources/task.h"
 #include "base/addr.h"
 #include "base/enum.h"
-#include "daemon/connections/listener_reach.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/kept/kept.h"
 

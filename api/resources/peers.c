@@ -8,7 +8,7 @@
 #include "api/resources/private_data.h"
 #include "api/resources/task.h"
 #include "base/addr.h"
-#include "daemon/datagrams/peers.h"
+#include "daemon/datagrams/endpoints.h"
 
 /* --- one peer -------------------------------------------------------------------------------- */
 

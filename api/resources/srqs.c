@@ -9,7 +9,7 @@
 #include "api/resources/members.h"
 #include "api/resources/tag.h"
 #include "api/resources/task.h"
-#include "daemon/memory/srqs.h"
+#include "daemon/memory/shared.h"
 
 static void encode_srq(struct vbd_encoder *out, const void *item)
 {

@@ -2,7 +2,7 @@
 #include "daemon/connections/connection_batches.h"
 
 #include "base/clock.h"
-#include "daemon/connections/connection_queue.h"
+#include "daemon/connections/connections.h"
 
 #include <stdlib.h>
 

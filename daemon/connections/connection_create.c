@@ -8,7 +8,7 @@
 #include "daemon/core/quota.h"
 #include "rdma/data/service.h"
 #include "rdma/device/caps.h"
-#include "rdma/fabric/reach.h"
+#include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>

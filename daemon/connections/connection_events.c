@@ -3,7 +3,7 @@
 
 #include "base/addr.h"
 #include "base/text.h"
-#include "daemon/connections/connection_queue.h"
+#include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/past_keys.h"
 #include "daemon/connections/peer_reports.h"

@@ -3,7 +3,7 @@
 
 #include "base/addr.h"
 #include "base/clock.h"
-#include "daemon/connections/connection_queue.h"
+#include "daemon/connections/connections.h"
 
 void vbd_connection_announce(struct vbd_connection *connection)
 {

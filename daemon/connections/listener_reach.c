@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/connections/listener_reach.h"
+#include "daemon/connections/listeners.h"
 
 #include "base/list.h"
 #include "daemon/connections/listeners.h"

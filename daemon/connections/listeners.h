@@ -13,6 +13,9 @@
 #include "daemon/core/ration.h"
 #include "rdma/conn/listener.h"
 
+#include <stddef.h>
+#include <sys/socket.h>
+
 /* X(SYMBOL, json name) */
 #define VBD_ACCEPT_MAP(X)              \
 	X(VBD_ACCEPT_AUTO, "auto")     \
@@ -96,5 +99,22 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon);
 
 /** vbd_listeners_close_all - delete all listeners, because the daemon stops */
 void vbd_listeners_close_all(struct vbd_daemon *daemon);
+
+struct vbd_device;
+
+/* An address of a device; the port is the listener's. */
+struct vbd_reach {
+	const struct vbd_device *device;
+	struct sockaddr_storage addr;
+};
+
+/**
+ * vbd_listener_reach - the addresses of devices at which @listener takes requests
+ * @ret_reach: for free(3); link-local addresses only if the listener has one itself
+ *
+ * Returns their number: 0 while the listener is lost, or if no active port has such an address.
+ * Without memory for all it is the number of those that it found before.
+ */
+size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach **ret_reach);
 
 #endif

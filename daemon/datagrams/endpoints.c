@@ -4,8 +4,6 @@
 #include "base/addr.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
-#include "daemon/datagrams/groups.h"
-#include "daemon/datagrams/peers.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/datagrams/peers.h"
+#include "daemon/datagrams/endpoints.h"
 
 #include "base/addr.h"
 

@@ -3,7 +3,6 @@
 
 #include "daemon/kept/held.h"
 #include "daemon/kept/kept_made.h"
-#include "daemon/kept/kept_rows.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 

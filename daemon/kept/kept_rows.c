@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/kept/kept_rows.h"
+#include "daemon/kept/kept_made.h"
 
 #include "daemon/core/registry.h"
 #include "daemon/kept/kept.h"

@@ -11,7 +11,7 @@
 
 #include "daemon/kept/held.h"
 #include "daemon/kept/kept.h"
-#include "daemon/kept/kept_rows.h"
+#include "daemon/kept/kept_made.h"
 
 struct vbd_reconciler {
 	struct vbd_daemon *daemon;

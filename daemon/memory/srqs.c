@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/memory/srqs.h"
+#include "daemon/memory/shared.h"
 
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/work/transfer_check.h"
+#include "daemon/work/transfers.h"
 
 #include "rdma/device/pd.h"
 

@@ -3,7 +3,6 @@
 #include "daemon/work/transfers.h"
 
 #include "base/clock.h"
-#include "daemon/work/transfer_check.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"

@@ -9,8 +9,7 @@
 
 #include "daemon/connections/connections.h"
 #include "daemon/core/object.h"
-#include "daemon/datagrams/groups.h"
-#include "daemon/datagrams/peers.h"
+#include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/buffers.h"
 #include "rdma/data/transfer.h"
 
@@ -114,5 +113,30 @@ void vbd_transfer_first_error(
 
 /** vbd_transfer_uses - does the transfer still use @buffer? */
 bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer);
+
+/* In daemon/work/transfer_check.c; for daemon/work/transfers.c only. */
+
+/** vbd_transfer_goes_inline - are the bytes of the buffers copied into the work requests? That
+ * saves the device a look at their memory. So it is for up to inline_bytes, and where a client
+ * insists. */
+bool vbd_transfer_goes_inline(const struct vbd_transfer_spec *spec);
+
+/** vbd_transfer_check - VBD_OK, or the errors of vbd_transfer_prepare() */
+enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *spec, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_is_whole - is the transfer not cut by chunk_bytes? */
+bool vbd_transfer_is_whole(const struct vbd_transfer_spec *spec);
+
+/** vbd_transfer_message_bytes - length of the longest message of a send; 1 for an empty message,
+ * which still is one work request */
+uint64_t vbd_transfer_message_bytes(const struct vbd_transfer_spec *spec);
+
+/** vbd_transfer_explain - replace the error of a flush by the reason why the owner of the queue
+ * pair ended; before the record forgets its queue pair */
+void vbd_transfer_explain(struct vbd_transfer_record *record);
+
+/** vbd_transfer_problem - `problem` of struct vbd_kind */
+void vbd_transfer_problem(const struct vbd_object *object, struct vbd_error *ret_err);
 
 #endif

@@ -8,7 +8,6 @@
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/goodbye.h"
-#include "rdma/fabric/reach.h"
 #include "rdma/names/names.h"
 #include "rdma/names/rejection.h"
 #include "rdma/provider/provider.h"

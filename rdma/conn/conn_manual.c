@@ -5,7 +5,6 @@
 #include "rdma/conn/manual_attr.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
-#include "rdma/device/gid_choice.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 

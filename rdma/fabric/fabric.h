@@ -14,9 +14,11 @@
 #include "base/mailbox.h"
 #include "rdma/data/calls.h"
 #include "rdma/device/device.h"
+#include "base/attr.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 struct ifaddrs;
 struct rdma_event_channel;
@@ -83,7 +85,7 @@ struct vbd_scan {
 	bool wants_channel;   /* there is none yet */
 	/* The call sets the rest. */
 	struct rdma_event_channel *cm_channel;
-	struct vbd_pv_device *found; /* NULL: they could not be listed */
+	struct vbd_pv_device *found; /* NULL if the list could not be read */
 	size_t count;
 	struct vbd_error cm_channel_error, error;
 };
@@ -251,5 +253,22 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
  * device has given the CQ up */
 enum vbd_status vbd_fabric_admit_in(
 	struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err) VBD_MUST_CHECK;
+
+/* Addresses of this host that no RDMA device serves, told before the CM is asked. */
+
+/**
+ * vbd_reach_check_own - can RDMA leave from @addr, which should be an address of this host?
+ * @param: name of the parameter that @addr comes from, a static string
+ *
+ * Returns address_not_available, with the addresses that can be used, if no interface has @addr, or
+ * if no device serves that interface. An address about which the kernel does not say enough passes.
+ */
+enum vbd_status vbd_reach_check_own(const struct vbd_fabric *fabric, const struct sockaddr *addr,
+	const char *param, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_reach_check_dst - as vbd_reach_check_own() for a destination: a loopback address is this
+ * host's, and any other one passes */
+enum vbd_status vbd_reach_check_dst(const struct vbd_fabric *fabric, const struct sockaddr *dst,
+	const char *param, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

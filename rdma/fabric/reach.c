@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/fabric/reach.h"
+#include "rdma/fabric/fabric.h"
 
 #include "base/addr.h"
 #include "rdma/device/device.h"

@@ -2,7 +2,6 @@
 #include "rdma/ud/endpoint.h"
 
 #include "rdma/device/device.h"
-#include "rdma/device/gid_choice.h"
 #include "rdma/provider/provider.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "daemon/core/object.h"
 #include "daemon/datagrams/endpoints.h"
-#include "daemon/memory/srqs.h"
+#include "daemon/memory/shared.h"
 #include "rdma/data/srq.h"
 #include "tests/unit/document.h"
 #include "tests/unit/svc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/device/gid_choice.h"
+#include "rdma/device/device.h"
 
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/rig.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses of this host that no device serves, and errors of the CM that say so. */
-#include "rdma/fabric/reach.h"
+#include "rdma/fabric/fabric.h"
 
 #include "rdma/conn/conn_parts.h"
 #include "rdma/provider/provider.h"

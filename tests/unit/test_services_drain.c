@@ -3,7 +3,6 @@
 #include "daemon/drain.h"
 
 #include "daemon/memory/shared.h"
-#include "daemon/memory/srqs.h"
 #include "daemon/memory/windows.h"
 #include "daemon/work/probes.h"
 #include "tests/unit/svc.h"

@@ -2,8 +2,6 @@
 #include "daemon/datagrams/endpoints.h"
 
 #include "base/addr.h"
-#include "daemon/datagrams/groups.h"
-#include "daemon/datagrams/peers.h"
 #include "daemon/drain.h"
 #include "rdma/conn/conn_manual.h"
 #include "rdma/data/calls.h"

@@ -4,8 +4,6 @@
 
 #include "daemon/connections/connections.h"
 #include "daemon/datagrams/endpoints.h"
-#include "daemon/datagrams/groups.h"
-#include "daemon/datagrams/peers.h"
 #include "daemon/drain.h"
 #include "daemon/memory/windows.h"
 #include "daemon/work/benchmarks.h"

@@ -3,7 +3,7 @@
  * in the place of that of libc. */
 #include "base/addr.h"
 #include "daemon/connections/connections.h"
-#include "daemon/datagrams/peers.h"
+#include "daemon/datagrams/endpoints.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The addresses at which a listener is reached, with interfaces of this test: the linker puts
  * __wrap_getifaddrs() in place of the function of libc. */
-#include "daemon/connections/listener_reach.h"
+#include "daemon/connections/listeners.h"
 
 #include "base/addr.h"
 #include "rdma/device/device.h"
 #include "base/clock.h"
 #include "rdma/fabric/fabric.h"
-#include "rdma/fabric/reach.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

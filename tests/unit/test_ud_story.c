@@ -4,8 +4,6 @@
 
 #include "base/addr.h"
 #include "base/log.h"
-#include "daemon/datagrams/groups.h"
-#include "daemon/datagrams/peers.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
