@@ -2,8 +2,8 @@
 /*
  * Buffers as objects. buffer_data.c has the handlers of their bytes.
  */
-#include "api/resources/keep_spec.h"
 #include "api/resources/handlers.h"
+#include "api/resources/keep_spec.h"
 
 #include "api/http/page.h"
 #include "api/json/decode.h"

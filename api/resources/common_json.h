@@ -10,14 +10,21 @@
 #include "rdma/device/op.h"
 #include "rdma/names/reason.h"
 
+struct vbd_benchmark;
+struct vbd_connection;
+struct vbd_daemon;
 struct vbd_encoder;
 struct vbd_error;
+struct vbd_event;
 struct vbd_failures;
 struct vbd_first_error;
+struct vbd_gid;
 struct vbd_histogram;
+struct vbd_probe_record;
 struct vbd_qp;
 struct vbd_received;
 struct vbd_registry;
+struct vbd_why;
 
 /** vbd_put_ref - put schema Reference: `id` and `name` of an object; null for id 0. `name` is null
  * if the object has none or is gone. */
@@ -67,30 +74,18 @@ extern const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT];
 /** vbd_put_access - put the names of the bits of @access as an array */
 void vbd_put_access(struct vbd_encoder *out, const char *name, unsigned int access);
 
-struct vbd_benchmark;
-
 /** vbd_put_benchmark - put the members of schema Benchmark */
 void vbd_put_benchmark(struct vbd_encoder *out, const struct vbd_benchmark *benchmark);
 
-struct vbd_gid;
-
 /** vbd_put_gid - put schema Gid */
 void vbd_put_gid(struct vbd_encoder *out, const char *name, const struct vbd_gid *gid);
-
-struct vbd_daemon;
-struct vbd_event;
 
 /** vbd_put_event - put the members of schema Event */
 void vbd_put_event(
 	struct vbd_encoder *out, const struct vbd_daemon *daemon, const struct vbd_event *event);
 
-struct vbd_why;
-
 /** vbd_put_glossary_why - put schema GlossaryEntry */
 void vbd_put_glossary_why(struct vbd_encoder *out, const char *name, const struct vbd_why *why);
-
-struct vbd_connection;
-struct vbd_probe_record;
 
 /** vbd_put_probe - put the members of schema Probe */
 void vbd_put_probe(struct vbd_encoder *out, const struct vbd_probe_record *record);

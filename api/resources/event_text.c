@@ -2,8 +2,8 @@
 #include "api/resources/event_text.h"
 
 #include "api/json/writer.h"
-#include "api/resources/event_query.h"
 #include "api/resources/common_json.h"
+#include "api/resources/event_query.h"
 #include "daemon/daemon.h"
 
 #include <inttypes.h>

@@ -2,10 +2,10 @@
 /*
  * The event log: a page, or a long poll.
  */
-#include "api/resources/common_json.h"
 #include "api/http/in_turns.h"
 #include "api/http/waiter.h"
 #include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"
 #include "api/resources/handlers.h"

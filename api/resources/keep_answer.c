@@ -2,9 +2,9 @@
 #include "api/resources/keep_answer.h"
 
 #include "api/resources/context.h"
-#include "daemon/store/keeper.h"
 #include "api/resources/tag.h"
 #include "daemon/kept/kept.h"
+#include "daemon/store/keeper.h"
 #include "daemon/store/store.h"
 
 #include <stdlib.h>

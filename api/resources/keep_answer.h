@@ -12,6 +12,8 @@
 #include "daemon/core/kinds.h"
 
 struct vbd_object;
+struct vbd_record;
+struct vbd_registry;
 
 /* Answer, or wait for something else. @object: NULL if none was given, or if it has gone */
 typedef void (*vbd_keep_answer_fn)(struct vbd_request *req, struct vbd_object *object, void *arg);
@@ -30,9 +32,6 @@ void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object
 
 /** vbd_keep_answer_deleted - for vbd_keep_answer(): answer 204; @arg: NULL */
 void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg);
-
-struct vbd_record;
-struct vbd_registry;
 
 /** vbd_keep_drop_record - the caller of @req deletes @record: if it is the newest object under a
  * kept name, keep that no longer; returns the ticket of the deletion in state_dir */

@@ -11,6 +11,10 @@
 #include "api/json/decode.h"
 #include "daemon/kept/kept.h"
 
+struct vbd_buffer_spec;
+struct vbd_daemon;
+struct vbd_listener_spec;
+
 /* The members of a body that say how the object is kept. */
 struct vbd_keep_input {
 	bool keep;
@@ -70,15 +74,10 @@ void vbd_keep_spec_fini(struct vbd_keep_spec *spec);
 enum vbd_status vbd_keep_spec_make(struct vbd_kept *kept, struct vbd_object *before,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
-struct vbd_buffer_spec;
-struct vbd_daemon;
-
 /** vbd_buffer_decode - a BufferCreate; arguments as of vbd_listener_decode() */
 enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-struct vbd_listener_spec;
 
 /**
  * vbd_listener_decode - a ListenerCreate

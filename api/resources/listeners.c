@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/keep_spec.h"
 #include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
@@ -7,6 +6,7 @@
 #include "api/resources/handlers.h"
 #include "api/resources/keep.h"
 #include "api/resources/keep_answer.h"
+#include "api/resources/keep_spec.h"
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/common_json.h"
 #include "api/http/page.h"
 #include "api/json/decode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"

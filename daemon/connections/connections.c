@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connections.h"
 
+#include "base/clock.h"
+#include "base/enum.h"
 #include "daemon/connections/connection_parts.h"
 #include "daemon/connections/peer_reports.h"
 #include "rdma/data/service.h"
-#include "base/enum.h"
-#include "base/clock.h"
 
 #include <stdlib.h>
 

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+struct vbd_device;
+
 /* X(SYMBOL, json name) */
 #define VBD_ACCEPT_MAP(X)              \
 	X(VBD_ACCEPT_AUTO, "auto")     \
@@ -99,8 +101,6 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon);
 
 /** vbd_listeners_close_all - delete all listeners, because the daemon stops */
 void vbd_listeners_close_all(struct vbd_daemon *daemon);
-
-struct vbd_device;
 
 /* An address of a device; the port is the listener's. */
 struct vbd_reach {

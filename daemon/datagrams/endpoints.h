@@ -9,9 +9,9 @@
 
 #include "daemon/connections/inbox.h"
 #include "daemon/core/object.h"
+#include "rdma/data/calls.h"
 #include "rdma/ud/endpoint.h"
 #include "rdma/ud/group.h"
-#include "rdma/data/calls.h"
 #include "rdma/ud/peer.h"
 
 struct vbd_endpoint_record {

@@ -7,9 +7,12 @@
 #ifndef VBD_DAEMON_KEPT_KEPT_MADE_H
 #define VBD_DAEMON_KEPT_KEPT_MADE_H
 
-#include "daemon/kept/kept.h"
 #include "daemon/core/turns.h"
 #include "daemon/core/watch.h"
+#include "daemon/kept/kept.h"
+
+struct vbd_daemon;
+struct vbd_kept;
 
 /** vbd_kept_made - the newest object, if it is still there; else NULL */
 struct vbd_object *vbd_kept_made(const struct vbd_kept *kept);
@@ -44,9 +47,6 @@ void vbd_kept_note_wait(const struct vbd_kept *kept, const char *next);
  * The rows of kept objects in state_dir, by which the next run knows of them. A damaged database
  * takes them along when it is set aside: those of all kept objects are put into the new one.
  */
-
-struct vbd_daemon;
-struct vbd_kept;
 
 struct vbd_kept_rows {
 	struct vbd_daemon *daemon;

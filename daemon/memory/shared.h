@@ -17,6 +17,8 @@
 #include "rdma/conn/conn.h"
 #include "rdma/fabric/shared.h"
 
+struct vbd_srq_creation;
+
 /* The record of a PD, CQ or SRQ. */
 struct vbd_shared {
 	struct vbd_object object; /* first */
@@ -76,8 +78,6 @@ enum vbd_status vbd_shared_check(const struct vbd_daemon *daemon,
  * The creation of a shared receive queue. A call thread registers the memory of its receives, which
  * takes as long as that memory is large; no client sees the SRQ before it is complete.
  */
-
-struct vbd_srq_creation;
 
 struct vbd_srq_spec {
 	char name[64];

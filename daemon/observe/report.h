@@ -8,9 +8,9 @@
 #define VBD_DAEMON_OBSERVE_REPORT_H
 
 #include "daemon/connections/connections.h"
+#include "daemon/core/context.h"
 #include "rdma/fabric/report.h"
 #include "rdma/provider/ask.h"
-#include "daemon/core/context.h"
 
 /** vbd_report_question - set the question to the verbsd of the peer about @connection, with the
  * report of this side; `count` stays 0 if it can't be asked: the configuration says no, the queue

@@ -8,6 +8,7 @@
 #define VBD_RDMA_CONN_CONN_H
 
 #include "base/addr.h"
+#include "base/attr.h"
 #include "base/error.h"
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/conn/conn_manual.h"
@@ -18,7 +19,6 @@
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp.h"
-#include "base/attr.h"
 
 #include <rdma/rdma_cma.h>
 

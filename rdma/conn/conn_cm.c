@@ -3,8 +3,8 @@
 
 #include "base/attr.h"
 #include "base/log.h"
-#include "rdma/device/port_counters.h"
 #include "rdma/device/device.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/fabric/goodbye.h"

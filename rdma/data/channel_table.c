@@ -2,8 +2,8 @@
 #include "rdma/data/worker.h"
 
 #include "rdma/data/channel.h"
-#include "rdma/names/wr_id.h"
 #include "rdma/data/channel_parts.h"
+#include "rdma/names/wr_id.h"
 
 #include <stdlib.h>
 

@@ -12,6 +12,7 @@
 #ifndef VBD_RDMA_DEVICE_DEVICE_H
 #define VBD_RDMA_DEVICE_DEVICE_H
 
+#include "base/attr.h"
 #include "base/counter.h"
 #include "base/enum.h"
 #include "base/error.h"
@@ -19,7 +20,6 @@
 #include "rdma/device/neighbour.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/account.h"
-#include "base/attr.h"
 
 #include <stdbool.h>
 #include <stddef.h>

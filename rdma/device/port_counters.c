@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/port_counters.h"
 
-#include "rdma/provider/provider.h"
 #include "rdma/device/device.h"
+#include "rdma/provider/provider.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdbool.h>
 
+struct vbd_device;
+
 /* X(SYMBOL, folder of the port in sysfs) */
 #define VBD_COUNTER_SET_MAP(X)                                           \
 	X(VBD_COUNTER_SET_PORT, "counters")  /* defined by InfiniBand */ \
@@ -47,8 +49,6 @@ void vbd_port_counters_read(const char *ibdev_path, unsigned int port_num, enum 
  *
  * Control thread, except where a function says otherwise.
  */
-
-struct vbd_device;
 
 /** VBD_CM_SILENCE_HINT - what a user can do about a CM that is silent */
 #define VBD_CM_SILENCE_HINT                                                                        \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/diagnose/cause.h"
 
-#include "rdma/device/port_counters.h"
 #include "rdma/device/op.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/words.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of a long event log, over a whole daemon on the fake provider: searched over several turns.
  */
-#include "api/resources/context.h"
 #include "api/resources/common_json.h"
+#include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of events, over a whole daemon on the fake provider: what a turn sends. */
-#include "api/resources/context.h"
 #include "api/resources/common_json.h"
+#include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"

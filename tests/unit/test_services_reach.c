@@ -4,8 +4,8 @@
 #include "daemon/connections/listeners.h"
 
 #include "base/addr.h"
-#include "rdma/device/device.h"
 #include "base/clock.h"
+#include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
