@@ -260,7 +260,7 @@ await scenario("a device that may not be opened is failed, and the daemon lives"
 	ok(device.error, "it does not say why");
 	const { code, detail } = await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 });
 
-	equal(code, "no_device", "code of a new buffer");
+	equal(code, "device_limit", "code of a new buffer");
 	ok(detail.includes(dev), `the refusal does not name the device: ${detail}`);
 	equal((await daemon.get("/v1/devices")).total, 1, "devices");
 	await daemon.stop();
