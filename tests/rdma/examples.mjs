@@ -90,7 +90,7 @@ await scenario("a buffer is copied over ways that lose answers, while somebody w
 
 	// A copy that fails leaves no objects behind.
 	await far.buffer(8, { device: dev, name: "cup", access: ["remote_write"] });
-	const failures = [["cup", addr, /fewer than the 700001/], ["fresh", "192.0.2.1", /connections\/\S+ at .+ is failed: .+\. .+/]];
+	const failures = [["cup", addr, /fewer than the 700001/], ["fresh", "192.0.2.1", /connections\/\S+ at .+: .+\. .+/]];
 
 	await Promise.all(failures.map(async ([to, at, pattern]) => {
 		const copy = new Example("copy", ["--addr", at, `${URL_OF(near)}#pail`, `${URL_OF(far)}#${to}`]);
