@@ -249,12 +249,16 @@ await scenario("completion queues have series by device, and one by one on reque
 });
 
 await scenario("what the kernel holds for the daemon is what `rdma resource` shows", async () => {
-	// A pool that is filled meanwhile would be counted once before and once after.
 	const { near, far } = await pair();
 
 	await near.connect({ dst_port: PORT });
 	await near.buffer(4096, { device: dev });
-	const { metrics } = await scrape(near);
+	// A count of the kernel's objects is followed by a rest, and a GET of the device has one made too.
+	const { metrics } = await until("a count behind the open", async () => {
+		const seen = await scrape(near);
+
+		return seen.metrics.get('verbsd_kernel_objects{type="qp"}') === 1 && seen;
+	});
 
 	// The kernel names the thread: a thread of the pool registers the buffer.
 	const threads = new Set(readdirSync(`/proc/${near.pid}/task`).map(Number));
