@@ -72,6 +72,9 @@ bool vbd_header_applies(enum vbd_header header, const struct vbd_request *req);
  */
 const char *vbd_header_next(const char *at, size_t *ret_len);
 
+/** vbd_header_all_are - is each member of a list @word, whatever its case? */
+bool vbd_header_all_are(const char *list, const char *word);
+
 /**
  * vbd_headers_check - refuse a request for its fields; no other place does so for these alone
  *

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* True if each member of a list is @word, whatever its case. */
-static bool all_are(const char *list, const char *word)
+bool vbd_header_all_are(const char *list, const char *word)
 {
 	size_t len;
 
@@ -22,7 +21,7 @@ static bool all_are(const char *list, const char *word)
 static enum vbd_status check_coding(
 	struct vbd_request *req, const char *value, struct vbd_error *err)
 {
-	if (!value || all_are(value, "identity"))
+	if (!value || vbd_header_all_are(value, "identity"))
 		return VBD_OK;
 	vbd_request_add_header(req, "Accept-Encoding", "identity");
 	(void)vbd_error_set(err, VBD_E_UNSUPPORTED_MEDIA_TYPE,
@@ -59,7 +58,7 @@ static enum vbd_status check_expectation(
 	struct vbd_request *req, const char *value, struct vbd_error *err)
 {
 	(void)req;
-	if (!value || all_are(value, "100-continue"))
+	if (!value || vbd_header_all_are(value, "100-continue"))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_EXPECTATION_FAILED,
 		"the request expects %.64s; only 100-continue is known", value);

@@ -31,11 +31,27 @@ struct vbd_exchange *vbd_exchange_create(
 	return exchange;
 }
 
+/* libmicrohttpd keeps the blanks behind a value, which are no part of it (RFC 9110, 5.5), and knows
+ * 100-continue only alone, where a list of the same means the same (10.1.1). The value is in its
+ * buffer of the request. */
+static void tidy(const char *name, size_t name_bytes, char *value, size_t value_bytes)
+{
+	static const char expected[] = "100-continue";
+
+	while (value_bytes && strchr(" \t", value[value_bytes - 1]))
+		value[--value_bytes] = '\0';
+	if (vbd_header_find(name, name_bytes) == VBD_HEADER_EXPECT &&
+		value_bytes >= sizeof(expected) - 1 && vbd_header_all_are(value, expected))
+		memcpy(value, expected, sizeof(expected));
+}
+
 static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char *name,
 	size_t name_bytes, const char *value, size_t value_bytes)
 {
 	(void)kind;
 	vbd_wire_header(arg, name, name_bytes, value ? value : name + name_bytes + 1, value_bytes);
+	if (value)
+		tidy(name, name_bytes, (char *)(uintptr_t)value, value_bytes);
 	return MHD_YES;
 }
 

@@ -163,7 +163,9 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 	len = fill(stream, buf, size, &looks);
 	if (len == 0 && looks == 0)
 		put_off(stream);
-	vbd_timer_set(stream->heartbeat, HEARTBEAT_MS);
+	/* Events that the filter holds back are no sign of life. */
+	if (len > 0)
+		vbd_timer_set(stream->heartbeat, HEARTBEAT_MS);
 	return len;
 }
 

@@ -358,6 +358,38 @@ test("each malformed request has a hint of its own", LIMIT, async (t) => {
 	assert.equal(await world.daemon.stop(), 0, world.daemon.log);
 });
 
+test("blanks behind a value are no part of it", LIMIT, async (t) => {
+	const world = await World.open(t);
+	const here = `127.0.0.1:${world.port}`;
+	const { server_id } = (await world.send({ target: "/v1" })).json;
+	const values = { Host: here, Authorization: `Bearer ${TOKEN}`, Origin: `http://${here}`, "Verbsd-If-Server": server_id, "Idempotency-Key": "once",
+		"Last-Event-ID": "oldest", Expect: "100-continue" };
+
+	for (const [name, value] of Object.entries(values))
+		for (const blanks of [" ", "\t", " \t "])
+			assert.equal((await world.send(await world.of("create"), { [name]: value + blanks })).status, 201, name);
+	await world.send(await world.of("create"), { "Idempotency-Key": "same" });
+	assert.equal((await world.send(await world.of("create"), { "Idempotency-Key": "same " })).headers["idempotency-replayed"], "true");
+	assert.equal(await world.daemon.stop(), 0, world.daemon.log);
+});
+
+// RFC 9110, 10.1.1: whoever waits for the 100 gets that or a final answer.
+test("each form of Expect is answered before the body", LIMIT, async (t) => {
+	const world = await World.open(t);
+
+	for (const lines of [["100-continue"], ["100-Continue "], ["100-continue, 100-continue"], [", 100-continue"], ["100-continue", "100-continue"]]) {
+		const socket = net.connect({ host: "127.0.0.1", port: world.port });
+
+		socket.write(`PUT /v1/buffers/b/data HTTP/1.1\r\nHost: 127.0.0.1:${world.port}\r\nAuthorization: Bearer ${TOKEN}\r\n` +
+			`Content-Type: application/octet-stream\r\nContent-Length: 5\r\n${lines.map((line) => `Expect: ${line}\r\n`).join("")}\r\n`);
+		const [first] = await once(socket, "data");
+
+		assert.match(String(first), /^HTTP\/1\.1 100 /, lines.join(" and "));
+		socket.destroy();
+	}
+	assert.equal(await world.daemon.stop(), 0, world.daemon.log);
+});
+
 test("each field that the daemon reads is in the table", () => {
 	const read = [...source("api/http/header.h").matchAll(/X\([A-Z_]+, +"([^"]+)"/g)].map(([, name]) => name);
 	const told = TABLE.map(({ field }) => field);

@@ -23,6 +23,17 @@ static struct {
 	} clients[CLIENTS];
 } test;
 
+static unsigned int timer_sets;
+
+void __real_vbd_timer_set(struct vbd_timer *timer, uint64_t after_ms);
+void __wrap_vbd_timer_set(struct vbd_timer *timer, uint64_t after_ms);
+
+void __wrap_vbd_timer_set(struct vbd_timer *timer, uint64_t after_ms)
+{
+	timer_sets++;
+	__real_vbd_timer_set(timer, after_ms);
+}
+
 static enum vbd_status follow(struct vbd_request *req, struct vbd_error *err)
 {
 	(void)req;
@@ -123,6 +134,25 @@ static void test_stream__all_get_a_burst_in_the_end_without_a_heartbeat(void **s
 	for (size_t i = 0; i < CLIENTS; i++)
 		assert_null(memmem(
 			test.clients[i].got, test.clients[i].got_bytes, "\n:\n", strlen("\n:\n")));
+}
+
+/* Proxies close a stream that says nothing, also while events come that the filter holds back. */
+static void test_stream__events_that_are_held_back_put_off_no_heartbeat(void **state)
+{
+	struct svc *svc = *state;
+	struct client client = {.awake = true};
+	unsigned int sets;
+
+	begin(&client, "/v1/events/stream?type=device_removed");
+	read_once(&client);
+	assert_int_equal(client.reads, 1);
+	sets = timer_sets;
+	log_burst(svc, 3);
+	client.awake = true;
+	read_once(&client);
+	assert_int_equal(client.reads, 1);
+	assert_int_equal(timer_sets, sets);
+	vbd_request_fini(&client.req);
 }
 
 static unsigned int awake(void)
@@ -253,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_get_a_burst_in_the_end_without_a_heartbeat),
+		TEST(events_that_are_held_back_put_off_no_heartbeat),
 		TEST(a_burst_is_sent_at_once),
 		TEST(without_time_a_turn_reads_for_a_few),
 		TEST(an_event_does_not_wake_who_waits_for_its_turn),
