@@ -31,18 +31,12 @@ struct vbd_exchange *vbd_exchange_create(
 	return exchange;
 }
 
-/* libmicrohttpd keeps the blanks behind a value, which are no part of it (RFC 9110, 5.5), and knows
- * 100-continue only alone, where a list of the same means the same (10.1.1). The value is in its
- * buffer of the request. */
-static void tidy(const char *name, size_t name_bytes, char *value, size_t value_bytes)
+/* Blanks behind a value are no part of it (RFC 9110, 5.5), and libmicrohttpd keeps them. The value
+ * is in its buffer of the request. */
+static void trim(char *value, size_t value_bytes)
 {
-	static const char expected[] = "100-continue";
-
-	while (value_bytes && strchr(" \t", value[value_bytes - 1]))
+	while (value_bytes && (value[value_bytes - 1] == ' ' || value[value_bytes - 1] == '\t'))
 		value[--value_bytes] = '\0';
-	if (vbd_header_find(name, name_bytes) == VBD_HEADER_EXPECT &&
-		value_bytes >= sizeof(expected) - 1 && vbd_header_all_are(value, expected))
-		memcpy(value, expected, sizeof(expected));
 }
 
 static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char *name,
@@ -51,8 +45,20 @@ static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char 
 	(void)kind;
 	vbd_wire_header(arg, name, name_bytes, value ? value : name + name_bytes + 1, value_bytes);
 	if (value)
-		tidy(name, name_bytes, (char *)(uintptr_t)value, value_bytes);
+		trim((char *)(uintptr_t)value, value_bytes);
 	return MHD_YES;
+}
+
+/* A list of 100-continue means the same as one (RFC 9110, 10.1.1), and libmicrohttpd knows that one
+ * only. */
+static void shorten_expectation(struct vbd_exchange *exchange)
+{
+	static const char one[] = "100-continue";
+	const char *value = MHD_lookup_connection_value(
+		exchange->mhd, MHD_HEADER_KIND, vbd_header_name(VBD_HEADER_EXPECT));
+
+	if (value && strlen(value) >= sizeof(one) - 1 && vbd_header_all_are(value, one))
+		memcpy((char *)(uintptr_t)value, one, sizeof(one));
 }
 
 struct joining {
@@ -104,6 +110,8 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 	vbd_wire_begin(&exchange->wire, method, version);
 	(void)MHD_get_connection_values_n(
 		exchange->mhd, MHD_HEADER_KIND, on_header, &exchange->wire);
+	if (exchange->wire.seen & 1u << VBD_HEADER_EXPECT)
+		shorten_expectation(exchange);
 	exchange->req.absent = ~exchange->wire.seen;
 	if (vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
 		    &exchange->req.content_bytes, err) != VBD_OK)
