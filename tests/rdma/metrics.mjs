@@ -161,6 +161,8 @@ await scenario("endpoints, peers, groups and what is made by request are account
 	await near.call("DELETE", `/v1/ud_endpoints/${here.id}`);
 	await far.call("DELETE", `/v1/ud_endpoints/${there.id}`);
 	await far.call("DELETE", `/v1/connections/${probed.id}`);
+	// A count of the kernel's objects is followed by a rest.
+	await until("a count behind the SRQ", async () => (await scrape(near)).metrics.get('verbsd_kernel_objects{type="srq"}') === 1);
 	const metrics = await nothing_leaked(near, "when most of it is gone");
 
 	equal(metrics.get('verbsd_kernel_objects{type="srq"}'), 1, "shared receive queues");
