@@ -6,7 +6,6 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 import http from "node:http";
-import net from "node:net";
 import { join } from "node:path";
 
 import { scratch_folder } from "../scratch.mjs";
@@ -22,17 +21,6 @@ export async function until(look) {
 		if (seen) return seen;
 		await pause();
 	}
-}
-
-// Returns a port of TCP that nobody listens on.
-export async function free_port() {
-	const server = net.createServer().listen(0, "127.0.0.1");
-
-	await once(server, "listening");
-	const { port } = server.address();
-	server.close();
-	await once(server, "close");
-	return port;
 }
 
 export class Daemon {

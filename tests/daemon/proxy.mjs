@@ -15,7 +15,7 @@ import test from "node:test";
 import { freePort } from "../../bench/lib/programs.mjs";
 import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
-import { daemon_of, free_port, until } from "./lib.mjs";
+import { daemon_of, until } from "./lib.mjs";
 
 const NAME = "rdma.example";
 const TOKEN = "0123456789abcdef0123456789abcdef";

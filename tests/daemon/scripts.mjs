@@ -11,8 +11,9 @@ import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { freePort } from "../../bench/lib/programs.mjs";
 import { scratch_folder } from "../scratch.mjs";
-import { daemon_of, free_port, until } from "./lib.mjs";
+import { daemon_of, until } from "./lib.mjs";
 
 const BUDGETS = { "bash/fan-out": 9, "python/replace_listener.py": 20, "node/mirror.mjs": 11 };
 const NO_CODE = /^\s*(#.*|\/\/.*|set -euo pipefail)?$/;
@@ -29,7 +30,7 @@ const LIMIT = { timeout: 500000, skip: missing.length ? `there is no ${missing.j
 
 // A daemon at a port of its own, or again at that of the one before.
 async function start(t, { port, args = [] } = {}) {
-	port ??= await free_port();
+	port ??= await freePort();
 	const daemon = daemon_of(t, { args: ["--listen", `127.0.0.1:${port}`, ...args] });
 	daemon.port = port;
 	return daemon.up();
