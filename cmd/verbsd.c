@@ -6,12 +6,14 @@
 #include "api/api.h"
 
 #include "base/clock.h"
+#include "base/std_fds.h"
 #include "cmd/verbsd.h"
 #include "daemon/observe/audit.h"
 #include "daemon/observe/health.h"
 #include "daemon/sdnotify.h"
 #include "daemon/store/keeper.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -160,6 +162,15 @@ static void fill_long_options(struct option *options)
 	memcpy(&options[n], others, sizeof(others));
 }
 
+/* Returns @status, or that of a failure if not all that was printed was written. */
+static int printed(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	(void)fprintf(stderr, "verbsd: standard output: %s\n", strerror(errno));
+	return status ? status : EXIT_FAILURE;
+}
+
 static bool prints(int option)
 {
 	return option == OPT_HELP || option == OPT_VERSION || option == OPT_MAKE_TOKEN;
@@ -204,7 +215,7 @@ static int parse(
 		if (option == '?') /* getopt_long(3) has printed the error */
 			return usage_hint();
 		if (prints(option))
-			exit(print(option));
+			exit(printed(print(option)));
 		if (option == OPT_CONFIG)
 			options->config_path = optarg;
 		else if (option == OPT_CHECK)
@@ -468,6 +479,7 @@ int main(int argc, char **argv)
 	struct options options = {0};
 	int rc;
 
+	vbd_std_fds_open();
 	/* A client, or a reader of the log, that leaves during a write must not end the daemon. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* Nor must a file that has reached its limit. */
@@ -485,8 +497,8 @@ int main(int argc, char **argv)
 		vbd_config_specs_fini(&program.specs);
 	}
 	if (options.check)
-		return vbd_check_start(&program.config);
+		return printed(vbd_check_start(&program.config));
 	if (options.dump)
-		return EXIT_SUCCESS;
+		return printed(EXIT_SUCCESS);
 	return serve(&program);
 }

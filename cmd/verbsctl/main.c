@@ -2,6 +2,7 @@
 /* verbsctl: shows and controls the connections of a verbsd over its HTTP API. */
 #include "cmd/verbsctl/command.h"
 
+#include "base/std_fds.h"
 #include "cmd/verbsctl/common/speak.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ int main(int argc, char **argv)
 	struct vbd_ctl ctl = {0};
 	enum vbd_ctl_exit exit_status;
 
+	vbd_std_fds_open();
 	/* Only for the width of characters; the decimal point stays a point in every locale. */
 	(void)setlocale(LC_CTYPE, "");
 	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);

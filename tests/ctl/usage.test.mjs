@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line itself: errors found before any request, and help.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ctl } from './lib/ctl.mjs';
+import { CTL, ctl, environment } from './lib/ctl.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 const MAN = new URL('../../docs/verbsctl.1.scd', import.meta.url);
@@ -13,6 +14,12 @@ async function helpLines(args) {
   assert.equal(code, 0, stderr);
   assert.equal(stderr, '');
   return stdout.split('\n');
+}
+
+// Runs a command of the shell, in which $0 is verbsctl.
+function inShell(command, args) {
+  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command, CTL, ...args], { encoding: 'utf8', env: environment() });
+  return { status, stdout, stderr };
 }
 
 // The lines of a section of --help: [first word, rest].
@@ -155,9 +162,16 @@ test('usage: --version prints one line', async () => {
 });
 
 test('usage: output that can not be written is a failure', async () => {
-  const { spawnSync } = await import('node:child_process');
-  const { CTL } = await import('./lib/ctl.mjs');
-  const { status, stderr } = spawnSync('/bin/sh', ['-c', '"$0" --help > /dev/full', CTL]);
-  assert.equal(status, 1);
-  assert.match(stderr.toString(), /standard output: No space left on device/);
+  for (const args of [['--help'], ['--version'], ['buffers', '--help'], ['completion', 'bash']])
+    assert.deepEqual(inShell('exec "$0" "$@" > /dev/full', args),
+      { status: 1, stdout: '', stderr: 'verbsctl: standard output: No space left on device\n' });
+});
+
+test('usage: a closed descriptor is no other file', () => {
+  const lost = { status: 1, stdout: '', stderr: 'verbsctl: standard output: Bad file descriptor\n' };
+  assert.deepEqual(inShell('exec "$0" "$@" >&-', ['--version']), lost);
+  assert.deepEqual(inShell('exec "$0" "$@" <&- >&-', ['--version']), lost);
+  assert.deepEqual(inShell('exec "$0" "$@" >&- 2>&-', ['--version']), { status: 1, stdout: '', stderr: '' });
+  assert.deepEqual(inShell('exec "$0" "$@" <&-', ['transfer-batches', 'create', '-']).status, 1);
+  assert.match(inShell('exec "$0" "$@" <&-', ['send', '7', '--file', '-']).stderr, /^verbsctl: -: Bad file descriptor\n$/);
 });

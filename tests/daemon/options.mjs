@@ -126,6 +126,16 @@ test("options: --dump-config prints what is in force, which can be read again", 
 	assert.equal(prints("--config", path, "--check-config"), "the configuration is fine\n");
 });
 
+test("options: what can't be printed is a failure", LIMIT, () => {
+	for (const args of [["--help"], ["--version"], ["--make-token"], ["--dump-config"], ["--check-config"], ["--check-config", "--dump-config"]])
+		for (const [where, why] of [["> /dev/full", "No space left on device"], [">&-", "Bad file descriptor"]]) {
+			const { status, stderr } = spawnSync("/bin/sh", ["-c", `exec "$0" "$@" ${where}`, VERBSD, ...args], { encoding: "utf8" });
+
+			assert.equal(stderr, `verbsd: standard output: ${why}\n`, args.join(" "));
+			assert.equal(status, 1, args.join(" "));
+		}
+});
+
 test("options: what can not be is refused with a hint", LIMIT, () => {
 	refuses(["now"], /^verbsd: it takes no arguments, only options\n/);
 	refuses(["--nope"], /unrecognized option '--nope'\nTry 'verbsd --help'\.\n/);

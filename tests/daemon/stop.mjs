@@ -2,6 +2,7 @@
 //
 // SIGTERM and SIGINT end the daemon, whatever its threads are busy with.
 import assert from "node:assert/strict";
+import { readlinkSync } from "node:fs";
 import test from "node:test";
 
 import { daemon_of, full_pipe, until } from "./lib.mjs";
@@ -15,6 +16,17 @@ test("a signal ends the daemon and removes its socket", LIMIT, async (t) => {
 		assert.equal(await daemon.stop(signal), 0);
 		assert.match(daemon.log, /: stopping; a second one stops at once/);
 		await assert.rejects(daemon.get("/livez"), { code: "ENOENT" });
+	}
+});
+
+test("descriptors that are closed at the start become no other files", LIMIT, async (t) => {
+	for (const closed of [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]]) {
+		const command = ["/bin/sh", "-c", `exec "$0" "$@" ${closed.map((fd) => `${fd}>&-`).join(" ")}`];
+		const daemon = await daemon_of(t, { command }).up();
+
+		for (const fd of closed)
+			assert.equal(readlinkSync(`/proc/${daemon.process.pid}/fd/${fd}`), "/dev/null", closed.join());
+		assert.equal(await daemon.stop(), 0, closed.join());
 	}
 });
 
