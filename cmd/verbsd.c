@@ -309,6 +309,7 @@ static void on_daemon_stopped(void *arg)
 		program->exit_status = EXIT_FAILURE;
 	/* The last answers may promise that something is kept. */
 	vbd_keeper_settle(program->daemon, left_ms(program, STORE_GRACE_MS));
+	vbd_sockets_remove(&program->sockets);
 	vbd_api_stop(program->api, left_ms(program, API_GRACE_MS), on_api_stopped, program);
 }
 
@@ -456,8 +457,8 @@ static int serve(struct program *program)
 	vbd_descriptors_raise(&program->config);
 	status = run(program);
 	vbd_signals_unwatch();
+	vbd_sockets_remove(&program->sockets);
 	if (program->daemon && !may_destroy(program->daemon)) {
-		vbd_sockets_remove(&program->sockets);
 		vbd_audit_destroy(program->daemon->audit);
 		vbd_keeper_destroy(program->daemon);
 		leave_at_once(status);
@@ -466,7 +467,6 @@ static int serve(struct program *program)
 	vbd_caller_list_fini(&program->callers);
 	vbd_config_specs_fini(&program->specs);
 	vbd_timer_destroy(program->watchdog);
-	vbd_sockets_remove(&program->sockets);
 	vbd_daemon_destroy(program->daemon);
 	vbd_signals_ignore();
 	vbd_log_stop(VBD_LOG_GRACE_MS);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* The exit status when the command line or the configuration is wrong. */
 #define EXIT_USAGE 2
@@ -67,6 +68,7 @@ struct vbd_sockets {
 	struct vbd_server_socket items[VBD_SERVER_SOCKETS_MAX];
 	size_t count;
 	char own_path[108]; /* of a unix socket that vbd_sockets_open() made; "" for none */
+	struct stat own_file;
 };
 
 /**
@@ -83,7 +85,8 @@ enum vbd_status vbd_sockets_open(const struct vbd_config *config, struct vbd_soc
  */
 void vbd_sockets_close(struct vbd_sockets *sockets);
 
-/** vbd_sockets_remove - remove the file of the unix socket, unless systemd passed that socket */
+/** vbd_sockets_remove - remove the file of the unix socket, if vbd_sockets_open() made that file.
+ * Call it before the socket is closed: then the file of another daemon may get the same inode. */
 void vbd_sockets_remove(struct vbd_sockets *sockets);
 
 /** vbd_sockets_absent - an address of `listen` that no interface has now, as text; NULL if there is

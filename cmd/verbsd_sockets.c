@@ -90,7 +90,9 @@ static enum vbd_status open_unix(
 	if (status != VBD_OK)
 		return status;
 	add(sockets, fd, true, false);
-	(void)snprintf(sockets->own_path, sizeof(sockets->own_path), "%s", config->unix_socket);
+	if (lstat(config->unix_socket, &sockets->own_file) == 0)
+		(void)snprintf(
+			sockets->own_path, sizeof(sockets->own_path), "%s", config->unix_socket);
 	vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s", config->unix_socket);
 	return VBD_OK;
 }
@@ -150,15 +152,18 @@ enum vbd_status vbd_sockets_open(
 
 void vbd_sockets_close(struct vbd_sockets *sockets)
 {
+	vbd_sockets_remove(sockets);
 	for (size_t i = 0; i < sockets->count; i++)
 		(void)close(sockets->items[i].fd);
 	sockets->count = 0;
-	vbd_sockets_remove(sockets);
 }
 
 void vbd_sockets_remove(struct vbd_sockets *sockets)
 {
-	if (sockets->own_path[0])
+	struct stat now;
+
+	if (sockets->own_path[0] && lstat(sockets->own_path, &now) == 0 &&
+		now.st_dev == sockets->own_file.st_dev && now.st_ino == sockets->own_file.st_ino)
 		(void)unlink(sockets->own_path);
 	sockets->own_path[0] = '\0';
 }

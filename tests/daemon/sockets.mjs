@@ -2,12 +2,14 @@
 //
 // The sockets that systemd passes belong to systemd.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, rmSync } from "node:fs";
+import net from "node:net";
 import { join } from "node:path";
 import test from "node:test";
 
 import { scratch_folder } from "../scratch.mjs";
-import { daemon_of } from "./lib.mjs";
+import { daemon_of, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 500000 };
 
@@ -53,4 +55,33 @@ test("a socket of its own is removed at the end, also that of a daemon that was 
 	const daemon = await daemon_of(t, { socket: killed.socket }).up();
 	assert.equal(await daemon.stop(), 0);
 	assert.ok(!existsSync(daemon.socket));
+});
+
+test("the socket that another daemon has made on the same path stays", LIMIT, async (t) => {
+	const first = await daemon_of(t).up();
+
+	rmSync(first.socket);
+	const second = await daemon_of(t, { socket: first.socket }).up();
+	assert.equal(await first.stop(), 0);
+	assert.equal((await second.get("/livez")).status, 200);
+	assert.equal(await second.stop(), 0);
+	assert.ok(!existsSync(second.socket));
+});
+
+// The first daemon waits for a client whose request is not complete, and listens no more.
+test("a daemon that starts while another one stops keeps its socket", LIMIT, async (t) => {
+	const first = await daemon_of(t).up();
+	const client = net.connect(first.socket);
+
+	client.on("error", () => {});
+	client.write("POST /v1/drain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{");
+	await once(client, "connect");
+	assert.equal((await first.get("/livez")).status, 200);
+	first.process.kill("SIGTERM");
+	await until(() => first.get("/livez").then(() => false, () => true));
+	const second = await daemon_of(t, { socket: first.socket }).up();
+	await first.ended;
+	client.destroy();
+	assert.equal((await second.get("/livez")).status, 200);
+	assert.equal(await second.stop(), 0);
 });

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -143,6 +144,62 @@ static void test_sockets__none_are_served_if_none_are_configured(void **state)
 	assert_string_equal(test.sockets.own_path, "");
 }
 
+static int bound(const char *name, size_t name_bytes)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	memcpy(addr.sun_path, name, name_bytes);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&addr,
+				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name_bytes)),
+		0);
+	return fd;
+}
+
+/* Put something else in the place of the socket's file, as another program may do. */
+static void replace_by(int (*make)(const char *path))
+{
+	assert_int_equal(open_all(), VBD_OK);
+	assert_int_equal(unlink(test.path), 0);
+	assert_int_equal(make(test.path), 0);
+	vbd_sockets_close(&test.sockets);
+}
+
+static int make_file(const char *path)
+{
+	return close(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+}
+
+static int make_folder(const char *path)
+{
+	return mkdir(path, 0700);
+}
+
+static int make_link(const char *path)
+{
+	return symlink("/nowhere", path);
+}
+
+static int make_socket(const char *path)
+{
+	return close(bound(path, strlen(path) + 1));
+}
+
+static void test_sockets__another_file_at_the_path_stays(void **state)
+{
+	static int (*const make[])(const char *path) = {make_file, make_link, make_socket};
+
+	(void)state;
+	(void)snprintf(test.config.unix_socket, sizeof(test.config.unix_socket), "%s", test.path);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(make); i++) {
+		replace_by(make[i]);
+		assert_int_equal(unlink(test.path), 0);
+	}
+	replace_by(make_folder);
+	assert_int_equal(rmdir(test.path), 0);
+}
+
 static void test_sockets__what_is_in_clear_for_others_is_warned_of(void **state)
 {
 	char log[400], text[64];
@@ -265,19 +322,6 @@ static void test_sockets__an_inherited_address_that_is_refused_is_closed(void **
 	assert_null(strstr(test.log, "0.0.0.0"));
 }
 
-static int bound(const char *name, size_t name_bytes)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	memcpy(addr.sun_path, name, name_bytes);
-	assert_int_equal(bind(fd, (const struct sockaddr *)&addr,
-				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name_bytes)),
-		0);
-	return fd;
-}
-
 static void test_sockets__an_inherited_unix_socket_stays_with_its_file(void **state)
 {
 	char name[128], log[400];
@@ -305,6 +349,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_sockets__##name, set_up, tear_down)
 		TEST(own_ones_are_opened_and_told_in_order),
 		TEST(none_are_served_if_none_are_configured),
+		TEST(another_file_at_the_path_stays),
 		TEST(what_is_in_clear_for_others_is_warned_of),
 		TEST(an_address_that_is_not_here_yet_is_warned_of),
 		TEST(one_that_can_not_be_opened_closes_the_others),
