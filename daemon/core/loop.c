@@ -3,13 +3,13 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "base/thread.h"
 
 #include <uv.h>
 
 #include <assert.h>
 #include <errno.h>
 #include <netdb.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +20,13 @@ struct share {
 	const void *owner;
 	struct vbd_link waiting; /* struct job, the first is the next */
 	unsigned int running;
+	unsigned int unwanted; /* nobody awaits so many of those that run */
 };
 
 struct lane {
 	struct vbd_link shares; /* the first had its turn longest ago */
 	unsigned int running;
+	unsigned int unwanted;
 };
 
 struct vbd_loop {
@@ -35,9 +37,10 @@ struct vbd_loop {
 	struct vbd_link deferred;
 	struct vbd_link resolutions;
 	struct lane lanes[VBD_WORK_COUNT];
-	unsigned int pool_jobs; /* work and resolutions that the thread pool has not finished */
-	uint64_t now_ns;	/* 0: not read yet in this half of the turn */
-	uint64_t woken_ns;	/* first callback since the last sleep; 0: none yet */
+	struct vbd_deferred refill; /* of the lanes, when jobs were abandoned in this turn */
+	unsigned int pool_jobs;	    /* work and resolutions that the thread pool has not finished */
+	uint64_t now_ns;	    /* 0: not read yet in this half of the turn */
+	uint64_t woken_ns;	    /* first callback since the last sleep; 0: none yet */
 	struct vbd_histogram awake;
 	bool ending;
 };
@@ -73,10 +76,15 @@ struct signal_watch {
 };
 
 struct job {
+	uv_async_t ended; /* of a thread of its own */
 	uv_work_t uv;
-	struct vbd_link link;
+	pthread_t thread;
+	struct vbd_link link; /* until the job runs */
+	struct vbd_loop *loop;
 	struct lane *lane;
-	struct share *share;
+	struct share *share; /* NULL when the job is done */
+	bool has_thread;
+	bool unwanted;
 	void (*work)(void *arg);
 	void (*done)(void *arg);
 	void *arg;
@@ -85,8 +93,8 @@ struct job {
 struct vbd_resolution {
 	struct vbd_loop *loop;
 	struct vbd_link link;
-	bool in_pool;
-	atomic_bool cancelled;
+	struct job *job; /* NULL when the loop has ended it */
+	bool cancelled;
 	struct vbd_addrs found;
 	int code;   /* of getaddrinfo(3) */
 	int errnum; /* with EAI_SYSTEM */
@@ -98,14 +106,15 @@ struct vbd_resolution {
 };
 
 static const struct {
-	unsigned int threads, of_owner;
+	unsigned int threads, of_owner, unwanted;
 } lanes[VBD_WORK_COUNT] = {
-#define LANE_ROW(sym, threads, of_owner) [sym] = {threads, of_owner},
+#define LANE_ROW(sym, threads, of_owner, unwanted) [sym] = {threads, of_owner, unwanted},
 	VBD_WORK_MAP(LANE_ROW)
 #undef LANE_ROW
 };
 
 static_assert(offsetof(struct vbd_fd_watch, uv) == 0, "freed as a uv handle");
+static_assert(offsetof(struct job, ended) == 0, "freed as a uv handle");
 static_assert(offsetof(struct vbd_timer, uv) == 0, "freed as a uv handle");
 static_assert(offsetof(struct signal_watch, uv) == 0, "freed as a uv handle");
 static_assert((int)VBD_FD_READ == (int)UV_READABLE && (int)VBD_FD_WRITE == (int)UV_WRITABLE &&
@@ -220,6 +229,8 @@ static void reserve_threads(void)
 	(void)setenv("UV_THREADPOOL_SIZE", text, 1);
 }
 
+static void refill_lanes(struct vbd_deferred *self);
+
 enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *err)
 {
 	struct vbd_loop *loop = calloc(1, sizeof(*loop));
@@ -235,6 +246,7 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
 	}
 	vbd_list_init(&loop->deferred);
 	vbd_list_init(&loop->resolutions);
+	vbd_deferred_init(&loop->refill, refill_lanes);
 	for (size_t i = 0; i < VBD_WORK_COUNT; i++)
 		vbd_list_init(&loop->lanes[i].shares);
 	/* These calls can't fail. The check handle is always active, so the loop keeps running when
@@ -477,27 +489,53 @@ static void on_job(uv_work_t *uv)
 	job->work(job->arg);
 }
 
+/* Work that nobody awaits leaves its place to other work, while there are threads for that. */
+static unsigned int places(unsigned int running, unsigned int unwanted, unsigned int most)
+{
+	return running - (unwanted < most ? unwanted : most);
+}
+
 /* The share whose turn it is; NULL if each has nothing that waits, or as many threads as it gets.
- */
-static struct share *next_share(const struct lane *lane, unsigned int of_owner)
+ * Of the threads for work that nobody awaits, an owner gets a half. */
+static struct share *next_share(const struct lane *lane, size_t row)
 {
 	vbd_list_for_each (link, &lane->shares) {
 		struct share *share = VBD_CONTAINER_OF(link, struct share, link);
 
-		if (share->running < of_owner && !vbd_list_empty(&share->waiting))
+		if (places(share->running, share->unwanted, lanes[row].unwanted / 2) <
+				lanes[row].of_owner &&
+			!vbd_list_empty(&share->waiting))
 			return share;
 	}
 	return NULL;
 }
 
 static void on_job_done(uv_work_t *uv, int status);
+static void on_thread_ended(uv_async_t *uv);
+
+static void *job_main(void *arg)
+{
+	struct job *job = arg;
+
+	job->work(job->arg);
+	(void)uv_async_send(&job->ended);
+	return NULL;
+}
+
+/* False without memory or threads. */
+static bool run_in_thread(struct job *job)
+{
+	job->has_thread = uv_async_init(&job->loop->uv, &job->ended, on_thread_ended) == 0;
+	return job->has_thread &&
+	       vbd_thread_start(job_main, job, "no thread", &job->thread, NULL) == VBD_OK;
+}
 
 static void start_jobs(struct vbd_loop *loop, struct lane *lane)
 {
 	const size_t row = (size_t)(lane - loop->lanes);
 
-	while (lane->running < lanes[row].threads) {
-		struct share *share = next_share(lane, lanes[row].of_owner);
+	while (places(lane->running, lane->unwanted, lanes[row].unwanted) < lanes[row].threads) {
+		struct share *share = next_share(lane, row);
 		struct job *job;
 
 		if (!share)
@@ -508,29 +546,54 @@ static void start_jobs(struct vbd_loop *loop, struct lane *lane)
 		vbd_list_append(&lane->shares, &share->link);
 		share->running++;
 		lane->running++;
-		/* Fails without a function only. */
-		(void)uv_queue_work(&loop->uv, &job->uv, on_job, on_job_done);
+		/* uv_queue_work() fails without a function only. */
+		if (!lanes[row].unwanted || !run_in_thread(job))
+			(void)uv_queue_work(&loop->uv, &job->uv, on_job, on_job_done);
 	}
+}
+
+static void free_if_idle(struct share *share)
+{
+	if (share->running || !vbd_list_empty(&share->waiting))
+		return;
+	vbd_list_remove(&share->link);
+	free(share);
+}
+
+static void end_job(struct job *job)
+{
+	struct vbd_loop *loop = wake(&job->loop->uv);
+	struct share *share = job->share;
+
+	loop->pool_jobs--;
+	job->lane->running--;
+	job->lane->unwanted -= job->unwanted;
+	job->share = NULL;
+	/* `done` may add the next slice of its work, whose turn comes after those that wait, or
+	 * abandon all that waits: the share stays until then. */
+	job->done(job->arg);
+	share->running--;
+	share->unwanted -= job->unwanted;
+	free_if_idle(share);
+	start_jobs(loop, job->lane);
+	if (job->has_thread)
+		uv_close((uv_handle_t *)&job->ended, free_handle);
+	else
+		free(job);
 }
 
 static void on_job_done(uv_work_t *uv, int status)
 {
-	struct job *job = VBD_CONTAINER_OF(uv, struct job, uv);
-	struct vbd_loop *loop = wake(uv->loop);
-	struct share *share = job->share;
-
 	(void)status; /* UV_ECANCELED only, and work is never cancelled */
-	loop->pool_jobs--;
-	job->lane->running--;
-	share->running--;
-	/* `done` may add the next slice of its work, whose turn comes after those that wait. */
-	job->done(job->arg);
-	if (share->running == 0 && vbd_list_empty(&share->waiting)) {
-		vbd_list_remove(&share->link);
-		free(share);
-	}
-	start_jobs(loop, job->lane);
-	free(job);
+	end_job(VBD_CONTAINER_OF(uv, struct job, uv));
+}
+
+static void on_thread_ended(uv_async_t *uv)
+{
+	struct job *job = VBD_CONTAINER_OF(uv, struct job, ended);
+
+	(void)pthread_join(job->thread, NULL);
+	end_job(job);
 }
 
 static struct share *find_share(struct lane *lane, const void *owner)
@@ -551,8 +614,9 @@ static struct share *find_share(struct lane *lane, const void *owner)
 	return share;
 }
 
-enum vbd_status vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
-	void (*work)(void *arg), void (*done)(void *arg), void *arg, struct vbd_error *err)
+/* Returns NULL without memory. */
+static struct job *queue_job(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
+	void (*work)(void *arg), void (*done)(void *arg), void *arg)
 {
 	struct lane *lane = &loop->lanes[kind];
 	struct job *job = calloc(1, sizeof(*job));
@@ -560,8 +624,9 @@ enum vbd_status vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const v
 
 	if (!share) {
 		free(job);
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for work");
+		return NULL;
 	}
+	job->loop = loop;
 	job->lane = lane;
 	job->share = share;
 	job->work = work;
@@ -571,7 +636,46 @@ enum vbd_status vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const v
 	vbd_list_append(&share->waiting, &job->link);
 	loop->pool_jobs++;
 	start_jobs(loop, lane);
-	return VBD_OK;
+	return job;
+}
+
+enum vbd_status vbd_loop_work(struct vbd_loop *loop, enum vbd_work kind, const void *owner,
+	void (*work)(void *arg), void (*done)(void *arg), void *arg, struct vbd_error *err)
+{
+	return queue_job(loop, kind, owner, work, done, arg)
+		       ? VBD_OK
+		       : vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for work");
+}
+
+static void refill_lanes(struct vbd_deferred *self)
+{
+	struct vbd_loop *loop = VBD_CONTAINER_OF(self, struct vbd_loop, refill);
+
+	for (size_t i = 0; i < VBD_WORK_COUNT; i++)
+		start_jobs(loop, &loop->lanes[i]);
+}
+
+/* Nobody awaits the job. One that waits is done at once, without its work; one that runs can't be
+ * stopped. Its place is taken at the end of the turn, when those that are abandoned with it wait no
+ * more. */
+static void abandon_job(struct job *job)
+{
+	struct vbd_loop *loop = job->loop;
+
+	if (!job->share)
+		return;
+	if (!vbd_list_empty(&job->link)) {
+		vbd_list_remove(&job->link);
+		free_if_idle(job->share);
+		loop->pool_jobs--;
+		job->done(job->arg);
+		free(job);
+		return;
+	}
+	job->unwanted = true;
+	job->lane->unwanted++;
+	job->share->unwanted++;
+	vbd_loop_defer(loop, &loop->refill);
 }
 
 static void resolve_error(const struct vbd_resolution *resolution, struct vbd_error *err)
@@ -588,13 +692,11 @@ static void resolve_error(const struct vbd_resolution *resolution, struct vbd_er
 		resolution->host, gai_strerror(resolution->code));
 }
 
-/* Pool thread. */
+/* A thread of its own. */
 static void look_up(void *arg)
 {
 	struct vbd_resolution *resolution = arg;
 
-	if (atomic_load(&resolution->cancelled))
-		return;
 	resolution->code = vbd_addr_look_up(resolution->host, resolution->port, resolution->family,
 		&resolution->found, &resolution->errnum);
 }
@@ -615,10 +717,10 @@ static void on_resolved(void *arg)
 {
 	struct vbd_resolution *resolution = arg;
 
-	if (atomic_load(&resolution->cancelled)) {
+	if (resolution->cancelled) {
 		free(resolution);
 	} else if (resolution->loop->ending) {
-		resolution->in_pool = false; /* the owner may still cancel it */
+		resolution->job = NULL; /* the owner may still cancel it */
 	} else {
 		vbd_list_remove(&resolution->link);
 		report(resolution);
@@ -631,7 +733,6 @@ enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char
 	struct vbd_resolution **ret_resolution, struct vbd_error *err)
 {
 	struct vbd_resolution *resolution;
-	enum vbd_status status;
 
 	if (strlen(host) >= sizeof(resolution->host))
 		return vbd_error_errno(
@@ -642,14 +743,13 @@ enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char
 	resolution->loop = loop;
 	resolution->cb = cb;
 	resolution->arg = arg;
-	resolution->in_pool = true;
 	(void)snprintf(resolution->host, sizeof(resolution->host), "%s", host);
 	resolution->port = port;
 	resolution->family = family;
-	status = vbd_loop_work(loop, VBD_WORK_NAMES, owner, look_up, on_resolved, resolution, err);
-	if (status) {
+	resolution->job = queue_job(loop, VBD_WORK_NAMES, owner, look_up, on_resolved, resolution);
+	if (!resolution->job) {
 		free(resolution);
-		return status;
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to resolve a name");
 	}
 	vbd_list_append(&loop->resolutions, &resolution->link);
 	*ret_resolution = resolution;
@@ -661,10 +761,11 @@ void vbd_resolve_cancel(struct vbd_resolution *resolution)
 	if (!resolution)
 		return;
 	vbd_list_remove(&resolution->link);
-	if (!resolution->in_pool) {
+	if (!resolution->job) {
 		free(resolution);
 		return;
 	}
-	/* A pool thread may be inside getaddrinfo(3). on_resolved() runs in any case and frees. */
-	atomic_store(&resolution->cancelled, true);
+	/* A thread may be inside getaddrinfo(3). on_resolved() runs in any case and frees. */
+	resolution->cancelled = true;
+	abandon_job(resolution->job);
 }

@@ -123,22 +123,25 @@ void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred);
  * one; and one owner gets only a part of them, so that no caller waits for the work of another one
  * alone.
  *
- * X(SYMBOL, threads, threads for one owner at most)
+ * Work that can't be stopped and that nobody awaits any more leaves its place to other work: each
+ * job of such a kind has a thread of its own, and half of those below are for one owner at most.
+ *
+ * X(SYMBOL, threads, threads for one owner at most, threads more for work that nobody awaits)
  */
 #define VBD_WORK_MAP(X)                                                                        \
 	/* reads the bytes of buffers and messages: checksums, in slices; pages of messages */ \
-	X(VBD_WORK_BYTES, 4, 2)                                                                \
+	X(VBD_WORK_BYTES, 4, 2, 0)                                                             \
 	/* takes as long as the memory is large: registering, deregistering, unmapping */      \
-	X(VBD_WORK_MEMORY, 4, 2)                                                               \
+	X(VBD_WORK_MEMORY, 4, 2, 0)                                                            \
 	/* takes as long as a name server is silent, which may be a minute */                  \
-	X(VBD_WORK_NAMES, 8, 4)                                                                \
+	X(VBD_WORK_NAMES, 8, 4, 128)                                                           \
 	/* asks the kernel and the hosts of silent peers */                                    \
-	X(VBD_WORK_OBSERVE, 4, 2)                                                              \
+	X(VBD_WORK_OBSERVE, 4, 2, 0)                                                           \
 	/* the daemon's own: reading the configuration again, the health of the pool */        \
-	X(VBD_WORK_CONTROL, 2, 2)
+	X(VBD_WORK_CONTROL, 2, 2, 0)
 
 enum vbd_work {
-#define VBD_WORK_ENUM(sym, threads, of_owner) sym,
+#define VBD_WORK_ENUM(sym, threads, of_owner, unwanted) sym,
 	VBD_WORK_MAP(VBD_WORK_ENUM)
 #undef VBD_WORK_ENUM
 		VBD_WORK_COUNT
@@ -179,7 +182,8 @@ enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char
 	uint16_t port, int family, vbd_resolved_cb cb, void *arg,
 	struct vbd_resolution **ret_resolution, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_resolve_cancel - suppress the callback; only before it has run */
+/** vbd_resolve_cancel - suppress the callback; only before it has run. A look-up that has begun
+ * goes on, but leaves its place to others (VBD_WORK_MAP). */
 void vbd_resolve_cancel(struct vbd_resolution *resolution);
 
 #endif

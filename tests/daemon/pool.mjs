@@ -122,3 +122,30 @@ test("names that no server resolves hold nobody but who asks for them", LIMIT, a
 	assert.equal(await daemon.stop(), 0);
 	await Promise.all(asked);
 });
+
+// Asks for the way to a host, and leaves when the daemon waits for the name.
+async function ask_and_leave(daemon, count) {
+	const left = Array.from({ length: count }, (_, i) => {
+		const request = http.request({ socketPath: daemon.socket, path: `/v1/reachability?dst_addr=silent${i}.example`, agent: false, ...as(HEAVY) });
+
+		request.on("error", () => {});
+		request.end();
+		return request;
+	});
+	const waiting = async () => (await daemon.get("/v1/stats")).json.waiting_requests;
+
+	await until(async () => (await waiting()) >= count);
+	for (const request of left) request.destroy();
+	await until(async () => (await waiting()) === 0);
+}
+
+test("names that nobody awaits any more hold nobody, not even who has asked for them", LIMIT, async (t) => {
+	const callers = new Callers();
+	const daemon = await begin(t, callers, STUCK_NAMES);
+
+	for (let i = 0; i < 3; i++) {
+		await ask_and_leave(daemon, 40);
+		assert.equal((await daemon.request("GET", "/v1/reachability?dst_addr=localhost", as(HEAVY))).status, 200);
+	}
+	assert.equal(await daemon.stop(), 0);
+});

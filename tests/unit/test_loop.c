@@ -8,9 +8,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -52,6 +54,24 @@ void *__wrap_calloc(size_t count, size_t len_bytes)
 	return g_no_memory ? NULL : __real_calloc(count, len_bytes);
 }
 
+/* A host "silent" is looked up until the gate opens. */
+static sem_t g_silent;
+static atomic_uint g_silent_count;
+int __real_vbd_addr_look_up(
+	const char *host, uint16_t port, int family, struct vbd_addrs *ret_addrs, int *ret_errno);
+int __wrap_vbd_addr_look_up(
+	const char *host, uint16_t port, int family, struct vbd_addrs *ret_addrs, int *ret_errno);
+int __wrap_vbd_addr_look_up(
+	const char *host, uint16_t port, int family, struct vbd_addrs *ret_addrs, int *ret_errno)
+{
+	if (strcmp(host, "silent") != 0)
+		return __real_vbd_addr_look_up(host, port, family, ret_addrs, ret_errno);
+	atomic_fetch_add(&g_silent_count, 1);
+	while (sem_wait(&g_silent) != 0)
+		;
+	return EAI_AGAIN;
+}
+
 struct fixture {
 	struct vbd_loop *loop;
 	struct vbd_error err;
@@ -69,6 +89,7 @@ struct fixture {
 	uint64_t seen_ns;
 	struct sockaddr_storage addr;
 	struct vbd_error answer;
+	struct silent *silent;
 };
 
 static int setup(void **state)
@@ -803,6 +824,119 @@ static void test_loop__a_cancelled_resolution_never_calls_back(void **state)
 	assert_int_equal(f->calls, 0);
 }
 
+static void fail_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
+{
+	(void)addrs;
+	(void)err;
+	(void)arg;
+	fail();
+}
+
+#define SILENT_MAX 64
+
+struct silent {
+	struct vbd_resolution *items[SILENT_MAX];
+	size_t count;
+};
+
+static void ask_silent(
+	struct fixture *f, struct silent *silent, const void *owner, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(vbd_resolve(f->loop, owner, "silent", 9, AF_UNSPEC, fail_resolved,
+					 f, &silent->items[silent->count++], &f->err),
+			VBD_OK);
+}
+
+static void leave_silent(struct silent *silent)
+{
+	while (silent->count)
+		vbd_resolve_cancel(silent->items[--silent->count]);
+}
+
+static void let_silent_end(struct fixture *f)
+{
+	UNIT_UNTIL (!vbd_loop_has_work(f->loop)) {
+		for (unsigned int i = atomic_exchange(&g_silent_count, 0); i > 0; i--)
+			assert_int_equal(sem_post(&g_silent), 0);
+		vbd_loop_turn(f->loop, false);
+	}
+	assert_int_equal(sem_destroy(&g_silent), 0);
+}
+
+/* Neither those that run, nor those that wait and never run. */
+static void test_loop__look_ups_that_nobody_awaits_hold_up_nobody(void **state)
+{
+	struct fixture *f = *state;
+	struct silent silent = {0};
+
+	assert_int_equal(sem_init(&g_silent, 0, 0), 0);
+	for (int i = 0; i < 4; i++) {
+		ask_silent(f, &silent, NULL, 40);
+		UNIT_UNTIL (g_silent_count == 4u * (unsigned int)(i + 1))
+			vbd_loop_turn(f->loop, false);
+		leave_silent(&silent);
+		f->calls = 0;
+		resolve(f, "127.0.0.1", 9);
+		turn_until(f, &f->calls, 1);
+	}
+	let_silent_end(f);
+}
+
+/* Look-ups that one owner leaves again and again wait in the end, but only those of that owner. */
+static void test_loop__an_owner_that_leaves_look_ups_leaves_threads_to_others(void **state)
+{
+	struct fixture *f = *state;
+	struct silent silent = {0};
+	const char owners[2] = "";
+
+	assert_int_equal(sem_init(&g_silent, 0, 0), 0);
+	for (unsigned int i = 1; i <= 17; i++) {
+		ask_silent(f, &silent, &owners[0], 4);
+		UNIT_UNTIL (g_silent_count == 4 * i)
+			vbd_loop_turn(f->loop, false);
+		leave_silent(&silent);
+	}
+	assert_int_equal(vbd_resolve(f->loop, &owners[0], "127.0.0.1", 9, AF_UNSPEC, on_resolved, f,
+				 &f->resolution, &f->err),
+		VBD_OK);
+	for (int i = 0; i < 10; i++)
+		vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+	vbd_resolve_cancel(f->resolution);
+	assert_int_equal(vbd_resolve(f->loop, &owners[1], "127.0.0.1", 9, AF_UNSPEC, on_resolved, f,
+				 &f->resolution, &f->err),
+		VBD_OK);
+	turn_until(f, &f->calls, 1);
+	let_silent_end(f);
+}
+
+static void leave_all(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
+{
+	struct fixture *f = arg;
+
+	(void)addrs;
+	(void)err;
+	f->calls++;
+	leave_silent(f->silent);
+}
+
+static void test_loop__a_resolution_may_cancel_all_others_in_its_callback(void **state)
+{
+	struct fixture *f = *state;
+	struct silent silent = {0};
+
+	f->silent = &silent;
+	assert_int_equal(sem_init(&g_silent, 0, 0), 0);
+	ask_silent(f, &silent, NULL, 3);
+	assert_int_equal(vbd_resolve(f->loop, NULL, "127.0.0.1", 9, AF_UNSPEC, leave_all, f,
+				 &f->resolution, &f->err),
+		VBD_OK);
+	ask_silent(f, &silent, NULL, 8);
+	turn_until(f, &f->calls, 1);
+	let_silent_end(f);
+}
+
 static void cancel_self(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct fixture *f = arg;
@@ -938,6 +1072,9 @@ int main(void)
 		LOOP_TEST(a_name_that_does_not_exist_says_so_and_names_the_host),
 		LOOP_TEST(a_name_that_is_too_long_is_refused_without_a_callback),
 		LOOP_TEST(a_cancelled_resolution_never_calls_back),
+		LOOP_TEST(look_ups_that_nobody_awaits_hold_up_nobody),
+		LOOP_TEST(an_owner_that_leaves_look_ups_leaves_threads_to_others),
+		LOOP_TEST(a_resolution_may_cancel_all_others_in_its_callback),
 		LOOP_TEST(a_resolution_may_be_cancelled_in_its_own_callback),
 		LOOP_TEST(destroying_ends_resolutions_without_their_callback),
 		LOOP_TEST(the_time_stands_still_within_a_turn),
