@@ -328,8 +328,11 @@ static enum vbd_status set_quotas(struct reader *reader, yaml_node_t *value)
 			reader, value, VBD_E_WRONG_TYPE, "quotas has a name and a number a line");
 	for (yaml_node_pair_t *pair = value->data.mapping.pairs.start;
 		pair < value->data.mapping.pairs.top && status == VBD_OK; pair++)
-		status = set_quota(reader, node_of(reader, pair->key), node_of(reader, pair->value),
-			&entry->quotas);
+		status = vbd_yaml_is_repeated(&reader->document, value, pair)
+				 ? refuse(reader, node_of(reader, pair->key), VBD_E_BAD_VALUE,
+					   "a key is there already")
+				 : set_quota(reader, node_of(reader, pair->key),
+					   node_of(reader, pair->value), &entry->quotas);
 	return status;
 }
 
@@ -382,8 +385,11 @@ static enum vbd_status read_caller(struct reader *reader, yaml_node_t *node)
 			VBD_CALLERS_MAX - 2);
 	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
 		pair < node->data.mapping.pairs.top && status == VBD_OK; pair++)
-		status = set_member(reader, node_of(reader, pair->key),
-			node_of(reader, pair->value), &expires_wall_s);
+		status = vbd_yaml_is_repeated(&reader->document, node, pair)
+				 ? refuse(reader, node_of(reader, pair->key), VBD_E_BAD_VALUE,
+					   "a key is there already")
+				 : set_member(reader, node_of(reader, pair->key),
+					   node_of(reader, pair->value), &expires_wall_s);
 	if (status == VBD_OK && (!entry->name[0] || entry->role == VBD_ROLE_NONE))
 		return refuse(reader, node, VBD_E_MISSING_FIELD, "a caller has a name and a role");
 	for (size_t i = first; i < list->n_credentials; i++) {

@@ -94,13 +94,14 @@ static enum vbd_status read_token(const char *key, const char *path,
 {
 	struct vbd_error cause = {0};
 	char text[VBD_TOKEN_MAX_CHARS + 512];
-	size_t len = 0;
+	size_t file_len = 0, len;
 	enum vbd_status status;
+	bool printable;
 
 	token[0] = '\0';
 	if (path[0] == '\0')
 		return VBD_OK;
-	status = vbd_secret_file_read(path, text, sizeof(text), &len, &cause);
+	status = vbd_secret_file_read(path, text, sizeof(text), &file_len, &cause);
 	if (status != VBD_OK)
 		return vbd_error_input(err, status, key, "%s: %s", key, cause.text);
 	len = strcspn(text, "\r\n");
@@ -108,14 +109,15 @@ static enum vbd_status read_token(const char *key, const char *path,
 		return vbd_error_input(err, VBD_E_BAD_VALUE, key,
 			"%s: the first line of %s has %zu characters, a token has %d to %d", key,
 			vbd_text_path(path).text, len, VBD_TOKEN_MIN_CHARS, VBD_TOKEN_MAX_CHARS);
+	/* What is behind a NUL must not be left out in silence. */
+	printable = text[len] || len == file_len;
 	text[len] = '\0';
-	for (const char *c = text; *c; c++) {
-		if (*c <= ' ' || *c > '~')
-			return vbd_error_input(err, VBD_E_BAD_VALUE, key,
-				"%s: the first line of %s has a character that is not printable "
-				"ASCII",
-				key, vbd_text_path(path).text);
-	}
+	for (const char *c = text; *c; c++)
+		printable &= *c > ' ' && *c <= '~';
+	if (!printable)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, key,
+			"%s: the first line of %s has a character that is not printable ASCII", key,
+			vbd_text_path(path).text);
 	memcpy(token, text, len + 1);
 	return VBD_OK;
 }

@@ -51,7 +51,7 @@ static yaml_node_t *node_of(struct reader *reader, int index)
 /* All of a section or a list may be commented out. */
 static bool is_nothing(const yaml_node_t *node)
 {
-	static const char *const words[] = {"", "~", "null"};
+	static const char *const words[] = {"", "~", "null", "Null", "NULL"};
 
 	if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
 		return false;
@@ -113,6 +113,9 @@ static enum vbd_status set_value(struct reader *reader, const yaml_node_t *node,
 		return set_list(reader, node, key);
 	if (kind == VBD_CONFIG_HOSTS && is_nothing(node))
 		return VBD_OK;
+	if (is_nothing(node))
+		return refuse_value(
+			reader, node, VBD_E_BAD_VALUE, key, "has no value; \"\" is the empty one");
 	if (kind == VBD_CONFIG_HOSTS || (may_be_list && node->type != YAML_SCALAR_NODE))
 		return refuse_shape(reader, node, key, "a list");
 	if (node->type != YAML_SCALAR_NODE)
@@ -140,19 +143,6 @@ static bool is_spec(const char *name)
 	       strcmp(name, VBD_SPEC_CONNECTIONS) == 0;
 }
 
-/* Whether a key of the mapping is there before @pair already. */
-static bool is_repeated(
-	struct reader *reader, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
-{
-	const char *name = vbd_yaml_text(node_of(reader, pair->key));
-
-	for (yaml_node_pair_t *other = mapping->data.mapping.pairs.start; other < pair; other++) {
-		if (strcmp(vbd_yaml_text(node_of(reader, other->key)), name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum vbd_status set_pairs(
 	struct reader *reader, const yaml_node_t *mapping, const char *section);
 
@@ -167,7 +157,7 @@ static enum vbd_status set_pair(struct reader *reader, const yaml_node_t *mappin
 	if (!name)
 		return refuse_value(reader, key, VBD_E_BAD_VALUE, section, "a key is one text");
 	(void)snprintf(whole, sizeof(whole), "%s%s%s", section, *section ? "." : "", name);
-	if (is_repeated(reader, mapping, pair))
+	if (vbd_yaml_is_repeated(&reader->document, mapping, pair))
 		return refuse_value(reader, key, VBD_E_BAD_VALUE, whole, "is there already");
 	if (!*section && is_spec(name))
 		return VBD_OK;

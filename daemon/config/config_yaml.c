@@ -28,22 +28,56 @@ static size_t bad_line(const yaml_parser_t *parser, const char *text)
 	return line;
 }
 
+/* Why a part of the text would be left out in silence, with its line; NULL if none would. */
+static const char *check_all_read(
+	yaml_parser_t *parser, yaml_document_t *document, const char *text, size_t *ret_line)
+{
+	static const char *const tags[] = {
+		[YAML_SCALAR_NODE] = YAML_DEFAULT_SCALAR_TAG,
+		[YAML_SEQUENCE_NODE] = YAML_DEFAULT_SEQUENCE_TAG,
+		[YAML_MAPPING_NODE] = YAML_DEFAULT_MAPPING_TAG,
+	};
+	yaml_document_t next;
+	bool more;
+
+	for (yaml_node_t *node = document->nodes.start; node < document->nodes.top; node++) {
+		*ret_line = node->start_mark.line + 1;
+		if (strcmp((const char *)node->tag, tags[node->type]) != 0)
+			return "tags are not allowed";
+	}
+	if (!yaml_parser_load(parser, &next)) {
+		*ret_line = bad_line(parser, text);
+		return parser->problem ? parser->problem : "no YAML";
+	}
+	more = yaml_document_get_root_node(&next);
+	*ret_line = next.start_mark.line + 1;
+	yaml_document_delete(&next);
+	return more ? "a second document is not allowed" : NULL;
+}
+
 enum vbd_status vbd_config_read_yaml(const char *path, const char *key, const char *text,
 	size_t len_bytes, yaml_document_t *ret_document, struct vbd_error *err)
 {
 	yaml_parser_t parser;
-	enum vbd_status status = VBD_OK;
+	const char *problem;
+	size_t line;
 
 	if (!yaml_parser_initialize(&parser))
 		return vbd_error_set(
 			err, VBD_E_NO_MEMORY, "no memory to read %s", vbd_text_path(path).text);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len_bytes);
-	if (!yaml_parser_load(&parser, ret_document))
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, key, "%s:%zu: %s",
-			vbd_text_path(path).text, bad_line(&parser, text),
-			parser.problem ? parser.problem : "no YAML");
+	if (yaml_parser_load(&parser, ret_document)) {
+		problem = check_all_read(&parser, ret_document, text, &line);
+		if (problem)
+			yaml_document_delete(ret_document);
+	} else {
+		problem = parser.problem ? parser.problem : "no YAML";
+		line = bad_line(&parser, text);
+	}
 	yaml_parser_delete(&parser);
-	return status;
+	return problem ? vbd_error_input(err, VBD_E_BAD_VALUE, key, "%s:%zu: %s",
+				 vbd_text_path(path).text, line, problem)
+		       : VBD_OK;
 }
 
 const char *vbd_yaml_text(const yaml_node_t *node)
@@ -54,6 +88,19 @@ const char *vbd_yaml_text(const yaml_node_t *node)
 		return NULL;
 	text = (const char *)node->data.scalar.value;
 	return strlen(text) == node->data.scalar.length ? text : NULL;
+}
+
+bool vbd_yaml_is_repeated(
+	yaml_document_t *document, const yaml_node_t *mapping, const yaml_node_pair_t *pair)
+{
+	const char *name = vbd_yaml_text(yaml_document_get_node(document, pair->key));
+
+	for (yaml_node_pair_t *other = mapping->data.mapping.pairs.start; other < pair; other++) {
+		if (name && strcmp(vbd_yaml_text(yaml_document_get_node(document, other->key)),
+				    name) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* A FIFO without a writer would hold up open(2) for ever, so nothing here waits. */

@@ -8,13 +8,14 @@
 #include <yaml.h>
 
 /**
- * vbd_config_read_yaml - read the first document of a text
+ * vbd_config_read_yaml - read the only document of a text
  * @path:         of the file, for the error
  * @key:          of the configuration that names the file; "" for the configuration file itself
  * @ret_document: the caller deletes it with yaml_document_delete(); its root is NULL if the text is
  *                empty
  *
- * VBD_E_BAD_VALUE with the line if the text is no YAML; VBD_E_NO_MEMORY. Any thread. Does not
+ * VBD_E_BAD_VALUE with the line if the text is no YAML, has a second document, which nobody would
+ * read, or a tag, which nobody would heed; VBD_E_NO_MEMORY. Any thread. Does not
  * block.
  */
 enum vbd_status vbd_config_read_yaml(const char *path, const char *key, const char *text,
@@ -23,6 +24,10 @@ enum vbd_status vbd_config_read_yaml(const char *path, const char *key, const ch
 /** vbd_yaml_text - the text of a node; NULL if the node is no text, or one with a NUL in it: its
  * beginning must not stand for all of it */
 const char *vbd_yaml_text(const yaml_node_t *node);
+
+/** vbd_yaml_is_repeated - does the key of @pair stand before in the mapping? All are texts. */
+bool vbd_yaml_is_repeated(
+	yaml_document_t *document, const yaml_node_t *mapping, const yaml_node_pair_t *pair);
 
 /** vbd_config_load_yaml - read the configuration file, of at most 64 KiB; else as
  * vbd_config_read_yaml(), or the errors of vbd_config_read_file(). Blocks on the file system. */

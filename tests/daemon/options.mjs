@@ -3,7 +3,7 @@
 // The options that print something and end, and options that can't be.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
@@ -77,6 +77,28 @@ test("options: an address that no interface has is a warning of --check-config",
 	writeFileSync(callers, "# nobody\n", { mode: 0o600 });
 	assert.equal(prints("--insecure", "--set", `callers_file=${callers}`, "--listen", "127.0.0.1:1,192.0.2.77:1", "--check-config"),
 		"warning: listen: no interface has the address of 192.0.2.77:1 now\nthe configuration is fine\n");
+});
+
+test("options: what stands where a file is to be made fails --check-config, or is a warning", LIMIT, () => {
+	const folder = scratch_folder("options");
+	const [fifo, file] = [join(folder, "fifo"), join(folder, "file")];
+
+	execFileSync("mkfifo", [fifo]);
+	writeFileSync(file, "");
+	for (const [setting, said] of [[`unix_socket=${fifo}`, "exists and is no socket"], [`unix_socket=${file}`, "exists and is no socket"],
+		[`unix_socket=${folder}`, "exists and is no socket"], [`audit_file=${folder}`, "is no file"]]) {
+		const { status, stdout, stderr } = run("--set", setting, "--check-config");
+
+		assert.equal(stderr, `verbsd: ${setting.replace("=", ": ")} ${said}\n`);
+		assert.deepEqual([status, stdout], [2, ""]);
+	}
+	const fine = "the configuration is fine\n";
+	assert.equal(prints("--set", `audit_file=${file}`, "--check-config"), fine);
+	assert.equal(prints("--set", `audit_file=${fifo}`, "--check-config"),
+		`warning: audit_file: verbsd starts only while ${fifo} has a reader\n${fine}`);
+	assert.equal(prints("--set", `state_dir=${file}`, "--check-config"),
+		`warning: state_dir: can't write ${file}/.: access: Not a directory (ENOTDIR); verbsd would serve without\n${fine}`);
+	assert.equal(prints("--set", `state_dir=${folder}/new`, "--check-config"), fine);
 });
 
 test("options: a certificate that can't be read fails --check-config", LIMIT, () => {

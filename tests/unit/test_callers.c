@@ -214,6 +214,13 @@ static void test_callers__a_bad_value_is_told_with_its_line(void **state)
 		{"- name: a\n  role: read\n  uids: 5\n", 3, "a list"},
 		{"- name: a\n  role: read\n  certificates: [eve]\n", 3, "CN:NAME"},
 		{"- name: \"a\n", 1, "end of stream"},
+		{"- name: a\n  role: read\n---\n- name: b\n  role: control\n", 3,
+			"second document"},
+		{"- name: a\n  role: read\n  role: control\n", 3, "key is there already"},
+		{"- name: a\n  role: read\n  quotas: {streams: 1,\n    streams: 2}\n", 4,
+			"key is there already"},
+		{"- name: a\n  role: !x read\n", 2, "tags"},
+		{"- &a\n  name: a\n  role: read\n- <<: *a\n  name: b\n", 4, "no '<<'"},
 	};
 	struct fixture *f = *state;
 

@@ -317,7 +317,7 @@ static void test_config__an_empty_value_is_not_an_absent_one(void **state)
 static void test_config__a_file_with_nothing_in_it_is_fine(void **state)
 {
 	static const char *const empty[] = {"", "\n", "# nothing\n", "{}", "limits:\nrecords:\n",
-		"---\n", "limits: {}\nallowed_hosts:\n", "allowed_hosts: []"};
+		"---\n", "{}\n...\n", "limits: {}\nallowed_hosts:\n", "allowed_hosts: []"};
 	struct fixture *f = *state;
 	struct vbd_config defaults;
 
@@ -352,7 +352,23 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 			"workers: 65 is not between 1 and 64"},
 		{"records: {events: 99}\nlimits:\n  buffers: many\n", 3, VBD_E_WRONG_TYPE,
 			"limits.buffers: 'many' is not a whole number"},
-		{"workers:\n", 1, VBD_E_WRONG_TYPE, "workers: '' is not a whole number"},
+		{"workers:\n", 1, VBD_E_BAD_VALUE, "workers: has no value; \"\" is the empty one"},
+		{"log_level: info\nlisten:\n", 2, VBD_E_BAD_VALUE, "listen: has no value"},
+		{"unix_socket: ~\n", 1, VBD_E_BAD_VALUE, "unix_socket: has no value"},
+		{"audit_file: Null\n", 1, VBD_E_BAD_VALUE, "audit_file: has no value"},
+		{"tls:\n  key: null\n", 2, VBD_E_BAD_VALUE, "tls.key: has no value"},
+		{"workers: 1\n---\nworkers: 2\n", 2, VBD_E_BAD_VALUE,
+			"a second document is not allowed"},
+		{"---\n---\nworkers: 2\n", 2, VBD_E_BAD_VALUE, "a second document is not allowed"},
+		{"workers: 1\n...\n# x\nworkers: [\n", 4, VBD_E_BAD_VALUE, "did not find expected"},
+		{"workers: 1\nunix_socket: !include other.yaml\n", 2, VBD_E_BAD_VALUE,
+			"tags are not allowed"},
+		{"workers: !!int 1\n", 1, VBD_E_BAD_VALUE, "tags are not allowed"},
+		{"log_level: info\nlimits: !x {buffers: 1}\n", 2, VBD_E_BAD_VALUE,
+			"tags are not allowed"},
+		{"limits:\n  <<: {buffers: 1}\n", 2, VBD_E_BAD_VALUE, "limits.<<: "},
+		{"buffers:\n  - {name: a, size_bytes: !!float 5}\n", 2, VBD_E_BAD_VALUE,
+			"tags are not allowed"},
 		{"listen: [1]\n", 1, VBD_E_BAD_VALUE, "listen: '1' is not ADDRESS:PORT"},
 		{"listen:\n  - 127.0.0.1:1\n  - here:1\n", 3, VBD_E_BAD_VALUE,
 			"listen: 'here:1' is not ADDRESS:PORT"},
@@ -741,6 +757,17 @@ static void test_config__a_bad_token_is_refused_and_not_shown(void **state)
 	assert_non_null(strstr(f->err.text, "read_token_file: /nonexistent/token"));
 }
 
+static void test_config__nothing_behind_a_nul_is_left_out_of_a_token(void **state)
+{
+	static const char text[] = "0123456789abcdef\0more\n";
+	struct fixture *f = *state;
+
+	set(f, "read_token_file", f->path);
+	write_bytes(f->path, text, sizeof(text) - 1);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_BAD_VALUE);
+	assert_non_null(strstr(f->err.text, "not printable"));
+}
+
 static void test_config__one_token_for_both_roles_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -973,6 +1000,7 @@ int main(void)
 		CONFIG_TEST(a_unix_socket_that_was_handed_over_needs_no_token),
 		CONFIG_TEST(a_token_is_the_first_line_of_its_file),
 		CONFIG_TEST(a_bad_token_is_refused_and_not_shown),
+		CONFIG_TEST(nothing_behind_a_nul_is_left_out_of_a_token),
 		CONFIG_TEST(one_token_for_both_roles_is_refused),
 		CONFIG_TEST(a_token_file_that_others_can_read_or_change_is_refused),
 		CONFIG_TEST(a_token_file_of_another_user_is_refused),
