@@ -2,7 +2,8 @@
 // Bytes into and out of buffers: streamed, complete, and with true byte counts.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { spawnSync } from 'node:child_process';
@@ -105,6 +106,43 @@ test('data: buf put takes standard input, whose length is unknown', async (t) =>
   assert.equal(server.requests[0].headers['transfer-encoding'], 'chunked');
   assert.ok(bytes.equals(server.requests[0].body));
 });
+
+test('data: buf put reads a file to its end, whatever size it claims', async (t) => {
+  const server = await FakeServer.start(t, { [PUT]: { status: 200, json: written(0) } });
+  const path = join(folder(), 'fifo');
+  spawnSync('mkfifo', [path]);
+  for (const [name, wanted] of [['/proc/version', readFileSync('/proc/version')], ['/sys/kernel/mm/transparent_hugepage/enabled',
+    readFileSync('/sys/kernel/mm/transparent_hugepage/enabled')], [path, 'from a FIFO'], ['/dev/null', '']]) {
+    const run = ctl(server, ['buf', 'put', 'target', name]);
+    if (name === path)
+      await writeFile(path, wanted);
+    const { code, stdout, stderr } = await run;
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, `${wanted.length} bytes put\n`);
+    assert.equal(server.requests.at(-1).body.toString(), wanted.toString());
+  }
+  const { code, stderr } = await ctl(server, ['buf', 'put', 'pail', '/proc/version', '--create']);
+  assert.equal(code, 2);
+  assert.match(stderr, /a file whose size is known/);
+});
+
+// The answer to the first part of the body comes when the file has changed.
+for (const [how, change, said] of [['grows', (path) => appendFileSync(path, 'more'), /has grown meanwhile/],
+  ['shrinks', (path) => truncateSync(path, 100), /the file became shorter/]])
+  test(`data: buf put of a file that ${how} is a failure`, async (t) => {
+    const server = await FakeServer.start(t, {});
+    const path = fileOf(t, randomBytes(64 << 20));
+    server.server.removeAllListeners('request');
+    server.server.on('request', (request, response) => {
+      request.once('data', () => change(path));
+      request.on('error', () => {});
+      request.on('data', () => {});
+      request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(written(0))));
+    });
+    const { code, stderr } = await ctl(server, ['buf', 'put', 'target', path]);
+    assert.match(stderr, said);
+    assert.equal(code, 1);
+  });
 
 test('data: an empty file is the server\'s to judge', async (t) => {
   const server = await FakeServer.start(t, { [PUT]: { status: 200, json: written(0) } }, { anything: true });

@@ -151,6 +151,16 @@ static char *range_path(struct vbd_ctl *ctl, const char *tail)
 	return vbd_ctl_must(path);
 }
 
+/* Files of /proc have 0 bytes, those of /sys 4096, whatever can be read: a size is known if its
+ * last byte is there. */
+static bool has_size(const struct vbd_ctl_upload *upload, const struct stat *status)
+{
+	char last;
+
+	return S_ISREG(status->st_mode) && upload->start >= 0 && upload->start <= status->st_size &&
+	       pread(upload->fd, &last, 1, status->st_size - 1) == 1;
+}
+
 /*
  * Opens the file to send. The request announces the length of a regular file, so that the server
  * can refuse it before the bytes travel; the length of a pipe is unknown.
@@ -171,7 +181,7 @@ static enum vbd_ctl_exit open_source(const char *name, struct vbd_ctl_upload *re
 	}
 	/* Another program may have read the beginning of standard input. */
 	upload.start = lseek(upload.fd, 0, SEEK_CUR);
-	if (upload.start >= 0 && S_ISREG(status.st_mode) && upload.start <= status.st_size)
+	if (has_size(&upload, &status))
 		upload.bytes = status.st_size - upload.start;
 	*ret_upload = upload;
 	return VBD_CTL_OK;
@@ -190,6 +200,7 @@ static enum vbd_ctl_exit send_file(
 		.method = "PUT", .path = data, .upload = upload, .progress = &progress};
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
+	char more;
 
 	vbd_ctl_progress_init(&progress, what);
 	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
@@ -197,6 +208,10 @@ static enum vbd_ctl_exit send_file(
 		vbd_ctl_json_put(stdout, answer.json);
 	else if (exit_status == VBD_CTL_OK)
 		printf("%llu bytes put\n", (unsigned long long)upload->sent_bytes);
+	if (exit_status == VBD_CTL_OK && upload->bytes >= 0 && read(upload->fd, &more, 1) == 1)
+		exit_status = vbd_ctl_fail(
+			"%s has grown meanwhile; the buffer has the bytes that were there before",
+			ctl->args.operands[1]);
 	vbd_ctl_answer_fini(&answer);
 	free(what);
 	free(data);
@@ -243,7 +258,8 @@ static enum vbd_ctl_exit put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upl
 	char *path;
 
 	if (upload->bytes < 0)
-		return vbd_ctl_refuse(&ctl->args, "--create needs a file whose size is known");
+		return vbd_ctl_refuse(
+			&ctl->args, "--create needs a file whose size is known, and not 0");
 	exit_status = create_for(ctl, upload->bytes, &path);
 	if (exit_status == VBD_CTL_OK) {
 		exit_status = send_file(ctl, path, upload);
