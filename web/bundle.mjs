@@ -38,10 +38,10 @@ function outputOf(metafile, entry) {
 	return path.basename(found[0]);
 }
 
-/** page - the template of the page, with each {{file}} replaced by the path of the asset */
+/** page - the template of the page, with each {{file}} replaced by the path of the asset, from the page on */
 export function page(metafile) {
 	return readFileSync(template, "utf8").replace(
 		/\{\{([a-z.]+)\}\}/g,
-		(_, name) => `/assets/${outputOf(metafile, `src/${name}`)}`,
+		(_, name) => `assets/${outputOf(metafile, `src/${name}`)}`,
 	);
 }

@@ -74,7 +74,8 @@ http { access_log off; ${temporary}\n${servers}\n}\n`);
 
 // A browser or program at the proxy, which knows it by its name.
 class Client {
-	constructor(port, ca, host = NAME) {
+	constructor(port, ca, host = NAME, below = "") {
+		this.below = below;
 		this.options = { host: "127.0.0.1", port, agent: false, servername: host, ca };
 		this.module = ca ? https : http;
 		this.host = host;
@@ -82,7 +83,7 @@ class Client {
 
 	// Sends a request, and returns its answer when the head is there.
 	async open(method, path, { headers = {}, body } = {}) {
-		const request = this.module.request({ ...this.options, method, path, headers: { Host: this.host, ...headers } });
+		const request = this.module.request({ ...this.options, method, path: this.below + path, headers: { Host: this.host, ...headers } });
 
 		request.end(body);
 		const [answer] = await once(request, "response");
@@ -152,9 +153,13 @@ async function data_works(client, size) {
 		headers: { "Content-Range": "bytes 8-8/16" } })).status, 400);
 }
 
+// Whatever the page asks for is found from where the page is, also below a path of the proxy.
 async function dashboard_works(client) {
 	const page = await client.request("GET", "/");
-	const assets = [...page.bytes.toString().matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+	const links = [...page.bytes.toString().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path);
+	const assets = links.filter((path) => path.startsWith("assets/")).map((path) => `/${path}`);
+
+	assert.ok(links.every((path) => !path.startsWith("/")), links.join());
 
 	assert.equal(page.status, 200);
 	assert.match(page.headers["content-security-policy"], /default-src 'self'/);
@@ -182,6 +187,24 @@ test("a bare proxy_pass will do", OPTIONS, async (t) => {
 	await start_nginx(t, scratch_folder("nginx"),
 		`server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${daemon.port}; } }`, port);
 	await all_works(new Client(port), 1 << 20);
+	assert.equal(await daemon.stop(), 0, daemon.log);
+});
+
+// As docs/http.md has it.
+test("a path of the proxy will do", OPTIONS, async (t) => {
+	const daemon = await daemon_behind(t);
+	const port = await freePort();
+
+	await start_nginx(t, scratch_folder("nginx"),
+		`server { listen 127.0.0.1:${port}; location /verbsd/ { proxy_pass http://127.0.0.1:${daemon.port}/; } }`, port);
+	const client = new Client(port, undefined, NAME, "/verbsd");
+	await all_works(client, 1 << 20);
+	const listed = execFileSync(process.env.VBD_CTL, ["-s", `http://127.0.0.1:${port}/verbsd`, "buffers", "ls", "--json"],
+		{ env: { ...process.env, VERBSD_TOKEN: TOKEN } });
+	assert.ok(JSON.parse(listed).items.some(({ name }) => name === "b"));
+	// Without the slash at its end the page would look for its parts elsewhere.
+	const { status, headers } = await client.request("GET", "");
+	assert.deepEqual([status, new URL(headers.location).pathname], [301, "/verbsd/"]);
 	assert.equal(await daemon.stop(), 0, daemon.log);
 });
 

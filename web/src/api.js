@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requests to the daemon's HTTP API. The token stays in this tab only.
-const TOKEN_KEY = "verbsd.token";
+//
+// A reverse proxy may serve several daemons, each below a path of its own.
+const TOKEN_KEY = `verbsd.token ${globalThis.location?.pathname}`;
 const TIMEOUT_MS = 8000; /* until the head of an answer */
 const WHOLE_MS = 20000; /* from there until the end of an answer that is read whole */
 
@@ -46,6 +48,11 @@ async function problemOf(response) {
 	return new Problem({ title: response.statusText, code: "unknown", ...members, status: response.status });
 }
 
+/** baseUrl - the URL of the daemon as the browser sees it, without a slash at its end */
+export function baseUrl() {
+	return new URL(".", location.href).href.slice(0, -1);
+}
+
 /**
  * open - the response to a request, with its body unread
  * Throws a Problem if the request is refused or not answered in time.
@@ -57,7 +64,7 @@ export async function open(method, path, { json, headers, signal, timeoutMs = TI
 	signal?.addEventListener("abort", abort);
 	let response;
 	try {
-		response = await fetch(path, {
+		response = await fetch(`.${path}`, {
 			method,
 			headers: headersOf(method, { headers }),
 			body: json === undefined ? undefined : JSON.stringify(json),

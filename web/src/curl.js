@@ -17,7 +17,7 @@ export function quote(text) {
  * curlCommand - the command for `request`: method, path, and optionally body (an object) and waitS (seconds for `Prefer`)
  * A command that needs a token takes it from $VERBSD_TOKEN, so that it appears on no screen and in no shell history.
  */
-export function curlCommand(request, { origin, hasToken = false }) {
+export function curlCommand(request, { base, hasToken = false }) {
 	const { method, path, body, waitS } = request;
 	const parts = [];
 
@@ -34,6 +34,6 @@ export function curlCommand(request, { origin, hasToken = false }) {
 		parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(body))}`);
 	}
 	// Without -g, curl treats brackets and braces as patterns.
-	parts.push(`${/[[\]{}]/.test(origin + path) ? "-g " : ""}${quote(origin + path)}`);
+	parts.push(`${/[[\]{}]/.test(base + path) ? "-g " : ""}${quote(base + path)}`);
 	return parts.join(" \\\n  ");
 }

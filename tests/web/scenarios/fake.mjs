@@ -3,6 +3,7 @@
 // These are what run.mjs --fake plays: the main path of a user, with a daemon that connects to itself.
 
 import { sees, submit } from "../ui.mjs";
+import { equal } from "../world.mjs";
 import { every_view, furnish } from "./looks.mjs";
 import { a_failure, an_idle_daemon } from "./overview.mjs";
 import { a_refused_write, connect } from "./story.mjs";
@@ -27,7 +28,33 @@ async function opened_and_closed(world, look, options) {
 	await world.shot(page, `closed-${look}`);
 }
 
+// A reverse proxy serves the daemon below a path, and something else at all other paths.
+async function below_a_path(world) {
+	const elsewhere = [];
+
+	await world.fresh();
+	await world.make("a", "/v1/listeners", { addr: "0.0.0.0", port: 7471 });
+	const page = await world.page("a", "below/", { before: (it) => it.route("**", async (route) => {
+		const url = new URL(route.request().url());
+
+		if (!url.pathname.startsWith("/below/")) {
+			elsewhere.push(url.pathname);
+			await route.abort();
+			return;
+		}
+		url.pathname = url.pathname.slice("/below".length);
+		await route.continue({ url: url.href });
+	}) });
+
+	await connect(world, page);
+	await page.goto(`${page.url().split("#")[0]}#/events`);
+	const href = await page.getByRole("link", { name: "/v1/events" }).evaluate((link) => link.href);
+	equal(new URL(href).pathname, "/below/v1/events", "the link to the events");
+	equal(elsewhere.join(), "", "what the page asked for elsewhere");
+}
+
 export const scenarios = [
+	["the page works below a path of a reverse proxy", below_a_path],
 	["a connection is opened by the form, and closed", (world) => opened_and_closed(world, "light")],
 	["a connection that nobody accepts is shown with its cause", async (world) => {
 		await world.fresh();

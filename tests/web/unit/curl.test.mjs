@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import test from "node:test";
 import { curlCommand, quote } from "../../../web/src/curl.js";
 
-const origin = "http://127.0.0.1:7480";
+const base = "http://127.0.0.1:7480";
 
 // The arguments that curl would get: the shell prints them, by a function named curl.
 function argumentsOf(command, env = {}) {
@@ -52,16 +52,16 @@ test("a zero byte is refused, since no command can contain one", () => {
 test("a text typed into a form arrives unchanged, and no shell runs it", () => {
 	for (const text of NASTY) {
 		const body = { name: text };
-		const words = argumentsOf(curlCommand({ method: "POST", path: "/v1/buffers", body }, { origin }));
+		const words = argumentsOf(curlCommand({ method: "POST", path: "/v1/buffers", body }, { base }));
 
 		assert.deepEqual(JSON.parse(words[words.indexOf("-d") + 1]), body);
-		assert.equal(words.at(-1), `${origin}/v1/buffers`);
+		assert.equal(words.at(-1), `${base}/v1/buffers`);
 	}
 });
 
 test("a POST with a body needs no -X", () => {
 	assert.equal(
-		curlCommand({ method: "POST", path: "/v1/buffers", body: { size_bytes: 1 }, waitS: 5 }, { origin }),
+		curlCommand({ method: "POST", path: "/v1/buffers", body: { size_bytes: 1 }, waitS: 5 }, { base }),
 		[
 			"curl -sS \\",
 			"  -H 'Prefer: wait=5' \\",
@@ -73,15 +73,15 @@ test("a POST with a body needs no -X", () => {
 });
 
 test("a POST without a body and a DELETE name their method", () => {
-	const close = argumentsOf(curlCommand({ method: "POST", path: "/v1/connections/7/close" }, { origin }));
-	const forget = argumentsOf(curlCommand({ method: "DELETE", path: "/v1/connections/7" }, { origin }));
+	const close = argumentsOf(curlCommand({ method: "POST", path: "/v1/connections/7/close" }, { base }));
+	const forget = argumentsOf(curlCommand({ method: "DELETE", path: "/v1/connections/7" }, { base }));
 
-	assert.deepEqual(close, ["-sS", "-X", "POST", `${origin}/v1/connections/7/close`]);
-	assert.deepEqual(forget, ["-sS", "-X", "DELETE", `${origin}/v1/connections/7`]);
+	assert.deepEqual(close, ["-sS", "-X", "POST", `${base}/v1/connections/7/close`]);
+	assert.deepEqual(forget, ["-sS", "-X", "DELETE", `${base}/v1/connections/7`]);
 });
 
 test("the command takes the token from a variable", () => {
-	const command = curlCommand({ method: "GET", path: "/v1" }, { origin, hasToken: true });
+	const command = curlCommand({ method: "GET", path: "/v1" }, { base, hasToken: true });
 
 	assert.deepEqual(argumentsOf(command, { VERBSD_TOKEN: "s3cret token" }).slice(0, 3), [
 		"-sS",
@@ -91,7 +91,7 @@ test("the command takes the token from a variable", () => {
 });
 
 test("curl does not treat the brackets of an IPv6 address as a pattern", () => {
-	const words = argumentsOf(curlCommand({ method: "GET", path: "/v1" }, { origin: "http://[::1]:7480" }));
+	const words = argumentsOf(curlCommand({ method: "GET", path: "/v1" }, { base: "http://[::1]:7480" }));
 
 	assert.deepEqual(words, ["-sS", "-g", "http://[::1]:7480/v1"]);
 });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The curl command that makes the same request as the form.
-import { getToken } from "../api.js";
+import { baseUrl, getToken } from "../api.js";
 import { curlCommand } from "../curl.js";
 import { Copy } from "../ui/bits.jsx";
 
 export function CurlBox({ request }) {
-	const text = curlCommand(request, { origin: location.origin, hasToken: getToken() !== "" });
+	const text = curlCommand(request, { base: baseUrl(), hasToken: getToken() !== "" });
 	return (
 		<figure class="curl" aria-label="The same with curl">
 			<figcaption>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All connections, including those that have ended.
+import { baseUrl } from "../api.js";
 import { isOpen } from "../collections.js";
 import { FormButton } from "../forms/form.jsx";
 import { useItem, useList, useNow, useStore } from "../hooks.js";
@@ -25,7 +26,7 @@ function Nothing() {
 				A connection is made when a peer connects to a listener here, by the button above, or by this command:
 			</p>
 			<pre class="command">
-				curl --json '{"{"}"dst_addr": "192.0.2.10", "dst_port": 7471{"}"}' {location.origin}/v1/connections
+				curl --json '{"{"}"dst_addr": "192.0.2.10", "dst_port": 7471{"}"}' {baseUrl()}/v1/connections
 			</pre>
 		</Empty>
 	);

@@ -134,7 +134,7 @@ export function EventsView({ route }) {
 			)}
 			<p class="note">
 				This page keeps the newest {count(store.events.length)} events. The daemon keeps more:{" "}
-				<a href="/v1/events">/v1/events</a>.
+				<a href="v1/events">/v1/events</a>.
 			</p>
 		</div>
 	);
