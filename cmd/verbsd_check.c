@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A file that is not there is made in its folder. Other errors depend on the user, who need not be the
- * daemon's, and a folder may be made before the start. */
+/* A file that is not there is made in its folder. Other errors depend on the user, who need not be
+ * the daemon's, and a folder may be made before the start. */
 static void check_path(const char *key, const char *path, struct vbd_error *err)
 {
 	char folder[VBD_PATH_MAX_BYTES + 2];
@@ -25,8 +25,8 @@ static void check_path(const char *key, const char *path, struct vbd_error *err)
 			vbd_text_path(path).text);
 }
 
-/* What stands at the path may not do, whoever the daemon's user is. Opening a FIFO would end a
- * program that waits for its writer. */
+/* No user can make a socket where something else stands, nor add lines to a directory. The check
+ * opens no FIFO, since that would end a program that waits for its writer. */
 static void check_kinds(const char *socket, const char *audit, struct vbd_error *err)
 {
 	struct stat st;

@@ -109,7 +109,7 @@ static enum vbd_status read_token(const char *key, const char *path,
 		return vbd_error_input(err, VBD_E_BAD_VALUE, key,
 			"%s: the first line of %s has %zu characters, a token has %d to %d", key,
 			vbd_text_path(path).text, len, VBD_TOKEN_MIN_CHARS, VBD_TOKEN_MAX_CHARS);
-	/* What is behind a NUL must not be left out in silence. */
+	/* No part of the line is left out: a NUL does not end it. */
 	printable = text[len] || len == file_len;
 	text[len] = '\0';
 	for (const char *c = text; *c; c++)

@@ -153,7 +153,7 @@ async function data_works(client, size) {
 		headers: { "Content-Range": "bytes 8-8/16" } })).status, 400);
 }
 
-// Whatever the page asks for is found from where the page is, also below a path of the proxy.
+// The page asks for nothing but what is beside it, so that it works below a path of the proxy.
 async function dashboard_works(client) {
 	const page = await client.request("GET", "/");
 	const links = [...page.bytes.toString().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path);
