@@ -312,7 +312,7 @@ void vbd_get_devices(struct vbd_request *req)
 		.most_ms = VBD_SCRAPE_SNAPSHOT_TIMEOUT_MS};
 
 	if (wants_ports(req))
-		wait.number = vbd_kernel_snapshot_begin(daemon);
+		wait.number = vbd_kernel_snapshot_begin(daemon, false);
 	if (vbd_request_wait(req, &wait, answer, NULL, NULL) != VBD_OK)
 		answer(req, NULL);
 }

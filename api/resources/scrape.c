@@ -116,7 +116,7 @@ static enum vbd_status begin(struct vbd_scrape *scrape)
 	if (status)
 		return status;
 	vbd_list_append(&scrape->api->scrapes, &scrape->link);
-	scrape->snapshot = vbd_kernel_snapshot_begin(daemon);
+	scrape->snapshot = vbd_kernel_snapshot_begin(daemon, true);
 	if (vbd_kernel_snapshots_taken(daemon) >= scrape->snapshot) {
 		await_turn(scrape, true);
 		return VBD_OK;

@@ -236,6 +236,7 @@ struct vbd_kernel {
 	struct vbd_kernel_objects *objects;
 	bool reading;  /* the counters */
 	bool counting; /* the objects, and the snapshot waits for it */
+	bool with_objects;
 	uint64_t last_begun, last_taken;
 	uint64_t taken_ns;
 	uint64_t started_ns;
@@ -373,22 +374,40 @@ static void counters_read(void *arg)
 	finish(kernel);
 }
 
-uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
+/* Whether a request gets the last snapshot, once it is taken. */
+static bool is_joined(const struct vbd_kernel *kernel, bool with_objects)
 {
-	struct vbd_kernel *kernel = daemon->kernel;
+	if (kernel->last_taken < kernel->last_begun)
+		return true;
+	return kernel->last_taken && (kernel->with_objects || !with_objects) &&
+	       vbd_clock_mono_ns() - kernel->taken_ns < VBD_KERNEL_FRESH_NS;
+}
 
-	if (kernel->last_taken < kernel->last_begun ||
-		(kernel->last_taken &&
-			vbd_clock_mono_ns() - kernel->taken_ns < VBD_KERNEL_FRESH_NS))
-		return kernel->last_begun;
-	kernel->last_begun++;
+static void begin_counters(struct vbd_kernel *kernel)
+{
 	kernel->started_ns = vbd_clock_mono_ns();
-	kernel->counting = refresh_objects(kernel->objects);
 	list_sources(kernel);
 	kernel->reading = true;
-	if (vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, NULL, read_counters, counters_read,
-		    &kernel->job, NULL) != VBD_OK)
+	if (vbd_loop_work(kernel->daemon->loop, VBD_WORK_OBSERVE, NULL, read_counters,
+		    counters_read, &kernel->job, NULL) != VBD_OK)
 		finish(kernel);
+}
+
+uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon, bool with_objects)
+{
+	struct vbd_kernel *kernel = daemon->kernel;
+	bool begins = !is_joined(kernel, with_objects);
+
+	if (begins) {
+		kernel->last_begun++;
+		kernel->with_objects = false;
+	}
+	if (with_objects && !kernel->with_objects) {
+		kernel->with_objects = true;
+		kernel->counting = refresh_objects(kernel->objects);
+	}
+	if (begins)
+		begin_counters(kernel);
 	return kernel->last_begun;
 }
 

@@ -64,11 +64,12 @@ void vbd_kernel_destroy(struct vbd_daemon *daemon);
 
 /**
  * vbd_kernel_snapshot_begin - begin a snapshot, or join the one under way or taken just now
+ * @with_objects: also count the objects, unless that was done too short a time ago
  *
  * Returns its number. It is complete when vbd_kernel_snapshots_taken() has reached that number; the
  * watches are called then.
  */
-uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon);
+uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon, bool with_objects);
 uint64_t vbd_kernel_snapshots_taken(const struct vbd_daemon *daemon);
 struct vbd_link *vbd_kernel_watches(struct vbd_daemon *daemon);
 

@@ -70,6 +70,7 @@ static void test_api_hardware__the_counters_of_a_port_are_read_for_the_answer(vo
 	assert_int_equal(fclose(file), 0);
 	rest_expect(rest_call(rest, 200, "GET", "/v1/devices?fields=ports", NULL),
 		"{'items':[{'ports':[{'counters':{},'hw_counters':{'sent_pkts':7}}]}]}");
+	assert_int_equal(fake_count("rdma netlink"), 0);
 	scratch_remove(device->ibdev_path);
 }
 
