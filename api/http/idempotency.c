@@ -391,9 +391,12 @@ static bool restore_reply(
 	       restore_headers(reply, words, answer->headers);
 }
 
-/* An answer that there is no memory for is left out, and one whose key this run has used. */
+/* An answer that there is no memory for is left out, and one whose key this run has used. One of a
+ * later date, as the clock was set back since, is as old as this run. */
 static void restore(const struct vbd_answer *answer, void *arg)
 {
+	uint64_t begun_ns = vbd_clock_mono_of_wall_ns(answer->begun_wall_ns);
+	uint64_t now_ns = vbd_clock_mono_ns();
 	struct vbd_idem *idem = arg;
 	struct vbd_reply reply = {0};
 	struct vbd_idem_entry *entry = NULL;
@@ -404,8 +407,8 @@ static void restore(const struct vbd_answer *answer, void *arg)
 		return;
 	}
 	(void)make_room(idem, NULL);
-	entry = claim(
-		idem, answer->key, answer->print, vbd_clock_mono_of_wall_ns(answer->begun_wall_ns));
+	entry = claim(idem, answer->key, answer->print,
+		(int64_t)(now_ns - begun_ns) < 0 ? now_ns : begun_ns);
 	if (!entry) {
 		vbd_reply_fini(&reply);
 		return;

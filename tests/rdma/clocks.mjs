@@ -50,7 +50,7 @@ await scenario("no deadline comes, and none stays away, because the clock is set
 	// The transfer waits for a receive of the peer.
 	const sent = await a.post("/v1/transfers", { op: "send", connection: here.id, buffer: source.id, timeout_ms: 10 * PATIENCE_MS });
 
-	for (const hours of [6, -12, 6]) {
+	for (const hours of [6, -12, 6, 400 * 24, -800 * 24, 400 * 24]) {
 		const before = await a.get("/v1");
 
 		await set_clock(hours * HOUR_S);

@@ -3,6 +3,7 @@
 #include "api/http/dispatch.h"
 #include "api/resources/context.h"
 #include "api/routes.h"
+#include "base/clock.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
@@ -45,6 +46,22 @@ int __wrap_sqlite3_step(sqlite3_stmt *stmt)
 	result = atomic_load(&disk_result);
 	(void)pthread_mutex_unlock(&disk);
 	return result ? result : __real_sqlite3_step(stmt);
+}
+
+/* By how much the clock of the host was set. */
+static atomic_ullong set_by_ns;
+
+uint64_t __real_vbd_clock_wall_of_ns(uint64_t mono_ns);
+uint64_t __wrap_vbd_clock_wall_of_ns(uint64_t mono_ns);
+uint64_t __wrap_vbd_clock_wall_of_ns(uint64_t mono_ns)
+{
+	return __real_vbd_clock_wall_of_ns(mono_ns) + atomic_load(&set_by_ns);
+}
+
+uint64_t __wrap_vbd_clock_mono_of_wall_ns(uint64_t wall_ns);
+uint64_t __wrap_vbd_clock_mono_of_wall_ns(uint64_t wall_ns)
+{
+	return wall_ns - __wrap_vbd_clock_wall_of_ns(0);
 }
 
 static const char *header(struct vbd_request *req, const char *name)
@@ -202,6 +219,25 @@ static void test_kept_answers__a_repeat_gets_the_answer_of_the_run_before(void *
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
 	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
 	assert_null(durable(f));
+}
+
+/* A host without a clock of its own starts in the past, or a wrong clock was set right. */
+static void test_kept_answers__one_of_a_later_date_is_given(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	for (int days = 0; days < 2; days++) {
+		atomic_fetch_sub(&set_by_ns, 86400 * VBD_NS_PER_S + 1);
+		restart(f);
+		assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+		assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+	}
+	atomic_store(&set_by_ns, 3600 * VBD_NS_PER_S);
+	restart(f);
+	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
+	assert_non_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
+	atomic_store(&set_by_ns, 0);
 }
 
 static void test_kept_answers__another_request_or_caller_is_told_apart(void **state)
@@ -426,6 +462,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__a_repeat_gets_the_answer_of_the_run_before, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__one_of_a_later_date_is_given, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__another_request_or_caller_is_told_apart, setup,
 			teardown),
