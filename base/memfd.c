@@ -26,8 +26,6 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define MODE  (S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH)
 
-#define STEP_BYTES ((size_t)64 << 20)
-
 static int create(size_t huge_page_bytes)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -43,20 +41,6 @@ static int create(size_t huge_page_bytes)
 	return fd;
 }
 
-/* The kernel counts the pages of a memfd only as it allocates them (mm/shmem.c, shmem_fallocate()),
- * and they belong to no process until it maps them: if there is no memory left, the OOM killer ends
- * all other processes. A sixteenth of what is available is left to them. */
-static enum vbd_status check_available(
-	size_t size_bytes, size_t allocated_bytes, struct vbd_error *err)
-{
-	uint64_t available_bytes = vbd_meminfo_bytes("MemAvailable");
-
-	if (size_bytes - allocated_bytes <= available_bytes - available_bytes / 16)
-		return VBD_OK;
-	return vbd_error_set(err, VBD_E_NO_MEMORY,
-		"shared memory of %zu bytes: the host has less memory available", size_bytes);
-}
-
 static enum vbd_status allocate_huge(
 	int fd, size_t size_bytes, size_t huge_page_bytes, struct vbd_error *err)
 {
@@ -68,7 +52,6 @@ static enum vbd_status allocate_huge(
 		err, VBD_E_NO_MEMORY, "fallocate", errno, "%zu bytes of huge pages", size_bytes);
 }
 
-/* Look at the available memory before each step: other programs allocate at the same time. */
 static enum vbd_status allocate_normal(int fd, size_t size_bytes, struct vbd_error *err)
 {
 	enum vbd_status status;
@@ -76,9 +59,9 @@ static enum vbd_status allocate_normal(int fd, size_t size_bytes, struct vbd_err
 
 	while (at < size_bytes) {
 		size_t left = size_bytes - at;
-		size_t step = left < STEP_BYTES ? left : STEP_BYTES;
+		size_t step = left < VBD_MEMINFO_STEP_BYTES ? left : VBD_MEMINFO_STEP_BYTES;
 
-		status = check_available(size_bytes, at, err);
+		status = vbd_meminfo_check(size_bytes - at, err);
 		if (status)
 			return status;
 		if (fallocate(fd, 0, (off_t)at, (off_t)step) == 0)
@@ -98,7 +81,7 @@ static enum vbd_status allocate(
 	enum vbd_status status = VBD_OK;
 
 	if (!huge_page_bytes)
-		status = check_available(size_bytes, 0, err);
+		status = vbd_meminfo_check(size_bytes, err);
 	if (status == VBD_OK && ftruncate(fd, (off_t)size_bytes) != 0)
 		status = vbd_error_errno(err, VBD_E_NO_MEMORY, "ftruncate", errno,
 			"shared memory of %zu bytes", size_bytes);

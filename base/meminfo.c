@@ -21,3 +21,14 @@ uint64_t vbd_meminfo_bytes(const char *name)
 	(void)fclose(file);
 	return kib << 10;
 }
+
+enum vbd_status vbd_meminfo_check(size_t size_bytes, struct vbd_error *err)
+{
+	uint64_t available_bytes = vbd_meminfo_bytes("MemAvailable");
+
+	if (!available_bytes || size_bytes <= available_bytes - available_bytes / 16)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_NO_MEMORY,
+		"%zu bytes are needed, and %" PRIu64 " are available on this host", size_bytes,
+		available_bytes);
+}

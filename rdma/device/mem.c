@@ -3,6 +3,7 @@
 
 #include "base/hugepage.h"
 #include "base/memfd.h"
+#include "base/meminfo.h"
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
@@ -86,12 +87,38 @@ static int huge_flags(const struct vbd_mem *mem)
 	return MAP_HUGETLB | __builtin_ctzll(mem->page_size_bytes) << MAP_HUGE_SHIFT;
 }
 
+/* A lack of memory is an error here, while a registration would have the OOM killer end processes.
+ * A kernel that can't populate does it with the registration, after the first check. */
+static enum vbd_status populate(struct vbd_mem *mem, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+	size_t at, step;
+
+	for (at = 0; at < mem->size_bytes && status == VBD_OK; at += step) {
+		size_t left = mem->size_bytes - at;
+
+		step = left < VBD_MEMINFO_STEP_BYTES ? left : VBD_MEMINFO_STEP_BYTES;
+		status = vbd_meminfo_check(left, err);
+		if (status == VBD_OK)
+			(void)madvise((void *)(mem->addr + at), step, MADV_POPULATE_WRITE);
+	}
+	if (status != VBD_OK)
+		vbd_mem_unmap(mem);
+	return status;
+}
+
 enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
 {
+	enum vbd_status status;
+
 	if (is_shared(mem))
 		return allocate_shared(mem, err);
-	return map(mem, MAP_PRIVATE | MAP_ANONYMOUS | (vbd_mem_is_huge(mem) ? huge_flags(mem) : 0),
-		-1, err);
+	status =
+		map(mem, MAP_PRIVATE | MAP_ANONYMOUS | (vbd_mem_is_huge(mem) ? huge_flags(mem) : 0),
+			-1, err);
+	if (status != VBD_OK || vbd_mem_is_huge(mem) || mem->on_demand_paging)
+		return status;
+	return populate(mem, err);
 }
 
 static enum vbd_status reg(struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_error *err)

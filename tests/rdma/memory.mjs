@@ -313,6 +313,22 @@ for (const huge of [false, true]) {
 	});
 }
 
+await scenario("the memory of this host is used up, and nothing is killed", async () => {
+	const [, b] = await pair_with_socket();
+	const size_bytes = 192 << 20;
+
+	for (const kind of ["anonymous", "shared"]) {
+		let answer;
+
+		while ((answer = await b.try("POST", "/v1/buffers", { kind, size_bytes }, { wait_s: WAIT_S })).status < 300);
+		equal(answer.body.code, "no_memory", "the end of the memory");
+		ok(!(await run("dmesg")).includes("Out of memory"), "the OOM killer");
+		await b.is_fine();
+		for (const { id } of (await b.get("/v1/buffers")).items)
+			await b.call("DELETE", `/v1/buffers/${id}`, undefined, { wait_s: WAIT_S });
+	}
+});
+
 await scenario("a program that has a shared buffer can't stop the daemon", async () => {
 	write_file(NR_HUGEPAGES, "1");
 	const [, b, socket] = await pair_with_socket();

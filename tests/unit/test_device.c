@@ -314,17 +314,23 @@ static const char *const vlan_files[] = {
 	NULL, "VLAN Dev name\t | VLAN ID\nName-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n"};
 static size_t vlan_file;
 
+/* The memory that is available at the next checks; NULL: that of this host. */
+static const char *meminfo[4];
+static size_t n_meminfo;
+
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
 int __wrap_ioctl(int fd, unsigned long request);
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	const char *text;
+	const char *text = vlan_files[vlan_file];
 
-	if (strcmp(path, "/proc/self/net/vlan/lo") != 0)
+	if (strcmp(path, "/proc/meminfo") == 0 && n_meminfo < VBD_ARRAY_LEN(meminfo) &&
+		meminfo[n_meminfo])
+		text = meminfo[n_meminfo++];
+	else if (strcmp(path, "/proc/self/net/vlan/lo") != 0)
 		return __real_fopen(path, mode);
-	text = vlan_files[vlan_file];
 	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : NULL;
 }
 
@@ -594,6 +600,28 @@ static void test_device__memory_that_can_not_be_mapped_leaves_no_descriptor(void
 	assert_true(fake_memory_failed());
 	assert_false(is_open(mem.fd));
 	vbd_mem_free(&mem);
+}
+
+static void test_device__memory_that_is_not_there_is_refused_before_it_is_used(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_mem mem = {.kind = VBD_MEM_ANONYMOUS, .size_bytes = 80 << 20};
+
+	meminfo[0] = "MemFree: 1 kB\nMemAvailable: 102400 kB\n";
+	meminfo[1] = "MemAvailable: 16384 kB\n"; /* others have taken the rest meanwhile */
+	meminfo[2] = NULL;
+	n_meminfo = 0;
+	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_E_NO_MEMORY);
+	assert_string_equal(rig->err.text,
+		"16777216 bytes are needed, and 16777216 are available on this host");
+	assert_int_equal(n_meminfo, 2);
+	assert_int_equal(mem.addr, 0);
+	/* The device faults in what it needs of such memory. */
+	mem.on_demand_paging = true;
+	meminfo[2] = meminfo[1];
+	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
+	vbd_mem_free(&mem);
+	meminfo[2] = NULL;
 }
 
 static void test_device__messages_have_a_slot_each(void **state)
@@ -1019,6 +1047,7 @@ int main(void)
 		TEST(shared_memory_has_a_descriptor_while_it_lives),
 		TEST(freed_shared_memory_stays_with_who_maps_it_unless_emptied),
 		TEST(shared_memory_without_a_page_is_an_error_and_no_signal),
+		TEST(memory_that_is_not_there_is_refused_before_it_is_used),
 		TEST(memory_that_can_not_be_mapped_leaves_no_descriptor),
 		TEST(a_neighbour_that_was_found_is_known_for_a_while),
 		TEST(messages_have_a_slot_each),
