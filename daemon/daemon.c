@@ -296,7 +296,6 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_loop_destroy(daemon->loop);
 	vbd_kernel_destroy(daemon);
 	vbd_traces_destroy(daemon);
-	free(daemon->past_keys);
 	vbd_health_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
 	vbd_audit_destroy(daemon->audit);

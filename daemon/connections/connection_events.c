@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
-#include "daemon/connections/past_keys.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/traces.h"
 
@@ -135,7 +134,6 @@ static void ended(struct vbd_connection *connection)
 	const struct vbd_conn *conn = connection->conn;
 	bool clean = vbd_reason_clean(conn->qp.reason);
 
-	vbd_past_keys_note(connection);
 	vbd_object_end(&connection->object);
 	vbd_resolve_cancel(connection->resolution);
 	connection->resolution = NULL;

@@ -36,7 +36,6 @@ struct vbd_health;
 struct vbd_hotplug;
 struct vbd_keeper;
 struct vbd_kernel;
-struct vbd_past_keys;
 struct vbd_reconciler;
 struct vbd_recorder;
 struct vbd_traces;
@@ -90,14 +89,13 @@ struct vbd_daemon {
 	struct vbd_turns turns; /* works that take several turns */
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
-	struct vbd_audit *audit;	 /* NULL without audit_file */
-	struct vbd_keeper *keeper;	 /* NULL without state_dir */
-	struct vbd_recorder *recorder;	 /* the keeper's; NULL without one */
-	struct vbd_hotplug *hotplug;	 /* device events, link events and CM polls */
-	struct vbd_health *health;	 /* beats of the other threads */
-	struct vbd_kernel *kernel;	 /* counters and resource counts that the kernel reports */
-	struct vbd_traces *traces;	 /* counters as they were before something began */
-	struct vbd_past_keys *past_keys; /* NULL before the first */
+	struct vbd_audit *audit;       /* NULL without audit_file */
+	struct vbd_keeper *keeper;     /* NULL without state_dir */
+	struct vbd_recorder *recorder; /* the keeper's; NULL without one */
+	struct vbd_hotplug *hotplug;   /* device events, link events and CM polls */
+	struct vbd_health *health;     /* beats of the other threads */
+	struct vbd_kernel *kernel;     /* counters and resource counts that the kernel reports */
+	struct vbd_traces *traces;     /* counters as they were before something began */
 	struct vbd_reconciler *reconciler; /* makes the kept objects */
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
 	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */
@@ -117,11 +115,10 @@ struct vbd_daemon {
 	struct vbd_labels *new_labels;
 	/* Likewise: the objects are shared. */
 	bool new_shared;
-	uint64_t buffers_bytes;	 /* memory of all buffers */
-	uint32_t pool_jobs;	 /* registrations, checksums, address handles on the thread pool */
-	uint32_t looks_running;	 /* on the thread pool, for connections that have failed */
-	bool farewell_hangs;	 /* a thread has not ended: see vbd_pv_tell() */
-	uint32_t knocks_running; /* looks that knock at the host of a silent peer */
+	uint64_t buffers_bytes; /* memory of all buffers */
+	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
+	uint32_t looks_running; /* on the thread pool, for connections that have failed */
+	bool farewell_hangs;	/* a thread has not ended: see vbd_pv_tell() */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */

@@ -5,7 +5,6 @@
 #include "base/enum.h"
 #include "base/hugepage.h"
 #include "base/memfd.h"
-#include "daemon/connections/past_keys.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
 #include "rdma/device/caps.h"
@@ -404,14 +403,6 @@ static void end_keys(struct vbd_buffer *buffer)
 		buffer->object.registry->daemon->fabric->calls, &buffer->revocation, VBD_LANE_END);
 }
 
-/* Explains why a peer that has the old key is refused. */
-static void note_closed(const struct vbd_buffer *buffer)
-{
-	if (buffer->mem.access & ~(unsigned int)VBD_ACCESS_MW_BIND)
-		vbd_past_keys_note_closed(
-			&buffer->object, buffer->device_name, false, vbd_clock_mono_ns());
-}
-
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)
 {
 	uint64_t id = buffer->object.id;
@@ -428,7 +419,6 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 			"buffer %llu has %u user%s (running transfers or windows)",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->object.deleted = true;
-	note_closed(buffer);
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
 		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
 	vbd_object_leave(&buffer->object);

@@ -2,7 +2,6 @@
 #include "daemon/memory/windows.h"
 
 #include "base/clock.h"
-#include "daemon/connections/past_keys.h"
 #include "rdma/device/pd.h"
 
 #include <stdlib.h>
@@ -139,7 +138,6 @@ static void ended(struct vbd_window_record *record)
 
 	vbd_timer_clear(record->object.deadline);
 	record->ended_ns = vbd_clock_mono_ns();
-	vbd_past_keys_note_closed(&record->object, record->device_name, true, record->ended_ns);
 	if (failed)
 		explain_failure(record);
 	vbd_list_remove(&record->link);

@@ -198,13 +198,7 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	memcpy(incident->open_device, before.open_device, sizeof(incident->open_device));
 	incident->tcp_pending = before.tcp_pending;
 	incident->tcp_open = before.tcp_open;
-	incident->tcp_unread_bytes = before.tcp_unread_bytes;
-	incident->tcp_hung_up = before.tcp_hung_up;
 	if (!incident->transfer) {
-		incident->key_worked = before.key_worked;
-		incident->key_worked_earlier = before.key_worked_earlier;
-		incident->range_worked = before.range_worked;
-		incident->access_worked = before.access_worked;
 		incident->transfer = before.transfer;
 		incident->whose = before.whose;
 		incident->length_bytes = before.length_bytes;
@@ -319,8 +313,6 @@ static void hide_request(const struct vbd_conn *conn, struct vbd_incident *incid
 	incident->transfer = incident->remote_addr = incident->rkey = 0;
 	incident->length_bytes = incident->done_bytes = 0;
 	incident->window = incident->requests_left = 0;
-	incident->key_worked = incident->key_worked_earlier = false;
-	incident->range_worked = incident->access_worked = false;
 	incident->op = conn->qp.first_error.at_ns ? conn->qp.first_error.op : -1;
 }
 

@@ -4,7 +4,6 @@
 #include "base/addr.h"
 #include "base/attr.h"
 #include "base/clock.h"
-#include "daemon/connections/past_keys.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/observe/look.h"
 #include "daemon/work/transfers.h"
@@ -111,56 +110,6 @@ void vbd_explain_request(const struct vbd_connection *connection, struct vbd_inc
 		gather_transfer(record, conn->params.qp.sq_depth, incident);
 	if (first->at_ns && first->op >= 0)
 		incident->op = first->op;
-}
-
-/* An immediate takes a receive, and no other access to memory than a write does. */
-static unsigned int access_of(int op)
-{
-	if (op == VBD_OP_WRITE || op == VBD_OP_WRITE_IMM)
-		return 1U << VBD_OP_WRITE | 1U << VBD_OP_WRITE_IMM;
-	return vbd_ops[op].is_atomic ? 1U << VBD_OP_COMPARE_SWAP | 1U << VBD_OP_FETCH_ADD
-				     : 1U << op;
-}
-
-static void gather_remote_use(
-	const struct vbd_connection *connection, struct vbd_incident *incident)
-{
-	const struct vbd_qp_remote_use *use = &connection->conn->qp.remote_use;
-
-	const struct vbd_qp_remote_use request = {
-		.whose = incident->whose,
-		.rkey = incident->rkey,
-		.ops = incident->op >= 0 ? access_of(incident->op) : 0,
-		.begin = incident->remote_addr,
-		.end = incident->remote_addr + incident->length_bytes,
-	};
-
-	if (incident->op < 0 || !incident->transfer)
-		return;
-	incident->key_worked_earlier = vbd_past_keys_worked(connection, &request);
-	if (!use->ops || use->whose != request.whose || use->rkey != request.rkey)
-		return;
-	incident->key_worked = true;
-	incident->access_worked = use->ops & request.ops;
-	incident->range_worked = request.begin >= use->begin && request.end <= use->end;
-}
-
-/* Peers may still use the key of memory that was closed to them during the connection. */
-static void gather_closed_memory(
-	const struct vbd_connection *connection, struct vbd_incident *incident)
-{
-	const struct vbd_conn *conn = connection->conn;
-	uint64_t buffer_ns = vbd_past_keys_closed_ns(connection, false);
-	uint64_t window_ns = vbd_past_keys_closed_ns(connection, true);
-	uint64_t until_ns =
-		conn->qp.first_error.at_ns ? conn->qp.first_error.at_ns : vbd_clock_mono_ns();
-
-	incident->buffer_deleted = buffer_ns > conn->created_ns && buffer_ns < until_ns;
-	incident->window_revoked = window_ns > conn->created_ns && window_ns < until_ns;
-	if (incident->buffer_deleted)
-		incident->buffer_deleted_ms = (until_ns - buffer_ns) / VBD_NS_PER_MS;
-	if (incident->window_revoked)
-		incident->window_revoked_ms = (until_ns - window_ns) / VBD_NS_PER_MS;
 }
 
 /* Is any memory of the owner open to peers? Says nothing of a daemon with more buffers than it
@@ -394,8 +343,6 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 	*incident = (struct vbd_incident){.outcome = VBD_OUTCOME_WELL};
 	vbd_explain_request(connection, incident);
 	gather_history(conn, incident);
-	gather_remote_use(connection, incident);
-	gather_closed_memory(connection, incident);
 	gather_peer(connection, incident);
 	gather_words(conn, incident);
 	if (conn->qp.reason != VBD_REASON_NONE)

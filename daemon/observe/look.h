@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A look at what surrounds a connection: the route and the neighbour of its peer, and the counters
- * of its device; the TCP socket of Soft-iWARP; whether a peer that is silent lives, and what its
- * verbsd reports on the connection. The thread pool looks, since all may block.
+ * of its device; whether the device of a peer that is silent answers, and what its verbsd reports
+ * on the connection. The thread pool looks, since all may block.
  *
  * Control thread.
  */
@@ -20,21 +20,13 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* The TCP socket below a connection over Soft-iWARP, from the kernel's table. */
-struct vbd_tcp_socket {
-	uint64_t unread_bytes; /* came from the peer, and siw has not taken them */
-	bool hung_up;	       /* the peer has closed its side */
-};
-
 struct vbd_look {
 	bool netroute_known;
 	struct vbd_pv_netroute netroute;
-	struct vbd_pv_knock knock; /* at a peer that is silent; all false: nobody knocked */
-	bool asked, answered;	   /* a question to the peer's verbsd has left; its host answered */
-	bool replied;		   /* a verbsd at the peer's host did; `report` is set */
-	struct vbd_report report;  /* not `known`: it does not know the connection */
-	bool tcp_found; /* the socket of Soft-iWARP below a connection that is not established */
-	struct vbd_tcp_socket tcp;
+	bool asked, answered;	  /* a question to the peer's host has left; it answered */
+	uint64_t rtt_ns;	  /* of that answer */
+	bool replied;		  /* a verbsd at the peer's host did; `report` is set */
+	struct vbd_report report; /* not `known`: it does not know the connection */
 	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
 	uint64_t transfer_done; /* its bytes then */
 	bool counted;		/* the two members below are set */
@@ -61,16 +53,6 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
  * came: at once, while the reply is new */
 void vbd_look_take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts);
-
-/** vbd_tcp_socket_read - take the socket from @line of /proc/net/tcp or /proc/net/tcp6. False if it
- * is not the one between @local and @peer, or is neither open nor left by the peer alone. Pure. */
-bool vbd_tcp_socket_read(const char *line, const struct sockaddr *local,
-	const struct sockaddr *peer, struct vbd_tcp_socket *ret_socket);
-
-/** vbd_tcp_socket_find - the socket between @local and @peer, both with their ports; false if there
- * is none. May block: the kernel goes through its table of sockets. */
-bool vbd_tcp_socket_find(const struct sockaddr *local, const struct sockaddr *peer,
-	struct vbd_tcp_socket *ret_socket);
 
 /** vbd_netroute_cb - @netroute is NULL if the query failed; @err then has the reason */
 typedef void (*vbd_netroute_cb)(

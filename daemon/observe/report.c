@@ -4,7 +4,6 @@
 #include "base/attr.h"
 #include "base/bucket.h"
 #include "base/clock.h"
-#include "daemon/connections/past_keys.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/windows.h"
@@ -227,16 +226,6 @@ static enum vbd_report_memory judge_region(const struct vbd_conn *conn, const st
 	return VBD_REPORT_MEMORY_GRANTED;
 }
 
-static enum vbd_report_memory judge_no_region(const struct vbd_connection *connection)
-{
-	uint64_t created_ns = connection->conn->created_ns;
-
-	return vbd_past_keys_closed_ns(connection, false) > created_ns ||
-			       vbd_past_keys_closed_ns(connection, true) > created_ns
-		       ? VBD_REPORT_MEMORY_CLOSED
-		       : VBD_REPORT_MEMORY_NO_SUCH_KEY;
-}
-
 static void judge(const struct vbd_connection *connection, const struct vbd_report *theirs,
 	struct vbd_peer_report *report)
 {
@@ -251,7 +240,7 @@ static void judge(const struct vbd_connection *connection, const struct vbd_repo
 		report->memory =
 			judge_region(connection->conn, &region, theirs, &report->over_bytes);
 	else if (left)
-		report->memory = judge_no_region(connection);
+		report->memory = VBD_REPORT_MEMORY_NO_SUCH_KEY;
 }
 
 /* A peer can claim a request that was never made: only a refusal by the device here shows that one

@@ -76,23 +76,6 @@ static void release_resources(struct vbd_transfer_record *record)
 	record->qp = NULL;
 }
 
-static void note_remote_use(const struct vbd_transfer_record *record)
-{
-	const struct vbd_transfer *transfer = &record->transfer;
-	struct vbd_qp_remote_use *use = record->qp ? &record->qp->remote_use : NULL;
-	uint64_t whose = vbd_whose(&record->object);
-	uint64_t begin = transfer->wr.remote_addr;
-	uint64_t end = begin + (transfer->repeats ? transfer->chunk_bytes : transfer->length_bytes);
-
-	if (!use || !vbd_ops[transfer->op].needs_remote)
-		return;
-	if (!use->ops || use->rkey != transfer->wr.rkey || use->whose != whose)
-		*use = (struct vbd_qp_remote_use){whose, transfer->wr.rkey, 0, begin, end};
-	use->ops |= 1U << transfer->op;
-	use->begin = begin < use->begin ? begin : use->begin;
-	use->end = end > use->end ? end : use->end;
-}
-
 static void on_ended(struct vbd_transfer *transfer, void *arg)
 {
 	struct vbd_transfer_record *record = arg;
@@ -103,8 +86,6 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	vbd_transfer_explain(record);
 	if (transfer->state != VBD_TRANSFER_DONE)
 		vbd_transfer_problem(&record->object, &error);
-	else
-		note_remote_use(record);
 	(void)vbd_qp_owner_text(record->qp, owner);
 	release_resources(record);
 	count_end(daemon, transfer->state);

@@ -43,10 +43,8 @@
 		CLUE(ROUTE_WITHOUT_RDMA) | CLUE(NEIGHBOUR_SILENT))
 
 /* This verbsd has judged the request of the other side. */
-#define VBD_CAUSE_JUDGED_HERE                                                   \
-	(CLUE(NO_SUCH_KEY_HERE) | CLUE(KEY_CLOSED_HERE) | CLUE(PAST_END_HERE) | \
-		CLUE(NO_ACCESS_HERE))
-#define VBD_CAUSE_PEER_SAID (CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED) | CLUE(PEER_FAILED))
+#define VBD_CAUSE_JUDGED_HERE (CLUE(NO_SUCH_KEY_HERE) | CLUE(PAST_END_HERE) | CLUE(NO_ACCESS_HERE))
+#define VBD_CAUSE_PEER_SAID   (CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED) | CLUE(PEER_FAILED))
 
 /* clang-format off */
 #define VBD_CAUSE_MAP(X) \
@@ -77,8 +75,8 @@
 	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 85, GUEST, \
 		"the peer's host {host} no longer answers on {netdev}", \
 		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
-	X(NEIGHBOUR_BY_HAND, "neighbour_by_hand", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_BY_HAND) | CLUE(HOST_SILENT), CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(CM_SILENT) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 70, GUEST, \
-		"packets to {next_hop} go to a hardware address{hwaddr}, which somebody has set by hand on {netdev}, and nothing answers there", \
+	X(NEIGHBOUR_BY_HAND, "neighbour_by_hand", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_BY_HAND) | CLUE(CM_UNHEARD), CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(CM_SILENT) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 70, GUEST, \
+		"packets to {next_hop} go to a hardware address{hwaddr}, which somebody has set by hand on {netdev}, and no RDMA device answers there", \
 		"Compare it with that of {next_hop} (`ip -br link` there); `ip neigh del {next_hop} dev {netdev}` lets the kernel ask for it again.") \
 	X(ADDRESS_TAKEN, "address_taken", OUT(MOVED), 0, 0, 0, 50, GUEST, \
 		"{host}" VBD_TEXT_ADDRESS_TAKEN("{hwaddr}"), VBD_HINT_ADDRESS_TAKEN) \
@@ -142,22 +140,13 @@
 	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, 0, 78, GUEST, \
 		"the program at {peer} has the request and did not decide in {waited}", \
 		"Accept or reject there (`verbsctl accept`); if the program should do it by itself, it is stopped or busy: see its state and log.") \
-	X(ANSWERS_NO_IWARP, "answers_no_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN) | CLUE(TCP_UNREAD) | CLUE(TCP_HUNG_UP), VBD_CAUSE_KNOWN_PATH, 0, 72, UNIT("siw of Linux 6.1 does not survive it: a thread of the kernel ends"), \
-		"the program at {peer} is not iWARP: it answered the handshake with something else and hung up", \
-		"Check the port number, and look on the peer who listens there (`ss -ltnp`, `rdma resource show cm_id`). See the kernel log here as well (`dmesg`): after an Oops of siw its connections work no more until this host is restarted.") \
-	X(ANSWER_NOT_TAKEN, "answer_not_taken", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN) | CLUE(TCP_UNREAD), CLUE(TCP_HUNG_UP) | VBD_CAUSE_KNOWN_PATH, 0, 72, UNIT("siw of Linux 6.1 does not survive it: a thread of the kernel ends"), \
-		"{peer} answered the handshake, and iWARP of this host did not take the answer: the program there is not iWARP, or siw here had failed before", \
-		"See the kernel log here (`dmesg`): after an Oops of siw its connections work no more until this host is restarted. If there is none, look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`).") \
-	X(NOT_IWARP, "not_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN), CLUE(TCP_UNREAD) | CLUE(MRA_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
-		"{peer} took the TCP connection and did not answer the handshake of iWARP in {waited}: a program that is not iWARP listens there, or its program has not decided", \
-		"Look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and whether the request waits there (`verbsctl ls`).") \
+	X(NOT_IWARP, "not_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN), CLUE(MRA_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
+		"{peer} took the TCP connection, and the handshake of iWARP did not end in {waited}: a program that is not iWARP listens there, its program has not decided, or siw of this host has failed", \
+		"Look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and whether the request waits there (`verbsctl ls`). After an Oops of siw in the kernel log here (`dmesg`) its connections work no more until this host is restarted.") \
 	X(TCP_CLOSED, "tcp_closed", OUT(REJECTED), CLUE(IWARP) | CLUE(REJ_PROGRAM), CLUE(WORDS) | CLUE(VERBSD_SAID), 0, 52, GUEST, \
 		"{peer} ended the handshake of iWARP without a word: its program refused or ended, or it is no program of iWARP", \
 		"Look on the peer which program listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and at its log.") \
-	X(TCP_BLOCKED, "tcp_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_PENDING) | CLUE(HOST_UP), VBD_CAUSE_KNOWN_PATH, 0, 60, GUESTS, \
-		"{host} is up, and its TCP did not answer on port {port} in {waited}: a firewall drops that port", \
-		"Open the TCP port both ways: `nft list ruleset` on both hosts.") \
-	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), CLUE(TCP_OPEN) | VBD_CAUSE_KNOWN_PATH, 0, 35, UNIT("a host that is asked answers or does not, and a cause above is known then"), \
+	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), CLUE(TCP_OPEN) | VBD_CAUSE_KNOWN_PATH, 0, 35, GUEST, \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
 	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where the CM id of Soft-RoCE had not ended when the guest was left"), \
@@ -166,28 +155,16 @@
 	X(CM_DEAF, "cm_deaf", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_SILENT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 70, GUEST, \
 		"no message for the connection manager has come in on {device} since its interface was down: Soft-RoCE may have gone deaf, or {host} does not answer", \
 		VBD_CM_SILENCE_HINT) \
-	X(FORBIDDEN_HERE, "forbidden_here", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(FORBIDDEN), CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 84, GUEST, \
-		"a firewall or traffic filter of this host drops RDMA packets (UDP 4791) to {host}", \
-		"Let UDP 4791 out: `nft list ruleset`, `iptables -S`, `tc filter show dev {netdev} egress`.") \
-	X(NO_RDMA_THERE, "no_rdma_there", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(KNOCK_REFUSED), CLUE(MRA_CAME) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 77, GUEST, \
-		"{host} is up and takes no RDMA packets (UDP 4791): it has no RDMA device there, or a firewall of it rejects them", \
-		"`rdma link` on {host} must list a device for the interface with that address; else let UDP 4791 in there.") \
-	X(FIREWALL_REJECTS, "firewall_rejects", (VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED))), CLUE(FIREWALL), CLUE(MRA_CAME) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 79, GUEST, \
-		"the firewall at {firewall} rejects RDMA packets (UDP 4791) to {host}", \
-		"Let UDP 4791 in there, for all sources: `nft list ruleset`, or `firewall-cmd --add-port=4791/udp`.") \
-	X(CONNECT_BLOCKED, "connect_blocked", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 40, GUESTS, \
-		"{host} is up, and no RDMA device answers there: a firewall drops UDP 4791 there, here or on the way, or no RDMA device has that address", \
-		"`rdma link` on {host} must list a device for the address; if it does, open UDP 4791 both ways.") \
 	X(BACKLOG_FULL_THERE, "backlog_full_there", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
 		"{host} drops the connect requests for port {port}: the backlog of its listener is full, since its program does not take requests", \
 		"See on {host} whether the program runs, is stopped or hangs; a larger backlog lets more requests wait (`verbsctl listen --backlog`).") \
 	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
 		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it waits for somebody who decides, is busy or stopped, or has a full backlog", \
 		"See on {host} whether the program runs, and whether the request waits for a decision there (`verbsctl ls`, `verbsctl accept`). A request of 15 s or longer (timeout_ms) is told whether the backlog is full.") \
-	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
+	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUEST, \
 		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (firewall on UDP 4791, no RDMA device, full backlog)", \
 		"`ping {host}` tells whether the host is up. See there whether the request waits (`verbsctl ls`), and whether it has a device (`rdma link`). A request of 15 s or longer (timeout_ms) is told whether a program has it.") \
-	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
+	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
 		"no answer to a repeated connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
 		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
@@ -216,18 +193,6 @@
 	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT("verbsd refuses such a request"), \
 		"a {op} is not possible on this connection: initiator_depth is 0", \
 		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
-	X(MEMORY_CLOSED_THERE, "memory_closed_there", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(RANGE_WORKED) | CLUE(ACCESS_WORKED), 0, 0, 60, GUEST, \
-		"the peer has closed the memory of a {what}: key and range worked before", \
-		"Get address and rkey of a present buffer or window from the peer; it should tell before memory goes.") \
-	X(PAST_THE_END, "past_the_end", OUT(ACCESS), CLUE(KEY_WORKED) | CLUE(ACCESS_WORKED), CLUE(RANGE_WORKED), 0, 58, GUEST, \
-		"a {what} reaches beyond the peer's memory: its key worked before for other bytes of it", \
-		"Compare address and length of the request (`explain` shows them) with the buffer of the peer; if they are right, the peer has closed it.") \
-	X(ACCESS_NOT_GRANTED, "access_not_granted", OUT(ACCESS), CLUE(KEY_WORKED), CLUE(ACCESS_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 56, GUEST, \
-		"the peer's memory does not grant a {op}: its key worked before for another access", \
-		"Let the peer create the buffer or window with the access for a {op} (`verbsctl buffers create --access`).") \
-	X(KEY_OF_BEFORE, "key_of_before", OUT(ACCESS), CLUE(KEY_WORKED_EARLIER), CLUE(KEY_WORKED) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 74, GUEST, \
-		"the key of a {what} is of before: it worked on an earlier connection with {host}, which has closed that memory since, or was started anew", \
-		"Get address and rkey from the peer anew after each connect.") \
 	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}. A verbsd there tells its own callers which it was (`verbsctl explain`).") \
@@ -255,11 +220,8 @@
 	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUESTS, \
 		"packets with the path MTU of {path_mtu} bytes do not fit through {netdev}, which carries {route_mtu}", \
 		"Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.") \
-	X(WAY_TOO_NARROW, "way_too_narrow", VBD_CAUSE_NO_PROGRESS, CLUE(LARGE_LOST), CLUE(MTU_TOO_LARGE) | CLUE(RNR_CAME) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 66, GUEST, \
-		"packets with the path MTU of {path_mtu} bytes do not reach {host}, and small ones do: an interface or a switch between carries less", \
-		"Raise the MTU there (`ping -M do -s {path_mtu} {host}` must pass), or connect again with a smaller path_mtu_bytes (`--path-mtu`).") \
-	X(ANSWERS_TOO_LARGE, "answers_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(LONG_ANSWER) | CLUE(CM_ANSWERED), CLUE(NEVER_ACKED) | CLUE(LARGE_LOST) | CLUE(MTU_TOO_LARGE) | CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(PEER_FORGOT) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 67, UNIT("a verbsd there refuses such a connection, and no other program of the lab lets a peer read"), \
-		"the RDMA device of {host} answers, and the data of a {what} does not come: the interface there has a smaller MTU than the path MTU of {path_mtu} bytes, a switch between has, or its queue pair is gone", \
+	X(WAY_TOO_NARROW, "way_too_narrow", VBD_CAUSE_NO_PROGRESS, CLUE(LONG_DATA) | CLUE(CM_ANSWERED), CLUE(BY_HAND) | CLUE(MTU_TOO_LARGE) | CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(PEER_FORGOT) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 67, UNIT("a verbsd there refuses such a connection, and no other program of the lab answers such a question"), \
+		"the RDMA device of {host} answers, and the data of a {what} does not pass: an interface or a switch carries less than the path MTU of {path_mtu} bytes, or the queue pair there is gone", \
 		"Compare `ip link` of both sides, and give both the same MTU (`ping -M do -s {path_mtu}` from {host} must pass), or connect again with a smaller path_mtu_bytes on both.") \
 	X(WRONG_PSN, "wrong_psn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(FEW_CAME), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 68, GUEST, \
 		"the peer's queue pair acknowledges nothing: it was given another PSN than this side sends from, it is not in RTR, or it has another QP number than this side was given", \
@@ -288,22 +250,16 @@
 	X(TOO_SLOW, "too_slow", OUT(LATE), CLUE(MOVED_ON), CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, GUESTS, \
 		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: it is slower than the deadline allows", \
 		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
-	X(PATH_BLOCKED, "path_blocked", VBD_CAUSE_NO_PROGRESS | OUT(SILENT) | OUT(UNSENT), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(KNOCK_REFUSED) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 48, GUESTS, \
-		"{host} is up, and its RDMA device no longer answers: a firewall drops UDP 4791 there or on the way, or the device is gone", \
-		"`rdma link` on {host} must list its device; if it does, open UDP 4791 both ways. Then connect again.") \
 	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"the RDMA device of {host} answers, and the queue pair of this connection no longer does: it failed or was destroyed there, or host or device were started anew", \
 		"See the peer's end of the connection and the log there, and connect again.") \
-	X(NOTHING_SENT, "nothing_sent", OUT(UNSENT) | OUT(LATE), CLUE(OP_RECEIVES), VBD_CAUSE_KNOWN_PATH, 0, 40, GUEST, \
+	X(NOTHING_SENT, "nothing_sent", OUT(UNSENT) | OUT(LATE), CLUE(OP_RECEIVES), VBD_CAUSE_KNOWN_PATH, 0, 57, GUEST, \
 		"{request} has waited {waited} for a message, and the peer has sent none: {signs}", \
 		"See what the program of the peer waits for, and whether it sends on this connection.") \
-	X(HOST_SILENT, "host_silent", VBD_CAUSE_NO_PROGRESS | OUT(CONNECTING) | OUT(UNANSWERED) | OUT(SILENT) | OUT(UNSENT), CLUE(HOST_SILENT), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(BY_HAND) | CLUE(CM_SILENT) | CLUE(IB) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 42, GUESTS, \
-		"nothing of {host} answers, neither RDMA nor ICMP: it is down, or the way to it is cut", \
-		"Check that the host is up, its cable and the switch: `ping {host}`, `ip neigh show {host}`; a firewall that drops ICMP as well looks the same.") \
-	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
+	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
 		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.") \
-	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 29, UNIT("where the peer's device can be asked, a cause above is known"), \
+	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
 		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways; connect again.") \
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, GUEST, \
@@ -321,21 +277,15 @@
 	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN) | CLUE(PEER_LENGTH_TOLD), 0, 50, GUEST, \
 		"the peer sent a message longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
-	X(KEY_CLOSED_HERE, "key_closed_here", OUT(REFUSED), CLUE(KEY_CLOSED_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
-		"the peer says that it made a {peer_what}, whose key is an old one: {old}", \
-		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
 	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(NOTHING_OPEN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
-		"the peer says that it made a {peer_what}, with a key that no memory of this connection's owner has", \
-		"Give the peer address and rkey of the buffer or window that it is to use.") \
+		"the peer says that it made a {peer_what}, with a key that no memory of this connection's owner has now: it is wrong, or that memory was deleted", \
+		"Give the peer address and rkey of the buffer or window that it is to use; tell it before memory goes.") \
 	X(GOES_PAST_END_HERE, "goes_past_end_here", OUT(REFUSED), CLUE(PAST_END_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
 		"the peer says that it made a {peer_what}, which goes past the end of the memory here{over}", \
 		"Tell the peer address and size of the buffer or window, or create a larger one.") \
 	X(NOT_GRANTED_HERE, "not_granted_here", OUT(REFUSED), CLUE(NO_ACCESS_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
 		"the peer says that it made a {peer_what}, which the memory here does not grant", \
 		"Create the buffer or window with the access for a {peer_op} (`verbsctl buffers create --access`).") \
-	X(OLD_KEY_REFUSED, "old_key_refused", OUT(REFUSED), CLUE(OLD_KEY), CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 60, GUEST, \
-		"the peer reached for memory that it may not use, most likely with an old key: {old}", \
-		"Give the peer the address and rkey of a present buffer or window; tell it before memory goes.") \
 	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
 		"the peer reached for memory, and no buffer of this connection's owner is open to peers", \
 		"Create a buffer with remote access (`verbsctl buffers create --access`), and give the peer its address and rkey.") \
@@ -346,7 +296,7 @@
 		"the peer reached for memory, and the buffers here that are open to peers are in another protection domain than its connection", \
 		"Create buffer and listener in one protection domain (`--pd`).") \
 	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 50, GUEST, \
-		"the peer reached for memory that it may not use: {open}, and its key is another, its range goes past the end, or its access is not granted", \
+		"the peer reached for memory that it may not use: {open}, and its key is another or an old one, its range goes past the end, or its access is not granted", \
 		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
 	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT("verbsd refuses a request that its buffers do not cover"), \
 		"the device here could not do a {what}: its memory is not registered any more, is in another protection domain, or does not allow it", \
@@ -414,18 +364,12 @@
 	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 80, GUEST, \
 		"the peer disconnected after {device} had told it that no receive is posted here", \
 		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
-	X(PEER_LEFT_HOST, "peer_left_host_silent", OUT(PEER_LEFT), CLUE(HOST_SILENT), CLUE(LOCAL) | CLUE(PORT_FELL), 0, 58, GUESTS, \
-		"the peer disconnected, and nothing of {host} answers now, neither RDMA nor ICMP: its host was shut down, or the way to it is cut", \
-		"Check that the host is up, its cable and the switch: `ping {host}`; connect again when it is.") \
-	X(PEER_LEFT_DEVICE, "peer_left_device_silent", OUT(PEER_LEFT), CLUE(HOST_UP) | CLUE(CM_UNHEARD), CLUE(LOCAL) | CLUE(PORT_FELL) | CLUE(IB) | CLUE(IWARP), 0, 57, GUESTS, \
-		"the peer disconnected, and no RDMA device answers at {host} now: its device was removed, or a firewall drops UDP 4791", \
-		"`rdma link` on {host} must list a device for the address; if it does, open UDP 4791 both ways.") \
 	X(PEER_LEFT_ALIVE, "peer_left_device_answers", OUT(PEER_LEFT), CLUE(CM_ANSWERED), CLUE(OUTSTANDING) | VBD_CAUSE_PEER_SAID | CLUE(PEER_FORGOT), 0, 31, GUEST, \
 		"the peer disconnected, and its RDMA device still answers: its program closed the connection or ended", \
 		"If that was not meant, see the log of the program on {host}, or of its verbsd.") \
-	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(IWARP) | VBD_CAUSE_PEER_SAID, 0, 30, UNIT("where the peer's device can be asked, a cause above is known"), \
-		"the peer disconnected: its program closed the connection or ended, or its RDMA device was removed", \
-		"If that was not meant, see on {host} the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(IWARP) | VBD_CAUSE_PEER_SAID, CLUE(CM_UNHEARD), 30, GUESTS, \
+		"the peer disconnected: its program closed the connection or ended, or its RDMA device or its host is gone", \
+		"If that was not meant, see on {host} whether it is up (`ping {host}`), the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
 	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \
 		"a client of this verbsd deleted the listener while the request of {host} waited for a decision", \
 		"If that was not meant, create the listener again, and let {host} connect again.") \

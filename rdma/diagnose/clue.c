@@ -102,44 +102,16 @@ static void look_at_route(const struct vbd_facts *facts, struct clues *clues)
 			facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes);
 }
 
-/* The peer has been silent at least as long as this side awaits an acknowledgement, with all
- * retries. A transfer that failed may have begun long before that. */
-static uint64_t silent_ms(const struct vbd_facts *facts)
+/* A firewall may drop the question or the answer: no answer proves nothing. */
+static void look_at_answer(const struct vbd_facts *facts, struct clues *clues)
 {
 	uint64_t patience_ms;
 
-	if (facts->incident.outcome == VBD_OUTCOME_UNACKED &&
-		vbd_facts_dead_peer_detect_ms(facts, &patience_ms) &&
-		patience_ms < facts->incident.waited_ms)
-		return patience_ms;
-	return facts->incident.waited_ms;
-}
-
-/* The kernel confirms a neighbour by its answers, which a firewall hardly ever drops. A peer that
- * disconnects has answered before that. */
-static void look_at_knock(const struct vbd_facts *facts, struct clues *clues)
-{
-	const struct vbd_pv_netroute *netroute = &facts->netroute;
-	const struct vbd_pv_knock *knock = &facts->knock;
-	bool confirmed = facts->incident.outcome != VBD_OUTCOME_PEER_LEFT &&
-			 facts->netroute_known && netroute->neighbour && !netroute->gateway &&
-			 strcmp(netroute->neighbour, "reachable") == 0 &&
-			 netroute->confirmed_known && netroute->confirmed_ms < silent_ms(facts);
-	uint64_t patience_ms;
-
-	note(clues, VBD_CLUE_HOST_UP, knock->answered || confirmed);
-	note(clues, VBD_CLUE_HOST_SILENT,
-		knock->done && !knock->answered && !knock->forbidden && !knock->cm_answered &&
-			!confirmed);
-	note(clues, VBD_CLUE_CM_ANSWERED, knock->cm_answered);
-	note(clues, VBD_CLUE_CM_UNHEARD, knock->asked && !knock->cm_answered);
-	note(clues, VBD_CLUE_KNOCK_REFUSED, knock->refused);
-	note(clues, VBD_CLUE_FORBIDDEN, knock->forbidden);
-	note(clues, VBD_CLUE_FIREWALL, *knock->firewall);
-	note(clues, VBD_CLUE_LARGE_LOST, knock->large_lost);
+	note(clues, VBD_CLUE_CM_ANSWERED, facts->answered);
+	note(clues, VBD_CLUE_CM_UNHEARD, facts->asked && !facts->answered);
 	note(clues, VBD_CLUE_SLOW_WAY,
-		knock->answered && vbd_facts_dead_peer_detect_ms(facts, &patience_ms) &&
-			knock->rtt_ns > patience_ms * VBD_NS_PER_MS);
+		facts->answered && vbd_facts_dead_peer_detect_ms(facts, &patience_ms) &&
+			facts->rtt_ns > patience_ms * VBD_NS_PER_MS);
 }
 
 static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
@@ -193,8 +165,8 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 			incident->length_bytes > incident->recv_size_bytes);
 	note(clues, VBD_CLUE_OVER_ONE_PACKET,
 		facts->path_mtu_bytes && incident->length_bytes > facts->path_mtu_bytes);
-	note(clues, VBD_CLUE_LONG_ANSWER,
-		incident->op == VBD_OP_READ && facts->path_mtu_bytes > USUAL_MTU_BYTES &&
+	note(clues, VBD_CLUE_LONG_DATA,
+		op && facts->path_mtu_bytes > USUAL_MTU_BYTES &&
 			incident->length_bytes > USUAL_MTU_BYTES);
 	note(clues, VBD_CLUE_NEVER_ACKED, !incident->acked);
 	note(clues, VBD_CLUE_NEVER_HEARD, !incident->heard);
@@ -205,10 +177,6 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_HELD_BACK, incident->held_back);
 	note(clues, VBD_CLUE_NO_RECEIVE_LEFT, incident->no_receive_left);
 	note(clues, VBD_CLUE_OUTSTANDING, incident->outstanding);
-	note(clues, VBD_CLUE_KEY_WORKED, incident->key_worked);
-	note(clues, VBD_CLUE_KEY_WORKED_EARLIER, incident->key_worked_earlier);
-	note(clues, VBD_CLUE_RANGE_WORKED, incident->range_worked);
-	note(clues, VBD_CLUE_ACCESS_WORKED, incident->access_worked);
 	note(clues, VBD_CLUE_NOTHING_OPEN, incident->nothing_open);
 	note(clues, VBD_CLUE_OTHER_DEVICE_OPEN, *incident->open_device);
 	note(clues, VBD_CLUE_OTHER_PD_OPEN, incident->other_pd_open);
@@ -220,9 +188,6 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 			incident->op != VBD_OP_RECV && incident->waited_ms);
 	note(clues, VBD_CLUE_TCP_PENDING, incident->tcp_pending);
 	note(clues, VBD_CLUE_TCP_OPEN, incident->tcp_open);
-	note(clues, VBD_CLUE_TCP_UNREAD, incident->tcp_unread_bytes);
-	note(clues, VBD_CLUE_TCP_HUNG_UP, incident->tcp_hung_up);
-	note(clues, VBD_CLUE_OLD_KEY, incident->buffer_deleted || incident->window_revoked);
 	note(clues, VBD_CLUE_LISTENER_DELETED, incident->listener_deleted);
 	note(clues, VBD_CLUE_WORDS, *incident->words);
 	note(clues, VBD_CLUE_VERBSD_SAID, vbd_rejection_read(incident->words, &rejection));
@@ -273,7 +238,6 @@ static void look_at_report(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_PEER_LENGTH_TOLD,
 		peer_sends && report->length_bytes > incident->recv_size_bytes);
 	note(clues, VBD_CLUE_NO_SUCH_KEY_HERE, facts->judged == VBD_REPORT_MEMORY_NO_SUCH_KEY);
-	note(clues, VBD_CLUE_KEY_CLOSED_HERE, facts->judged == VBD_REPORT_MEMORY_CLOSED);
 	note(clues, VBD_CLUE_PAST_END_HERE, facts->judged == VBD_REPORT_MEMORY_PAST_END);
 	note(clues, VBD_CLUE_NO_ACCESS_HERE, facts->judged == VBD_REPORT_MEMORY_NO_ACCESS);
 }
@@ -342,7 +306,7 @@ vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)
 
 	look_at_device(facts, &clues);
 	look_at_route(facts, &clues);
-	look_at_knock(facts, &clues);
+	look_at_answer(facts, &clues);
 	look_at_traces(facts, &clues);
 	look_at_request(facts, &clues);
 	look_at_report(facts, &clues);

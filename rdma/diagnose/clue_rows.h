@@ -38,16 +38,10 @@
 	X(OUT_OF_STEP, "packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
 	X(MANY_GAPS, "packets were missing {gaps} times among {packets_sent} that {device} sent") \
 	X(RUNS_ON, "{request} goes on") \
-	X(LARGE_LOST, "{host} answered a small datagram, and none as long as a packet with the path MTU of {path_mtu} bytes") \
-	X(LONG_ANSWER, "the answer to a read comes in packets with the path MTU of {path_mtu} bytes") \
-	X(FIREWALL, "{firewall} answered that datagrams to UDP port 4791 are forbidden there") \
-	X(HOST_UP, "{host} answered from the network: it is up") \
-	X(HOST_SILENT, "{host} did not answer a datagram to a closed port either") \
+	X(LONG_DATA, "the data of the request goes in packets with the path MTU of {path_mtu} bytes") \
 	X(CM_ANSWERED, "the RDMA device of {host} answered a question just now") \
 	X(CM_UNHEARD, "no RDMA device answered a question to {host}") \
 	X(SLOW_WAY, "an answer of {host} took {rtt}, and an acknowledgement is awaited for {patience}") \
-	X(KNOCK_REFUSED, "{host} answered that its UDP port 4791 is closed") \
-	X(FORBIDDEN, "this host did not let a datagram to UDP port 4791 of {host} out") \
 	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
 	X(NOTHING_LEFT, "device {device} has sent no packet") \
 	X(REQ_REPEATED, "the CM has repeated the connect request, and no answer was counted") \
@@ -67,19 +61,12 @@
 	X(OP_RECEIVES, "a {op} waits for a message of the peer") \
 	X(BY_HAND, "the queue pair was brought up by hand") \
 	X(HELD_BACK, "the queue pair here can't send in its state") \
-	X(OLD_KEY, "{old}") \
-	X(KEY_WORKED, "the same key worked before") \
-	X(KEY_WORKED_EARLIER, "the same request worked on an earlier connection with {host}") \
-	X(RANGE_WORKED, "requests of before covered the same range") \
-	X(ACCESS_WORKED, "a request of the same kind worked before") \
 	X(NOTHING_OPEN, "no buffer of {device} here was open to peers") \
 	X(OTHER_DEVICE_OPEN, "a buffer of {open_device} here was open to peers") \
 	X(OTHER_PD_OPEN, "the buffers here that were open to peers are in another protection domain than the connection") \
 	X(MOVED_ON, "{done} of {length} bytes were done") \
 	X(TCP_PENDING, "the kernel's TCP has not connected") \
 	X(TCP_OPEN, "the kernel's TCP has connected") \
-	X(TCP_UNREAD, "{unread} bytes of {peer} wait in the kernel's TCP socket, and iWARP here does not take them") \
-	X(TCP_HUNG_UP, "{peer} has closed its side of the TCP connection") \
 	X(OUTSTANDING, "requests of this side were outstanding") \
 	X(CM_SILENT, "no message for the CM has come in on {device} since its interface was down") \
 	X(LISTENER_DELETED, "the listener was deleted before anybody decided") \
@@ -93,7 +80,6 @@
 	X(PEER_RECEIVE_SHORTER, "the verbsd of {host} reports receives of {peer_receive} bytes") \
 	X(PEER_LENGTH_TOLD, "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
 	X(NO_SUCH_KEY_HERE, "the verbsd of {host} reports a {peer_what}, and no memory here has its key") \
-	X(KEY_CLOSED_HERE, "the verbsd of {host} reports a {peer_what}, and no memory here has its key any more") \
 	X(PAST_END_HERE, "the verbsd of {host} reports a {peer_what}, which goes past the end of the memory here{over}") \
 	X(NO_ACCESS_HERE, "the verbsd of {host} reports a {peer_what}, which the memory here does not grant") \
 	X(REJ_NO_SERVICE, "the peer's kernel knows no listener on that port") \

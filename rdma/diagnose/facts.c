@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "rdma/diagnose/words.h"
 
+#include <infiniband/verbs.h>
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

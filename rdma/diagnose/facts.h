@@ -13,7 +13,6 @@
 #include "rdma/diagnose/finding_rows.h"
 #include "rdma/diagnose/incident.h"
 #include "rdma/fabric/report.h"
-#include "rdma/provider/ask.h"
 #include "rdma/provider/netroute.h"
 
 #include <stdbool.h>
@@ -112,7 +111,8 @@ struct vbd_facts {
 	/* The verdict on the request that the peer reported; that on ours is in `peer_report`. */
 	enum vbd_report_memory judged;
 	uint64_t judged_over_bytes;
-	struct vbd_pv_knock knock; /* at the peer's host; all false: nobody knocked */
+	bool asked, answered; /* the connection manager of the peer's host was asked; it answered */
+	uint64_t rtt_ns;      /* of that answer */
 };
 
 struct vbd_finding {

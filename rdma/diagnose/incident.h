@@ -107,22 +107,16 @@ struct vbd_incident {
 	uint64_t remote_addr, length_bytes;
 	uint32_t rkey;
 	uint64_t done_bytes;
-	uint64_t window;	 /* work requests that it may have outstanding; 0: unknown */
-	uint64_t requests_left;	 /* work requests that are not done, outstanding or to be posted */
-	uint64_t waited_ms;	 /* for this long it has waited, or had when it was given up */
-	bool held_back;		 /* sends are paused here, since the QP can't send in its state */
-	bool acked;		 /* an earlier request was acknowledged */
-	bool heard;		 /* the peer has sent a message */
-	uint64_t heartbeats;	 /* that the peer's device has answered */
-	bool key_worked;	 /* an earlier request with the same key was done */
-	bool key_worked_earlier; /* the same request was, on an earlier connection */
-	bool range_worked;	 /* and others with that key covered this range */
-	bool access_worked;	 /* and one with that key was of the same kind */
-	bool tcp_pending;	 /* Soft-iWARP: TCP has not connected yet */
-	bool tcp_open;		 /* Soft-iWARP: TCP has connected, the handshake has not ended */
-	uint64_t tcp_unread_bytes;    /* and siw has not taken these bytes of the peer */
-	bool tcp_hung_up;	      /* and the peer has closed its side */
-	uint64_t open_buffers;	      /* buffers here that were open to the peer; 0: unknown */
+	uint64_t window;	/* work requests that it may have outstanding; 0: unknown */
+	uint64_t requests_left; /* work requests that are not done, outstanding or to be posted */
+	uint64_t waited_ms;	/* for this long it has waited, or had when it was given up */
+	bool held_back;		/* sends are paused here, since the QP can't send in its state */
+	bool acked;		/* an earlier request was acknowledged */
+	bool heard;		/* the peer has sent a message */
+	uint64_t heartbeats;	/* that the peer's device has answered */
+	bool tcp_pending;	/* Soft-iWARP: TCP has not connected yet */
+	bool tcp_open;		/* Soft-iWARP: TCP has connected, the handshake has not ended */
+	uint64_t open_buffers;	/* buffers here that were open to the peer; 0: unknown */
 	uint64_t open_id, open_bytes; /* of the only one */
 	unsigned int open_access;     /* of it: bits of enum vbd_mem_access */
 	bool nothing_open;	      /* no buffer of the device here was open to peers */
@@ -134,9 +128,6 @@ struct vbd_incident {
 
 	uint32_t recv_size_bytes; /* of the receives here */
 	char words[96];		  /* text that the peer rejected with; "" if none */
-
-	bool buffer_deleted, window_revoked;	       /* on the device, lately */
-	uint64_t buffer_deleted_ms, window_revoked_ms; /* time since then */
 
 	bool traces_known;
 	uint64_t traces_over_ms;

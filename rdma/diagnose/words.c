@@ -122,11 +122,6 @@ static void put_open_device(char *out, const struct vbd_facts *facts)
 	put_text(out, facts->incident.open_device);
 }
 
-static void put_firewall(char *out, const struct vbd_facts *facts)
-{
-	put_text(out, facts->knock.firewall);
-}
-
 static void put_path_mtu(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->path_mtu_bytes);
@@ -162,11 +157,6 @@ static void put_request(char *out, const struct vbd_facts *facts)
 		(void)snprintf(out, WORD_BYTES, "transfer %" PRIu64, facts->incident.transfer);
 }
 
-static void put_unread(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.tcp_unread_bytes);
-}
-
 static void put_length(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.length_bytes);
@@ -194,8 +184,8 @@ static void put_rtt(char *out, const struct vbd_facts *facts)
 {
 	char time[VBD_SPAN_TEXT_BYTES];
 
-	if (facts->knock.rtt_ns)
-		put_text(out, vbd_span_text(facts->knock.rtt_ns, time));
+	if (facts->rtt_ns)
+		put_text(out, vbd_span_text(facts->rtt_ns, time));
 }
 
 static void put_patience(char *out, const struct vbd_facts *facts)
@@ -265,21 +255,6 @@ static void put_error(char *out, const struct vbd_facts *facts)
 			out[len++] = *text++;
 	}
 	out[len] = '\0';
-}
-
-static void put_old(char *out, const struct vbd_facts *facts)
-{
-	const struct vbd_incident *incident = &facts->incident;
-	bool window = incident->window_revoked &&
-		      (!incident->buffer_deleted ||
-			      incident->window_revoked_ms <= incident->buffer_deleted_ms);
-	uint64_t ms = window ? incident->window_revoked_ms : incident->buffer_deleted_ms;
-	char time[VBD_SPAN_TEXT_BYTES];
-
-	if (window || incident->buffer_deleted)
-		(void)snprintf(out, WORD_BYTES, "a %s here %s before",
-			window ? "window was revoked" : "buffer was deleted",
-			vbd_span_text(ms * VBD_NS_PER_MS, time));
 }
 
 static void put_open(char *out, const struct vbd_facts *facts)
@@ -361,7 +336,7 @@ static void put_signs(char *out, const struct vbd_facts *facts)
 {
 	if (facts->incident.heartbeats)
 		put_text(out, "nothing has failed here, and its device answers the heartbeats");
-	else if (facts->knock.cm_answered)
+	else if (facts->answered)
 		put_text(out, "nothing has failed here, and its RDMA device answers");
 }
 

@@ -28,14 +28,12 @@ struct vbd_facts;
 	X(port_state, "down") \
 	X(netdev, "the interface") \
 	X(next_hop, "the peer") \
-	X(firewall, "a router on the way") \
 	X(open_device, "another device") \
 	X(path_mtu, "?") \
 	X(route_mtu, "?") \
 	X(op, "request") \
 	X(what, "request") \
 	X(request, "a transfer") \
-	X(unread, "some") \
 	X(length, "?") \
 	X(done, "none") \
 	X(receive, "too few") \
@@ -50,7 +48,6 @@ struct vbd_facts;
 	X(error, "the reason is not known") \
 	X(open, "buffers here are open to it") \
 	X(hwaddr, "") \
-	X(old, "a buffer here was deleted") \
 	X(inbox, "?") \
 	X(srq, "?") \
 	X(rnr_came, "some") \

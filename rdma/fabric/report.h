@@ -48,14 +48,12 @@ struct vbd_pv_cm_event;
 
 /* The device refused to let the peer use memory here: why, as far as this verbsd can tell. Its own
  * callers are told, never the peer. X(SYMBOL, name) */
-#define VBD_REPORT_MEMORY_MAP(X)                                                      \
-	X(VBD_REPORT_MEMORY_UNJUDGED, "unjudged")                                     \
-	X(VBD_REPORT_MEMORY_GRANTED, "granted") /* nothing is wrong with it now */    \
-	X(VBD_REPORT_MEMORY_NO_SUCH_KEY, "no_such_key")                               \
-	X(VBD_REPORT_MEMORY_CLOSED, "closed") /* no such key; memory was closed to */ \
-	/* peers during the connection */                                             \
-	X(VBD_REPORT_MEMORY_OTHER_PD, "other_pd")                                     \
-	X(VBD_REPORT_MEMORY_PAST_END, "past_end") /* by over_bytes */                 \
+#define VBD_REPORT_MEMORY_MAP(X)                                                   \
+	X(VBD_REPORT_MEMORY_UNJUDGED, "unjudged")                                  \
+	X(VBD_REPORT_MEMORY_GRANTED, "granted") /* nothing is wrong with it now */ \
+	X(VBD_REPORT_MEMORY_NO_SUCH_KEY, "no_such_key")                            \
+	X(VBD_REPORT_MEMORY_OTHER_PD, "other_pd")                                  \
+	X(VBD_REPORT_MEMORY_PAST_END, "past_end") /* by over_bytes */              \
 	X(VBD_REPORT_MEMORY_NO_ACCESS, "no_access")
 
 enum vbd_report_memory { VBD_REPORT_MEMORY_MAP(VBD_ENUM_ROW) VBD_REPORT_MEMORY_COUNT };

@@ -50,7 +50,8 @@ struct vbd_pv_answer {
 	/* A question has left. False if nothing leads to the host, or if its device is iWARP, which
 	 * has no such question. */
 	bool asked;
-	bool answered; /* by the kernel of the host, or by a program */
+	bool answered;	 /* by the kernel of the host, or by a program */
+	uint64_t rtt_ns; /* of the first answer */
 	unsigned int reply_count;
 	struct vbd_pv_reply replies[VBD_PV_REPORT_PORTS]; /* the one that settles it is the last */
 };
@@ -79,31 +80,5 @@ void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer);
  */
 bool vbd_pv_tell(
 	const struct vbd_pv_question *questions, unsigned int count, unsigned int within_ms);
-
-/* An answer proves what it says; no answer proves nothing, since a firewall may drop either. */
-struct vbd_pv_knock {
-	bool done;	   /* somebody knocked */
-	bool answered;	   /* the host answered that a port is closed: it is up */
-	uint64_t rtt_ns;   /* of the first answer */
-	bool refused;	   /* that port was 4791, which every device of RoCE v2 has */
-	bool forbidden;	   /* a rule of this host forbids datagrams to that port */
-	char firewall[48]; /* somebody at this address forbids datagrams to that port; "": nobody */
-	bool large_lost;   /* a small datagram was answered, and none of the large ones */
-	bool asked;	   /* a question to its connection manager has left */
-	bool cm_answered;
-};
-
-/**
- * vbd_pv_knock - ask the connection manager of a host; send an empty datagram to its UDP port 4791,
- * which a device of RoCE v2 drops, and one to a port that is hardly ever open
- * @question:    from where, to which host, and what its verbsd is asked
- * @own:         the host is this one, which lives: the connection manager is asked, and no more
- * @large_bytes: two of this length go to another closed port, and are not to be cut in parts; 0:
- *               none
- *
- * Any thread; blocks for 1.5 s at most.
- */
-void vbd_pv_knock(const struct vbd_pv_question *question, bool own, size_t large_bytes,
-	struct vbd_pv_knock *ret_knock, struct vbd_pv_answer *ret_answer);
 
 #endif

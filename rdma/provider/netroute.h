@@ -24,8 +24,6 @@ struct vbd_pv_netroute {
 	struct sockaddr_storage next; /* the router, or the address itself */
 	bool gateway;		      /* next is a router */
 	const char *neighbour; /* "reachable", "stale", "failed" …; "none"; NULL: unknown */
-	bool confirmed_known;
-	uint64_t confirmed_ms; /* a "reachable" neighbour answered so long ago */
 	uint8_t hwaddr[32];
 	size_t hwaddr_bytes; /* 0: unknown */
 };

@@ -34,6 +34,7 @@ struct target {
 
 	/* of the thread */
 	unsigned int asked_ports; /* that have been answered */
+	uint64_t put_ns;	  /* the last question left */
 	bool over;
 	struct rdma_cm_id *id;
 	struct vbd_account account;
@@ -159,6 +160,7 @@ static bool put(struct vbd_pv_ask *ask, struct target *target)
 
 	if (rdma_connect(target->id, &param) != 0)
 		return false;
+	target->put_ns = vbd_clock_mono_ns();
 	(void)pthread_mutex_lock(&ask->lock);
 	target->answer.asked = true;
 	(void)pthread_mutex_unlock(&ask->lock);
@@ -181,6 +183,8 @@ static bool take_answer(struct vbd_pv_ask *ask, const struct event *event)
 	bool settled = replied && question->settles(event->said.bytes, event->said.count);
 
 	(void)pthread_mutex_lock(&ask->lock);
+	if (!target->answer.answered)
+		target->answer.rtt_ns = vbd_clock_mono_ns() - target->put_ns;
 	target->answer.answered = true;
 	if (replied)
 		target->answer.replies[target->answer.reply_count++] = event->said;

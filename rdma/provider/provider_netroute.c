@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 struct asking {
 	struct mnl_socket *socket;
@@ -217,13 +216,6 @@ static int on_neighbour_attr(const struct nlattr *attr, void *arg)
 	if (mnl_attr_get_type(attr) == NDA_LLADDR && len <= sizeof(netroute->hwaddr)) {
 		memcpy(netroute->hwaddr, mnl_attr_get_payload(attr), len);
 		netroute->hwaddr_bytes = len;
-	}
-	if (mnl_attr_get_type(attr) == NDA_CACHEINFO && len >= sizeof(struct nda_cacheinfo)) {
-		const struct nda_cacheinfo *info = mnl_attr_get_payload(attr);
-
-		netroute->confirmed_known = true;
-		netroute->confirmed_ms =
-			(uint64_t)info->ndm_confirmed * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	}
 	return MNL_CB_OK;
 }

@@ -96,15 +96,6 @@ struct vbd_qp_info {
 	struct vbd_gid sgid;
 };
 
-/* Remote memory that requests have worked on, all with the key of the newest of them, and of its
- * owner. */
-struct vbd_qp_remote_use {
-	uint64_t whose; /* for the layer above */
-	uint32_t rkey;
-	unsigned int ops;    /* bits of enum vbd_op; 0: none */
-	uint64_t begin, end; /* of the range that they have reached */
-};
-
 struct vbd_qp {
 	const struct vbd_qp_ops *ops;
 	struct vbd_fabric *fabric;
@@ -136,8 +127,7 @@ struct vbd_qp {
 	struct vbd_first_error first_error;
 	uint64_t errors_after_first;
 
-	struct vbd_link transfers;	     /* of the layer above; not ended yet */
-	struct vbd_qp_remote_use remote_use; /* by those that were done; tells why one is refused */
+	struct vbd_link transfers; /* of the layer above; not ended yet */
 };
 
 /** vbd_qp_init - no resources yet. @ops, @fabric and the owner's @account outlive the QP. */

@@ -161,7 +161,6 @@ struct fake {
 	bool neighbours_lost; /* since vbd_pv_neighbours_lost() was asked */
 	bool netroute_set;
 	struct vbd_pv_netroute netroute;
-	struct vbd_pv_knock knock;
 	unsigned int questions; /* that have left */
 	bool peers_mute;	/* questions get no answer */
 };

@@ -149,21 +149,3 @@ void fake_peers_mute(bool mute)
 	g_fake.peers_mute = mute;
 	fake_unlock();
 }
-
-void vbd_pv_knock(const struct vbd_pv_question *question, bool own, size_t large_bytes,
-	struct vbd_pv_knock *ret_knock, struct vbd_pv_answer *ret_answer)
-{
-	(void)large_bytes;
-	(void)own;
-	fake_lock();
-	*ret_knock = g_fake.knock;
-	fake_unlock();
-	vbd_pv_ask_end(vbd_pv_ask_begin(question), ret_answer);
-}
-
-void fake_knock(const struct vbd_pv_knock *knock)
-{
-	fake_lock();
-	g_fake.knock = *knock;
-	fake_unlock();
-}

@@ -159,9 +159,6 @@ bool fake_device_let_go(const struct fake_device *device);
 /** fake_netroute - set the result of vbd_pv_find_netroute(); before, every address is local */
 void fake_netroute(const struct vbd_pv_netroute *netroute);
 
-/** fake_knock - set the result of vbd_pv_knock(); before, no host answers */
-void fake_knock(const struct vbd_pv_knock *knock);
-
 /** fake_questions - questions to the verbsd of peers that have left */
 unsigned int fake_questions(void);
 

@@ -25,8 +25,8 @@ async function spoiled(how, undo, play) {
 	}
 }
 
-// The cause of a connection's end. A host that does not answer a knock within a second seems to be down, so a scenario in
-// which it is up tries again.
+// The cause of a connection's end. A question that is not answered in time leads to another cause, so a scenario in which
+// the peer's device answers tries again.
 async function cause_of(daemon, { id }) {
 	await daemon.end_of(id);
 	const { summary, cause } = await explain(daemon, { id });
@@ -88,17 +88,17 @@ await scenario("the first line names a network that is slow", async () => {
 	await daemon.stop();
 });
 
-await scenario("the first line names a firewall on the way to a host that is up", async () => {
+await scenario("the first line names what a firewall on the way may be", async () => {
 	const daemon = await Daemon.start("d");
 	const source = await daemon.ready().then(() => daemon.buffer(target.size_bytes));
 
-	await until("path_blocked", async () => {
+	await until("not_acknowledged", async () => {
 		const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 14, retry_count: 2 } });
 
 		return spoiled(deaf, hearing, async () => {
 			await daemon.try("POST", "/v1/transfers", { op: "write", connection: connection.id,
 				buffer: source.id, remote: { addr: target.addr, rkey: target.rkey }, timeout_ms: PATIENCE_MS }, { wait_s: WAIT_S });
-			return await cause_of(daemon, connection) === "path_blocked";
+			return await cause_of(daemon, connection) === "not_acknowledged";
 		});
 	});
 	await until("wrong_gid", async () => {
@@ -113,9 +113,9 @@ await scenario("the first line names a firewall on the way to a host that is up"
 		});
 	});
 	// The CM repeats its request after some seconds.
-	await spoiled(deaf, hearing, () => until("connect_blocked", async () =>
+	await spoiled(deaf, hearing, () => until("no_answer", async () =>
 		await cause_of(daemon, await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 12_000 })) ===
-			"connect_blocked", 3 * PATIENCE_MS));
+			"no_answer", 3 * PATIENCE_MS));
 	await daemon.stop();
 });
 
@@ -156,7 +156,7 @@ await scenario("the first line names what is wrong with the network", async () =
 		await written;
 		await says(hurt, "packets_lost");
 	});
-	for (const [how, undo, code] of [[lossy(100), lossless, "host_silent"], [narrow, wide, "mtu_too_large"]]) {
+	for (const [how, undo, code] of [[lossy(100), lossless, "not_acknowledged"], [narrow, wide, "mtu_too_large"]]) {
 		const connection = await connect(2);
 
 		// The device reports nothing of packets that do not fit: the deadline ends the write.
@@ -168,18 +168,18 @@ await scenario("the first line names what is wrong with the network", async () =
 	const silent = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { heartbeat_ms: 500 } });
 
 	await daemon.until(`/v1/connections/${silent.id}`, "an answered heartbeat", ({ heartbeats }) => heartbeats.answered > 0);
-	await spoiled(lossy(100), lossless, () => says(silent, "host_silent"));
+	await spoiled(lossy(100), lossless, () => says(silent, "peer_silent"));
 	// The kernel forgets a host that has not answered for some seconds.
 	await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 	await spoiled(lossy(100), lossless, async () => {
 		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
 
-		await says({ id }, "host_silent");
+		await says({ id }, "no_answer_yet");
 	});
 	await daemon.stop();
 });
 
-await scenario("the first line names a host or a device that went when the peer disconnected", async () => {
+await scenario("the first line tells a device that answers when the peer has disconnected", async () => {
 	// A verbsd that reports nothing, and asks for no report: it looks by itself.
 	const daemon = await Daemon.start("d", ["--set", "peer_reports=false"]);
 
@@ -189,14 +189,11 @@ await scenario("the first line names a host or a device that went when the peer 
 	// The service rping ends a connection whose peer does not speak its protocol.
 	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "hello" }, WAIT_S);
 	await until("peer_left_device_answers", async () => await cause_of(daemon, connection) === "peer_left_device_answers");
-	await spoiled(deaf, hearing, () => until("peer_left_device_silent", async () =>
-		await cause_of(daemon, connection) === "peer_left_device_silent"));
-	await spoiled(lossy(100), lossless, () => until("peer_left_host_silent", async () =>
-		await cause_of(daemon, connection) === "peer_left_host_silent"));
+	await spoiled(deaf, hearing, () => until("peer_left", async () => await cause_of(daemon, connection) === "peer_left"));
 	await daemon.stop();
 });
 
-await scenario("the first line names a firewall that drops a port of TCP", async () => {
+await scenario("the first line names what may drop a port of TCP", async () => {
 	const daemon = await Daemon.start("d");
 	const dst_addr = process.env.LAB_SIW_ADDR.replace(/\d+$/, "2");
 
@@ -204,10 +201,10 @@ await scenario("the first line names a firewall that drops a port of TCP", async
 	await run("tc", "qdisc", "add", "dev", "siwnet0", "clsact");
 	await run("tc", "filter", "add", "dev", "siwnet0", "egress", "protocol", "ip", "flower", "ip_proto", "tcp", "dst_port", "7904",
 		"action", "drop");
-	await until("tcp_blocked", async () => {
+	await until("silent_tcp", async () => {
 		const connection = await daemon.post("/v1/connections", { dst_addr, dst_port: 7904, timeout_ms: 2000 });
 
-		return await cause_of(daemon, connection) === "tcp_blocked";
+		return await cause_of(daemon, connection) === "silent_tcp";
 	});
 	await run("tc", "qdisc", "del", "dev", "siwnet0", "clsact");
 	await daemon.stop();

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/connections/past_keys.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/checksum.h"
 
@@ -643,30 +642,6 @@ static void test_services_buffers__a_writable_one_is_known_by_its_domain(void **
 	}
 }
 
-/* The peer whose access fails next is told that the key was withdrawn. */
-static void test_services_buffers__its_end_is_noted_if_peers_had_access(void **state)
-{
-	struct svc *svc = *state;
-	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
-	static const struct {
-		unsigned int access;
-		bool noted;
-	} rows[] = {
-		{0, false},
-		{VBD_ACCESS_MW_BIND, false},
-		{VBD_ACCESS_REMOTE_READ | VBD_ACCESS_MW_BIND, true},
-		{VBD_ACCESS_REMOTE_WRITE, true},
-	};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		struct vbd_buffer *buffer = svc_buffer(svc, "", 9, rows[i].access);
-
-		vbd_past_keys_note_closed(&buffer->object, "fake0", false, 0);
-		assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-		assert_int_equal(vbd_past_keys_closed_ns(pair.active, false) > 0, rows[i].noted);
-	}
-}
-
 static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(void **state)
 {
 	struct svc *svc = *state;
@@ -740,7 +715,6 @@ int main(void)
 		TEST(the_bytes_survive_their_device),
 		TEST(a_lost_one_is_registered_again_with_its_bytes),
 		TEST(a_writable_one_is_known_by_its_domain),
-		TEST(its_end_is_noted_if_peers_had_access),
 		TEST(a_device_that_goes_waits_for_those_in_use),
 		TEST(a_device_that_goes_while_they_are_made),
 	};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection keeps what explains a request that fails. */
 #include "base/clock.h"
-#include "daemon/connections/past_keys.h"
 #include "daemon/memory/shared.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
@@ -80,53 +79,7 @@ static void leads_to(enum vbd_cause_code code)
 		vbd_cause_name(explained.diagnoses.items[0].code), vbd_cause_name(code));
 }
 
-static void test_evidence__a_key_that_worked_is_remembered(void **state)
-{
-	struct svc *svc = *state;
-	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE);
-	uint32_t rkey = scene.there->mem.rkey;
-
-	move(&scene, VBD_OP_WRITE, 0, rkey);
-	move(&scene, VBD_OP_WRITE, 64, rkey);
-	move(&scene, VBD_OP_WRITE, 4064, rkey);
-	(void)end_of(svc, scene.pair.active);
-	assert_true(explained.facts.incident.key_worked);
-	assert_true(explained.facts.incident.access_worked);
-	assert_false(explained.facts.incident.range_worked);
-	leads_to(VBD_CAUSE_PAST_THE_END);
-}
-
-static void test_evidence__an_access_worked_if_one_of_its_kind_did(void **state)
-{
-	static const struct {
-		enum vbd_op first, then;
-		bool worked;
-	} rows[] = {
-		{VBD_OP_READ, VBD_OP_READ, true},
-		{VBD_OP_WRITE, VBD_OP_WRITE_IMM, true},
-		{VBD_OP_WRITE, VBD_OP_READ, false},
-		{VBD_OP_READ, VBD_OP_WRITE, false},
-		{VBD_OP_FETCH_ADD, VBD_OP_COMPARE_SWAP, true},
-		{VBD_OP_COMPARE_SWAP, VBD_OP_FETCH_ADD, true},
-		{VBD_OP_FETCH_ADD, VBD_OP_READ, false},
-		{VBD_OP_WRITE, VBD_OP_FETCH_ADD, false},
-	};
-	struct svc *svc = *state;
-	struct scene scene = make_scene(
-		svc, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_ATOMIC);
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		if (i)
-			scene.pair = svc_pair(svc, svc_listen(svc, NULL));
-		move(&scene, rows[i].first, 0, scene.there->mem.rkey);
-		/* Both pass the end. */
-		move(&scene, rows[i].then, vbd_ops[rows[i].then].is_atomic ? 4096 : 4064,
-			scene.there->mem.rkey);
-		assert_int_equal(end_of(svc, scene.pair.active)->access_worked, rows[i].worked);
-	}
-}
-
-static void test_evidence__memory_that_was_closed_had_worked(void **state)
+static void test_evidence__memory_that_was_closed_has_no_key_any_more(void **state)
 {
 	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
@@ -138,26 +91,18 @@ static void test_evidence__memory_that_was_closed_had_worked(void **state)
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
 	move(&scene, VBD_OP_WRITE, 32, rkey);
 	(void)end_of(svc, scene.pair.active);
-	leads_to(VBD_CAUSE_MEMORY_CLOSED_THERE);
+	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	(void)end_of(svc, scene.pair.passive);
-	leads_to(VBD_CAUSE_KEY_CLOSED_HERE);
-	scene.pair = svc_pair(svc, svc_listen(svc, NULL));
-	move(&scene, VBD_OP_WRITE, 32, rkey);
-	(void)end_of(svc, scene.pair.active);
-	leads_to(VBD_CAUSE_KEY_OF_BEFORE);
-	scene.pair = svc_pair(svc, svc_listen(svc, NULL));
-	move(&scene, VBD_OP_WRITE, 4064, rkey);
-	assert_false(end_of(svc, scene.pair.active)->key_worked_earlier);
+	leads_to(VBD_CAUSE_NOTHING_OPEN);
 }
 
-static void test_evidence__another_key_has_not_worked(void **state)
+static void test_evidence__a_key_that_no_memory_has_is_told_here(void **state)
 {
 	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 
-	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey);
 	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1000);
-	assert_false(end_of(svc, scene.pair.active)->key_worked);
+	(void)end_of(svc, scene.pair.active);
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
@@ -240,7 +185,6 @@ static void test_evidence__memory_of_another_owner_is_not_told(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_callers *callers = &svc->daemon->callers;
-	const struct svc_pair waits = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
 	struct vbd_buffer *buffers[2];
 	const struct vbd_incident *incident;
@@ -259,74 +203,8 @@ static void test_evidence__memory_of_another_owner_is_not_told(void **state)
 	assert_string_equal(incident->open_device, "");
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(vbd_buffer_delete(buffers[i], &svc->err), VBD_OK);
-	assert_int_equal(vbd_past_keys_closed_ns(waits.active, false), 0);
-	vbd_explain_connection(waits.active, NULL, NULL, VBD_ROLE_CONTROL, &explained);
-	assert_false(explained.facts.incident.buffer_deleted);
-	waits.active->object.owner = alice;
-	assert_true(vbd_past_keys_closed_ns(waits.active, false) > 0);
-	waits.active->object.owner = NULL;
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	vbd_caller_unref(alice);
-}
-
-static void move_as(
-	const struct scene *scene, struct vbd_caller *caller, uint64_t offset, uint32_t rkey)
-{
-	struct vbd_callers *callers = &scene->svc->daemon->callers;
-
-	callers->current = caller;
-	move(scene, VBD_OP_WRITE, offset, rkey);
-	callers->current = NULL;
-}
-
-/* The connections are the daemon's, as configured and shared ones are. */
-static void test_evidence__a_key_that_worked_for_another_caller_is_not_told(void **state)
-{
-	struct svc *svc = *state;
-	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
-	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
-	struct vbd_caller *callers[] = {alice, bob, alice, NULL};
-	struct vbd_listener *listener = svc_listen(svc, NULL);
-	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
-	uint32_t rkey = scene.there->mem.rkey;
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(callers); i++) {
-		scene.pair = svc_pair(svc, listener);
-		if (!i) {
-			move_as(&scene, alice, 0, rkey);
-			svc_close(svc, scene.pair.active);
-			SVC_UNTIL(svc, scene.pair.passive->object.ended);
-			assert_int_equal(vbd_buffer_delete(scene.there, &svc->err), VBD_OK);
-			SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
-			continue;
-		}
-		move_as(&scene, callers[i], 0, rkey);
-		assert_int_equal(
-			end_of(svc, scene.pair.active)->key_worked_earlier, callers[i] == alice);
-		SVC_UNTIL(svc, scene.pair.passive->object.ended);
-	}
-	vbd_caller_unref(alice);
-	vbd_caller_unref(bob);
-}
-
-static void test_evidence__a_key_of_another_caller_of_the_connection_is_not_told(void **state)
-{
-	struct svc *svc = *state;
-	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
-	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
-	struct vbd_listener *listener = svc_listen(svc, NULL);
-	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
-	uint32_t rkey = scene.there->mem.rkey;
-
-	for (int i = 0; i < 2; i++) {
-		scene.pair = svc_pair(svc, listener);
-		move_as(&scene, alice, 0, rkey);
-		move_as(&scene, i ? alice : bob, 4064, rkey);
-		assert_int_equal(end_of(svc, scene.pair.active)->key_worked, i);
-		SVC_UNTIL(svc, scene.pair.passive->object.ended);
-	}
-	vbd_caller_unref(alice);
-	vbd_caller_unref(bob);
 }
 
 /* The connection is the daemon's; that it waits is told to all. */
@@ -443,61 +321,20 @@ static void test_evidence__a_record_is_deleted_while_its_facts_are_gathered(void
 	assert_null(vbd_registry_find_id(svc->daemon->connections, id));
 }
 
-static void test_evidence__a_silent_peer_is_knocked_at(void **state)
-{
-	static const struct vbd_pv_netroute netroute = {.netdev = "lo"};
-	static const struct {
-		struct vbd_pv_knock knock;
-		enum vbd_cause_code code;
-	} rows[] = {
-		{{.done = true, .answered = true, .refused = true}, VBD_CAUSE_NO_RDMA_THERE},
-		{{.done = true, .answered = true, .asked = true}, VBD_CAUSE_PATH_BLOCKED},
-		{{.done = true, .answered = true, .asked = true, .cm_answered = true},
-			VBD_CAUSE_QP_GONE_THERE},
-		{{.done = true}, VBD_CAUSE_HOST_SILENT},
-		{{.done = true, .forbidden = true}, VBD_CAUSE_FORBIDDEN_HERE},
-	};
-	struct svc *svc = *state;
-	struct scene scene;
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		fake_loopback(true);
-		svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
-		scene = make_scene(svc, 0);
-		fake_loopback(false);
-		fake_netroute(&netroute);
-		fake_knock(&rows[i].knock);
-		(void)begin(&scene, VBD_OP_WRITE, 0, 4711);
-		SVC_UNTIL(svc, fake_sends(scene.pair.active->conn->qp.ibv_qp) == 1);
-		fake_send_failed(scene.pair.active->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0);
-		(void)end_of(svc, scene.pair.active);
-		leads_to(rows[i].code);
-		assert_int_equal(svc->daemon->knocks_running, 0);
-		assert_int_equal(vbd_buffer_delete(scene.here, &svc->err), VBD_OK);
-		assert_int_equal(vbd_buffer_delete(scene.there, &svc->err), VBD_OK);
-	}
-	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
-		TEST(test_evidence__a_key_that_worked_is_remembered),
-		TEST(test_evidence__an_access_worked_if_one_of_its_kind_did),
-		TEST(test_evidence__memory_that_was_closed_had_worked),
-		TEST(test_evidence__another_key_has_not_worked),
+		TEST(test_evidence__memory_that_was_closed_has_no_key_any_more),
+		TEST(test_evidence__a_key_that_no_memory_has_is_told_here),
 		TEST(test_evidence__no_memory_is_open_to_the_peer),
 		TEST(test_evidence__the_memory_that_is_open_is_told),
 		TEST(test_evidence__memory_of_another_owner_is_not_told),
-		TEST(test_evidence__a_key_that_worked_for_another_caller_is_not_told),
-		TEST(test_evidence__a_key_of_another_caller_of_the_connection_is_not_told),
 		TEST(test_evidence__a_transfer_that_waits_is_told_to_who_sees_it),
 		TEST(test_evidence__of_very_many_buffers_nothing_is_told),
 		TEST(test_evidence__another_error_is_looked_into_again),
 		TEST(test_evidence__the_request_of_a_later_first_error_outlives_its_transfer),
 		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),
-		TEST(test_evidence__a_silent_peer_is_knocked_at),
 #undef TEST
 	};
 

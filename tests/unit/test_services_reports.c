@@ -342,7 +342,8 @@ static void test_reports__a_window_is_judged_like_a_buffer(void **state)
 	theirs.rkey--;
 	vbd_object_delete(&record->object);
 	SVC_UNTIL(svc, svc->daemon->windows_revoked == 1);
-	assert_int_equal(judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_CLOSED);
+	assert_int_equal(
+		judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
 }
 
 /* An ended connection is in no domain any more, but was in that of its request. */
@@ -435,21 +436,6 @@ static void test_reports__the_first_verdict_stays(void **state)
 	assert_int_equal(pair.passive->peer_report->theirs.length_bytes, 8);
 	assert_false(pair.passive->peer_report->answered_ns);
 	svc_close(svc, pair.passive);
-	SVC_UNTIL(svc, pair.active->object.ended);
-}
-
-static void test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key(void **state)
-{
-	struct svc *svc = *state;
-	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
-	struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
-	const struct vbd_report theirs =
-		refused_read(pair.passive, (uintptr_t)buffer->mem.addr, buffer->mem.rkey, 8);
-
-	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
-	svc_close(svc, pair.passive);
-	assert_int_equal(judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_CLOSED);
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
@@ -745,7 +731,6 @@ int main(void)
 		TEST(test_reports__memory_of_another_domain_is_not_granted),
 		TEST(test_reports__among_very_many_buffers_nothing_is_judged),
 		TEST(test_reports__the_first_verdict_stays),
-		TEST(test_reports__memory_that_was_closed_meanwhile_is_told_from_a_wrong_key),
 		TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts),
 		TEST(test_reports__a_daemon_does_not_answer_itself_about_another_one),
 		TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew),

@@ -50,7 +50,6 @@ static void test_words__each_tells_what_is_known(void **state)
 		{"{patience}", "336 ms"},
 		{"{words}", "go away"},
 		{"{error}", "it failed"},
-		{"{old}", "a buffer was deleted here 20 ms before"},
 		{"{inbox}", "7"},
 		{"{srq}", "8"},
 		{"{rnr_came}", "9"},
@@ -71,7 +70,7 @@ static void test_words__each_tells_what_is_known(void **state)
 		.retry_count = 4,
 		.netroute_known = true,
 		.netroute = {.netdev = "eth0", .mtu_bytes = 1500},
-		.knock = {.rtt_ns = 1500000},
+		.rtt_ns = 1500000,
 		.inbox_capacity = 7,
 		.srq_id = 8,
 		.incident = {.peer = "192.0.2.2",
@@ -85,8 +84,6 @@ static void test_words__each_tells_what_is_known(void **state)
 			.waited_ms = 3200,
 			.recv_size_bytes = 16,
 			.words = "go away",
-			.buffer_deleted = true,
-			.buffer_deleted_ms = 20,
 			.traces = {[VBD_TRACE_RNR_CAME] = 9,
 				[VBD_TRACE_GAPS_SEEN] = 10,
 				[VBD_TRACE_GAPS_TOLD] = 11,
@@ -161,19 +158,6 @@ static void test_words__a_next_hop_may_have_an_ipv6_address(void **state)
 	next->sin6_family = AF_INET6;
 	assert_int_equal(inet_pton(AF_INET6, "2001:db8::9", &next->sin6_addr), 1);
 	expect(&facts, "{next_hop}", "2001:db8::9");
-}
-
-static void test_words__of_what_is_gone_the_later_one_is_named(void **state)
-{
-	struct vbd_facts facts = {.incident = {.window_revoked = true, .window_revoked_ms = 30}};
-
-	(void)state;
-	expect(&facts, "{old}", "a window was revoked here 30 ms before");
-	facts.incident.buffer_deleted = true;
-	facts.incident.buffer_deleted_ms = 30;
-	expect(&facts, "{old}", "a window was revoked here 30 ms before");
-	facts.incident.buffer_deleted_ms = 20;
-	expect(&facts, "{old}", "a buffer was deleted here 20 ms before");
 }
 
 static void test_words__the_reason_of_the_peer_is_that_of_its_report(void **state)
@@ -339,7 +323,6 @@ int main(void)
 		cmocka_unit_test(
 			test_words__the_interface_is_that_of_the_route_or_else_of_the_address),
 		cmocka_unit_test(test_words__a_next_hop_may_have_an_ipv6_address),
-		cmocka_unit_test(test_words__of_what_is_gone_the_later_one_is_named),
 		cmocka_unit_test(test_words__the_reason_of_the_peer_is_that_of_its_report),
 		cmocka_unit_test(test_words__a_text_is_cut_where_the_room_ends),
 		cmocka_unit_test(test_words__a_time_is_in_its_usual_unit),
