@@ -196,7 +196,6 @@ static void recall(const struct vbd_connection *connection, struct vbd_facts *fa
 	incident->nothing_open = before.nothing_open;
 	incident->other_pd_open = before.other_pd_open;
 	memcpy(incident->open_device, before.open_device, sizeof(incident->open_device));
-	incident->tcp_pending = before.tcp_pending;
 	incident->tcp_open = before.tcp_open;
 	if (!incident->transfer) {
 		incident->transfer = before.transfer;

@@ -306,7 +306,6 @@ static void gather_tcp(const struct vbd_conn *conn, struct vbd_incident *inciden
 
 	if (!connects || !conn->qp.device || !vbd_device_is_soft_iwarp(conn->qp.device))
 		return;
-	incident->tcp_pending = conn->calling == VBD_CONN_CALLS_CONNECT;
 	incident->tcp_open = conn->calling == VBD_CONN_CALLS_NOTHING;
 }
 

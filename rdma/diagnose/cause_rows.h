@@ -89,15 +89,9 @@
 	X(WRONG_DEVICE, "wrong_device", OUT(RESOLVING) | OUT(UNRESOLVED) | OUT(CONNECTING) | OUT(UNANSWERED) | OUT(REJECTED), CLUE(OTHER_DEVICE), VBD_CAUSE_KNOWN_PATH & ~CLUE(NEIGHBOUR_SILENT), 0, 74, GUESTS, \
 		"packets to {host} leave by {netdev}, which is not an interface of {device}, the device that was asked for", \
 		"Connect without a device, or name that of {netdev}: `rdma link` lists both.") \
-	X(NO_SUBNET_MANAGER, "no_subnet_manager", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(IB) | CLUE(ROUTE_ERROR), CLUE(PORT_DOWN), 0, 60, UNIT("the lab has no InfiniBand"), \
-		"the subnet manager gives no path to {host}", \
-		"Check that a subnet manager runs (`sminfo`), and that the ports of both sides are active.") \
-	X(NO_PATH, "no_path", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(ROUTE_ERROR), CLUE(IB) | VBD_CAUSE_KNOWN_PATH, 0, 40, UNIT("Linux 6.1 fails before that over RoCE, when it resolves the address"), \
-		"no RDMA device here has a GID for the source address of packets to {host}", \
-		"Compare the GIDs of /v1/devices with the addresses of the interface: `ip route get {host}` names it.") \
-	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, CLUE(ROUTE_ERROR) | VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT("wherever the kernel tells route and neighbour, a cause above is known"), \
-		"{host} was not found on the network in {waited}: no host has that address, or a cable or VLAN is missing", \
-		"`ping {host}` tells whether the host answers at all; `ip route get {host}` names the interface, which `rdma link` must list.") \
+	X(NOT_RESOLVED, "not_resolved", OUT(RESOLVING) | OUT(UNRESOLVED), 0, VBD_CAUSE_KNOWN_PATH, 0, 20, UNIT("wherever the kernel tells route and neighbour, a cause above is known"), \
+		"no way to {host} was found in {waited}: no host has that address, a cable or VLAN is missing, no RDMA device here has a GID for the source address, or over InfiniBand no subnet manager gives a path", \
+		"`ping {host}` tells whether the host answers at all; `ip route get {host}` names the interface, which `rdma link` must list; over InfiniBand `sminfo` whether a subnet manager runs.") \
 	X(DEVICE_NOT_OPENED, "device_not_opened", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(NOT_OPENED), 0, 0, 96, GUEST, \
 		"librdmacm can't open the RDMA device of the address in this process: a limit is reached, as of its rdma cgroup or of descriptors", \
 		"Compare rdma.current with rdma.max of the cgroup that `cat /proc/$(pidof verbsd)/cgroup` names, and see `prlimit -p $(pidof verbsd)`.") \
@@ -122,19 +116,7 @@
 	X(REFUSED_BY_PROGRAM, "refused_by_program", OUT(REJECTED), CLUE(REJ_PROGRAM), CLUE(WORDS), 0, 50, GUEST, \
 		"the program at {peer} refused and did not say why, ended before it had decided, or listens there at another address of its host only", \
 		"See on {host} at which address it listens (`rdma resource show cm_id`), and whether it runs; its log has more: its policy, a limit, a decision that came too late.") \
-	X(PEER_EXHAUSTED, "peer_exhausted", OUT(REJECTED), CLUE(REJ_RESOURCES), 0, 0, 50, GUEST, \
-		"the peer has no room for another connection: {reject}", \
-		"Close connections there, or raise its limits: `rdma resource`, the rdma cgroup, its kernel log.") \
-	X(GID_REFUSED, "gid_refused", OUT(REJECTED), CLUE(REJ_GID), 0, 0, 50, GUEST, \
-		"the peer can't use the GID of this side: {reject}", \
-		"Compare type (RoCE v1 or v2) and scope of the GIDs of both sides in /v1/devices.") \
-	X(OLD_CONNECTION, "old_connection", OUT(REJECTED), CLUE(REJ_STALE), 0, 0, 50, GUEST, \
-		"the peer still had the connection of before a crash or restart of this side", \
-		"Connect again: with this answer the peer's CM has dropped the old one.") \
-	X(READS_REFUSED, "reads_refused", OUT(REJECTED), CLUE(REJ_READS), 0, 0, 50, GUEST, \
-		"the peer serves fewer outstanding reads than this side asks for", \
-		"Lower qp.initiator_depth here, or raise qp.responder_resources there.") \
-	X(PARAMETERS_REFUSED, "parameters_refused", OUT(REJECTED), 0, CLUE(REJ_NO_SERVICE) | CLUE(REJ_PROGRAM) | CLUE(REJ_RESOURCES) | CLUE(REJ_GID) | CLUE(REJ_STALE) | CLUE(REJ_READS), 0, 20, GUEST, \
+	X(REFUSED_BY_CM, "refused_by_cm", OUT(REJECTED), 0, CLUE(REJ_NO_SERVICE) | CLUE(REJ_PROGRAM), 0, 20, GUEST, \
 		"the CM of {host} rejected the request: {reject}", \
 		"{reject_advice}") \
 	X(PEER_UNDECIDED, "peer_undecided", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(MRA_CAME), VBD_CAUSE_KNOWN_PATH, 0, 78, GUEST, \
@@ -149,9 +131,6 @@
 	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), CLUE(TCP_OPEN) | VBD_CAUSE_KNOWN_PATH, 0, 35, GUEST, \
 		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
 		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
-	X(NOTHING_LEAVES, "nothing_leaves", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED) | CLUE(NOTHING_LEFT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, UNIT("seen in the lab, where the CM id of Soft-RoCE had not ended when the guest was left"), \
-		"no packet to {host} has left {device} in {waited}: a firewall of this host drops UDP 4791", \
-		"Let UDP 4791 out: `nft list ruleset`, `iptables -S`, `tc filter show dev {netdev} egress`.") \
 	X(CM_DEAF, "cm_deaf", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_SILENT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 70, GUEST, \
 		"no message for the connection manager has come in on {device} since its interface was down: Soft-RoCE may have gone deaf, or {host} does not answer", \
 		VBD_CM_SILENCE_HINT) \
@@ -161,17 +140,11 @@
 	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
 		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it waits for somebody who decides, is busy or stopped, or has a full backlog", \
 		"See on {host} whether the program runs, and whether the request waits for a decision there (`verbsctl ls`, `verbsctl accept`). A request of 15 s or longer (timeout_ms) is told whether the backlog is full.") \
-	X(NO_ANSWER_YET, "no_answer_yet", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUEST, \
-		"no answer to the connect request has come from {peer} in {waited}: its program has not decided, or nothing there hears the request (firewall on UDP 4791, no RDMA device, full backlog)", \
-		"`ping {host}` tells whether the host is up. See there whether the request waits (`verbsctl ls`), and whether it has a device (`rdma link`). A request of 15 s or longer (timeout_ms) is told whether a program has it.") \
-	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(REQ_REPEATED), CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
-		"no answer to a repeated connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791, no RDMA device is there, or the listener's backlog is full", \
+	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED) | CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUEST, \
+		"no answer to the connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791 there, here or on the way, no RDMA device has that address, the listener's backlog is full, or its program has not decided", \
 		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"{host}" VBD_TEXT_NOT_CONFIRMED, VBD_HINT_NOT_CONFIRMED) \
-	X(HANDSHAKE_FAILED, "handshake_failed", OUT(HANDSHAKE), 0, VBD_CAUSE_KNOWN_PATH, 0, 30, UNIT("Soft-RoCE and siw report a rejection, or nothing"), \
-		"the handshake with {peer} broke off: {error}", \
-		"See the timeline, and the kernel log of both hosts.") \
 	X(REJECTED_HERE, "rejected_here", OUT(REJECTED_HERE), 0, 0, 0, 50, GUEST, \
 		"a client of this verbsd rejected the request of {host}", \
 		"Nothing, if that was meant; the event log has the time.") \
@@ -184,31 +157,22 @@
 	X(NO_REMOTE, "no_remote", OUT(AWAITING) | OUT(NO_REMOTE), 0, 0, 0, 50, GUEST, \
 		"nobody gave the attributes of the peer's queue pair in {waited}", \
 		"Set them: `verbsctl connections remote`, or POST …/remote with manual.local of the peer.") \
-	X(PATH_MTU_DIFFERS, "path_mtu_differs", OUT(INVALID) | OUT(OPERATION) | OUT(REFUSED) | OUT(RECEIVE_FAILED) | OUT(QP_FAILED) | VBD_CAUSE_NO_PROGRESS, CLUE(PEER_MTU_OTHER), CLUE(MISALIGNED) | CLUE(NO_READS) | CLUE(PEER_RECEIVE_SHORTER) | CLUE(PEER_LENGTH_TOLD), 0, 73, GUEST, \
+	X(PATH_MTU_DIFFERS, "path_mtu_differs", OUT(INVALID) | OUT(OPERATION) | OUT(REFUSED) | OUT(RECEIVE_FAILED) | OUT(QP_FAILED) | VBD_CAUSE_NO_PROGRESS, CLUE(PEER_MTU_OTHER), CLUE(PEER_RECEIVE_SHORTER) | CLUE(PEER_LENGTH_TOLD), 0, 73, GUEST, \
 		"the path MTU is {path_mtu} bytes here and {peer_mtu} on the side of {host}, and longer messages can't pass", \
 		"Give both sides the same qp.path_mtu_bytes, or leave it out on both.") \
-	X(ATOMIC_MISALIGNED, "atomic_misaligned", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION), CLUE(MISALIGNED), 0, 0, 76, UNIT("verbsd refuses such a request"), \
-		"the address of a {op} was not a multiple of 8", \
-		"Use an address that is a multiple of 8.") \
-	X(READS_IMPOSSIBLE, "reads_impossible", OUT(INVALID) | OUT(REQUEST_FAILED) | OUT(ACCESS) | OUT(OPERATION) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_READS), 0, 0, 74, UNIT("verbsd refuses such a request"), \
-		"a {op} is not possible on this connection: initiator_depth is 0", \
-		"Connect again with qp.initiator_depth here and qp.responder_resources on the peer of 1 or more.") \
-	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, CLUE(MISALIGNED) | CLUE(NO_READS), 0, 50, GUEST, \
+	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, 0, 0, 50, GUEST, \
 		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}. A verbsd there tells its own callers which it was (`verbsctl explain`).") \
 	X(LONGER_THAN_RECEIVE_THERE, "longer_than_receive_there", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS) | CLUE(PEER_RECEIVE_SHORTER), 0, 0, 70, GUEST, \
 		"a {what} was longer than a receive of the peer, which has {peer_receive} bytes as it says", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
 	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), CLUE(PEER_RECEIVE_SHORTER), CLUE(LONGER_THAN_HERE), 50, GUEST, \
-		"a {what} was longer than the peer's receive (receives here have {receive} bytes)", \
-		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
-	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 40, GUEST, \
+		"a {what} did not fit into a receive of the peer (receives here have {receive} bytes): it was longer, or the memory of that receive was gone, as when the program there ends", \
+		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`); see whether the program on {host} still runs.") \
+	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS), 0, 40, GUEST, \
 		"the peer's queue pair does not allow a {what}, has too many reads outstanding, or another path MTU than {path_mtu} bytes", \
 		"Compare qp.remote_access, qp.responder_resources and the path MTU of the peer with the request and this side.") \
-	X(PEER_RECEIVE_GONE, "peer_receive_gone", OUT(OPERATION), CLUE(OP_SENDS), CLUE(PEER_RECEIVE_SHORTER) | CLUE(LONGER_THAN_HERE) | CLUE(NEVER_ACKED), 0, 55, UNIT("the kernel must free the memory of a killed program while a message arrives, before its queue pair"), \
-		"the peer's device could not put a {what} into a receive: the receive's memory was gone, as when the program there ends, or the message was longer", \
-		"See whether the program on {host} still runs; if it does, compare the length of the message with that of its receives.") \
-	X(PEER_DEVICE_FAILED, "peer_device_failed", OUT(OPERATION) | OUT(INVALID), 0, CLUE(OP_SENDS) | CLUE(MISALIGNED) | CLUE(NO_READS), 0, 30, GUEST, \
+	X(PEER_DEVICE_FAILED, "peer_device_failed", OUT(OPERATION) | OUT(INVALID), 0, CLUE(OP_SENDS), 0, 30, GUEST, \
 		"the peer's device failed a {what}", \
 		"See the first error of the peer's connection, and the kernel log there.") \
 	X(PEER_INBOX_FULL, "peer_inbox_full", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(PEER_INBOX_FULL) | CLUE(OP_SENDS), 0, 0, 82, GUEST, \
@@ -220,23 +184,14 @@
 	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUESTS, \
 		"packets with the path MTU of {path_mtu} bytes do not fit through {netdev}, which carries {route_mtu}", \
 		"Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.") \
-	X(WAY_TOO_NARROW, "way_too_narrow", VBD_CAUSE_NO_PROGRESS, CLUE(LONG_DATA) | CLUE(CM_ANSWERED), CLUE(BY_HAND) | CLUE(MTU_TOO_LARGE) | CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(PEER_FORGOT) | CLUE(IB) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 67, UNIT("a verbsd there refuses such a connection, and no other program of the lab answers such a question"), \
+	X(WAY_TOO_NARROW, "way_too_narrow", VBD_CAUSE_NO_PROGRESS, CLUE(LONG_DATA) | CLUE(CM_ANSWERED), CLUE(BY_HAND) | CLUE(MTU_TOO_LARGE) | CLUE(HELD_BACK) | CLUE(RNR_CAME) | CLUE(PEER_FORGOT) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 67, UNIT("a verbsd there refuses such a connection, and no other program of the lab answers such a question"), \
 		"the RDMA device of {host} answers, and the data of a {what} does not pass: an interface or a switch carries less than the path MTU of {path_mtu} bytes, or the queue pair there is gone", \
 		"Compare `ip link` of both sides, and give both the same MTU (`ping -M do -s {path_mtu}` from {host} must pass), or connect again with a smaller path_mtu_bytes on both.") \
-	X(WRONG_PSN, "wrong_psn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(FEW_CAME), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 68, GUEST, \
-		"the peer's queue pair acknowledges nothing: it was given another PSN than this side sends from, it is not in RTR, or it has another QP number than this side was given", \
-		"Compare manual.local of each side with manual.remote of the other (psn, qpn), and bring both queue pairs up anew.") \
 	X(WRONG_PSN_HERE, "wrong_psn_here", OUT(WELL) | OUT(UNSENT), CLUE(BY_HAND) | CLUE(NEVER_HEARD) | CLUE(NEVER_ACKED) | CLUE(OUT_OF_STEP), VBD_CAUSE_KNOWN_PATH, 0, 66, GUEST, \
 		"packets of the peer come, and this queue pair drops them: the PSN that it was given is not the one that the peer sends from", \
 		"Compare manual.remote.psn here with manual.local.psn of the peer, and bring both queue pairs up anew.") \
-	X(WRONG_QPN, "wrong_qpn", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(CM_ANSWERED) | CLUE(SILENT), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 64, GUEST, \
-		"the RDMA device of {host} answers, and the queue pair there never did: the QP number given here is not its, it was given other attributes for this side, or it is not in RTR", \
-		"Compare manual.local of each side with manual.remote of the other (qpn, gid), and bring the peer's queue pair up.") \
-	X(WRONG_GID, "wrong_gid", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED) | CLUE(CM_UNHEARD), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 64, GUESTS, \
-		"no RDMA device answers at {host}, the address in the GID that this side was given: it is not the peer's GID, or a firewall drops UDP 4791", \
-		"Compare manual.remote.gid here with manual.local.gid of the peer; if they are equal, open UDP 4791 both ways.") \
-	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), 0, 60, UNIT("where the peer's device can be asked, a cause above is known"), \
-		"the peer never acknowledged anything: QP number, GID or PSN that this side was given are not the peer's, or its queue pair is not up", \
+	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), CLUE(CM_ANSWERED) | CLUE(CM_UNHEARD) | CLUE(SILENT), 60, GUEST, \
+		"the peer never acknowledged anything: QP number, GID or PSN that one of the sides was given are not those of the other, or its queue pair is not in RTR", \
 		"Compare manual.local of each side with manual.remote of the other, and bring the peer's queue pair up.") \
 	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
 		"the path to {host} loses packets, and a {what} was not acknowledged in {waited}", \
@@ -250,13 +205,13 @@
 	X(TOO_SLOW, "too_slow", OUT(LATE), CLUE(MOVED_ON), CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, GUESTS, \
 		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: it is slower than the deadline allows", \
 		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
-	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(HELD_BACK) | CLUE(NO_READS) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
+	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(HELD_BACK) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"the RDMA device of {host} answers, and the queue pair of this connection no longer does: it failed or was destroyed there, or host or device were started anew", \
 		"See the peer's end of the connection and the log there, and connect again.") \
 	X(NOTHING_SENT, "nothing_sent", OUT(UNSENT) | OUT(LATE), CLUE(OP_RECEIVES), VBD_CAUSE_KNOWN_PATH, 0, 57, GUEST, \
 		"{request} has waited {waited} for a message, and the peer has sent none: {signs}", \
 		"See what the program of the peer waits for, and whether it sends on this connection.") \
-	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | CLUE(NO_READS) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
+	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
 		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.") \
 	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
@@ -298,42 +253,24 @@
 	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 50, GUEST, \
 		"the peer reached for memory that it may not use: {open}, and its key is another or an old one, its range goes past the end, or its access is not granted", \
 		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
-	X(LOCAL_MEMORY, "local_memory", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), CLUE(PROTECTION), CLUE(RECEIVE_TOO_SHORT) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE), 0, 40, UNIT("verbsd refuses a request that its buffers do not cover"), \
-		"the device here could not do a {what}: its memory is not registered any more, is in another protection domain, or does not allow it", \
-		"Check state, protection domain and access of the buffer of the request.") \
-	X(WINDOW_REFUSED, "window_refused", OUT(BIND), 0, 0, 0, 50, UNIT("verbsd refuses such a window"), \
-		"the device here refused to bind the window: its range or access goes beyond its buffer", \
-		"Create the buffer with access mw_bind, and with the access that the window shall grant.") \
-	X(REQUEST_REFUSED, "request_refused", OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED), 0, 0, 0, 20, UNIT("Soft-RoCE and siw fail no request that verbsd posts"), \
-		"the device here failed a {what}: {error}", \
-		"See the kernel log, and the state of the port.") \
-	X(DEVICE_FAILED, "device_failed", OUT(QP_FAILED), 0, CLUE(PORT_DOWN) | CLUE(DEVICE_GONE), 0, 30, UNIT("Soft-RoCE and siw have no fatal error of a queue pair"), \
-		"device {device} gave the queue pair up: {error}", \
-		"See the kernel log of this host; reset the device if it happens again.") \
 	X(SPEAKS_OTHERWISE, "speaks_otherwise", OUT(SERVICE), 0, 0, 0, 50, GUEST, \
 		"the peer does not speak the protocol of the service here: {error}", \
 		"Use the same service on both sides; a plain peer needs service inbox.") \
 	X(FULL_MEMLOCK, "full_memlock", OUT(RESOURCE), CLUE(FULL_MEMLOCK), 0, 0, 50, GUEST, \
 		"this verbsd may lock no more memory", \
 		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.") \
-	X(FULL_FDS, "full_fds", OUT(RESOURCE), CLUE(FULL_FDS), 0, 0, 50, UNIT("a connection takes no file descriptor"), \
-		"this verbsd has no file descriptor left", \
-		"Raise RLIMIT_NOFILE: LimitNOFILE= in the unit.") \
 	X(FULL_CGROUP, "full_cgroup", OUT(RESOURCE), CLUE(FULL_CGROUP), 0, 0, 55, GUEST, \
 		"the rdma cgroup of this verbsd allows no more objects on {device}", \
 		"Raise the limits for {device} in rdma.max of its cgroup, which `cat /proc/$(pidof verbsd)/cgroup` names; rdma.current has what is used.") \
-	X(FULL_DEVICE, "full_device", OUT(RESOURCE), CLUE(FULL_DEVICE), CLUE(FULL_CGROUP), 0, 50, UNIT("Soft-RoCE and siw have room for more objects than a guest has memory for"), \
-		"device {device} has no room for another object: {error}", \
-		"Delete what is not needed: `rdma resource` counts the objects of all programs.") \
 	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOURCE), CLUE(NOT_SERVED), 0, 0, 50, GUEST, \
 		"{error}", \
 		"Use an address of an interface that `rdma link` lists; the loopback has no RDMA device.") \
 	X(PORT_TAKEN, "port_taken", OUT(RESOURCE), CLUE(PORT_TAKEN), 0, 0, 50, GUEST, \
 		"the port that this side was to have is taken by another program, connection or listener", \
 		"Choose another src_port, or leave it out to let the kernel pick one.") \
-	X(CALL_FAILED, "call_failed", OUT(RESOURCE), 0, CLUE(PORT_TAKEN) | CLUE(NOT_SERVED) | CLUE(FULL_MEMLOCK) | CLUE(FULL_FDS) | CLUE(FULL_DEVICE) | CLUE(FULL_CGROUP), 0, 20, UNIT("the calls that a test can make fail are named above"), \
-		"a call failed here: {error}", \
-		"The call and its error number are in error.first; see the kernel log.") \
+	X(FAILED_HERE, "failed_here", OUT(RESOURCE) | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(BIND) | OUT(QP_FAILED) | OUT(HANDSHAKE) | OUT(PROTOCOL), 0, 0, 0, 20, UNIT("what a test can make fail here is named above"), \
+		"{error}", \
+		"The call and its number are in error.first; see the timeline, and the kernel log of this host (`dmesg`).") \
 	X(CLOSED_THERE, "closed_there", OUT(PEER_LEFT), CLUE(PEER_CLOSED), 0, 0, 70, GUEST, \
 		"a client of the verbsd at {host} closed the connection", \
 		"Nothing, if that was meant; the event log there has the time.") \
@@ -381,10 +318,7 @@
 		"Connect again. A transfer whose peer takes what it sends can be cancelled without that.") \
 	X(STOPPED_HERE, "stopped_here", OUT(STOPPED), 0, 0, 0, 30, UNIT("the end of the daemon ends its API"), \
 		"this verbsd was stopped", \
-		"Connect again when verbsd runs again.") \
-	X(UNEXPECTED_EVENT, "unexpected_event", OUT(PROTOCOL), 0, 0, 0, 30, UNIT("only a defect leads to it"), \
-		"the kernel's CM reported an event that the state does not allow: a defect of the kernel, of a driver, or of verbsd", \
-		"Please report it with the connection's timeline.")
+		"Connect again when verbsd runs again.")
 /* clang-format on */
 
 #endif

@@ -29,18 +29,9 @@
 /* A peer gives up a connection so long after its packets got lost, at most. */
 #define LATELY_MS 300000
 
-/* A request is repeated seven times at most, and each may be answered. Where more packets came
- * others were among them. */
-#define ANSWERS_MAX 8
-
 /* Reject reasons of the kernel's rdma/ib_cm.h. */
 enum {
-	REJ_NO_QP = 1,
-	REJ_NO_RESOURCES = 3,
 	REJ_INVALID_SERVICE_ID = 8,
-	REJ_STALE_CONN = 10,
-	REJ_INVALID_GID = 12,
-	REJ_INSUFFICIENT_RESP_RESOURCES = 27,
 	REJ_CONSUMER_DEFINED = 28,
 };
 
@@ -64,9 +55,6 @@ static void look_at_device(const struct vbd_facts *facts, struct clues *clues)
 		facts->port_fell && (facts->incident.outcome != VBD_OUTCOME_PEER_LEFT ||
 					    facts->port_fell_before_ms < LATELY_MS));
 	note(clues, VBD_CLUE_ADDRESS_GONE, facts->sgid_known && facts->sgid_gone);
-	note(clues, VBD_CLUE_IB,
-		facts->port_known && facts->port.link_layer &&
-			strcmp(facts->port.link_layer, "infiniband") == 0);
 	note(clues, VBD_CLUE_IWARP, facts->iwarp);
 	note(clues, VBD_CLUE_CM_SILENT, facts->cm_silent);
 	note(clues, VBD_CLUE_SRQ_EMPTY, facts->srq_id && !facts->srq_posted);
@@ -123,9 +111,6 @@ static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
 		traces[VBD_TRACE_RNR_CAME] || incident->outcome == VBD_OUTCOME_RNR);
 	note(clues, VBD_CLUE_RNR_TOLD, traces[VBD_TRACE_RNR_TOLD]);
 	note(clues, VBD_CLUE_GAPS, traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_GAPS_TOLD]);
-	note(clues, VBD_CLUE_FEW_CAME,
-		incident->traces_known && traces[VBD_TRACE_PACKETS_CAME] &&
-			traces[VBD_TRACE_PACKETS_CAME] <= ANSWERS_MAX);
 	/* The counters are those of all connections: they say something of one that awaits a
 	 * message. */
 	note(clues, VBD_CLUE_OUT_OF_STEP,
@@ -138,9 +123,6 @@ static void look_at_traces(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_SILENT,
 		incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] &&
 			!traces[VBD_TRACE_PACKETS_CAME]);
-	/* Soft-RoCE does not count a packet that the kernel did not let out. */
-	note(clues, VBD_CLUE_NOTHING_LEFT,
-		incident->traces_known && facts->soft_roce && !traces[VBD_TRACE_PACKETS_SENT]);
 	note(clues, VBD_CLUE_REQ_REPEATED,
 		incident->traces_known && incident->waited_ms >= REPEATED_MS);
 	note(clues, VBD_CLUE_MRA_CAME, traces[VBD_TRACE_MRA_CAME]);
@@ -150,16 +132,12 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 {
 	const struct vbd_incident *incident = &facts->incident;
 	const struct vbd_op_traits *op = incident->op >= 0 ? &vbd_ops[incident->op] : NULL;
-	bool reads = op && (incident->op == VBD_OP_READ || op->is_atomic);
 	struct vbd_rejection rejection;
 
 	note(clues, VBD_CLUE_OP_SENDS,
 		(op && (op->sends || incident->op == VBD_OP_WRITE_IMM)) ||
 			incident->outcome == VBD_OUTCOME_RNR);
 	note(clues, VBD_CLUE_OP_REMOTE, op && op->needs_remote);
-	note(clues, VBD_CLUE_NO_READS, reads && facts->depth_known && !facts->initiator_depth);
-	note(clues, VBD_CLUE_MISALIGNED,
-		op && op->is_atomic && incident->remote_addr % VBD_ATOMIC_BYTES);
 	note(clues, VBD_CLUE_LONGER_THAN_HERE,
 		op && op->sends && incident->recv_size_bytes &&
 			incident->length_bytes > incident->recv_size_bytes);
@@ -170,7 +148,6 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 			incident->length_bytes > USUAL_MTU_BYTES);
 	note(clues, VBD_CLUE_NEVER_ACKED, !incident->acked);
 	note(clues, VBD_CLUE_NEVER_HEARD, !incident->heard);
-	note(clues, VBD_CLUE_HEARTBEATS, incident->heartbeats);
 	note(clues, VBD_CLUE_OP_RECEIVES,
 		incident->op == VBD_OP_RECV || incident->outcome == VBD_OUTCOME_UNSENT);
 	note(clues, VBD_CLUE_BY_HAND, incident->by_hand);
@@ -186,7 +163,6 @@ static void look_at_request(const struct vbd_facts *facts, struct clues *clues)
 	note(clues, VBD_CLUE_RUNS_ON,
 		incident->outcome == VBD_OUTCOME_WELL && incident->transfer &&
 			incident->op != VBD_OP_RECV && incident->waited_ms);
-	note(clues, VBD_CLUE_TCP_PENDING, incident->tcp_pending);
 	note(clues, VBD_CLUE_TCP_OPEN, incident->tcp_open);
 	note(clues, VBD_CLUE_LISTENER_DELETED, incident->listener_deleted);
 	note(clues, VBD_CLUE_WORDS, *incident->words);
@@ -253,9 +229,6 @@ static void look_at_completion(const struct vbd_facts *facts, struct clues *clue
 	note(clues, VBD_CLUE_RECEIVE_TOO_SHORT,
 		recv && (error->kind == IBV_WC_LOC_LEN_ERR ||
 				(facts->soft_roce && error->kind == IBV_WC_LOC_QP_OP_ERR)));
-	note(clues, VBD_CLUE_PROTECTION,
-		error->kind == IBV_WC_LOC_PROT_ERR || error->kind == IBV_WC_LOC_QP_OP_ERR ||
-			error->kind == IBV_WC_LOC_ACCESS_ERR);
 }
 
 static void look_at_rejection(const struct vbd_error *error, struct clues *clues)
@@ -265,18 +238,12 @@ static void look_at_rejection(const struct vbd_error *error, struct clues *clues
 		error->source == VBD_SOURCE_ERRNO && error->raw == ECONNREFUSED);
 	if (error->source != VBD_SOURCE_CM_EVENT)
 		return;
-	note(clues, VBD_CLUE_ROUTE_ERROR, error->kind == RDMA_CM_EVENT_ROUTE_ERROR);
 	if (error->kind != RDMA_CM_EVENT_REJECTED)
 		return;
 	note(clues, VBD_CLUE_REJ_NO_SERVICE,
 		error->raw == REJ_INVALID_SERVICE_ID || error->raw == -ECONNREFUSED);
 	note(clues, VBD_CLUE_REJ_PROGRAM,
 		error->raw == REJ_CONSUMER_DEFINED || error->raw == -ECONNRESET);
-	note(clues, VBD_CLUE_REJ_RESOURCES,
-		error->raw >= REJ_NO_QP && error->raw <= REJ_NO_RESOURCES);
-	note(clues, VBD_CLUE_REJ_GID, error->raw == REJ_INVALID_GID);
-	note(clues, VBD_CLUE_REJ_STALE, error->raw == REJ_STALE_CONN);
-	note(clues, VBD_CLUE_REJ_READS, error->raw == REJ_INSUFFICIENT_RESP_RESOURCES);
 }
 
 static void look_at_limits(const struct vbd_error *error, struct clues *clues)
@@ -290,14 +257,10 @@ static void look_at_limits(const struct vbd_error *error, struct clues *clues)
 	note(clues, VBD_CLUE_NO_NAME_SERVER,
 		error->source == VBD_SOURCE_GAI && error->raw == EAI_AGAIN);
 	note(clues, VBD_CLUE_FULL_MEMLOCK, error->status == VBD_E_MEMLOCK);
-	note(clues, VBD_CLUE_FULL_FDS, error->status == VBD_E_FD_LIMIT);
-	note(clues, VBD_CLUE_FULL_DEVICE, error->status == VBD_E_DEVICE_LIMIT);
 	/* rdmacg_try_charge(), kernel 6.1; a device that is full says ENOMEM. */
 	note(clues, VBD_CLUE_FULL_CGROUP,
 		error->status == VBD_E_DEVICE_LIMIT && error->source == VBD_SOURCE_ERRNO &&
 			error->raw == EAGAIN);
-	/* rdma_resolve_route(3) fails at once without a GID for the source address. */
-	note(clues, VBD_CLUE_ROUTE_ERROR, error->status == VBD_E_ROUTE_ERROR);
 }
 
 vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)

@@ -34,7 +34,6 @@
 	X(RNR_TOLD, "{device} answered peers that no receive is posted ({rnr_told} times)") \
 	X(NO_RECEIVE_LEFT, "no receive was posted here") \
 	X(GAPS, "packets were missing ({gaps} times)") \
-	X(FEW_CAME, "few RDMA packets came to {device}: {packets_came}") \
 	X(OUT_OF_STEP, "packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
 	X(MANY_GAPS, "packets were missing {gaps} times among {packets_sent} that {device} sent") \
 	X(RUNS_ON, "{request} goes on") \
@@ -43,13 +42,10 @@
 	X(CM_UNHEARD, "no RDMA device answered a question to {host}") \
 	X(SLOW_WAY, "an answer of {host} took {rtt}, and an acknowledgement is awaited for {patience}") \
 	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
-	X(NOTHING_LEFT, "device {device} has sent no packet") \
 	X(REQ_REPEATED, "the CM has repeated the connect request, and no answer was counted") \
 	X(MRA_CAME, "the peer's kernel answered that its program has the request and has not decided") \
 	X(INBOX_FULL, "all {inbox} receives here hold messages") \
 	X(SRQ_EMPTY, "shared receive queue {srq} has no receive left") \
-	X(NO_READS, "reads and atomics are not possible: initiator_depth is 0") \
-	X(MISALIGNED, "the remote address is not a multiple of 8") \
 	X(OP_SENDS, "a {op} takes a receive of the peer") \
 	X(OP_REMOTE, "a {op} works on memory of the peer") \
 	X(LONGER_THAN_HERE, "the message had {length} bytes, and receives here have {receive}") \
@@ -57,7 +53,6 @@
 	X(RECEIVE_TOO_SHORT, "a receive here failed because of its length") \
 	X(NEVER_ACKED, "nothing was ever acknowledged on this connection") \
 	X(NEVER_HEARD, "the peer has sent no message on this connection") \
-	X(HEARTBEATS, "the peer's device has answered {heartbeats} heartbeats") \
 	X(OP_RECEIVES, "a {op} waits for a message of the peer") \
 	X(BY_HAND, "the queue pair was brought up by hand") \
 	X(HELD_BACK, "the queue pair here can't send in its state") \
@@ -65,7 +60,6 @@
 	X(OTHER_DEVICE_OPEN, "a buffer of {open_device} here was open to peers") \
 	X(OTHER_PD_OPEN, "the buffers here that were open to peers are in another protection domain than the connection") \
 	X(MOVED_ON, "{done} of {length} bytes were done") \
-	X(TCP_PENDING, "the kernel's TCP has not connected") \
 	X(TCP_OPEN, "the kernel's TCP has connected") \
 	X(OUTSTANDING, "requests of this side were outstanding") \
 	X(CM_SILENT, "no message for the CM has come in on {device} since its interface was down") \
@@ -84,19 +78,10 @@
 	X(NO_ACCESS_HERE, "the verbsd of {host} reports a {peer_what}, which the memory here does not grant") \
 	X(REJ_NO_SERVICE, "the peer's kernel knows no listener on that port") \
 	X(REJ_PROGRAM, "the peer's program decided") \
-	X(REJ_RESOURCES, "the peer's kernel or device has no room") \
-	X(REJ_GID, "the peer can't use the GID of this side") \
-	X(REJ_STALE, "the peer still knows the queue pair from before") \
-	X(REJ_READS, "the peer serves fewer reads than asked for") \
-	X(ROUTE_ERROR, "the address has a neighbour but no path") \
-	X(IB, "the link is InfiniBand") \
 	X(IWARP, "device {device} is iWARP") \
-	X(PROTECTION, "the device says that a key does not cover the memory, or does not say what is wrong") \
 	X(NOT_SERVED, "no RDMA device here has the address") \
 	X(PORT_TAKEN, "the kernel says that the port is in use") \
 	X(FULL_MEMLOCK, "the limit of locked memory is reached") \
-	X(FULL_FDS, "no file descriptor is left") \
-	X(FULL_DEVICE, "the device or its cgroup has no room") \
 	X(FULL_CGROUP, "the kernel says EAGAIN, as at a limit of the rdma cgroup")
 /* clang-format on */
 

@@ -114,7 +114,6 @@ struct vbd_incident {
 	bool acked;		/* an earlier request was acknowledged */
 	bool heard;		/* the peer has sent a message */
 	uint64_t heartbeats;	/* that the peer's device has answered */
-	bool tcp_pending;	/* Soft-iWARP: TCP has not connected yet */
 	bool tcp_open;		/* Soft-iWARP: TCP has connected, the handshake has not ended */
 	uint64_t open_buffers;	/* buffers here that were open to the peer; 0: unknown */
 	uint64_t open_id, open_bytes; /* of the only one */

@@ -326,11 +326,6 @@ static void put_out_of_step(char *out, const struct vbd_facts *facts)
 				facts->incident.traces[VBD_TRACE_REPEATS_SEEN]);
 }
 
-static void put_heartbeats(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.heartbeats);
-}
-
 /* These signs show that the peer lives although it sends nothing. */
 static void put_signs(char *out, const struct vbd_facts *facts)
 {
@@ -343,11 +338,6 @@ static void put_signs(char *out, const struct vbd_facts *facts)
 static void put_packets_sent(char *out, const struct vbd_facts *facts)
 {
 	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_SENT]);
-}
-
-static void put_packets_came(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_CAME]);
 }
 
 static void put_peer_op(char *out, const struct vbd_facts *facts)

@@ -54,10 +54,8 @@ struct vbd_facts;
 	X(rnr_told, "some") \
 	X(gaps, "some") \
 	X(out_of_step, "some") \
-	X(heartbeats, "some") \
 	X(signs, "nothing has failed here") \
 	X(packets_sent, "some") \
-	X(packets_came, "some") \
 	X(peer_op, "request") \
 	X(peer_what, "request") \
 	X(peer_length, "?") \

@@ -366,7 +366,7 @@ await stage_mute("a queue pair that is not the peer's, and one that went", async
 	const qp = { ack_timeout: 14, retry_count: 1 };
 	const shape = { qp_type: "rc", device: dev, qp };
 
-	await says_of_one(near, "wrong_qpn", async () => {
+	await says_of_one(near, "wrong_remote", async () => {
 		const [here, there] = await Promise.all([near, far].map((daemon) => daemon.post(CONNECTION, { bringup: "manual", ...shape }, WAIT_S)));
 		const { local } = there.manual;
 
@@ -404,7 +404,7 @@ await stage("a PSN that is not the peer's", async () => {
 		await move("send", here);
 		// Soft-RoCE may say that a packet is done which the peer takes for a repeat.
 		if (shift < 0)
-			await says(near, await near.end_of(here.id), "wrong_psn");
+			await says(near, await near.end_of(here.id), "wrong_remote");
 		await says_at_last(far, there, "wrong_psn_here");
 	}
 });

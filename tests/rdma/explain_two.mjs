@@ -101,7 +101,7 @@ await scenario("the first line names what a firewall on the way may be", async (
 			return await cause_of(daemon, connection) === "not_acknowledged";
 		});
 	});
-	await until("wrong_gid", async () => {
+	await until("wrong_remote", async () => {
 		const connection = await daemon.post("/v1/connections", { bringup: "manual", qp_type: "rc", device: dev,
 			qp: { ack_timeout: 14, retry_count: 1 } }, WAIT_S);
 		const { local } = connection.manual;
@@ -109,7 +109,7 @@ await scenario("the first line names what a firewall on the way may be", async (
 		await daemon.post(`/v1/connections/${connection.id}/remote`, { ...local, gid: `::ffff:${peer_addr}` }, WAIT_S);
 		return spoiled(deaf, hearing, async () => {
 			await daemon.try("POST", `/v1/connections/${connection.id}/messages`, { data: "hello" }, { wait_s: WAIT_S });
-			return await cause_of(daemon, connection) === "wrong_gid";
+			return await cause_of(daemon, connection) === "wrong_remote";
 		});
 	});
 	// The CM repeats its request after some seconds.
@@ -174,7 +174,7 @@ await scenario("the first line names what is wrong with the network", async () =
 	await spoiled(lossy(100), lossless, async () => {
 		const { id } = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port, timeout_ms: 2000 });
 
-		await says({ id }, "no_answer_yet");
+		await says({ id }, "no_answer");
 	});
 	await daemon.stop();
 });

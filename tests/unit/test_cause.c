@@ -185,7 +185,7 @@ static void test_cause__a_hardware_address_that_was_set_by_hand_goes_before_a_si
 	begin(VBD_OUTCOME_UNANSWERED);
 	asked(false);
 	facts.netroute.neighbour = "stale";
-	leads_to(VBD_CAUSE_NO_ANSWER_YET);
+	leads_to(VBD_CAUSE_NO_ANSWER);
 	facts.netroute.neighbour = "permanent";
 	memcpy(facts.netroute.hwaddr, "\x02\x00\x00\x00\x00\x99", 6);
 	leads_to(VBD_CAUSE_NEIGHBOUR_BY_HAND);
@@ -232,10 +232,7 @@ static void test_cause__an_address_that_is_not_resolved(void **state)
 	begin(VBD_OUTCOME_UNRESOLVED);
 	facts.netroute_known = false;
 	leads_to(VBD_CAUSE_NOT_RESOLVED);
-	cm_event(RDMA_CM_EVENT_ROUTE_ERROR, -19);
-	leads_to(VBD_CAUSE_NO_PATH);
-	facts.port.link_layer = "infiniband";
-	leads_to(VBD_CAUSE_NO_SUBNET_MANAGER);
+	says("no subnet manager");
 	begin(VBD_OUTCOME_UNRESOLVED);
 	facts.netroute.local = true;
 	leads_to(VBD_CAUSE_OWN_ADDRESS);
@@ -255,12 +252,12 @@ static void test_cause__a_rejection_names_who_rejected(void **state)
 		{8, VBD_CAUSE_NOBODY_LISTENS},
 		{-ECONNREFUSED, VBD_CAUSE_NOBODY_LISTENS},
 		{28, VBD_CAUSE_REFUSED_BY_PROGRAM},
-		{1, VBD_CAUSE_PEER_EXHAUSTED},
-		{3, VBD_CAUSE_PEER_EXHAUSTED},
-		{12, VBD_CAUSE_GID_REFUSED},
-		{10, VBD_CAUSE_OLD_CONNECTION},
-		{27, VBD_CAUSE_READS_REFUSED},
-		{26, VBD_CAUSE_PARAMETERS_REFUSED},
+		{1, VBD_CAUSE_REFUSED_BY_CM},
+		{3, VBD_CAUSE_REFUSED_BY_CM},
+		{12, VBD_CAUSE_REFUSED_BY_CM},
+		{10, VBD_CAUSE_REFUSED_BY_CM},
+		{27, VBD_CAUSE_REFUSED_BY_CM},
+		{26, VBD_CAUSE_REFUSED_BY_CM},
 	};
 
 	(void)state;
@@ -331,15 +328,10 @@ static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesit
 	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
 		begin(i ? VBD_OUTCOME_CONNECTING : VBD_OUTCOME_UNANSWERED);
-		leads_to(VBD_CAUSE_NO_ANSWER_YET);
+		leads_to(VBD_CAUSE_NO_ANSWER);
 		says("has not decided");
 		facts.incident.waited_ms = 12000;
-		leads_to(VBD_CAUSE_NO_ANSWER_YET); /* answers were not counted */
 		facts.incident.traces_known = true;
-		leads_to(VBD_CAUSE_NOTHING_LEAVES);
-		facts.incident.waited_ms = 3000; /* the first request may be older than the count */
-		leads_to(VBD_CAUSE_NO_ANSWER_YET);
-		facts.incident.waited_ms = 12000;
 		facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 3;
 		leads_to(VBD_CAUSE_NO_ANSWER);
 		says("in 12 s");
@@ -400,15 +392,8 @@ static void test_cause__attributes_given_by_hand_that_are_not_the_peers(void **s
 	facts.incident.acked = false;
 	leads_to(VBD_CAUSE_WRONG_REMOTE);
 	asked(false);
-	leads_to(VBD_CAUSE_WRONG_GID);
-	asked(true);
 	leads_to(VBD_CAUSE_WRONG_REMOTE);
-	facts.incident.traces_known = true;
-	facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 3;
-	leads_to(VBD_CAUSE_WRONG_QPN);
-	facts.incident.traces[VBD_TRACE_PACKETS_CAME] = 1;
-	leads_to(VBD_CAUSE_WRONG_PSN);
-	facts.incident.traces[VBD_TRACE_PACKETS_CAME] = 1000; /* of others */
+	asked(true);
 	leads_to(VBD_CAUSE_WRONG_REMOTE);
 	facts.incident.acked = true; /* the attributes are right */
 	leads_to(VBD_CAUSE_QP_GONE_THERE);
@@ -484,9 +469,6 @@ static void test_cause__tcp_tells_what_does_not_answer_over_iwarp(void **state)
 	begin(VBD_OUTCOME_UNANSWERED);
 	facts.iwarp = true;
 	leads_to(VBD_CAUSE_SILENT_TCP);
-	facts.incident.tcp_pending = true;
-	leads_to(VBD_CAUSE_SILENT_TCP);
-	facts.incident.tcp_pending = false;
 	facts.incident.tcp_open = true;
 	leads_to(VBD_CAUSE_NOT_IWARP);
 	says("took the TCP connection");
@@ -540,7 +522,7 @@ static void test_cause__a_handshake_that_breaks_off(void **state)
 	begin(vbd_outcome_of_end(&end));
 	leads_to(VBD_CAUSE_NOT_CONFIRMED);
 	begin(VBD_OUTCOME_HANDSHAKE);
-	leads_to(VBD_CAUSE_HANDSHAKE_FAILED);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 	begin(VBD_OUTCOME_NO_REMOTE);
 	leads_to(VBD_CAUSE_NO_REMOTE);
 }
@@ -591,19 +573,15 @@ static void test_cause__a_long_message_says_so_on_both_sides(void **state)
 	completion(IBV_WC_LOC_QP_OP_ERR, VBD_OP_RECV);
 	leads_to(VBD_CAUSE_RECEIVE_TOO_SHORT);
 	facts.soft_roce = false;
-	leads_to(VBD_CAUSE_LOCAL_MEMORY);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 }
 
-static void test_cause__an_operation_that_cannot_work(void **state)
+static void test_cause__an_operation_that_the_peers_device_fails(void **state)
 {
 	(void)state;
 	begin(VBD_OUTCOME_INVALID);
 	completion(IBV_WC_REM_INV_REQ_ERR, VBD_OP_FETCH_ADD);
 	leads_to(VBD_CAUSE_PEER_QP_FORBIDS);
-	facts.initiator_depth = 0;
-	leads_to(VBD_CAUSE_READS_IMPOSSIBLE);
-	facts.incident.remote_addr += 4;
-	leads_to(VBD_CAUSE_ATOMIC_MISALIGNED);
 	begin(VBD_OUTCOME_OPERATION);
 	completion(IBV_WC_REM_OP_ERR, VBD_OP_WRITE);
 	leads_to(VBD_CAUSE_PEER_DEVICE_FAILED);
@@ -916,18 +894,6 @@ static void test_cause__data_that_does_not_pass_where_short_packets_do_names_the
 	leads_to(VBD_CAUSE_QP_GONE_THERE);
 }
 
-static void test_cause__a_short_message_after_others_found_no_memory(void **state)
-{
-	(void)state;
-	begin(VBD_OUTCOME_OPERATION);
-	completion(IBV_WC_REM_OP_ERR, VBD_OP_SEND);
-	facts.incident.length_bytes = 16;
-	leads_to(VBD_CAUSE_PEER_RECEIVE_GONE);
-	says("send of 16 bytes");
-	facts.incident.acked = false;
-	leads_to(VBD_CAUSE_MESSAGE_TOO_LONG);
-}
-
 static void test_cause__both_sides_tell_both_lengths(void **state)
 {
 	(void)state;
@@ -978,35 +944,31 @@ static void test_cause__what_failed_here(void **state)
 {
 	(void)state;
 	begin(VBD_OUTCOME_REQUEST_FAILED);
-	completion(IBV_WC_LOC_PROT_ERR, VBD_OP_WRITE);
-	leads_to(VBD_CAUSE_LOCAL_MEMORY);
 	completion(IBV_WC_GENERAL_ERR, VBD_OP_WRITE);
-	leads_to(VBD_CAUSE_REQUEST_REFUSED);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 	begin(VBD_OUTCOME_BIND);
-	leads_to(VBD_CAUSE_WINDOW_REFUSED);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 	begin(VBD_OUTCOME_QP_FAILED);
-	leads_to(VBD_CAUSE_DEVICE_FAILED);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 	begin(VBD_OUTCOME_SERVICE);
 	leads_to(VBD_CAUSE_SPEAKS_OTHERWISE);
 	begin(VBD_OUTCOME_PROTOCOL);
-	leads_to(VBD_CAUSE_UNEXPECTED_EVENT);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 }
 
 static void test_cause__a_limit_here_is_named(void **state)
 {
 	(void)state;
 	begin(VBD_OUTCOME_RESOURCE);
-	leads_to(VBD_CAUSE_CALL_FAILED);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 	facts.incident.error.status = VBD_E_ADDRESS_NOT_AVAILABLE;
 	leads_to(VBD_CAUSE_ADDRESS_WITHOUT_RDMA);
 	facts.incident.error.status = VBD_E_ADDRESS_IN_USE;
 	leads_to(VBD_CAUSE_PORT_TAKEN);
 	facts.incident.error.status = VBD_E_MEMLOCK;
 	leads_to(VBD_CAUSE_FULL_MEMLOCK);
-	facts.incident.error.status = VBD_E_FD_LIMIT;
-	leads_to(VBD_CAUSE_FULL_FDS);
 	facts.incident.error.status = VBD_E_DEVICE_LIMIT;
-	leads_to(VBD_CAUSE_FULL_DEVICE);
+	leads_to(VBD_CAUSE_FAILED_HERE);
 	facts.incident.error.source = VBD_SOURCE_ERRNO;
 	facts.incident.error.raw = EAGAIN;
 	leads_to(VBD_CAUSE_FULL_CGROUP);
@@ -1050,8 +1012,8 @@ static void test_cause__codes_of_an_error_are_not_in_the_first_line(void **state
 	begin(VBD_OUTCOME_RESOURCE);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		(void)vbd_error_set(&facts.incident.error, VBD_E_VERBS_ERROR, "%s", rows[i].text);
-		leads_to(VBD_CAUSE_CALL_FAILED);
-		assert_string_equal(strstr(diagnoses.items[0].text, ": ") + 2, rows[i].said);
+		leads_to(VBD_CAUSE_FAILED_HERE);
+		assert_string_equal(diagnoses.items[0].text, rows[i].said);
 		facts.incident.error = (struct vbd_error){0};
 	}
 }
@@ -1207,13 +1169,12 @@ int main(void)
 		cmocka_unit_test(test_cause__two_path_mtus_are_told_on_both_sides),
 		cmocka_unit_test(
 			test_cause__data_that_does_not_pass_where_short_packets_do_names_the_path_mtu),
-		cmocka_unit_test(test_cause__a_short_message_after_others_found_no_memory),
 		cmocka_unit_test(test_cause__both_sides_tell_both_lengths),
 		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
 		cmocka_unit_test(test_cause__a_request_that_waits_for_a_decision_here),
 		cmocka_unit_test(test_cause__an_access_error_is_of_the_side_that_asked),
 		cmocka_unit_test(test_cause__a_long_message_says_so_on_both_sides),
-		cmocka_unit_test(test_cause__an_operation_that_cannot_work),
+		cmocka_unit_test(test_cause__an_operation_that_the_peers_device_fails),
 		cmocka_unit_test(test_cause__heartbeats_that_are_not_answered),
 		cmocka_unit_test(test_cause__a_request_that_is_not_acknowledged),
 		cmocka_unit_test(test_cause__while_it_is_stuck_too),

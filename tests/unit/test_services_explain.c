@@ -526,7 +526,7 @@ static void test_explain__what_was_seen_at_the_first_error_stays(void **state)
 	before->open_access = 15;
 	before->nothing_open = before->other_pd_open = true;
 	(void)snprintf(before->open_device, sizeof(before->open_device), "fake7");
-	before->tcp_pending = before->tcp_open = true;
+	before->tcp_open = true;
 	before->transfer = 16;
 	before->length_bytes = 17;
 	before->done_bytes = 18;
@@ -539,7 +539,7 @@ static void test_explain__what_was_seen_at_the_first_error_stays(void **state)
 	pair.active->kept->path_mtu_bytes = 4711;
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(now->traces_known && now->nothing_open && now->other_pd_open);
-	assert_true(now->tcp_pending && now->tcp_open);
+	assert_true(now->tcp_open);
 	assert_int_equal(now->traces_over_ms, 11);
 	assert_memory_equal(now->traces, before->traces, sizeof(now->traces));
 	assert_int_equal(now->open_buffers, 12);
@@ -750,7 +750,7 @@ static void test_explain__counters_are_those_of_all_ports(void **state)
 }
 
 /* On Soft-iWARP the call of connect lasts until TCP has connected. */
-static void test_explain__tcp_of_soft_iwarp_is_pending_or_open(void **state)
+static void test_explain__tcp_of_soft_iwarp_has_connected_or_not(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
@@ -760,13 +760,13 @@ static void test_explain__tcp_of_soft_iwarp_is_pending_or_open(void **state)
 		uint32_t vendor_id;
 		enum vbd_conn_state state;
 		enum vbd_conn_calling calling;
-		bool pending, open;
+		bool open;
 	} rows[] = {
-		{VBD_VENDOR_SIW, VBD_CONN_CONNECTING, VBD_CONN_CALLS_CONNECT, true, false},
-		{VBD_VENDOR_SIW, VBD_CONN_CONNECTING, VBD_CONN_CALLS_NOTHING, false, true},
-		{VBD_VENDOR_SIW, VBD_CONN_ESTABLISHED, VBD_CONN_CALLS_NOTHING, false, false},
-		{0x02c9, VBD_CONN_CONNECTING, VBD_CONN_CALLS_CONNECT, false, false},
-		{0x02c9, VBD_CONN_CONNECTING, VBD_CONN_CALLS_NOTHING, false, false},
+		{VBD_VENDOR_SIW, VBD_CONN_CONNECTING, VBD_CONN_CALLS_CONNECT, false},
+		{VBD_VENDOR_SIW, VBD_CONN_CONNECTING, VBD_CONN_CALLS_NOTHING, true},
+		{VBD_VENDOR_SIW, VBD_CONN_ESTABLISHED, VBD_CONN_CALLS_NOTHING, false},
+		{0x02c9, VBD_CONN_CONNECTING, VBD_CONN_CALLS_CONNECT, false},
+		{0x02c9, VBD_CONN_CONNECTING, VBD_CONN_CALLS_NOTHING, false},
 	};
 	uint32_t vendor_id = device->attr.vendor_id;
 
@@ -777,7 +777,6 @@ static void test_explain__tcp_of_soft_iwarp_is_pending_or_open(void **state)
 		vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 		conn->state = VBD_CONN_ESTABLISHED;
 		conn->calling = VBD_CONN_CALLS_NOTHING;
-		assert_int_equal(explained.facts.incident.tcp_pending, rows[i].pending);
 		assert_int_equal(explained.facts.incident.tcp_open, rows[i].open);
 	}
 	device->attr.vendor_id = vendor_id;
@@ -1097,7 +1096,7 @@ int main(void)
 		TEST(test_explain__of_a_request_it_tells_what_is_left),
 		TEST(test_explain__a_counter_that_rose_is_evidence),
 		TEST(test_explain__counters_are_those_of_all_ports),
-		TEST(test_explain__tcp_of_soft_iwarp_is_pending_or_open),
+		TEST(test_explain__tcp_of_soft_iwarp_has_connected_or_not),
 		TEST(test_explain__samples_are_the_wider_apart_the_older_they_are),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),
 		TEST(test_explain__the_way_to_the_peer_counts),
