@@ -42,13 +42,11 @@
 	X(connections_reserved, "64", 0, 1000000) /* not for listeners */            \
 	X(listeners, "256", 1, 65536)                                                \
 	X(buffers, "4096", 1, 1000000)                                               \
-	X(buffer_size_bytes, "17179869184", 4096, VBD_TIB)    /* of one buffer */    \
 	X(buffers_bytes, "68719476736", 4096, 1024 * VBD_TIB) /* of all buffers */   \
 	/* memory of all receives, and thereby of the inboxes of open connections */ \
 	X(receives_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
 	X(transfers, "10000", 1, 1000000) /* not ended */                            \
-	X(kept_objects, "1024", 1, 16384)                                            \
-	X(objects, "10000", 1, 1000000) /* of each other kind */                     \
+	X(objects, "10000", 1, 1000000)	  /* of each other kind */                   \
 	X(http_connections, "256", 8, 65536)                                         \
 	X(http_body_bytes, "262144", 1024, 16777216) /* of a JSON body */
 

@@ -17,7 +17,7 @@
  */
 #define VBD_KIND_MAP(X)                                                                       \
 	X(FAULT, fault, faults, objects, VBD_KEPT_WITHIN)                                     \
-	X(KEPT_OBJECT, kept_object, kept_objects, kept_objects, VBD_KEPT_WITHIN)              \
+	X(KEPT_OBJECT, kept_object, kept_objects, objects, VBD_KEPT_WITHIN)                   \
 	/* Each open batch has an open transfer. */                                           \
 	X(TRANSFER_BATCH, transfer_batch, transfer_batches, transfers, config->records.ended) \
 	X(TRANSFER, transfer, transfers, transfers, config->records.ended)                    \

@@ -125,12 +125,6 @@ static enum vbd_status check_limits(
 	const struct vbd_config_limits *limits = &daemon->config->limits;
 	uint64_t mapped_bytes = vbd_mem_mapped_bytes(mem);
 
-	if (mem->size_bytes > limits->buffer_size_bytes) {
-		vbd_error_limit(err, "buffer_size_bytes", limits->buffer_size_bytes);
-		return vbd_error_input(err, VBD_E_LIMIT_EXCEEDED, "/size_bytes",
-			"a buffer can have %llu bytes at most",
-			(unsigned long long)limits->buffer_size_bytes);
-	}
 	if (mapped_bytes > limits->buffers_bytes - daemon->buffers_bytes) {
 		vbd_error_limit(err, "buffers_bytes", limits->buffers_bytes);
 		return vbd_error_input(err,

@@ -60,7 +60,7 @@ static void start(void)
 	fuzz.config.records.events = 256;
 	fuzz.config.limits.connections = 8;
 	fuzz.config.limits.buffers = 8;
-	fuzz.config.limits.buffer_size_bytes = 65536;
+	fuzz.config.limits.buffers_bytes = 1048576;
 	fuzz.config.limits.http_body_bytes = 8192;
 	fuzz.config.drain_timeout_ms = 100;
 	fuzz.config.shutdown_timeout_ms = 1000;

@@ -105,13 +105,12 @@ static void test_services_buffers__limits_names_and_devices_are_checked_first(vo
 	struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
 
 	svc->config.limits.buffers = 2;
-	svc->config.limits.buffer_size_bytes = 8192;
 	svc->config.limits.buffers_bytes = 10000;
 	svc_restart(svc);
 	(void)svc_buffer(svc, "mine", 4096, 0);
 	assert_refused(svc, &spec, VBD_E_NAME_TAKEN);
 	spec.name[0] = '\0';
-	spec.size_bytes = 8193;
+	spec.size_bytes = 10001;
 	assert_refused(svc, &spec, VBD_E_LIMIT_EXCEEDED);
 	spec.size_bytes = 5905;
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
@@ -281,7 +280,6 @@ static void test_services_buffers__huge_pages_that_are_missing_are_told(void **s
 		skip();
 	/* More than any machine has reserved. */
 	spec.size_bytes = page_size_bytes << 18;
-	svc->config.limits.buffer_size_bytes = spec.size_bytes;
 	svc->config.limits.buffers_bytes = spec.size_bytes;
 	buffer = make(svc, &spec);
 	assert_int_equal(buffer->state, VBD_BUFFER_FAILED);
