@@ -31,7 +31,7 @@
 #define CONNECTIONS_TO_DESTROY 64
 
 /* The part of shutdown_timeout_ms that the kernel has for more of them: it takes a third of the
- * time that their disconnects and drains took (docs/performance.md). */
+ * time that their disconnects and drains took (docs/internals/performance.md). */
 #define KERNEL_PART 4
 
 static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_error *err)

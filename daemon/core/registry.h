@@ -287,7 +287,8 @@ void vbd_registry_drain(
 /** vbd_registry_kind - the kind of its objects */
 enum vbd_object_kind vbd_registry_kind(const struct vbd_registry *registry);
 
-/** vbd_registry_at - the registry of the kind in @path, "/v1/connections/7"; NULL: of none */
+/** vbd_registry_at - the registry of the kind in @path, "/v1/connections/7"; NULL if the path names
+ * no kind */
 struct vbd_registry *vbd_registry_at(struct vbd_daemon *daemon, const char *path);
 
 /** vbd_registry_path - "/v1/connections/7"; returns @path */

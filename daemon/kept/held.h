@@ -33,7 +33,7 @@ struct vbd_held {
 	struct vbd_link told_link; /* in `to_tell` or `without_room`, or in none */
 	struct vbd_kept *kept;	   /* NULL: no kept object has the name, or none any more */
 	int found_fd;		   /* of the run before, until its buffer is there; -1: none */
-	uint64_t buffer_id;	   /* the memory is that of this one; 0: of none of this run */
+	uint64_t buffer_id;	   /* this buffer has the memory; 0: no buffer of this run has */
 	bool is_stored;		   /* systemd holds something */
 	bool to_remove, to_add;	   /* the first comes first */
 	char name[VBD_HELD_NAME_BYTES];

@@ -125,7 +125,7 @@ bool vbd_transfer_goes_inline(const struct vbd_transfer_spec *spec);
 enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_is_whole - is the transfer not cut by chunk_bytes? */
+/** vbd_transfer_is_whole - true if chunk_bytes does not cut the transfer into several requests */
 bool vbd_transfer_is_whole(const struct vbd_transfer_spec *spec);
 
 /** vbd_transfer_message_bytes - length of the longest message of a send; 1 for an empty message,

@@ -2,7 +2,7 @@
 #include "rdma/conn/conn_parts.h"
 
 #include "base/addr.h"
-#include "rdma/names/cm_meaning.h"
+#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 #include <stdio.h>

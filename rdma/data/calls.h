@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of the provider that may block, on threads of their own (docs/blocking.md says which calls
- * these are). Each object has one struct vbd_call as a member and makes one call at a time with it,
- * so that starting a call neither allocates nor fails.
+ * Calls of the provider that may block, on threads of their own (docs/internals/blocking.md says
+ * which calls these are). Each object has one struct vbd_call as a member and makes one call at a
+ * time with it, so that starting a call neither allocates nor fails.
  *
  * There are lanes, so that calls that wait for another host delay neither a registration nor the
  * end of other connections. A lane whose threads are all busy queues. A lane whose threads are all

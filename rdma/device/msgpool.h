@@ -4,7 +4,7 @@
  * request: slots, as many as are needed up to a limit, for each protection domain.
  *
  * Control thread. The slots are registered a few at a time, when they are first needed, so that no
- * call takes long (docs/blocking.md).
+ * call takes long (docs/internals/blocking.md).
  */
 #ifndef VBD_RDMA_DEVICE_MSGPOOL_H
 #define VBD_RDMA_DEVICE_MSGPOOL_H

@@ -55,7 +55,7 @@ void vbd_port_counters_read(const char *ibdev_path, unsigned int port_num, enum 
 	"Check whether others connect to the peer. If they do, delete this device's link and add " \
 	"it again: `rdma link delete`, then `rdma link add … type rxe netdev …`."
 
-/** vbd_cm_messages_in - call thread; the CM messages that have come in at a port; 0: of none */
+/** vbd_cm_messages_in - call thread; the number of CM messages that have come in at a port */
 uint64_t vbd_cm_messages_in(const struct vbd_device *device, uint8_t port_num);
 
 /** vbd_cm_silence_begin - a port of @device has come up: the next count is the first one */

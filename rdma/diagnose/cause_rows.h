@@ -17,7 +17,7 @@
 #ifndef VBD_RDMA_DIAGNOSE_CAUSE_ROWS_H
 #define VBD_RDMA_DIAGNOSE_CAUSE_ROWS_H
 
-#include "rdma/names/cm_meaning.h"
+#include "rdma/names/names.h"
 
 #define VBD_CAUSE_SUPPORT 10
 

@@ -9,7 +9,7 @@
 #ifndef VBD_RDMA_DIAGNOSE_WHY_ROWS_H
 #define VBD_RDMA_DIAGNOSE_WHY_ROWS_H
 
-#include "rdma/names/cm_meaning.h"
+#include "rdma/names/names.h"
 
 /* clang-format off */
 #define VBD_WHY_MAP(X, PROBLEM) \

@@ -71,7 +71,8 @@ static void close_if_unused(struct cm_context *context)
 	free(context);
 }
 
-/* NULL: librdmacm keeps it open when the device goes. */
+/* Returns NULL without memory, or if the file is closed: librdmacm then keeps the files of the
+ * context open when the device goes. */
 static struct cm_context *remember(const struct ibv_context *context)
 {
 	struct cm_context *known = NULL;

@@ -8,8 +8,8 @@
  * tests/fake/provider_fake.c (scripted: queued events and completions, fail the n-th call).
  *
  * Thread: the control thread, except where a function has "worker" or "call thread". Blocks: only
- * for the time of the system call; functions that may take longer say so, and docs/blocking.md has
- * all of them with the reason.
+ * for the time of the system call; functions that may take longer say so, and
+ * docs/internals/blocking.md has all of them with the reason.
  *
  * Functions that make or destroy an object of a counted type (account.h) count it in the owner's
  * @account, which is NULL for the id of a connection request until an owner adopts the id.
@@ -35,7 +35,8 @@
 /* Devices. */
 
 struct vbd_pv_device {
-	char name[VBD_DEVICE_NAME_BYTES]; /* of now: the kernel renames devices (rdma-dev(8)) */
+	char name[VBD_DEVICE_NAME_BYTES];	  /* its present name: the kernel renames devices
+						     (rdma-dev(8)) */
 	char library_name[VBD_DEVICE_NAME_BYTES]; /* that libibverbs found it with, and keeps */
 	char ibdev_path[256];			  /* the device's folder in sysfs */
 	char uverbs_name[64];			  /* "uverbs0" */

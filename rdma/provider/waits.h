@@ -2,8 +2,8 @@
 /*
  * The calls of the libraries, and reads of files, that may wait in the kernel for another host, for
  * a driver or for large memory, whatever the state of their object. None is made on the control
- * thread: the provider of the tests refuses that, and docs/blocking.md says why each waits, and the
- * exceptions.
+ * thread: the provider of the tests refuses that, and docs/internals/blocking.md says why each
+ * waits, and the exceptions.
  */
 #ifndef VBD_RDMA_PROVIDER_WAITS_H
 #define VBD_RDMA_PROVIDER_WAITS_H

@@ -82,8 +82,8 @@ static void on_freed(struct vbd_call *call)
 	free(remains);
 }
 
-/* Free what a queue pair needed, in the order of docs/lifetimes.md. If the process is about to
- * exit, the kernel frees all of that. */
+/* Free what a queue pair needed, in the order of docs/internals/lifetimes.md. If the process is
+ * about to exit, the kernel frees all of that. */
 static void free_remains(struct vbd_qp_remains *remains)
 {
 	if (remains->cm_id)
@@ -153,7 +153,7 @@ enum vbd_status vbd_qp_modify(
 	return status;
 }
 
-/* The drain, in the order of docs/lifetimes.md. */
+/* The drain, in the order of docs/internals/lifetimes.md. */
 
 bool vbd_qp_is_drained(const struct vbd_qp *qp)
 {

@@ -14,7 +14,7 @@ import { scratch_file } from "../scratch.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const RUN = path.join(ROOT, "bench/run");
-const DOCUMENT = path.join(ROOT, "docs/performance.md");
+const DOCUMENT = path.join(ROOT, "docs/internals/performance.md");
 
 function row(better, ...values) {
   const sorted = [...values].sort((a, b) => a - b);

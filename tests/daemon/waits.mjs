@@ -130,7 +130,7 @@ test("waits: the port of a listener is free when its DELETE is answered, as far 
 });
 
 test("waits: the list has the calls that the documents explain", () => {
-	const table = source("docs/blocking.md").split("\n").filter((line) => line.startsWith("| `vbd_pv_")).join("\n");
+	const table = source("docs/internals/blocking.md").split("\n").filter((line) => line.startsWith("| `vbd_pv_")).join("\n");
 
 	assert.ok(ALL.length > 10);
 	for (const name of ALL)

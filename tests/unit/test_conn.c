@@ -6,7 +6,7 @@
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/goodbye.h"
-#include "rdma/names/cm_meaning.h"
+#include "rdma/names/names.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
