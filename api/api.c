@@ -10,9 +10,6 @@
 #include "daemon/store/keeper.h"
 #include "daemon/config/config_reload.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 /* The first refusals are told in full, the others by one summary in each period: otherwise a client
  * without a role could fill the bounded event log. */
 #define REFUSALS_IN_FULL   5

@@ -2,12 +2,9 @@
 #include "base/addr.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Offset of an IPv4 address in the IPv6 address that it is mapped into. */
 #define MAPPED_OFFSET 12

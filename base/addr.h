@@ -14,9 +14,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 /* Room for "fe80::1234:5678:9abc:def0%interface-name1" and its NUL. */

@@ -14,10 +14,6 @@
 
 #include "base/attr.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-
 /* The value of a row in its enum. */
 #define VBD_ENUM_ROW(sym, ...) sym,
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The parentheses keep the preprocessor from expanding the macro of the same name. */
 enum vbd_status(vbd_error_set)(struct vbd_error *err, enum vbd_status status, const char *fmt, ...)

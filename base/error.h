@@ -12,9 +12,6 @@
 #include "base/attr.h"
 #include "base/status.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum vbd_error_source {
 	VBD_SOURCE_NONE,
 	VBD_SOURCE_ERRNO,    /* raw is a positive errno, or 0: the call gave none */

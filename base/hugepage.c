@@ -4,8 +4,6 @@
 #include "base/meminfo.h"
 
 #include <dirent.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #define SIZES_DIR "/sys/kernel/mm/hugepages"
 

@@ -9,8 +9,6 @@
 
 #include "base/error.h"
 
-#include <stdint.h>
-
 /**
  * vbd_hugepage_choose - choose the page size of a mapping
  * @wanted_bytes:   a size, or 0 for the kernel's default huge page size

@@ -10,9 +10,6 @@
 
 #include "base/attr.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 struct vbd_link {
 	struct vbd_link *prev;
 	struct vbd_link *next;

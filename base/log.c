@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* Longest text and longest name of an object in bytes; the rest is cut off. */

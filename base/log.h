@@ -14,7 +14,6 @@
 #include "base/log_queue.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 
 /* X(SYMBOL, name, syslog priority) */
 #define VBD_LOG_LEVEL_MAP(X)             \

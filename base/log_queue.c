@@ -5,12 +5,8 @@
 #include "base/text.h"
 #include "base/thread.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* One write: a pipe takes up to PIPE_BUF (4096) bytes at once, so lines do not mix with those of

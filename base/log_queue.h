@@ -17,9 +17,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Memory of the lines that wait, in bytes. */

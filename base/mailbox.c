@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mailbox.h"
 
-#include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

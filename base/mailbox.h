@@ -12,7 +12,6 @@
 #include "base/error.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
 /* The first member of every item. An item is in one mailbox at most. */
 struct vbd_mailbox_item {

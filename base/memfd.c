@@ -4,10 +4,8 @@
 #include "base/hugepage.h"
 #include "base/meminfo.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

@@ -14,9 +14,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /**
  * vbd_memfd_create - allocate zeroed memory behind a descriptor
  * @size_bytes: for huge pages a multiple of @huge_page_bytes

@@ -4,10 +4,6 @@
 #include "base/attr.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 static bool parse(const char *digits, int base, uint64_t *ret_value)

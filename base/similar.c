@@ -3,9 +3,6 @@
 
 #include "base/attr.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #define EDITS_MAX 2
 
 /* The edit distance of Levenshtein, with one row of the matrix in memory. */

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
 

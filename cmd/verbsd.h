@@ -13,9 +13,6 @@
 #include "daemon/config/config.h"
 #include "daemon/core/loop.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/stat.h>
 
 /* The exit status when the command line or the configuration is wrong. */

@@ -5,9 +5,7 @@
 #include "base/addr.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <libgen.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* A file that is not there is made in its folder. Other errors depend on the user, who need not be

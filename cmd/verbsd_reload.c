@@ -5,8 +5,6 @@
 #include "daemon/observe/audit.h"
 #include "daemon/sdnotify.h"
 
-#include <stdlib.h>
-
 /* All that a reload reads, before any of it is in force. */
 struct job {
 	struct vbd_reload *reload;

@@ -4,11 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>

@@ -19,9 +19,6 @@
 #include "rdma/data/calls.h"
 #include "rdma/fabric/fabric.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/random.h>
 
 /* Room for ended objects that are freed at the end of the turn. */

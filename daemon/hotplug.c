@@ -19,9 +19,6 @@
 #include "rdma/fabric/goodbye.h"
 #include "rdma/names/names.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* While a device can't be opened, or there is no rdma_cm: the time to the first retry and the most

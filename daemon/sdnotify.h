@@ -12,8 +12,6 @@
 #include "base/error.h"
 #include "daemon/config/config.h"
 
-#include <stdint.h>
-
 /** vbd_sdnotify_ready - READY=1, with a line for `systemctl status` */
 void vbd_sdnotify_ready(const char *status);
 

@@ -7,9 +7,7 @@
 
 #include <systemd/sd-daemon.h>
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 
 void vbd_sdnotify_ready(const char *status)
 {

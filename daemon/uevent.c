@@ -3,8 +3,6 @@
 
 #include <libudev.h>
 
-#include <errno.h>
-#include <stdlib.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>

@@ -11,8 +11,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-
 struct vbd_uevent;
 
 /**

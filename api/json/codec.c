@@ -6,9 +6,6 @@
 
 #include <gnutls/gnutls.h>
 
-#include <stdlib.h>
-#include <string.h>
-
 const char *const vbd_encoding_names[4] = {
 	[VBD_ENCODING_TEXT] = "text",
 	[VBD_ENCODING_BASE64] = "base64",

@@ -10,9 +10,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_encoder;
 
 enum vbd_encoding {

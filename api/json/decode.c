@@ -4,10 +4,6 @@
 #include "base/utf8.h"
 #include "base/similar.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #define POINTER_BYTES 96
 
 /* --- pointers (RFC 6901) --------------------------------------------------------------------- */

@@ -14,10 +14,6 @@
 
 #include <jansson.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* The JSON type of a member, and the C type of its field in the struct. */
 enum vbd_field_type {
 	VBD_FIELD_STRING,   /* const char *, into the document */

@@ -10,9 +10,6 @@
 #include "api/json/writer.h"
 #include "daemon/core/registry.h"
 
-#include <stdint.h>
-#include <sys/socket.h>
-
 /** vbd_put_labels - put the member `labels`: {"job": "x"}; {} for NULL */
 void vbd_put_labels(struct vbd_encoder *out, const struct vbd_labels *labels);
 

@@ -2,8 +2,6 @@
 #include "api/json/faults.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static void keep(struct vbd_faults *faults, const struct vbd_error *fault)
 {

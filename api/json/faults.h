@@ -10,8 +10,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stddef.h>
-
 /* Faults that are kept; the others are counted. */
 #define VBD_FAULTS_MAX 32
 

@@ -12,8 +12,6 @@
 
 #include <jansson.h>
 
-#include <stddef.h>
-
 /**
  * vbd_json_parse - parse a document
  * @ret_json: a new reference

@@ -7,8 +7,6 @@
 #include "base/text.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Most answers fit, and so need one allocation. */
 #define FIRST_ROOM_BYTES 4096

@@ -14,10 +14,6 @@
 
 #include "base/attr.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_sieve;
 
 /* Objects and arrays that may be open at once. */

@@ -10,11 +10,6 @@
 #include "daemon/observe/audit.h"
 #include "daemon/store/keeper.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define FAILURES_IN_FULL   20
 #define FAILURES_PERIOD_MS 10000
 

@@ -11,8 +11,6 @@
 #include "api/http/request.h"
 #include "base/error.h"
 
-#include <stdint.h>
-
 struct vbd_api;
 
 /** vbd_audit_init - begin with a whole ration of events about requests that failed */

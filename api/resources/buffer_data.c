@@ -11,10 +11,6 @@
 #include "base/log.h"
 #include "daemon/memory/checksum.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 /* Find the buffer of the path if its memory can be accessed; else return NULL, with @err. */
 static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *err)
 {

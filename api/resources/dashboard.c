@@ -7,8 +7,6 @@
 #include "api/resources/handlers.h"
 #include "api/resources/web.h"
 
-#include <string.h>
-
 /* Allow scripts, styles, fonts and requests of this server only, nothing inline, and no frame. */
 #define POLICY                                                                              \
 	"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " \

@@ -18,8 +18,6 @@
 #include "daemon/work/transfers.h"
 #include "rdma/names/names.h"
 
-#include <stdlib.h>
-
 /* --- one endpoint ---------------------------------------------------------------------------- */
 
 /* Subtract the GRH at the begin of each receive, which the peer did not send. */

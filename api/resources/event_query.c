@@ -5,11 +5,6 @@
 #include "api/resources/context.h"
 #include "base/similar.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DIGITS_MAX 18
 
 /* --- the place ------------------------------------------------------------------------------- */

@@ -10,9 +10,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_daemon;
 struct vbd_event_filter;
 struct vbd_request;

@@ -6,10 +6,6 @@
 #include "api/resources/event_query.h"
 #include "daemon/daemon.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
 struct vbd_event_text *vbd_event_text_print(const char *fmt, ...)
 {
 	struct vbd_event_text *text = malloc(sizeof(*text));

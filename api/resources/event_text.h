@@ -10,9 +10,6 @@
 
 #include "base/attr.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_daemon;
 struct vbd_event;
 

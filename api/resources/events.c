@@ -11,8 +11,6 @@
 #include "api/resources/handlers.h"
 #include "base/clock.h"
 
-#include <stdlib.h>
-
 #define EVENTS_MAX 1000
 
 /* A part looks at so many events, and writes so many. */

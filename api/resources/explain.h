@@ -9,8 +9,6 @@
 
 #include "daemon/config/role.h"
 
-#include <stdint.h>
-
 struct vbd_connection;
 struct vbd_destination;
 struct vbd_encoder;

@@ -16,9 +16,6 @@
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The kernel is asked for a route and counters within this time, unless it is configured just then.
  */
 #define KEEPING_MS 3000

@@ -11,8 +11,6 @@
 #include "rdma/names/reason.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 /* --- the row --------------------------------------------------------------------------------- */
 

@@ -12,8 +12,6 @@
 #include "rdma/names/names.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 /* --- facts ----------------------------------------------------------------------------------- */
 

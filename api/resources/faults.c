@@ -11,11 +11,6 @@
 #include "base/clock.h"
 #include "daemon/faults/faults.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 static const struct vbd_fault_record *record_of(const void *item)
 {
 	return item;

@@ -10,7 +10,6 @@
 #include "rdma/diagnose/why.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 /* The kinds of names: those of rdma/diagnose/why.h, and three more. */

@@ -9,10 +9,6 @@
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* --- requests -------------------------------------------------------------------------------- */
 
 /* All of the body but `keep`. NULL without memory. */

@@ -7,8 +7,6 @@
 #include "daemon/store/keeper.h"
 #include "daemon/store/store.h"
 
-#include <stdlib.h>
-
 struct keep_answer {
 	uint64_t ticket;
 	const struct vbd_registry *registry; /* NULL: there is no object */

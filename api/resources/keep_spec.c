@@ -12,9 +12,6 @@
 #include "daemon/kept/held.h"
 #include "daemon/memory/buffers.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define RECONNECT_MIN_MS 10
 #define RECONNECT_MAX_MS 3600000
 

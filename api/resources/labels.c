@@ -3,9 +3,6 @@
 
 #include "daemon/core/labels.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static enum vbd_status check_label(const char *key, const json_t *value, struct vbd_error *err)
 {
 	char pointer[VBD_LABEL_BYTES + sizeof("/labels/")];

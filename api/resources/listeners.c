@@ -17,9 +17,6 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/kept/kept.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_ENUM_NAME)};
 
 #define ACCEPT_TIMEOUT_MIN_MS 100

@@ -11,8 +11,6 @@
 #include "daemon/connections/connections.h"
 #include "rdma/names/names.h"
 
-#include <string.h>
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 /* The members of ConnectionCreate for one kind of bring-up only. */

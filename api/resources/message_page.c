@@ -7,9 +7,6 @@
 #include "api/resources/context.h"
 #include "daemon/core/loop.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A byte that needs an escape is written in some 10 ns: 16 KiB take much less than a millisecond.
  */
 #define AT_ONCE_BYTES 16384

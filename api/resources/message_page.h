@@ -10,10 +10,6 @@
 #include "api/http/request.h"
 #include "daemon/connections/inbox.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* A page ends before the message with which its messages would have more bytes than these in all,
  * but has one message at least. */
 #define VBD_MESSAGE_PAGE_BYTES UINT64_C(1048576)

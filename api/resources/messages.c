@@ -12,8 +12,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/work/transfers.h"
 
-#include <stdlib.h>
-
 /* --- the inbox ------------------------------------------------------------------------------- */
 
 struct inbox_waiter {

@@ -17,9 +17,6 @@
 #include "daemon/observe/stats.h"
 #include "daemon/store/keeper.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* api/resources/openapi_embed.S */
 extern const char vbd_openapi_start[], vbd_openapi_end[];
 extern const char vbd_extra_start[], vbd_extra_end[];

@@ -12,9 +12,6 @@
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* --- the table of counters ------------------------------------------------------------------- */
 
 static void begin_family(struct vbd_metrics_text *out, const struct vbd_stat *stat)

@@ -5,8 +5,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/work/probes.h"
 
-#include <stddef.h>
-
 /* Put the series of one connection. @offset: of the family's counter in its struct. */
 typedef void (*put_cb)(struct vbd_metrics_text *out, const char *id,
 	const struct vbd_connection *connection, size_t offset);

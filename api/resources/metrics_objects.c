@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/metrics_parts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 static void put_object(struct vbd_metrics_text *out, const struct vbd_metrics_objects *objects,
 	const struct vbd_object *object, struct vbd_metrics_place *at)
 {

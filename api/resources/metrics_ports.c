@@ -5,9 +5,6 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void put_async_events(struct vbd_metrics_text *out, const struct vbd_device *device)
 {
 	for (int type = 0; type < VBD_ASYNC_EVENT_TYPES; type++) {

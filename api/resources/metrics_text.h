@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define VBD_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 

@@ -4,9 +4,6 @@
 #include "api/json/encode.h"
 #include "base/utf8.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COUNT] = {
 	{VBD_FIELD(STRING, "data", struct vbd_private_data_input, data), .required = true,
 		.max = 1024, .raw = true},

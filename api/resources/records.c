@@ -8,9 +8,6 @@
 #include "api/resources/tag.h"
 #include "daemon/core/object.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_kind kind)
 {
 	const struct vbd_registry *registry = &vbd_request_daemon(req)->registries[kind];

@@ -3,8 +3,6 @@
 
 #include "api/json/decode.h"
 
-#include <string.h>
-
 static const struct vbd_field remote_fields[] = {
 	{VBD_FIELD(HEX, "addr", struct vbd_remote_input, addr), .max = UINT64_MAX},
 	{VBD_FIELD(HEX, "rkey", struct vbd_remote_input, rkey), .max = UINT32_MAX},

@@ -14,9 +14,6 @@
 
 #include <jansson.h>
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_remote_input {
 	uint64_t addr;
 	uint32_t rkey;

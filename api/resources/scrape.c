@@ -4,8 +4,6 @@
 #include "api/resources/context.h"
 #include "daemon/observe/kernel.h"
 
-#include <stdlib.h>
-
 /* The server sends an answer in the turn after its request has got it: that takes time as well. */
 #define STEP_BYTES ((size_t)131072)
 

@@ -15,10 +15,6 @@
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Ending a connection takes several calls of the kernel: so many objects take about a millisecond.
  */
 #define OBJECTS_PER_TURN 16

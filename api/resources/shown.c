@@ -12,9 +12,6 @@
 #include "api/resources/task.h"
 #include "daemon/kept/reconciler.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct shown_waiter {
 	struct vbd_waiter waiter; /* first */
 	const struct vbd_task_kind *kind;

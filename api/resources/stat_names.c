@@ -4,9 +4,6 @@
 #include "api/json/writer.h"
 #include "base/attr.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A histogram has so many values. */
 #define VALUES_MAX 6
 

@@ -13,10 +13,6 @@
 #include "api/resources/put_off.h"
 #include "daemon/core/watch.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define HEARTBEAT_MS 15000
 /* Events of the log that a part looks at, if the filter matches few. */
 #define LOOKS_PER_PART 1000

@@ -6,9 +6,6 @@
 #include "api/http/page.h"
 #include "api/resources/context.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 uint64_t vbd_task_version(const struct vbd_task_kind *kind, const void *task)
 {
 	return kind->version ? kind->version(task) : ((const struct vbd_object *)task)->version;

@@ -19,9 +19,6 @@
 
 #define SIMILAR_LOOKS 1000 /* a walk of all objects may take long */
 
-#include <stdio.h>
-#include <string.h>
-
 /* Readers see no contents, so a GET that is not for them is one of contents. */
 static enum vbd_purpose purpose_of(const struct vbd_request *req)
 {

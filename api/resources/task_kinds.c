@@ -7,8 +7,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/core/context.h"
 
-#include <string.h>
-
 const struct vbd_task_kind *vbd_task_of(enum vbd_object_kind kind)
 {
 	static const struct vbd_task_kind *const kinds[VBD_KIND_COUNT] = {

@@ -9,8 +9,6 @@
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
 
-#include <stdio.h>
-
 /* Index: enum vbd_op. The field leaves out the last two, which are for windows only. */
 static const char *const op_names[VBD_OP_COUNT] = {VBD_OP_MAP(VBD_ENUM_NAME)};
 

@@ -6,8 +6,6 @@
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
 
-#include <string.h>
-
 /* --- the task --------------------------------------------------------------------------------- */
 
 static void encode_item(struct vbd_encoder *out, const void *item)

@@ -4,8 +4,6 @@
 #include "base/attr.h"
 #include "base/similar.h"
 
-#include <string.h>
-
 /* Other names of verbs. A noun that has such a verb itself keeps the verb: `buffers get`. */
 static const struct {
 	const char *word, *verb;

@@ -12,10 +12,6 @@
 #include "cmd/verbsctl/common/args.h"
 #include "cmd/verbsctl/common/call.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-
 #define VBD_CTL_OPERANDS_MAX 1000
 
 /* A kind of object, or something else that commands are about. */

@@ -10,8 +10,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* completion_scripts.S */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/command.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define NOUN_COLUMNS 23
 #define LINE_COLUMNS 100
 

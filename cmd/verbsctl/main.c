@@ -5,10 +5,7 @@
 #include "base/std_fds.h"
 #include "cmd/verbsctl/common/speak.h"
 
-#include <errno.h>
 #include <locale.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static bool wants_color(void)

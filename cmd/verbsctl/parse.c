@@ -5,8 +5,6 @@
 
 #include <ctype.h>
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Above all letters, to tell long options from letters in the results of getopt_long(3). */
 #define LONG_BASE 256

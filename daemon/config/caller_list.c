@@ -4,8 +4,6 @@
 #include <gnutls/crypto.h>
 
 #include <grp.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 void vbd_caller_list_fini(struct vbd_caller_list *list)
 {

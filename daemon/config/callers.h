@@ -15,10 +15,6 @@
 #include "base/error.h"
 #include "daemon/config/role.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_config;
 
 #define VBD_CALLER_NAME_BYTES 64

@@ -8,9 +8,6 @@
 
 #include <pwd.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define FILE_MAX_BYTES ((size_t)1024 * 1024)

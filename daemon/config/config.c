@@ -8,8 +8,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 
 #define OFFSET(member) offsetof(struct vbd_config, member)
 #define NUMBER(member, text, min, max)                                         \

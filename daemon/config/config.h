@@ -13,10 +13,6 @@
 #include "base/error.h"
 #include "base/log.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 

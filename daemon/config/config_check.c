@@ -7,12 +7,9 @@
 #include "daemon/config/secret_file.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 bool vbd_config_is_loopback(const struct sockaddr *addr)

@@ -5,9 +5,6 @@
 #include "daemon/config/config_yaml.h"
 #include "daemon/config/specs.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct reader {
 	const char *path;
 	yaml_document_t document;

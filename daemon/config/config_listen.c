@@ -4,8 +4,6 @@
 #include "base/addr.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Split "HOST:PORT" or "[HOST]:PORT". */
 static bool split(const char *value, char host[80], uint16_t *ret_port)

@@ -7,8 +7,6 @@
 
 #include "daemon/config/config.h"
 
-#include <stddef.h>
-
 /* At least the number of keys. */
 #define VBD_CONFIG_CHANGES_MAX 96
 

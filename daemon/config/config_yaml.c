@@ -4,10 +4,7 @@
 #include "base/text.h"
 #include "daemon/config/config_parts.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FILE_MAX_BYTES (64 * 1024)

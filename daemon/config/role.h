@@ -10,8 +10,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* X(SYMBOL, name), rising; x-role in openapi.yaml */
 #define VBD_ROLE_MAP(X)                                                               \
 	/* health and dashboard files only */                                         \

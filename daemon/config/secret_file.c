@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "daemon/config/config_parts.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static enum vbd_status check_owner_and_mode(

@@ -8,8 +8,6 @@
 
 #include "base/error.h"
 
-#include <stddef.h>
-
 /**
  * vbd_secret_file_read - read a whole file that only its owner can change
  * @path:	any length; the error's text has its first 100 characters

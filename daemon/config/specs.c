@@ -6,9 +6,6 @@
 #include "daemon/config/config_yaml.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A list may refer to one part of the file often, so that its JSON would be much longer. */
 #define BODY_MAX_BYTES (64 * 1024)

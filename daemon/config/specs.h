@@ -11,8 +11,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stddef.h>
-
 /* Items of all lists together. */
 #define VBD_SPECS_MAX 1024
 

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "daemon/connections/connections.h"
 
-#include <stdlib.h>
-
 /* To close a connection takes calls of the kernel: so many take about a millisecond. */
 #define CANCELS_PER_TURN 16
 

@@ -11,9 +11,6 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static enum vbd_status check_limits(const struct vbd_daemon *daemon, const struct vbd_caller *owner,
 	const struct vbd_conn_params *params, uint64_t *ret_receive_bytes, struct vbd_error *err)
 {

@@ -7,8 +7,6 @@
 #include "daemon/connections/peer_reports.h"
 #include "rdma/data/service.h"
 
-#include <stdlib.h>
-
 static enum vbd_status check_private_data(const struct vbd_connection *connection,
 	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)
 {

@@ -11,8 +11,6 @@
 #include "daemon/core/object.h"
 #include "rdma/conn/conn.h"
 
-#include <stdatomic.h>
-
 struct vbd_conn_room;
 struct vbd_facts;
 struct vbd_listener;

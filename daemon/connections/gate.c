@@ -6,8 +6,6 @@
 
 #include <arpa/inet.h>
 #include <search.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static const uint8_t v4_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 

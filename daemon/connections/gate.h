@@ -12,9 +12,6 @@
 #include "rdma/names/rejection.h"
 
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 #define VBD_GATE_ALLOW_MAX 64

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/inbox.h"
 
-#include <stdlib.h>
-
 static const char no_memory[] = "no memory";
 
 void vbd_inbox_init(

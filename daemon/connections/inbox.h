@@ -14,9 +14,6 @@
 #include "rdma/qp/qp.h"
 #include "rdma/ud/ah.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* A received message. Its data lies in the receive, or in a copy after the QP was destroyed. */
 struct vbd_message {
 	struct vbd_link link;

@@ -9,8 +9,6 @@
 
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct search {

@@ -12,8 +12,6 @@
 #include "rdma/provider/faults.h"
 #include "rdma/provider/provider.h"
 
-#include <string.h>
-
 VBD_ENUM_NAMES(vbd_accept_name, enum vbd_accept, VBD_ACCEPT_MAP)
 VBD_ENUM_NAMES(vbd_listener_state_name, enum vbd_listener_state, VBD_LISTENER_STATE_MAP)
 

@@ -13,9 +13,6 @@
 #include "daemon/core/ration.h"
 #include "rdma/conn/listener.h"
 
-#include <stddef.h>
-#include <sys/socket.h>
-
 struct vbd_device;
 
 /* X(SYMBOL, json name) */

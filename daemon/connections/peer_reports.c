@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "rdma/device/source.h"
 
-#include <stdlib.h>
-
 /* A host with more addresses opens the ports of the others with the first connection at each. */
 #define AHEAD_MAX 64
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/caller.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void vbd_callers_init(struct vbd_callers *callers)
 {
 	*callers = (struct vbd_callers){0};

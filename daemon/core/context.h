@@ -25,10 +25,6 @@
 #include "rdma/names/rejection.h"
 #include "rdma/names/reason.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_audit;
 struct vbd_connection;
 struct vbd_fabric;

@@ -14,8 +14,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* X(SYMBOL, json name, what it is); each value is a name of a list of names, or null */
 #define VBD_EVENT_WORD_MAP(X)                                                                 \
 	X(VBD_EVENT_STATE, "state", "state of the object since the event")                    \

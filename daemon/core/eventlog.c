@@ -7,10 +7,6 @@
 #include "daemon/core/caller.h"
 #include "daemon/core/watch.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 struct vbd_eventlog {
 	uint64_t capacity;
 	uint64_t last;	      /* number of the newest event, or of the last one left out */

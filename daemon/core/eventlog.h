@@ -17,8 +17,6 @@
 #include "daemon/core/registry.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /* X(SYMBOL, json name, log level), rising; Severity in openapi.yaml */
 #define VBD_SEVERITY_MAP(X)                         \

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/failures.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void vbd_failures_add(
 	struct vbd_failures *failures, const struct vbd_object *object, const struct vbd_error *err)
 {

@@ -3,9 +3,6 @@
 
 #include "base/utf8.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 static const char others[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789./-";
 

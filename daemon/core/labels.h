@@ -11,9 +11,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #define VBD_LABELS_MAX	16
 #define VBD_LABEL_BYTES 64 /* of a key, and of a value, each with its NUL */
 

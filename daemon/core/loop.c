@@ -8,11 +8,7 @@
 #include <uv.h>
 
 #include <assert.h>
-#include <errno.h>
 #include <netdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The work of one owner in a lane. */
 struct share {

@@ -18,10 +18,6 @@
 #include "base/error.h"
 #include "base/list.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 struct vbd_loop;
 struct vbd_fd_watch;
 struct vbd_timer;

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "daemon/core/quota.h"
 
-#include <stdlib.h>
-
 void vbd_users_add(struct vbd_users *users, const struct vbd_object *object)
 {
 	const struct vbd_registry *registry = object->registry;

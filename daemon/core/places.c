@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/registry.h"
 
-#include <stdlib.h>
-
 /* Fewer gaps are not worth closing. */
 #define GAPS_MIN 64
 

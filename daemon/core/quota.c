@@ -4,8 +4,6 @@
 #include "base/bucket.h"
 #include "rdma/fabric/fabric.h"
 
-#include <stdio.h>
-
 const char *vbd_quota_name(enum vbd_quota quota)
 {
 	static const char *const names[VBD_QUOTA_COUNT] = {

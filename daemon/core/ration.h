@@ -12,9 +12,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_loop;
 struct vbd_timer;
 

@@ -4,9 +4,6 @@
 #include "daemon/core/caller.h"
 #include "daemon/core/labels.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void vbd_record_free(struct vbd_record *record)
 {
 	if (!record)

@@ -10,10 +10,6 @@
 
 #include "base/attr.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_caller;
 struct vbd_labels;
 

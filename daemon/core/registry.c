@@ -5,11 +5,6 @@
 #include "daemon/core/context.h"
 #include "daemon/core/object.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void vbd_history_init(struct vbd_history *history)
 {
 	vbd_list_init(&history->ended);

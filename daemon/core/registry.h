@@ -15,10 +15,6 @@
 #include "daemon/core/loop.h"
 #include "daemon/core/record.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_caller;
 struct vbd_daemon;
 struct vbd_kind;

@@ -6,7 +6,6 @@
 #include "rdma/fabric/fabric.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define SAMPLES		    64
 #define SAMPLES_OF_A_DEVICE 12

@@ -13,9 +13,6 @@
 #include "base/error.h"
 #include "base/list.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_loop;
 struct vbd_timer;
 

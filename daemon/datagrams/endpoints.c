@@ -5,8 +5,6 @@
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
 
-#include <stdlib.h>
-
 static struct vbd_endpoint_record *record_of(struct vbd_object *object)
 {
 	return VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);

@@ -4,7 +4,6 @@
 #include "base/addr.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
 
 static struct vbd_group_record *record_of(struct vbd_object *object)
 {

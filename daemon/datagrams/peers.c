@@ -3,8 +3,6 @@
 
 #include "base/addr.h"
 
-#include <stdlib.h>
-
 static struct vbd_peer_record *record_of(struct vbd_object *object)
 {
 	return VBD_CONTAINER_OF(object, struct vbd_peer_record, object);

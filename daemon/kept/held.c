@@ -8,9 +8,6 @@
 #include "daemon/memory/buffers.h"
 #include "daemon/store/keeper.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* A turn tells of so many. */

@@ -6,8 +6,6 @@
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 
-#include <stdlib.h>
-
 VBD_ENUM_NAMES(vbd_kept_source_name, enum vbd_kept_source, VBD_KEPT_SOURCE_MAP)
 VBD_ENUM_NAMES(vbd_reconnect_name, enum vbd_reconnect, VBD_RECONNECT_MAP)
 

@@ -6,8 +6,6 @@
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/buffers.h"
 
-#include <inttypes.h>
-
 struct vbd_object *vbd_kept_made(const struct vbd_kept *kept)
 {
 	const struct vbd_daemon *daemon = kept->object.registry->daemon;

@@ -4,9 +4,6 @@
 #include "base/clock.h"
 #include "daemon/kept/kept_made.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 /* A turn tries so many objects, and the next one comes after this pause: 200 a second. */
 #define TRIES_PER_TURN 4
 #define PACE_MS	       20

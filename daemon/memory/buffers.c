@@ -12,11 +12,7 @@
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 VBD_ENUM_NAMES(vbd_buffer_state_name, enum vbd_buffer_state, VBD_BUFFER_STATE_MAP)

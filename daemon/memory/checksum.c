@@ -4,8 +4,6 @@
 #include <gnutls/crypto.h>
 #include <isa-l/crc.h>
 
-#include <stdlib.h>
-
 /* crc32_iscsi() takes its length as an int. */
 #define CRC_STEP_BYTES (1U << 30)
 

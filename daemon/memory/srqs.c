@@ -4,8 +4,6 @@
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
 
-#include <stdlib.h>
-
 struct vbd_srq_creation {
 	struct vbd_call call;
 	struct vbd_daemon *daemon;

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "rdma/device/pd.h"
 
-#include <stdlib.h>
-
 /* Time from the cancel of a work request until its connection is ended. */
 #define CANCEL_GRACE_MS 1000
 

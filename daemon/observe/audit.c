@@ -4,11 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct vbd_audit {
 	struct vbd_log_queue *queue;
 	/* The errors that the log has told last; 0: none. */

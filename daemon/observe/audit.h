@@ -13,9 +13,6 @@
 #include "base/error.h"
 #include "base/log_queue.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_audit;
 
 /**

@@ -5,8 +5,6 @@
 #include "daemon/observe/explain.h"
 #include "daemon/observe/look.h"
 
-#include <stdlib.h>
-
 /* When thousands of connections fail together, the thread pool looks for so many of them. */
 #define LOOKS_MAX 16
 

@@ -12,9 +12,6 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* --- facts ----------------------------------------------------------------------------------- */
 
 /* A device that was removed may have returned as a new one; the connection was on the old one. */

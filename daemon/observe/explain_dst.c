@@ -8,9 +8,6 @@
 
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
 #define ROCE_HEADER_BYTES 96

@@ -12,9 +12,6 @@
 #include "rdma/diagnose/cause.h"
 #include "rdma/provider/faults.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* A wait of less is no incident. */
 #define LONG_MS 1000
 

@@ -5,10 +5,6 @@
 #include "daemon/observe/explain.h"
 #include "rdma/diagnose/words.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 struct sentence {
 	char *text;
 	size_t room, len;

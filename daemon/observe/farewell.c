@@ -8,8 +8,6 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/ask.h"
 
-#include <stdlib.h>
-
 /* The records that are looked at in the one turn: most of them may have ended. */
 #define VISITS_MAX 1000
 

@@ -4,8 +4,6 @@
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
 
-#include <stdlib.h>
-
 #define BEAT_MS 2500
 
 /* Beats without a turn after which a thread counts as stuck. */

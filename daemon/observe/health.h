@@ -12,9 +12,6 @@
 
 #include "daemon/core/context.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /** vbd_health_create - create the daemon's `health`, and begin to beat */
 enum vbd_status vbd_health_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -4,7 +4,6 @@
 #include "rdma/fabric/fabric.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>

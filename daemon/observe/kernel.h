@@ -15,8 +15,6 @@
 #include "rdma/device/port_counters.h"
 #include "rdma/provider/account.h"
 
-#include <stdint.h>
-
 /* CPU time, memory and descriptors of this process. */
 struct vbd_process {
 	uint64_t cpu_ns; /* of all threads, in user and kernel mode */

@@ -8,8 +8,6 @@
 #include "daemon/observe/report.h"
 #include "rdma/device/port_counters.h"
 
-#include <stdlib.h>
-
 /* An open connection asks its peer again after this time. */
 #define ANSWER_FRESH_NS (2 * VBD_NS_PER_S)
 

@@ -16,10 +16,6 @@
 #include "rdma/provider/ask.h"
 #include "rdma/provider/netroute.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 struct vbd_look {
 	bool netroute_known;
 	struct vbd_pv_netroute netroute;

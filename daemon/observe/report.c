@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <netinet/in.h>
-#include <string.h>
 
 /* The control thread goes through no more buffers and windows at once. */
 #define LOOKED_AT_MAX 256

@@ -15,8 +15,6 @@
 #include "daemon/observe/stats_row.h"
 #include "rdma/device/op.h"
 
-#include <stdint.h>
-
 struct vbd_daemon;
 struct vbd_fabric;
 

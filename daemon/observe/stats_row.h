@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum vbd_stat_type {
 	VBD_STAT_GAUGE,

@@ -6,8 +6,6 @@
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
 
-#include <stddef.h>
-
 static void add(struct vbd_op_totals *totals, const struct vbd_op_counters *counters)
 {
 	totals->posted += vbd_counter_get(&counters->posted);

@@ -2,8 +2,6 @@
 #include "daemon/store/database.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* How long a person who writes with sqlite3(1) may hold up a batch. */
 #define BUSY_MS 1000

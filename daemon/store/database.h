@@ -11,11 +11,6 @@
 #include "base/error.h"
 #include "base/list.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 struct sqlite3_stmt;
 struct vbd_database;
 

@@ -9,11 +9,6 @@
 #include "daemon/store/schema.h"
 #include "daemon/store/tables.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 
 /* How often the files are looked at before a failure, or a loss, is one. */

@@ -15,9 +15,6 @@
 #include "daemon/store/files.h"
 #include "daemon/store/store.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Ids that the control thread is going to use, see vbd_store_reserve(). */
 struct vbd_reserve {
 	uint64_t number;  /* of the reserve; 0 before the first */

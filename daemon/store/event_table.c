@@ -8,9 +8,6 @@
 #include "daemon/store/store.h"
 #include "daemon/store/words.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void format_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYTES])
 {
 	pairs[0] = '\0';

@@ -9,9 +9,6 @@
 #include "base/error.h"
 #include "daemon/core/eventlog.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_database;
 struct vbd_store;
 struct vbd_words;

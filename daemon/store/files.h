@@ -11,8 +11,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #define VBD_STORE_PATH_BYTES 1088 /* of a file in state_dir */

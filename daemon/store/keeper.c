@@ -12,11 +12,6 @@
 #include "daemon/store/record_table.h"
 #include "rdma/fabric/fabric.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Interval between looks at the store. */
 #define LOOK_MS 1000
 

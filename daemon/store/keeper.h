@@ -14,8 +14,6 @@
 #include "daemon/store/store.h"
 #include "daemon/store/tables.h"
 
-#include <stddef.h>
-
 enum vbd_keeping {
 	VBD_KEEPING_NOTHING, /* there is no state_dir */
 	VBD_KEEPING_OK,

@@ -7,9 +7,6 @@
 #include "daemon/store/record_table.h"
 #include "daemon/store/words.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void vbd_past_init(struct vbd_past *past)
 {
 	*past = (struct vbd_past){0};

@@ -11,8 +11,6 @@
 #include "daemon/core/context.h"
 #include "daemon/store/tables.h"
 
-#include <stddef.h>
-
 struct vbd_event_row;
 struct vbd_record_row;
 struct vbd_words;

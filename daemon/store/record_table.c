@@ -8,10 +8,6 @@
 #include "daemon/store/store.h"
 #include "daemon/store/words.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DIED_STATE "failed"
 
 static const char *died_code(void)

@@ -13,9 +13,6 @@
 #include "daemon/core/object.h"
 #include "daemon/core/record.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_database;
 struct vbd_store;
 struct vbd_words;

@@ -5,8 +5,6 @@
 #include "daemon/store/record_table.h"
 #include "daemon/store/store.h"
 
-#include <stdlib.h>
-
 /* Most transfers end within this time, so that they are written once. */
 #define DELAY_MS 5
 

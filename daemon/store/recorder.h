@@ -12,8 +12,6 @@
 #include "base/attr.h"
 #include "daemon/core/context.h"
 
-#include <stddef.h>
-
 struct vbd_recorder;
 struct vbd_store;
 

@@ -10,8 +10,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdint.h>
-
 /**
  * vbd_salvage - write the rows of a damaged database that are whole into a new one
  * @from:     the damaged file, of which nothing is changed

@@ -5,9 +5,6 @@
 #include "daemon/store/database.h"
 #include "daemon/store/files.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* "vbsd" in ASCII: file(1) shows it, and it tells our files from those of other programs. */
 #define APPLICATION_ID 0x76627364
 

@@ -7,13 +7,7 @@
 #include "daemon/store/database.h"
 #include "daemon/store/disk.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Interval between attempts to write a batch that failed. */

@@ -15,10 +15,6 @@
 #include "base/error.h"
 #include "daemon/store/database.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_store;
 
 /* Limits on the queue: items, and their bytes. */

@@ -7,9 +7,6 @@
 #include "daemon/store/files.h"
 #include "daemon/store/schema.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* --- runs ------------------------------------------------------------------------------------ */
 
 static bool take_killed(struct vbd_query *query, void *arg)

@@ -12,10 +12,6 @@
 #include "daemon/store/record_table.h"
 #include "daemon/store/store.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_database;
 struct vbd_link;
 struct vbd_store;

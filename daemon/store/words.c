@@ -3,10 +3,6 @@
 
 #include "daemon/core/registry.h" /* uthash, set up for the project */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct word {
 	UT_hash_handle hh;
 	char text[];

@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 
-#include <stdlib.h>
-
 /* A cancel is a message to a worker, and an event. */
 #define CANCELS_PER_TURN 64
 

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "base/enum.h"
 
-#include <stdlib.h>
-
 VBD_ENUM_NAMES(vbd_benchmark_state_name, enum vbd_benchmark_state, VBD_BENCHMARK_STATE_MAP)
 
 static struct vbd_benchmark *benchmark_of(struct vbd_object *object)

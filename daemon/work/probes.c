@@ -8,9 +8,6 @@
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Time from the stop of a probe until the connection is closed. A next probe can't use it: the peer
  * would take the probe's first message for the answer to the ping under way. */
 #define STOP_GRACE_MS 1000

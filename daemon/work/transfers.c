@@ -7,10 +7,6 @@
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Time from the cancel of work requests until their connection is closed. */
 #define CANCEL_GRACE_MS 1000
 

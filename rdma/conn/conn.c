@@ -7,9 +7,6 @@
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static struct vbd_conn *allocate(struct vbd_conn_room *room, struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg)

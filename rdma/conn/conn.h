@@ -22,10 +22,6 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 struct vbd_conn;
 struct vbd_conn_tries;
 struct vbd_fabric;

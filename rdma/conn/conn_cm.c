@@ -13,11 +13,8 @@
 #include "rdma/provider/provider.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 
 static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 {

@@ -5,9 +5,6 @@
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* The event of the state table and the error of each CM event (VBD_OK: none). */
 static const struct {
 	enum vbd_conn_event event;

@@ -11,8 +11,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* X(SYMBOL, json name, terminal, awaited) */
 #define VBD_CONN_STATE_MAP(X)                                                                \
 	X(VBD_CONN_QUEUED, "queued", false, "its turn to connect")                           \

@@ -8,9 +8,6 @@
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 
 #define PSN_MASK 0xffffffU

@@ -11,9 +11,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_conn;
 struct vbd_conn_call;
 struct vbd_device;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include <errno.h>
-
 /* Records the failure of a step; no event follows. */
 static enum vbd_conn_event failed(
 	struct vbd_conn *conn, enum vbd_status status, const struct vbd_error *error)

@@ -4,8 +4,6 @@
 #include "rdma/conn/manual_attr.h"
 #include "rdma/provider/provider.h"
 
-#include <stdlib.h>
-
 enum vbd_status vbd_conn_call_create(
 	struct vbd_conn *conn, struct vbd_conn_call **ret_call, struct vbd_error *err)
 {

@@ -6,7 +6,6 @@
 #include <infiniband/verbs.h>
 
 #include <stdarg.h>
-#include <stdio.h>
 
 static void notify(struct vbd_conn *conn, const struct vbd_timeline_entry *entry)
 {

@@ -5,9 +5,6 @@
 #include "base/log.h"
 #include "rdma/provider/provider.h"
 
-#include <errno.h>
-#include <stdio.h>
-
 /* Sets the state; nothing else does. */
 static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
 {

@@ -3,8 +3,6 @@
 
 #include "rdma/fabric/tries.h"
 
-#include <stdlib.h>
-
 struct vbd_conn_tries {
 	struct vbd_tries plan;
 	struct vbd_conn_params params; /* as asked for: a device may lower some */

@@ -9,8 +9,6 @@
 #include "rdma/provider/provider.h"
 
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 
 static enum vbd_status set_options(
 	struct rdma_cm_id *id, const struct vbd_cm_params *cm, struct vbd_error *err)

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-#include <stdlib.h>
-
 /* The entries of the first tries. */
 #define FIRST_ENTRIES 12
 

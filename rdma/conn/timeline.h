@@ -10,8 +10,6 @@
 
 #include "base/enum.h"
 
-#include <stdint.h>
-
 #define VBD_TIMELINE_MAX 96
 
 /* Entries about earlier tries, two for each: a connection has room for its own. */

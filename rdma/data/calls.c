@@ -9,8 +9,6 @@
 #include "rdma/provider/provider.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* Calls of two libraries, which keep nothing large on the stack. */
 #define STACK_BYTES (256UL * 1024)

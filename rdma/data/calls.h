@@ -19,8 +19,6 @@
 #include "rdma/provider/account.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /* X(SYMBOL, name, threads, threads at most while calls are stuck) */
 #define VBD_LANE_MAP(X)                                                           \

@@ -15,8 +15,6 @@
 #include "rdma/names/names.h"
 #include "rdma/names/wr_id.h"
 
-#include <stdlib.h>
-
 /* Room for the receives, and after them for the old values of atomics. */
 static size_t receives_bytes(const struct vbd_channel_limits *limits)
 {

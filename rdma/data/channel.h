@@ -17,9 +17,6 @@
 #include "rdma/device/slab.h"
 #include "rdma/device/op.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct ibv_qp;
 struct ibv_wc;
 struct vbd_channel;

@@ -20,7 +20,6 @@
 #include "rdma/provider/provider.h"
 
 #include <endian.h>
-#include <string.h>
 
 /* The fence ensures that either vbd_channel_resume() sees that the channel stands still, or
  * `paused` is seen as 0 here. */

@@ -5,8 +5,6 @@
 #include "rdma/data/channel_parts.h"
 #include "rdma/names/wr_id.h"
 
-#include <stdlib.h>
-
 /* The table grows in steps of this many indexes. */
 #define INDEX_STEP 64
 

@@ -19,9 +19,6 @@
 #include "base/heap.h"
 #include "base/mailbox.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_channel;
 struct vbd_worker;
 

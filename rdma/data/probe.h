@@ -18,9 +18,6 @@
 #include "base/mailbox.h"
 #include "rdma/data/worker_messages.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_channel;
 struct vbd_recv_slot;
 

@@ -7,8 +7,6 @@
 
 #include <assert.h>
 #include <endian.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* The message of both halves: a range of memory. The client does not read the server's. */
 struct message {

@@ -13,8 +13,6 @@
 
 #include "rdma/data/channel.h"
 
-#include <stdbool.h>
-
 /* rping refuses -S of 64 KiB or more; the last byte is the NUL of its text. */
 #define VBD_RPING_BYTES_MAX 65535
 #define VBD_RPING_BYTES_MIN 2

@@ -14,8 +14,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <stdint.h>
-
 /* The first request of a chain waits until the last one is written. */
 #define VBD_CHAIN_WRS 32
 

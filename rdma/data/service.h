@@ -10,8 +10,6 @@
 
 #include "rdma/data/channel.h"
 
-#include <stdbool.h>
-
 /**
  * vbd_service_check - can a queue pair of @transport with receives of this size have @service?
  *

@@ -9,8 +9,6 @@
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
 
-#include <stdlib.h>
-
 uint8_t *vbd_srq_recv_data(const struct vbd_recv_slot *slot)
 {
 	return vbd_mem_own(&slot->srq->mem) + (size_t)slot->index * slot->srq->recv_size_bytes;

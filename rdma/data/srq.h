@@ -22,9 +22,6 @@
 #include "rdma/data/channel.h"
 #include "rdma/provider/account.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct ibv_srq;
 struct ibv_wc;
 struct vbd_cq;

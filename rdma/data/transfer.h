@@ -18,9 +18,6 @@
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/op.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct vbd_channel;
 
 struct vbd_transfer {

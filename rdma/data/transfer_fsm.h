@@ -10,8 +10,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* X(SYMBOL, json name, ended) */
 #define VBD_TRANSFER_STATE_MAP(X)                       \
 	X(VBD_TRANSFER_QUEUED, "queued", false)         \

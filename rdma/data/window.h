@@ -22,9 +22,6 @@
 #include "rdma/device/mem.h"
 #include "rdma/provider/account.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct ibv_mw;
 struct ibv_qp;
 

@@ -11,8 +11,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* X(SYMBOL, json name, ended) */
 #define VBD_WINDOW_STATE_MAP(X)                   \
 	X(VBD_WINDOW_BINDING, "binding", false)   \

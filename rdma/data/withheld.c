@@ -4,8 +4,6 @@
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/worker.h"
 
-#include <stdlib.h>
-
 struct delayed {
 	struct vbd_link link;
 	uint64_t due_ns;

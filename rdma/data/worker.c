@@ -14,10 +14,6 @@
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 

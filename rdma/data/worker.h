@@ -17,9 +17,6 @@
 #include "rdma/device/op.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct vbd_channel;
 struct vbd_probe_counters;

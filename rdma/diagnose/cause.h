@@ -14,10 +14,6 @@
 #include "rdma/diagnose/incident.h"
 #include "rdma/names/reason.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_facts;
 
 /* The record of an end. */

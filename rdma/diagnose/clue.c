@@ -9,9 +9,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include <errno.h>
 #include <netdb.h>
-#include <string.h>
 
 /* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
 #define HEADER_BYTES 58

@@ -6,9 +6,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #define SLOW_MS	    10000
 #define RNR_LONG_NS (100 * VBD_NS_PER_MS)

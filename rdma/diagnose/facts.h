@@ -15,10 +15,6 @@
 #include "rdma/fabric/report.h"
 #include "rdma/provider/netroute.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* X(SYMBOL, json name): the worst first */
 #define VBD_FINDING_SEVERITY_MAP(X)          \
 	X(VBD_FINDING_IS_ERROR, "error")     \

@@ -12,9 +12,6 @@
 #include "base/error.h"
 #include "rdma/device/port_counters.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* The state of things, whatever the cause. X(SYMBOL, name) */
 #define VBD_OUTCOME_MAP(X)                                                                         \
 	X(VBD_OUTCOME_WELL, "well")                                                                \

@@ -13,9 +13,6 @@
 #include "base/enum.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* X(SYMBOL, json name, heading) */
 #define VBD_WHY_KIND_MAP(X)                                                         \
 	X(VBD_WHY_CM_EVENT, "cm_event", "CM events")                                \

@@ -17,8 +17,6 @@
 
 #include <ifaddrs.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cqe,
 	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,

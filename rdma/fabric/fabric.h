@@ -16,10 +16,6 @@
 #include "rdma/data/calls.h"
 #include "rdma/device/device.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 struct ifaddrs;
 struct rdma_event_channel;
 struct sockaddr;

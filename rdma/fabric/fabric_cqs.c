@@ -4,8 +4,6 @@
 #include "rdma/data/worker_messages.h"
 #include "rdma/device/pd.h"
 
-#include <stdlib.h>
-
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	if (cq->removing || cq->connections > 0)

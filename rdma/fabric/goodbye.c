@@ -6,8 +6,6 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
-#include <stdlib.h>
-
 static void free_goodbye(struct vbd_goodbye *goodbye)
 {
 	goodbye->fabric->goodbye_count--;

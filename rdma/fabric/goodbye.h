@@ -20,8 +20,6 @@
 #include "rdma/names/cm_tag.h"
 #include "rdma/provider/account.h"
 
-#include <stdbool.h>
-
 struct rdma_cm_id;
 struct vbd_device;
 struct vbd_fabric;

@@ -9,7 +9,6 @@
 #include "rdma/fabric/fabric_parts.h"
 
 #include <ifaddrs.h>
-#include <stdlib.h>
 
 /* Events and news of network interfaces tell of all that Soft-RoCE and siw change. */
 #define AGE_NS (10 * VBD_NS_PER_S)

@@ -8,9 +8,6 @@
 
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Addresses that a refusal lists; a host with more devices is shown the first ones. */
 #define LIST_BYTES 120

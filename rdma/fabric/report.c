@@ -11,9 +11,7 @@
 #include "rdma/provider/provider.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 
 /* Requests that may wait in the kernel, which drops further ones silently. */
 #define BACKLOG 64

@@ -34,9 +34,6 @@
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 struct rdma_cm_id;

@@ -9,9 +9,6 @@
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct opening {
 	struct vbd_call call;
 	struct vbd_fabric *fabric;

@@ -4,10 +4,7 @@
 #include "base/clock.h"
 #include "rdma/provider/provider.h"
 
-#include <errno.h>
 #include <netdb.h>
-#include <stdio.h>
-#include <string.h>
 
 void vbd_tries_init(struct vbd_tries *tries, uint64_t began_ns, uint64_t timeout_ms)
 {

@@ -9,8 +9,6 @@
 #include <rdma/rdma_cma.h>
 
 #include <ctype.h>
-#include <errno.h>
-#include <string.h>
 
 struct name {
 	const char *name;

@@ -12,10 +12,6 @@
 #include "base/enum.h"
 #include "base/status.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /** vbd_cm_event_name - "RDMA_CM_EVENT_REJECTED" for an enum rdma_cm_event_type */
 const char *vbd_cm_event_name(int type);
 

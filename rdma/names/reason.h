@@ -12,9 +12,6 @@
 #include "base/enum.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* X(SYMBOL of the status, clean) */
 #define VBD_REASON_MAP(X)           \
 	X(PEER_DISCONNECT, true)    \

@@ -4,7 +4,6 @@
 #include "base/status.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
 VBD_ENUM_NAMES(vbd_connect_refusal_name, enum vbd_connect_refusal, VBD_CONNECT_REFUSAL_MAP)
 VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_text, enum vbd_connect_refusal,

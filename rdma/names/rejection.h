@@ -10,8 +10,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* clang-format off */
 /*
  * X(SYMBOL, json name, text here, text and advice for the side that was refused)

@@ -12,8 +12,6 @@
 #include "base/enum.h"
 #include "base/error.h"
 
-#include <stdint.h>
-
 /* X(SYMBOL, name): the object types that the kernel counts for each process */
 #define VBD_PV_OBJECT_MAP(X)         \
 	X(VBD_PV_QP, "qp")           \

@@ -11,9 +11,6 @@
 
 #include "rdma/provider/provider.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 struct vbd_pv_ask;

@@ -7,9 +7,6 @@
 #include <infiniband/verbs.h>
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -15,8 +15,6 @@
 #include "rdma/provider/provider_calls.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /* X(SYMBOL, json name): what goes wrong */
 #define VBD_FAULT_MAP(X)                                                                         \

@@ -9,9 +9,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 /* The route that the kernel would use now for an address. */

@@ -25,9 +25,6 @@
 #include <rdma/rdma_cma.h>
 
 #include <dirent.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define VBD_DEVICE_NAME_BYTES  64
 #define VBD_PRIVATE_DATA_BYTES 256

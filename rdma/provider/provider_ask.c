@@ -8,9 +8,7 @@
 
 #include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 /* For the neighbour, and again for the path: the kernel knows both of a peer that it has spoken to.
  */

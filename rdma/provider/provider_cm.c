@@ -5,10 +5,7 @@
 #include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider_parts.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 enum vbd_status vbd_impl_create_event_channel(

@@ -8,11 +8,8 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
-#include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 struct asking {

@@ -2,9 +2,6 @@
 /* The provider made of librdmacm and libibverbs: address handles and multicast. */
 #include "rdma/provider/provider_calls.h"
 
-#include <errno.h>
-#include <string.h>
-
 enum vbd_status vbd_impl_create_ah(
 	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
 {

@@ -5,10 +5,7 @@
 #include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider_parts.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>

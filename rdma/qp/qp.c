@@ -10,9 +10,6 @@
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static struct vbd_qp_remains *remains_of(struct vbd_call *call)
 {
 	return VBD_CONTAINER_OF(call, struct vbd_qp_remains, call);

@@ -23,9 +23,6 @@
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp_params.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct ibv_qp;
 struct ibv_qp_attr;
 struct rdma_cm_id;

@@ -9,8 +9,6 @@
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/provider/provider.h"
 
-#include <stdio.h>
-
 static enum vbd_status missing(
 	const char *param, const char *kind, uint64_t id, struct vbd_error *err)
 {

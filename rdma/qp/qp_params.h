@@ -13,8 +13,6 @@
 #include "rdma/device/mem.h"
 #include "rdma/device/op.h"
 
-#include <stdint.h>
-
 struct vbd_device;
 
 /*

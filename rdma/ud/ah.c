@@ -5,8 +5,6 @@
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
-#include <stdlib.h>
-
 #define IPV4_HEADER_BYTES 20
 
 struct vbd_ah_path vbd_ah_path_of(const struct ibv_ah_attr *attr)

@@ -11,9 +11,6 @@
 #include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct ibv_ah;
 struct ibv_ah_attr;
 struct vbd_device;

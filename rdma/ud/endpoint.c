@@ -12,9 +12,6 @@
 #include "rdma/provider/provider.h"
 
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* SIDR requests that may wait in the kernel. */
 #define BACKLOG 128

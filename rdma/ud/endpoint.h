@@ -17,10 +17,6 @@
 #include "rdma/ud/ah.h"
 #include "rdma/ud/endpoint_fsm.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 struct rdma_cm_id;
 struct vbd_endpoint;
 struct vbd_fabric;

@@ -11,8 +11,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* X(SYMBOL, json name, ended) */
 #define VBD_ENDPOINT_STATE_MAP(X)                                                                \
 	X(VBD_ENDPOINT_OPENING, "opening", false) /* a call thread registers its receives */     \

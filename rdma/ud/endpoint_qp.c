@@ -4,8 +4,6 @@
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
-#include <string.h>
-
 static enum vbd_status choose_gid(struct vbd_endpoint *endpoint, const struct vbd_device *device,
 	bool infiniband, struct vbd_error *err)
 {

@@ -7,8 +7,6 @@
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
-#include <string.h>
-
 VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
 
 /* Sets the state; nothing else does. */

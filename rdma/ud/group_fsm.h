@@ -11,8 +11,6 @@
 
 #include "base/enum.h"
 
-#include <stdbool.h>
-
 /* X(SYMBOL, name, json name, awaited, ended) */
 #define VBD_GROUP_STATE_MAP(X)                                                                     \
 	X(VBD_GROUP_IS_RESOLVING, "resolving", "joining", "the device behind the group's address", \

@@ -7,8 +7,6 @@
 #include "rdma/fabric/tries.h"
 #include "rdma/provider/provider.h"
 
-#include <stdlib.h>
-
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 
 /* Sets the state; nothing else does. */

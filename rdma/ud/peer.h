@@ -15,10 +15,6 @@
 #include "rdma/ud/endpoint.h"
 #include "rdma/ud/peer_fsm.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 struct rdma_cm_id;
 struct vbd_calls;
 struct vbd_peer;

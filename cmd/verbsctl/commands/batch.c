@@ -5,11 +5,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define BATCHES	   "/v1/transfer_batches"
 #define MAX_WAIT_S 60 /* longest wait of the server; verbsctl asks again after that */
 

@@ -16,8 +16,6 @@
 
 #include <jansson.h>
 
-#include <stdio.h>
-
 /* Longest wait for the end of what a command closes, cancels or deletes. */
 #define VBD_CTL_END_WAIT_S 15
 

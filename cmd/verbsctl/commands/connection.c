@@ -5,8 +5,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
-#include <stdlib.h>
-
 #define CONNECTIONS	   "/v1/connections"
 #define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */
 #define ACCEPT_WAIT_S	   30

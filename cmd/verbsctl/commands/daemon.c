@@ -4,9 +4,6 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct vbd_ctl_column check_columns[] = {VBD_CTL_TEXT("CHECK", "name"),
 	VBD_CTL_STATE("STATUS", "status"), VBD_CTL_TEXT("DETAIL", "detail")};
 

@@ -4,8 +4,6 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#include <stdlib.h>
-
 #define DEVICES "/v1/devices"
 
 static const struct vbd_ctl_column port_columns[] = {VBD_CTL_NUMBER("PORT", "port_num"),

@@ -7,10 +7,6 @@
 
 #include "base/clock.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define PAGE_EVENTS	500
 #define LONG_POLL_MS	30000
 #define EARLY_ANSWER_MS 1000 /* an earlier empty page was no long poll: slow down */

@@ -4,9 +4,6 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Prints the texts of a list, one a line, with @label before the first. */
 static void put_texts(const char *label, const json_t *texts)
 {

@@ -8,8 +8,6 @@
 #include "cmd/verbsctl/common/problem.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PROBES	   "/v1/probes"
 #define BENCHMARKS "/v1/benchmarks"

@@ -6,9 +6,6 @@
 #include "base/quantity.h"
 #include "cmd/verbsctl/common/json.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define INLINE_LIMIT_BYTES 16384 /* limit of MessageSend in openapi.yaml */

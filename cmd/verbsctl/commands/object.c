@@ -4,9 +4,6 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define DEFAULT_WAIT_S 30
 
 static bool ends_with(const char *text, const char *tail)

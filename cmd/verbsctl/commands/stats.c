@@ -8,9 +8,6 @@
 
 #include "base/clock.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

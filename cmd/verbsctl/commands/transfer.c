@@ -6,9 +6,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define TRANSFERS	   "/v1/transfers"
 #define DEFAULT_TIMEOUT_MS 30000 /* default of TransferCreate and MessageSend in openapi.yaml */
 #define WINDOW_PREFIX	   "windows/" /* prefix of memory windows behind the # of --remote */

@@ -7,9 +7,6 @@
 
 #include "base/clock.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define LONG_POLL_MS 30000
 #define EARLY_MS     20 /* an answer so long before its time is no timeout of the server */
 

@@ -5,9 +5,6 @@
 
 #include "base/quantity.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct vbd_ctl_opt_spec opt_specs[VBD_CTL_OPT_END] = {
 #define VBD_CTL_OPT_SPEC(sym, name, letter, kind, placeholder, member, help) \
 	[VBD_CTL_OPT_##sym] = {name, letter, VBD_CTL_KIND_##kind, placeholder, member, help},

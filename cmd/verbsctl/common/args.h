@@ -12,9 +12,6 @@
 #include "cmd/verbsctl/common/text.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 
 /* Syntax of an option's value, and its type in JSON. */
 enum vbd_ctl_kind {

@@ -4,8 +4,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

@@ -12,10 +12,6 @@
 #include "cmd/verbsctl/common/http.h"
 #include "cmd/verbsctl/common/view.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* State of one run of verbsctl. */
 struct vbd_ctl {
 	struct vbd_ctl_args args;

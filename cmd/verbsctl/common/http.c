@@ -6,10 +6,7 @@
 #include "cmd/verbsctl/common/problem.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define DEFAULT_PORT	  "7480"

@@ -11,9 +11,6 @@
 #include "cmd/verbsctl/common/text.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct vbd_ctl_http {
 	void *curl;	 /* CURL easy handle; keeps the connection open between requests */

@@ -4,9 +4,6 @@
 #include "base/attr.h"
 #include "cmd/verbsctl/common/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Longer than any name in a path; all paths are constants of verbsctl. */
 #define NAME_MAX_BYTES 64
 

@@ -7,9 +7,6 @@
 #include "cmd/verbsctl/common/text.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* Room for a sentence, not for a page of HTML. */

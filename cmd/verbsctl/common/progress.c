@@ -4,9 +4,6 @@
 #include "base/clock.h"
 #include "cmd/verbsctl/common/text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -10,8 +10,6 @@
 
 #include "cmd/verbsctl/common/http.h"
 
-#include <stdbool.h>
-
 /* Initialize to zero. */
 struct vbd_ctl_retry {
 	unsigned int pause_ms; /* before the next attempt; 0 while the server answers */

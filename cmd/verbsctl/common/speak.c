@@ -2,8 +2,6 @@
 #include "cmd/verbsctl/common/speak.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define WORD_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./{}-"
 

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <wchar.h>
 

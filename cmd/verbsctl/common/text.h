@@ -12,10 +12,6 @@
 #include "base/attr.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
 /* Exit statuses. A function that returns one other than VBD_CTL_OK has printed the error. */
 enum vbd_ctl_exit {

@@ -8,8 +8,6 @@
 #include "base/attr.h"
 
 #include <libsmartcols.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LABEL_COLUMNS 13
 

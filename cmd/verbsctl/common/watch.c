@@ -4,9 +4,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static json_t *text_taken(char *text)
 {
 	json_t *value = vbd_ctl_must(json_string(text));

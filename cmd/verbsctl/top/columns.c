@@ -3,8 +3,6 @@
 
 #include "cmd/verbsctl/common/text.h"
 
-#include <stdlib.h>
-
 static const struct vbd_ctl_top_column_spec specs[VBD_CTL_TOP_COLUMN_END] = {
 #define VBD_CTL_TOP_COLUMN_SPEC(sym, name, title, letter, right, falls, stays, least, most) \
 	[sym] = {name, title, letter, right, falls, stays, least, most},

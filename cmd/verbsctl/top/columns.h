@@ -11,9 +11,6 @@
 #include "base/enum.h"
 #include "cmd/verbsctl/top/rows.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /*
  * X(SYMBOL, name of --sort, title, letter, right-aligned, falls, stays, least, most)
  *

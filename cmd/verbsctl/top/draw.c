@@ -5,8 +5,6 @@
 #include "cmd/verbsctl/common/text.h"
 #include "cmd/verbsctl/top/screen.h"
 
-#include <stdlib.h>
-
 /* The smallest readable size of a terminal. */
 #define LEAST_LINES   6
 #define LEAST_COLUMNS 24

@@ -12,9 +12,6 @@
 
 #include <jansson.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* The content of a picture. All pointers are borrowed; those that may be NULL say so. */
 struct vbd_ctl_top_picture {
 	const char *server;  /* address of the server */

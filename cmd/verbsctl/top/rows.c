@@ -7,9 +7,6 @@
 
 #include "base/clock.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Over a shorter time the rate would show the jitter of the answers. */
 #define SHORTEST_S 0.05
 

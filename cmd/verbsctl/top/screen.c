@@ -6,7 +6,6 @@
 
 #include <ncurses.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <termcap.h>
 #include <unistd.h>
 

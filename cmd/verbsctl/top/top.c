@@ -9,8 +9,6 @@
 #include "cmd/verbsctl/top/screen.h"
 #include "cmd/verbsctl/top/view.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define INTERVAL_MS	  1000

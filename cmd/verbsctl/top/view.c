@@ -3,8 +3,6 @@
 
 #include "cmd/verbsctl/common/text.h"
 
-#include <stdlib.h>
-
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct vbd_ctl_top_view *view = arg;

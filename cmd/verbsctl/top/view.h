@@ -11,10 +11,6 @@
 #include "cmd/verbsctl/top/columns.h"
 #include "cmd/verbsctl/top/rows.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define VBD_CTL_TOP_FILTER_BYTES 128
 
 /* Keys that are not characters. A character is passed as the bytes of its UTF-8. */
