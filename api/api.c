@@ -5,7 +5,7 @@
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
 #include "api/resources/records.h"
-#include "api/resources/reload.h"
+#include "api/resources/handlers.h"
 #include "api/routes.h"
 #include "daemon/store/keeper.h"
 #include "daemon/config/config_reload.h"

@@ -2,7 +2,6 @@
 #include "api/routes.h"
 
 #include "api/resources/handlers.h"
-#include "api/resources/reload.h"
 #include "api/resources/task.h"
 
 /*

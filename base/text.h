@@ -8,6 +8,8 @@
 #define VBD_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /**
  * vbd_text_clean - make a text safe to print and to put into JSON
@@ -38,5 +40,59 @@ struct vbd_text_path {
  * `vbd_error_set(err, status, "%s is no file", vbd_text_path(path).text)`.
  */
 struct vbd_text_path vbd_text_path(const char *path);
+
+/* A search for the name that the author of a word may have meant. */
+struct vbd_similar {
+	const char *word;
+	const char *like; /* the name most like the word so far; NULL: none is like it */
+	size_t edits;	  /* from the word to that name */
+};
+
+/**
+ * vbd_similar_try - consider another name, borrowed; NULL is fine
+ *
+ * Two are alike if at most two letters must be added, removed or changed, and fewer than @name has,
+ * or if @name begins with the word. Names and words of more than 63 characters are like nothing.
+ */
+void vbd_similar_try(struct vbd_similar *similar, const char *name);
+
+/**
+ * vbd_parse_uint - parse a decimal number of at most INT64_MAX, the range of JSON integers
+ *
+ * Returns false if @text is malformed.
+ */
+bool vbd_parse_uint(const char *text, uint64_t *ret_value);
+
+/** vbd_parse_number - as vbd_parse_uint(), and also hexadecimal after "0x" */
+bool vbd_parse_number(const char *text, uint64_t *ret_value);
+
+/**
+ * vbd_parse_size - parse a number of bytes with K, M, G or T (powers of 1024; "KiB" and "KB" mean
+ * the same)
+ */
+bool vbd_parse_size(const char *text, uint64_t *ret_bytes);
+
+/**
+ * vbd_parse_duration - parse a number, maybe with decimals, and ms, s, m or h
+ * @unit: of a number without one, "ms" or "s"
+ */
+bool vbd_parse_duration(const char *text, const char *unit, uint64_t *ret_ms);
+
+/** vbd_utf8_valid - true if the bytes are UTF-8 (RFC 3629: shortest form, no surrogates) */
+bool vbd_utf8_valid(const void *bytes, size_t len_bytes);
+
+/**
+ * vbd_utf8_printable - true for UTF-8 without control characters other than tab, LF and CR, without
+ * other ends of a line, and without marks for the direction of writing, which let a text look like
+ * another one
+ */
+bool vbd_utf8_printable(const void *bytes, size_t len_bytes);
+
+/** vbd_utf8_line - true for printable UTF-8 without tab, LF and CR, and without any character that
+ * shows nothing: names, labels and other short texts, which people compare by eye */
+bool vbd_utf8_line(const void *bytes, size_t len_bytes);
+
+/** vbd_utf8_length - number of characters (not bytes) of a UTF-8 string */
+size_t vbd_utf8_length(const char *text);
 
 #endif

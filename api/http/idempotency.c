@@ -9,7 +9,7 @@
 #include "daemon/core/watch.h"
 #include "daemon/core/registry.h" /* uthash, set up for the project */
 #include "daemon/store/keeper.h"
-#include "daemon/store/words.h"
+#include "daemon/store/tables.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>

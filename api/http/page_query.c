@@ -2,7 +2,7 @@
 /* The parameters of lists. */
 #include "api/http/page_parts.h"
 
-#include "base/similar.h"
+#include "base/text.h"
 
 #include <stdio.h>
 

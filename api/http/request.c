@@ -6,7 +6,7 @@
 #include "api/http/problem.h"
 #include "api/json/decode.h"
 #include "api/json/writer.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/watch.h"
 #include "daemon/store/keeper.h"

@@ -8,7 +8,7 @@
 #ifndef VBD_API_HTTP_ROUTER_H
 #define VBD_API_HTTP_ROUTER_H
 
-#include "daemon/config/role.h"
+#include "daemon/config/callers.h"
 #include "api/http/uri.h"
 #include "base/error.h"
 

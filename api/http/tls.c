@@ -2,7 +2,6 @@
 #include "api/http/tls.h"
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "daemon/config/secret_file.h"
 
 #include <gnutls/gnutls.h>

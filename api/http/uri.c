@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/uri.h"
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 #include <string.h>
 #include <strings.h>

@@ -10,7 +10,7 @@
 #include "api/json/sieve.h"
 #include "base/attr.h"
 #include "base/error.h"
-#include "daemon/config/role.h"
+#include "daemon/config/callers.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json/codec.h"
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "api/json/writer.h"
 
 #include <gnutls/gnutls.h>

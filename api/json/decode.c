@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json/decode.h"
 
-#include "base/utf8.h"
-#include "base/similar.h"
+#include "base/text.h"
 
 #define POINTER_BYTES 96
 

@@ -2,7 +2,6 @@
 #include "api/json/writer.h"
 
 #include "api/json/sieve.h"
-#include "base/utf8.h"
 #include "base/clock.h"
 #include "base/text.h"
 

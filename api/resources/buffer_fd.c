@@ -6,7 +6,7 @@
 #include "api/http/condition.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "api/resources/tag.h"
+#include "api/resources/common_json.h"
 #include "api/resources/task.h"
 #include "base/attr.h"
 #include "daemon/memory/buffers.h"

@@ -11,6 +11,11 @@
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"
 #include "rdma/qp/qp.h"
+#include "api/http/condition.h"
+#include "api/http/idempotency.h"
+#include "api/http/page.h"
+#include "api/resources/context.h"
+#include "base/text.h"
 
 #include <assert.h>
 
@@ -225,4 +230,133 @@ void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended)
 	if (!vbd_reason_clean(qp->reason))
 		vbd_qp_end_error(qp, &error);
 	vbd_put_error(out, "error", &error, &qp->first_error);
+}
+
+/* --- ETag ------------------------------------------------------------------------------------- */
+
+uint64_t vbd_task_version(const struct vbd_task_kind *kind, const void *task)
+{
+	return kind->version ? kind->version(task) : ((const struct vbd_object *)task)->version;
+}
+
+static const char *kind_name(const struct vbd_task_kind *kind, const void *task)
+{
+	return kind->find ? "device" : ((const struct vbd_object *)task)->registry->singular;
+}
+
+char *vbd_task_tag(const struct vbd_request *req, const struct vbd_task_kind *kind,
+	const void *task, char tag[VBD_TAG_BYTES])
+{
+	uint64_t id = kind->find ? kind->page->id(task) : ((const struct vbd_object *)task)->id;
+
+	(void)snprintf(tag, VBD_TAG_BYTES, "\"%s-%s-%" PRIu64 "-%" PRIu64 "\"",
+		vbd_request_daemon(req)->server_id, kind_name(kind, task), id,
+		vbd_task_version(kind, task));
+	return tag;
+}
+
+enum vbd_status vbd_tag_unchanged(
+	struct vbd_request *req, const char *singular, const char *tag, struct vbd_error *err)
+{
+	const struct vbd_condition_of of = {.what = singular, .tag = tag, .absent = !tag};
+
+	return vbd_condition_check(req, &of, err);
+}
+
+enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,
+	const void *task, struct vbd_error *err)
+{
+	char tag[VBD_TAG_BYTES];
+
+	return vbd_tag_unchanged(
+		req, kind_name(kind, task), vbd_task_tag(req, kind, task, tag), err);
+}
+
+/* An answer that outlives the daemon is kept as a reader sees it. */
+static void add_public_body(
+	struct vbd_request *req, const struct vbd_task_kind *kind, const void *task)
+{
+	struct vbd_encoder out;
+	struct vbd_sieve room;
+	struct vbd_sieve *sieve;
+
+	if (!req->idem || !vbd_idem_keeps(req->idem))
+		return;
+	sieve = vbd_view_public_sieve(kind->page->members, &room);
+	if (!sieve)
+		return;
+	out = vbd_encode_begin();
+	vbd_encode_through(&out, sieve);
+	kind->encode(&out, task);
+	req->reply.has_secrets = true;
+	req->reply.public_body = vbd_encode_end_line(&out, &req->reply.public_bytes);
+}
+
+void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct vbd_task_kind *kind,
+	const void *task)
+{
+	struct vbd_encoder out = vbd_request_begin_answer(req);
+	struct vbd_sieve sieve;
+	char tag[VBD_TAG_BYTES];
+
+	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, task, tag));
+	vbd_encode_through(&out, vbd_view_sieve(kind->find ? req->role : vbd_view_role(req, task),
+					 kind->page->members, NULL, &sieve));
+	kind->encode(&out, task);
+	add_public_body(req, kind, task);
+	vbd_reply_json(req, status, &out);
+}
+
+void vbd_task_created(
+	struct vbd_request *req, const struct vbd_task_kind *kind, const struct vbd_object *task)
+{
+	vbd_request_add_location(req, task->registry->plural, task->id);
+	vbd_task_reply(req, 201, kind, task);
+}
+
+/* --- private data ----------------------------------------------------------------------------- */
+
+const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COUNT] = {
+	{VBD_FIELD(STRING, "data", struct vbd_private_data_input, data), .required = true,
+		.max = 1024, .raw = true},
+	{VBD_FIELD(ENUM, "encoding", struct vbd_private_data_input, encoding),
+		.names = vbd_encoding_names, .n_names = VBD_ENCODING_AUTO},
+};
+
+enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *input,
+	struct vbd_private_data *ret_data, struct vbd_error *err)
+{
+	enum vbd_status status;
+	size_t length_bytes;
+	uint8_t *bytes;
+
+	*ret_data = (struct vbd_private_data){0};
+	if (!input->data)
+		return VBD_OK;
+	status = vbd_codec_decode(input->data, (enum vbd_encoding)input->encoding,
+		VBD_PRIVATE_DATA_MAX, "/private_data/data", &bytes, &length_bytes, err);
+	if (status != VBD_OK)
+		return status;
+	memcpy(ret_data->bytes, bytes, length_bytes);
+	ret_data->length_bytes = (uint8_t)length_bytes;
+	free(bytes);
+	return VBD_OK;
+}
+
+void vbd_put_private_data(struct vbd_encoder *out, const char *name,
+	const struct vbd_private_data *data, uint8_t shown_bytes)
+{
+	enum vbd_encoding encoding =
+		vbd_utf8_printable(data->bytes, shown_bytes) ? VBD_ENCODING_TEXT : VBD_ENCODING_HEX;
+
+	if (!shown_bytes) {
+		vbd_put_null(out, name);
+		return;
+	}
+	vbd_begin_object(out, name);
+	vbd_put_text(out, "carried_by", vbd_cm_message_name(data->message));
+	vbd_put_data(out, "data", data->bytes, shown_bytes, encoding);
+	vbd_put_text(out, "encoding", vbd_encoding_names[encoding]);
+	vbd_put_u64(out, "length_bytes", data->length_bytes);
+	vbd_end(out);
 }

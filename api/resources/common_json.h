@@ -9,6 +9,11 @@
 
 #include "rdma/device/op.h"
 #include "rdma/names/reason.h"
+#include "api/http/request.h"
+#include "api/resources/task.h"
+#include "api/json/codec.h"
+#include "api/json/decode.h"
+#include "rdma/device/private_data.h"
 
 struct vbd_benchmark;
 struct vbd_connection;
@@ -93,5 +98,60 @@ void vbd_put_probe(struct vbd_encoder *out, const struct vbd_probe_record *recor
 /** vbd_put_rtt - put schema ConnectionRtt of the connection's running or last probe, or null */
 void vbd_put_rtt(
 	struct vbd_encoder *out, const char *name, const struct vbd_connection *connection);
+
+#define VBD_TAG_BYTES 96
+
+/** vbd_task_version - the number of changes of an object's state and parameters */
+uint64_t vbd_task_version(const struct vbd_task_kind *kind, const void *task);
+
+/** vbd_task_tag - write the quoted ETag of an object; returns @tag */
+char *vbd_task_tag(const struct vbd_request *req, const struct vbd_task_kind *kind,
+	const void *task, char tag[VBD_TAG_BYTES]);
+
+/** vbd_task_unchanged - vbd_condition_check() with the object's ETag */
+enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,
+	const void *task, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_tag_unchanged - as vbd_task_unchanged(), for what is no object of this run; @singular: its
+ * kind; @tag: its ETag, NULL if there is nothing now that has one */
+enum vbd_status vbd_tag_unchanged(struct vbd_request *req, const char *singular, const char *tag,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_task_reply - answer with an object and its ETag */
+void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct vbd_task_kind *kind,
+	const void *task);
+
+/** vbd_task_created - answer 201 with an object of a registry, its ETag and its Location */
+void vbd_task_created(
+	struct vbd_request *req, const struct vbd_task_kind *kind, const struct vbd_object *task);
+
+struct vbd_encoder;
+
+/* Decoded with VBD_PRIVATE_DATA_FIELD. */
+struct vbd_private_data_input {
+	const char *data; /* points into the document; NULL: absent */
+	uint32_t encoding;
+};
+
+#define VBD_PRIVATE_DATA_FIELD_COUNT 2
+extern const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COUNT];
+
+/* The member `private_data` of a struct that has `struct vbd_private_data_input private_data`. */
+#define VBD_PRIVATE_DATA_FIELD(type_)                                                 \
+	{                                                                             \
+		.name = "private_data", .type = VBD_FIELD_OBJECT,                     \
+		VBD_FIELD_AT(type_, private_data), .fields = vbd_private_data_fields, \
+		.n_fields = VBD_PRIVATE_DATA_FIELD_COUNT,                             \
+	}
+
+/** vbd_private_data_decode - decode the bytes; length 0 if absent. vbd_private_data_check() checks
+ * the length for a CM message. */
+enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *input,
+	struct vbd_private_data *ret_data, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_put_private_data - put schema PrivateDataFull of the first @shown_bytes: text if printable,
+ * else hex; null if there are none */
+void vbd_put_private_data(struct vbd_encoder *out, const char *name,
+	const struct vbd_private_data *data, uint8_t shown_bytes);
 
 #endif

@@ -2,7 +2,7 @@
 /* ConnectionCreate, for the CM. */
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
-#include "api/resources/private_data.h"
+#include "api/resources/common_json.h"
 #include "api/resources/qp_params.h"
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"

@@ -6,7 +6,6 @@
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
 #include "api/resources/keep.h"
-#include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "base/addr.h"
 #include "daemon/connections/connections.h"

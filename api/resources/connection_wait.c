@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/connection_wait.h"
+#include "api/resources/connections.h"
 
 #include "api/http/waiter.h"
-#include "api/resources/tag.h"
+#include "api/resources/common_json.h"
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"
 

@@ -3,11 +3,10 @@
  * Connections. connection_json.c encodes them, messages.c has the handlers of their messages.
  */
 #include "api/resources/connections.h"
-#include "api/resources/connection_wait.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "api/resources/keep_answer.h"
-#include "api/resources/private_data.h"
+#include "api/resources/keep.h"
+#include "api/resources/common_json.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/records.h"
 #include "daemon/connections/connections.h"

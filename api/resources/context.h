@@ -9,10 +9,10 @@
 
 #include "api/http/request.h"
 #include "api/http/router.h"
-#include "api/resources/event_text.h"
+#include "api/resources/event_query.h"
 #include "api/resources/put_off.h"
 #include "api/resources/stat_names.h"
-#include "daemon/core/ration.h"
+#include "daemon/core/turns.h"
 #include "daemon/daemon.h"
 
 struct vbd_credentials;

@@ -9,7 +9,6 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
-#include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"

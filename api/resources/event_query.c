@@ -3,7 +3,7 @@
 
 #include "api/http/page.h"
 #include "api/resources/context.h"
-#include "base/similar.h"
+#include "base/text.h"
 
 #define DIGITS_MAX 18
 

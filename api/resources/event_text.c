@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/event_text.h"
 
 #include "api/json/writer.h"
 #include "api/resources/common_json.h"

@@ -7,7 +7,7 @@
 #ifndef VBD_API_RESOURCES_EXPLAIN_H
 #define VBD_API_RESOURCES_EXPLAIN_H
 
-#include "daemon/config/role.h"
+#include "daemon/config/callers.h"
 
 struct vbd_connection;
 struct vbd_destination;

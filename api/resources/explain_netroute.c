@@ -7,7 +7,7 @@
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/json/writer.h"
-#include "api/resources/connection_wait.h"
+#include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/explain.h"
 #include "api/resources/handlers.h"

@@ -376,3 +376,17 @@ void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_
 	put_findings(out, "findings", &explanation->findings);
 	put_facts(out, "facts", &explanation->facts, false);
 }
+
+void vbd_put_timeline_entry(struct vbd_encoder *out, const char *name,
+	const struct vbd_timeline_entry *entry, uint64_t start_ns)
+{
+	vbd_begin_object(out, name);
+	vbd_put_time(out, "at", entry->at_ns);
+	vbd_put_u64(out, "since_start_ns", entry->at_ns > start_ns ? entry->at_ns - start_ns : 0);
+	vbd_put_text(out, "kind", vbd_timeline_kind_name(entry->kind));
+	vbd_put_text(out, "what", entry->what);
+	vbd_put_text(out, "from", entry->from);
+	vbd_put_text(out, "to", entry->to);
+	vbd_put_text_or_null(out, "detail", entry->detail);
+	vbd_end(out);
+}

@@ -6,7 +6,7 @@
 #include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/members.h"
-#include "api/resources/tag.h"
+#include "api/resources/common_json.h"
 #include "api/resources/task.h"
 #include "base/clock.h"
 #include "daemon/faults/faults.h"

@@ -9,6 +9,8 @@
 #ifndef VBD_API_RESOURCES_HANDLERS_H
 #define VBD_API_RESOURCES_HANDLERS_H
 
+#include "api/http/request.h"
+
 struct vbd_request;
 
 typedef void vbd_handler(struct vbd_request *req);
@@ -40,5 +42,16 @@ vbd_handler vbd_create_buffer, vbd_delete_buffer, vbd_get_buffer_data, vbd_open_
 	vbd_get_asset, vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract,
 	vbd_get_extra_contract, vbd_get_stats, vbd_get_metrics, vbd_create_pd, vbd_create_ud_peer,
 	vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_create_window, vbd_get_devices;
+
+struct vbd_api;
+struct vbd_config_changes;
+
+/** vbd_post_reload - begin to reload; the answer comes when that is over */
+void vbd_post_reload(struct vbd_request *req);
+
+/** vbd_reload_answer - answer the request that began to reload, if there is one
+ * @err: why the configuration stays as it is; VBD_OK in it when @changes are taken up */
+void vbd_reload_answer(
+	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err);
 
 #endif

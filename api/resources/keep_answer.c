@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/keep_answer.h"
+#include "api/resources/keep.h"
 
 #include "api/resources/context.h"
-#include "api/resources/tag.h"
+#include "api/resources/common_json.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 #include "daemon/store/store.h"

@@ -6,7 +6,6 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
-#include "api/resources/keep_answer.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/kept/reconciler.h"

@@ -2,7 +2,6 @@
 /*
  * Bring-up by hand: creating a connection, the peer's attributes, steps of the QP.
  */
-#include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"

@@ -4,7 +4,7 @@
  */
 #include "api/http/message.h"
 #include "api/http/waiter.h"
-#include "api/resources/connection_wait.h"
+#include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/message_page.h"

@@ -2,8 +2,7 @@
 /*
  * Interfaces between the files of /metrics:
  *
- *   metrics.c              the page, and the table of counters
- *   metrics_callers.c      quotas of callers
+ *   metrics.c              the page, the table of counters, and the quotas of callers
  *   metrics_connections.c  connections one by one
  *   metrics_cqs.c          completion queues, by device or one by one
  *   metrics_ports.c        devices, and the kernel's counters of their ports

@@ -6,7 +6,7 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
-#include "api/resources/tag.h"
+#include "api/resources/common_json.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
 

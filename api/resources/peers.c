@@ -5,7 +5,6 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
-#include "api/resources/private_data.h"
 #include "api/resources/task.h"
 #include "base/addr.h"
 #include "daemon/datagrams/endpoints.h"

@@ -4,8 +4,8 @@
 #include "api/http/archive.h"
 #include "api/http/page.h"
 #include "api/resources/context.h"
-#include "api/resources/keep_answer.h"
-#include "api/resources/tag.h"
+#include "api/resources/keep.h"
+#include "api/resources/common_json.h"
 #include "daemon/core/object.h"
 
 struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_kind kind)

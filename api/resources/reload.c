@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/reload.h"
+#include "api/resources/handlers.h"
 
 #include "api/json/encode.h"
 #include "api/resources/context.h"

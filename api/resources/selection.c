@@ -6,7 +6,7 @@
 #include "api/json/decode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
-#include "api/resources/keep_answer.h"
+#include "api/resources/keep.h"
 #include "api/resources/labels.h"
 #include "api/resources/task.h"
 #include "base/clock.h"

@@ -8,7 +8,7 @@
 #include "api/http/waiter.h"
 #include "api/resources/context.h"
 #include "api/resources/records.h"
-#include "api/resources/tag.h"
+#include "api/resources/common_json.h"
 #include "api/resources/task.h"
 #include "daemon/kept/reconciler.h"
 

@@ -8,7 +8,6 @@
  */
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"
-#include "api/resources/event_text.h"
 #include "api/resources/handlers.h"
 #include "api/resources/put_off.h"
 #include "daemon/core/watch.h"

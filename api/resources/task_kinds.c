@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that need the handlers of all kinds. */
 #include "api/http/page.h"
-#include "api/resources/connection_wait.h"
+#include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/records.h"
 #include "daemon/connections/connections.h"

@@ -4,7 +4,6 @@
  * kept.
  */
 #include "api/json/encode.h"
-#include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"

@@ -2,7 +2,7 @@
 #include "cmd/verbsctl/command.h"
 
 #include "base/attr.h"
-#include "base/similar.h"
+#include "base/text.h"
 
 /* Other names of verbs. A noun that has such a verb itself keeps the verb: `buffers get`. */
 static const struct {

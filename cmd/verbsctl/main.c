@@ -3,6 +3,7 @@
 #include "cmd/verbsctl/command.h"
 
 #include "base/std_fds.h"
+#include "cmd/verbsctl/common/problem.h"
 #include "cmd/verbsctl/common/speak.h"
 
 #include <locale.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/command.h"
 
-#include "base/quantity.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/config/callers_parts.h"
+#include "daemon/config/callers.h"
 
 #include <gnutls/crypto.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/callers.h"
 
-#include "daemon/config/callers_parts.h"
 #include "daemon/config/config.h"
 
 /* The token of a file of its own: a caller that has the name of its role. */

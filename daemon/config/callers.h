@@ -13,7 +13,26 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "daemon/config/role.h"
+#include "base/enum.h"
+
+/* X(SYMBOL, name), rising; x-role in openapi.yaml */
+#define VBD_ROLE_MAP(X)                                                               \
+	/* health and dashboard files only */                                         \
+	X(VBD_ROLE_NONE, "none")                                                      \
+	/* GET, without the members of a higher x-role: keys, addresses, contents */  \
+	X(VBD_ROLE_READ, "read")                                                      \
+	/* makes objects, and does everything with those that are the caller's own */ \
+	X(VBD_ROLE_OPERATE, "operate")                                                \
+	/* everything */                                                              \
+	X(VBD_ROLE_CONTROL, "control")
+
+enum vbd_role { VBD_ROLE_MAP(VBD_ENUM_ROW) VBD_ROLE_COUNT };
+
+/** vbd_role_name - "none", "read", "operate", "control" */
+const char *vbd_role_name(enum vbd_role role);
+
+/** vbd_role_parse - false if @name is not the name of a role */
+bool vbd_role_parse(const char *name, enum vbd_role *ret_role);
 
 struct vbd_config;
 
@@ -111,5 +130,9 @@ enum vbd_status vbd_callers_find_group(
 
 /** vbd_token_hash - the SHA-256 of a token; false if the library has none */
 bool vbd_token_hash(const char *token, uint8_t ret_sha256[VBD_SHA256_BYTES]) VBD_MUST_CHECK;
+
+/** vbd_callers_file_read - add the callers of a file; errors as of vbd_caller_list_load() */
+enum vbd_status vbd_callers_file_read(
+	const char *path, struct vbd_caller_list *list, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

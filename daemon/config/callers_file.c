@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of a thousand callers needs the line of each value in its errors. */
-#include "base/quantity.h"
 #include "base/text.h"
-#include "daemon/config/callers_parts.h"
+#include "daemon/config/callers.h"
 #include "daemon/config/config_yaml.h"
 #include "daemon/config/secret_file.h"
 
@@ -446,3 +445,6 @@ enum vbd_status vbd_callers_file_read(
 	free(text);
 	return status;
 }
+
+VBD_ENUM_NAMES(vbd_role_name, enum vbd_role, VBD_ROLE_MAP)
+VBD_ENUM_PARSE(vbd_role_parse, enum vbd_role, 0, VBD_ROLE_COUNT, vbd_role_name)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config.h"
 
-#include "base/quantity.h"
-#include "base/similar.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "daemon/config/config_parts.h"
 
 #include <assert.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/specs.h"
 
-#include "base/quantity.h"
 #include "base/text.h"
 #include "daemon/config/config_yaml.h"
 

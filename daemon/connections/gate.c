@@ -2,7 +2,7 @@
 #include "daemon/connections/gate.h"
 
 #include "base/addr.h"
-#include "base/bucket.h"
+#include "base/clock.h"
 
 #include <arpa/inet.h>
 #include <search.h>

@@ -10,7 +10,7 @@
 #include "base/enum.h"
 #include "daemon/connections/gate.h"
 #include "daemon/core/object.h"
-#include "daemon/core/ration.h"
+#include "daemon/core/turns.h"
 #include "rdma/conn/listener.h"
 
 struct vbd_device;

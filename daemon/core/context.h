@@ -141,7 +141,7 @@ struct vbd_daemon {
 	uint64_t connections_ended[VBD_REASON_COUNT], ud_endpoints_ended[VBD_REASON_COUNT];
 	uint64_t peer_refusals[VBD_REFUSAL_COUNT];
 	uint64_t reports_refused;      /* of peers; see daemon/observe/report.h */
-	uint64_t reports_full_ns[256]; /* base/bucket.h, by a hash of the peer's address */
+	uint64_t reports_full_ns[256]; /* base/clock.h, by a hash of the peer's address */
 	uint64_t event_stream_missed;  /* events that clients of streams did not get */
 	/* Called when a connection enters a state but ESTABLISHED: ends its windows. Set by
 	 * daemon.c. */

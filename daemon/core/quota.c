@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/quota.h"
 
-#include "base/bucket.h"
+#include "base/clock.h"
 #include "rdma/fabric/fabric.h"
 
 const char *vbd_quota_name(enum vbd_quota quota)

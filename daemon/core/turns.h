@@ -51,4 +51,41 @@ void vbd_turns_add(struct vbd_turns *turns, struct vbd_steps *steps);
  * which returns true instead. */
 void vbd_turns_drop(struct vbd_steps *steps);
 
+/*
+ * A ration of events about what strangers can cause as often as they like: the first ones are told
+ * in full; of the others there is one summary a period, with their number. After a period without
+ * any the next ones are told in full again.
+ *
+ * Control thread.
+ */
+
+struct vbd_loop;
+struct vbd_timer;
+
+struct vbd_ration {
+	struct vbd_timer *timer; /* runs from the first one that is told on */
+	uint32_t full;		 /* number of those that are told in full */
+	uint32_t told;
+	uint64_t period_ms;
+	uint64_t untold; /* since the last summary */
+	/* Tell that there were @count more in the period that ends now. */
+	void (*summary)(void *arg, uint64_t count);
+	void *arg;
+};
+
+/**
+ * vbd_ration_init - begin with a whole ration
+ * @ration: `full`, `period_ms`, `summary` and `arg` are set, the rest is zero
+ *
+ * Returns VBD_E_NO_MEMORY.
+ */
+enum vbd_status vbd_ration_init(
+	struct vbd_ration *ration, struct vbd_loop *loop, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_ration_fini - free the timer; a summary that is due is told; a zeroed ration is fine */
+void vbd_ration_fini(struct vbd_ration *ration);
+
+/** vbd_ration_take - true if the caller shall tell in full what has happened; else it is counted */
+bool vbd_ration_take(struct vbd_ration *ration);
+
 #endif

@@ -2,7 +2,6 @@
 #include "daemon/observe/report.h"
 
 #include "base/attr.h"
-#include "base/bucket.h"
 #include "base/clock.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/buffers.h"

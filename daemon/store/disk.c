@@ -5,8 +5,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/store/database.h"
-#include "daemon/store/salvage.h"
-#include "daemon/store/schema.h"
 #include "daemon/store/tables.h"
 
 #include <sys/random.h>

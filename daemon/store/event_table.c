@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/event_table.h"
+#include "daemon/store/tables.h"
 
 #include "base/clock.h"
 #include "daemon/core/caller.h"
 #include "daemon/store/database.h"
-#include "daemon/store/schema.h"
 #include "daemon/store/store.h"
-#include "daemon/store/words.h"
 
 static void format_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYTES])
 {

@@ -7,7 +7,7 @@
 #include "daemon/core/watch.h"
 #include "daemon/store/database.h"
 #include "daemon/store/disk.h"
-#include "daemon/store/event_table.h"
+#include "daemon/store/tables.h"
 #include "daemon/store/past.h"
 #include "daemon/store/record_table.h"
 #include "rdma/fabric/fabric.h"

@@ -3,9 +3,8 @@
 
 #include "base/clock.h"
 #include "daemon/store/database.h"
-#include "daemon/store/event_table.h"
+#include "daemon/store/tables.h"
 #include "daemon/store/record_table.h"
-#include "daemon/store/words.h"
 
 void vbd_past_init(struct vbd_past *past)
 {

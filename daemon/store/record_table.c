@@ -4,9 +4,8 @@
 #include "base/clock.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/store/database.h"
-#include "daemon/store/schema.h"
+#include "daemon/store/tables.h"
 #include "daemon/store/store.h"
-#include "daemon/store/words.h"
 
 #define DIED_STATE "failed"
 

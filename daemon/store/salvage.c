@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/salvage.h"
+#include "daemon/store/disk.h"
 
 #include "daemon/store/database.h"
-#include "daemon/store/schema.h"
+#include "daemon/store/tables.h"
 
 /* Ranges of a table that may fail, so that a large table with many damaged pages takes seconds. */
 #define FAILURES_MAX 4000

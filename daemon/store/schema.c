@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/schema.h"
+#include "daemon/store/tables.h"
 
 #include "base/attr.h"
 #include "daemon/store/database.h"

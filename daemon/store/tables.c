@@ -5,7 +5,6 @@
 #include "daemon/core/eventlog.h"
 #include "daemon/store/database.h"
 #include "daemon/store/files.h"
-#include "daemon/store/schema.h"
 
 /* --- runs ------------------------------------------------------------------------------------ */
 

@@ -11,6 +11,8 @@
 #include "daemon/core/kinds.h"
 #include "daemon/store/record_table.h"
 #include "daemon/store/store.h"
+#include "daemon/core/eventlog.h"
+#include "daemon/core/labels.h"
 
 struct vbd_database;
 struct vbd_link;
@@ -127,5 +129,117 @@ enum vbd_status vbd_trim_run(
 /** vbd_trim_events - delete all but the newest @max events, and the runs that no row is of */
 enum vbd_status vbd_trim_events(
 	struct vbd_database *database, uint64_t max, struct vbd_error *err) VBD_MUST_CHECK;
+
+/*
+ * The table `events`: the newest events, those of earlier runs among them.
+ */
+
+struct vbd_database;
+struct vbd_store;
+struct vbd_words;
+
+/* An event of an earlier run; the texts are of the pool. */
+struct vbd_event_row {
+	struct vbd_event event; /* without its run, labels, owner and at_ns */
+	const char *server_id;	/* of its run */
+	uint64_t at_wall_ns;
+	const char *labels; /* "job=x,team=y"; "" for none */
+	const char *owner;  /* "" for the daemon */
+};
+
+/**
+ * vbd_event_table_load - the newest events, the oldest of them first
+ * @max:          of rows; the caller frees them, on failure too
+ * @rows, @count: NULL and 0 at first
+ *
+ * An event of a type that this version does not know is left out. The store's thread.
+ */
+enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max,
+	struct vbd_words *words, struct vbd_event_row **rows, size_t *count,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_event_put - keep an event of this run; the control thread */
+void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
+
+/*
+ * The schema of the database: docs/state.md describes its tables. Each version is a step that is
+ * applied once; PRAGMA user_version is the number of steps that a file has.
+ *
+ * The store's thread only; each function may block on the disk.
+ */
+
+struct vbd_database;
+struct vbd_store_mark;
+
+/* SQL: the sum of a row, by its columns. */
+#define VBD_ANSWER_SUM	VBD_SUM("key, digest, begun_ns, status, code, content_type, headers, body")
+#define VBD_DESIRED_SUM VBD_SUM("kind, name, owner, body")
+#define VBD_RUN_OF_ROW	"(SELECT server_id FROM runs WHERE runs.id = run)"
+#define VBD_EVENT_SUM                                                                            \
+	VBD_SUM("seq, " VBD_RUN_OF_ROW ", at_ns, type, severity, kind, object_id, name, labels," \
+		" owner, data, port_num, detail")
+#define VBD_RECORD_SUM VBD_RECORD_SUM_OF("id", "state", "end_code", "ended_ns", "body")
+#define VBD_RECORD_SUM_OF(id, state, end_code, ended_ns, body)                                     \
+	VBD_SUM("kind, " id ", " VBD_RUN_OF_ROW ", name, labels, owner, " state ", " end_code ", " \
+		"created_ns, " ended_ns ", " body)
+
+/* SQL: the sum of all ids, and of the numbers of rows of promises: it tells rows that are gone, and
+ * pages of different times. */
+#define VBD_IDS_SUM                                                                 \
+	VBD_SUM("(SELECT group_concat(kind || last) FROM ids WHERE kind <> 'sum')," \
+		" (SELECT count(*) FROM desired), (SELECT count(*) FROM answers)")
+
+/** vbd_schema_newest - the version that this program writes */
+unsigned int vbd_schema_newest(void);
+
+/** vbd_schema_prepare - begin to use a database: apply the steps that it lacks, in one transaction;
+ * a file of a newer version, and a database of another program, are refused and not written to */
+enum vbd_status vbd_schema_prepare(
+	struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_schema_read_numbers - the numbers that the mark has too: the highest id is that of any
+ * kind, and a number that is missing is 0 */
+enum vbd_status vbd_schema_read_numbers(struct vbd_database *database,
+	struct vbd_store_mark *ret_numbers, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_schema_write_numbers - write transactions and stamp of @numbers, and then the sum of all
+ * ids */
+enum vbd_status vbd_schema_write_numbers(struct vbd_database *database,
+	const struct vbd_store_mark *numbers, struct vbd_error *err) VBD_MUST_CHECK;
+
+/*
+ * Texts of columns: a pool in which each stays once until the pool is freed, since events keep
+ * pointers to names, and those of earlier runs come out of a database; and pairs,
+ * "state=closed,code=timed_out". No key has '=', and no value ','.
+ *
+ * One thread at a time; never blocks.
+ */
+
+struct vbd_words;
+
+/** vbd_words_create - an empty pool; NULL without memory */
+struct vbd_words *vbd_words_create(void);
+
+/** vbd_words_free - free it with its texts; NULL is fine */
+void vbd_words_free(struct vbd_words *words);
+
+/** vbd_words_get - the pool's copy of @text; NULL without memory */
+const char *vbd_words_get(struct vbd_words *words, const char *text);
+
+/* As many pairs as an object may have labels, and a NUL. */
+#define VBD_PAIRS_BYTES (VBD_LABELS_MAX * 2 * VBD_LABEL_BYTES)
+
+/** vbd_pairs_add - append a pair */
+void vbd_pairs_add(char pairs[VBD_PAIRS_BYTES], const char *key, const char *value);
+
+/** vbd_pairs_next - copy the first pair; returns the text behind it, and NULL if there is none */
+const char *vbd_pairs_next(
+	const char *pairs, char key[VBD_LABEL_BYTES], char value[VBD_LABEL_BYTES]);
+
+/** vbd_pairs_of_labels - the pairs of a set of labels; "" for NULL */
+void vbd_pairs_of_labels(const struct vbd_labels *labels, char pairs[VBD_PAIRS_BYTES]);
+
+/** vbd_pairs_to_labels - a new set of labels; NULL for none, and without memory */
+struct vbd_labels *vbd_pairs_to_labels(const char *pairs);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/words.h"
+#include "daemon/store/tables.h"
 
 #include "daemon/core/registry.h" /* uthash, set up for the project */
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/worker_messages.h"
-#include "rdma/names/cm_tag.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
 
 #include <signal.h>

@@ -3,7 +3,6 @@
 
 #include "base/hugepage.h"
 #include "base/memfd.h"
-#include "base/meminfo.h"
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 

@@ -50,6 +50,39 @@ static void put_number(char *out, uint64_t number)
 		(void)snprintf(out, WORD_BYTES, "%" PRIu64, number);
 }
 
+/* The words that a member of the facts has. */
+#define PUT(kind, name, value)                                           \
+	static void put_##name(char *out, const struct vbd_facts *facts) \
+	{                                                                \
+		put_##kind(out, facts->value);                           \
+	}
+PUT(text, asked, incident.asked)
+PUT(number, port, incident.port)
+PUT(text, device, device)
+PUT(text, open_device, incident.open_device)
+PUT(number, path_mtu, path_mtu_bytes)
+PUT(number, route_mtu, netroute.mtu_bytes)
+PUT(number, length, incident.length_bytes)
+PUT(number, done, incident.done_bytes)
+PUT(number, receive, incident.recv_size_bytes)
+PUT(text, words, incident.words)
+PUT(number, inbox, inbox_capacity)
+PUT(number, srq, srq_id)
+PUT(number, rnr_came, incident.traces[VBD_TRACE_RNR_CAME])
+PUT(number, rnr_told, incident.traces[VBD_TRACE_RNR_TOLD])
+PUT(number, packets_sent, incident.traces[VBD_TRACE_PACKETS_SENT])
+PUT(number, peer_length, peer_report.length_bytes)
+PUT(number, peer_receive, peer_report.recv_size_bytes)
+PUT(number, peer_mtu, peer_report.path_mtu_bytes)
+PUT(number, port_num, port_known ? facts->port.port_num : 0)
+PUT(text, port_state, port_known ? vbd_port_state_name((int)facts->port.state) : NULL)
+PUT(text, fault, incident.fault)
+PUT(number, gaps,
+	incident.traces[VBD_TRACE_GAPS_SEEN] + facts->incident.traces[VBD_TRACE_GAPS_TOLD])
+PUT(number, out_of_step,
+	incident.traces[VBD_TRACE_GAPS_SEEN] + facts->incident.traces[VBD_TRACE_REPEATS_SEEN])
+#undef PUT
+
 static void put_host(char *out, const struct vbd_facts *facts)
 {
 	const struct vbd_incident *incident = &facts->incident;
@@ -65,31 +98,6 @@ static void put_peer(char *out, const struct vbd_facts *facts)
 	len = strlen(out);
 	if (len && facts->incident.port)
 		(void)snprintf(out + len, WORD_BYTES - len, " port %u", facts->incident.port);
-}
-
-static void put_port(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.port);
-}
-
-static void put_asked(char *out, const struct vbd_facts *facts)
-{
-	put_text(out, facts->incident.asked);
-}
-
-static void put_device(char *out, const struct vbd_facts *facts)
-{
-	put_text(out, facts->device);
-}
-
-static void put_port_num(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->port_known ? facts->port.port_num : 0);
-}
-
-static void put_port_state(char *out, const struct vbd_facts *facts)
-{
-	put_text(out, facts->port_known ? vbd_port_state_name((int)facts->port.state) : NULL);
 }
 
 static void put_netdev(char *out, const struct vbd_facts *facts)
@@ -112,21 +120,6 @@ static void put_next_hop(char *out, const struct vbd_facts *facts)
 	else if (addr->ss_family == AF_INET6)
 		(void)inet_ntop(
 			AF_INET6, &((const struct sockaddr_in6 *)addr)->sin6_addr, out, WORD_BYTES);
-}
-
-static void put_open_device(char *out, const struct vbd_facts *facts)
-{
-	put_text(out, facts->incident.open_device);
-}
-
-static void put_path_mtu(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->path_mtu_bytes);
-}
-
-static void put_route_mtu(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->netroute.mtu_bytes);
 }
 
 static void put_op(char *out, const struct vbd_facts *facts)
@@ -154,21 +147,6 @@ static void put_request(char *out, const struct vbd_facts *facts)
 		(void)snprintf(out, WORD_BYTES, "transfer %" PRIu64, facts->incident.transfer);
 }
 
-static void put_length(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.length_bytes);
-}
-
-static void put_done(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.done_bytes);
-}
-
-static void put_receive(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.recv_size_bytes);
-}
-
 static void put_waited(char *out, const struct vbd_facts *facts)
 {
 	char time[VBD_SPAN_TEXT_BYTES];
@@ -192,11 +170,6 @@ static void put_patience(char *out, const struct vbd_facts *facts)
 
 	if (vbd_facts_dead_peer_detect_ms(facts, &ms))
 		put_text(out, vbd_span_text(ms * VBD_NS_PER_MS, time));
-}
-
-static void put_words(char *out, const struct vbd_facts *facts)
-{
-	put_text(out, facts->incident.words);
 }
 
 static void put_told(char *out, const struct vbd_facts *facts)
@@ -285,44 +258,6 @@ static void put_hwaddr(char *out, const struct vbd_facts *facts)
 			out + len, WORD_BYTES - len, i ? ":%02x" : "%02x", netroute->hwaddr[i]);
 }
 
-static void put_fault(char *out, const struct vbd_facts *facts)
-{
-	if (facts->incident.fault)
-		put_text(out, facts->incident.fault);
-}
-
-static void put_inbox(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->inbox_capacity);
-}
-
-static void put_srq(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->srq_id);
-}
-
-static void put_rnr_came(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.traces[VBD_TRACE_RNR_CAME]);
-}
-
-static void put_rnr_told(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.traces[VBD_TRACE_RNR_TOLD]);
-}
-
-static void put_gaps(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.traces[VBD_TRACE_GAPS_SEEN] +
-				facts->incident.traces[VBD_TRACE_GAPS_TOLD]);
-}
-
-static void put_out_of_step(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.traces[VBD_TRACE_GAPS_SEEN] +
-				facts->incident.traces[VBD_TRACE_REPEATS_SEEN]);
-}
-
 /* These signs show that the peer lives although it sends nothing. */
 static void put_signs(char *out, const struct vbd_facts *facts)
 {
@@ -330,11 +265,6 @@ static void put_signs(char *out, const struct vbd_facts *facts)
 		put_text(out, "nothing has failed here, and its device answers the heartbeats");
 	else if (facts->answered)
 		put_text(out, "nothing has failed here, and its RDMA device answers");
-}
-
-static void put_packets_sent(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->incident.traces[VBD_TRACE_PACKETS_SENT]);
 }
 
 static void put_peer_op(char *out, const struct vbd_facts *facts)
@@ -352,21 +282,6 @@ static void put_peer_what(char *out, const struct vbd_facts *facts)
 	if (len && facts->peer_report.length_bytes)
 		(void)snprintf(out + len, WORD_BYTES - len, " of %" PRIu64 " bytes",
 			facts->peer_report.length_bytes);
-}
-
-static void put_peer_length(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->peer_report.length_bytes);
-}
-
-static void put_peer_receive(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->peer_report.recv_size_bytes);
-}
-
-static void put_peer_mtu(char *out, const struct vbd_facts *facts)
-{
-	put_number(out, facts->peer_report.path_mtu_bytes);
 }
 
 static void put_peer_reason(char *out, const struct vbd_facts *facts)

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "rdma/data/calls.h"
-#include "rdma/names/cm_tag.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/provider/account.h"
 
 struct rdma_cm_id;

@@ -30,7 +30,7 @@
 
 #include "base/enum.h"
 #include "base/list.h"
-#include "rdma/names/cm_tag.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 

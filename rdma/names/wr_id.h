@@ -41,4 +41,25 @@ static inline uint32_t vbd_wr_id_slot(uint64_t wr_id)
 	return (uint32_t)wr_id & (VBD_WR_RECV - 1);
 }
 
+/*
+ * The id->context of every CM id points to a tag, which gives an event its object and the object's
+ * kind before any cast.
+ *
+ * Control thread.
+ */
+
+struct vbd_cm_tag {
+	enum vbd_cm_kind {
+		VBD_CM_CONN,
+		VBD_CM_LISTENER,
+		VBD_CM_ENDPOINT,
+		VBD_CM_PEER,
+		VBD_CM_GROUP,
+		VBD_CM_OVER, /* the id is being destroyed */
+		VBD_CM_GOODBYE,
+		VBD_CM_REPORT_PORT,
+	} kind;
+	bool disconnect_failed; /* no DISCONNECTED follows it */
+};
+
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/provider/neighbours.h"
+#include "rdma/provider/netroute.h"
 
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-#include <errno.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* An entry in another state has no hardware address that may be used (NUD_VALID in

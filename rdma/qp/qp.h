@@ -18,7 +18,7 @@
 #include "rdma/data/channel.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
-#include "rdma/names/cm_tag.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp_params.h"

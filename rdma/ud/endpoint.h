@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "rdma/data/calls.h"
 #include "rdma/device/private_data.h"
-#include "rdma/names/cm_tag.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp.h"

@@ -11,7 +11,7 @@
 
 #include "base/enum.h"
 #include "base/error.h"
-#include "rdma/names/cm_tag.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/provider/account.h"
 #include "rdma/ud/ah.h"
 #include "rdma/ud/endpoint.h"

@@ -9,7 +9,7 @@
 #define VBD_RDMA_UD_PEER_H
 
 #include "base/error.h"
-#include "rdma/names/cm_tag.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/provider/account.h"
 #include "rdma/ud/ah.h"
 #include "rdma/ud/endpoint.h"

@@ -2,7 +2,7 @@
 /* Calls that may block: they must not be on the control thread, and block when a test says so. */
 #include "base/enum.h"
 #include "rdma/device/msgpool.h"
-#include "rdma/provider/neighbours.h"
+#include "rdma/provider/netroute.h"
 #include "tests/fake/fake.h"
 
 #include <errno.h>

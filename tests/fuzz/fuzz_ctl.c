@@ -7,7 +7,7 @@
 #include "cmd/verbsctl/command.h"
 
 #include "cmd/verbsctl/common/call.h"
-#include "cmd/verbsctl/common/speak.h"
+#include "cmd/verbsctl/common/problem.h"
 
 #include <curl/curl.h>
 

@@ -154,7 +154,7 @@ static void put_event_types(void)
 int main(void)
 {
 	(void)printf(
-		"<!-- Drawn from rdma/diagnose/why.c and rdma/diagnose/finding.c: cmake "
+		"<!-- Drawn from rdma/diagnose/why.c and rdma/diagnose/facts.c: cmake "
 		"--build build/dev "
 		"--target why -->\n"
 		"# Why\n\n"

@@ -2,7 +2,7 @@
 #include "api/json/decode.h"
 #include "api/json/parse.h"
 
-#include "base/similar.h"
+#include "base/text.h"
 #include "daemon/core/registry.h"
 #include "tests/unit/unit.h"
 

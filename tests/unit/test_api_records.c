@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "daemon/store/database.h"
 #include "daemon/store/keeper.h"
-#include "daemon/store/schema.h"
+#include "daemon/store/tables.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"

@@ -4,7 +4,7 @@
 
 #include "api/http/range.h"
 #include "api/json/codec.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "tests/unit/document.h"
 #include "tests/unit/unit.h"
 

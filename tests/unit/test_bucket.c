@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/bucket.h"
 
 #include "base/clock.h"
 #include "tests/unit/unit.h"

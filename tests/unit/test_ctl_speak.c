@@ -2,7 +2,7 @@
 /* The server's texts in the words of the command line. */
 #include "tests/unit/unit.h"
 
-#include "cmd/verbsctl/common/speak.h"
+#include "cmd/verbsctl/common/problem.h"
 
 static const struct vbd_ctl_command commands[] = {
 	{.noun = "benchmarks",

@@ -2,7 +2,6 @@
 #include "base/memfd.h"
 
 #include "base/hugepage.h"
-#include "base/meminfo.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

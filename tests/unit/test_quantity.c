@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/quantity.h"
+#include "base/text.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ration of events, on a real loop. */
-#include "daemon/core/ration.h"
+#include "daemon/core/turns.h"
 
 #include "daemon/core/loop.h"
 #include "tests/unit/unit.h"

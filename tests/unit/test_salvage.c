@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each page of a database is damaged in turn, and what can be read of the others is taken over. */
-#include "daemon/store/salvage.h"
+#include "daemon/store/disk.h"
 
 #include "daemon/store/database.h"
-#include "daemon/store/schema.h"
+#include "daemon/store/tables.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/sqlite_ask.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/similar.h"
+#include "base/text.h"
 
 #include "tests/unit/unit.h"
 

@@ -5,10 +5,7 @@
 #include "daemon/store/store.h"
 
 #include "daemon/store/database.h"
-#include "daemon/store/event_table.h"
-#include "daemon/store/schema.h"
 #include "daemon/store/tables.h"
-#include "daemon/store/words.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/sqlite_faults.h"
 #include "tests/unit/unit.h"

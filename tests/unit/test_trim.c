@@ -4,7 +4,6 @@
 
 #include "daemon/core/kinds.h"
 #include "daemon/store/database.h"
-#include "daemon/store/schema.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 

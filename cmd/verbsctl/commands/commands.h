@@ -69,7 +69,7 @@ vbd_ctl_command vbd_ctl_status, vbd_ctl_caller, vbd_ctl_version, vbd_ctl_daemon_
 	vbd_ctl_batch_create, vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events,
 	vbd_ctl_explain, vbd_ctl_glossary, vbd_ctl_reachability;
 
-/* connection_batch.c */
+/* batch.c */
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);
 
 /**

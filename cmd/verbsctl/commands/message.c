@@ -3,7 +3,7 @@
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "base/clock.h"
-#include "base/quantity.h"
+#include "base/text.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* transfers. */
 #include "cmd/verbsctl/commands/commands.h"
 
-#include "base/quantity.h"
+#include "base/text.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 

@@ -3,7 +3,7 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#include "base/quantity.h"
+#include "base/text.h"
 
 static const struct vbd_ctl_opt_spec opt_specs[VBD_CTL_OPT_END] = {
 #define VBD_CTL_OPT_SPEC(sym, name, letter, kind, placeholder, member, help) \

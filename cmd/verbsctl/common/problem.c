@@ -3,7 +3,6 @@
 
 #include "base/attr.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/speak.h"
 #include "cmd/verbsctl/common/text.h"
 
 #include <ctype.h>

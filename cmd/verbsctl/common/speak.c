@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsctl/common/speak.h"
+#include "cmd/verbsctl/common/problem.h"
 
 #include <ctype.h>
 

@@ -2,7 +2,7 @@
 #include "cmd/verbsctl/common/view.h"
 
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/speak.h"
+#include "cmd/verbsctl/common/problem.h"
 #include "cmd/verbsctl/common/text.h"
 
 #include "base/attr.h"
