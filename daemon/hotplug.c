@@ -227,10 +227,20 @@ static void on_device_added(struct vbd_device *device, void *arg)
 	vbd_reconciler_device_added(daemon);
 }
 
-static void on_device_renamed(struct vbd_device *device, const char *before, void *arg)
+/* NULL: no device that has another name now had this one. */
+static const struct vbd_device *renamed_from(const struct vbd_daemon *daemon, const char *name)
 {
-	struct vbd_daemon *daemon = arg;
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
+		if (device->name_before[0] && strcmp(device->name_before, name) == 0)
+			return device;
+	}
+	return NULL;
+}
+
+static void rename_objects(struct vbd_daemon *daemon)
+{
 	for (int kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
 		const struct vbd_registry *registry = &daemon->registries[kind];
 
@@ -238,17 +248,31 @@ static void on_device_renamed(struct vbd_device *device, const char *before, voi
 			char *name = registry->kind->device_name
 					     ? registry->kind->device_name(object)
 					     : NULL;
+			const struct vbd_device *device = name ? renamed_from(daemon, name) : NULL;
 
-			if (!name || strcmp(name, before) != 0)
+			if (!device)
 				continue;
-			memcpy(name, device->name, sizeof(device->name));
+			(void)snprintf(name, sizeof(device->name_before), "%s", device->name);
 			vbd_object_changed(object);
 		}
 	}
-	log_device(daemon, device,
-		&(const struct vbd_event){
-			.type = VBD_EVENT_DEVICE_RENAMED, .severity = VBD_SEVERITY_NOTICE},
-		"%s: has this name now, and was %s before", device->name, before);
+}
+
+static void on_devices_renamed(void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+
+	rename_objects(daemon);
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->name_before[0])
+			log_device(daemon, device,
+				&(const struct vbd_event){.type = VBD_EVENT_DEVICE_RENAMED,
+					.severity = VBD_SEVERITY_NOTICE},
+				"%s: has this name now, and was %s before", device->name,
+				device->name_before);
+	}
 }
 
 static void on_device_removing(struct vbd_device *device, void *arg)
@@ -365,7 +389,7 @@ static void on_id_ended(void *arg)
 static const struct vbd_fabric_ops fabric_ops = {
 	.id_ended = on_id_ended,
 	.device_added = on_device_added,
-	.device_renamed = on_device_renamed,
+	.devices_renamed = on_devices_renamed,
 	.device_removing = on_device_removing,
 	.device_removed = on_device_removed,
 	.async_event = on_async_event,

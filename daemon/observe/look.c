@@ -115,7 +115,7 @@ enum vbd_status vbd_look_begin(
 		job->question.dst.ss_family = AF_UNSPEC;
 	job->daemon = daemon;
 	if (device) {
-		memcpy(job->device, device->name, sizeof(job->device));
+		(void)snprintf(job->device, sizeof(job->device), "%s", device->name);
 		(void)snprintf(job->ibdev_path, sizeof(job->ibdev_path), "%s", device->ibdev_path);
 		job->ports = device->attr.phys_port_cnt;
 	}

@@ -133,10 +133,36 @@ void vbd_device_open(const char *uverbs_name, int transport_type, struct vbd_ope
 	*ret_opened = opened;
 }
 
-void vbd_device_rename(struct vbd_device *device, const struct vbd_pv_device *found)
+/* Other threads may read the older ones, which are freed with the device. */
+struct vbd_device_names {
+	struct vbd_device_names *older;
+	char name[sizeof(((struct vbd_pv_device *)NULL)->name)];
+	char ibdev_path[sizeof(((struct vbd_pv_device *)NULL)->ibdev_path)];
+};
+
+bool vbd_device_rename(struct vbd_device *device, const struct vbd_pv_device *found)
 {
-	memcpy(device->name, found->name, sizeof(device->name));
-	memcpy(device->ibdev_path, found->ibdev_path, sizeof(device->ibdev_path));
+	struct vbd_device_names *names = malloc(sizeof(*names));
+
+	if (!names)
+		return false;
+	names->older = device->names;
+	memcpy(names->name, found->name, sizeof(names->name));
+	memcpy(names->ibdev_path, found->ibdev_path, sizeof(names->ibdev_path));
+	device->names = names;
+	device->name = names->name;
+	device->ibdev_path = names->ibdev_path;
+	return true;
+}
+
+static void free_names(struct vbd_device *device)
+{
+	struct vbd_device_names *names;
+
+	while ((names = device->names)) {
+		device->names = names->older;
+		free(names);
+	}
 }
 
 const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_cm_id *id)
@@ -159,8 +185,10 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 {
 	struct vbd_device *device = calloc(1, sizeof(*device));
 
-	if (!device)
+	if (!device || !vbd_device_rename(device, found)) {
+		free(device);
 		return NULL;
+	}
 	vbd_list_init(&device->link);
 	vbd_list_init(&device->pds);
 	device->id = id;
@@ -170,7 +198,6 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 	device->transport = "unknown";
 	device->transport_type = found->transport;
 	device->added_ns = vbd_clock_mono_ns();
-	vbd_device_rename(device, found);
 	memcpy(device->library_name, found->library_name, sizeof(device->library_name));
 	memcpy(device->uverbs_name, found->uverbs_name, sizeof(device->uverbs_name));
 	device->state = VBD_DEVICE_OPENING;
@@ -265,6 +292,7 @@ void vbd_device_destroy(struct vbd_device *device)
 	vbd_account_close(&device->account);
 	free(device->closing);
 	free(device->ports);
+	free_names(device);
 	free(device);
 }
 

@@ -126,12 +126,14 @@ struct vbd_device_recent {
 };
 
 struct vbd_device {
-	struct vbd_link link;  /* the fabric's list */
-	uint64_t id;	       /* never reused; a device that comes back has a new one */
-	char name[64];	       /* vbd_device_rename() */
+	struct vbd_link link;	    /* the fabric's list */
+	uint64_t id;		    /* never reused; a device that comes back has a new one */
+	_Atomic(const char *) name; /* vbd_device_rename(); any thread, while it has the device */
+	_Atomic(const char *) ibdev_path;
+	struct vbd_device_names *names;
+	char name_before[64];  /* while the fabric tells of a new name: the old one; else empty */
 	char library_name[64]; /* that libibverbs keeps; with uverbs_name the device's identity */
 	char uverbs_name[64];
-	char ibdev_path[256];
 	int transport_type;    /* enum ibv_transport_type */
 	const char *transport; /* "infiniband", "roce", "iwarp", "unknown" */
 	enum vbd_device_state state;
@@ -191,9 +193,9 @@ struct vbd_opened {
 	struct vbd_error ports_error, error;
 };
 
-/** vbd_device_rename - the kernel has given the device another name; control thread, never blocks
- */
-void vbd_device_rename(struct vbd_device *device, const struct vbd_pv_device *found);
+/** vbd_device_rename - the kernel has given the device another name; false without memory; control
+ * thread, never blocks */
+bool vbd_device_rename(struct vbd_device *device, const struct vbd_pv_device *found);
 
 /** vbd_device_of_id - the name of the device, one of @devices, that a CM id is bound to; NULL while
  * it is bound to none */

@@ -37,8 +37,8 @@ struct vbd_fabric_ops {
 	 * former.
 	 */
 	void (*device_added)(struct vbd_device *device, void *arg);
-	/* @device has another name than @before, which objects on it may still have. */
-	void (*device_renamed)(struct vbd_device *device, const char *before, void *arg);
+	/* Devices with a `name_before` have another name now; objects on them have that one. */
+	void (*devices_renamed)(void *arg);
 	/* The removal begins: stop watching the device's descriptor, free all objects on it. */
 	void (*device_removing)(struct vbd_device *device, void *arg);
 	/* The device is gone: no object of this process refers to it any more. */

@@ -58,7 +58,7 @@ static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
 	const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct sockaddr *towards)
 {
-	char text[VBD_ADDR_TEXT_BYTES], item[sizeof(text) + sizeof(device->name) + 8];
+	char text[VBD_ADDR_TEXT_BYTES], item[sizeof(text) + sizeof(device->name_before) + 8];
 	size_t used = strlen(list);
 	struct sockaddr_storage own;
 

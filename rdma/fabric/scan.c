@@ -82,17 +82,41 @@ static const struct vbd_pv_device *find(
 	return NULL;
 }
 
-static void take_name(
-	struct vbd_fabric *fabric, struct vbd_device *device, const struct vbd_pv_device *found)
+/* A list that was read while devices exchanged their names may have one of them twice. The kernel
+ * has more news then. */
+static bool has_its_name(const struct vbd_scan *scan, const struct vbd_pv_device *found)
 {
-	char before[sizeof(device->name)];
+	for (size_t i = 0; i < scan->count; i++) {
+		if (&scan->found[i] != found && strcmp(scan->found[i].name, found->name) == 0)
+			return false;
+	}
+	return true;
+}
 
-	if (strcmp(device->name, found->name) == 0)
-		return;
-	memcpy(before, device->name, sizeof(before));
-	vbd_device_rename(device, found);
-	if (fabric->ops->device_renamed)
-		fabric->ops->device_renamed(device, before, fabric->ops_arg);
+static bool take_name(struct vbd_device *device, const struct vbd_scan *scan)
+{
+	const struct vbd_pv_device *found = find(device, scan);
+	const char *before = device->name;
+
+	if (!is_there(device) || !found || strcmp(before, found->name) == 0 ||
+		!has_its_name(scan, found) || !vbd_device_rename(device, found))
+		return false;
+	(void)snprintf(device->name_before, sizeof(device->name_before), "%s", before);
+	return true;
+}
+
+/* Devices may have exchanged their names, so all of them are told at once. */
+static void take_names(struct vbd_fabric *fabric)
+{
+	bool renamed = false;
+
+	vbd_list_for_each (link, &fabric->devices)
+		renamed |=
+			take_name(VBD_CONTAINER_OF(link, struct vbd_device, link), &fabric->scan);
+	if (renamed && fabric->ops->devices_renamed)
+		fabric->ops->devices_renamed(fabric->ops_arg);
+	vbd_list_for_each (link, &fabric->devices)
+		VBD_CONTAINER_OF(link, struct vbd_device, link)->name_before[0] = '\0';
 }
 
 static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *found)
@@ -115,13 +139,11 @@ static void compare(struct vbd_fabric *fabric)
 {
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		const struct vbd_pv_device *found = find(device, &fabric->scan);
 
-		if (is_there(device) && found)
-			take_name(fabric, device, found);
-		else if (is_there(device))
+		if (is_there(device) && !find(device, &fabric->scan))
 			vbd_fabric_remove_device(fabric, device);
 	}
+	take_names(fabric);
 	fabric->rescan_owed = false;
 	for (size_t i = 0; i < fabric->scan.count; i++)
 		add_device(fabric, &fabric->scan.found[i]);

@@ -157,6 +157,42 @@ await scenario("two devices keep apart what belongs to each", async () => {
 	await daemon.stop();
 });
 
+const rename = (from, to) => run("rdma", "dev", "set", from, "name", to);
+
+await scenario("two devices that exchange their names keep what is theirs", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT });
+	const owned = [];
+	for (const [device, dst_addr] of [[dev, addr], [LAB_SECOND_DEV, LAB_SECOND_ADDR]])
+		owned.push({ device, connection: await daemon.connect({ dst_addr, dst_port: PORT }), buffer: await daemon.buffer(4096, { device }),
+			id: (await daemon.get(`/v1/devices/${device}`)).id });
+
+	// With and without a look at the names in between.
+	for (const stands_still of [true, false, true, false]) {
+		const last = await daemon.newest_place();
+
+		if (stands_still)
+			daemon.kill("SIGSTOP");
+		for (const [from, to] of [[dev, "between"], [LAB_SECOND_DEV, dev], ["between", LAB_SECOND_DEV]])
+			await rename(from, to);
+		daemon.kill("SIGCONT");
+		const names = owned.map(({ device }) => device).reverse();
+		for (const [i, one] of owned.entries()) {
+			one.device = names[i];
+			await daemon.until(`/v1/devices/${one.id}`, `the name ${one.device}`, ({ name }) => name === one.device);
+		}
+		for (const { device, connection, buffer } of owned) {
+			equal((await daemon.connection(connection.id)).device, device, "device of the connection");
+			equal((await daemon.get(`/v1/buffers/${buffer.id}`)).device, device, "device of the buffer");
+			await transfers_work(daemon, connection, daemon, 4096, device);
+		}
+		ok((await daemon.get(`/v1/events?after=${last}&type=device_renamed`)).items.length >= 2, "events of the renames");
+	}
+	await daemon.stop();
+});
+
 async function netdev_of(address) {
 	const interfaces = JSON.parse(await run("ip", "-j", "addr"));
 

@@ -53,12 +53,14 @@ static void test_api_hardware__the_counters_of_a_port_are_read_for_the_answer(vo
 	static const char *const parts[] = {"/ports", "/1", "/hw_counters", "/sent_pkts"};
 	struct rest *rest = *state;
 	struct vbd_device *device = vbd_fabric_device(rest->svc->daemon->fabric, "fake0");
+	static char folder[SCRATCH_PATH_BYTES];
 	char path[SCRATCH_PATH_BYTES];
 	size_t used;
 	FILE *file;
 
-	scratch_make(device->ibdev_path);
-	(void)snprintf(path, sizeof(path), "%s", device->ibdev_path);
+	scratch_make(folder);
+	device->ibdev_path = folder;
+	(void)snprintf(path, sizeof(path), "%s", folder);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(parts); i++) {
 		used = strlen(path);
 		(void)snprintf(path + used, sizeof(path) - used, "%s", parts[i]);
@@ -71,7 +73,7 @@ static void test_api_hardware__the_counters_of_a_port_are_read_for_the_answer(vo
 	rest_expect(rest_call(rest, 200, "GET", "/v1/devices?fields=ports", NULL),
 		"{'items':[{'ports':[{'counters':{},'hw_counters':{'sent_pkts':7}}]}]}");
 	assert_int_equal(fake_count("rdma netlink"), 0);
-	scratch_remove(device->ibdev_path);
+	scratch_remove(folder);
 }
 
 static void test_api_hardware__a_device_whose_gids_can_not_be_read_has_none(void **state)

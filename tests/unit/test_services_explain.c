@@ -708,12 +708,12 @@ static void test_explain__a_counter_that_rose_is_evidence(void **state)
 	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
-	struct counters counters;
+	static struct counters counters;
 	struct svc_pair pair;
 
 	make_folders(&counters);
 	count(&counters, 7);
-	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", counters.folder);
+	device->ibdev_path = counters.folder;
 	device->traced_ns = 0;
 	SVC_UNTIL(svc, rnr_before(svc) == 7);
 	pair = svc_pair(svc, listener);

@@ -190,6 +190,59 @@ static void test_services_hotplug__a_device_that_is_renamed_keeps_its_id(void **
 	assert_true(is_present(svc, "fake0"));
 }
 
+static struct vbd_buffer *buffer_on(struct svc *svc, const char *device_name)
+{
+	struct vbd_buffer_spec spec = {.size_bytes = 4096};
+	struct vbd_buffer *buffer = NULL;
+
+	(void)snprintf(spec.device_name, sizeof(spec.device_name), "%s", device_name);
+	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
+	return buffer;
+}
+
+/* By way of a third name, between two looks. A look that falls between two steps may find the name
+ * of both. */
+static void test_services_hotplug__devices_that_exchange_names_keep_what_is_theirs(void **state)
+{
+	struct svc *svc = *state;
+	struct fake_device *zero = fake_device_find("fake0"), *one = fake_device_add("fake1");
+	struct vbd_buffer *of_zero, *of_one;
+	unsigned int looks;
+
+	uevent("add", "uverbs1");
+	SVC_UNTIL(svc, is_present(svc, "fake1"));
+	of_zero = buffer_on(svc, "fake0");
+	of_one = buffer_on(svc, "fake1");
+	one->new_name = "fake0";
+	looks = fake_count("ibv_get_device_list");
+	uevent("move", "fake0");
+	SVC_UNTIL(svc, fake_count("ibv_get_device_list") > looks &&
+			       !vbd_fabric_is_scanning(svc->daemon->fabric));
+	zero->new_name = "fake1";
+	uevent("move", "fake1");
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_RENAMED) == 2);
+	assert_int_equal(device_of(svc, "fake1")->id, 1);
+	assert_int_equal(device_of(svc, "fake0")->id, 2);
+	assert_string_equal(of_zero->device_name, "fake1");
+	assert_string_equal(of_one->device_name, "fake0");
+	fake_device_unplug(one);
+	uevent("remove", "uverbs1");
+	SVC_UNTIL(svc, of_one->state == VBD_BUFFER_LOST);
+	assert_int_equal(of_zero->state, VBD_BUFFER_READY);
+	/* The name of one that went, between two looks. */
+	(void)fake_device_add("fake2");
+	uevent("add", "uverbs2");
+	SVC_UNTIL(svc, is_present(svc, "fake2"));
+	of_one = buffer_on(svc, "fake2");
+	fake_device_unplug(zero);
+	fake_device_find("fake2")->new_name = "fake1";
+	uevent("move", "fake1");
+	SVC_UNTIL(svc,
+		of_zero->state == VBD_BUFFER_LOST && strcmp(of_one->device_name, "fake1") == 0);
+	assert_int_equal(of_one->state, VBD_BUFFER_READY);
+}
+
 static void test_services_hotplug__a_device_whose_node_comes_late_is_opened(void **state)
 {
 	struct svc *svc = *state;
@@ -418,6 +471,7 @@ int main(void)
 		TEST(lost_uevents_are_made_up_for),
 		TEST(a_uevent_takes_its_device_and_no_other),
 		TEST(a_device_that_is_renamed_keeps_its_id),
+		TEST(devices_that_exchange_names_keep_what_is_theirs),
 		TEST(a_device_whose_node_comes_late_is_opened),
 		TEST(a_device_is_tried_for_as_long_as_it_fails),
 		TEST(nothing_waits_for_a_device_that_opens_slowly),

@@ -321,11 +321,11 @@ static void test_services_kernel__a_snapshot_has_each_set_of_counters(void **sta
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 	const struct vbd_kernel_view *view = vbd_kernel_view(svc->daemon);
 	uint64_t messages = 0;
-	char folder[SCRATCH_PATH_BYTES];
+	static char folder[SCRATCH_PATH_BYTES];
 
 	scratch_make(folder);
 	write_counters(folder);
-	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", folder);
+	device->ibdev_path = folder;
 	take_snapshot(svc);
 	scratch_remove(folder);
 	assert_int_equal(view->counter_count, VBD_COUNTER_SET_COUNT);
