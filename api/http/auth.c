@@ -333,11 +333,26 @@ enum vbd_status vbd_auth_scheme(
 		own);
 }
 
+/* A dot for the root may end a name: RFC 3986, 3.2.2. */
+static size_t bare_length(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len && name[len - 1] == '.' ? len - 1 : len;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t len = bare_length(a);
+
+	return len == bare_length(b) && strncasecmp(a, b, len) == 0;
+}
+
 static bool is_loopback_name(const char *name)
 {
 	struct sockaddr_storage addr;
 
-	return strcasecmp(name, "localhost") == 0 ||
+	return same_name(name, "localhost") ||
 	       (vbd_addr_parse(name, 0, &addr) &&
 		       vbd_sockaddr_is_loopback((const struct sockaddr *)&addr));
 }
@@ -350,7 +365,7 @@ static bool same_host(const char *a, const char *b)
 	if (vbd_addr_parse(a, 0, &x) && vbd_addr_parse(b, 0, &y))
 		return vbd_sockaddr_is_same(
 			(const struct sockaddr *)&x, (const struct sockaddr *)&y);
-	return strcasecmp(a, b) == 0;
+	return same_name(a, b);
 }
 
 static bool is_allowed(const struct vbd_auth_rules *rules, const char *name)

@@ -114,9 +114,9 @@ static void test_auth__the_host_must_be_this_server(void **state)
 	const struct vbd_auth_rules rules = {.allowed_hosts = names, .n_allowed_hosts = 1};
 	static const char *const good[] = {"localhost", "LOCALHOST:7480", "127.0.0.1",
 		"127.1.2.3:1", "[::1]:7480", "[0:0::1]", "192.0.2.1:7480", "rdma1.example.net:80",
-		"RDMA1.example.NET"};
+		"RDMA1.example.NET", "localhost.", "localhost.:7480", "rdma1.example.net."};
 	static const char *const bad[] = {"evil.test", "localhost.evil.test", "192.0.2.2",
-		"127.0.0.1.evil.test", "a%20b", "[::2]"};
+		"127.0.0.1.evil.test", "a%20b", "[::2]", "localhost..", "."};
 	static const char *const none[] = {"", ":80", "[::1", "[::1]x", "127.0.0.1:80:80",
 		"127.0.0.1:x", "::1", "[]", "localhost, evil.test", "a b", "a@b", "a/b",
 		"http://localhost", "[127.0.0.1]", "a\"b"};
