@@ -212,10 +212,10 @@ static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
 		return NULL;
 	}
 	/* Without a body MHD 0.9.75 still sends the last chunk, which the client would parse as the
-	 * next answer. HTTP/1.0 has no chunks; the connection is closed instead. */
+	 * next answer. For HTTP/1.0 it has no chunks, and closes the connection instead. */
 	if (exchange->req.head || exchange->req.reply.status == 304)
 		(void)MHD_set_response_options(
-			response, MHD_RF_HTTP_VERSION_1_0_RESPONSE, MHD_RO_END);
+			response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 	exchange->req.reply.feed = (struct vbd_feed){0};
 	return response;
 }
