@@ -36,6 +36,10 @@
 	X(BAD_UTF8, "bad_utf8", 400, "The body is not valid UTF-8", "Encode the body as UTF-8.")   \
 	X(BODY_TOO_LARGE, "body_too_large", 413, "The body is larger than the limit",              \
 		"Send less, or upload the bytes into a buffer.")                                   \
+	X(HEAD_TOO_LARGE, "head_too_large", 431,                                                   \
+		"The request line and the header fields are larger than the limit",                \
+		"Send fewer or shorter header fields; of a browser, delete the cookies of the "    \
+		"host.")                                                                           \
 	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415,                                   \
 		"The path does not take this kind of body",                                        \
 		"Send Content-Type: application/json (application/octet-stream for data).")        \
@@ -56,6 +60,8 @@
 		"List the objects that exist; GET /v1 lists every path.")                          \
 	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, "The path does not know this method",     \
 		"See Allow.")                                                                      \
+	X(VERSION_NOT_SUPPORTED, "version_not_supported", 505,                                     \
+		"verbsd knows no such version of HTTP", "Use HTTP/1.1.")                           \
 	X(NOT_IMPLEMENTED, "not_implemented", 501, "verbsd knows no such method or coding",        \
 		"Use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, and no transfer coding "      \
 		"but chunked.")                                                                    \

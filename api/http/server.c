@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-/* MHD's buffer of a client: the largest head, and the largest piece of a body. MHD fills it with
- * zeros for each request. */
-#define CLIENT_MEMORY_BYTES ((size_t)32768)
 /* Since 1.0, MHD hides folded lines, and refuses them and other bad forms itself if it is strict.
  * Before, it shows them, and wire.c refuses them with a problem. */
 #define STRICT (MHD_VERSION >= 0x01000000 ? 1 : 0)
@@ -65,8 +62,9 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **request_c
 
 	(void)arg;
 	(void)mhd;
-	(void)why;
 	*request_context = NULL;
+	if (exchange && why == MHD_REQUEST_TERMINATED_WITH_ERROR)
+		vbd_exchange_fail(exchange);
 	if (exchange)
 		vbd_exchange_destroy(exchange);
 }
@@ -78,6 +76,8 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **socket_c
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		*socket_context = endpoint->arriving;
+		if (endpoint->arriving)
+			endpoint->arriving->mhd = mhd;
 		if (endpoint->arriving && endpoint->tls)
 			vbd_client_tls_begin(endpoint->arriving, mhd);
 		endpoint->arriving = NULL;
@@ -93,7 +93,8 @@ static void VBD_PRINTF(2, 0) on_mhd_log(void *arg, const char *fmt, va_list ap)
 {
 	char text[240];
 
-	(void)arg;
+	if (strncmp(fmt, "Error processing request", 24) == 0)
+		vbd_server_suspect(arg);
 	if (!vbd_log_enabled(VBD_LOG_DEBUG))
 		return;
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
@@ -151,9 +152,9 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	endpoint->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
 						 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
 						 ONE_THREAD | (socket->tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
+		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, endpoint,
 		MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		CLIENT_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, STRICT,
+		(size_t)VBD_CLIENT_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, STRICT,
 		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
 		MHD_OPTION_ARRAY, socket->tls ? tls_options : no_options, MHD_OPTION_END);

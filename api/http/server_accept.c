@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/http/problem.h"
 #include "api/http/server_parts.h"
-#include "api/json/writer.h"
 
 #include <microhttpd.h>
 
@@ -34,26 +32,11 @@ static void report(
 static char *refusal_text(void)
 {
 	struct vbd_error err = {0};
-	char *text = NULL;
-	struct vbd_encoder problem = vbd_encode_begin();
-	size_t body_bytes = 0;
-	char *body;
 
 	(void)vbd_error_set(&err, VBD_E_TOO_MANY_CLIENTS,
 		"there are as many HTTP connections as limits.http_connections allows, or half of "
 		"them from one address");
-	vbd_put_problem(&problem, &err, NULL);
-	body = vbd_encode_end_line(&problem, &body_bytes);
-	if (body && asprintf(&text,
-			    "HTTP/1.1 503 Service Unavailable\r\n"
-			    "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
-			    "Retry-After: %u\r\nCache-Control: no-store\r\n"
-			    "Connection: close\r\n\r\n%.*s",
-			    body_bytes, vbd_status_retry_after_s(VBD_E_TOO_MANY_CLIENTS),
-			    (int)body_bytes, body) < 0)
-		text = NULL;
-	free(body);
-	return text;
+	return vbd_refusal_print(&err, false);
 }
 
 static void say_refusal(const struct vbd_server_endpoint *endpoint, int fd)

@@ -53,6 +53,7 @@ static ssize_t on_stream_read(void *arg, uint64_t offset, char *buf, size_t size
 	struct stream *stream = arg;
 	size_t got = stream->reader.read(stream->reader.arg, offset, buf, size);
 
+	stream->client->exchange->sending = true;
 	/* MHD calls again when the whole block was sent. */
 	vbd_client_set_deadline(stream->client, block_timeout_ms(stream, got));
 	return got ? (ssize_t)got : break_off(stream->client->exchange);
@@ -173,6 +174,7 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 	size_t got;
 
 	(void)offset;
+	exchange->sending = true;
 	if (exchange->gone)
 		return break_off(exchange);
 	got = feed->feed.read(feed->feed.arg, buf, size);
@@ -289,6 +291,7 @@ bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
 	count_answer(exchange);
 	exchange->client->answered = true;
 	vbd_seat_set_tried(server->admission, &exchange->client->seat);
+	exchange->queued = true;
 	queued = MHD_queue_response(exchange->mhd, reply->status, response);
 	MHD_destroy_response(response);
 	return queued == MHD_YES;

@@ -12,6 +12,19 @@
 /* The body of a refused request is read and ignored; beyond this the connection is closed. */
 #define UNWANTED_BYTES_MAX UINT64_C(67108864)
 
+static const char no_cookies[] = "";
+
+/* MHD would copy all cookies and note each of them, and note each parameter of the query. verbsd
+ * reads no cookie, and the parameters from its copy of the target. */
+static void spare_memory(struct MHD_Connection *mhd, const char *target)
+{
+	const char *query = strchr(target, '?');
+
+	if (query)
+		((char *)(uintptr_t)query)[1] = '\0';
+	(void)MHD_set_connection_value(mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_COOKIE, no_cookies);
+}
+
 struct vbd_exchange *vbd_exchange_create(
 	struct vbd_client *client, struct MHD_Connection *mhd, const char *target)
 {
@@ -27,6 +40,7 @@ struct vbd_exchange *vbd_exchange_create(
 	exchange->mhd = mhd;
 	vbd_list_init(&exchange->link);
 	vbd_wire_target(&exchange->wire, target);
+	spare_memory(mhd, target);
 	vbd_client_begin(client, exchange);
 	return exchange;
 }
@@ -43,6 +57,8 @@ static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char 
 	size_t name_bytes, const char *value, size_t value_bytes)
 {
 	(void)kind;
+	if (value == no_cookies)
+		return MHD_YES;
 	vbd_wire_header(arg, name, name_bytes, value ? value : name + name_bytes + 1, value_bytes);
 	if (value)
 		trim((char *)(uintptr_t)value, value_bytes);
@@ -107,9 +123,13 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
+	size_t fields;
+
 	vbd_wire_begin(&exchange->wire, method, version);
-	(void)MHD_get_connection_values_n(
+	fields = (size_t)MHD_get_connection_values_n(
 		exchange->mhd, MHD_HEADER_KIND, on_header, &exchange->wire);
+	if ((info ? info->header_size : 0) + fields * VBD_FIELD_BYTES > VBD_HEAD_BYTES_MAX)
+		return vbd_error_head(err);
 	if (exchange->wire.seen & 1u << VBD_HEADER_EXPECT)
 		shorten_expectation(exchange);
 	exchange->req.absent = ~exchange->wire.seen;
@@ -221,6 +241,22 @@ bool vbd_exchange_go_on(struct vbd_exchange *exchange, const char *method, const
 	if (!exchange->begun)
 		return begin(exchange, method, version);
 	return len_bytes ? process_body(exchange, bytes, len_bytes) : finish(exchange);
+}
+
+void vbd_exchange_fail(struct vbd_exchange *exchange)
+{
+	struct vbd_error err = {0};
+
+	if (!exchange->queued || exchange->sending)
+		return;
+	if (exchange->ran)
+		(void)vbd_error_set(&err, VBD_E_INTERNAL,
+			"the answer, of status %u, had no memory beside what came behind the "
+			"request",
+			exchange->req.reply.status);
+	else
+		(void)vbd_error_head(&err);
+	vbd_client_refuse(exchange->client, &err, exchange->req.head);
 }
 
 void vbd_exchange_destroy(struct vbd_exchange *exchange)

@@ -12,6 +12,7 @@
  *   server_client.c    clients: address or uid, deadlines, hang-ups
  *   server_run.c       calls of MHD_run()
  *   server_tls.c       clients of HTTPS: handshakes in turn, their certificates
+ *   server_refuse.c    answers in MHD's place
  *   server_soon.c      what makes MHD run in the next turn
  *
  * A file calls only files below it in this list.
@@ -38,6 +39,14 @@ struct MHD_Daemon;
 /* Bytes of a body or an answer for each progress_timeout_ms: 2 KiB/s at 30 s. */
 #define VBD_PROGRESS_BYTES UINT64_C(65536)
 
+/* MHD's buffer of a client, which MHD fills with zeros for each request. It has the head of a
+ * request, a note of each field, up to 3 KiB more of what was read, and the head of the answer.
+ */
+#define VBD_CLIENT_MEMORY_BYTES 40960u
+/* The most that a head may take, with its notes; the answer has the rest. */
+#define VBD_HEAD_BYTES_MAX 35840u
+#define VBD_FIELD_BYTES	   64u
+
 /* Descriptors that are kept back, to accept clients when no other is left. */
 #define VBD_SERVER_SPARE_FDS 4
 
@@ -59,6 +68,8 @@ struct vbd_server_endpoint {
 
 	/* server_run.c, server_soon.c */
 	bool run_soon; /* the timer is set for the next turn */
+
+	bool suspects; /* server_refuse.c: a client is one */
 
 	/* server_tls.c */
 	struct vbd_link turns; /* of struct vbd_client, by tls.turn: bytes of a handshake wait */
@@ -100,7 +111,6 @@ struct vbd_server {
 
 /* The part of a client that only HTTPS needs. */
 struct vbd_client_tls {
-	struct MHD_Connection *mhd;
 	struct gnutls_session_int *session;
 	struct vbd_tls_peer peer;
 	bool greeted;		    /* the client has sent something */
@@ -132,6 +142,9 @@ struct vbd_client {
 	char local_addr[INET6_ADDRSTRLEN];
 	char name[72];
 
+	struct MHD_Connection *mhd; /* server.c */
+	bool suspect;		    /* server_refuse.c */
+
 	/* server_exchange.c, server_tls.c */
 	bool unread; /* answered before the whole request was read */
 
@@ -146,7 +159,9 @@ struct vbd_exchange {
 	struct MHD_Connection *mhd;
 	bool begun; /* the head was processed */
 	uint64_t begun_ns;
-	bool ran; /* vbd_dispatch_run() was called */
+	bool ran;     /* vbd_dispatch_run() was called */
+	bool queued;  /* server_answer.c: MHD has the answer */
+	bool sending; /* server_answer.c: MHD has begun to read the body of the answer */
 	uint64_t got_bytes;
 	uint64_t unwanted_bytes; /* the part of got_bytes that came after the answer */
 	uint64_t progress_bytes; /* got_bytes when the deadline was last set */
@@ -202,6 +217,10 @@ struct vbd_exchange *vbd_exchange_create(
  */
 bool vbd_exchange_go_on(struct vbd_exchange *exchange, const char *method, const char *version,
 	const char *bytes, size_t len_bytes);
+
+/** vbd_exchange_fail - MHD gives up a request: answer it if MHD had no memory for the head of its
+ * answer */
+void vbd_exchange_fail(struct vbd_exchange *exchange);
 
 /** vbd_exchange_destroy - end a request whose answer was sent or whose client has left */
 void vbd_exchange_destroy(struct vbd_exchange *exchange);
@@ -308,6 +327,27 @@ void vbd_server_wake_undrained(struct vbd_server_endpoint *endpoint);
 /** vbd_server_end_handshakes - resume all handshakes: MHD_stop_daemon() aborts if one is suspended
  */
 void vbd_server_end_handshakes(struct vbd_server *server);
+
+/* --- server_refuse.c ------------------------------------------------------------------------- */
+
+/** vbd_refusal_print - a whole answer with a problem, behind which the connection ends; from
+ * malloc; NULL without memory; @head: without its body */
+char *vbd_refusal_print(const struct vbd_error *err, bool head);
+
+/** vbd_client_send - send bytes while MHD sends nothing; they are lost if the client takes none */
+void vbd_client_send(struct vbd_client *client, const char *text);
+
+/** vbd_client_refuse - answer in MHD's place, and end the connection; @head: without a body */
+void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, bool head);
+
+/** vbd_error_head - make @err that of a head beyond VBD_HEAD_BYTES_MAX */
+enum vbd_status vbd_error_head(struct vbd_error *err);
+
+/** vbd_server_suspect - MHD is about to answer a request itself; from its log */
+void vbd_server_suspect(struct vbd_server_endpoint *endpoint);
+
+/** vbd_server_convict - after MHD_run(): replace the answer that MHD made itself */
+void vbd_server_convict(struct vbd_server_endpoint *endpoint);
 
 /* --- server_soon.c --------------------------------------------------------------------------- */
 

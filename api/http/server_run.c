@@ -26,6 +26,7 @@ static void run(struct vbd_server_endpoint *endpoint)
 	endpoint->server->stats.runs++;
 	vbd_server_take_turns(endpoint);
 	(void)MHD_run(endpoint->mhd);
+	vbd_server_convict(endpoint);
 	set_timer(endpoint);
 }
 

@@ -6,8 +6,6 @@
  * returns it behind a KeyUpdate. A function that reads for GnuTLS cures all three: it suspends
  * handshakes until there is something to read and it is their turn, and notes who read last.
  */
-#include "api/http/problem.h"
-#include "api/json/writer.h"
 #include "api/http/server_parts.h"
 #include "base/log.h"
 
@@ -49,7 +47,7 @@ static void rest(struct vbd_client *client)
 		return;
 	}
 	client->tls.resting = true;
-	MHD_suspend_connection(client->tls.mhd);
+	MHD_suspend_connection(client->mhd);
 	vbd_server_run_soon(endpoint); /* as in vbd_exchange_suspend() */
 }
 
@@ -60,7 +58,7 @@ static void go_on(struct vbd_client *client)
 	vbd_list_remove(&client->tls.turn);
 	client->tls.in_turn = true;
 	client->tls.resting = false;
-	MHD_resume_connection(client->tls.mhd);
+	MHD_resume_connection(client->mhd);
 }
 
 void vbd_server_take_turns(struct vbd_server_endpoint *endpoint)
@@ -91,27 +89,12 @@ void vbd_server_end_handshakes(struct vbd_server *server)
 static void answer_in_clear(struct vbd_client *client)
 {
 	struct vbd_error err = {0};
-	char *text = NULL;
-	struct vbd_encoder problem = vbd_encode_begin();
-	size_t body_bytes = 0;
-	char *body;
 
 	(void)vbd_error_set(&err, VBD_E_MALFORMED_REQUEST,
 		"this port serves HTTPS, and the request is HTTP: its address begins with "
 		"https://");
 	err.hint = "Begin the URL with https://.";
-	vbd_put_problem(&problem, &err, NULL);
-	body = vbd_encode_end_line(&problem, &body_bytes);
-	if (body && asprintf(&text,
-			    "HTTP/1.1 400 Bad Request\r\n"
-			    "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
-			    "Connection: close\r\n\r\n%.*s",
-			    body_bytes, (int)body_bytes, body) > 0)
-		(void)send(client->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
-	free(text);
-	free(body);
-	(void)shutdown(client->fd, SHUT_WR);
-	client->unread = true;
+	vbd_client_refuse(client, &err, false);
 }
 
 static ssize_t pull(gnutls_transport_ptr_t arg, void *buf, size_t size)
@@ -157,8 +140,8 @@ static void wake(struct vbd_client *client)
 	if (suspended || recv(client->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) <= 0)
 		return;
 	/* A resumed connection is ready for MHD. */
-	MHD_suspend_connection(client->tls.mhd);
-	MHD_resume_connection(client->tls.mhd);
+	MHD_suspend_connection(client->mhd);
+	MHD_resume_connection(client->mhd);
 	vbd_server_run_soon(client->endpoint);
 }
 
@@ -184,7 +167,6 @@ void vbd_client_tls_begin(struct vbd_client *client, struct MHD_Connection *mhd)
 	vbd_list_init(&client->tls.undrained);
 	if (!session)
 		return;
-	client->tls.mhd = mhd;
 	client->tls.session = session;
 	/* Only reading is ours: with a function that writes, GnuTLS would send each record by
 	 * itself, and a delayed acknowledgement would hold up handshakes of TLS 1.2 for 40 ms. */

@@ -66,18 +66,23 @@ const UNKNOWN = {
 	"a trace": `TRACE /v1/ping HTTP/1.1\r\n${HOST}\r\n`,
 };
 
-// Requests that libmicrohttpd itself refuses, with texts of its own.
+// Requests that libmicrohttpd itself refuses.
+const CHUNKED = `${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
 const LIBRARY = {
 	"a negative Content-Length": [400, post(`${HOST}Content-Length: -1\r\n`, "")],
 	"a signed Content-Length": [400, post(`${HOST}Content-Length: +4\r\n`, "")],
 	"a huge Content-Length": [413, post(`${HOST}Content-Length: 99999999999999999999999\r\n`, "")],
 	"a header without a colon": [400, get("/v1/ping", `${HOST}nonsense\r\n`)],
-	"a request line without a version": [400, `GET /v1/ping\r\n${HOST}\r\n`],
-	"an unknown version": [505, `GET /v1/ping HTTP/3.0\r\n${HOST}\r\n`],
-	"too long a target": [414, get(`/v1/${"x".repeat(80000)}`)],
+	"a first header without a colon": [400, get("/v1/ping", `nonsense\r\n${HOST}`)],
 	"too long a header": [431, get("/v1/ping", `${HOST}A: ${"x".repeat(80000)}\r\n`)],
 	"too many headers": [431, get("/v1/ping", HOST + "A: b\r\n".repeat(10000))],
-	"a malformed chunk": [400, post(`${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`, "zz\r\n")],
+	"too long a cookie": [431, get("/v1/ping", `${HOST}Cookie: ${"x".repeat(80000)}\r\n`)],
+	"a request line without a version": [400, `GET /v1/ping\r\n${HOST}\r\n`],
+	"an unknown version": [505, `GET /v1/ping HTTP/3.0\r\n${HOST}\r\n`],
+	"a preface of HTTP/2": [505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+	"a malformed chunk": [400, post(CHUNKED, "zz\r\n")],
+	"a huge chunk": [413, post(CHUNKED, "99999999999999999\r\n")],
+	"a malformed trailer": [400, post(CHUNKED, "2\r\n{}\r\n0\r\nnonsense\r\n\r\n")],
 };
 
 withServer("malformed requests are refused and end the connection", {}, async (server, t) => {
@@ -99,17 +104,62 @@ withServer("malformed requests are refused and end the connection", {}, async (s
 	assert.equal((await server.stats()).echoes, 0, "no second request ever ran");
 });
 
-withServer("what the HTTP library refuses ends the connection as well", {}, async (server, t) => {
+withServer("what the HTTP library refuses is refused by one problem, to HEAD without its body", {}, async (server, t) => {
 	for (const [name, [status, bytes]] of Object.entries(LIBRARY)) {
-		await t.test(name, async () => {
-			const client = await server.connect();
-			client.send(bytes + SECOND);
-			assert.equal((await client.answer())?.status, status);
-			await client.whenClosed();
-			client.destroy();
-		});
+		// Nobody knows the method of a request line that is not HTTP/1, and chunks are not read for HEAD.
+		for (const method of bytes.includes(CHUNKED) || / HTTP\/1/.test(bytes) === false ? [null] : ["GET", "HEAD"]) {
+			await t.test(`${name}, ${method}`, async () => {
+				const client = await server.connect();
+				client.send((method === "HEAD" ? bytes.replace(/^\w+/, method) : bytes) + SECOND);
+				const answer = await client.answer(method ?? "GET");
+				assert.equal(answer?.status, status);
+				assert.equal(answer.headers["content-type"], "application/problem+json");
+				if (status < 500) assert.ok(Math.abs(Date.parse(answer.headers.date) - Date.now()) < 3600000);
+				if (method !== "HEAD") assert.equal(answer.json.status, status);
+				await client.whenClosed();
+				assert.equal(client.received.length, 0, "nothing is behind the refusal");
+				client.destroy();
+			});
+		}
 	}
 	assert.equal((await server.stats()).echoes, 0, "no second request ever ran");
+});
+
+withServer("a refusal by the HTTP library reaches its own client only", {}, async (server) => {
+	const half = await Promise.all(Array.from({ length: 20 }, () => server.connect()));
+	const bodies = await Promise.all(Array.from({ length: 20 }, () => server.connect()));
+	const idle = await Promise.all(Array.from({ length: 20 }, () => server.connect()));
+	for (const client of half) client.send(`GET /v1/ping HTTP/1.1\r\n${HOST}`);
+	for (const client of bodies) client.send(post(CHUNKED, "1\r\n{\r\n").replace("kick", "echo"));
+	for (const [status, bytes] of Object.values(LIBRARY)) {
+		const client = await server.connect();
+		client.send(bytes);
+		assert.equal((await client.answer())?.status, status);
+		client.destroy();
+	}
+	for (const client of idle) client.send(get("/v1/ping"));
+	for (const client of idle) assert.equal((await client.answer())?.status, 200);
+	for (const client of half) client.send("\r\n");
+	for (const client of half) assert.equal((await client.answer())?.status, 200);
+	for (const client of bodies) client.send("1\r\n}\r\n0\r\n\r\n");
+	for (const client of bodies) assert.equal((await client.answer())?.status, 201);
+	for (const client of [...half, ...bodies, ...idle]) client.destroy();
+});
+
+// The method may be HEAD, whose answer has no body.
+withServer("too long a request line is refused without a body", {}, async (server) => {
+	for (const bytes of [39000, 50000, 80000]) {
+		const answer = await server.request("HEAD", `/v1/${"x".repeat(bytes)}`);
+		assert.equal(answer?.status, 431);
+		assert.equal(answer.headers["content-type"], "application/problem+json");
+	}
+	const client = await server.connect();
+	client.send(get(`/v1/${"x".repeat(80000)}`));
+	await client.whenClosed();
+	const received = client.received.toString("latin1");
+	assert.match(received, /^HTTP\/1.1 431 [^]*\r\n\r\n$/);
+	assert.doesNotMatch(received, /Content-Length/, "a body that ends with the connection");
+	client.destroy();
 });
 
 withServer("what is only unusual is served", {}, async (server, t) => {

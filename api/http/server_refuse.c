@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers in MHD's place. MHD 0.9.75 answers some faults itself: in HTML, and with two heads if the
+ * fault is in a Content-Length (parse_connection_headers()). It says so to its log alone, before it
+ * sends the answer, and not whose request it is. So the clients whose request is not whole are
+ * suspended then, and the one of them that has an answer after the run gets another one.
+ */
+#include "api/http/problem.h"
+#include "api/http/server_parts.h"
+#include "api/json/writer.h"
+#include "base/clock.h"
+
+#include <gnutls/gnutls.h>
+#include <microhttpd.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+char *vbd_refusal_print(const struct vbd_error *err, bool head)
+{
+	const unsigned int status = vbd_problem_http(err, NULL);
+	const uint32_t retry_s = vbd_status_retry_after_s(err->status);
+	struct vbd_encoder problem = vbd_encode_begin();
+	const time_t now_s = (time_t)(vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S);
+	char retry[40] = "", date[48] = "", length[48] = "";
+	struct tm tm;
+	char *text = NULL;
+	size_t bytes = 0;
+	char *body;
+
+	vbd_put_problem(&problem, err, NULL);
+	body = vbd_encode_end_line(&problem, &bytes);
+	if (!head) /* a client that has not sent HEAD sees an empty body */
+		(void)snprintf(length, sizeof(length), "Content-Length: %zu\r\n", bytes);
+	if (retry_s)
+		(void)snprintf(retry, sizeof(retry), "Retry-After: %u\r\n", retry_s);
+	if (status < 500 && gmtime_r(&now_s, &tm)) /* RFC 9110, 6.6.1; others are kept */
+		(void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &tm);
+	if (body && asprintf(&text,
+			    "HTTP/1.1 %u %s\r\nContent-Type: application/problem+json\r\n"
+			    "%s%s%sCache-Control: no-store\r\n"
+			    "Connection: close\r\n\r\n%.*s",
+			    status, MHD_get_reason_phrase_for(status), length, date, retry,
+			    head ? 0 : (int)bytes, body) < 0)
+		text = NULL;
+	free(body);
+	return text;
+}
+
+void vbd_client_send(struct vbd_client *client, const char *text)
+{
+	if (client->tls.greeted)
+		(void)gnutls_record_send(client->tls.session, text, strlen(text));
+	else
+		(void)send(client->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, bool head)
+{
+	char *text = vbd_refusal_print(err, head);
+
+	if (text)
+		vbd_client_send(client, text);
+	free(text);
+	(void)shutdown(client->fd, SHUT_WR); /* MHD's own answer fails, and MHD closes */
+	client->unread = true;
+}
+
+/* A refusal costs 2 us for each client that may be the one: the newest are looked at, as many as
+ * limits.http_connections allows by default. */
+#define SUSPECTS_MAX 272
+
+/* MHD has not told the method yet. Its buffer begins with a page. */
+static bool follows_head(const char *target)
+{
+	static const char method[] = "HEAD";
+
+	return ((uintptr_t)target & 4095) >= sizeof(method) &&
+	       memcmp(target - sizeof(method), method, sizeof(method)) == 0;
+}
+
+/* MHD has shut the sending side of a client that it will free. */
+static bool may_be_refused(const struct vbd_client *client)
+{
+	const struct vbd_exchange *exchange = client->exchange;
+
+	if (exchange)
+		return !exchange->queued && !exchange->ran;
+	return !client->tls.session && send(client->fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL) == 0;
+}
+
+/* The next older client of those that are looked at, the newest one first; NULL: it was the last.
+ */
+static struct vbd_client *next_suspect(
+	const struct vbd_server *server, struct vbd_link **at, unsigned int *seen)
+{
+	*at = (*at)->prev;
+	if (*at == &server->clients || ++*seen > SUSPECTS_MAX)
+		return NULL;
+	return VBD_CONTAINER_OF(*at, struct vbd_client, link);
+}
+
+void vbd_server_suspect(struct vbd_server_endpoint *endpoint)
+{
+	struct vbd_link *at = &endpoint->server->clients;
+	struct vbd_client *client;
+	unsigned int seen = 0;
+
+	while ((client = next_suspect(endpoint->server, &at, &seen))) {
+		struct vbd_exchange *exchange = client->exchange;
+
+		if (client->endpoint != endpoint || client->suspect || !may_be_refused(client))
+			continue;
+		if (exchange && !exchange->begun)
+			exchange->req.head = follows_head(exchange->wire.target);
+		client->suspect = true;
+		endpoint->suspects = true;
+		MHD_suspend_connection(client->mhd);
+	}
+}
+
+static void convict(struct vbd_client *client, unsigned int status)
+{
+	const struct vbd_exchange *exchange = client->exchange;
+	bool head = exchange && exchange->req.head;
+	struct vbd_error err = {0};
+
+	switch (status) {
+	case MHD_HTTP_URI_TOO_LONG:
+		head = true; /* for all that is known */
+		(void)vbd_error_head(&err);
+		break;
+	case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
+		(void)vbd_error_head(&err);
+		break;
+	case MHD_HTTP_CONTENT_TOO_LARGE:
+		(void)vbd_error_set(&err, VBD_E_BODY_TOO_LARGE,
+			"the Content-Length or the size of a chunk is more than 2^64");
+		break;
+	case MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED:
+		(void)vbd_error_set(&err, VBD_E_VERSION_NOT_SUPPORTED,
+			"the request line names a version that is not HTTP/1");
+		break;
+	default:
+		(void)vbd_error_set(&err, VBD_E_MALFORMED_REQUEST, "the %s",
+			!exchange	  ? "request line has no version of HTTP"
+			: exchange->begun ? "body has a malformed chunk or trailer"
+					  : "head has a line without a colon, or a Content-Length "
+					    "that is not a decimal number");
+	}
+	vbd_client_refuse(client, &err, head);
+}
+
+void vbd_server_convict(struct vbd_server_endpoint *endpoint)
+{
+	struct vbd_link *at = &endpoint->server->clients;
+	struct vbd_client *client;
+	unsigned int seen = 0;
+
+	if (!endpoint->suspects)
+		return;
+	endpoint->suspects = false;
+	while ((client = next_suspect(endpoint->server, &at, &seen))) {
+		const union MHD_ConnectionInfo *info;
+
+		if (client->endpoint != endpoint || !client->suspect)
+			continue;
+		info = MHD_get_connection_info(client->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
+		if (info)
+			convict(client, info->http_status);
+		client->suspect = false;
+		MHD_resume_connection(client->mhd);
+	}
+	vbd_server_run_soon(endpoint);
+}
+
+enum vbd_status vbd_error_head(struct vbd_error *err)
+{
+	return vbd_error_set(err, VBD_E_HEAD_TOO_LARGE,
+		"the request line and the header fields have more than %u KiB, with %u bytes for "
+		"each field added",
+		VBD_HEAD_BYTES_MAX / 1024, VBD_FIELD_BYTES);
+}
