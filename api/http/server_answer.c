@@ -21,16 +21,10 @@ struct stream {
 	uint64_t until_ns; /* the whole answer must be sent by then; 0: no matter when */
 };
 
-/*
- * MHD closes a connection whose content reader ends with an error, but frees it only when it looks
- * at it again: in each run at those with a timeout of their own, at the others when they are the
- * oldest. Any timeout that differs from the daemon's, which is none, does.
- */
+/* MHD closes a connection whose content reader ends with an error. */
 static ssize_t break_off(struct vbd_exchange *exchange)
 {
-	const unsigned int timeout_s = 3600;
-
-	(void)MHD_set_connection_option(exchange->mhd, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s);
+	vbd_exchange_look_at(exchange, true);
 	vbd_server_run_soon(exchange->client->endpoint);
 	return MHD_CONTENT_READER_END_WITH_ERROR;
 }
@@ -185,7 +179,7 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 		vbd_client_set_deadline(exchange->client, server->config.progress_timeout_ms);
 		return (ssize_t)got;
 	}
-	if (server->stopping)
+	if (server->stopping || exchange->client->hung_up)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	return vbd_exchange_rest(exchange) ? 0 : break_off(exchange);
 }
@@ -292,6 +286,7 @@ bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
 	exchange->client->answered = true;
 	vbd_seat_set_tried(server->admission, &exchange->client->seat);
 	exchange->queued = true;
+	vbd_exchange_look_at(exchange, false);
 	queued = MHD_queue_response(exchange->mhd, reply->status, response);
 	MHD_destroy_response(response);
 	return queued == MHD_YES;

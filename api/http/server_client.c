@@ -142,6 +142,16 @@ void vbd_client_cut(struct vbd_client *client)
  * MHD does not read again after a short read (recv_param_adapter() in 0.9.75), so it would not see
  * an end that came together with the bytes before it. A request that is complete is still answered.
  */
+static void on_gone(unsigned int events, void *arg)
+{
+	struct vbd_client *client = arg;
+
+	(void)events;
+	unwatch(client);
+	if (client->exchange && client->exchange->hang_up)
+		client->exchange->hang_up(client->exchange, true);
+}
+
 static void on_hangup(unsigned int events, void *arg)
 {
 	struct vbd_client *client = arg;
@@ -154,7 +164,7 @@ static void on_hangup(unsigned int events, void *arg)
 	unwatch(client);
 	client->hung_up = true;
 	if (exchange && exchange->hang_up)
-		exchange->hang_up(exchange);
+		exchange->hang_up(exchange, false);
 	/* MHD starts a request that it has read whole before this deadline, see above. */
 	if (incomplete)
 		vbd_client_set_deadline(client, 0);
@@ -164,8 +174,9 @@ enum vbd_status vbd_client_watch(struct vbd_client *client, struct vbd_error *er
 {
 	if (client->hangup)
 		return VBD_OK;
-	return vbd_fd_watch_start(client->endpoint->server->loop, client->fd, VBD_FD_HANGUP,
-		on_hangup, client, &client->hangup, err);
+	return vbd_fd_watch_start(client->endpoint->server->loop, client->fd,
+		client->hung_up ? VBD_FD_GONE : VBD_FD_HANGUP,
+		client->hung_up ? on_gone : on_hangup, client, &client->hangup, err);
 }
 
 /* --- create and destroy ---------------------------------------------------------------------- */

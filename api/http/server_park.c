@@ -95,11 +95,23 @@ void vbd_exchange_suspend(struct vbd_exchange *exchange)
 	vbd_server_run_soon(exchange->client->endpoint);
 }
 
+void vbd_exchange_look_at(struct vbd_exchange *exchange, bool always)
+{
+	const unsigned int timeout_s = always ? 3600 : 0;
+
+	if (exchange->looked_at == always)
+		return;
+	exchange->looked_at = always;
+	(void)MHD_set_connection_option(exchange->mhd, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s);
+}
+
 static void resume(struct vbd_exchange *exchange)
 {
 	if (!exchange->suspended)
 		return;
 	exchange->suspended = false;
+	if (!exchange->is_feed)
+		vbd_exchange_look_at(exchange, true);
 	MHD_resume_connection(exchange->mhd);
 	vbd_server_run_soon(exchange->client->endpoint);
 }
@@ -114,9 +126,28 @@ static void abandon(struct vbd_exchange *exchange)
 	exchange->on_gone(&exchange->req, exchange->park_arg);
 }
 
-static void hang_up(struct vbd_exchange *exchange)
+/*
+ * A client that has ended its stream may still read, or be gone: the answer to what is sent to it
+ * tells. Each client skips an interim answer that it has not asked for (RFC 9110, 15.2); HTTP/1.0
+ * has none.
+ */
+static enum vbd_status watch(struct vbd_exchange *exchange, struct vbd_error *err)
 {
-	exchange->gone = true;
+	struct vbd_client *client = exchange->client;
+	bool ask = client->hung_up && !client->hangup && exchange->wire.http_1_1 &&
+		   !exchange->req.brief;
+	enum vbd_status status = vbd_client_watch(client, err);
+
+	if (status == VBD_OK && ask)
+		vbd_client_send(client, "HTTP/1.1 100 Continue\r\n\r\n");
+	return status;
+}
+
+static void hang_up(struct vbd_exchange *exchange, bool gone)
+{
+	if (!gone && !exchange->is_feed && watch(exchange, NULL) == VBD_OK)
+		return;
+	exchange->gone = gone || !exchange->is_feed;
 	if (!exchange->is_feed)
 		abandon(exchange);
 	resume(exchange); /* MHD does not notice the hang-up of a suspended connection */
@@ -228,7 +259,7 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 	if (status != VBD_OK)
 		return status;
 	vbd_list_append(&server->parked, &exchange->link);
-	status = vbd_client_watch(exchange->client, err);
+	status = watch(exchange, err);
 	if (status == VBD_OK && timeout_ms)
 		status = vbd_timer_create(
 			server->loop, on_park_timeout, exchange, &exchange->timeout, err);
@@ -300,7 +331,7 @@ void vbd_server_recheck(struct vbd_server *server)
 		struct vbd_error err = {0};
 
 		if (!may_stay(exchange, &err))
-			hang_up(exchange);
+			hang_up(exchange, true);
 	}
 }
 

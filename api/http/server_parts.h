@@ -132,7 +132,7 @@ struct vbd_client {
 	uint64_t deadline_ns;	     /* 0: none */
 	uint64_t armed_ns;	     /* when the timer fires; 0: not set */
 	bool spared;		     /* once, since the daemon was late; of this request */
-	struct vbd_fd_watch *hangup; /* NULL: the client has hung up */
+	struct vbd_fd_watch *hangup; /* for the end of the client's stream, then of its reading */
 	bool hung_up;		     /* the client has sent the end of its stream, or is cut */
 	bool answered;		     /* the client had an answer, to any request */
 	struct vbd_source_key source;
@@ -168,11 +168,13 @@ struct vbd_exchange {
 
 	/* server_park.c */
 	bool suspended;	      /* MHD ignores the client */
+	bool looked_at;	      /* in each run of MHD */
 	bool gone;	      /* the client has left */
 	bool is_feed;	      /* the answer is without end */
 	struct vbd_link link; /* in `parked` or `feeds` of the server */
-	/* Called when the client has left; NULL unless the request is parked or a feed. */
-	void (*hang_up)(struct vbd_exchange *exchange);
+	/* Called when the client has ended its stream, or is @gone; NULL unless the request is
+	 * parked or a feed. */
+	void (*hang_up)(struct vbd_exchange *exchange, bool gone);
 	bool has_share;	 /* not for a wait for the disk, of some milliseconds */
 	bool of_control; /* the share that it has in `parked` or `feeds` is control's */
 	struct vbd_timer *timeout;
@@ -238,6 +240,15 @@ extern const struct vbd_transport vbd_server_transport;
 /** vbd_exchange_suspend - make MHD ignore the client; from MHD's callbacks only */
 void vbd_exchange_suspend(struct vbd_exchange *exchange);
 
+/**
+ * vbd_exchange_look_at - whether MHD is to go on with a connection in each run, before it reads
+ *
+ * MHD does so with those that have a timeout of their own: one that differs from the daemon's,
+ * which is none. A connection that is resumed is read first else, and the end of the client's
+ * stream taken for a client that has left; one that has ended is freed when it is the oldest.
+ */
+void vbd_exchange_look_at(struct vbd_exchange *exchange, bool always);
+
 /** vbd_exchange_unpark - stop waiting; does nothing if the request is not parked */
 void vbd_exchange_unpark(struct vbd_exchange *exchange);
 
@@ -271,7 +282,8 @@ bool vbd_client_start(struct vbd_client *client);
 /** vbd_client_destroy - free a client and its seat; the caller or MHD closes the socket then */
 void vbd_client_destroy(struct vbd_client *client);
 
-/** vbd_client_watch - watch for the end of the client's stream, again if it has been seen */
+/** vbd_client_watch - watch for the end of the client's stream, or, if that has been seen, for the
+ * end of its reading */
 enum vbd_status vbd_client_watch(struct vbd_client *client, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_client_cut - disconnect; MHD ends the request, if there is one, in a later turn */

@@ -114,7 +114,8 @@ static_assert(offsetof(struct job, ended) == 0, "freed as a uv handle");
 static_assert(offsetof(struct vbd_timer, uv) == 0, "freed as a uv handle");
 static_assert(offsetof(struct signal_watch, uv) == 0, "freed as a uv handle");
 static_assert((int)VBD_FD_READ == (int)UV_READABLE && (int)VBD_FD_WRITE == (int)UV_WRITABLE &&
-		      (int)VBD_FD_HANGUP == (int)UV_DISCONNECT,
+		      (int)VBD_FD_HANGUP == (int)UV_DISCONNECT &&
+		      (int)VBD_FD_GONE == (int)UV_PRIORITIZED,
 	"events are handed through as they are");
 
 /* The time of a turn is read when its first callback runs, since libuv has no hook between sleep

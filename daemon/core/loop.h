@@ -60,6 +60,7 @@ enum vbd_fd_events {
 	VBD_FD_READ = 1,
 	VBD_FD_WRITE = 2,
 	VBD_FD_HANGUP = 4, /* the peer closed its end (EPOLLRDHUP) */
+	VBD_FD_GONE = 8,   /* both ends are closed (EPOLLHUP), or the peer has sent urgent data */
 };
 
 typedef void (*vbd_fd_cb)(unsigned int events, void *arg);

@@ -23,11 +23,42 @@ withServer("200 waiting clients that leave are all noticed", {}, async (server) 
 	assert.equal(stats.parked, 0);
 });
 
-withServer("a waiting client that closes its sending side has left", {}, async (server) => {
-	const [client] = await park(server, 1);
+withServer("a waiting client that ends its stream is answered, and closed", {}, async (server) => {
+	const clients = await Promise.all(Array.from({ length: 10 }, () => server.connect()));
+	for (const client of clients) client.socket.end(GET_WAIT);
+	await server.until((stats) => stats.parked === 10);
+	await server.request("POST", "/v1/wake");
+	for (const client of clients) {
+		assert.equal((await client.answer())?.json.end, "woken");
+		await client.whenClosed();
+	}
+	assert.equal((await server.stats()).left, 0);
+});
+
+withServer("a body and the end of the stream behind it are answered", {}, async (server) => {
+	const body = `{"a":"${"x".repeat(65536)}"}`;
+	const posts = [
+		head("POST", "/v1/wait?", { ...JSON_TYPE, ...length(body), Prefer: "wait=60" }) + body,
+		head("GET", "/v1/wait").replace("HTTP/1.1", "HTTP/1.0"),
+	];
+	for (let i = 0; i < 10; i++) {
+		const client = await server.connect();
+		client.socket.end(posts[i % posts.length]);
+		await server.until((stats) => stats.parked === 1);
+		await server.request("POST", "/v1/wake");
+		assert.equal((await client.answer())?.json.end, "woken");
+		await client.whenClosed();
+	}
+});
+
+withServer("a feed ends when its client ends its stream", {}, async (server) => {
+	const client = await server.connect();
+	client.send(head("GET", "/v1/feed"));
+	await server.until((stats) => stats.feeds === 1);
 	client.socket.end();
-	await server.until((stats) => stats.left === 1);
 	await client.whenClosed();
+	assert.match(client.received.toString("latin1"), /^HTTP\/1.1 200 [^]*\r\n\r\n0\r\n\r\n$/);
+	await server.until((stats) => stats.feeds === 0);
 });
 
 withServer("a waiting client that resets the connection has left", {}, async (server) => {

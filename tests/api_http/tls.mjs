@@ -99,6 +99,23 @@ withServer("parked requests and feeds wait, wake and notice who leaves", { env: 
 	}
 });
 
+withServer("over TLS a client that ends its stream is answered, and a refusal is a problem", { env: TLS }, async (server) => {
+	const waiting = await connect(server);
+	waiting.socket.end(head("GET", "/v1/wait"));
+	await server.until((stats) => stats.parked === 1);
+	await server.request("POST", "/v1/wake");
+	assert.equal((await waiting.answer())?.json.end, "woken");
+	await waiting.whenClosed();
+	for (const [headers, status] of [[{ "Content-Length": "x" }, 400], [{ Cookie: "x".repeat(80000) }, 431]]) {
+		const client = await connect(server);
+		const answer = await get(client, "/v1/ping", headers);
+		assert.equal(answer?.status, status);
+		assert.equal(answer.json.status, status);
+		await client.whenClosed();
+		assert.equal(client.received.length, 0, "nothing is behind the refusal");
+	}
+});
+
 // Returns MHD's runs while requests are served on the plain port.
 async function runsOf(server, requests) {
 	const client = await server.connect();

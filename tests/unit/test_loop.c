@@ -276,6 +276,25 @@ static void test_loop__a_peer_that_closes_is_a_hangup(void **state)
 	(void)close(pair[0]);
 }
 
+static void test_loop__a_peer_that_may_still_read_is_not_gone(void **state)
+{
+	struct fixture *f = *state;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(vbd_fd_watch_start(f->loop, pair[0], VBD_FD_GONE, drain_eventfd, f,
+				 &f->watch, &f->err),
+		VBD_OK);
+	assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+	(void)close(pair[1]);
+	vbd_loop_turn(f->loop, true);
+	assert_int_equal(f->events, VBD_FD_GONE);
+	vbd_fd_watch_stop(f->watch);
+	(void)close(pair[0]);
+}
+
 static void test_loop__an_error_on_a_descriptor_is_reported_and_the_watch_goes_on(void **state)
 {
 	struct fixture *f = *state;
@@ -1045,6 +1064,7 @@ int main(void)
 		LOOP_TEST(a_descriptor_that_cannot_be_polled_is_an_error),
 		LOOP_TEST(a_watch_may_be_stopped_in_its_own_callback),
 		LOOP_TEST(a_peer_that_closes_is_a_hangup),
+		LOOP_TEST(a_peer_that_may_still_read_is_not_gone),
 		LOOP_TEST(an_error_on_a_descriptor_is_reported_and_the_watch_goes_on),
 		LOOP_TEST(an_epoll_descriptor_can_be_watched),
 		LOOP_TEST(a_timer_comes_once_and_never_early),
