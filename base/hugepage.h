@@ -31,6 +31,10 @@ enum vbd_status vbd_hugepage_choose(
 enum vbd_status vbd_hugepage_shortage(
 	uint64_t page_size_bytes, uint64_t pages, struct vbd_error *err);
 
+/* Other programs allocate at the same time: large memory is allocated in steps, with a check before
+ * each. */
+#define VBD_MEMINFO_STEP_BYTES ((size_t)64 << 20)
+
 /**
  * vbd_meminfo_bytes - one figure
  * @name: as in proc(5), "MemAvailable" for example

@@ -4,7 +4,6 @@
 
 #include "base/std_fds.h"
 #include "cmd/verbsctl/common/problem.h"
-#include "cmd/verbsctl/common/speak.h"
 
 #include <locale.h>
 #include <unistd.h>
