@@ -112,7 +112,7 @@ test('data: buf put reads a file to its end, whatever size it claims', async (t)
   const path = join(folder(), 'fifo');
   spawnSync('mkfifo', [path]);
   for (const [name, wanted] of [['/proc/version', readFileSync('/proc/version')], ['/sys/kernel/mm/transparent_hugepage/enabled',
-    readFileSync('/sys/kernel/mm/transparent_hugepage/enabled')], [path, 'from a FIFO'], ['/dev/null', '']]) {
+    readFileSync('/sys/kernel/mm/transparent_hugepage/enabled')], [path, 'from a FIFO']]) {
     const run = ctl(server, ['buf', 'put', 'target', name]);
     if (name === path)
       await writeFile(path, wanted);
