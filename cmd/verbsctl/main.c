@@ -68,3 +68,146 @@ int main(int argc, char **argv)
 		exit_status = vbd_ctl_fail("standard output: %s", strerror(errno));
 	return (int)exit_status;
 }
+
+#define NOUN_COLUMNS 23
+#define LINE_COLUMNS 100
+
+static void put_options(FILE *out, const enum vbd_ctl_opt *opts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opts[i]);
+		char *left = vbd_ctl_format("--%s%s%s", spec->name, spec->placeholder ? " " : "",
+			spec->placeholder ? spec->placeholder : "");
+
+		if (spec->letter)
+			fprintf(out, "  -%c, ", spec->letter);
+		else
+			fputs("      ", out);
+		if (strlen(left) <= 28)
+			fprintf(out, "%-28s  %s\n", left, spec->help);
+		else
+			fprintf(out, "%s\n%36s%s\n", left, "", spec->help);
+		free(left);
+	}
+}
+
+/* Prints "  buffers   ls, show, create, …", broken into lines. */
+static void put_verbs(FILE *out, const char *noun)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
+		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+
+		if (strcmp(command->noun, noun) != 0)
+			continue;
+		if (columns == 0) {
+			columns =
+				(size_t)fprintf(out, "  %-*s%s", NOUN_COLUMNS, noun, command->verb);
+			continue;
+		}
+		columns += (size_t)fprintf(out, ",");
+		if (columns + strlen(command->verb) + 1 > LINE_COLUMNS)
+			columns = (size_t)fprintf(
+					  out, "\n%*s%s", NOUN_COLUMNS + 2, "", command->verb) -
+				  1;
+		else
+			columns += (size_t)fprintf(out, " %s", command->verb);
+	}
+	fputc('\n', out);
+}
+
+static void put_aliases(FILE *out)
+{
+	for (size_t i = 0; i < vbd_ctl_alias_count; i++) {
+		const struct vbd_ctl_alias *alias = &vbd_ctl_aliases[i];
+		const struct vbd_ctl_command *command =
+			alias->verb ? vbd_ctl_command_row(alias->noun, alias->verb) : NULL;
+		char *whole = vbd_ctl_format(
+			"%s%s%s", alias->noun, command ? " " : "", command ? command->verb : "");
+
+		fprintf(out, "  %-8s %-21s %s\n", alias->word, whole,
+			command ? command->summary : "As in `verbsctl buf ls`");
+		free(whole);
+	}
+}
+
+static void help_of_all(FILE *out)
+{
+	fputs("Usage: verbsctl [OPTION...] NOUN VERB [OPERAND...]\n\n"
+	      "Sees and drives the RDMA connections that verbsd owns.\n\nNouns and their verbs:\n",
+		out);
+	for (size_t i = 0; i < vbd_ctl_noun_count; i++)
+		put_verbs(out, vbd_ctl_nouns[i].noun);
+	fputs("\nA noun alone lists: `verbsctl buffers` is `verbsctl buffers ls`. `verbsctl "
+	      "stats`,\n"
+	      "`verbsctl status`, `verbsctl caller` and `verbsctl version` are their show.\n"
+	      "A noun may stand in the singular; list, get and delete are ls, show and rm.\n\n"
+	      "Short forms:\n",
+		out);
+	put_aliases(out);
+}
+
+static void help_of_noun(const char *noun, FILE *out)
+{
+	fprintf(out, "Usage: verbsctl [OPTION...] %s VERB [OPERAND...]\n\n", noun);
+	for (size_t i = 0; i < vbd_ctl_noun_count; i++) {
+		if (strcmp(vbd_ctl_nouns[i].noun, noun) == 0)
+			fprintf(out, "%s: %s.\n\nCommands:\n", noun, vbd_ctl_nouns[i].what);
+	}
+	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
+		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+		const struct vbd_ctl_alias *alias = vbd_ctl_command_alias(command);
+		char *left;
+
+		if (strcmp(command->noun, noun) != 0)
+			continue;
+		left = vbd_ctl_format("%s %s%s%s", noun, command->verb, *command->usage ? " " : "",
+			command->usage);
+		fprintf(out, "  %-36s  %s%s%s%s\n", left, command->summary,
+			alias ? " (short: " : "", alias ? alias->word : "", alias ? ")" : "");
+		free(left);
+	}
+}
+
+static void help_of_command(const struct vbd_ctl_command *command, FILE *out)
+{
+	const struct vbd_ctl_alias *alias = vbd_ctl_command_alias(command);
+	const char *space = *command->usage ? " " : "";
+
+	fprintf(out, "Usage: verbsctl %s %s%s%s [OPTION...]\n", command->noun, command->verb, space,
+		command->usage);
+	if (alias)
+		fprintf(out, "Short: verbsctl %s%s%s [OPTION...]\n", alias->word, space,
+			command->usage);
+	fprintf(out, "\n%s.\n", command->summary);
+	if (command->text)
+		fprintf(out, "\n%s\n", command->text);
+	if (command->option_count) {
+		fputs("\nOptions:\n", out);
+		put_options(out, command->options, command->option_count);
+	}
+}
+
+void vbd_ctl_help(const struct vbd_ctl_args *args, FILE *out)
+{
+	if (args->command)
+		help_of_command(args->command, out);
+	else if (args->noun)
+		help_of_noun(args->noun, out);
+	else
+		help_of_all(out);
+	fputs("\nCommon options:\n", out);
+	put_options(out, vbd_ctl_common_options, vbd_ctl_common_option_count);
+	if (!args->command && !args->noun)
+		fputs("\nEnvironment: VERBSD_URL, VERBSD_TOKEN, VERBSD_TOKEN_FILE, VERBSD_CA,\n"
+		      "VERBSD_CERT, VERBSD_KEY, NO_COLOR.\n"
+		      "Exit status: 0 done, 1 refused or failed, 2 wrong command line, 3 timed "
+		      "out,\n"
+		      "4 no such object, 5 no verbsd there.\n",
+			out);
+	if (!args->command)
+		fputs("\n`verbsctl NOUN --help` explains the verbs of a noun, `verbsctl NOUN VERB "
+		      "--help` one command;\nverbsctl(1) has it all.\n",
+			out);
+}

@@ -2,9 +2,8 @@
 /*
  * Interfaces between the files of the table of counters:
  *
- *   stats.c         the order of the table; the daemon and its objects
+ *   stats.c         the order of the table; the daemon, its objects and its fabric
  *   stats_work.c    connections, operations, transfers, probes
- *   stats_fabric.c  the connection manager, calls that may block, completion queues, devices
  *   stats_kernel.c  the kernel's counters and objects, the process
  *
  * Control thread.
