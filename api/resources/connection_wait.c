@@ -63,13 +63,18 @@ static bool is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
 	return false;
 }
 
-/* True if the answer is the error that ended the connection. A client that does not wait for it to
- * be established gets the connection in its current state instead. */
-static bool ended_instead(const struct vbd_conn *conn, enum vbd_goal goal, bool wait_asked)
+/* True if the answer is the error that ends the connection. The answer waits for the end, so that
+ * the client finds the record complete, and the name free. A client that does not wait for the
+ * connection to be established gets the connection in its current state instead. */
+static bool ended_instead(const struct state_waiter *waiter, enum vbd_wake why)
 {
-	if (!is_ending(conn->state) || goal == VBD_GOAL_ENDED || goal == VBD_GOAL_DELETED)
+	enum vbd_conn_state state = waiter->connection->conn->state;
+
+	if (waiter->goal == VBD_GOAL_ENDED || waiter->goal == VBD_GOAL_DELETED)
 		return false;
-	return wait_asked || goal != VBD_GOAL_ESTABLISHED;
+	if (!vbd_conn_state_terminal(state) && !(why == VBD_WAKE_TIMEOUT && is_ending(state)))
+		return false;
+	return waiter->waiter.req->wait_asked || waiter->goal != VBD_GOAL_ESTABLISHED;
 }
 
 static void reply_reached(struct vbd_request *req, const struct state_waiter *waiter)
@@ -99,7 +104,7 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 		reply_gone(req, waiter->goal);
 		return;
 	}
-	if (ended_instead(waiter->connection->conn, waiter->goal, req->wait_asked)) {
+	if (ended_instead(waiter, why)) {
 		reply_end(req, waiter->connection);
 		return;
 	}

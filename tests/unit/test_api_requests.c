@@ -102,6 +102,18 @@ static void test_api_requests__a_request_is_rejected_for_a_vendor_option(void **
 	expect_rejected(rest, "IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED", "{'peer':null}");
 }
 
+static void test_api_requests__a_connection_that_failed_has_ended_before_its_answer(void **state)
+{
+	struct rest *rest = *state;
+
+	for (int i = 0; i < 2; i++) {
+		(void)rest_call(rest, 424, "POST", "/v1/connections?wait_ms=60000",
+			"{'name':'nobody','dst_addr':'10.0.0.1','dst_port':1}");
+		rest_expect(rest_call(rest, 200, "GET", "/v1/connections/nobody", NULL),
+			"{'state':'failed','end_code':'rejected'}");
+	}
+}
+
 /* --- queues ------------------------------------------------------------------------------------
  */
 
@@ -395,6 +407,7 @@ int main(void)
 		TEST(what_an_accept_does_not_name_stays),
 		TEST(a_request_is_rejected_with_data),
 		TEST(a_request_is_rejected_for_a_vendor_option),
+		TEST(a_connection_that_failed_has_ended_before_its_answer),
 		TEST(a_completion_queue_is_changed),
 		TEST(the_limit_of_a_shared_receive_queue_is_changed),
 		TEST(a_listener_tells_its_rules),
