@@ -36,7 +36,8 @@ struct vbd_message_input {
 		.type = VBD_FIELD_STRING,                                         \
 		.required = true,                                                 \
 		VBD_FIELD_AT(type_, message.data),                                \
-		.max = 131072},                                                   \
+		.max = 131072,                                                    \
+		.raw = true},                                                     \
 		{.name = "encoding",                                              \
 			.type = VBD_FIELD_ENUM,                                   \
 			VBD_FIELD_AT(type_, message.encoding),                    \

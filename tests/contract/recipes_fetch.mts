@@ -64,14 +64,14 @@ expect(given(given(failed.items[0]).error).code !== '', 'the failed transfer has
 // Send a line, read a line
 const path = { ref: 'to-p' };
 dataOf(
-  await api.POST('/v1/connections/{ref}/messages', { params: { path, header: prefer }, body: { data: 'hello' } }),
+  await api.POST('/v1/connections/{ref}/messages', { params: { path, header: prefer }, body: { data: 'hello\n' } }),
 );
 const inbox = dataOf(
   await api.GET('/v1/connections/{ref}/messages', {
     params: { path: { ref: String(peersEnd) }, query: { wait_ms: 60_000 } },
   }),
 );
-expect(inbox.items[0]?.data === 'hello', 'the peer reads the line');
+expect(inbox.items[0]?.data === 'hello\n', 'the peer reads the line');
 
 // Repeat a request safely
 const once = { params: { path, header: { 'Idempotency-Key': crypto.randomUUID() } }, body: { data: 'once' } };

@@ -48,11 +48,11 @@ expect(given(given(failed.items[0]).error).code !== '', 'the failed transfer has
 
 // Send a line, read a line
 const path = { ref: 'to-p' };
-dataOf(await verbsd.sendMessage({ path, headers, body: { data: 'hello' } }));
+dataOf(await verbsd.sendMessage({ path, headers, body: { data: 'hello\n' } }));
 const inbox = dataOf(
   await verbsd.listMessages({ path: { ref: String(peersEnd) }, query: { wait_ms: 60_000 } }),
 );
-expect(inbox.items[0]?.data === 'hello', 'the peer reads the line');
+expect(inbox.items[0]?.data === 'hello\n', 'the peer reads the line');
 
 // Repeat a request safely
 const once = { path, headers: { 'Idempotency-Key': crypto.randomUUID() }, body: { data: 'once' } };
