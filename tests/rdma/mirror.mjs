@@ -4,6 +4,7 @@
 
 import http from "node:http";
 
+import { scratch_folder } from "../scratch.mjs";
 import { Daemon, WAIT_S, addr, dev, equal, finish, ok, scenario, until } from "./lib.mjs";
 
 const PORT = 7471;
@@ -14,6 +15,9 @@ const WITH_STATES = {
 	transfer: "transfers", transfer_batch: "transfer_batches", probe: "probes", benchmark: "benchmarks", ud_endpoint: "ud_endpoints",
 	ud_peer: "ud_peers", multicast_membership: "multicast_memberships",
 };
+
+// The ended objects that outlive their run.
+const LASTING = /^(connection|transfer|transfer_batch|probe|benchmark)\/\d+ (closed|done|failed|cancelled|timed_out)$/;
 
 class Mirror {
 	constructor(daemon) {
@@ -37,9 +41,12 @@ class Mirror {
 			this.apply(JSON.parse(line.slice(6)));
 	}
 
-	// An event about an unknown object adds the object; KIND_deleted removes it.
-	apply({ seq, type, object, data }) {
+	// An event about an unknown object adds the object; KIND_deleted removes it, as does the first event of a later run.
+	apply({ seq, server_id, type, object, data }) {
 		this.seq = seq;
+		if (server_id !== this.server_id)
+			this.objects = new Map([...this.objects].filter(([key, state]) => LASTING.test(`${key} ${state}`)));
+		this.server_id = server_id;
 		if (!object)
 			return;
 		const key = `${object.kind}/${object.id}`;
@@ -150,6 +157,32 @@ await scenario("a mirror that reads the stream alone has the objects and states 
 	equal(own(after), own(before), "objects that are left");
 	mirror.close();
 	await Promise.all([near.stop(), far.stop()]);
+});
+
+await scenario("a mirror of the events of three runs, of which one was killed, has the objects of the last one", async () => {
+	const args = ["--set", `state_dir=${scratch_folder("mirror")}`];
+	const far = await Daemon.start("far");
+
+	await far.ready();
+	for (const end of ["SIGKILL", "SIGTERM", null]) {
+		const near = await Daemon.start("near", args);
+
+		await near.ready();
+		await make_all(near, far);
+		if (!end) {
+			const mirror = new Mirror(near);
+
+			await same(near, mirror, "in the last run");
+			mirror.close();
+		}
+		near.kill(end ?? "SIGTERM");
+		await near.end();
+		for (const { id } of (await far.get("/v1/listeners")).items)
+			await far.call("DELETE", `/v1/listeners/${id}`);
+		for (const { id } of (await far.get("/v1/ud_endpoints")).items)
+			await far.call("DELETE", `/v1/ud_endpoints/${id}`, undefined, { wait_s: WAIT_S });
+	}
+	await far.stop();
 });
 
 await finish();
