@@ -85,10 +85,12 @@ static void put_objects(
 	vbd_begin_array(out, name);
 	for (size_t i = 0; i < selection->count && i < OBJECTS_MAX; i++) {
 		const struct item *item = &selection->items[i];
+		const struct vbd_object *object = object_of(item);
 
 		vbd_begin_object(out, NULL);
 		vbd_put_text(out, "kind", selection->registries[item->kind].singular);
 		vbd_put_u64(out, "id", item->id);
+		vbd_put_text_or_null(out, "name", object ? object->name : "");
 		vbd_end(out);
 	}
 	vbd_end(out);

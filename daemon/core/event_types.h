@@ -5,8 +5,8 @@
  *
  * A client that follows the events can keep a copy of the lists of objects: an event whose object
  * it does not know adds that object, `data.state` is the object's state since the event, and
- * KIND_deleted removes the object. The first event of a later run removes all objects but those that
- * ended and are of a kind with a history.
+ * KIND_deleted removes the object. The first event of a later run removes all objects but those
+ * that ended and are of a kind with a history.
  *
  * The names and texts are static strings. Any thread.
  */
