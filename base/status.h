@@ -36,6 +36,8 @@
 	X(BAD_UTF8, "bad_utf8", 400, "The body is not valid UTF-8", "Encode the body as UTF-8.")   \
 	X(BODY_TOO_LARGE, "body_too_large", 413, "The body is larger than the limit",              \
 		"Send less, or upload the bytes into a buffer.")                                   \
+	X(TARGET_TOO_LONG, "target_too_long", 414, "The request target is longer than the limit",  \
+		"Send what is long in the body.")                                                  \
 	X(HEAD_TOO_LARGE, "head_too_large", 431,                                                   \
 		"The request line and the header fields are larger than the limit",                \
 		"Send fewer or shorter header fields; of a browser, delete the cookies of the "    \

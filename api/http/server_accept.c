@@ -29,14 +29,14 @@ static void report(
 }
 
 /* The answer to clients without a seat, which need not have sent a request. */
-static char *refusal_text(void)
+static char *refusal_text(const struct vbd_server *server)
 {
 	struct vbd_error err = {0};
 
 	(void)vbd_error_set(&err, VBD_E_TOO_MANY_CLIENTS,
 		"there are as many HTTP connections as limits.http_connections allows, or half of "
 		"them from one address");
-	return vbd_refusal_print(&err, false);
+	return vbd_refusal_print(server, &err, false);
 }
 
 static void say_refusal(const struct vbd_server_endpoint *endpoint, int fd)
@@ -206,7 +206,7 @@ enum vbd_status vbd_server_accept_start(struct vbd_server_endpoint *endpoint, st
 	enum vbd_status status;
 
 	if (!server->refusal)
-		server->refusal = refusal_text();
+		server->refusal = refusal_text(server);
 	if (!server->refusal)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	keep_spares(server);

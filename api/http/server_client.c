@@ -35,6 +35,17 @@ static bool spare(struct vbd_client *client, uint64_t late_ns)
 	return true;
 }
 
+/*
+ * A client that has ended its stream may still read, or be gone: its system resets the connection
+ * then, when something is sent. Each client skips an interim answer that it has not asked for (RFC
+ * 9110, 15.2).
+ */
+static void ask(struct vbd_client *client)
+{
+	vbd_client_send(client, "HTTP/1.1 100 Continue\r\n\r\n");
+	vbd_client_set_deadline(client, VBD_ASK_MS);
+}
+
 static void on_client_timer(void *arg)
 {
 	struct vbd_client *client = arg;
@@ -51,6 +62,10 @@ static void on_client_timer(void *arg)
 	}
 	if (spare(client, now_ns - client->deadline_ns))
 		return;
+	if (client->exchange && client->exchange->ran && !client->exchange->queued) {
+		ask(client);
+		return;
+	}
 	client->deadline_ns = 0;
 	if (client->exchange && !client->hung_up) {
 		client->endpoint->server->stats.too_slow++;

@@ -129,7 +129,7 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 	fields = (size_t)MHD_get_connection_values_n(
 		exchange->mhd, MHD_HEADER_KIND, on_header, &exchange->wire);
 	if ((info ? info->header_size : 0) + fields * VBD_FIELD_BYTES > VBD_HEAD_BYTES_MAX)
-		return vbd_error_head(err);
+		return vbd_error_head(err, exchange->wire.target_bytes);
 	if (exchange->wire.seen & 1u << VBD_HEADER_EXPECT)
 		shorten_expectation(exchange);
 	exchange->req.absent = ~exchange->wire.seen;
@@ -255,7 +255,7 @@ void vbd_exchange_fail(struct vbd_exchange *exchange)
 			"request",
 			exchange->req.reply.status);
 	else
-		(void)vbd_error_head(&err);
+		(void)vbd_error_head(&err, exchange->wire.target_bytes);
 	vbd_client_refuse(exchange->client, &err, exchange->req.head);
 }
 

@@ -126,21 +126,13 @@ static void abandon(struct vbd_exchange *exchange)
 	exchange->on_gone(&exchange->req, exchange->park_arg);
 }
 
-/*
- * A client that has ended its stream may still read, or be gone: the answer to what is sent to it
- * tells. Each client skips an interim answer that it has not asked for (RFC 9110, 15.2); HTTP/1.0
- * has none.
- */
 static enum vbd_status watch(struct vbd_exchange *exchange, struct vbd_error *err)
 {
 	struct vbd_client *client = exchange->client;
-	bool ask = client->hung_up && !client->hangup && exchange->wire.http_1_1 &&
-		   !exchange->req.brief;
-	enum vbd_status status = vbd_client_watch(client, err);
 
-	if (status == VBD_OK && ask)
-		vbd_client_send(client, "HTTP/1.1 100 Continue\r\n\r\n");
-	return status;
+	if (client->hung_up && exchange->wire.http_1_1)
+		vbd_client_set_deadline(client, VBD_ASK_MS);
+	return vbd_client_watch(client, err);
 }
 
 static void hang_up(struct vbd_exchange *exchange, bool gone)

@@ -47,6 +47,10 @@ struct MHD_Daemon;
 #define VBD_HEAD_BYTES_MAX 35840u
 #define VBD_FIELD_BYTES	   64u
 
+/* A client that has ended its stream and waits is asked so often whether it is there; HTTP/1.0 has
+ * no words for that. */
+#define VBD_ASK_MS 1000
+
 /* Descriptors that are kept back, to accept clients when no other is left. */
 #define VBD_SERVER_SPARE_FDS 4
 
@@ -344,7 +348,7 @@ void vbd_server_end_handshakes(struct vbd_server *server);
 
 /** vbd_refusal_print - a whole answer with a problem, behind which the connection ends; from
  * malloc; NULL without memory; @head: without its body */
-char *vbd_refusal_print(const struct vbd_error *err, bool head);
+char *vbd_refusal_print(const struct vbd_server *server, const struct vbd_error *err, bool head);
 
 /** vbd_client_send - send bytes while MHD sends nothing; they are lost if the client takes none */
 void vbd_client_send(struct vbd_client *client, const char *text);
@@ -352,8 +356,9 @@ void vbd_client_send(struct vbd_client *client, const char *text);
 /** vbd_client_refuse - answer in MHD's place, and end the connection; @head: without a body */
 void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, bool head);
 
-/** vbd_error_head - make @err that of a head beyond VBD_HEAD_BYTES_MAX */
-enum vbd_status vbd_error_head(struct vbd_error *err);
+/** vbd_error_head - make @err that of a head beyond VBD_HEAD_BYTES_MAX, whose target may be most of
+ * it */
+enum vbd_status vbd_error_head(struct vbd_error *err, size_t target_bytes);
 
 /** vbd_server_suspect - MHD is about to answer a request itself; from its log */
 void vbd_server_suspect(struct vbd_server_endpoint *endpoint);

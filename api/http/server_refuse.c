@@ -18,8 +18,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-char *vbd_refusal_print(const struct vbd_error *err, bool head)
+char *vbd_refusal_print(const struct vbd_server *server, const struct vbd_error *err, bool head)
 {
+	const char *server_id = server->config.dispatch.server_id;
 	const unsigned int status = vbd_problem_http(err, NULL);
 	const uint32_t retry_s = vbd_status_retry_after_s(err->status);
 	struct vbd_encoder problem = vbd_encode_begin();
@@ -40,10 +41,11 @@ char *vbd_refusal_print(const struct vbd_error *err, bool head)
 		(void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &tm);
 	if (body && asprintf(&text,
 			    "HTTP/1.1 %u %s\r\nContent-Type: application/problem+json\r\n"
-			    "%s%s%sCache-Control: no-store\r\n"
+			    "%s%s%s%s%s%sCache-Control: no-store\r\n"
 			    "Connection: close\r\n\r\n%.*s",
 			    status, MHD_get_reason_phrase_for(status), length, date, retry,
-			    head ? 0 : (int)bytes, body) < 0)
+			    server_id ? "Verbsd-Server: " : "", server_id ? server_id : "",
+			    server_id ? "\r\n" : "", head ? 0 : (int)bytes, body) < 0)
 		text = NULL;
 	free(body);
 	return text;
@@ -59,7 +61,7 @@ void vbd_client_send(struct vbd_client *client, const char *text)
 
 void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, bool head)
 {
-	char *text = vbd_refusal_print(err, head);
+	char *text = vbd_refusal_print(client->endpoint->server, err, head);
 
 	if (text)
 		vbd_client_send(client, text);
@@ -130,10 +132,10 @@ static void convict(struct vbd_client *client, unsigned int status)
 	switch (status) {
 	case MHD_HTTP_URI_TOO_LONG:
 		head = true; /* for all that is known */
-		(void)vbd_error_head(&err);
+		(void)vbd_error_head(&err, SIZE_MAX);
 		break;
 	case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
-		(void)vbd_error_head(&err);
+		(void)vbd_error_head(&err, exchange ? exchange->wire.target_bytes : 0);
 		break;
 	case MHD_HTTP_CONTENT_TOO_LARGE:
 		(void)vbd_error_set(&err, VBD_E_BODY_TOO_LARGE,
@@ -176,9 +178,11 @@ void vbd_server_convict(struct vbd_server_endpoint *endpoint)
 	vbd_server_run_soon(endpoint);
 }
 
-enum vbd_status vbd_error_head(struct vbd_error *err)
+enum vbd_status vbd_error_head(struct vbd_error *err, size_t target_bytes)
 {
-	return vbd_error_set(err, VBD_E_HEAD_TOO_LARGE,
+	const bool target = target_bytes > VBD_HEAD_BYTES_MAX / 2;
+
+	return vbd_error_set(err, target ? VBD_E_TARGET_TOO_LONG : VBD_E_HEAD_TOO_LARGE,
 		"the request line and the header fields have more than %u KiB, with %u bytes for "
 		"each field added",
 		VBD_HEAD_BYTES_MAX / 1024, VBD_FIELD_BYTES);
