@@ -227,13 +227,13 @@ static void on_device_added(struct vbd_device *device, void *arg)
 	vbd_reconciler_device_added(daemon);
 }
 
-/* NULL: no device that has another name now had this one. */
-static const struct vbd_device *renamed_from(const struct vbd_daemon *daemon, const char *name)
+/* NULL: the device has the name that it had. */
+static const struct vbd_device *renamed(const struct vbd_daemon *daemon, uint64_t id)
 {
 	vbd_list_for_each (link, &daemon->fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (device->name_before[0] && strcmp(device->name_before, name) == 0)
+		if (device->name_before[0] && device->id == id)
 			return device;
 	}
 	return NULL;
@@ -245,14 +245,13 @@ static void rename_objects(struct vbd_daemon *daemon)
 		const struct vbd_registry *registry = &daemon->registries[kind];
 
 		vbd_registry_for_each (object, registry) {
-			char *name = registry->kind->device_name
-					     ? registry->kind->device_name(object)
-					     : NULL;
-			const struct vbd_device *device = name ? renamed_from(daemon, name) : NULL;
+			struct vbd_device_id *ref =
+				registry->kind->device ? registry->kind->device(object) : NULL;
+			const struct vbd_device *device = ref ? renamed(daemon, ref->id) : NULL;
 
 			if (!device)
 				continue;
-			(void)snprintf(name, sizeof(device->name_before), "%s", device->name);
+			*ref = vbd_device_id_of(device);
 			vbd_object_changed(object);
 		}
 	}

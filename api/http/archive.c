@@ -183,7 +183,9 @@ void vbd_archived_put_explanation(struct vbd_encoder *out, const struct vbd_arch
 
 const char *vbd_archived_text(const struct vbd_archived *archived, const char *name)
 {
-	const char *text = json_string_value(json_object_get(archived->body, name));
+	const json_t *value = json_object_get(archived->body, name);
+	const char *text =
+		json_string_value(json_is_object(value) ? json_object_get(value, "name") : value);
 
 	return text ? text : "";
 }

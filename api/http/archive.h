@@ -56,7 +56,8 @@ uint64_t vbd_archived_time_ns(const struct vbd_archived *archived, const char *n
  * refers; 0 for none */
 uint64_t vbd_archived_number(const struct vbd_archived *archived, const char *name);
 
-/** vbd_archived_text - a text of the object; "" for null */
+/** vbd_archived_text - a text of the object, or the name of the object to which a member refers; ""
+ * for null */
 const char *vbd_archived_text(const struct vbd_archived *archived, const char *name);
 
 /** vbd_archived_refers - does a member of the name, at any depth, refer to the object with @id? */

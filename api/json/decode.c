@@ -263,8 +263,10 @@ static enum vbd_status decode_ref(const struct vbd_field *field, const json_t *v
 {
 	struct vbd_json_ref ref = {0};
 
-	if (is_shown_ref(value))
+	if (is_shown_ref(value)) {
+		ref.name = json_string_value(json_object_get(value, "name"));
 		value = json_object_get(value, "id");
+	}
 	if (json_is_integer(value)) {
 		if (json_integer_value(value) < 1)
 			return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
@@ -453,7 +455,7 @@ enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields
 
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])
 {
-	if (ref->name)
+	if (ref->name && !ref->id)
 		return ref->name;
 	(void)snprintf(buf, VBD_REF_TEXT_BYTES, "%" PRIu64, ref->id);
 	return buf;

@@ -30,8 +30,8 @@ enum vbd_field_type {
 
 /* Reference to an object of the daemon, by id or name. */
 struct vbd_json_ref {
-	uint64_t id;	  /* 0: use the name */
-	const char *name; /* into the document */
+	uint64_t id;	  /* counts before the name, except of a device; 0: none */
+	const char *name; /* into the document; NULL: none */
 };
 
 struct vbd_field {

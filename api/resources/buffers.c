@@ -53,7 +53,7 @@ static void encode_buffer(struct vbd_encoder *out, const void *item)
 	vbd_put_access(out, "access", mem->access);
 	vbd_put_bool(out, "relaxed_ordering", mem->relaxed_ordering);
 	vbd_put_bool(out, "on_demand_paging", mem->on_demand_paging);
-	vbd_put_text(out, "device", buffer->device_name);
+	vbd_put_reference(out, "device", buffer->device.id, buffer->device.name);
 	vbd_put_ref(out, "pd", buffer->object.registry->daemon->pds, buffer->pd_id);
 	put_remote(out, buffer);
 	vbd_put_time(out, "created_at", buffer->object.created_ns);
@@ -96,7 +96,7 @@ struct buffer_create {
 	unsigned int access;
 	bool relaxed_ordering;
 	bool on_demand_paging;
-	const char *device;
+	struct vbd_json_ref device;
 	struct vbd_json_ref pd;
 	bool pd_seen;
 };
@@ -113,7 +113,7 @@ static const struct vbd_field create_fields[] = {
 		.n_names = VBD_ACCESS_NAME_COUNT},
 	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, relaxed_ordering)},
 	{VBD_FIELD(BOOL, "on_demand_paging", struct buffer_create, on_demand_paging)},
-	{VBD_FIELD(STRING, "device", struct buffer_create, device), .max = 64},
+	{VBD_FIELD(REF, "device", struct buffer_create, device)},
 	{VBD_FIELD(REF, "pd", struct buffer_create, pd),
 		VBD_FIELD_SEEN(struct buffer_create, pd_seen)},
 };
@@ -174,8 +174,8 @@ enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
 	if (status != VBD_OK)
 		return status;
 	vbd_copy_text(ret_spec->name, sizeof(ret_spec->name), input.name);
-	vbd_copy_text(ret_spec->device_name, sizeof(ret_spec->device_name), input.device);
-	return VBD_OK;
+	return vbd_member_device(
+		daemon, &input.device, ret_spec->device_name, sizeof(ret_spec->device_name), err);
 }
 
 void vbd_create_buffer(struct vbd_request *req)
@@ -198,7 +198,7 @@ static const struct vbd_buffer *buffer_of(const void *item)
 }
 
 VBD_PAGE_NUMBER(by_state, buffer_of, state)
-VBD_PAGE_TEXT(by_device, buffer_of, device_name)
+VBD_PAGE_TEXT(by_device, buffer_of, device.name)
 VBD_PAGE_NUMBER(by_pd, buffer_of, pd_id)
 VBD_PAGE_NUMBER(by_size, buffer_of, mem.size_bytes)
 VBD_PAGE_NUMBER(by_users, buffer_of, users)

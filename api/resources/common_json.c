@@ -91,19 +91,24 @@ void vbd_put_access(struct vbd_encoder *out, const char *name, unsigned int acce
 
 /* --- references ------------------------------------------------------------------------------ */
 
-void vbd_put_ref(
-	struct vbd_encoder *out, const char *name, const struct vbd_registry *registry, uint64_t id)
+void vbd_put_reference(struct vbd_encoder *out, const char *name, uint64_t id, const char *text)
 {
-	const struct vbd_object *object = id ? vbd_registry_find_id(registry, id) : NULL;
-
 	if (!id) {
 		vbd_put_null(out, name);
 		return;
 	}
 	vbd_begin_object(out, name);
 	vbd_put_u64(out, "id", id);
-	vbd_put_text_or_null(out, "name", object ? object->name : "");
+	vbd_put_text_or_null(out, "name", text);
 	vbd_end(out);
+}
+
+void vbd_put_ref(
+	struct vbd_encoder *out, const char *name, const struct vbd_registry *registry, uint64_t id)
+{
+	const struct vbd_object *object = id ? vbd_registry_find_id(registry, id) : NULL;
+
+	vbd_put_reference(out, name, id, object ? object->name : "");
 }
 
 /* --- errors and the end ---------------------------------------------------------------------- */

@@ -31,6 +31,9 @@ struct vbd_received;
 struct vbd_registry;
 struct vbd_why;
 
+/** vbd_put_reference - put schema Reference; null for id 0. @text: the name, "" for null */
+void vbd_put_reference(struct vbd_encoder *out, const char *name, uint64_t id, const char *text);
+
 /** vbd_put_ref - put schema Reference: `id` and `name` of an object; null for id 0. `name` is null
  * if the object has none or is gone. */
 void vbd_put_ref(struct vbd_encoder *out, const char *name, const struct vbd_registry *registry,

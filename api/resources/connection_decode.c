@@ -4,6 +4,7 @@
 #include "api/resources/context.h"
 #include "api/resources/common_json.h"
 #include "api/resources/qp_params.h"
+#include "api/resources/task.h"
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"
 
@@ -17,7 +18,7 @@ struct connection_create {
 	uint32_t timeout_ms;
 	uint8_t tos;
 	bool tos_seen;
-	const char *device;
+	struct vbd_json_ref device;
 	uint16_t src_port;
 	bool reuse_addr;
 	struct vbd_private_data_input private_data;
@@ -37,7 +38,7 @@ static const struct vbd_field create_fields[] = {
 		.max = 600000},
 	{VBD_FIELD(UINT, "tos", struct connection_create, tos), .max = 255,
 		VBD_FIELD_SEEN(struct connection_create, tos_seen)},
-	{VBD_FIELD(STRING, "device", struct connection_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "device", struct connection_create, device)},
 	{VBD_FIELD(UINT, "src_port", struct connection_create, src_port), .min = 1, .max = 65535},
 	{VBD_FIELD(BOOL, "reuse_addr", struct connection_create, reuse_addr)},
 	VBD_PRIVATE_DATA_FIELD(struct connection_create),
@@ -85,9 +86,9 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *j
 		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
 	if (status != VBD_OK)
 		return status;
-	vbd_copy_text(spec->cm.device, sizeof(spec->cm.device), input.device);
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input.dst_addr);
 	vbd_copy_text(spec->src_addr, sizeof(spec->src_addr), input.src_addr);
-	return VBD_OK;
+	return vbd_member_device(
+		daemon, &input.device, spec->cm.device, sizeof(spec->cm.device), err);
 }

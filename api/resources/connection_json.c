@@ -9,6 +9,7 @@
 #include "api/resources/qp_params.h"
 #include "base/addr.h"
 #include "daemon/connections/connections.h"
+#include "daemon/core/devices.h"
 #include "daemon/memory/buffers.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/names/names.h"
@@ -282,14 +283,24 @@ static void put_asked(struct vbd_encoder *out, const struct vbd_connection *conn
 	vbd_put_params(out, "qp", connection->object.registry->daemon, &conn->params);
 }
 
+/* A connection gets the device that the request names, or fails. */
+static void put_device(
+	struct vbd_encoder *out, const struct vbd_daemon *daemon, const struct vbd_conn *conn)
+{
+	const struct vbd_device *asked = vbd_device_find_ref(daemon, conn->cm.device, NULL);
+
+	if (conn->device.id || !asked)
+		vbd_put_reference(out, "device", conn->device.id, conn->device.name);
+	else
+		vbd_put_reference(out, "device", asked->id, asked->name);
+}
+
 static void put_place(struct vbd_encoder *out, const struct vbd_connection *connection)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
 
-	/* A connection gets the device that the request names, or fails. */
-	vbd_put_text_or_null(
-		out, "device", *conn->device_name ? conn->device_name : conn->cm.device);
+	put_device(out, daemon, conn);
 	vbd_put_u64_or_null(out, "port_num", conn->port_num != 0, conn->port_num);
 	vbd_put_ref(out, "listener", daemon->listeners, connection->listener_id);
 	put_socket_address(out, "local", &conn->local);

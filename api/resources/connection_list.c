@@ -20,7 +20,7 @@ static const struct vbd_conn *conn_of(const void *item)
 
 VBD_PAGE_NUMBER(by_state, conn_of, state)
 
-VBD_PAGE_TEXT(by_device, conn_of, device_name)
+VBD_PAGE_TEXT(by_device, conn_of, device.name)
 
 VBD_PAGE_NUMBER(by_created, conn_of, created_ns)
 VBD_PAGE_NUMBER(by_established, conn_of, established_ns)

@@ -3,6 +3,7 @@
 #include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
@@ -27,7 +28,7 @@ static void encode_cq(struct vbd_encoder *out, const void *item)
 
 	vbd_shared_users_of(shared, &users);
 	vbd_put_object(out, &shared->object);
-	vbd_put_text(out, "device", cq->device->name);
+	vbd_put_reference(out, "device", cq->device->id, cq->device->name);
 	vbd_put_bool(out, "auto", !cq->asked_for);
 	vbd_put_u64(out, "worker", cq->worker->number);
 	vbd_put_u64(out, "cqe", cq->capacity_cqe);
@@ -54,7 +55,7 @@ static const struct vbd_field moderation_fields[] = {
 
 struct cq_input {
 	const char *name;
-	const char *device;
+	struct vbd_json_ref device;
 	uint32_t cqe;
 	bool depth_seen;
 	struct vbd_cq_moderation moderation;
@@ -66,7 +67,7 @@ struct cq_input {
 
 static const struct vbd_field cq_fields[] = {
 	{VBD_FIELD_NAME(struct cq_input)},
-	{VBD_FIELD(STRING, "device", struct cq_input, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "device", struct cq_input, device)},
 	{VBD_FIELD(UINT, "cqe", struct cq_input, cqe), .min = 1, .max = 4194304,
 		VBD_FIELD_SEEN(struct cq_input, depth_seen)},
 	{VBD_FIELD(OBJECT, "moderation", struct cq_input, moderation), .fields = moderation_fields,
@@ -88,8 +89,9 @@ void vbd_create_cq(struct vbd_request *req)
 	}
 	spec = (struct vbd_cq_spec){.cqe = input.cqe, .moderation = input.moderation};
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
-	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
-	if (vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
+	if (vbd_member_device(daemon, &input.device, spec.device_name, sizeof(spec.device_name),
+		    &err) == VBD_OK &&
+		vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
 		vbd_task_created(req, &vbd_cq_task, &cq->object);
 	else
 		vbd_reply_problem(req, &err);

@@ -72,7 +72,7 @@ static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoi
 
 	vbd_put_address(out, "addr", &endpoint->addr);
 	vbd_put_u64_or_null(out, "port", listens, vbd_addr_port(&endpoint->addr));
-	vbd_put_text(out, "device", endpoint->device_name);
+	vbd_put_reference(out, "device", endpoint->device.id, endpoint->device.name);
 	vbd_put_u64(out, "port_num", params->port_num);
 }
 
@@ -137,7 +137,7 @@ struct endpoint_create {
 	const char *addr;
 	uint16_t port;
 	bool port_seen;
-	const char *device;
+	struct vbd_json_ref device;
 	uint8_t port_num;
 	uint8_t gid_index;
 	bool gid_index_seen;
@@ -154,7 +154,7 @@ static const struct vbd_field create_fields[] = {
 		.check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
 	{VBD_FIELD(UINT, "port", struct endpoint_create, port), .max = 65535,
 		VBD_FIELD_SEEN(struct endpoint_create, port_seen)},
-	{VBD_FIELD(STRING, "device", struct endpoint_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "device", struct endpoint_create, device)},
 	{VBD_FIELD(UINT, "port_num", struct endpoint_create, port_num), .min = 1, .max = 255},
 	{VBD_FIELD(UINT, "gid_index", struct endpoint_create, gid_index), .max = 255,
 		VBD_FIELD_SEEN(struct endpoint_create, gid_index_seen)},
@@ -205,8 +205,10 @@ static enum vbd_status decode_create(
 	spec->params.psn = input.psn;
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
-	vbd_copy_text(spec->device, sizeof(spec->device), input.device);
-	status = vbd_private_data_decode(&input.private_data, &spec->params.reply, err);
+	status = vbd_member_device(
+		vbd_request_daemon(req), &input.device, spec->device, sizeof(spec->device), err);
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &spec->params.reply, err);
 	if (status == VBD_OK)
 		status = vbd_private_data_check(&spec->params.reply, VBD_CM_MESSAGE_SIDR_REPLY,
 			false, "/private_data/data", err);
@@ -329,7 +331,7 @@ static const struct vbd_endpoint *endpoint_of(const void *item)
 
 VBD_PAGE_NUMBER(by_state, endpoint_of, state)
 
-VBD_PAGE_TEXT(by_device, endpoint_of, device_name)
+VBD_PAGE_TEXT(by_device, endpoint_of, device.name)
 
 VBD_PAGE_NUMBER(by_created, endpoint_of, created_ns)
 

@@ -286,8 +286,8 @@ static enum vbd_status parse(
 	if (status)
 		return status;
 	vbd_copy_text(asking->host, sizeof(asking->host), host);
-	vbd_copy_text(asking->destination.device, sizeof(asking->destination.device), device);
-	return VBD_OK;
+	return vbd_member_device(vbd_request_daemon(req), &(struct vbd_json_ref){.name = device},
+		asking->destination.device, sizeof(asking->destination.device), err);
 }
 
 /* A lookup of a name keeps a thread of the pool until the resolver gives up, also when its client

@@ -33,7 +33,7 @@ static void put_device(struct vbd_encoder *out, const struct vbd_facts *facts)
 {
 	const struct vbd_port *port = facts->port_known ? &facts->port : NULL;
 
-	vbd_put_text_or_null(out, "device", facts->device);
+	vbd_put_reference(out, "device", facts->device_id, facts->device);
 	vbd_put_text(out, "device_state",
 		!*facts->device		? NULL
 		: facts->device_removed ? "removed"
@@ -368,7 +368,7 @@ void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_
 	vbd_put_text(out, "dst_addr", dst_addr);
 	vbd_put_u64_or_null(out, "dst_port", dst_port != 0, dst_port);
 	vbd_put_address(out, "src_addr", &destination->src);
-	vbd_put_text_or_null(out, "device", destination->device);
+	vbd_put_reference(out, "device", destination->device_id, destination->device);
 	vbd_put_address(out, "addr", &destination->addr);
 	vbd_put_bool(out, "ready", !vbd_findings_bad(&explanation->findings));
 	vbd_put_text(out, "summary", explanation->summary);

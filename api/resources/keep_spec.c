@@ -86,6 +86,15 @@ enum vbd_status vbd_keep_refuse_policy(const struct vbd_keep_input *input, struc
 	return VBD_OK;
 }
 
+static bool is_id_alone(const json_t *device)
+{
+	const char *name = json_string_value(
+		json_is_object(device) ? json_object_get(device, "name") : device);
+	uint64_t id;
+
+	return device && !json_is_null(device) && (!name || vbd_ref_is_id(name, &id));
+}
+
 /* An object needs a name of its own, and a request that can make it again. */
 enum vbd_status vbd_keep_check_body(const json_t *json, struct vbd_error *err)
 {
@@ -97,6 +106,9 @@ enum vbd_status vbd_keep_check_body(const json_t *json, struct vbd_error *err)
 	if (!name || !name[0])
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/name",
 			"what is kept needs a name: it is found again by that");
+	if (is_id_alone(json_object_get(json, "device")))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
+			"a kept object names its device: the id is another one after a restart");
 	return VBD_OK;
 }
 

@@ -40,7 +40,7 @@ static void put_reachable(
 	vbd_begin_array(out, name);
 	for (size_t i = 0; i < count; i++) {
 		vbd_begin_object(out, NULL);
-		vbd_put_text(out, "device", reach[i].device->name);
+		vbd_put_reference(out, "device", reach[i].device->id, reach[i].device->name);
 		vbd_put_address(out, "addr", &reach[i].addr);
 		vbd_put_u64(out, "port", vbd_addr_port(&listener->addr));
 		vbd_end(out);
@@ -90,7 +90,7 @@ static void encode_listener(struct vbd_encoder *out, const void *item)
 	vbd_put_text(out, "state", vbd_listener_state_name(listener->state));
 	vbd_put_address(out, "addr", &listener->addr);
 	vbd_put_u64(out, "port", vbd_addr_port(&listener->addr));
-	vbd_put_text_or_null(out, "device", listener->cm.device_name);
+	vbd_put_reference(out, "device", listener->cm.device.id, listener->cm.device.name);
 	put_cm_params(out, &listener->cm_params);
 	/* This asks the kernel. */
 	if (vbd_encode_wants(out, "reachable"))
@@ -217,7 +217,7 @@ struct listener_create {
 	uint32_t backlog;
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
-	const char *device;
+	struct vbd_json_ref device;
 	uint8_t tos;
 	bool tos_seen;
 	bool reuse_addr;
@@ -238,7 +238,7 @@ static const struct vbd_field create_fields[] = {
 		.n_names = VBD_ACCEPT_COUNT},
 	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_create, accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
-	{VBD_FIELD(STRING, "device", struct listener_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "device", struct listener_create, device)},
 	{VBD_FIELD(UINT, "tos", struct listener_create, tos), .max = 255,
 		VBD_FIELD_SEEN(struct listener_create, tos_seen)},
 	{VBD_FIELD(BOOL, "reuse_addr", struct listener_create, reuse_addr)},
@@ -292,10 +292,10 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *jso
 		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
 	if (status != VBD_OK)
 		return status;
-	vbd_copy_text(spec->cm.device, sizeof(spec->cm.device), input.device);
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
-	return VBD_OK;
+	return vbd_member_device(
+		daemon, &input.device, spec->cm.device, sizeof(spec->cm.device), err);
 }
 
 static void answer_created(struct vbd_request *req, struct vbd_object *object, void *arg)
@@ -405,7 +405,7 @@ static uint64_t by_port(const void *item)
 	return vbd_addr_port(&listener_of(item)->addr);
 }
 
-VBD_PAGE_TEXT(by_device, listener_of, cm.device_name)
+VBD_PAGE_TEXT(by_device, listener_of, cm.device.name)
 VBD_PAGE_NUMBER(by_requests, listener_of, requests)
 
 static const struct vbd_page_state listener_states[] = {

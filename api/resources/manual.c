@@ -6,6 +6,7 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/qp_params.h"
+#include "api/resources/task.h"
 #include "base/addr.h"
 #include "daemon/connections/connections.h"
 #include "rdma/names/names.h"
@@ -50,7 +51,7 @@ struct manual_create {
 	enum vbd_bringup bringup;
 	enum vbd_qp_transport qp_type;
 	const char *name;
-	const char *device;
+	struct vbd_json_ref device;
 	uint32_t timeout_ms;
 	struct vbd_manual_params how;
 	unsigned int initial_state;
@@ -64,7 +65,7 @@ static const char *const initial_states[] = {"RESET", "INIT"};
 static const struct vbd_field create_fields[] = {
 	VBD_BRINGUP_FIELDS(struct manual_create),
 	{VBD_FIELD_NAME(struct manual_create)},
-	{VBD_FIELD(STRING, "device", struct manual_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "device", struct manual_create, device)},
 	{VBD_FIELD(UINT, "timeout_ms", struct manual_create, timeout_ms), .min = 1, .max = 600000},
 	{VBD_FIELD(UINT, "port_num", struct manual_create, how.port_num), .min = 1, .max = 255},
 	{VBD_FIELD(UINT, "gid_index", struct manual_create, how.gid_index), .max = 255,
@@ -109,8 +110,8 @@ static enum vbd_status decode_create(
 	spec->params.qp.transport = input.qp_type;
 	spec->how.stay_in_reset = input.initial_state != INITIAL_INIT;
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
-	vbd_copy_text(spec->device, sizeof(spec->device), input.device);
-	return VBD_OK;
+	return vbd_member_device(
+		vbd_request_daemon(req), &input.device, spec->device, sizeof(spec->device), err);
 }
 
 void vbd_create_manual_connection(struct vbd_request *req)

@@ -25,7 +25,7 @@ static void put_info(struct vbd_metrics_text *out, const char *id,
 		(void)vbd_addr_format(&conn->peer, peer_addr);
 	vbd_metrics_put(out,
 		VBD_LABELS(VBD_LABEL("connection", id), VBD_LABEL("name", connection->object.name),
-			VBD_LABEL("peer_addr", peer_addr), VBD_LABEL("device", conn->device_name)),
+			VBD_LABEL("peer_addr", peer_addr), VBD_LABEL("device", conn->device.name)),
 		1);
 }
 

@@ -3,6 +3,7 @@
 #include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
@@ -18,7 +19,7 @@ static void encode_pd(struct vbd_encoder *out, const void *item)
 
 	vbd_shared_users_of(shared, &users);
 	vbd_put_object(out, &shared->object);
-	vbd_put_text(out, "device", pd->device->name);
+	vbd_put_reference(out, "device", pd->device->id, pd->device->name);
 	vbd_put_bool(out, "default", pd->is_default);
 	vbd_put_u64(out, "user_count", pd->is_default ? vbd_pd_users(pd) : users.total);
 	vbd_put_time(out, "created_at", shared->object.created_ns);
@@ -26,23 +27,25 @@ static void encode_pd(struct vbd_encoder *out, const void *item)
 
 struct pd_create {
 	const char *name;
-	const char *device;
+	struct vbd_json_ref device;
 };
 
 static const struct vbd_field pd_fields[] = {
 	{VBD_FIELD_NAME(struct pd_create)},
-	{VBD_FIELD(STRING, "device", struct pd_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "device", struct pd_create, device)},
 };
 
 void vbd_create_pd(struct vbd_request *req)
 {
 	struct pd_create input = {0};
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_error err = {0};
 	struct vbd_shared *pd;
+	char device[64];
 
 	if (vbd_request_decode(req, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, &err) != VBD_OK ||
-		vbd_pd_request(vbd_request_daemon(req), input.name ? input.name : "",
-			input.device ? input.device : "", &pd, &err) != VBD_OK)
+		vbd_member_device(daemon, &input.device, device, sizeof(device), &err) != VBD_OK ||
+		vbd_pd_request(daemon, input.name ? input.name : "", device, &pd, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
 		vbd_task_created(req, &vbd_pd_task, &pd->object);

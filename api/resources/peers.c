@@ -233,15 +233,15 @@ static enum vbd_status known_path(const struct peer_create *input,
 	if (infiniband && !input->lid_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/lid",
 			"/lid is missing: device %s is on InfiniBand",
-			endpoint->endpoint->device_name);
+			endpoint->endpoint->device.name);
 	if (!infiniband && !input->gid)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/gid",
 			"/gid is missing: device %s is on Ethernet",
-			endpoint->endpoint->device_name);
+			endpoint->endpoint->device.name);
 	if (!infiniband && input->lid_seen)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/lid",
 			"/lid is not allowed on Ethernet, and device %s is on Ethernet",
-			endpoint->endpoint->device_name);
+			endpoint->endpoint->device.name);
 	return VBD_OK;
 }
 

@@ -19,7 +19,7 @@ static void encode_srq(struct vbd_encoder *out, const void *item)
 
 	vbd_shared_users_of(shared, &users);
 	vbd_put_object(out, &shared->object);
-	vbd_put_text(out, "device", srq->pd->device->name);
+	vbd_put_reference(out, "device", srq->pd->device->id, srq->pd->device->name);
 	vbd_put_ref(out, "pd", daemon->pds, srq->pd->id);
 	vbd_put_ref(out, "cq", daemon->cqs, srq->cq->id);
 	vbd_put_u64(out, "max_wr", srq->depth);
@@ -38,7 +38,7 @@ static void encode_srq(struct vbd_encoder *out, const void *item)
 
 struct srq_input {
 	const char *name;
-	const char *device;
+	struct vbd_json_ref device;
 	struct vbd_json_ref pd, cq;
 	bool pd_seen, cq_seen;
 	struct vbd_srq_params params;
@@ -46,7 +46,7 @@ struct srq_input {
 
 static const struct vbd_field srq_fields[] = {
 	{VBD_FIELD_NAME(struct srq_input)},
-	{VBD_FIELD(STRING, "device", struct srq_input, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "device", struct srq_input, device)},
 	{VBD_FIELD(REF, "pd", struct srq_input, pd), VBD_FIELD_SEEN(struct srq_input, pd_seen)},
 	{VBD_FIELD(REF, "cq", struct srq_input, cq), VBD_FIELD_SEEN(struct srq_input, cq_seen)},
 	{VBD_FIELD(UINT, "max_wr", struct srq_input, params.depth), .min = 1, .max = 65536},
@@ -109,13 +109,14 @@ void vbd_create_srq(struct vbd_request *req)
 
 	if (vbd_request_decode(req, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) !=
 			VBD_OK ||
-		find_members(daemon, &input, &spec, &err) != VBD_OK) {
+		find_members(daemon, &input, &spec, &err) != VBD_OK ||
+		vbd_member_device(daemon, &input.device, spec.device_name, sizeof(spec.device_name),
+			&err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
 	spec.params = input.params;
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
-	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
 	create(req, &spec);
 }
 

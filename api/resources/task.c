@@ -56,6 +56,26 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json
 	return object;
 }
 
+/* The name is the same after a restart, and the id is not. */
+enum vbd_status vbd_member_device(const struct vbd_daemon *daemon, const struct vbd_json_ref *ref,
+	char *ret_name, size_t name_bytes, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	const char *name = ref->name ? ref->name : ref->id ? vbd_ref_text(ref, text) : "";
+	const struct vbd_device *device;
+	uint64_t id;
+
+	if (daemon && vbd_ref_is_id(name, &id)) {
+		device = vbd_device_find_ref(daemon, name, NULL);
+		if (!device || device->state == VBD_DEVICE_REMOVED)
+			return vbd_error_input(err, VBD_E_NO_DEVICE, "/device",
+				"there is no device '%.64s'", name);
+		name = device->name;
+	}
+	vbd_copy_text(ret_name, name_bytes, name);
+	return VBD_OK;
+}
+
 /* The name most like @ref is of one of the first objects that the caller sees. */
 static enum vbd_status refuse_ref(const struct vbd_request *req,
 	const struct vbd_registry *registry, const char *param, const char *ref,

@@ -63,6 +63,11 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
 	const char *pointer, struct vbd_error *err);
 
+/** vbd_member_device - set @ret_name to the name of the device that the member `device` of a body
+ * refers to, "" without one; no_device for an id without a device. @daemon: NULL only checks */
+enum vbd_status vbd_member_device(const struct vbd_daemon *daemon, const struct vbd_json_ref *ref,
+	char *ret_name, size_t name_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+
 /* Handlers for the routes with a `task`. */
 
 /** vbd_task_list - answer with a page of the kind's objects */

@@ -39,7 +39,7 @@ static void encode_window(struct vbd_encoder *out, const void *item)
 	vbd_put_u64(out, "type", range->type);
 	vbd_put_ref(out, "buffer", daemon->buffers, record->buffer_id);
 	vbd_put_ref(out, "connection", daemon->connections, record->connection_id);
-	vbd_put_text(out, "device", record->device_name);
+	vbd_put_reference(out, "device", record->device.id, record->device.name);
 	vbd_put_u64(out, "buffer_offset_bytes", range->offset);
 	vbd_put_u64(out, "size_bytes", range->length_bytes);
 	vbd_put_access(out, "access", range->access);
@@ -152,7 +152,7 @@ void vbd_create_window(struct vbd_request *req)
 /* --- list ------------------------------------------------------------------------------------ */
 
 VBD_PAGE_NUMBER(by_state, record_of, window.state)
-VBD_PAGE_TEXT(by_device, record_of, device_name)
+VBD_PAGE_TEXT(by_device, record_of, device.name)
 VBD_PAGE_NUMBER(by_buffer, record_of, buffer_id)
 VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
 

@@ -91,14 +91,14 @@ static void established(struct vbd_connection *connection)
 	if (conn->manual) {
 		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED,
 			VBD_SEVERITY_INFO, VBD_OK,
-			"brought up by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
+			"brought up by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device.name,
 			conn->qp.info.lqpn, conn->qp.info.rqpn);
 		return;
 	}
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO,
 		VBD_OK, "%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
 		vbd_addr_format(&conn->local, local), vbd_addr_port(&conn->local),
-		vbd_addr_format(&conn->peer, peer), vbd_addr_port(&conn->peer), conn->device_name,
+		vbd_addr_format(&conn->peer, peer), vbd_addr_port(&conn->peer), conn->device.name,
 		conn->qp.info.lqpn, conn->qp.info.rqpn);
 }
 
@@ -195,8 +195,8 @@ static void mark(const struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	struct vbd_device *device =
-		*connection->conn->device_name
-			? vbd_fabric_device(daemon->fabric, connection->conn->device_name)
+		*connection->conn->device.name
+			? vbd_fabric_device(daemon->fabric, connection->conn->device.name)
 			: NULL;
 
 	if (device)

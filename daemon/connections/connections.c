@@ -11,7 +11,7 @@ static enum vbd_status check_private_data(const struct vbd_connection *connectio
 	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)
 {
 	const struct vbd_device *device = vbd_fabric_device(
-		connection->object.registry->daemon->fabric, connection->conn->device_name);
+		connection->object.registry->daemon->fabric, connection->conn->device.name);
 
 	return vbd_private_data_check(
 		data, message, device && vbd_device_is_iwarp(device), "/private_data/data", err);
@@ -70,7 +70,7 @@ void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *devi
 		struct vbd_connection *connection = vbd_connection_of(object);
 
 		if (!connection->object.ended &&
-			strcmp(connection->conn->device_name, device_name) == 0)
+			strcmp(connection->conn->device.name, device_name) == 0)
 			vbd_conn_device_removed(connection->conn);
 	}
 }
@@ -127,9 +127,9 @@ static const char *state(const struct vbd_object *object)
 	return vbd_conn_state_name(((const struct vbd_connection *)object)->conn->state);
 }
 
-static char *device_name(struct vbd_object *object)
+static struct vbd_device_id *device(struct vbd_object *object)
 {
-	return ((struct vbd_connection *)object)->conn->device_name;
+	return &((struct vbd_connection *)object)->conn->device;
 }
 
 const struct vbd_kind vbd_connection_kind = {
@@ -138,7 +138,7 @@ const struct vbd_kind vbd_connection_kind = {
 	.on_deadline = on_deadline,
 	.cancel = cancel,
 	.state = state,
-	.device_name = device_name,
+	.device = device,
 	.problem = get_problem,
 	.free = free_connection,
 };

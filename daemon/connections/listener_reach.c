@@ -91,7 +91,7 @@ static void add_addresses(struct search *search, const struct vbd_device *device
 
 static bool is_candidate(const struct vbd_listener *listener, const struct vbd_device *device)
 {
-	const char *name = listener->cm.device_name;
+	const char *name = listener->cm.device.name;
 
 	return vbd_device_usable(device, NULL) == VBD_OK && vbd_device_port_active(device) &&
 	       (!*name || strcmp(name, device->name) == 0);

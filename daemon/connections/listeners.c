@@ -190,7 +190,7 @@ static void listen_again(struct vbd_listener *listener)
 	listener->state = VBD_LISTENER_LISTENING;
 	listener->error = (struct vbd_error){0};
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE, VBD_OK,
-		"listening again, on device %s", listener->cm.device_name);
+		"listening again, on device %s", listener->cm.device.name);
 	vbd_object_changed(&listener->object);
 }
 
@@ -368,7 +368,7 @@ void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device
 	vbd_registry_for_each (object, daemon->listeners) {
 		struct vbd_listener *listener = listener_of(object);
 
-		if (strcmp(listener->cm.device_name, device_name) != 0)
+		if (strcmp(listener->cm.device.name, device_name) != 0)
 			continue;
 		vbd_cm_listener_close(&listener->cm);
 		become_lost(listener, "the listener's device was removed");
@@ -399,13 +399,13 @@ static const char *state(const struct vbd_object *object)
 	return vbd_listener_state_name(((const struct vbd_listener *)object)->state);
 }
 
-static char *device_name(struct vbd_object *object)
+static struct vbd_device_id *device(struct vbd_object *object)
 {
-	return ((struct vbd_listener *)object)->cm.device_name;
+	return &((struct vbd_listener *)object)->cm.device;
 }
 
 const struct vbd_kind vbd_listener_kind = {
 	.size_bytes = sizeof(struct vbd_listener),
 	.state = state,
-	.device_name = device_name,
+	.device = device,
 };

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 struct vbd_device *vbd_device_find_ref(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+	const struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
 	struct vbd_device *found = NULL;
 	uint64_t id = 0;

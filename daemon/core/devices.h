@@ -13,7 +13,7 @@
 /** vbd_device_find_ref - find a device by id or name, also a removed one (the newest of that name);
  * NULL with VBD_E_NOT_FOUND */
 struct vbd_device *vbd_device_find_ref(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+	const struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
 /** vbd_device_choose - vbd_fabric_choose() for a request's member `device` */
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,

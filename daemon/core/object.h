@@ -28,8 +28,8 @@ struct vbd_kind {
 	const char *(*state)(const struct vbd_object *object);
 	/* Set @ret_err to the reason for which the object failed. */
 	void (*problem)(const struct vbd_object *object, struct vbd_error *ret_err);
-	/* The name of the object's device, which hotplug changes with the device's. */
-	char *(*device_name)(struct vbd_object *object);
+	/* The object's device, whose name hotplug changes with the device's. */
+	struct vbd_device_id *(*device)(struct vbd_object *object);
 	/* Free what the object owns, but not the object's own memory. */
 	void (*free)(struct vbd_object *object);
 };

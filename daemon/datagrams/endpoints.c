@@ -170,11 +170,11 @@ static void announce(struct vbd_endpoint_record *record)
 
 	if (!endpoint->listen_id) {
 		vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
-			VBD_OK, "on %s", endpoint->device_name);
+			VBD_OK, "on %s", endpoint->device.name);
 		return;
 	}
 	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_CREATED, VBD_SEVERITY_INFO, VBD_OK,
-		"on %s, listens on %s port %u", endpoint->device_name,
+		"on %s, listens on %s port %u", endpoint->device.name,
 		vbd_addr_format(&endpoint->addr, text), vbd_addr_port(&endpoint->addr));
 }
 
@@ -262,9 +262,9 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 		vbd_qp_end_error(qp, ret_err);
 }
 
-static char *device_name(struct vbd_object *object)
+static struct vbd_device_id *device(struct vbd_object *object)
 {
-	return ((struct vbd_endpoint_record *)object)->endpoint->device_name;
+	return &((struct vbd_endpoint_record *)object)->endpoint->device;
 }
 
 const struct vbd_kind vbd_ud_endpoint_kind = {
@@ -272,7 +272,7 @@ const struct vbd_kind vbd_ud_endpoint_kind = {
 	.on_deadline = on_deadline,
 	.cancel = close_endpoint,
 	.state = state,
-	.device_name = device_name,
+	.device = device,
 	.problem = get_problem,
 	.free = free_record,
 };

@@ -66,7 +66,7 @@ static void ready(struct vbd_buffer *buffer)
 {
 	buffer->state = VBD_BUFFER_READY;
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_REGISTERED, VBD_SEVERITY_INFO, VBD_OK,
-		"%zu bytes on %s%s", buffer->mem.size_bytes, buffer->device_name,
+		"%zu bytes on %s%s", buffer->mem.size_bytes, buffer->device.name,
 		buffer->mem.has_bytes ? ", with what was in them before the start" : "");
 }
 
@@ -77,7 +77,7 @@ static void failed(struct vbd_buffer *buffer)
 	unpin(buffer);
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_FAILED, VBD_SEVERITY_WARNING,
 		buffer->error.status, "%zu bytes on %s: %s", buffer->mem.size_bytes,
-		buffer->device_name, buffer->error.text);
+		buffer->device.name, buffer->error.text);
 }
 
 static void created(void *arg);
@@ -209,7 +209,7 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	buffer->state = VBD_BUFFER_REGISTERING;
 	buffer->mem = *mem;
 	buffer->counted_bytes = vbd_mem_mapped_bytes(mem);
-	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
+	buffer->device = vbd_device_id_of(pd->device);
 	buffer->pd_id = pd->id;
 	daemon->buffers_bytes += buffer->counted_bytes;
 	vbd_object_pin(object, buffer->counted_bytes);
@@ -288,7 +288,7 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 		return status;
 	}
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
-		"registration on %s begins", buffer->device_name);
+		"registration on %s begins", buffer->device.name);
 	*ret_buffer = buffer;
 	return VBD_OK;
 }
@@ -317,7 +317,7 @@ enum vbd_status vbd_buffer_restore(
 		return status;
 	buffer->state = VBD_BUFFER_REGISTERING;
 	buffer->error = (struct vbd_error){0};
-	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
+	buffer->device = vbd_device_id_of(pd->device);
 	buffer->pd_id = pd->id;
 	vbd_object_changed(&buffer->object);
 	return VBD_OK;
@@ -410,7 +410,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->object.deleted = true;
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
-		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device.name);
 	vbd_object_leave(&buffer->object);
 	/* Revoke now, not after the last reader: peers must lose access, and the buffer must not
 	 * keep its device busy. */
@@ -531,15 +531,15 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 	*ret_err = ((const struct vbd_buffer *)object)->error;
 }
 
-static char *device_name(struct vbd_object *object)
+static struct vbd_device_id *device(struct vbd_object *object)
 {
-	return ((struct vbd_buffer *)object)->device_name;
+	return &((struct vbd_buffer *)object)->device;
 }
 
 const struct vbd_kind vbd_buffer_kind = {
 	.size_bytes = sizeof(struct vbd_buffer),
 	.state = state,
-	.device_name = device_name,
+	.device = device,
 	.problem = get_problem,
 	.free = free_buffer,
 };

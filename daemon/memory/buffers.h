@@ -10,6 +10,7 @@
 #include "base/enum.h"
 #include "daemon/core/object.h"
 #include "rdma/data/calls.h"
+#include "rdma/device/device.h"
 #include "rdma/device/mem.h"
 
 /* X(SYMBOL, json name, ended) */
@@ -29,7 +30,7 @@ struct vbd_buffer {
 	struct vbd_mem mem;	/* size_bytes, kind, access, addr, rkey */
 	struct vbd_error error; /* why the buffer is FAILED */
 	uint64_t counted_bytes; /* included in the daemon's buffers_bytes */
-	char device_name[64];
+	struct vbd_device_id device;
 	uint64_t pd_id; /* of the buffer's protection domain */
 	uint32_t users; /* transfers and windows that use the buffer */
 	uint32_t refs;	/* references: readers of the data (downloads, uploads, checksums) and

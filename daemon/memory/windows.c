@@ -246,8 +246,8 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 	if (connection->conn->qp.device != buffer->mem.pd->device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
 			"buffer %llu is registered with %s, but connection %llu is on %s",
-			(unsigned long long)buffer->object.id, buffer->device_name,
-			(unsigned long long)connection->object.id, connection->conn->device_name);
+			(unsigned long long)buffer->object.id, buffer->device.name,
+			(unsigned long long)connection->object.id, connection->conn->device.name);
 	return check_pd(buffer, connection, err);
 }
 
@@ -259,7 +259,7 @@ static enum vbd_status check_qp(
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"no connection on %s in the buffer's protection domain is established: a bind is a "
 		"work request, and must be posted on such a connection",
-		spec->buffer->device_name);
+		spec->buffer->device.name);
 }
 
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
@@ -280,8 +280,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	record->window.choose_channel = choose_channel;
 	record->window.arg = record;
 	record->addr = spec->buffer->mem.addr + spec->range.offset;
-	(void)snprintf(
-		record->device_name, sizeof(record->device_name), "%s", spec->buffer->device_name);
+	record->device = spec->buffer->device;
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -429,9 +428,9 @@ static const char *state(const struct vbd_object *object)
 	return vbd_window_state_name(((const struct vbd_window_record *)object)->window.state);
 }
 
-static char *device_name(struct vbd_object *object)
+static struct vbd_device_id *device(struct vbd_object *object)
 {
-	return ((struct vbd_window_record *)object)->device_name;
+	return &((struct vbd_window_record *)object)->device;
 }
 
 const struct vbd_kind vbd_window_kind = {
@@ -441,7 +440,7 @@ const struct vbd_kind vbd_window_kind = {
 	.cancel = revoke,
 	.is_used = is_used,
 	.state = state,
-	.device_name = device_name,
+	.device = device,
 	.problem = get_problem,
 	.free = free_record,
 };

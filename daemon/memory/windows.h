@@ -22,7 +22,7 @@ struct vbd_window_record {
 	struct vbd_buffer *buffer; /* NULL once the window has ended and released it */
 	uint64_t buffer_id;
 	uint64_t addr; /* of the window's first byte */
-	char device_name[64];
+	struct vbd_device_id device;
 	struct vbd_error error; /* why the window ended without a client's request */
 	uint32_t timeout_ms;
 	bool late;		     /* the work request was cancelled at its deadline */

@@ -42,10 +42,11 @@ static void gather_device(
 {
 	struct vbd_device *device;
 
-	if (!*conn->device_name)
+	if (!*conn->device.name)
 		return;
-	(void)snprintf(facts->device, sizeof(facts->device), "%s", conn->device_name);
-	device = vbd_fabric_device(daemon->fabric, conn->device_name);
+	facts->device_id = conn->device.id;
+	(void)snprintf(facts->device, sizeof(facts->device), "%s", conn->device.name);
+	device = vbd_fabric_device(daemon->fabric, conn->device.name);
 	facts->device_removed = device_removed(conn, device);
 	if (!device)
 		return;
@@ -61,7 +62,7 @@ static void gather_device(
 static void gather_gids(
 	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
 {
-	struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device_name);
+	struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device.name);
 	const struct vbd_qp_info *info = &conn->qp.info;
 	struct vbd_gid now;
 

@@ -79,6 +79,7 @@ struct vbd_destination {
 	struct sockaddr_storage addr;
 	struct sockaddr_storage src; /* of the request or its device; ss_family 0: any */
 	char device[64];	     /* of the request; "" for any */
+	uint64_t device_id;	     /* set by vbd_destination_choose(); 0 for any */
 };
 
 /**

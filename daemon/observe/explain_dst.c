@@ -77,6 +77,8 @@ enum vbd_status vbd_destination_choose(
 			"a link-local address needs its interface as well, as in fe80::1%%eth0");
 	if (*destination->device)
 		status = vbd_device_choose(daemon, destination->device, &device, err);
+	if (!status && *destination->device)
+		destination->device_id = device->id;
 	if (!status && *destination->device && !src->sa_family)
 		status = vbd_source_of_device(
 			device, daemon->fabric->interfaces, dst, &destination->src, err);
@@ -119,6 +121,7 @@ static void take_way(const struct way *way, struct vbd_facts *facts)
 {
 	if (!way->device)
 		return;
+	facts->device_id = way->device->id;
 	(void)snprintf(facts->device, sizeof(facts->device), "%s", way->device->name);
 	facts->iwarp = vbd_device_is_iwarp(way->device);
 	facts->sgid_known = !facts->iwarp;

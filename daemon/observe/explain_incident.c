@@ -133,8 +133,8 @@ static void gather_open_memory(
 		if (buffer->state != VBD_BUFFER_READY || !buffer->mem.access ||
 			!vbd_owner_informs(connection->object.owner, vbd_whose(object)))
 			continue;
-		if (strcmp(buffer->device_name, conn->device_name) != 0) {
-			elsewhere = buffer->device_name;
+		if (strcmp(buffer->device.name, conn->device.name) != 0) {
+			elsewhere = buffer->device.name;
 			continue;
 		}
 		open = true;

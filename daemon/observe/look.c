@@ -103,7 +103,7 @@ enum vbd_status vbd_look_begin(
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	struct vbd_device *device =
-		vbd_fabric_device(daemon->fabric, connection->conn->device_name);
+		vbd_fabric_device(daemon->fabric, connection->conn->device.name);
 	struct job *job = calloc(1, sizeof(*job));
 	enum vbd_status status;
 
@@ -170,7 +170,7 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 	if (look->netroute_known && vbd_explain_ends(connection, &local, &peer))
 		vbd_explain_dead_port(daemon, (const struct sockaddr *)&peer, facts);
 	if (look->counted)
-		before = vbd_traces_before(daemon, conn->device_name, since_ns);
+		before = vbd_traces_before(daemon, conn->device.name, since_ns);
 	if (before && before->at_ns < look->counted_ns)
 		take_counters(look, before, &facts->incident);
 	facts->incident.traces[VBD_TRACE_MRA_CAME] =

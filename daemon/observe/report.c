@@ -148,7 +148,7 @@ static bool region_of_buffer(const struct vbd_object *object, const char *device
 	const struct vbd_mem *mem = &buffer->mem;
 
 	if (buffer->state != VBD_BUFFER_READY || mem->rkey != rkey ||
-		strcmp(buffer->device_name, device_name) != 0)
+		strcmp(buffer->device.name, device_name) != 0)
 		return false;
 	*ret_region = (struct region){mem->addr, mem->addr + mem->size_bytes, mem->access, mem->pd};
 	return true;
@@ -162,7 +162,7 @@ static bool region_of_window(const struct vbd_object *object, const char *device
 	const struct vbd_window *window = &record->window;
 
 	if (window->state != VBD_WINDOW_READY || window->rkey != rkey ||
-		strcmp(record->device_name, device_name) != 0)
+		strcmp(record->device.name, device_name) != 0)
 		return false;
 	*ret_region = (struct region){record->addr, record->addr + window->range.length_bytes,
 		window->range.access, window->mem->pd};
@@ -179,7 +179,7 @@ static bool find_region(struct vbd_registry *registry, region_fn *region_of,
 			return false;
 		--*left;
 		if (vbd_owner_informs(connection->object.owner, vbd_whose(object)) &&
-			region_of(object, connection->conn->device_name, rkey, ret_region))
+			region_of(object, connection->conn->device.name, rkey, ret_region))
 			return true;
 	}
 	return false;

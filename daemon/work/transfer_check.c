@@ -192,7 +192,7 @@ static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_bu
 	if (buffer->mem.pd->device != device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"buffer %llu is registered with %s, but %s is on %s",
-			(unsigned long long)buffer->object.id, buffer->device_name,
+			(unsigned long long)buffer->object.id, buffer->device.name,
 			vbd_qp_owner_text(qp, owner), device->name);
 	return check_pd(buffer, qp, err);
 }

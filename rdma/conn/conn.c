@@ -92,7 +92,7 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 		params->responder_resources, device->attr.max_qp_rd_atom, UINT8_MAX);
 	conn->manual->local.initiator_depth = vbd_conn_lowered(
 		params->initiator_depth, device->attr.max_qp_init_rd_atom, UINT8_MAX);
-	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);
+	conn->device = vbd_device_id_of(device);
 	conn->port_num = local->port_num;
 	conn->state = VBD_CONN_AWAITING_REMOTE;
 	*ret_conn = conn;
@@ -153,7 +153,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	conn->cm_id = request->id;
 	vbd_account_adopt(&conn->account, VBD_PV_CM_ID);
 	vbd_pv_set_id_context(conn->cm_id, &conn->tag);
-	vbd_conn_cm_take_device_name(conn);
+	vbd_conn_cm_take_device(conn);
 	vbd_conn_cm_take_addresses(conn);
 	vbd_conn_cm_take_peer_data(conn, request);
 	*ret_conn = conn;

@@ -14,6 +14,7 @@
 #include "rdma/conn/conn_manual.h"
 #include "rdma/conn/timeline.h"
 #include "rdma/data/calls.h"
+#include "rdma/device/device.h"
 #include "rdma/device/private_data.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"
@@ -106,7 +107,7 @@ struct vbd_conn {
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id;	/* NULL during a manual bring-up */
 	struct vbd_conn_manual *manual; /* NULL unless the bring-up is manual */
-	char device_name[64];		/* "" until known */
+	struct vbd_device_id device;	/* no name until known */
 	uint8_t port_num;		/* 0 until known */
 	struct sockaddr_storage local;	/* ss_family 0 until known */
 	struct sockaddr_storage peer;

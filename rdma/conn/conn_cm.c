@@ -36,14 +36,15 @@ static uint32_t scope_of(const struct sockaddr_storage *addr)
 	return addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_scope_id : 0;
 }
 
-void vbd_conn_cm_take_device_name(struct vbd_conn *conn)
+void vbd_conn_cm_take_device(struct vbd_conn *conn)
 {
 	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
-	const char *name = vbd_device_of_id(&conn->fabric->devices, conn->cm_id);
+	const struct vbd_device_id device =
+		vbd_device_id_bound(&conn->fabric->devices, conn->cm_id);
 
-	if (!name)
+	if (!*device.name)
 		return;
-	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", name);
+	conn->device = device;
 	conn->port_num = vbd_pv_id_port_num(conn->cm_id);
 }
 
@@ -159,14 +160,14 @@ enum vbd_status vbd_conn_cm_resolve(
 
 enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_error *err)
 {
-	vbd_conn_cm_take_device_name(conn);
+	vbd_conn_cm_take_device(conn);
 	vbd_conn_cm_take_addresses(conn);
-	if (conn->cm.device[0] && strcmp(conn->device_name, conn->cm.device) != 0)
+	if (conn->cm.device[0] && strcmp(conn->device.name, conn->cm.device) != 0)
 		return vbd_error_set(err, VBD_E_ROUTE_ERROR,
 			"the route leaves by device %s, but device %s was requested",
-			conn->device_name, conn->cm.device);
+			conn->device.name, conn->cm.device);
 	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_resolve_route", "device %s port %u",
-		conn->device_name, conn->port_num);
+		conn->device.name, conn->port_num);
 	return vbd_pv_resolve_route(conn->cm_id, VBD_RESOLVE_TIMEOUT_MS, err);
 }
 

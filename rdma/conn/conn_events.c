@@ -168,7 +168,7 @@ void vbd_conn_device_removed(struct vbd_conn *conn)
 	struct vbd_error error = {0};
 
 	(void)vbd_error_set(
-		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device_name);
+		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device.name);
 	/* The kernel moves queue pairs of a removed device to ERR before the CM reports the
 	 * removal, so vbd_conn_check_qp() may have recorded that state as the cause. */
 	if (conn->refusal == VBD_REFUSAL_QP_STATE)

@@ -211,8 +211,8 @@ struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn);
 /** vbd_conn_cm_reject - reject the request, with the reason and the private data of @conn */
 void vbd_conn_cm_reject(struct vbd_conn *conn);
 
-/** vbd_conn_cm_take_device_name - copy the device name and port number of the CM id */
-void vbd_conn_cm_take_device_name(struct vbd_conn *conn);
+/** vbd_conn_cm_take_device - copy the device and port number of the CM id */
+void vbd_conn_cm_take_device(struct vbd_conn *conn);
 
 /** vbd_conn_cm_take_addresses - copy both addresses of the CM id */
 void vbd_conn_cm_take_addresses(struct vbd_conn *conn);

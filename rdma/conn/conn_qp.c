@@ -38,11 +38,11 @@ static enum vbd_status reserve(struct vbd_conn *conn, struct vbd_error *err)
 	enum vbd_status status;
 
 	if (conn->cm_id)
-		vbd_conn_cm_take_device_name(conn);
-	device = vbd_fabric_device(conn->fabric, conn->device_name);
+		vbd_conn_cm_take_device(conn);
+	device = vbd_fabric_device(conn->fabric, conn->device.name);
 	if (!device)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no device \"%s\" to make a QP on",
-			conn->device_name);
+			conn->device.name);
 	status = vbd_device_usable(device, err);
 	if (!status)
 		status = vbd_conn_params_check(&conn->params, device, err);

@@ -11,7 +11,7 @@ struct vbd_conn_tries {
 	enum vbd_conn_event event;
 	enum vbd_conn_state state;
 	struct sockaddr_storage local, peer;
-	char device_name[64];
+	struct vbd_device_id device;
 	uint8_t port_num;
 };
 
@@ -93,7 +93,7 @@ static void keep_failure(
 	tries->local = conn->local;
 	tries->peer = conn->peer;
 	tries->port_num = conn->port_num;
-	memcpy(tries->device_name, conn->device_name, sizeof(tries->device_name));
+	tries->device = conn->device;
 }
 
 /* No try follows. @event: of the last one */
@@ -109,7 +109,7 @@ static enum vbd_conn_event end_tries(
 	conn->local = tries->local;
 	conn->peer = tries->peer;
 	conn->port_num = tries->port_num;
-	memcpy(conn->device_name, tries->device_name, sizeof(conn->device_name));
+	conn->device = tries->device;
 	return tries->event;
 }
 
@@ -146,7 +146,7 @@ static void reset(struct vbd_conn *conn)
 {
 	vbd_qp_renew(&conn->qp);
 	conn->params = conn->tries->params;
-	conn->device_name[0] = '\0';
+	conn->device = (struct vbd_device_id){0};
 	conn->port_num = 0;
 	conn->local = (struct sockaddr_storage){0};
 	conn->tag.disconnect_failed = false;

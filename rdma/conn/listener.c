@@ -97,7 +97,6 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	struct sockaddr_storage own;
 	const struct sockaddr *bound;
 	enum vbd_status status = vbd_fabric_check_cm(fabric, err);
-	const char *device;
 
 	memset(listener, 0, sizeof(*listener));
 	listener->tag.kind = VBD_CM_LISTENER;
@@ -121,10 +120,8 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	listener->addr = own;
 	((struct sockaddr_in *)&listener->addr)->sin_port =
 		((const struct sockaddr_in *)(const void *)bound)->sin_port;
-	device = vbd_device_of_id(&fabric->devices, listener->cm_id);
-	(void)snprintf(
-		listener->device_name, sizeof(listener->device_name), "%s", device ? device : "");
-	listener->everywhere = !device;
+	listener->device = vbd_device_id_bound(&fabric->devices, listener->cm_id);
+	listener->everywhere = !*listener->device.name;
 	fabric->listeners_everywhere += listener->everywhere;
 	return VBD_OK;
 }

@@ -26,9 +26,9 @@ struct vbd_cm_listener {
 	struct vbd_cm_tag tag; /* first */
 	struct vbd_fabric *fabric;
 	struct vbd_account account;
-	struct rdma_cm_id *cm_id; /* NULL once lost or closed */
-	bool everywhere;	  /* counted in fabric->listeners_everywhere */
-	char device_name[64];	  /* "" when bound to every device */
+	struct rdma_cm_id *cm_id;    /* NULL once lost or closed */
+	bool everywhere;	     /* counted in fabric->listeners_everywhere */
+	struct vbd_device_id device; /* no name when bound to every device */
 	struct sockaddr_storage addr;
 	const struct vbd_cm_listener_ops *ops;
 	void *ops_arg;

@@ -165,19 +165,46 @@ static void free_names(struct vbd_device *device)
 	}
 }
 
-const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_cm_id *id)
+struct vbd_device_id vbd_device_id_of(const struct vbd_device *device)
 {
-	const struct ibv_device *bound = vbd_pv_id_device(id);
-	const char *name = bound ? bound->name : NULL;
+	struct vbd_device_id ref = {.id = device->id};
 
+	(void)snprintf(ref.name, sizeof(ref.name), "%s", device->name);
+	return ref;
+}
+
+static const struct vbd_device *find_bound(
+	const struct vbd_link *devices, const struct ibv_device *bound)
+{
 	vbd_list_for_each (link, devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (bound && device->state != VBD_DEVICE_REMOVED &&
+		if (device->state != VBD_DEVICE_REMOVED &&
 			strcmp(device->uverbs_name, bound->dev_name) == 0)
-			name = device->name;
+			return device;
 	}
-	return name;
+	return NULL;
+}
+
+struct vbd_device_id vbd_device_id_bound(
+	const struct vbd_link *devices, const struct rdma_cm_id *id)
+{
+	const struct ibv_device *bound = vbd_pv_id_device(id);
+	const struct vbd_device *device = bound ? find_bound(devices, bound) : NULL;
+	struct vbd_device_id ref = {0};
+
+	if (device)
+		return vbd_device_id_of(device);
+	(void)snprintf(ref.name, sizeof(ref.name), "%s", bound ? bound->name : "");
+	return ref;
+}
+
+const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_cm_id *id)
+{
+	const struct ibv_device *bound = vbd_pv_id_device(id);
+	const struct vbd_device *device = bound ? find_bound(devices, bound) : NULL;
+
+	return device ? device->name : bound ? bound->name : NULL;
 }
 
 struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,

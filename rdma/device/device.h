@@ -193,9 +193,23 @@ struct vbd_opened {
 	struct vbd_error ports_error, error;
 };
 
+/* A device as the objects on it remember it: the id tells it from a later one of its name. */
+struct vbd_device_id {
+	uint64_t id;   /* 0: none that verbsd lists */
+	char name[64]; /* "" for none */
+};
+
+/** vbd_device_id_of - id and name of @device */
+struct vbd_device_id vbd_device_id_of(const struct vbd_device *device);
+
 /** vbd_device_rename - the kernel has given the device another name; false without memory; control
  * thread, never blocks */
 bool vbd_device_rename(struct vbd_device *device, const struct vbd_pv_device *found);
+
+/** vbd_device_id_bound - the device, one of @devices, that a CM id is bound to; without a name
+ * while it is bound to none */
+struct vbd_device_id vbd_device_id_bound(
+	const struct vbd_link *devices, const struct rdma_cm_id *id);
 
 /** vbd_device_of_id - the name of the device, one of @devices, that a CM id is bound to; NULL while
  * it is bound to none */

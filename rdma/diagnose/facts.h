@@ -61,7 +61,8 @@ struct vbd_facts {
 	uint64_t inbox_messages, inbox_capacity; /* 0: no inbox, or an SRQ */
 	uint64_t srq_id, srq_posted;		 /* 0: none; receives that are left */
 
-	char device[64]; /* "" if unknown */
+	uint64_t device_id; /* 0 if unknown */
+	char device[64];    /* "" if unknown */
 	bool device_removed;
 	bool iwarp;
 	bool soft_roce;

@@ -75,10 +75,10 @@ static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 	if (!endpoint->qp.ibv_qp)
 		return vbd_error_set(err, VBD_E_WRONG_STATE, "the endpoint's QP is not ready yet");
 	/* An endpoint that listens on the wildcard address gets requests of every device. */
-	if (!name || strcmp(name, endpoint->device_name) != 0)
+	if (!name || strcmp(name, endpoint->device.name) != 0)
 		return vbd_error_set(err, VBD_E_BAD_VALUE,
 			"the request came by device %s, but the QP is on %s", name ? name : "?",
-			endpoint->device_name);
+			endpoint->device.name);
 	return VBD_OK;
 }
 
@@ -334,7 +334,7 @@ static enum vbd_status choose_device(struct vbd_endpoint *endpoint, const struct
 			params->service, params->transport, params->recv_size_bytes, err);
 	if (status)
 		return status;
-	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", (*device)->name);
+	endpoint->device = vbd_device_id_of(*device);
 	return vbd_endpoint_choose(endpoint, *device, err);
 }
 
@@ -441,11 +441,11 @@ enum vbd_status vbd_endpoint_check_device(const struct vbd_endpoint *endpoint,
 {
 	const char *name = vbd_device_of_id(&endpoint->fabric->devices, id);
 
-	if (name && strcmp(name, endpoint->device_name) == 0)
+	if (name && strcmp(name, endpoint->device.name) == 0)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_ADDR_ERROR,
 		"the %s is reached by device %s, but the endpoint's QP is on %s", object,
-		name ? name : "?", endpoint->device_name);
+		name ? name : "?", endpoint->device.name);
 }
 
 /* Commands. */
@@ -468,7 +468,7 @@ void vbd_endpoint_device_removed(struct vbd_endpoint *endpoint)
 	struct vbd_error error = {0};
 
 	(void)vbd_error_set(
-		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", endpoint->device_name);
+		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", endpoint->device.name);
 	step_error(endpoint, VBD_ENDPOINT_EV_DEVICE_REMOVAL, VBD_REASON_DEVICE_REMOVED, &error);
 }
 

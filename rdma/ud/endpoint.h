@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "rdma/data/calls.h"
+#include "rdma/device/device.h"
 #include "rdma/device/private_data.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"
@@ -65,7 +66,7 @@ struct vbd_endpoint {
 	struct vbd_account account;
 	struct rdma_cm_id *listen_id; /* NULL: does not listen */
 	struct sockaddr_storage addr; /* of listen_id, kept; ss_family 0: none */
-	char device_name[64];
+	struct vbd_device_id device;
 
 	struct vbd_qp qp;
 	struct vbd_call call; /* registers the memory of the receives */

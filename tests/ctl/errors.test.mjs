@@ -179,7 +179,7 @@ test('errors: what a server says can not steer the terminal', async (t) => {
   const evil = 'a\u001b[2J\u0007b\r\nc\u009bd\u202ee\u007f';
   const server = await FakeServer.start(t, {
     'GET /v1/connections': page([connection({ name: evil, end_code: evil, error: { code: evil, detail: evil, hint: evil, first: null } })]),
-    'GET /v1/connections/7': { json: connection({ name: evil, waits_for: evil, device: evil }) },
+    'GET /v1/connections/7': { json: connection({ name: evil, waits_for: evil, device: { id: 1, name: evil } }) },
     'GET /v1/connections/8': { status: 404, json: problem({ title: evil, detail: evil, hint: evil, instance: evil }) },
     'GET /v1/connections/9': { status: 500, body: evil },
   });

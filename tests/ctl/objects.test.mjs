@@ -402,7 +402,7 @@ const explanation = {
   error: { code: 'retry_exceeded', detail: 'write: No answer', hint: 'Ping the peer.', first: null },
   preceded_by: { kind: 'qp', what: 'RTR -> RTS' },
   followed_by: { flushed: 3, errors: 1 },
-  facts: { device: 'rxe0', port_state: 'active', sgid: { gid: '::1', type: 'roce_v2', scope: 'global' }, dgid: null,
+  facts: { device: { id: 1, name: 'rxe0' }, port_state: 'active', sgid: { gid: '::1', type: 'roce_v2', scope: 'global' }, dgid: null,
     route: { netdev: 'eth0', src: '192.0.2.1', next_hop: '192.0.2.2' }, neighbour: { state: 'reachable' },
     path_mtu_bytes: 1024, dead_peer_detect_ms: 336, min_rnr_timer_ns: 640000, listener: null,
     memlock: { locked_bytes: 2048, limit_bytes: null } },

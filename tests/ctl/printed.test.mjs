@@ -38,7 +38,7 @@ const why = (over = {}) => ({ kind: 'wc_status', name: 'IBV_WC_RNR_RETRY_EXC_ERR
 const explanation = (over = {}, facts = {}) => ({
   connection: { id: 7, name: null }, state: 'failed', summary: 'It failed.', cause: null, evidence: [], possible_causes: [], request: null,
   causes: [], hints: [], findings: [], end_code: 'x', error: null, preceded_by: null, followed_by: { flushed: 0, errors: 0 },
-  facts: { device: 'rxe0', port_state: 'down', sgid: null, dgid: null, route: null, neighbour: null, path_mtu_bytes: null,
+  facts: { device: { id: 1, name: 'rxe0' }, port_state: 'down', sgid: null, dgid: null, route: null, neighbour: null, path_mtu_bytes: null,
     dead_peer_detect_ms: null, min_rnr_timer_ns: null, listener: null, memlock: { locked_bytes: 0, limit_bytes: null }, ...facts }, ...over });
 const cause = (detail) => ({ code: 'c', detail, hint: 'Do it.', evidence: [] });
 const full = explanation({ hints: ['Raise timeout_ms.', 'Wait.'], evidence: ['One.', 'Two.'], possible_causes: [cause('It is slow.'), cause('It is gone.')],
@@ -77,8 +77,8 @@ const CASES = [
   [['devices'], list('/v1/devices', s.device(), dual, s.device({ ports: [] }))],
   [['devices', 'show', 'x'], get('/v1/devices/x', dual)],
   [['devices', 'show', 'y'], get('/v1/devices/y', s.device({ ports: [], async_events: {}, limits: {} }))],
-  [['listeners'], list('/v1/listeners', s.listener(), s.listener({ addr: '::', device: 'rxe0' }))],
-  [['listeners', 'show', '1'], get('/v1/listeners/1', s.listener({ desired, error: first(), reachable: [{ device: 'rxe0', addr: 'fe80::1', port: 7 }, { device: 'rxe1', addr: '192.0.2.1', port: 8 }] }))],
+  [['listeners'], list('/v1/listeners', s.listener(), s.listener({ addr: '::', device: { id: 1, name: 'rxe0' } }))],
+  [['listeners', 'show', '1'], get('/v1/listeners/1', s.listener({ desired, error: first(), reachable: [{ device: { id: 1, name: 'rxe0' }, addr: 'fe80::1', port: 7 }, { device: { id: 2, name: 'rxe1' }, addr: '192.0.2.1', port: 8 }] }))],
   [['listeners', 'set', '1', '--max-per-peer', '0'], { 'PATCH /v1/listeners/1': { json: s.listener() } }],
   [['listeners', 'set', '1', '--connects-burst', '0'], { 'PATCH /v1/listeners/1': { json: s.listener() } }],
   [['buf', 'ls'], list('/v1/buffers', s.buffer(), s.buffer({ access: ['remote_write', 'remote_read'], size_bytes: 17 }))],

@@ -47,10 +47,10 @@ async function connects(daemon, dst_addr, device) {
 	const connection = await daemon.connect({ dst_addr, dst_port: PORT, device });
 	const { findings, facts } = await explain(daemon, connection);
 
-	equal(connection.device, device, "device");
+	equal(connection.device.name, device, "device");
 	equal(connection.peer.addr, dst_addr, "address of the peer");
 	ok(foreseen.ready, `it was not foreseen: ${foreseen.summary}`);
-	equal(foreseen.facts.device, device, "device that was foreseen");
+	equal(foreseen.facts.device.name, device, "device that was foreseen");
 	equal(foreseen.facts.path_mtu_bytes, facts.path_mtu_bytes, "path MTU that was foreseen");
 	equal(JSON.stringify(foreseen.facts.sgid), JSON.stringify(facts.sgid), "GID that was foreseen");
 	equal(findings.find(({ severity }) => severity === "error"), undefined, "what is wrong with it");
@@ -61,7 +61,7 @@ async function connects(daemon, dst_addr, device) {
 }
 
 async function gid_in_use(daemon, connection) {
-	const { ports } = await daemon.get(`/v1/devices/${connection.device}`);
+	const { ports } = await daemon.get(`/v1/devices/${connection.device.id}`);
 
 	return ports[0].gids.find(({ gid_index }) => gid_index === connection.qp_attr.gid_index);
 }
@@ -145,8 +145,8 @@ await scenario("two devices keep apart what belongs to each", async () => {
 	await daemon.listen({ port: PORT });
 	const here = await daemon.connect({ dst_port: PORT });
 	const there = await daemon.connect({ dst_addr: LAB_SECOND_ADDR, dst_port: PORT });
-	equal(here.device, dev, "device of the first connection");
-	equal(there.device, LAB_SECOND_DEV, "device of the second connection");
+	equal(here.device.name, dev, "device of the first connection");
+	equal(there.device.name, LAB_SECOND_DEV, "device of the second connection");
 	await transfers_work(daemon, here, daemon, 64 << 10, dev);
 	await transfers_work(daemon, there, daemon, 64 << 10, LAB_SECOND_DEV);
 	const buffer = await daemon.buffer(4096, { device: dev });

@@ -125,7 +125,7 @@ await scenario("what is in use is not deleted, and says by whom", async () => {
 	const listener = await far.listen({ port: PORT, qp: { srq: "mine" } });
 	const [{ connection, peer }] = await sharers(daemons, 1);
 
-	equal(peer.device, dev, "device of the connection");
+	equal(peer.device.name, dev, "device of the connection");
 	equal(peer.cq.id, cq.id, "its queue");
 	for (const [path, users] of [
 		[`/v1/pds/${pd.id}`, [`/v1/srqs/${srq.id}`, `/v1/buffers/${buffer.id}`]],

@@ -46,7 +46,7 @@ await scenario("the way to another machine is told before anybody connects", asy
 
 	await daemon.ready();
 	const { ready, facts } = await daemon.get(`/v1/reachability?dst_addr=${peer_addr}`);
-	equal(facts.device, dev, "device");
+	equal(facts.device.name, dev, "device");
 	equal(facts.route.local, false, "that it is this host");
 	equal(facts.route.gateway, false, "that there is a router");
 	equal(facts.route.netdev, facts.sgid.netdev, "interface");

@@ -239,7 +239,7 @@ await with_device("the device gets another name", async () => {
 		const device = await daemon.get(`/v1/devices/${NEW}`);
 		equal(device.id, id, "id of the device");
 		await daemon.until(`/v1/devices/${NEW}`, "counters of the driver", ({ ports }) => ports[0].hw_counters?.sent_pkts > 0);
-		equal((await daemon.get(`/v1/connections/${old.id}`)).device, NEW, "device of a connection");
+		equal((await daemon.get(`/v1/connections/${old.id}`)).device.name, NEW, "device of a connection");
 		await transfers_work(daemon, old, daemon, 1 << 20, NEW);
 		await transfers_work(daemon, await daemon.connect({ dst_port: PORT }), daemon, 1 << 20, NEW);
 		await daemon.until("/v1/events?type=device_renamed", "an event", ({ items }) => items.length === 1);

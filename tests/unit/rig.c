@@ -97,7 +97,7 @@ static void on_removing(struct vbd_device *device, void *arg)
 	for (unsigned int i = 0; i < rig->conn_count; i++) {
 		struct vbd_conn *conn = rig->conns[i].conn;
 
-		if (conn && strcmp(conn->device_name, device->name) == 0)
+		if (conn && strcmp(conn->device.name, device->name) == 0)
 			vbd_conn_device_removed(conn);
 	}
 }

@@ -608,7 +608,13 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'name':'x','keep':true,"
 				    "'reconnect_min_ms':2000,'reconnect_max_ms':1000}"},
 		{"/v1/connections", "{'bringup':'manual','keep':true,'name':'x'}"},
+		{"/v1/connections",
+			"{'dst_addr':'a','dst_port':1,'name':'x','keep':true,'device':1}"},
+		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'name':'x','keep':true,"
+				    "'device':{'id':1,'name':null}}"},
+		{"/v1/listeners", "{'name':'x','keep':true,'device':'1'}"},
 		{"/v1/connections", "{'bringup':'manual','device':'x'}"},
+		{"/v1/connections", "{'bringup':'manual','device':9}"},
 		{"/v1/connections", "{'bringup':'manual','qp':{'srq':'s'}}"},
 		{"/v1/connections", "{'bringup':'manual','dst_port':2}"},
 		{"/v1/connections", "{'bringup':'manual','qp':{'pd':'x'}}"},

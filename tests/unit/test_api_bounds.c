@@ -24,7 +24,6 @@ struct body {
 
 static const struct body bodies[] = {
 	{"POST", "/v1/drain", "DrainCreate", NULL, ""},
-	{"POST", "/v1/pds", "PdCreate", NULL, ""},
 	{"POST", "/v1/cqs", "CqCreate", NULL, ""},
 	{"POST", "/v1/cqs", "Moderation", "moderation", ""},
 	{"PATCH", "/v1/cqs/q", "CqPatch", NULL, ""},

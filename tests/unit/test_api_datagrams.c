@@ -9,7 +9,8 @@ static void make_endpoints(struct rest *rest)
 {
 	rest_expect(rest_call(rest, 201, "POST", "/v1/ud_endpoints",
 			    "{'name':'there','addr':'10.0.0.1','port':7174}"),
-		"{'state':'ready','addr':'10.0.0.1','port':7174,'device':'fake0'}");
+		"{'state':'ready','addr':'10.0.0.1','port':7174,"
+		"'device':{'id':1,'name':'fake0'}}");
 	rest_expect(rest_call(rest, 201, "POST", "/v1/ud_endpoints", "{'name':'here'}"),
 		"{'id':2,'addr':null,'port':null,'ud_peer_count':0,'multicast_membership_count':"
 		"0}");

@@ -116,8 +116,10 @@ static void test_explanation__facts_of_the_device(void **state)
 	struct fixture *f = *state;
 	struct vbd_facts *facts = &f->explanation.facts;
 
+	facts->device_id = 4;
 	(void)snprintf(facts->device, sizeof(facts->device), "rxe0");
-	expect_fact(f, "{'device':'rxe0','device_state':'present','port_num':null}");
+	expect_fact(
+		f, "{'device':{'id':4,'name':'rxe0'},'device_state':'present','port_num':null}");
 	facts->device_removed = true;
 	facts->port = (struct vbd_port){.port_num = 2,
 		.state = IBV_PORT_DOWN,
@@ -474,11 +476,12 @@ static void test_reachability__has_the_request_and_what_follows(void **state)
 		"{'dgid':{'gid':'2001::2','type':null,'scope':'global'}}");
 	json_decref(json);
 	destination.src = address_of("10.0.0.1");
+	destination.device_id = 4;
 	(void)snprintf(destination.device, sizeof(destination.device), "rxe0");
 	add_finding(f, 0, "One.");
 	json = reached(f, &destination, 7471);
-	document_part_is(
-		json, "{'dst_port':7471,'src_addr':'10.0.0.1','device':'rxe0','ready':false}");
+	document_part_is(json, "{'dst_port':7471,'src_addr':'10.0.0.1','ready':false,"
+			       "'device':{'id':4,'name':'rxe0'}}");
 	assert_int_equal(json_array_size(json_object_get(json, "findings")), 1);
 	assert_int_equal(json_array_size(json_object_get(json, "hints")), 1);
 	json_decref(json);

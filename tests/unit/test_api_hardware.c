@@ -110,7 +110,8 @@ static void test_api_hardware__a_window_gives_a_part_of_a_buffer(void **state)
 			"'buffer_offset_bytes':4096,'size_bytes':100,'access':['remote_write']}"),
 		"{'id':1,'name':'w','owner':'control','labels':{},'state':'ready','type':2,'buffer'"
 		":{"
-		"'id':1,'name':'b'},'connection':{'id':1,'name':'c'},'device':'fake0',"
+		"'id':1,'name':'b'},'connection':{'id':1,'name':'c'},'device':{'id':1,'name':'"
+		"fake0'},"
 		"'buffer_offset_bytes':4096,'size_bytes':100,'access':['remote_write'],'timeout_ms'"
 		":"
 		"5000,'ended_at':null,'error':null}");
@@ -327,6 +328,19 @@ static void test_api_hardware__numbers_that_can_not_be_are_refused(void **state)
 		"{'state':'awaiting_remote','manual':{'remote':null}}");
 }
 
+static void test_api_hardware__a_request_names_a_device_as_answers_do(void **state)
+{
+	static const char *const devices[] = {"'fake0'", "1", "'1'", "{'id':1}",
+		"{'id':1,'name':null}", "{'id':7,'name':'fake0'}"};
+	struct rest *rest = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(devices); i++)
+		rest_expect(rest_call(rest, 201, "POST", "/v1/pds", "{'device':%s}", devices[i]),
+			"{'device':{'id':1,'name':'fake0'}}");
+	rest_expect(rest_call(rest, 503, "POST", "/v1/pds", "{'device':2}"),
+		"{'code':'no_device','errors':[{'pointer':'/device'}]}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +359,7 @@ int main(void)
 		TEST(a_client_that_does_not_wait_gets_the_number_later),
 		TEST(a_step_that_the_device_refuses_is_a_problem),
 		TEST(numbers_that_can_not_be_are_refused),
+		TEST(a_request_names_a_device_as_answers_do),
 #undef TEST
 	};
 

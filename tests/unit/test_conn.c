@@ -94,7 +94,7 @@ static void test_conn__an_active_connection_comes_up(void **test_state)
 	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_RTS);
 	assert_int_not_equal(rc->conn->established_ns, 0);
 	assert_int_equal(rc->deadline_ms, 0);
-	assert_string_equal(rc->conn->device_name, "fake0");
+	assert_string_equal(rc->conn->device.name, "fake0");
 	assert_int_equal(rc->conn->port_num, 1);
 	assert_false(rc->conn->passive);
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_NONE);
@@ -529,7 +529,7 @@ static void test_conn__a_passive_connection_comes_up(void **test_state)
 	assert_int_equal(rc->deadline_ms, 5000);
 	assert_true(rc->conn->passive);
 	assert_int_equal(((const struct sockaddr_in *)&rc->conn->peer)->sin_port, htons(40000));
-	assert_string_equal(rc->conn->device_name, "fake0");
+	assert_string_equal(rc->conn->device.name, "fake0");
 	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_RTS);
@@ -608,7 +608,7 @@ static void test_conn__ids_without_a_device_fail_cleanly(void **test_state)
 	fake_addr_resolved(rc->conn->cm_id, NULL);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ROUTE);
-	assert_string_equal(rc->conn->device_name, "");
+	assert_string_equal(rc->conn->device.name, "");
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);
 	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NO_DEVICE);

@@ -191,7 +191,7 @@ static void test_conn_cm__a_device_is_asked_for_by_its_address(void **state)
 	fake_addr_resolved(rc->conn->cm_id, second);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ROUTE);
-	assert_string_equal(rc->conn->device_name, "fake1");
+	assert_string_equal(rc->conn->device.name, "fake1");
 }
 
 static void test_conn_cm__a_route_to_another_device_names_both(void **state)
@@ -380,7 +380,7 @@ static void test_conn_cm__a_link_local_peer_keeps_the_scope_that_was_asked_for(v
 	assert_int_equal(
 		((const struct sockaddr_in *)&rc->conn->local)->sin_addr.s_addr, htonl(0x0a000001));
 	assert_int_equal(rc->conn->port_num, 1);
-	assert_string_equal(rc->conn->device_name, "fake0");
+	assert_string_equal(rc->conn->device.name, "fake0");
 }
 
 static void test_conn_cm__options_that_nobody_asked_for_are_left_alone(void **state)
@@ -413,7 +413,7 @@ static void test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses(void
 	rig->cm.reuse_addr = true;
 	rig->cm.v6_only = VBD_CHOICE_NO;
 	rig_listen(listener);
-	assert_string_equal(listener->cm.device_name, "fake1");
+	assert_string_equal(listener->cm.device.name, "fake1");
 	assert_int_equal(((const struct sockaddr_in *)&listener->cm.addr)->sin_addr.s_addr,
 		second->addr.sin_addr.s_addr);
 	asked = fake_id_asked(listener->cm.cm_id);

@@ -155,7 +155,7 @@ static void test_conn_tries__the_try_that_got_furthest_stands_for_the_end(void *
 		"10.0.0.2: nobody listens on that port (invalid service id); 3 tries in ");
 	assert_int_equal(rc->conn->ended_in, VBD_CONN_CONNECTING);
 	assert_string_equal(peer_of(rc), "10.0.0.2");
-	assert_string_equal(rc->conn->device_name, "fake0");
+	assert_string_equal(rc->conn->device.name, "fake0");
 	assert_int_equal(rc->conn->port_num, 1);
 	assert_int_equal(rc->conn->qp.first_error.error.kind, RDMA_CM_EVENT_REJECTED);
 	assert_int_equal(rc->conn->qp.errors_after_first, 0);

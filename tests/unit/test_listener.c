@@ -42,7 +42,7 @@ static void test_listener__a_port_of_0_is_picked(void **state)
 	rig_listen(two);
 	assert_int_not_equal(port_of(&one->cm), 0);
 	assert_int_not_equal(port_of(&one->cm), port_of(&two->cm));
-	assert_string_equal(one->cm.device_name, "");
+	assert_string_equal(one->cm.device.name, "");
 	assert_int_equal(fake_id_asked(one->cm.cm_id).backlog, 8);
 }
 
@@ -57,7 +57,7 @@ static void test_listener__an_address_belongs_to_its_device(void **state)
 	assert_int_equal(open_at(rig, &listener, &nobodys, &err), VBD_E_ADDRESS_NOT_AVAILABLE);
 	assert_null(listener.cm_id);
 	assert_int_equal(open_at(rig, &listener, &ours, &rig->err), VBD_OK);
-	assert_string_equal(listener.device_name, "fake0");
+	assert_string_equal(listener.device.name, "fake0");
 	assert_int_equal(port_of(&listener), 7471);
 	vbd_cm_listener_close(&listener);
 }

@@ -85,7 +85,7 @@ static void test_services_buffers__one_is_zeroed_registered_and_found(void **sta
 
 	assert_int_equal(buffer->state, VBD_BUFFER_READY);
 	assert_int_equal(buffer->mem.page_size_bytes, sysconf(_SC_PAGESIZE));
-	assert_string_equal(buffer->device_name, "fake0");
+	assert_string_equal(buffer->device.name, "fake0");
 	for (size_t i = 0; i < 5000; i++)
 		assert_int_equal(UNIT_BYTES(&buffer->mem)[i], 0);
 	assert_int_not_equal(buffer->mem.rkey, 0);

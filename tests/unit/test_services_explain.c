@@ -854,7 +854,7 @@ static void explain_unresolved(struct svc *svc)
 	fake_fail_next("rdma_resolve_addr", ENETUNREACH);
 	connection = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended && !connection->keeping);
-	assert_string_equal(connection->conn->device_name, "");
+	assert_string_equal(connection->conn->device.name, "");
 	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 }
 

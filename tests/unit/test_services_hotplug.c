@@ -169,10 +169,14 @@ static void test_services_hotplug__a_device_that_is_renamed_keeps_its_id(void **
 	assert_null(device_of(svc, "fake0"));
 	assert_ptr_equal(device_of(svc, "eth0_rdma"), device);
 	assert_int_equal(device->id, id);
-	assert_string_equal(buffer->device_name, "eth0_rdma");
-	assert_string_equal(before.active->conn->device_name, "eth0_rdma");
+	assert_string_equal(buffer->device.name, "eth0_rdma");
+	assert_int_equal(buffer->device.id, id);
+	assert_string_equal(before.active->conn->device.name, "eth0_rdma");
 	after = svc_pair(svc, listener);
-	assert_string_equal(after.active->conn->device_name, "eth0_rdma");
+	assert_string_equal(after.active->conn->device.name, "eth0_rdma");
+	assert_int_equal(after.active->conn->device.id, id);
+	assert_int_equal(after.passive->conn->device.id, id);
+	assert_int_equal(listener->cm.device.id, 0);
 	svc_close(svc, before.active);
 	/* Another device may get the name. */
 	(void)fake_device_add("fake0");

@@ -519,7 +519,7 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	bound = svc_listen(svc, &spec);
 	any = svc_listen(svc, NULL);
 	port = vbd_addr_port(&bound->addr);
-	assert_string_equal(bound->cm.device_name, "fake0");
+	assert_string_equal(bound->cm.device.name, "fake0");
 	fake_device_unplug(svc->device);
 	fake_device_cm_removal(svc->device);
 	unit_rescan(svc->daemon->fabric);
@@ -619,7 +619,7 @@ static void test_services_listeners__a_lost_one_tries_again_by_itself(void **sta
 	svc->device = other;
 	other->addr = addr;
 	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LISTENING);
-	assert_string_equal(bound->cm.device_name, "fake1");
+	assert_string_equal(bound->cm.device.name, "fake1");
 	assert_int_equal(vbd_addr_port(&bound->addr), port);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_RESTORED), 1);

@@ -205,9 +205,9 @@ static void test_services_reach__only_an_active_device_of_the_listener_counts(vo
 	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
 
-	(void)snprintf(listener->cm.device_name, sizeof(listener->cm.device_name), "fake1");
+	(void)snprintf(listener->cm.device.name, sizeof(listener->cm.device.name), "fake1");
 	expect(listener, "");
-	(void)snprintf(listener->cm.device_name, sizeof(listener->cm.device_name), "fake0");
+	(void)snprintf(listener->cm.device.name, sizeof(listener->cm.device.name), "fake0");
 	expect(listener, "10.0.0.1 ");
 	svc->device->port.state = IBV_PORT_DOWN;
 	svc_ask_ports(svc);

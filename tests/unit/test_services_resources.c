@@ -492,7 +492,7 @@ static void test_resources__two_devices_do_not_meet(void **state)
 	assert_string_equal(err.pointer, "/device");
 	(void)snprintf(buffer_spec.device_name, sizeof(buffer_spec.device_name), "fake1");
 	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, &buffer, &svc->err), VBD_OK);
-	assert_string_equal(buffer->device_name, "fake1");
+	assert_string_equal(buffer->device.name, "fake1");
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
 
 	params.qp.pd_id = away->pd->id;

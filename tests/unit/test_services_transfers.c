@@ -287,7 +287,7 @@ static void test_services_transfers__a_buffer_of_another_device_is_refused(void 
 	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
 	svc_turn(svc);
 	spec.buffer = svc_buffer(svc, "elsewhere", 10000, 0);
-	assert_string_equal(spec.buffer->device_name, "fake1");
+	assert_string_equal(spec.buffer->device.name, "fake1");
 	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/buffer");
 	(void)second;
 }

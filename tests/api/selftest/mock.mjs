@@ -97,7 +97,7 @@ class State {
       access: [],
       relaxed_ordering: false,
       on_demand_paging: false,
-      device: 'mock0',
+      device: { id: 1, name: 'mock0' },
       owner: null,
       labels: {},
       pd: { id: 1, name: null },

@@ -12,7 +12,7 @@ export const qpParams = (over = {}) => ({
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
 
 export const connection = (over = {}) => ({
-  id: 7, owner: null, labels: {}, name: 'to-b', state: 'established', waits_for: null, side: 'active', qp_type: 'rc', bringup: 'cm', manual: null, device: 'rxe0',
+  id: 7, owner: null, labels: {}, name: 'to-b', state: 'established', waits_for: null, side: 'active', qp_type: 'rc', bringup: 'cm', manual: null, device: { id: 1, name: 'rxe0' },
   port_num: 1, listener: null, local: { addr: '192.0.2.1', port: 40001 }, peer: { addr: '192.0.2.2', port: 7471 },
   qp_attr: {
     lqpn: 17, rqpn: 18, state: 'RTS', sq_psn: 3223814, rq_psn: 1881236, path_mtu_bytes: 1024, ack_timeout: 14,
@@ -67,7 +67,7 @@ export const listener = (over = {}) => ({
   allow: ['192.0.2.0/24'], max_connections: 100, max_per_peer: 0, connects_per_s: 50, connects_burst: 0, connections: 4,
   refused: { policy: 0, not_allowed: 1, rate: 0, max_per_peer: 0, max_connections: 0, reserved: 0, quota: 0, error: 0 },
   tos: null, reuse_addr: false, v6_only: null, share: null, desired: null,
-  reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], requests: 5, accepted: 4, rejected: 1, waiting: 0,
+  reachable: [{ device: { id: 1, name: 'rxe0' }, addr: '192.0.2.1', port: 7471 }], requests: 5, accepted: 4, rejected: 1, waiting: 0,
   error: null, created_at: at(1), ...over,
 });
 
@@ -86,7 +86,7 @@ export const fault = (over = {}) => ({
 export const buffer = (over = {}) => ({
   id: 3, owner: null, labels: {}, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
   page_size_bytes: 4096, relaxed_ordering: false, on_demand_paging: false, pd: { id: 1, name: null }, error: null,
-  device: 'rxe0', addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, share: null, desired: null, ...over,
+  device: { id: 1, name: 'rxe0' }, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, share: null, desired: null, ...over,
 });
 
 export const transfer = (over = {}) => ({
@@ -122,22 +122,22 @@ export const device = (over = {}) => ({
 });
 
 export const cq = (over = {}) => ({
-  id: 1, owner: null, labels: {}, name: null, device: 'rxe0', auto: true, worker: 0, cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
+  id: 1, owner: null, labels: {}, name: null, device: { id: 1, name: 'rxe0' }, auto: true, worker: 0, cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
   completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, failed: false, qp_count: 1,
   moderation: { count: 0, period_us: 0 }, user_count: 0, created_at: at(0), ...over,
 });
 
 export const pd = (over = {}) => ({
-  id: 2, owner: null, labels: {}, name: 'tenant', device: 'rxe0', default: false, user_count: 1, created_at: at(3), ...over,
+  id: 2, owner: null, labels: {}, name: 'tenant', device: { id: 1, name: 'rxe0' }, default: false, user_count: 1, created_at: at(3), ...over,
 });
 
 export const srq = (over = {}) => ({
-  id: 4, owner: null, labels: {}, name: 'pool', device: 'rxe0', pd: { id: 2, name: 'tenant' }, cq: { id: 1, name: null }, max_wr: 512, recv_size_bytes: 4096, srq_limit: 64, posted: 500, messages: 90,
+  id: 4, owner: null, labels: {}, name: 'pool', device: { id: 1, name: 'rxe0' }, pd: { id: 2, name: 'tenant' }, cq: { id: 1, name: null }, max_wr: 512, recv_size_bytes: 4096, srq_limit: 64, posted: 500, messages: 90,
   limit_events: 3, refills: 3, qp_count: 2, user_count: 2, created_at: at(4), ...over,
 });
 
 export const window = (over = {}) => ({
-  id: 5, owner: null, labels: {}, name: 'slit', state: 'ready', type: 2, buffer: { id: 3, name: 'target' }, connection: { id: 7, name: 'to-b' }, device: 'rxe0', buffer_offset_bytes: 4096, size_bytes: 4096,
+  id: 5, owner: null, labels: {}, name: 'slit', state: 'ready', type: 2, buffer: { id: 3, name: 'target' }, connection: { id: 7, name: 'to-b' }, device: { id: 1, name: 'rxe0' }, buffer_offset_bytes: 4096, size_bytes: 4096,
   access: ['remote_write'], addr: '0x7f0000002000', rkey: '0x0000beef', timeout_ms: 5000, created_at: at(5), ready_at: at(6),
   ended_at: null, error: null, ...over,
 });
@@ -167,7 +167,7 @@ export const benchmark = (over = {}) => ({
 });
 
 export const endpoint = (over = {}) => ({
-  id: 2, owner: null, labels: {}, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1,
+  id: 2, owner: null, labels: {}, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: { id: 1, name: 'rxe0' }, port_num: 1,
   qp_attr: { lqpn: 33, state: 'RTS', sq_psn: 5, qkey: '0x1234567', pkey_index: 0, gid_index: 1, sgid: '::ffff:192.0.2.1', lid: 0 }, mtu_bytes: 1024,
   max_message_bytes: 1024,
   service: 'inbox', qp: { sq_depth: 15, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,

@@ -63,7 +63,7 @@ const remoteColumn = {
 };
 
 function memoryOf({ device, kind }) {
-	return kind === "anonymous" ? device : `${device}, ${kind}`;
+	return kind === "anonymous" ? device.name : `${device.name}, ${kind}`;
 }
 
 function bufferColumns(may) {
@@ -168,7 +168,7 @@ function windowColumns(may, buffers, connectionOf) {
 }
 
 function textOf(row) {
-	return [row.id, row.name, row.state, row.kind, row.device, ...row.access].join(" ");
+	return [row.id, row.name, row.state, row.kind, row.device.name, ...row.access].join(" ");
 }
 
 function sum(items) {

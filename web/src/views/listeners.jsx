@@ -52,8 +52,8 @@ function columnsFor(may, now) {
 			label: "Device",
 			wide: true,
 			width: "8%",
-			value: (row) => row.device,
-			cell: (row) => <span class="mono">{row.device ?? "all"}</span>,
+			value: (row) => row.device?.name,
+			cell: (row) => <span class="mono">{row.device?.name ?? "all"}</span>,
 		},
 		number("requests", "Requests"),
 		number("accepted", "Accepted"),
@@ -64,7 +64,7 @@ function columnsFor(may, now) {
 }
 
 function textOf(row) {
-	return [row.id, row.name, endpoint(row), row.state, row.service, row.device].join(" ");
+	return [row.id, row.name, endpoint(row), row.state, row.service, row.device?.name].join(" ");
 }
 
 export function ListenersView({ route }) {

@@ -59,8 +59,8 @@ export function Ends({ connection }) {
 						"Device",
 						connection.device && (
 							<a
-								href={hashOf({ view: "devices", query: { id: connection.device } })}
-							>{`${connection.device} port ${connection.port_num ?? NONE}`}</a>
+								href={hashOf({ view: "devices", query: { id: connection.device.id } })}
+							>{`${connection.device.name} port ${connection.port_num ?? NONE}`}</a>
 						),
 					],
 					["Listener", connection.listener && refText(connection.listener)],

@@ -28,7 +28,7 @@ export function textOf(row) {
 		row.name,
 		row.state,
 		row.side,
-		row.device,
+		row.device?.name,
 		peerOf(row),
 		asked(row),
 		endpoint(row.local),

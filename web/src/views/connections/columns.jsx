@@ -59,8 +59,8 @@ export function columnsFor(rows, { store, cqs, now }) {
 			label: "Device",
 			wide: true,
 			width: "4.9rem",
-			value: (row) => row.device,
-			cell: (row) => <span class="mono">{row.device ?? "–"}</span>,
+			value: (row) => row.device?.name,
+			cell: (row) => <span class="mono">{row.device?.name ?? "–"}</span>,
 		},
 		{
 			key: "out",

@@ -36,8 +36,8 @@ function rowsOf(item) {
 		["Listens on", item.addr ? <Mono>{addressOf(item)}</Mono> : "no address"],
 		[
 			"Device",
-			<a href={hashOf({ view: "devices", query: { id: item.device } })}>
-				{item.device} port {item.port_num}
+			<a href={hashOf({ view: "devices", query: { id: item.device.id } })}>
+				{item.device.name} port {item.port_num}
 			</a>,
 		],
 		["QP number", <ForPeers item={item} />],
