@@ -55,6 +55,7 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 	vbd_put_text(out, "state", vbd_batch_state_name(batch->state));
 	put_counts(out, "counts", batch);
 	put_transfers(out, "transfers", batch);
+	vbd_put_failures(out, "failures", &batch->failures);
 	vbd_put_time(out, "created_at", batch->object.created_ns);
 	vbd_put_time(out, "ended_at", batch->ended_ns);
 	vbd_put_error(out, "error", &batch->error, first->error.status ? first : NULL);
@@ -82,7 +83,7 @@ struct batch_create {
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(ARRAY, "transfers", struct batch_create, transfers), .required = true, .min = 1,
-		.max = VBD_BATCH_TRANSFERS_MAX},
+		.max = VBD_BATCH_MAX},
 };
 
 static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json,
@@ -123,7 +124,7 @@ static enum vbd_status prepare(struct vbd_daemon *daemon, const json_t *list,
 static enum vbd_status create(
 	struct vbd_request *req, struct vbd_batch **ret_batch, struct vbd_error *err)
 {
-	struct vbd_transfer_record *records[VBD_BATCH_TRANSFERS_MAX];
+	struct vbd_transfer_record *records[VBD_BATCH_MAX];
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct batch_create input = {0};
 	enum vbd_status status =

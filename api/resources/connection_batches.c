@@ -23,7 +23,7 @@
 /* To get memory for so many connections takes less than half a millisecond. */
 #define ROOM_PER_PART 64
 
-_Static_assert(VBD_CONNECTION_BATCH_MAX <= VBD_CONN_ROOM_MAX, "a batch fits the room");
+_Static_assert(VBD_BATCH_MAX <= VBD_CONN_ROOM_MAX, "a batch fits the room");
 
 static const struct vbd_connection_batch *batch_of(const void *item)
 {
@@ -84,7 +84,7 @@ static enum vbd_task_state task_state(const void *item)
 
 /* The connections of a request, as they are being made. */
 struct made {
-	struct vbd_connection *connections[VBD_CONNECTION_BATCH_MAX];
+	struct vbd_connection *connections[VBD_BATCH_MAX];
 	uint32_t count;
 };
 
@@ -110,9 +110,9 @@ struct batch_create {
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(ARRAY, "connections", struct batch_create, connections), .required = true,
-		.min = 1, .max = VBD_CONNECTION_BATCH_MAX},
-	{VBD_FIELD(UINT, "count", struct batch_create, count), .min = 1,
-		.max = VBD_CONNECTION_BATCH_MAX, VBD_FIELD_SEEN(struct batch_create, count_seen)},
+		.min = 1, .max = VBD_BATCH_MAX},
+	{VBD_FIELD(UINT, "count", struct batch_create, count), .min = 1, .max = VBD_BATCH_MAX,
+		VBD_FIELD_SEEN(struct batch_create, count_seen)},
 };
 
 static enum vbd_status decode_batch(
@@ -125,10 +125,9 @@ static enum vbd_status decode_batch(
 	if (status != VBD_OK)
 		return status;
 	total = json_array_size(input->connections) * input->count;
-	if (total > VBD_CONNECTION_BATCH_MAX)
+	if (total > VBD_BATCH_MAX)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/count",
-			"these are %zu connections; a batch has at most %d", total,
-			VBD_CONNECTION_BATCH_MAX);
+			"these are %zu connections; a batch has at most %d", total, VBD_BATCH_MAX);
 	return VBD_OK;
 }
 

@@ -13,9 +13,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/core/failures.h"
 
-/* Connections of one batch. */
-#define VBD_CONNECTION_BATCH_MAX 1000
-
 /* X(SYMBOL, json name, ended) */
 #define VBD_CONNECTION_BATCH_STATE_MAP(X)                 \
 	X(VBD_CONNECTION_BATCH_RUNNING, "running", false) \
@@ -70,7 +67,7 @@ struct vbd_connection_batch {
  * vbd_connection_batch_create - make a batch of prepared connections, which then connect one after
  * the other
  * @connections: from vbd_connections_prepare(); the caller discards them if this fails
- * @count:       1 to VBD_CONNECTION_BATCH_MAX
+ * @count:       1 to VBD_BATCH_MAX
  *
  * VBD_E_LIMIT_REACHED, _NO_MEMORY.
  */

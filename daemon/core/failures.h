@@ -9,6 +9,9 @@
 
 #include "daemon/core/registry.h"
 
+/* Objects of one batch. */
+#define VBD_BATCH_MAX 1000
+
 /* Failures that are kept; the others are counted. */
 #define VBD_FAILURES_MAX 100
 

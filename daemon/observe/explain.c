@@ -384,8 +384,8 @@ static void add_peer(struct sentence *sentence, const struct vbd_connection *con
 			vbd_addr_port(&conn->peer));
 	else if (connection->dst_addr)
 		add(sentence, " with %s port %u", connection->dst_addr, connection->dst_port);
-	if (*conn->device_name)
-		add(sentence, " on %s", conn->device_name);
+	if (*conn->device.name)
+		add(sentence, " on %s", conn->device.name);
 }
 
 /* The cause often names the peer itself. */

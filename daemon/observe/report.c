@@ -355,7 +355,7 @@ static void done(struct vbd_call *call)
 /* A message of the CM would make some devices deaf: see rdma/device/port_counters.h. */
 static bool may_send(const struct vbd_conn *conn)
 {
-	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device_name);
+	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device.name);
 
 	return device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device);
 }

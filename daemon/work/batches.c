@@ -23,24 +23,19 @@ enum vbd_transfer_state vbd_batch_transfer_state(const struct vbd_batch_item *it
 
 static void log_end(struct vbd_batch *batch)
 {
-	bool done = batch->state == VBD_BATCH_DONE;
-	uint32_t failed = 0;
-
-	for (uint32_t i = 0; i < batch->count; i++)
-		failed += batch->items[i].ended_state != VBD_TRANSFER_DONE;
-	if (done)
+	if (batch->state == VBD_BATCH_DONE)
 		vbd_object_log(&batch->object, VBD_EVENT_TRANSFER_BATCH_ENDED, VBD_SEVERITY_INFO,
 			VBD_OK, "done, %u transfers", batch->count);
 	else
 		vbd_object_log(&batch->object, VBD_EVENT_TRANSFER_BATCH_ENDED, VBD_SEVERITY_WARNING,
-			batch->error.status, "failed, %u of %u transfers failed: %s", failed,
-			batch->count, batch->error.text);
+			batch->error.status, "failed, %zu of %u transfers failed: %s",
+			batch->failures.total, batch->count, batch->error.text);
 }
 
 static void ended(struct vbd_batch *batch)
 {
 	batch->ended_ns = vbd_clock_mono_ns();
-	batch->state = batch->error.status ? VBD_BATCH_FAILED : VBD_BATCH_DONE;
+	batch->state = batch->failures.total ? VBD_BATCH_FAILED : VBD_BATCH_DONE;
 	vbd_object_end(&batch->object);
 	log_end(batch);
 	vbd_object_changed(&batch->object);
@@ -50,10 +45,10 @@ static void take_error(struct vbd_batch *batch, const struct vbd_transfer_record
 {
 	struct vbd_error error = {0};
 
-	if (batch->error.status || record->transfer.state == VBD_TRANSFER_DONE)
-		return;
 	vbd_object_problem(&record->object, &error);
-	vbd_transfer_first_error(record, &batch->first_error);
+	if (!batch->failures.total)
+		vbd_transfer_first_error(record, &batch->first_error);
+	vbd_failures_add(&batch->failures, &record->object, &error);
 	(void)vbd_error_set(&batch->error, error.status, "transfer %llu: %.200s",
 		(unsigned long long)record->object.id,
 		*error.text ? error.text : vbd_status_text(error.status));
@@ -70,7 +65,8 @@ static void on_transfer_changed(struct vbd_watch *watch, bool gone)
 	if (gone || !vbd_transfer_state_ended(record->transfer.state))
 		return;
 	vbd_watch_remove(&item->watch);
-	take_error(item->batch, record);
+	if (record->transfer.state != VBD_TRANSFER_DONE)
+		take_error(item->batch, record);
 	item->ended_state = record->transfer.state;
 	item->transfer = NULL;
 	if (--item->batch->open == 0)
@@ -158,6 +154,7 @@ static void free_batch(struct vbd_object *object)
 	for (uint32_t i = 0; i < batch->count; i++)
 		vbd_watch_remove(&batch->items[i].watch);
 	free(batch->items);
+	vbd_failures_fini(&batch->failures);
 }
 
 static const char *state(const struct vbd_object *object)

@@ -10,10 +10,9 @@
 #define VBD_DAEMON_WORK_BATCHES_H
 
 #include "base/enum.h"
+#include "daemon/core/failures.h"
 #include "daemon/core/turns.h"
 #include "daemon/work/transfers.h"
-
-#define VBD_BATCH_TRANSFERS_MAX 256
 
 /* X(SYMBOL, json name, ended) */
 #define VBD_BATCH_STATE_MAP(X)                 \
@@ -49,12 +48,13 @@ struct vbd_batch {
 	/* The error of the transfer that failed first. */
 	struct vbd_error error;
 	struct vbd_first_error first_error; /* status VBD_OK if there was no failed completion */
+	struct vbd_failures failures;
 };
 
 /**
  * vbd_batch_create - make a batch of prepared transfers, and start them in immediate succession
  * @records: from vbd_transfer_prepare(); the caller frees them if this fails
- * @count:   1 to VBD_BATCH_TRANSFERS_MAX
+ * @count:   1 to VBD_BATCH_MAX
  *
  * VBD_E_LIMIT_REACHED, _NO_MEMORY.
  */

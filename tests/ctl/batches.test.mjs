@@ -22,27 +22,27 @@ test('batches: the transfers of a file start together and are waited for', async
   const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/transfer_batches/2': [{ json: running }, { json: batch() }] });
   const { code, stdout, stderr } = await ctl(server, ['transfer-batches', 'create', fileOf([one, { ...one, buffer: 3 }])]);
   assert.equal(code, 0, stderr);
-  assert.equal(stdout, 'transfer_batch/2: done, 2 transfers\n');
+  assert.equal(stdout, 'transfer_batch/2: done: 2 done, 0 failed, 0 cancelled, 0 timed out, 0 running\n');
   assert.deepEqual(server.requests[0].json, { transfers: [one, { ...one, buffer: 3 }] });
-  assert.equal(server.requests[0].headers.prefer, 'wait=60');
+  assert.equal(server.requests[0].headers.prefer, undefined);
 });
 
 test('batches: a body of the API is taken as it is', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 202, json: running } });
   const { code, stdout } = await ctl(server, ['transfer-batches', 'create', '-', '--no-wait'], { input: JSON.stringify({ transfers: [one] }) });
   assert.equal(code, 0);
-  assert.equal(stdout, 'transfer_batch/2: running, 2 transfers\n');
+  assert.equal(stdout, 'transfer_batch/2: running: 2 done, 0 failed, 0 cancelled, 0 timed out, 0 running\n');
   assert.deepEqual(server.requests[0].json, { transfers: [one] });
   assert.equal(server.requests[0].headers.prefer, undefined);
 });
 
-test('batches: one that failed is told with the transfer that failed first', async (t) => {
-  const error = { code: 'remote_access', detail: 'transfer 12: the peer refused the key', hint: 'Check addr and rkey.', first: null };
-  const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/transfer_batches/2': { json: batch({ state: 'failed', error }) } });
+test('batches: one that failed is told with each transfer that failed', async (t) => {
+  const failures = [12, 13].map((id) => ({ kind: 'transfer', id, name: null, code: 'remote_access', detail: `the peer refused key ${id}` }));
+  const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/transfer_batches/2': { json: batch({ state: 'failed', counts: { ...batch().counts, done: 0, failed: 2 }, failures }) } });
   const { code, stdout, stderr } = await ctl(server, ['transfer-batches', 'create', fileOf([one])]);
   assert.equal(code, 1);
-  assert.equal(stdout, '');
-  assert.match(stderr, /^verbsctl: transfer_batch\/2: remote_access: transfer 12: the peer refused the key$/m);
+  assert.equal(stdout, 'transfer_batch/2: failed: 0 done, 2 failed, 0 cancelled, 0 timed out, 0 running\n');
+  assert.equal(stderr, 'verbsctl: transfer/12: the peer refused key 12\nverbsctl: transfer/13: the peer refused key 13\n');
 });
 
 for (const [what, name, says] of [['that is not there', '/nowhere/transfers.json', /nowhere\/transfers\.json: No such file/],

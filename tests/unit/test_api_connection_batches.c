@@ -158,10 +158,10 @@ static void test_api_connection_batches__a_long_list_is_made_after_several_turns
 {
 	struct svc *svc = *state;
 
-	post_list(svc, VBD_CONNECTION_BATCH_MAX);
-	assert_true(await(svc) > VBD_CONNECTION_BATCH_MAX / PER_PART);
+	post_list(svc, VBD_BATCH_MAX);
+	assert_true(await(svc) > VBD_BATCH_MAX / PER_PART);
 	assert_int_equal(test.req.reply.status, 202);
-	assert_int_equal(made(svc), VBD_CONNECTION_BATCH_MAX);
+	assert_int_equal(made(svc), VBD_BATCH_MAX);
 }
 
 static void test_api_connection_batches__a_client_that_leaves_before_makes_none(void **state)

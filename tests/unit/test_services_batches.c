@@ -130,6 +130,11 @@ static void test_services_batches__the_first_failure_is_the_error(void **state)
 	svc_close(svc, scene.pair.active);
 	wait_for_end(svc, batch);
 	assert_int_equal(batch->state, VBD_BATCH_FAILED);
+	assert_int_equal(batch->failures.total, COUNT);
+	assert_int_equal(batch->failures.items[0].id, 2);
+	assert_string_equal(batch->failures.items[0].kind, "transfer");
+	assert_int_equal(batch->failures.items[0].err.status, VBD_E_CANCELLED);
+	assert_int_not_equal(batch->failures.items[1].id, 2);
 	vbd_object_problem(&batch->object, &problem);
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
 	assert_string_equal(problem.object, "/v1/transfer_batches/1");
@@ -154,19 +159,18 @@ static void test_services_batches__a_failed_completion_is_kept(void **state)
 
 static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
 {
-	struct vbd_transfer_record *records[VBD_BATCH_TRANSFERS_MAX];
+	struct vbd_transfer_record *records[VBD_BATCH_MAX];
 	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	const struct vbd_transfer_spec spec = spec_of(&scene);
 	struct vbd_batch *batch = NULL;
 
 	fake_loopback(false);
-	for (int i = 0; i < VBD_BATCH_TRANSFERS_MAX; i++)
+	for (int i = 0; i < VBD_BATCH_MAX; i++)
 		assert_int_equal(
 			vbd_transfer_prepare(svc->daemon, &spec, &records[i], &svc->err), VBD_OK);
 	assert_int_equal(
-		vbd_batch_create(svc->daemon, records, VBD_BATCH_TRANSFERS_MAX, &batch, &svc->err),
-		VBD_OK);
+		vbd_batch_create(svc->daemon, records, VBD_BATCH_MAX, &batch, &svc->err), VBD_OK);
 	vbd_object_cancel(&batch->object);
 	assert_int_equal(batch->cancelled, 64);
 	vbd_object_cancel(&batch->object);
@@ -179,7 +183,7 @@ static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
 	}
 	svc_close(svc, scene.pair.active);
 	wait_for_end(svc, batch);
-	assert_int_equal(svc->daemon->transfers_cancelled, VBD_BATCH_TRANSFERS_MAX);
+	assert_int_equal(svc->daemon->transfers_cancelled, VBD_BATCH_MAX);
 }
 
 static void test_services_batches__a_deletion_cancels_what_runs(void **state)

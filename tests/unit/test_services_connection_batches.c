@@ -23,7 +23,7 @@ static struct vbd_connection_spec spec_of(struct svc *svc, uint32_t count)
 static enum vbd_status try_begin(struct svc *svc, const struct vbd_connection_spec *spec,
 	struct vbd_connection_batch **ret_batch, struct vbd_error *err)
 {
-	struct vbd_connection *connections[VBD_CONNECTION_BATCH_MAX];
+	struct vbd_connection *connections[VBD_BATCH_MAX];
 	enum vbd_status status = vbd_connections_prepare(svc->daemon, spec, connections, err);
 
 	if (status)

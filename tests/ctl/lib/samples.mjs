@@ -156,7 +156,7 @@ export const connectionBatch = (over = {}) => ({
 
 export const batch = (over = {}) => ({
   id: 2, owner: null, labels: {}, state: 'done', counts: { queued: 0, running: 0, cancelling: 0, done: 2, failed: 0, cancelled: 0, timed_out: 0 },
-  transfers: [{ id: 12, name: null }, { id: 13, name: null }], created_at: at(3), ended_at: at(4), error: null, ...over,
+  transfers: [{ id: 12, name: null }, { id: 13, name: null }], failures: [], created_at: at(3), ended_at: at(4), error: null, ...over,
 });
 
 export const benchmark = (over = {}) => ({
