@@ -199,7 +199,7 @@ static struct vbd_buffer *buffer_on(struct svc *svc, const char *device_name)
 	struct vbd_buffer_spec spec = {.size_bytes = 4096};
 	struct vbd_buffer *buffer = NULL;
 
-	(void)snprintf(spec.device.name, sizeof(spec.device.name), "%s", device_name);
+	(void)snprintf(spec.device_name, sizeof(spec.device_name), "%s", device_name);
 	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
 	return buffer;
@@ -305,7 +305,7 @@ static void test_services_hotplug__a_device_is_tried_for_as_long_as_it_fails(voi
 static void test_services_hotplug__nothing_waits_for_a_device_that_opens_slowly(void **state)
 {
 	struct svc *svc = *state;
-	const struct vbd_buffer_spec spec = {.size_bytes = 64, .device.name = "fake1"};
+	const struct vbd_buffer_spec spec = {.size_bytes = 64, .device_name = "fake1"};
 	struct vbd_error err = {0};
 	struct vbd_buffer *buffer;
 
