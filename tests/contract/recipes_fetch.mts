@@ -2,6 +2,7 @@
 //
 // The ten recipes of docs/recipes.md, written with openapi-fetch and the types that openapi-typescript makes. Usage:
 // recipes_fetch.mjs URL ADDR, where ADDR reaches the daemon over RDMA.
+import { randomUUID } from 'node:crypto';
 import createClient from 'openapi-fetch';
 import { dataOf, expect, firstEvent, given } from './expect.mjs';
 import type { components, paths } from './types.mjs';
@@ -74,7 +75,7 @@ const inbox = dataOf(
 expect(inbox.items[0]?.data === 'hello\n', 'the peer reads the line');
 
 // Repeat a request safely
-const once = { params: { path, header: { 'Idempotency-Key': crypto.randomUUID() } }, body: { data: 'once' } };
+const once = { params: { path, header: { 'Idempotency-Key': randomUUID() } }, body: { data: 'once' } };
 const first = dataOf(await api.POST('/v1/connections/{ref}/messages', once));
 const second = await api.POST('/v1/connections/{ref}/messages', once);
 expect(dataOf(second).id === first.id, 'the message is sent once');

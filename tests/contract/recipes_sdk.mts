@@ -2,6 +2,7 @@
 //
 // The ten recipes of docs/recipes.md, written with the client that @hey-api/openapi-ts makes. Usage:
 // recipes_sdk.mjs URL ADDR, where ADDR reaches the daemon over RDMA.
+import { randomUUID } from 'node:crypto';
 import { dataOf, expect, firstEvent, given } from './expect.mjs';
 import { client } from './sdk/client.gen.js';
 import * as verbsd from './sdk/index.js';
@@ -55,7 +56,7 @@ const inbox = dataOf(
 expect(inbox.items[0]?.data === 'hello\n', 'the peer reads the line');
 
 // Repeat a request safely
-const once = { path, headers: { 'Idempotency-Key': crypto.randomUUID() }, body: { data: 'once' } };
+const once = { path, headers: { 'Idempotency-Key': randomUUID() }, body: { data: 'once' } };
 const first = dataOf(await verbsd.sendMessage(once));
 const second = await verbsd.sendMessage(once);
 expect(dataOf(second).id === first.id, 'the message is sent once');

@@ -34,7 +34,7 @@ const excuses = JSON.parse(readFileSync(new URL('../unprovoked.json', import.met
 function sample(name) {
   if (/(^|_)(rkey|addr|target_addr)$/.test(name)) return '0x1000';
   if (/ADDR|HOST/.test(name)) return '192.0.2.1';
-  if (/_asset$/.test(name)) return '/assets/main.js';
+  if (/_asset$/.test(name)) return 'assets/main.js';
   if (/_tag$/.test(name)) return '"0"';
   if (name === 'connection_path') return '/v1/connections/1';
   if (/_path$|^location$/.test(name)) return '/v1/transfers/1';
