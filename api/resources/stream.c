@@ -15,7 +15,7 @@
 #define HEARTBEAT_MS 15000
 /* Events of the log that a part looks at, if the filter matches few. */
 #define LOOKS_PER_PART 1000
-#define RETRY_TEXT     "retry: 1000\n\n" /* an EventSource reconnects after so many ms */
+#define RETRY_TEXT     "retry: 1000\n\n" /* a client connects again after so many ms */
 
 struct stream {
 	struct vbd_request *req;
@@ -36,6 +36,18 @@ static void set_text(struct stream *stream, struct vbd_event_text *text)
 	vbd_event_text_unref(stream->text);
 	stream->text = text;
 	stream->sent_bytes = 0;
+}
+
+/* The place lets a client come back that is cut off before its first event. One that is still to
+ * be told of a restart comes back with the place of its own. */
+static struct vbd_event_text *first_text(const struct stream *stream)
+{
+	char id[VBD_EVENT_ID_BYTES];
+
+	if (stream->at.restarted)
+		return vbd_event_text_print(RETRY_TEXT);
+	return vbd_event_text_print(
+		"id: %s\n" RETRY_TEXT, vbd_event_place_id(stream->daemon, stream->at.seq, id));
 }
 
 static struct vbd_event_text *restarted_text(const struct stream *stream)
@@ -218,7 +230,7 @@ static enum vbd_status prepare(struct stream *stream, struct vbd_error *err)
 			stream->daemon->loop, on_heartbeat, stream, &stream->heartbeat, err);
 	if (status != VBD_OK)
 		return status;
-	set_text(stream, vbd_event_text_print(RETRY_TEXT));
+	set_text(stream, first_text(stream));
 	vbd_watch_add(vbd_eventlog_watches(stream->daemon->eventlog), &stream->watch);
 	return VBD_OK;
 }
