@@ -287,6 +287,11 @@ static const struct vbd_route routes[] = {
 		.role = VBD_ROLE_CONTROL,
 		.body = VBD_BODY_OPTIONAL,
 		.handler = say_hello},
+	{.method = VBD_METHOD_PATCH,
+		.pattern = "/v1/maybe",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_JSON,
+		.handler = say_hello},
 	{.method = VBD_METHOD_POST,
 		.pattern = "/v1/kick",
 		.role = VBD_ROLE_CONTROL,
@@ -455,6 +460,10 @@ static void test_dispatch__unknown_paths_and_methods_are_told_apart(void **state
 	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "GET, HEAD, OPTIONS");
 	assert_int_equal(send_request("OPTIONS", "/v1/items"), 204);
 	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "GET, HEAD, OPTIONS");
+	assert_null(vbd_reply_find_header(&request.reply, "Accept-Patch"));
+	assert_int_equal(send_request("OPTIONS", "/v1/maybe"), 204);
+	assert_string_equal(
+		vbd_reply_find_header(&request.reply, "Accept-Patch"), "application/json");
 	assert_int_equal(test.handled, 0);
 }
 
