@@ -15,9 +15,10 @@ static void test_prefer__respond_async_is_found_among_others(void **state)
 {
 	static const char *const good[] = {"respond-async", "Respond-Async",
 		"wait=5, respond-async", "foo=\"a, b\",respond-async;x=1",
-		" respond-async , wait=1"};
+		" respond-async , wait=1", "respond-async=\"\"", "respond-async = \"\" ; x, a"};
 	static const char *const ignored[] = {"", "wait=5", "respond-asynchronously",
-		"x=\"respond-async\"", "respond", "foo=respond-async"};
+		"x=\"respond-async\"", "respond", "foo=respond-async", "respond-async=no",
+		"respond-async=\"a\"", "respond-async=\"\"a"};
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
@@ -43,9 +44,12 @@ static void test_prefer__wait_is_found_among_others(void **state)
 		{"wait=99999999999999999999", 60},
 		{"wait=4; foo", 4},
 		{"wait=x, wait=2", 2},
+		{"wait=\"\\0\"", 0},
+		{"wait=\"1\\2\" ; a", 12},
 	};
 	static const char *const ignored[] = {"", "wait", "wait=", "wait=-1", "wait=1.5",
-		"waiter=3", "wait=\"3", "foo=\"wait=3\"", "await=3"};
+		"waiter=3", "wait=\"3", "wait=\"3\\\"", "wait=\\3", "wait=\"\"", "foo=\"wait=3\"",
+		"await=3"};
 	unsigned int wait_s;
 
 	(void)state;
