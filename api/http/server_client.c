@@ -153,10 +153,6 @@ void vbd_client_cut(struct vbd_client *client)
 	vbd_client_tls_go_on(client);
 }
 
-/*
- * MHD does not read again after a short read (recv_param_adapter() in 0.9.75), so it would not see
- * an end that came together with the bytes before it. A request that is complete is still answered.
- */
 static void on_gone(unsigned int events, void *arg)
 {
 	struct vbd_client *client = arg;
@@ -167,6 +163,10 @@ static void on_gone(unsigned int events, void *arg)
 		client->exchange->hang_up(client->exchange, true);
 }
 
+/*
+ * MHD does not read again after a short read (recv_param_adapter() in 0.9.75), so it would not see
+ * an end that came together with the bytes before it. A request that is complete is still answered.
+ */
 static void on_hangup(unsigned int events, void *arg)
 {
 	struct vbd_client *client = arg;
