@@ -32,7 +32,7 @@ compile() {
 	ln -s "$CONTRACT_DIR/node_modules" "$work/node_modules"
 	# A member with a default may be left out of a request.
 	quietly types "$bin/openapi-typescript" "$contract" --default-non-nullable=false --output "$work/types.mts"
-	# It leaves a cache in the folder for temporary files.
+	# openapi-ts leaves a cache in the folder for temporary files.
 	TMPDIR=$work quietly sdk "$bin/openapi-ts" --input "$contract" --output "$work/sdk" \
 		--plugins @hey-api/client-fetch @hey-api/typescript @hey-api/sdk
 	(cd "$work" && "$bin/tsc" --strict --noUncheckedIndexedAccess --target ES2022 --module NodeNext \

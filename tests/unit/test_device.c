@@ -324,7 +324,7 @@ int __wrap_ioctl(int fd, unsigned long request);
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	const char *text = vlan_files[vlan_file];
+	const char *text = vlan_file < VBD_ARRAY_LEN(vlan_files) ? vlan_files[vlan_file] : NULL;
 
 	if (strcmp(path, "/proc/meminfo") == 0 && n_meminfo < VBD_ARRAY_LEN(meminfo) &&
 		meminfo[n_meminfo])

@@ -26,14 +26,18 @@ export class Coverage {
     this.problems = new Set(); // "POST /v1/buffers no_device"
   }
 
+  // The `error` of a transfer has the same codes as a problem.
+  addCodes({ json }) {
+    for (const code of [json?.code, json?.error?.code])
+      if (typeof code === 'string') this.codes.add(code);
+  }
+
   add(contract, request, response) {
     // The body of an endless stream is not read.
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const operation = contract.operation(method, request.path.split('?')[0]);
     if (operation) this.seen.add(`${method} ${operation.template} ${response.status}`);
-    // The `error` of a transfer has the same codes.
-    for (const code of [response.json?.code, response.json?.error?.code])
-      if (typeof code === 'string') this.codes.add(code);
+    this.addCodes(response);
     if (operation && response.status >= 400 && response.json?.code)
       this.problems.add(`${method} ${operation.template} ${response.json.code}`);
   }

@@ -218,6 +218,7 @@ export class Player {
 
   // The path of a malformed request is ambiguous, so its answer is compared with Problem only.
   compareRaw(expect, answer, outside) {
+    this.coverage.addCodes(answer);
     const wrong =
       outside || answer.status < 400
         ? []
