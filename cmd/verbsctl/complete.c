@@ -77,8 +77,7 @@ static void take_word(struct line *line, size_t i)
 	if (word[0] == '-' && word[1]) {
 		line->pending = option_of(line, word);
 		if (line->pending != VBD_CTL_OPT_END &&
-			(vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_FLAG ||
-				vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_EVERY))
+			vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_FLAG)
 			line->pending = VBD_CTL_OPT_END;
 		return;
 	}

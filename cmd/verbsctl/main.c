@@ -140,8 +140,7 @@ static void help_of_all(FILE *out)
 	for (size_t i = 0; i < vbd_ctl_noun_count; i++)
 		put_verbs(out, vbd_ctl_nouns[i].noun);
 	fputs("\nA noun alone lists: `verbsctl buffers` is `verbsctl buffers ls`. `verbsctl "
-	      "stats`,\n"
-	      "`verbsctl status`, `verbsctl caller` and `verbsctl version` are their show.\n"
+	      "status` and\n`verbsctl version` are their show.\n"
 	      "A noun may stand in the singular; list, get and delete are ls, show and rm.\n\n"
 	      "Short forms:\n",
 		out);

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 
-#include <ctype.h>
 #include <getopt.h>
 
 /* Above all letters, to tell long options from letters in the results of getopt_long(3). */
@@ -25,9 +24,7 @@ static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opt
 		size_t len = strlen(tables->shorts);
 
 		row->name = spec->name;
-		row->has_arg = spec->kind == VBD_CTL_KIND_FLAG	  ? no_argument
-			       : spec->kind == VBD_CTL_KIND_EVERY ? optional_argument
-								  : required_argument;
+		row->has_arg = spec->kind == VBD_CTL_KIND_FLAG ? no_argument : required_argument;
 		row->val = LONG_BASE + (int)opts[i];
 		tables->opts[tables->count++] = opts[i];
 		if (!spec->letter)
@@ -35,8 +32,6 @@ static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opt
 		tables->shorts[len] = spec->letter;
 		if (spec->kind != VBD_CTL_KIND_FLAG)
 			tables->shorts[len + 1] = ':';
-		if (spec->kind == VBD_CTL_KIND_EVERY)
-			tables->shorts[len + 2] = ':';
 	}
 }
 
@@ -90,10 +85,8 @@ static enum vbd_ctl_exit take_value(
 		if (!vbd_parse_size(args->text[opt], number))
 			wanted = "be a number of bytes, as in 4096, 64K or 1G";
 		break;
-	case VBD_CTL_KIND_EVERY:
 	case VBD_CTL_KIND_TIME:
-		if ((text || spec->kind == VBD_CTL_KIND_TIME) &&
-			!vbd_parse_duration(args->text[opt], "s", number))
+		if (!vbd_parse_duration(args->text[opt], "s", number))
 			wanted = "be a time, as in 500ms, 5s or 1m";
 		break;
 	}
@@ -145,11 +138,6 @@ static enum vbd_ctl_exit read_options(
 
 		if (answer == '?' || answer == ':' || !opt)
 			return refuse_option(args, &tables, answer, argv[optind - 1]);
-		/* getopt_long(3) takes an optional argument only behind "="; users write a
-		 * space. */
-		if (vbd_ctl_opt_spec(*opt)->kind == VBD_CTL_KIND_EVERY && !optarg &&
-			optind < argc && isdigit((unsigned char)argv[optind][0]))
-			optarg = argv[optind++];
 		exit_status = take_value(args, *opt, optarg);
 		if (exit_status != VBD_CTL_OK)
 			return exit_status;

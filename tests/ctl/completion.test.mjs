@@ -43,7 +43,7 @@ test('completion: commands, verbs, options and values need no server', async () 
   assert.deepEqual(await candidates(nowhere, 'ls', ''), []);
   assert.deepEqual(await candidates(nowhere, 'top', '--sort', 'r'), ['recv/s', 'rtt', 'rtt99', 'recv']);
   assert.deepEqual(await candidates(nowhere, 'history', '--sort', 'd'), ['duration', 'device']);
-  assert.deepEqual(await candidates(nowhere, 'stats', '--watch', '--w'), ['--watch']);
+  assert.deepEqual(await candidates(nowhere, 'events', '--follow', '--f'), ['--follow']);
 });
 
 test('completion: names and ids come from the server of the line', async (t) => {

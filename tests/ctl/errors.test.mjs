@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { CTL, ctl, folder } from './lib/ctl.mjs';
-import { connection, index, problem, transfer } from './lib/samples.mjs';
+import { caller, connection, drain, index, problem, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 const refusal = (over) => ({ status: 424, json: problem(over) });
@@ -146,7 +146,7 @@ for (const [what, bytes] of Object.entries(BROKEN)) {
 
 const READS = [['ls'], ['show', '7'], ['devices'], ['devices', 'show', 'x'], ['cqs'], ['listeners'],
   ['listeners', 'show', '1'], ['buf', 'ls'], ['buf', 'show', '3'], ['buf', 'sum', '3'], ['transfers'],
-  ['transfers', 'show', '12'], ['stats'], ['status'], ['events'], ['recv', '7'], ['listen', '0.0.0.0'],
+  ['transfers', 'show', '12'], ['status'], ['events'], ['recv', '7'], ['listen', '0.0.0.0'],
   ['connect', 'h:1'], ['close', '7'], ['reject', '7'], ['accept', '7'], ['rm', '7'], ['send', '7', 'x'],
   ['buf', 'create', '--size', '1'], ['buf', 'rm', '3'], ['transfers', 'rm', '12'],
   ['write', '7', '--buffer', '3', '--remote', '#3'],
@@ -211,31 +211,31 @@ test('errors: names are escaped in paths, also "." and ".."', async (t) => {
 });
 
 test('errors: the server comes from -s, then VERBSD_URL, with port 7480 when none is given', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } });
+  const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: { server_id: 'a' } } });
   const elsewhere = { url: 'http://127.0.0.1:1' };
-  assert.equal((await ctl(elsewhere, ['-s', server.url, 'stats'])).code, 0);
-  assert.equal((await ctl(elsewhere, ['stats', '-s', `127.0.0.1:${server.port}`])).code, 0);
-  assert.equal((await ctl(elsewhere, ['stats', `--server=${server.url}/`])).code, 0);
-  assert.equal((await ctl(server, ['stats'])).code, 0);
-  assert.equal((await ctl(elsewhere, ['stats'])).code, 5);
-  const { stderr } = await ctl(null, ['stats', '-s', 'http://127.0.0.99']);
+  assert.equal((await ctl(elsewhere, ['-s', server.url, 'pds', 'show', '1'])).code, 0);
+  assert.equal((await ctl(elsewhere, ['pds', 'show', '1', '-s', `127.0.0.1:${server.port}`])).code, 0);
+  assert.equal((await ctl(elsewhere, ['pds', 'show', '1', `--server=${server.url}/`])).code, 0);
+  assert.equal((await ctl(server, ['pds', 'show', '1'])).code, 0);
+  assert.equal((await ctl(elsewhere, ['pds', 'show', '1'])).code, 5);
+  const { stderr } = await ctl(null, ['pds', 'show', '1', '-s', 'http://127.0.0.99']);
   assert.match(stderr, /can't reach verbsd at http:\/\/127\.0\.0\.99: Connection refused/);
 });
 
 test('errors: a unix socket serves as well', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } }, { unix: true });
-  const { code, stdout } = await ctl(server, ['stats', '--json']);
+  const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: { server_id: 'a' } } }, { unix: true });
+  const { code, stdout } = await ctl(server, ['pds', 'show', '1', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(JSON.parse(stdout), { server_id: 'a' });
   assert.equal(server.requests[0].headers.host, 'localhost');
 });
 
 // Runs verbsctl where the folder is /run/verbsd.
-const IN_SERVICE = 'mount -t tmpfs none /run && mkdir /run/verbsd && mount --bind "$1" /run/verbsd && exec "$0" stats';
+const IN_SERVICE = 'mount -t tmpfs none /run && mkdir /run/verbsd && mount --bind "$1" /run/verbsd && exec "$0" pds show 1';
 const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 
 test('errors: the unix socket of the service is the default', { skip: !canMount && 'no user namespaces' }, async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } }, { unix: true });
+  const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: { server_id: 'a' } } }, { unix: true });
   const socket = server.url.slice('unix:'.length);
   await rename(socket, join(dirname(socket), 'verbsd.sock'));
   const { code, stderr } = await ctl(null, ['-rm', 'sh', '-c', IN_SERVICE, CTL, dirname(socket)], { program: 'unshare' });
@@ -244,21 +244,21 @@ test('errors: the unix socket of the service is the default', { skip: !canMount 
 });
 
 test('errors: a proxy of the environment sees nothing', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } });
-  const { code } = await ctl(server, ['stats'], { env: { http_proxy: 'http://127.0.0.1:1', ALL_PROXY: 'http://127.0.0.1:1' } });
+  const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: { server_id: 'a' } } });
+  const { code } = await ctl(server, ['pds', 'show', '1'], { env: { http_proxy: 'http://127.0.0.1:1', ALL_PROXY: 'http://127.0.0.1:1' } });
   assert.equal(code, 0);
 });
 
 test('errors: the token comes from --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE, in this order', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: {} } });
+  const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: {} } });
   const dir = folder();
   const file = (name, text) => { writeFileSync(join(dir, name), text); return join(dir, name); };
   const first = file('first', 'one\n# a comment\n');
   const second = file('second', 'two \r\n');
-  await ctl(server, ['stats', '--token-file', first], { env: { VERBSD_TOKEN: 'three' } });
-  await ctl(server, ['stats'], { env: { VERBSD_TOKEN: 'three', VERBSD_TOKEN_FILE: second } });
-  await ctl(server, ['stats'], { env: { VERBSD_TOKEN_FILE: second } });
-  await ctl(server, ['stats']);
+  await ctl(server, ['pds', 'show', '1', '--token-file', first], { env: { VERBSD_TOKEN: 'three' } });
+  await ctl(server, ['pds', 'show', '1'], { env: { VERBSD_TOKEN: 'three', VERBSD_TOKEN_FILE: second } });
+  await ctl(server, ['pds', 'show', '1'], { env: { VERBSD_TOKEN_FILE: second } });
+  await ctl(server, ['pds', 'show', '1']);
   assert.deepEqual(server.requests.map(({ headers }) => headers.authorization),
     ['Bearer one', 'Bearer three', 'Bearer two', undefined]);
 });
@@ -269,24 +269,24 @@ test('errors: a token that could add a header is refused', async (t) => {
   writeFileSync(join(dir, 'empty'), '\n');
   for (const options of [{ env: { VERBSD_TOKEN: 'a b' } }, { env: { VERBSD_TOKEN: 'ü' } },
     { env: { VERBSD_TOKEN_FILE: join(dir, 'empty') } }]) {
-    const { code } = await ctl(server, ['stats'], options);
+    const { code } = await ctl(server, ['pds', 'show', '1'], options);
     assert.equal(code, 2);
   }
   assert.deepEqual(server.calls, []);
 });
 
 test('errors: 401 says how to give a token', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/stats': { status: 401, json: problem({ status: 401,
+  const server = await FakeServer.start(t, { 'GET /v1/pds/1': { status: 401, json: problem({ status: 401,
     code: 'unauthorized', title: 'A token is needed', detail: 'no token', instance: undefined, reject_reason: undefined,
     cm_event: undefined, hint: 'Send Authorization: Bearer TOKEN.' }) } });
-  const { code, stderr } = await ctl(server, ['stats']);
+  const { code, stderr } = await ctl(server, ['pds', 'show', '1']);
   assert.equal(code, 1);
   assert.match(stderr, /unauthorized: A token is needed: no token/);
   assert.match(stderr, /--token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE/);
 });
 
 test('errors: a daemon that is degraded serves, so status exits with 0 and shows the check', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1': { json: index() },
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index() }, 'GET /v1/caller': { json: caller() }, 'GET /v1/drain': { json: drain('serving') },
     'GET /readyz': { json: { status: 'degraded', checks: [{ name: 'store', status: 'degraded', detail: 'no room' }] } } });
   const { code, stdout, stderr } = await ctl(server, ['status']);
   assert.equal(code, 0);
@@ -295,12 +295,12 @@ test('errors: a daemon that is degraded serves, so status exits with 0 and shows
 });
 
 test('errors: status exits with 1 and names the failing check when verbsd is not ready', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1': { json: index() },
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index() }, 'GET /v1/caller': { json: caller() }, 'GET /v1/drain': { json: drain('serving') },
     'GET /readyz': { status: 503, json: { status: 'failing', checks: [{ name: 'loop', status: 'ok', detail: 'turns' },
       { name: 'device', status: 'failing', detail: 'no RDMA device' }] } } });
   const { code, stdout, stderr } = await ctl(server, ['status']);
   assert.equal(code, 1);
-  assert.match(stdout, /^verbsd 0\.1\.0, up 12\.3 s; your role is control\n/);
+  assert.match(stdout, /^verbsd 0\.1\.0, up 12\.3 s\nserving; /);
   assert.match(stdout, /\ndevice +failing +no RDMA device\n/);
   assert.match(stderr, /is not ready/);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';
-import { benchmark, buffer, connection, cq, device, event, firstError, index, listener, logPage, rejected, timeline, transfer } from './lib/samples.mjs';
+import { benchmark, buffer, caller, connection, cq, device, drain, event, firstError, index, listener, logPage, rejected, timeline, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 // Cells of a table, without its titles.
@@ -154,8 +154,6 @@ const SHOWS = [
   { args: ['transfers', 'show', '12'], path: '/v1/transfers/12',
     json: transfer({ state: 'failed', error: { code: 'remote_access', detail: 'refused', hint: 'check', first: firstError({ op: 'write', wc_status: 'IBV_WC_REM_ACCESS_ERR' }) } }),
     lines: [/^transfer\/12 {2}failed$/m, /^ {2}error +remote_access$/m, /^ {4}wc status +IBV_WC_REM_ACCESS_ERR$/m] },
-  { args: ['stats'], path: '/v1/stats', json: { server_id: '00000000000000a1', listeners: 17 },
-    lines: [/^NAME +VALUE$/m, /^server_id +00000000000000a1$/m, /^listeners +17$/m] },
 ];
 
 for (const { args, path, json, lines } of SHOWS) {
@@ -285,39 +283,29 @@ test('objects: connect fails with the reason when the connection ends while it w
   assert.equal(JSON.parse(json).code, 'rejected');
 });
 
-test('objects: status shows the daemon and its checks', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1': { json: index({ role: 'read', caller: 'read' }) },
+test('objects: status shows the daemon, its checks and its drain, and the caller with each quota', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index() }, 'GET /v1/caller': { json: caller() }, 'GET /v1/drain': { json: drain('drained') },
     'GET /readyz': { json: { status: 'ok', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }] } } });
   const { stdout } = await succeeds(server, ['status']);
-  assert.equal(stdout, 'verbsd 0.1.0, up 12.3 s; your role is read\nCHECK STATUS DETAIL\nloop  ok     turns\n');
-  assert.equal(server.requests[0].url, '/readyz?verbose');
+  assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
+    'verbsd 0.1.0, up 12.3 s', 'drained; transfers under way: 0, open connections: 17', 'CHECK STATUS DETAIL', 'loop ok turns', '', 'you are',
+    'caller alice', 'role operate', 'known by certificate', 'certificate CN:alice', 'expires 2027-01-31T12:00:00.000Z',
+    'client 192.0.2.7:40312', '', 'quotas', 'QUOTA USED LIMIT', 'connections 3 16', 'buffers 2 -', 'pinned_bytes 0 -',
+    'transfers 0 -', 'streams 1 4', 'requests_per_s - -']);
+  assert.deepEqual(server.requests.map(({ url }) => url), ['/readyz?verbose', '/v1', '/v1/drain', '/v1/caller']);
+  const { stdout: json } = await succeeds(server, ['status', '--json']);
+  assert.deepEqual(Object.keys(JSON.parse(json)), ['status', 'checks', 'server', 'drain', 'caller']);
 });
 
 test('objects: a drain begins with a deadline, is waited for, and is taken back', async (t) => {
-  const drain = (state) => ({ json: { state, since: '2026-01-31T12:00:00.000000000Z', deadline_at: '2026-01-31T12:00:30.000000000Z',
-    transfer_count: state === 'draining' ? 3 : 0, connection_count: 17 } });
-  const server = await FakeServer.start(t, { 'POST /v1/drain': drain('draining'), 'GET /v1/drain': drain('drained'),
+  const server = await FakeServer.start(t, { 'POST /v1/drain': { json: drain('draining') }, 'GET /v1/drain': { json: drain('drained') },
     'DELETE /v1/drain': { status: 204 } });
   const begun = await succeeds(server, ['drain', '--deadline', '30s']);
   assert.match(begun.stdout, /^draining; transfers under way: 3, open connections: 17; transfers are cancelled at 2026/);
   assert.deepEqual(server.requests[0].json, { deadline_ms: 30000 });
   assert.equal((await succeeds(server, ['drain', '--wait'])).stdout, 'drained; transfers under way: 0, open connections: 17\n');
-  assert.match((await succeeds(server, ['daemon'])).stdout, /^drained/);
   await succeeds(server, ['undrain']);
-  assert.deepEqual(server.calls, ['POST /v1/drain', 'POST /v1/drain', 'GET /v1/drain', 'GET /v1/drain', 'DELETE /v1/drain']);
-});
-
-test('objects: whoami shows the caller, and each quota', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/caller': { json: { name: 'alice', role: 'operate', client: '192.0.2.7:40312',
-    authenticated_by: 'certificate', certificate_name: 'CN:alice', expires_at: '2027-01-31T12:00:00.000000000Z', quotas: {
-      connections: { limit: 16, used: 3 }, buffers: { limit: null, used: 2 }, pinned_bytes: { limit: null, used: 0 },
-      transfers: { limit: null, used: 0 }, streams: { limit: 4, used: 1 }, requests_per_s: { limit: null, used: null } } } } });
-  const { stdout } = await succeeds(server, ['whoami']);
-  assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
-    'caller alice', 'role operate', 'known by certificate', 'certificate CN:alice', 'expires 2027-01-31T12:00:00.000Z',
-    'client 192.0.2.7:40312', '', 'quotas', 'QUOTA USED LIMIT', 'connections 3 16', 'buffers 2 -', 'pinned_bytes 0 -',
-    'transfers 0 -', 'streams 1 4', 'requests_per_s - -']);
-  assert.deepEqual((await succeeds(server, ['caller'])).stdout, stdout);
+  assert.deepEqual(server.calls, ['POST /v1/drain', 'POST /v1/drain', 'GET /v1/drain', 'DELETE /v1/drain']);
 });
 
 test('objects: events prints the log, oldest first', async (t) => {

@@ -103,14 +103,12 @@ const CASES = [
   [['ud-peers', 'show', '3'], get('/v1/ud_peers/3', s.peer())],
   [['multicast-memberships', 'show', '4'], get('/v1/multicast_memberships/4', s.group())],
   [['windows', 'rm', '5'], { 'DELETE /v1/windows/5': { status: 202, json: s.window({ state: 'ending' }) } }],
-  [['status'], { ...get('/v1', s.index({ role: 'operate', caller: 'alice', uptime_ms: 999 })),
+  [['status'], { ...get('/v1', s.index({ uptime_ms: 999 })), ...get('/v1/caller', s.caller()),
+    ...get('/v1/drain', { state: 'draining', transfer_count: 1, connection_count: 2, deadline_at: T('05:00:00') }),
     ...get('/readyz', { status: 'degraded', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }, { name: 'store', status: 'degraded', detail: null }] }) }],
   [['config', 'reload'], { 'POST /v1/reload': { json: { reloaded: ['log_level', 'tls'], restart_needed: ['workers'] } } }],
   [['config', 'reload', '--json'], { 'POST /v1/reload': { json: { reloaded: [], restart_needed: [] } } }],
-  [['daemon'], get('/v1/drain', { state: 'serving', transfer_count: 1, connection_count: 2, deadline_at: null })],
-  [['daemon', 'show'], get('/v1/drain', { state: 'drained', transfer_count: 0, connection_count: 2, deadline_at: T('05:00:00') })],
   [['drain', '--wait'], { ...made('/v1/drain', { state: 'draining' }, 202), ...get('/v1/drain', { state: 'serving' }) }],
-  [['stats'], get('/v1/stats', { server_id: 'a1', listeners: 17, long_name_of_a_number: 0 })],
   [['glossary'], get('/v1/glossary', { items: [why(), why({ kind: 'event_type', name: 'x', number: null, status: 404, severity: 'warning',
     causes: ['one', 'raise timeout_ms'], data: ['state', 'port'] })] })],
   [['explain', '7'], get('/v1/connections/7/explain', full)],
@@ -141,12 +139,12 @@ const CASES = [
   [['show', '5'], refused('/v1/connections/5', { status: 429, instance: '/v1/devices' }, { 'Retry-After': '1' })],
   [['buf', 'create', '--size', '1'], { 'POST /v1/buffers': { status: 400, json: s.problem({ ...none, ...faults[0], hint: 'See `size_bytes`, /size_bytes or access.', errors: faults, errors_total: 6 }) } }],
   [['bench', '7', '--size', '1'], { 'POST /v1/benchmarks': { status: 400, json: s.problem({ ...none, ...faults[3], errors: faults.slice(3), errors_total: 7 }) } }],
-  [['stats'], { 'GET /v1/stats': { status: 500, body: '<p>one</p>  <b>two\n</b>' } }],
-  [['stats'], { 'GET /v1/stats': { status: 500, body: 'x'.repeat(300) } }],
-  [['stats'], { 'GET /v1/stats': { status: 500, json: { title: 'only a title' } } }],
+  [['pds', 'show', '1'], { 'GET /v1/pds/1': { status: 500, body: '<p>one</p>  <b>two\n</b>' } }],
+  [['pds', 'show', '1'], { 'GET /v1/pds/1': { status: 500, body: 'x'.repeat(300) } }],
+  [['pds', 'show', '1'], { 'GET /v1/pds/1': { status: 500, json: { title: 'only a title' } } }],
 
   // Help needs no server.
-  [['--help'], {}], [['buffers', '--help'], {}], [['connections', 'create', '--help'], {}], [['stats', '-h'], {}], [['devices', 'show', '--help'], {}],
+  [['--help'], {}], [['buffers', '--help'], {}], [['connections', 'create', '--help'], {}], [['status', '-h'], {}], [['devices', 'show', '--help'], {}],
 ];
 
 const lines = (mark, text) => text.split('\n').slice(0, text.endsWith('\n') ? -1 : undefined).map((line) => `${mark}${line}\n`).join('');

@@ -34,7 +34,7 @@ test('tls: the files come from options, or from the environment', async (t) => {
   const server = await secure(t);
   const env = { VERBSD_CA: ca.path('ca.pem'), VERBSD_CERT: ca.path('alice.pem'), VERBSD_KEY: ca.path('alice.key') };
   for (const [args, variables] of [[[...CA, ...ALICE], {}], [[], env], [[...CA, '--cert', ca.path('both.pem')], {}], [CA, { VERBSD_TOKEN: 'secret' }]]) {
-    const { code, stderr } = await ctl(server, ['stats', '--json', ...args], { env: variables });
+    const { code, stderr } = await ctl(server, ['pds', 'show', '1', '--json', ...args], { env: variables });
     assert.equal(code, 0, stderr);
   }
   assert.deepEqual(server.seen, [['alice', undefined], ['alice', undefined], ['alice', undefined], [undefined, 'Bearer secret']]);
@@ -42,11 +42,11 @@ test('tls: the files come from options, or from the environment', async (t) => {
 
 test('tls: a server whose certificate is of an unknown CA, or of another name, gets no request', async (t) => {
   const server = await secure(t);
-  const unknown = await ctl(server, ['stats'], { env: { VERBSD_TOKEN: 'secret' } });
+  const unknown = await ctl(server, ['pds', 'show', '1'], { env: { VERBSD_TOKEN: 'secret' } });
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /no answer from verbsd at https:.*certificate.*; --ca names the file/i);
   const stranger = await secure(t, {}, { ...(ca.issueServer('other', 'DNS:other.example'), ca.credentials('other')) });
-  const named = await ctl(stranger, ['stats', ...CA], { env: { VERBSD_TOKEN: 'secret' } });
+  const named = await ctl(stranger, ['pds', 'show', '1', ...CA], { env: { VERBSD_TOKEN: 'secret' } });
   assert.equal(named.code, 1);
   assert.match(named.stderr, /certificate/i);
   assert.deepEqual([...server.seen, ...stranger.seen], []);
@@ -55,7 +55,7 @@ test('tls: a server whose certificate is of an unknown CA, or of another name, g
 test('tls: a certificate that the server refuses is told', async (t) => {
   const server = await secure(t, {}, { requestCert: true, rejectUnauthorized: true });
   for (const args of [[], ['--cert', ca.path('expired.pem'), '--key', ca.path('expired.key')]]) {
-    const { code, stderr } = await ctl(server, ['stats', ...CA, ...args]);
+    const { code, stderr } = await ctl(server, ['pds', 'show', '1', ...CA, ...args]);
     assert.equal(code, 1);
     assert.match(stderr, /no answer from verbsd at https:/);
   }
@@ -72,24 +72,24 @@ test('tls: the verbsd of --remote is asked with the same files, and its own toke
 });
 
 test('tls: a token goes to another host in clear only with --insecure', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: {} } }, { host: '0.0.0.0' });
+  const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: {} } }, { host: '0.0.0.0' });
   const env = { VERBSD_TOKEN: 'secret' };
   // An own address that others reach: verbsctl takes it for another host.
   const own = Object.values(networkInterfaces()).flat().find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
   const other = { url: server.url.replace('127.0.0.1', own ?? 'b.example') };
   for (const where of [other, { url: 'http://a.example' }, { url: 'a.example:1' }, { url: 'http://127.0.0.1.example' }, { url: 'http://localhost.example' }]) {
-    const { code, stderr } = await ctl(where, ['stats'], { env });
+    const { code, stderr } = await ctl(where, ['pds', 'show', '1'], { env });
     assert.equal(code, 2, where.url);
     assert.match(stderr, /the token would go to .* in clear.*https:\/\/, or --insecure/);
   }
   assert.deepEqual(server.calls, []);
   for (const host of ['localhost', '127.0.0.1', '[::ffff:127.0.0.1]'])
-    assert.equal((await ctl({ url: server.url.replace('127.0.0.1', host) }, ['stats', '--json'], { env })).code, 0);
+    assert.equal((await ctl({ url: server.url.replace('127.0.0.1', host) }, ['pds', 'show', '1', '--json'], { env })).code, 0);
   assert.deepEqual(server.requests.map(({ headers }) => headers.authorization), Array(3).fill('Bearer secret'));
   if (!own)
     return;
-  assert.equal((await ctl(other, ['stats', '--insecure', '--json'], { env })).code, 0);
-  assert.equal((await ctl(other, ['stats', '--json'])).code, 0);
+  assert.equal((await ctl(other, ['pds', 'show', '1', '--insecure', '--json'], { env })).code, 0);
+  assert.equal((await ctl(other, ['pds', 'show', '1', '--json'])).code, 0);
   assert.deepEqual(server.requests.slice(3).map(({ headers }) => headers.authorization), ['Bearer secret', undefined]);
 });
 
@@ -98,7 +98,7 @@ test('tls: files that are not there, and a key alone, are refused before anythin
   for (const [args, says] of [[['--ca', '/nonexistent'], /CA file \/nonexistent: No such file/],
     [['--cert', '/nonexistent'], /certificate file \/nonexistent/], [[...ALICE.slice(0, 3), '/nonexistent'], /key file \/nonexistent/],
     [['--key', ca.path('alice.key')], /--key needs --cert/]]) {
-    const { code, stderr } = await ctl(server, ['stats', ...args]);
+    const { code, stderr } = await ctl(server, ['pds', 'show', '1', ...args]);
     assert.equal(code, 2);
     assert.match(stderr, says);
   }

@@ -476,6 +476,39 @@ static void test_args__an_operand_is_utf8(void **state)
 	assert_null(vbd_ctl_args_body(&args));
 }
 
+static void test_text__times_are_read_as_verbsd_writes_them(void **state)
+{
+	uint64_t ns = 0;
+
+	(void)state;
+	assert_true(vbd_ctl_parse_time("1970-01-02T00:00:01.000000007Z", &ns));
+	assert_int_equal(ns, UINT64_C(86401000000007));
+	assert_true(vbd_ctl_parse_time("2026-03-04T05:06:07.123456789Z", &ns));
+	assert_int_equal(ns, UINT64_C(1772600767123456789));
+	assert_false(vbd_ctl_parse_time("", &ns));
+	assert_false(vbd_ctl_parse_time("2026-03-04T05:06:07Z", &ns));
+	assert_false(vbd_ctl_parse_time("2026-03-04T05:06:07.123Z", &ns));
+	assert_false(vbd_ctl_parse_time("2026-03-04T05:06:07.123456789Zx", &ns));
+	assert_false(vbd_ctl_parse_time("2026-03-04T05:06:07.123456789+01:00", &ns));
+}
+
+static void assert_span(uint64_t ns, const char *wanted)
+{
+	char *text = vbd_ctl_text_of_span(ns);
+
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void test_text__spans_are_clocks_from_a_minute_on(void **state)
+{
+	(void)state;
+	assert_span(1500000, "1.500 ms");
+	assert_span(UINT64_C(59500000000), "59.500 s");
+	assert_span(UINT64_C(60000000000), "0:01:00");
+	assert_span(UINT64_C(90061) * 1000000000, "25:01:01");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +530,8 @@ int main(void)
 		cmocka_unit_test(test_cell__each_value_has_the_form_of_its_column),
 		cmocka_unit_test(test_cell__only_a_time_is_shortened_as_one),
 		cmocka_unit_test(test_args__an_operand_is_utf8),
+		cmocka_unit_test(test_text__times_are_read_as_verbsd_writes_them),
+		cmocka_unit_test(test_text__spans_are_clocks_from_a_minute_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,16 +58,15 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
 /* The others. */
-vbd_ctl_command vbd_ctl_status, vbd_ctl_caller, vbd_ctl_version, vbd_ctl_daemon_show,
-	vbd_ctl_daemon_drain, vbd_ctl_daemon_undrain, vbd_ctl_config_reload, vbd_ctl_stats,
-	vbd_ctl_devices, vbd_ctl_listener_set, vbd_ctl_connect, vbd_ctl_history,
-	vbd_ctl_connection_accept, vbd_ctl_connection_reject, vbd_ctl_connection_timeline,
-	vbd_ctl_connection_close, vbd_ctl_prepare, vbd_ctl_remote, vbd_ctl_qp_state,
-	vbd_ctl_connection_show, vbd_ctl_buffer_create, vbd_ctl_buffer_put, vbd_ctl_buffer_get,
-	vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv, vbd_ctl_write,
-	vbd_ctl_read, vbd_ctl_fetch_add, vbd_ctl_compare_swap, vbd_ctl_post_recv, vbd_ctl_probe,
-	vbd_ctl_batch_create, vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events,
-	vbd_ctl_explain, vbd_ctl_glossary, vbd_ctl_reachability;
+vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_daemon_undrain,
+	vbd_ctl_config_reload, vbd_ctl_devices, vbd_ctl_listener_set, vbd_ctl_connect,
+	vbd_ctl_history, vbd_ctl_connection_accept, vbd_ctl_connection_reject,
+	vbd_ctl_connection_timeline, vbd_ctl_connection_close, vbd_ctl_prepare, vbd_ctl_remote,
+	vbd_ctl_qp_state, vbd_ctl_connection_show, vbd_ctl_buffer_create, vbd_ctl_buffer_put,
+	vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv,
+	vbd_ctl_write, vbd_ctl_read, vbd_ctl_fetch_add, vbd_ctl_compare_swap, vbd_ctl_post_recv,
+	vbd_ctl_probe, vbd_ctl_batch_create, vbd_ctl_bench, vbd_ctl_benchmark_create,
+	vbd_ctl_events, vbd_ctl_explain, vbd_ctl_glossary, vbd_ctl_reachability;
 
 /* batch.c */
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status: the readiness of verbsd; daemon: whether it drains; config: its configuration. */
+/* status: the readiness of verbsd, and who asks; daemon: its drain; config: its configuration. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
@@ -7,20 +7,79 @@
 static const struct vbd_ctl_column check_columns[] = {VBD_CTL_TEXT("CHECK", "name"),
 	VBD_CTL_STATE("STATUS", "status"), VBD_CTL_TEXT("DETAIL", "detail")};
 
-static void put_index(const json_t *index)
+static const struct vbd_ctl_column quota_columns[] = {VBD_CTL_TEXT("QUOTA", "name"),
+	VBD_CTL_NUMBER("USED", "used"), VBD_CTL_NUMBER("LIMIT", "limit")};
+
+/* A new array with a row for each quota; NULL without memory. */
+static json_t *rows_of(const json_t *quotas)
+{
+	json_t *rows = json_array();
+	const char *name;
+	json_t *quota;
+
+	json_object_foreach((json_t *)quotas, name, quota)
+	{
+		json_t *row = json_pack("{s:s, s:O?, s:O?}", "name", name, "used",
+			json_object_get(quota, "used"), "limit", json_object_get(quota, "limit"));
+
+		(void)json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static void put_drain(const struct vbd_ctl *ctl, json_t *drain)
+{
+	const char *deadline = vbd_ctl_json_text(drain, "deadline_at");
+
+	(void)ctl;
+	printf("%s; transfers under way: %llu, open connections: %llu",
+		vbd_ctl_json_text(drain, "state"),
+		(unsigned long long)vbd_ctl_json_uint(drain, "transfer_count"),
+		(unsigned long long)vbd_ctl_json_uint(drain, "connection_count"));
+	if (deadline && vbd_ctl_json_is(drain, "state", "draining"))
+		printf("; transfers are cancelled at %s", deadline);
+	(void)putchar('\n');
+}
+
+static void put_index(const struct vbd_ctl *ctl, json_t *index)
 {
 	char *version = vbd_ctl_cell_text(vbd_ctl_json_at(index, "version"));
-	char *role = vbd_ctl_cell_text(vbd_ctl_json_at(index, "role"));
-	const char *caller = vbd_ctl_json_text(index, "caller");
 
-	printf("verbsd %s, up %.1f s; your role is %s", version,
-		(double)vbd_ctl_json_uint(index, "uptime_ms") / 1e3, role);
-	if (caller && strcmp(caller, role) != 0)
-		printf(", as %s", caller);
-	(void)putchar('\n');
-	free(role);
+	(void)ctl;
+	printf("verbsd %s, up %.1f s\n", version,
+		(double)vbd_ctl_json_uint(index, "uptime_ms") / 1e3);
 	free(version);
 }
+
+static void put_caller(const struct vbd_ctl *ctl, json_t *caller)
+{
+	json_t *rows = rows_of(vbd_ctl_json_at(caller, "quotas"));
+
+	vbd_ctl_heading_put("you are");
+	VBD_CTL_MEMBERS_PUT(caller, VBD_CTL_TEXT("caller", "name"), VBD_CTL_TEXT("role", "role"),
+		VBD_CTL_TEXT("known by", "authenticated_by"),
+		VBD_CTL_TEXT("certificate", "certificate_name"),
+		VBD_CTL_TIME("expires", "expires_at"), VBD_CTL_TEXT("client", "client"));
+	vbd_ctl_heading_put("quotas");
+	vbd_ctl_table_put(quota_columns, VBD_ARRAY_LEN(quota_columns), rows, ctl->color);
+	json_decref(rows);
+}
+
+static void put_checks(const struct vbd_ctl *ctl, json_t *checks)
+{
+	vbd_ctl_table_put(check_columns, VBD_ARRAY_LEN(check_columns), checks, ctl->color);
+}
+
+/* In the order in which they are printed. The checks are there already. */
+static const struct {
+	const char *member, *path;
+	vbd_ctl_put_fn put;
+} parts[] = {
+	{"server", "/v1", put_index},
+	{"drain", "/v1/drain", put_drain},
+	{"checks", NULL, put_checks},
+	{"caller", "/v1/caller", put_caller},
+};
 
 /* An answer of status 503 is printed too: its body lists the checks that fail. */
 static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *ret_answer)
@@ -39,27 +98,45 @@ static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *
 	return exit_status;
 }
 
+/* A part that the caller may not have is told, and those before it are printed. */
+static enum vbd_ctl_exit get_parts(struct vbd_ctl *ctl, json_t *status)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(parts) && exit_status == VBD_CTL_OK; i++) {
+		struct vbd_ctl_answer answer;
+
+		if (!parts[i].path)
+			continue;
+		exit_status =
+			vbd_ctl_call(ctl, "GET", parts[i].path, NULL, VBD_CTL_NO_WAIT, &answer);
+		if (exit_status == VBD_CTL_OK)
+			vbd_ctl_json_set(status, parts[i].member, json_incref(answer.json));
+		vbd_ctl_answer_fini(&answer);
+	}
+	return exit_status;
+}
+
 enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 {
 	struct vbd_ctl_answer health;
-	struct vbd_ctl_answer index = {0};
 	enum vbd_ctl_exit exit_status = get_health(ctl, &health);
 
-	if (exit_status == VBD_CTL_OK && ctl->json) {
+	if (exit_status == VBD_CTL_OK)
+		exit_status = get_parts(ctl, health.json);
+	if (ctl->json && health.json)
 		vbd_ctl_json_put(stdout, health.json);
-	} else if (exit_status == VBD_CTL_OK) {
-		exit_status = vbd_ctl_call(ctl, "GET", "/v1", NULL, VBD_CTL_NO_WAIT, &index);
-		if (exit_status == VBD_CTL_OK)
-			put_index(index.json);
-		vbd_ctl_table_put(check_columns, VBD_ARRAY_LEN(check_columns),
-			vbd_ctl_json_at(health.json, "checks"), ctl->color);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(parts) && !ctl->json; i++) {
+		json_t *part = json_object_get(health.json, parts[i].member);
+
+		if (part)
+			parts[i].put(ctl, part);
 	}
 	if (exit_status == VBD_CTL_OK && vbd_ctl_json_is(health.json, "status", "failing")) {
 		exit_status = VBD_CTL_FAILED;
 		if (!ctl->json)
 			vbd_ctl_note("verbsd at %s is not ready", ctl->http.shown);
 	}
-	vbd_ctl_answer_fini(&index);
 	vbd_ctl_answer_fini(&health);
 	return exit_status;
 }
@@ -110,25 +187,6 @@ enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl)
 	}
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
-}
-
-static void put_drain(const struct vbd_ctl *ctl, json_t *drain)
-{
-	const char *deadline = vbd_ctl_json_text(drain, "deadline_at");
-
-	(void)ctl;
-	printf("%s; transfers under way: %llu, open connections: %llu",
-		vbd_ctl_json_text(drain, "state"),
-		(unsigned long long)vbd_ctl_json_uint(drain, "transfer_count"),
-		(unsigned long long)vbd_ctl_json_uint(drain, "connection_count"));
-	if (deadline && vbd_ctl_json_is(drain, "state", "draining"))
-		printf("; transfers are cancelled at %s", deadline);
-	(void)putchar('\n');
-}
-
-enum vbd_ctl_exit vbd_ctl_daemon_show(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_call_put(ctl, "GET", "/v1/drain", NULL, VBD_CTL_NO_WAIT, put_drain);
 }
 
 /* The server ends a wait of its own accord: ask again. */

@@ -108,7 +108,6 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 	case VBD_CTL_KIND_UINT:
 	case VBD_CTL_KIND_SIZE:
 	case VBD_CTL_KIND_TIME:
-	case VBD_CTL_KIND_EVERY:
 		return json_integer((json_int_t)args->number[opt]);
 	case VBD_CTL_KIND_LIST:
 		return list_of(args->text[opt]);

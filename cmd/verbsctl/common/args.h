@@ -22,7 +22,6 @@ enum vbd_ctl_kind {
 	VBD_CTL_KIND_HEX,
 	VBD_CTL_KIND_SIZE,   /* a number of bytes */
 	VBD_CTL_KIND_TIME,   /* a time; becomes milliseconds */
-	VBD_CTL_KIND_EVERY,  /* a time that may be left out: 0 then */
 	VBD_CTL_KIND_LIST,   /* comma-separated; becomes an array of strings */
 	VBD_CTL_KIND_LABELS, /* KEY=VALUE, comma-separated; becomes an object of strings */
 };
@@ -279,8 +278,6 @@ enum vbd_ctl_kind {
 		"only events of one kind (connection) or object (connection/to-b)")                \
 	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
 		"only events of at least this severity")                                           \
-	X(WATCH, "watch", 'w', EVERY, "[TIME]", NULL,                                              \
-		"print what changes, every TIME (1 s), until interrupted")                         \
 	X(TOP_INTERVAL, "interval", 'd', TIME, "TIME", NULL, "time between two readings (1 s)")    \
 	X(FILTER, "filter", 0, TEXT, "TEXT", NULL, "only connections that show this text")         \
 	X(ALL, "all", 'a', FLAG, NULL, NULL, "show ended connections too")                         \

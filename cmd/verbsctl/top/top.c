@@ -21,7 +21,7 @@
 #define LIST_QUERY "?limit=1000&sort=-id&fields=id,name,state,device,peer,cq,counters,end_code"
 #define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,cqe,outstanding_cqe"
 
-#define ELSEWHERE "`verbsctl ls` and `verbsctl stats --watch` print line by line"
+#define ELSEWHERE "`verbsctl ls` prints line by line"
 
 struct top {
 	struct vbd_ctl *ctl;

@@ -215,3 +215,13 @@ export const problem = (over = {}) => ({
   detail: 'nobody listens for connections at 192.0.2.2:7471', instance: '/v1/connections/7', reject_reason: 'IB_CM_REJ_INVALID_SERVICE_ID',
   cm_event: 'RDMA_CM_EVENT_REJECTED', cm_status: 8, hint: 'Is something listening on that port?', ...over,
 });
+
+export const caller = (over = {}) => ({
+  name: 'alice', role: 'operate', client: '192.0.2.7:40312', authenticated_by: 'certificate', certificate_name: 'CN:alice', expires_at: '2027-01-31T12:00:00.000000000Z', quotas: {
+    connections: { limit: 16, used: 3 }, buffers: { limit: null, used: 2 }, pinned_bytes: { limit: null, used: 0 },
+    transfers: { limit: null, used: 0 }, streams: { limit: 4, used: 1 }, requests_per_s: { limit: null, used: null } }, ...over,
+});
+
+export const drain = (state) => ({
+  state, since: '2026-01-31T12:00:00.000000000Z', deadline_at: '2026-01-31T12:00:30.000000000Z', transfer_count: state === 'draining' ? 3 : 0, connection_count: 17,
+});
