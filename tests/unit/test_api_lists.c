@@ -219,6 +219,16 @@ static void test_api_lists__work(void **state)
 	expect_rows(rest, rows, VBD_ARRAY_LEN(rows));
 }
 
+static void test_api_lists__connections_say_why_they_failed(void **state)
+{
+	struct rest *rest = *state;
+
+	(void)rest_call(
+		rest, 424, "POST", "/v1/connections", "{'dst_addr':'10.0.0.1','dst_port':9}");
+	rest_expect(rest_call(rest, 200, "GET", "/v1/connections?state=ended", NULL),
+		"{'items':[{'id':1,'error':{'code':'rejected'}}]}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +237,7 @@ int main(void)
 		TEST(connections_and_listeners),
 		TEST(memory_and_queues),
 		TEST(work),
+		TEST(connections_say_why_they_failed),
 #undef TEST
 	};
 
