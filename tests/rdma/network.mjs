@@ -183,9 +183,12 @@ await scenario("two devices that exchange their names keep what is theirs", asyn
 			one.device = names[i];
 			await daemon.until(`/v1/devices/${one.id}`, `the name ${one.device}`, ({ name }) => name === one.device);
 		}
-		for (const { device, connection, buffer } of owned) {
-			equal((await daemon.connection(connection.id)).device, device, "device of the connection");
-			equal((await daemon.get(`/v1/buffers/${buffer.id}`)).device, device, "device of the buffer");
+		for (const { id, device, connection, buffer } of owned) {
+			const { device: of_connection } = await daemon.connection(connection.id);
+			const { device: of_buffer } = await daemon.get(`/v1/buffers/${buffer.id}`);
+
+			equal(`${of_connection.id} ${of_connection.name}`, `${id} ${device}`, "device of the connection");
+			equal(`${of_buffer.id} ${of_buffer.name}`, `${id} ${device}`, "device of the buffer");
 			await transfers_work(daemon, connection, daemon, 4096, device);
 		}
 		ok((await daemon.get(`/v1/events?after=${last}&type=device_renamed`)).items.length >= 2, "events of the renames");
