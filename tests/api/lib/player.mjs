@@ -218,11 +218,11 @@ export class Player {
 
   // The path of a malformed request is ambiguous, so its answer is compared with Problem only.
   compareRaw(expect, answer, outside) {
-    this.coverage.addCodes(answer);
     const wrong =
       outside || answer.status < 400
         ? []
         : this.client.checkResponse({ method: 'GET', path: '/' }, answer);
+    this.coverage.addCodes(answer);
     return [...wrong, ...this.compare(expect, answer)];
   }
 
