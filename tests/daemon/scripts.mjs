@@ -10,6 +10,7 @@ import http from "node:http";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 
 import { freePort } from "../../bench/lib/programs.mjs";
 import { scratch_folder } from "../scratch.mjs";
@@ -344,8 +345,8 @@ test("mirror: a kill and a stop lose no event and repeat none, and the mirror is
 	check_printed(mirror.lines, await events_behind(daemon, begin), killed);
 	const lists = await lists_of(daemon);
 	assert.ok(KINDS.every((kind) => lists[kind].length > 0), "there is something to mirror");
-	await until(() => read_mirror(file));
-	assert.deepEqual(read_mirror(file), lists);
+	// The mirror is written after the events are printed.
+	await until(() => isDeepStrictEqual(read_mirror(file), lists));
 	assert.equal(mirror.process.exitCode, null, mirror.said);
 	assert.equal(await daemon.stop(), 0, daemon.log);
 });
