@@ -395,18 +395,19 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 		name);
 }
 
-/* Host and port of an Origin; NULL for one of another form, as "null". */
-static const char *authority_of(const char *origin)
+/* Host and port of an Origin; NULL for one of another form, as "null". What a page of http:// shows
+ * can be forged on the way, so such a page is not of a server that has TLS (RFC 6454, 5). */
+static const char *authority_of(const char *origin, bool tls)
 {
 	if (strncasecmp(origin, "http://", 7) == 0)
-		return origin + 7;
+		return tls ? NULL : origin + 7;
 	return strncasecmp(origin, "https://", 8) == 0 ? origin + 8 : NULL;
 }
 
-enum vbd_status vbd_auth_origin(const struct vbd_auth_rules *rules, const char *origin,
+enum vbd_status vbd_auth_origin(const struct vbd_auth_rules *rules, bool tls, const char *origin,
 	const char *host, struct vbd_error *err)
 {
-	const char *authority = origin ? authority_of(origin) : NULL;
+	const char *authority = origin ? authority_of(origin, tls) : NULL;
 
 	if (!origin || (authority && host && strcasecmp(authority, host) == 0) ||
 		(authority && is_allowed(rules, authority)))

@@ -104,10 +104,10 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 /**
  * vbd_auth_origin - VBD_E_BAD_ORIGIN for a page of another site
  *
- * A page of this site has the same host and port in Origin as in Host; or, since a proxy may send a
- * Host of its own, a host of `allowed_hosts` without a port.
+ * A page of this site has the same host and port in Origin as in Host, and over TLS the scheme
+ * https; or, since a proxy may send a Host of its own, a host of `allowed_hosts` without a port.
  */
-enum vbd_status vbd_auth_origin(const struct vbd_auth_rules *rules, const char *origin,
+enum vbd_status vbd_auth_origin(const struct vbd_auth_rules *rules, bool tls, const char *origin,
 	const char *host, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**

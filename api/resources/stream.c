@@ -205,13 +205,14 @@ static void stream_free(void *arg)
 	free(stream);
 }
 
-/* The stream begins after Last-Event-ID, else after `after`, else after the newest event. */
+/* The stream begins after Last-Event-ID, unless that is empty (HTML, 9.2), else after `after`, else
+ * after the newest event. */
 static enum vbd_status parse_start(struct stream *stream, struct vbd_error *err)
 {
 	const char *id = vbd_request_header(stream->req, VBD_HEADER_LAST_EVENT_ID);
 	enum vbd_status status = vbd_query_event_place(stream->req, &stream->at, err);
 
-	if (status == VBD_OK && id)
+	if (status == VBD_OK && id && *id)
 		status = vbd_parse_event_place(
 			stream->daemon, "Last-Event-ID", id, &stream->at, err);
 	if (status == VBD_OK)

@@ -152,18 +152,23 @@ static void test_auth__a_foreign_origin_is_refused(void **state)
 		"http://127.0.0.1:7480/", "http://127.0.0.1:7480@evil.test"};
 
 	(void)state;
-	assert_int_equal(vbd_auth_origin(&open_rules, NULL, "x", NULL), VBD_OK);
-	assert_int_equal(
-		vbd_auth_origin(&open_rules, "http://127.0.0.1:7480", "127.0.0.1:7480", NULL),
+	assert_int_equal(vbd_auth_origin(&open_rules, false, NULL, "x", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_origin(&open_rules, false, "http://127.0.0.1:7480",
+				 "127.0.0.1:7480", NULL),
 		VBD_OK);
 	assert_int_equal(
-		vbd_auth_origin(&open_rules, "https://Rdma1:7480", "rdma1:7480", NULL), VBD_OK);
+		vbd_auth_origin(&open_rules, false, "https://Rdma1:7480", "rdma1:7480", NULL),
+		VBD_OK);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
-		if (vbd_auth_origin(&open_rules, bad[i], "127.0.0.1:7480", NULL) !=
+		if (vbd_auth_origin(&open_rules, false, bad[i], "127.0.0.1:7480", NULL) !=
 			VBD_E_BAD_ORIGIN)
 			fail_msg("'%s' passes", bad[i]);
 	}
-	assert_int_equal(vbd_auth_origin(&open_rules, "http://x", NULL, NULL), VBD_E_BAD_ORIGIN);
+	assert_int_equal(
+		vbd_auth_origin(&open_rules, false, "http://x", NULL, NULL), VBD_E_BAD_ORIGIN);
+	assert_int_equal(vbd_auth_origin(&open_rules, true, "https://x", "x", NULL), VBD_OK);
+	assert_int_equal(
+		vbd_auth_origin(&open_rules, true, "http://x", "x", NULL), VBD_E_BAD_ORIGIN);
 }
 
 static void test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy(void **state)
@@ -175,10 +180,11 @@ static void test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy(void **stat
 
 	(void)state;
 	assert_int_equal(
-		vbd_auth_origin(&rules, "https://RDMA1.example.net", "127.0.0.1:7480", NULL),
+		vbd_auth_origin(&rules, false, "https://RDMA1.example.net", "127.0.0.1:7480", NULL),
 		VBD_OK);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
-		if (vbd_auth_origin(&rules, bad[i], "127.0.0.1:7480", NULL) != VBD_E_BAD_ORIGIN)
+		if (vbd_auth_origin(&rules, false, bad[i], "127.0.0.1:7480", NULL) !=
+			VBD_E_BAD_ORIGIN)
 			fail_msg("'%s' passes", bad[i]);
 	}
 }
