@@ -324,13 +324,11 @@ static void on_signal(int signum, void *arg)
 	vbd_daemon_stop(program->daemon, on_daemon_stopped, program);
 }
 
-static void on_reload_signal(int signum, void *arg)
+static void on_reload_signal(void *arg)
 {
 	struct program *program = arg;
 
-	(void)signum;
-	if (!program->deadline_ns)
-		vbd_reload_on_signal(&program->reload);
+	vbd_reload_on_signal(&program->reload);
 }
 
 static enum vbd_status on_reload_request(void *arg, struct vbd_error *err)
@@ -340,7 +338,7 @@ static enum vbd_status on_reload_request(void *arg, struct vbd_error *err)
 	return vbd_reload_begin(&program->reload, err);
 }
 
-static enum vbd_status start_reload(struct program *program, struct vbd_error *err)
+static void start_reload(struct program *program)
 {
 	program->reload = (struct vbd_reload){.config = &program->config,
 		.daemon = program->daemon,
@@ -348,7 +346,6 @@ static enum vbd_status start_reload(struct program *program, struct vbd_error *e
 		.read = read_config,
 		.arg = program};
 	vbd_api_on_reload(program->api, on_reload_request, program);
-	return vbd_loop_on_signal(program->daemon->loop, SIGHUP, on_reload_signal, program, err);
 }
 
 static void on_watchdog(void *arg)
@@ -398,13 +395,13 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 		status = start_api(program, err);
 	if (!status)
 		status = vbd_signals_watch(program->daemon->loop,
-			program->config.shutdown_timeout_ms + SAY_MS, on_signal, program, err);
-	if (!status)
-		status = start_reload(program, err);
+			program->config.shutdown_timeout_ms + SAY_MS, on_signal, on_reload_signal,
+			program, err);
 	if (!status)
 		status = start_watchdog(program, err);
 	if (status)
 		return status;
+	start_reload(program);
 	vbd_daemon_take_held(program->daemon);
 	vbd_api_keep(program->api, &program->specs);
 	return VBD_OK;
@@ -478,6 +475,7 @@ int main(int argc, char **argv)
 	struct options options = {0};
 	int rc;
 
+	vbd_signals_hold();
 	vbd_std_fds_open();
 	/* A client, or a reader of the log, that leaves during a write must not end the daemon. */
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -30,29 +30,35 @@
 int vbd_check_start(const struct vbd_config *config);
 
 /*
- * SIGTERM and SIGINT. A thread waits for them, so that they end the process also while the control
- * thread or a data worker is stuck: at a second signal, and at a deadline after the first. Main
- * thread.
+ * SIGTERM, SIGINT and SIGHUP. A thread waits for them, so that the first two end the process also
+ * while the control thread or a data worker is stuck: at a second signal, and at a deadline after
+ * the first. Main thread.
  */
 
+/** vbd_signals_hold - block SIGHUP for the life of the process, which it never ends; one that comes
+ * before vbd_signals_watch() waits for it. Call it before other threads start. */
+void vbd_signals_hold(void);
+
 /**
- * vbd_signals_start - block both signals, and start the thread that waits for them
+ * vbd_signals_start - block SIGTERM and SIGINT, and start the thread that waits for all three
  *
- * Call it before other threads start: they inherit the mask. Until vbd_signals_watch() a signal
- * ends the process as if nobody caught it. The thread stays until the process ends.
+ * Call it before other threads start: they inherit the mask. Until vbd_signals_watch() one of the
+ * two ends the process as if nobody caught it. The thread stays until the process ends.
  */
 enum vbd_status vbd_signals_start(struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_signals_watch - call back on the control thread at the first signal
- * @cb:          called once
- * @deadline_ms: time from the first signal until the process ends with EXIT_FAILURE, if it still
- *               runs then; a second signal ends it so at once
+ * vbd_signals_watch - call back on the control thread
+ * @on_stop:     called once, at the first SIGTERM or SIGINT
+ * @on_reload:   called at SIGHUP before that, once for several that come close together
+ * @deadline_ms: time from the first of those two until the process ends with EXIT_FAILURE, if it
+ *               still runs then; a second one ends it so at once
  *
  * Call it once. Before the loop is destroyed, call vbd_signals_unwatch().
  */
-enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms, vbd_signal_cb cb,
-	void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms,
+	vbd_signal_cb on_stop, void (*on_reload)(void *arg), void *arg,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_signals_unwatch - don't call back any more; a second signal and the deadline stay */
 void vbd_signals_unwatch(void);

@@ -10,13 +10,15 @@
 #include <unistd.h>
 
 static struct {
-	sigset_t set;
+	sigset_t set;	      /* SIGTERM and SIGINT */
 	_Atomic int event_fd; /* of the loop; -1 before vbd_signals_watch() */
 	uint64_t deadline_ms;
-	atomic_int first; /* the first signal */
+	atomic_int first;    /* the first signal that on_event() has not seen */
+	atomic_bool hung_up; /* SIGHUP came, likewise */
 	atomic_bool ignored;
 	struct vbd_fd_watch *watch;
-	vbd_signal_cb cb;
+	vbd_signal_cb on_stop;
+	void (*on_reload)(void *arg);
 	void *arg;
 } g_signals = {.event_fd = -1};
 
@@ -46,20 +48,45 @@ static int await_signal(uint64_t timeout_ms)
 	return signum;
 }
 
-static void *thread_main(void *arg)
+static void poke(int fd)
 {
 	const uint64_t one = 1;
+
+	(void)!write(fd, &one, sizeof(one)); /* fails only at 2^64-1 unread */
+}
+
+/* Returns the first signal that stops the daemon. Before vbd_signals_watch() nobody reads
+ * event_fd, which is readable from its start. */
+static int await_stop(void)
+{
+	sigset_t set = g_signals.set;
+	int signum, fd;
+
+	(void)sigaddset(&set, SIGHUP);
+	for (;;) {
+		if (sigwait(&set, &signum) != 0)
+			continue;
+		if (signum != SIGHUP)
+			return signum;
+		atomic_store(&g_signals.hung_up, true);
+		fd = atomic_load(&g_signals.event_fd);
+		if (fd >= 0)
+			poke(fd);
+	}
+}
+
+static void *thread_main(void *arg)
+{
 	int signum, fd;
 
 	(void)arg;
 	(void)pthread_setname_np(pthread_self(), "verbsd-signal");
-	while (sigwait(&g_signals.set, &signum) != 0)
-		;
+	signum = await_stop();
 	fd = atomic_load(&g_signals.event_fd);
 	if (fd < 0)
 		end_by_default(signum);
 	atomic_store(&g_signals.first, signum);
-	(void)!write(fd, &one, sizeof(one)); /* fails only at 2^64-1 unread */
+	poke(fd);
 	signum = await_signal(g_signals.deadline_ms);
 	if (signum > 0)
 		vbd_log(VBD_LOG_WARNING, NULL, "second signal (%d): stopping at once", signum);
@@ -69,6 +96,17 @@ static void *thread_main(void *arg)
 			(unsigned long long)g_signals.deadline_ms);
 	vbd_log_stop(VBD_LOG_GRACE_MS);
 	_exit(EXIT_FAILURE); /* the kernel releases the resources of the process */
+}
+
+void vbd_signals_hold(void)
+{
+	sigset_t hangup;
+
+	(void)sigemptyset(&hangup);
+	(void)sigaddset(&hangup, SIGHUP);
+	(void)pthread_sigmask(SIG_BLOCK, &hangup, NULL);
+	/* nohup(1) starts programs with SIGHUP ignored. */
+	(void)signal(SIGHUP, SIG_DFL);
 }
 
 enum vbd_status vbd_signals_start(struct vbd_error *err)
@@ -94,17 +132,26 @@ enum vbd_status vbd_signals_start(struct vbd_error *err)
 static void on_event(unsigned int events, void *arg)
 {
 	uint64_t count;
+	bool hung_up;
+	int signum;
 
 	(void)events;
 	(void)arg;
-	if (read(atomic_load(&g_signals.event_fd), &count, sizeof(count)) == sizeof(count))
-		g_signals.cb(atomic_load(&g_signals.first), g_signals.arg);
+	(void)!read(atomic_load(&g_signals.event_fd), &count, sizeof(count));
+	/* In this order: a hangup comes before the stop, so none is left for later. */
+	signum = atomic_exchange(&g_signals.first, 0);
+	hung_up = atomic_exchange(&g_signals.hung_up, false);
+	if (signum)
+		g_signals.on_stop(signum, g_signals.arg);
+	else if (hung_up)
+		g_signals.on_reload(g_signals.arg);
 }
 
-enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms, vbd_signal_cb cb,
-	void *arg, struct vbd_error *err)
+enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms,
+	vbd_signal_cb on_stop, void (*on_reload)(void *arg), void *arg, struct vbd_error *err)
 {
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	/* Readable, since a hangup may have come before. */
+	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	enum vbd_status status;
 
 	if (fd < 0)
@@ -115,7 +162,8 @@ enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms, v
 		return status;
 	}
 	g_signals.deadline_ms = deadline_ms;
-	g_signals.cb = cb;
+	g_signals.on_stop = on_stop;
+	g_signals.on_reload = on_reload;
 	g_signals.arg = arg;
 	atomic_store(&g_signals.event_fd, fd); /* from now on the thread may write */
 	return VBD_OK;

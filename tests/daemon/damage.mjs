@@ -3,7 +3,7 @@
 // state_dir is cut and damaged between two runs, and under a run, at every class of place. Everything that was answered is
 // there afterwards, or the loss is told by an event and by `store`; and no id, and no number of an event, is given twice.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync,
 	writeFileSync, writeSync } from "node:fs";
@@ -11,7 +11,7 @@ import { join } from "node:path";
 import test from "node:test";
 
 import { scratch_folder } from "../scratch.mjs";
-import { daemon_of, until } from "./lib.mjs";
+import { daemon_of, have_sqlite, hold, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 500000 };
 const KEPT = 9;
@@ -103,13 +103,6 @@ function zero(path, at, count = 16) {
 }
 
 const sql = (dir, text) => execFileSync("sqlite3", [join(dir, "state.db"), text], { encoding: "utf8" }).trim();
-const have_sqlite = () => {
-	try {
-		return execFileSync("sqlite3", ["-version"]).length > 0;
-	} catch {
-		return false;
-	}
-};
 
 // Each damage between two runs. `whole`: nothing is lost by it. `told`: also if nothing is.
 const DAMAGES = {
@@ -257,17 +250,6 @@ for (const [what, loss] of Object.entries(LOSSES)) {
 		assert.deepEqual(lost.filter((name) => typeof name === "string"), []);
 		assert.equal(await next.stop(), 0);
 	});
-}
-
-// A program that has the database locked, as a slow disk would.
-async function hold(t, dir) {
-	const holder = spawn("sqlite3", [join(dir, "state.db")], { stdio: ["pipe", "pipe", "inherit"] });
-	const ended = once(holder, "exit");
-
-	t.after(() => holder.kill("SIGKILL"));
-	holder.stdin.write(".timeout 10000\nBEGIN IMMEDIATE;\nSELECT 'held';\n");
-	await once(holder.stdout, "data");
-	return { release: () => { holder.stdin.end(); return ended; } };
 }
 
 test("damage: no id is given twice while the database is held, and the daemon is killed", LIMIT, async (t) => {

@@ -15,7 +15,7 @@ import test from "node:test";
 
 import { Chance } from "../chance.mjs";
 import { scratch_folder } from "../scratch.mjs";
-import { daemon_of, until } from "./lib.mjs";
+import { daemon_of, have_sqlite, until } from "./lib.mjs";
 
 const KILLS = Number(process.env.KILLS || 16);
 const SEED = Number(process.env.KILL_SEED || 20_260);
@@ -189,13 +189,6 @@ const desired_on = (dir) => new Set(ask_database(dir, "SELECT name FROM sqlite_m
 	ask_database(dir, "SELECT name FROM desired").split("\n").filter(Boolean));
 const twice_on = (dir) => ask_database(dir, "SELECT name FROM sqlite_master WHERE name = 'records'") &&
 	ask_database(dir, "SELECT name FROM records WHERE name LIKE 'key-%' GROUP BY name HAVING count(*) > 1");
-const have_sqlite = () => {
-	try {
-		return execFileSync("sqlite3", ["-version"]).length > 0;
-	} catch {
-		return false;
-	}
-};
 
 const sorted = (names) => [...names].sort();
 const list = async (daemon, path) => (await daemon.get(`${path}?limit=1000&fields=*`)).json.items;

@@ -132,3 +132,22 @@ export function full_pipe(t) {
 	pipe.fill();
 	return pipe;
 }
+
+export const have_sqlite = () => {
+	try {
+		return execFileSync("sqlite3", ["-version"]).length > 0;
+	} catch {
+		return false;
+	}
+};
+
+// A program that has the database locked, as a slow disk would.
+export async function hold(t, dir) {
+	const holder = spawn("sqlite3", [join(dir, "state.db")], { stdio: ["pipe", "pipe", "inherit"] });
+	const ended = once(holder, "exit");
+
+	t.after(() => holder.kill("SIGKILL"));
+	holder.stdin.write(".timeout 10000\nBEGIN IMMEDIATE;\nSELECT 'held';\n");
+	await once(holder.stdout, "data");
+	return { release: () => { holder.stdin.end(); return ended; } };
+}

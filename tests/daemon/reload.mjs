@@ -3,7 +3,7 @@
 // The configuration is read again while the daemon runs.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import test from "node:test";
 
 import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
-import { daemon_of, until } from "./lib.mjs";
+import { daemon_of, have_sqlite, hold, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 500000 };
 const TOKEN = "0123456789abcdef0123456789abcdef";
@@ -67,6 +67,28 @@ test("reload: SIGHUP takes up callers, limits and the log level", LIMIT, async (
 	assert.equal(index.role, "read");
 	assert.equal((await daemon.get("/v1/stats")).json.objects_limit, 7);
 	await until(() => daemon.log.includes("workers has changed; that needs a restart"));
+	assert.equal(await daemon.stop(), 0);
+});
+
+const has_thread = ({ pid }, name) => readdirSync(`/proc/${pid}/task`)
+	.some((id) => readFileSync(`/proc/${pid}/task/${id}/comm`, "utf8").trim() === name);
+
+test("reload: a SIGHUP while the database is being opened is obeyed once the daemon serves", LIMIT, async (t) => {
+	if (!have_sqlite()) return t.skip("sqlite3 is not installed");
+	const files = new Files();
+	const dir = join(scratch_folder("reload"), "state");
+	const options = { args: ["--config", files.config, "--set", `state_dir=${dir}`] };
+
+	assert.equal(await (await daemon_of(t, options).up()).stop(), 0);
+	const holder = await hold(t, dir);
+	const daemon = daemon_of(t, options);
+	await until(() => has_thread(daemon.process, "verbsd-store"));
+	files.set("limits:\n  objects: 7\n");
+	daemon.process.kill("SIGHUP");
+	await holder.release();
+	await daemon.up();
+	await until(async () => (await events_of(daemon, "daemon_reloaded"))[0]);
+	assert.equal((await daemon.get("/v1/stats")).json.objects_limit, 7);
 	assert.equal(await daemon.stop(), 0);
 });
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import test from "node:test";
 
 import { scratch_folder } from "../scratch.mjs";
-import { daemon_of, until } from "./lib.mjs";
+import { daemon_of, have_sqlite, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 500000 };
 const KILLS = 12;
@@ -29,14 +29,6 @@ const act = (daemon) => daemon.request("DELETE", "/v1/buffers/7");
 const settled = (daemon) => until(async () => (await daemon.get("/v1/stats")).json.store_waiting === 0);
 // A thread of its own writes the log, so that a line may follow the answer that it belongs to.
 const said = (daemon, what) => until(() => what.test(daemon.log));
-const have_sqlite = () => {
-	try {
-		execFileSync("sqlite3", ["-version"]);
-		return true;
-	} catch {
-		return false;
-	}
-};
 const ask = (dir, sql) => execFileSync("sqlite3", ["-readonly", join(dir, "state.db"), sql], { encoding: "utf8" }).trim();
 
 test("state: without state_dir the log, /v1 and /readyz say that nothing is kept", LIMIT, async (t) => {

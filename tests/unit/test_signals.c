@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EXIT_STOPPED 7
-#define EXIT_BROKEN  9
+#define EXIT_STOPPED  7
+#define EXIT_RELOADED 8
+#define EXIT_BROKEN   9
 
 /* Each scene runs in a process of its own, which signals itself only. */
 static int status_of(void (*scene)(void))
@@ -41,13 +42,21 @@ static void on_signal(int signum, void *arg)
 	_exit(signum == SIGTERM ? EXIT_STOPPED : EXIT_BROKEN);
 }
 
+static unsigned int g_reloads;
+
+static void on_reload(void *arg)
+{
+	(void)arg;
+	g_reloads++;
+}
+
 static struct vbd_loop *watch(uint64_t deadline_ms)
 {
 	struct vbd_loop *loop = NULL;
 
 	if (vbd_log_start(NULL) != VBD_OK || vbd_signals_start(NULL) != VBD_OK ||
 		vbd_loop_create(&loop, NULL) != VBD_OK ||
-		vbd_signals_watch(loop, deadline_ms, on_signal, NULL, NULL) != VBD_OK)
+		vbd_signals_watch(loop, deadline_ms, on_signal, on_reload, NULL, NULL) != VBD_OK)
 		_exit(EXIT_BROKEN);
 	return loop;
 }
@@ -143,6 +152,60 @@ static void test_signals__one_that_the_shell_ignores_counts(void **state)
 	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
 }
 
+static void turn_until_reloaded(struct vbd_loop *loop, unsigned int times)
+{
+	while (g_reloads < times)
+		vbd_loop_turn(loop, true);
+}
+
+static void hang_up(void)
+{
+	struct vbd_loop *loop;
+
+	vbd_signals_hold();
+	signal_self(SIGHUP);
+	loop = watch(60000);
+	turn_until_reloaded(loop, 1);
+	signal_self(SIGHUP);
+	turn_until_reloaded(loop, 2);
+	vbd_signals_unwatch();
+	vbd_loop_destroy(loop);
+	signal_self(SIGHUP);
+	_exit(EXIT_RELOADED);
+}
+
+static void test_signals__a_hangup_at_any_time_reloads_or_does_nothing(void **state)
+{
+	int status = status_of(hang_up);
+
+	(void)state;
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EXIT_RELOADED);
+}
+
+static void hang_up_and_stop(void)
+{
+	struct vbd_loop *loop;
+
+	(void)signal(SIGHUP, SIG_IGN);
+	vbd_signals_hold();
+	signal_self(SIGHUP);
+	loop = watch(60000);
+	turn_until_reloaded(loop, 1);
+	signal_self(SIGTERM);
+	for (;;)
+		vbd_loop_turn(loop, true);
+}
+
+static void test_signals__a_hangup_that_nohup_ignores_counts_and_is_no_stop(void **state)
+{
+	int status = status_of(hang_up_and_stop);
+
+	(void)state;
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EXIT_STOPPED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +214,8 @@ int main(void)
 		cmocka_unit_test(test_signals__the_deadline_ends_a_stuck_process),
 		cmocka_unit_test(test_signals__one_during_the_start_ends_the_process),
 		cmocka_unit_test(test_signals__one_that_the_shell_ignores_counts),
+		cmocka_unit_test(test_signals__a_hangup_at_any_time_reloads_or_does_nothing),
+		cmocka_unit_test(test_signals__a_hangup_that_nohup_ignores_counts_and_is_no_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
