@@ -57,7 +57,7 @@ enum vbd_status vbd_signals_start(struct vbd_error *err) VBD_MUST_CHECK;
  * Call it once. Before the loop is destroyed, call vbd_signals_unwatch().
  */
 enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms,
-	vbd_signal_cb on_stop, void (*on_reload)(void *arg), void *arg,
+	void (*on_stop)(int signum, void *arg), void (*on_reload)(void *arg), void *arg,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_signals_unwatch - don't call back any more; a second signal and the deadline stay */

@@ -17,7 +17,7 @@ static struct {
 	atomic_bool hung_up; /* SIGHUP came, likewise */
 	atomic_bool ignored;
 	struct vbd_fd_watch *watch;
-	vbd_signal_cb on_stop;
+	void (*on_stop)(int signum, void *arg);
 	void (*on_reload)(void *arg);
 	void *arg;
 } g_signals = {.event_fd = -1};
@@ -148,7 +148,8 @@ static void on_event(unsigned int events, void *arg)
 }
 
 enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms,
-	vbd_signal_cb on_stop, void (*on_reload)(void *arg), void *arg, struct vbd_error *err)
+	void (*on_stop)(int signum, void *arg), void (*on_reload)(void *arg), void *arg,
+	struct vbd_error *err)
 {
 	/* Readable, since a hangup may have come before. */
 	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);

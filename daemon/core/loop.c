@@ -65,12 +65,6 @@ struct vbd_timer {
 	void *arg;
 };
 
-struct signal_watch {
-	uv_signal_t uv;
-	vbd_signal_cb cb;
-	void *arg;
-};
-
 struct job {
 	uv_async_t ended; /* of a thread of its own */
 	uv_work_t uv;
@@ -112,7 +106,6 @@ static const struct {
 static_assert(offsetof(struct vbd_fd_watch, uv) == 0, "freed as a uv handle");
 static_assert(offsetof(struct job, ended) == 0, "freed as a uv handle");
 static_assert(offsetof(struct vbd_timer, uv) == 0, "freed as a uv handle");
-static_assert(offsetof(struct signal_watch, uv) == 0, "freed as a uv handle");
 static_assert((int)VBD_FD_READ == (int)UV_READABLE && (int)VBD_FD_WRITE == (int)UV_WRITABLE &&
 		      (int)VBD_FD_HANGUP == (int)UV_DISCONNECT &&
 		      (int)VBD_FD_GONE == (int)UV_PRIORITIZED,
@@ -271,14 +264,11 @@ static void stop_handle(uv_handle_t *handle, void *arg)
 		(void)uv_poll_stop((uv_poll_t *)handle);
 	else if (handle->type == UV_TIMER)
 		(void)uv_timer_stop((uv_timer_t *)handle);
-	else if (handle->type == UV_SIGNAL)
-		(void)uv_signal_stop((uv_signal_t *)handle);
 }
 
 static void close_left_over(uv_handle_t *handle, void *arg)
 {
-	bool ours =
-		handle->type == UV_POLL || handle->type == UV_TIMER || handle->type == UV_SIGNAL;
+	bool ours = handle->type == UV_POLL || handle->type == UV_TIMER;
 
 	(void)arg;
 	if (!uv_is_closing(handle))
@@ -446,37 +436,6 @@ void vbd_timer_destroy(struct vbd_timer *timer)
 		return;
 	vbd_timer_clear(timer);
 	uv_close((uv_handle_t *)&timer->uv, free_handle);
-}
-
-static void on_signal(uv_signal_t *handle, int signum)
-{
-	struct signal_watch *watch = VBD_CONTAINER_OF(handle, struct signal_watch, uv);
-
-	if (!wake(handle->loop)->ending)
-		watch->cb(signum, watch->arg);
-}
-
-enum vbd_status vbd_loop_on_signal(
-	struct vbd_loop *loop, int signum, vbd_signal_cb cb, void *arg, struct vbd_error *err)
-{
-	struct signal_watch *watch = calloc(1, sizeof(*watch));
-	int rc;
-
-	if (!watch)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to watch a signal");
-	watch->cb = cb;
-	watch->arg = arg;
-	rc = uv_signal_init(&loop->uv, &watch->uv);
-	if (rc < 0) {
-		free(watch);
-		return uv_error(err, "uv_signal_init", rc, "can\'t watch a signal");
-	}
-	rc = uv_signal_start(&watch->uv, on_signal, signum);
-	if (rc < 0) {
-		uv_close((uv_handle_t *)&watch->uv, free_handle);
-		return uv_error(err, "uv_signal_start", rc, "can\'t watch a signal");
-	}
-	return VBD_OK;
 }
 
 static void on_job(uv_work_t *uv)

@@ -91,12 +91,6 @@ void vbd_timer_set(struct vbd_timer *timer, uint64_t timeout_ms);
 void vbd_timer_clear(struct vbd_timer *timer);
 void vbd_timer_destroy(struct vbd_timer *timer);
 
-typedef void (*vbd_signal_cb)(int signum, void *arg);
-
-/** vbd_loop_on_signal - call back on a signal until the loop is destroyed */
-enum vbd_status vbd_loop_on_signal(struct vbd_loop *loop, int signum, vbd_signal_cb cb, void *arg,
-	struct vbd_error *err) VBD_MUST_CHECK;
-
 /*
  * A callback for the end of this turn. Objects are freed there, never inside a callback that may
  * still use them. The struct is embedded in the object. Deferring it twice has no further effect.

@@ -17,6 +17,7 @@
 #include "tests/unit/credentials.h"
 
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static struct {
 	struct vbd_credentials *credentials;
 	struct vbd_loop *loop;
 	struct vbd_server *server;
+	int signal_fd;
 	struct vbd_config config; /* only its part for TLS is used */
 	struct vbd_link waiting;  /* a list of struct waiter */
 	uint64_t echoes;	  /* calls of the handler of /v1/echo */
@@ -304,10 +306,8 @@ static void on_stopped(void *arg)
 	vbd_loop_stop(test.loop);
 }
 
-static void on_signal(int signum, void *arg)
+static void stop(void)
 {
-	(void)signum;
-	(void)arg;
 	vbd_server_stop(test.server, 3000, on_stopped, NULL);
 }
 
@@ -342,20 +342,11 @@ static void on_turned_away(void *context, const char *client, const struct vbd_e
 }
 
 /* The loop has this call where it serves descriptors, so that timers are next. */
-static void on_freeze(int signum, void *arg)
-{
-	(void)signum;
-	(void)arg;
-	(void)raise(SIGSTOP);
-}
-
-static void on_reload(int signum, void *arg)
+static void reload(void)
 {
 	struct vbd_error err = {0};
 	struct vbd_tls *tls;
 
-	(void)signum;
-	(void)arg;
 	if (vbd_tls_load(&test.config.tls, &tls, &err) == VBD_OK) {
 		vbd_server_set_tls(test.server, tls);
 		(void)puts("loaded");
@@ -438,6 +429,37 @@ static enum vbd_status configure(
 	return status;
 }
 
+static void on_signal(unsigned int events, void *arg)
+{
+	struct signalfd_siginfo info;
+
+	(void)events;
+	(void)arg;
+	if (read(test.signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGTERM)
+		stop();
+	else if (info.ssi_signo == SIGHUP)
+		reload();
+	else
+		(void)raise(SIGSTOP);
+}
+
+static enum vbd_status watch_signals(struct vbd_error *err)
+{
+	struct vbd_fd_watch *watch; /* the loop frees it */
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	test.signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
+	return vbd_fd_watch_start(
+		test.loop, test.signal_fd, VBD_FD_READ, on_signal, NULL, &watch, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct vbd_server_config config = vbd_server_config_default();
@@ -447,9 +469,7 @@ int main(int argc, char **argv)
 	vbd_list_init(&test.waiting);
 	if (vbd_loop_create(&test.loop, &err) != VBD_OK ||
 		configure(&config, argc > 1 ? argv[1] : NULL, &err) != VBD_OK ||
-		vbd_loop_on_signal(test.loop, SIGTERM, on_signal, NULL, &err) != VBD_OK ||
-		vbd_loop_on_signal(test.loop, SIGHUP, on_reload, NULL, &err) != VBD_OK ||
-		vbd_loop_on_signal(test.loop, SIGUSR1, on_freeze, NULL, &err) != VBD_OK ||
+		watch_signals(&err) != VBD_OK ||
 		vbd_server_create(test.loop, &config, &test.server, &err) != VBD_OK)
 		return fail(&err);
 	(void)printf("%u %u\n", vbd_listen_port(config.sockets[0].fd),

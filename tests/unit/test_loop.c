@@ -85,7 +85,6 @@ struct fixture {
 	int calls;
 	int deferred_calls;
 	unsigned int events;
-	int signum;
 	uint64_t seen_ns;
 	struct sockaddr_storage addr;
 	struct vbd_error answer;
@@ -574,33 +573,6 @@ static void test_loop__a_loop_stopped_before_it_runs_returns_at_once(void **stat
 	vbd_loop_run(f->loop);
 }
 
-static void on_signal(int signum, void *arg)
-{
-	struct fixture *f = arg;
-
-	f->calls++;
-	f->signum = signum;
-}
-
-static void test_loop__a_signal_is_reported_on_the_loop(void **state)
-{
-	struct fixture *f = *state;
-
-	assert_int_equal(vbd_loop_on_signal(f->loop, SIGUSR1, on_signal, f, &f->err), VBD_OK);
-	assert_int_equal(raise(SIGUSR1), 0);
-	assert_int_equal(f->calls, 0);
-	turn_until(f, &f->calls, 1);
-	assert_int_equal(f->signum, SIGUSR1);
-}
-
-static void test_loop__a_signal_that_cannot_be_caught_is_an_error(void **state)
-{
-	struct fixture *f = *state;
-
-	assert_int_not_equal(vbd_loop_on_signal(f->loop, SIGKILL, on_signal, f, &f->err), VBD_OK);
-	assert_string_equal(f->err.call, "uv_signal_start");
-}
-
 static void wait_at_gate(void *arg)
 {
 	struct fixture *f = arg;
@@ -749,7 +721,6 @@ static void test_loop__destroying_frees_handles_that_nobody_stopped(void **state
 	assert_int_equal(
 		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, fail_if_called, f, &f->watch, &f->err),
 		VBD_OK);
-	assert_int_equal(vbd_loop_on_signal(f->loop, SIGUSR2, on_signal, f, &f->err), VBD_OK);
 	vbd_loop_destroy(f->loop);
 	f->loop = NULL;
 	(void)close(fd);
@@ -1037,8 +1008,6 @@ static void test_loop__everything_that_needs_memory_says_when_there_is_none(void
 		VBD_E_NO_MEMORY);
 	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_E_NO_MEMORY);
 	assert_int_equal(
-		vbd_loop_on_signal(f->loop, SIGUSR1, on_signal, f, &f->err), VBD_E_NO_MEMORY);
-	assert_int_equal(
 		vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate, work_done, f, &f->err),
 		VBD_E_NO_MEMORY);
 	assert_int_equal(vbd_resolve(f->loop, NULL, "::1", 9, AF_UNSPEC, on_resolved, f,
@@ -1080,8 +1049,6 @@ int main(void)
 		LOOP_TEST(what_is_still_deferred_runs_when_the_loop_is_destroyed),
 		LOOP_TEST(an_idle_loop_sleeps_without_a_limit),
 		LOOP_TEST(a_loop_stopped_before_it_runs_returns_at_once),
-		LOOP_TEST(a_signal_is_reported_on_the_loop),
-		LOOP_TEST(a_signal_that_cannot_be_caught_is_an_error),
 		LOOP_TEST(work_is_done_on_the_control_thread_once),
 		LOOP_TEST(work_of_one_kind_never_waits_for_that_of_another),
 		LOOP_TEST(an_owner_with_much_work_leaves_threads_to_others),
