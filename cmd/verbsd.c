@@ -28,9 +28,6 @@
 /* Time that the store has to write what the last answers promise. */
 #define STORE_GRACE_MS 1000
 
-/* Time after shutdown_timeout_ms for the control thread to say what did not end. */
-#define SAY_MS 500
-
 /* Time after shutdown_timeout_ms for the kernel to release what the process has. */
 #define EXIT_MS 20000
 
@@ -394,9 +391,8 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 	if (!status)
 		status = start_api(program, err);
 	if (!status)
-		status = vbd_signals_watch(program->daemon->loop,
-			program->config.shutdown_timeout_ms + SAY_MS, on_signal, on_reload_signal,
-			program, err);
+		status = vbd_signals_watch(
+			program->daemon->loop, on_signal, on_reload_signal, program, err);
 	if (!status)
 		status = start_watchdog(program, err);
 	if (status)
@@ -424,6 +420,7 @@ static int run(struct program *program)
 
 	if (!status)
 		status = vbd_signals_start(&error);
+	vbd_signals_use_timeout(program->config.shutdown_timeout_ms);
 	if (!status)
 		status = start(program, &error);
 	if (status) {

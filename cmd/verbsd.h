@@ -49,16 +49,19 @@ enum vbd_status vbd_signals_start(struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_signals_watch - call back on the control thread
- * @on_stop:     called once, at the first SIGTERM or SIGINT
- * @on_reload:   called at SIGHUP before that, once for several that come close together
- * @deadline_ms: time from the first of those two until the process ends with EXIT_FAILURE, if it
- *               still runs then; a second one ends it so at once
+ * @on_stop:   called once, at the first SIGTERM or SIGINT
+ * @on_reload: called at SIGHUP before that, once for several that come close together
+ *
+ * A second SIGTERM or SIGINT ends the process at once with EXIT_FAILURE.
  *
  * Call it once. Before the loop is destroyed, call vbd_signals_unwatch().
  */
-enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms,
-	void (*on_stop)(int signum, void *arg), void (*on_reload)(void *arg), void *arg,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_signals_watch(struct vbd_loop *loop, void (*on_stop)(int signum, void *arg),
+	void (*on_reload)(void *arg), void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_signals_use_timeout - end the process with EXIT_FAILURE if it still runs so long after the
+ * first SIGTERM or SIGINT, and half a second more for the control thread to say what did not end */
+void vbd_signals_use_timeout(uint64_t shutdown_timeout_ms);
 
 /** vbd_signals_unwatch - don't call back any more; a second signal and the deadline stay */
 void vbd_signals_unwatch(void);

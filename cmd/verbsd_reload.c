@@ -40,6 +40,7 @@ static void take_up(struct job *job)
 		return;
 	vbd_config_take(reload->config, &job->config);
 	vbd_log_set_level(reload->config->log_level);
+	vbd_signals_use_timeout(reload->config->shutdown_timeout_ms);
 	vbd_daemon_use_limits(reload->daemon);
 	vbd_api_use_specs(reload->api, &job->specs);
 	if (job->tls)

@@ -9,10 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Time after shutdown_timeout_ms for the control thread to say what did not end. */
+#define SAY_MS 500
+
 static struct {
 	sigset_t set;	      /* SIGTERM and SIGINT */
 	_Atomic int event_fd; /* of the loop; -1 before vbd_signals_watch() */
-	uint64_t deadline_ms;
+	_Atomic uint64_t deadline_ms;
 	atomic_int first;    /* the first signal that on_event() has not seen */
 	atomic_bool hung_up; /* SIGHUP came, likewise */
 	atomic_bool ignored;
@@ -77,6 +80,7 @@ static int await_stop(void)
 
 static void *thread_main(void *arg)
 {
+	uint64_t deadline_ms;
 	int signum, fd;
 
 	(void)arg;
@@ -87,13 +91,14 @@ static void *thread_main(void *arg)
 		end_by_default(signum);
 	atomic_store(&g_signals.first, signum);
 	poke(fd);
-	signum = await_signal(g_signals.deadline_ms);
+	deadline_ms = atomic_load(&g_signals.deadline_ms);
+	signum = await_signal(deadline_ms);
 	if (signum > 0)
 		vbd_log(VBD_LOG_WARNING, NULL, "second signal (%d): stopping at once", signum);
 	else
 		vbd_log(VBD_LOG_ERROR, NULL,
 			"stopping at once: the end took longer than %llu ms; a thread is stuck",
-			(unsigned long long)g_signals.deadline_ms);
+			(unsigned long long)deadline_ms);
 	vbd_log_stop(VBD_LOG_GRACE_MS);
 	_exit(EXIT_FAILURE); /* the kernel releases the resources of the process */
 }
@@ -147,9 +152,8 @@ static void on_event(unsigned int events, void *arg)
 		g_signals.on_reload(g_signals.arg);
 }
 
-enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms,
-	void (*on_stop)(int signum, void *arg), void (*on_reload)(void *arg), void *arg,
-	struct vbd_error *err)
+enum vbd_status vbd_signals_watch(struct vbd_loop *loop, void (*on_stop)(int signum, void *arg),
+	void (*on_reload)(void *arg), void *arg, struct vbd_error *err)
 {
 	/* Readable, since a hangup may have come before. */
 	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -162,12 +166,16 @@ enum vbd_status vbd_signals_watch(struct vbd_loop *loop, uint64_t deadline_ms,
 		(void)close(fd);
 		return status;
 	}
-	g_signals.deadline_ms = deadline_ms;
 	g_signals.on_stop = on_stop;
 	g_signals.on_reload = on_reload;
 	g_signals.arg = arg;
 	atomic_store(&g_signals.event_fd, fd); /* from now on the thread may write */
 	return VBD_OK;
+}
+
+void vbd_signals_use_timeout(uint64_t shutdown_timeout_ms)
+{
+	atomic_store(&g_signals.deadline_ms, shutdown_timeout_ms + SAY_MS);
 }
 
 void vbd_signals_unwatch(void)

@@ -3,10 +3,11 @@
 // Each call that may wait in the kernel waits for ever in turn, over the scripted provider: the API answers, other
 // objects work, and SIGTERM ends the daemon within its limit. The list is that of the product.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 
+import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
 const LIMIT = { timeout: 500000 };
@@ -135,4 +136,16 @@ test("waits: the list has the calls that the documents explain", () => {
 	assert.ok(ALL.length > 10);
 	for (const name of ALL)
 		assert.match(table, new RegExp(`vbd_pv_${name.replace(/^(rdma|ibv)_/, "")}\\b|\`${name}\`|\\(${name}\\)`));
+});
+
+test("waits: a reload changes the time after which a stuck daemon ends", LIMIT, async (t) => {
+	const config = join(scratch_folder("waits"), "verbsd.yaml");
+
+	writeFileSync(config, "drain_timeout_ms: 1\nshutdown_timeout_ms: 1\n");
+	const daemon = await daemon_of(t, { env: { VBD_FAKE_BLOCK: "ibv_close_device" }, args: ["--config", config] }).up();
+	writeFileSync(config, `drain_timeout_ms: 1\nshutdown_timeout_ms: ${SHUTDOWN_MS}\n`);
+	assert.deepEqual((await answer(daemon, "POST", "/v1/reload")).json.reloaded, ["shutdown_timeout_ms"]);
+	await until(async () => (await answer(daemon, "GET", "/readyz")).status === 200);
+	assert.equal(await daemon.stop(), 1);
+	assert.match(daemon.log, /the end took longer than 2500 ms; a thread is stuck/);
 });

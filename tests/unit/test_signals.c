@@ -50,14 +50,15 @@ static void on_reload(void *arg)
 	g_reloads++;
 }
 
-static struct vbd_loop *watch(uint64_t deadline_ms)
+static struct vbd_loop *watch(uint64_t timeout_ms)
 {
 	struct vbd_loop *loop = NULL;
 
 	if (vbd_log_start(NULL) != VBD_OK || vbd_signals_start(NULL) != VBD_OK ||
 		vbd_loop_create(&loop, NULL) != VBD_OK ||
-		vbd_signals_watch(loop, deadline_ms, on_signal, on_reload, NULL, NULL) != VBD_OK)
+		vbd_signals_watch(loop, on_signal, on_reload, NULL, NULL) != VBD_OK)
 		_exit(EXIT_BROKEN);
+	vbd_signals_use_timeout(timeout_ms);
 	return loop;
 }
 
