@@ -104,8 +104,8 @@ static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_requ
 	if (status == VBD_OK)
 		status = vbd_auth_host(rules, peer, host, err);
 	if (status == VBD_OK)
-		status = vbd_auth_origin(rules, peer->tls,
-			vbd_request_header(req, VBD_HEADER_ORIGIN), host, err);
+		status = vbd_auth_origin(
+			rules, peer->tls, vbd_request_header(req, VBD_HEADER_ORIGIN), host, err);
 	return status;
 }
 
