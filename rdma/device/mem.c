@@ -45,14 +45,19 @@ size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem)
 	       mem->page_size_bytes;
 }
 
+static enum vbd_status tell_shortage(const struct vbd_mem *mem, struct vbd_error *err)
+{
+	return vbd_hugepage_shortage(
+		mem->page_size_bytes, vbd_mem_mapped_bytes(mem) / mem->page_size_bytes, err);
+}
+
 static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_error *err)
 {
 	size_t mapped_bytes = vbd_mem_mapped_bytes(mem);
 	void *addr = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (addr == MAP_FAILED && errno == ENOMEM && vbd_mem_is_huge(mem))
-		return vbd_hugepage_shortage(
-			mem->page_size_bytes, mapped_bytes / mem->page_size_bytes, err);
+		return tell_shortage(mem, err);
 	if (addr == MAP_FAILED)
 		return vbd_error_errno(
 			err, VBD_OK, "mmap", errno, "%zu bytes can't be mapped", mapped_bytes);
@@ -86,10 +91,12 @@ static int huge_flags(const struct vbd_mem *mem)
 	return MAP_HUGETLB | __builtin_ctzll(mem->page_size_bytes) << MAP_HUGE_SHIFT;
 }
 
-/* A lack of memory is an error here, while a registration would have the OOM killer end processes.
- * A kernel that can't populate does it with the registration, after the first check. */
+/* A lack of memory is an error here, while a registration would have the OOM killer end processes,
+ * or say EFAULT of huge pages. A kernel that can't populate does it with the registration, after
+ * the first check. */
 static enum vbd_status populate(struct vbd_mem *mem, struct vbd_error *err)
 {
+	bool is_huge = vbd_mem_is_huge(mem);
 	enum vbd_status status = VBD_OK;
 	size_t at, step;
 
@@ -97,9 +104,15 @@ static enum vbd_status populate(struct vbd_mem *mem, struct vbd_error *err)
 		size_t left = mem->size_bytes - at;
 
 		step = left < VBD_MEMINFO_STEP_BYTES ? left : VBD_MEMINFO_STEP_BYTES;
-		status = vbd_meminfo_check(left, err);
-		if (status == VBD_OK)
-			(void)madvise((void *)(mem->addr + at), step, MADV_POPULATE_WRITE);
+		if (!is_huge)
+			status = vbd_meminfo_check(left, err);
+		if (status == VBD_OK &&
+			madvise((void *)(mem->addr + at), step, MADV_POPULATE_WRITE) != 0 &&
+			is_huge && errno != EINVAL) {
+			/* The pages that were there are counted as free ones. */
+			vbd_mem_unmap(mem);
+			return tell_shortage(mem, err);
+		}
 	}
 	if (status != VBD_OK)
 		vbd_mem_unmap(mem);
@@ -115,7 +128,7 @@ enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
 	status =
 		map(mem, MAP_PRIVATE | MAP_ANONYMOUS | (vbd_mem_is_huge(mem) ? huge_flags(mem) : 0),
 			-1, err);
-	if (status != VBD_OK || vbd_mem_is_huge(mem) || mem->on_demand_paging)
+	if (status != VBD_OK || mem->on_demand_paging)
 		return status;
 	return populate(mem, err);
 }

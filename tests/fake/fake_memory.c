@@ -9,6 +9,7 @@
 
 static atomic_uint calls_left;
 static atomic_bool failed;
+static atomic_bool lends_huge;
 
 void fake_memory_fail_nth(unsigned int nth)
 {
@@ -19,6 +20,11 @@ void fake_memory_fail_nth(unsigned int nth)
 bool fake_memory_failed(void)
 {
 	return atomic_load(&failed);
+}
+
+void fake_memory_lend_huge(bool lends)
+{
+	atomic_store(&lends_huge, lends);
 }
 
 static bool fails(void)
@@ -70,6 +76,9 @@ void *__wrap_reallocarray(void *old, size_t count, size_t len_bytes)
 void *__wrap_mmap(void *addr, size_t len_bytes, int prot, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *addr, size_t len_bytes, int prot, int flags, int fd, off_t offset)
 {
+	/* The size of the pages is among the flags, too. */
+	if (flags & MAP_HUGETLB && atomic_load(&lends_huge))
+		flags &= MAP_PRIVATE | MAP_ANONYMOUS;
 	return fails() ? MAP_FAILED : __real_mmap(addr, len_bytes, prot, flags, fd, offset);
 }
 

@@ -116,6 +116,9 @@ void fake_memory_fail_nth(unsigned int nth);
 /** fake_memory_failed - whether that allocation has failed */
 bool fake_memory_failed(void);
 
+/** fake_memory_lend_huge - whether private huge pages are mapped on any host, as small ones */
+void fake_memory_lend_huge(bool lends);
+
 /* Devices. A test may change the members while no other thread runs. */
 
 /* More than one call of the kernel answers with. */

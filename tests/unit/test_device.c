@@ -318,20 +318,36 @@ static size_t vlan_file;
 static const char *meminfo[4];
 static size_t n_meminfo;
 
+/* Huge memory of which the kernel has no pages at the first access, as at a limit of a cgroup. */
+static struct vbd_mem *unbacked;
+
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
+int __real_madvise(void *addr, size_t len, int advice);
+int __wrap_madvise(void *addr, size_t len, int advice);
 int __wrap_ioctl(int fd, unsigned long request);
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
 	const char *text = vlan_file < VBD_ARRAY_LEN(vlan_files) ? vlan_files[vlan_file] : NULL;
 
+	/* The pages of an attempt that failed are not free while they are mapped. */
+	if (unbacked && strstr(path, "/free_hugepages"))
+		assert_int_equal(unbacked->addr, 0);
 	if (strcmp(path, "/proc/meminfo") == 0 && n_meminfo < VBD_ARRAY_LEN(meminfo) &&
 		meminfo[n_meminfo])
 		text = meminfo[n_meminfo++];
 	else if (strcmp(path, "/proc/self/net/vlan/lo") != 0)
 		return __real_fopen(path, mode);
 	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : NULL;
+}
+
+int __wrap_madvise(void *addr, size_t len, int advice)
+{
+	if (!unbacked || advice != MADV_POPULATE_WRITE)
+		return __real_madvise(addr, len, advice);
+	errno = EFAULT;
+	return -1;
 }
 
 /* None of this program may wait for whoever changes network interfaces. */
@@ -622,6 +638,24 @@ static void test_device__memory_that_is_not_there_is_refused_before_it_is_used(v
 	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
 	vbd_mem_free(&mem);
 	meminfo[2] = NULL;
+}
+
+static void test_device__huge_pages_that_can_not_be_had_are_no_fault_of_the_registration(
+	void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_mem mem = {
+		.kind = VBD_MEM_HUGEPAGE, .size_bytes = 2097153, .page_size_bytes = 2097152};
+	enum vbd_status status;
+
+	fake_memory_lend_huge(true);
+	unbacked = &mem;
+	status = vbd_mem_allocate(&mem, &rig->err);
+	unbacked = NULL;
+	fake_memory_lend_huge(false);
+	assert_int_equal(status, VBD_E_NO_MEMORY);
+	assert_non_null(strstr(rig->err.text, "2 huge pages of 2097152 bytes are needed"));
+	assert_int_equal(mem.addr, 0);
 }
 
 static void test_device__messages_have_a_slot_each(void **state)
@@ -1030,6 +1064,7 @@ int main(void)
 		TEST(events_of_a_queue_pair_are_not_told_as_those_of_the_device),
 		TEST(a_neighbour_is_one_of_a_port_and_not_for_ever),
 		TEST(access_of_memory_is_that_of_the_library),
+		TEST(huge_pages_that_can_not_be_had_are_no_fault_of_the_registration),
 		TEST(memory_in_huge_pages_is_mapped_in_whole_ones),
 		TEST(errors_name_it_and_what_it_lacks),
 		TEST(private_memory_is_read_and_written_in_its_place),
