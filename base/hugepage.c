@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hugepage.h"
 
+#include "base/text.h"
+
 #include <dirent.h>
+#include <limits.h>
 
 #define SIZES_DIR "/sys/kernel/mm/hugepages"
 
@@ -48,20 +51,84 @@ enum vbd_status vbd_hugepage_choose(
 		sizes);
 }
 
+/* Returns @otherwise if the file is not there or has no number, as a limit that is "max". */
+static uint64_t read_number(const char *path, uint64_t otherwise)
+{
+	FILE *file = fopen(path, "re");
+	uint64_t number = otherwise;
+
+	if (!file)
+		return otherwise;
+	(void)!fscanf(file, "%" SCNu64, &number);
+	(void)fclose(file);
+	return number;
+}
+
 static uint64_t read_count(uint64_t page_size_bytes, const char *name)
 {
-	uint64_t count = 0;
 	char path[120];
-	FILE *file;
 
 	(void)snprintf(path, sizeof(path), SIZES_DIR "/hugepages-%" PRIu64 "kB/%s",
 		page_size_bytes >> 10, name);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	(void)!fscanf(file, "%" SCNu64, &count);
-	(void)fclose(file);
-	return count;
+	return read_number(path, 0);
+}
+
+/* Record the limit of the hugetlb controller that @bytes more exceed in the folder of a cgroup. */
+static enum vbd_status check_cgroup(const char *dir, uint64_t page_size_bytes, uint64_t bytes,
+	const char *needed, struct vbd_error *err)
+{
+	/* Limit and usage, of cgroup v2 and of v1. */
+	static const char *const files[][2] = {{"max", "current"}, {"rsvd.max", "rsvd.current"},
+		{"limit_in_bytes", "usage_in_bytes"},
+		{"rsvd.limit_in_bytes", "rsvd.usage_in_bytes"}};
+	int unit = (63 - __builtin_clzll(page_size_bytes)) / 10;
+	char path[2][PATH_MAX + 80];
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
+		uint64_t numbers[2];
+
+		for (size_t j = 0; j < 2; j++) {
+			(void)snprintf(path[j], sizeof(path[j]), "%s/hugetlb.%" PRIu64 "%cB.%s",
+				dir, page_size_bytes >> 10 * unit, " KMGT"[unit], files[i][j]);
+			numbers[j] = read_number(path[j], j ? 0 : UINT64_MAX);
+		}
+		if (numbers[0] < numbers[1] + bytes)
+			return vbd_error_set(err, VBD_E_NO_MEMORY,
+				"%s, but %s is %" PRIu64 ", and %" PRIu64 " are used", needed,
+				vbd_text_path(path[0]).text, numbers[0], numbers[1]);
+	}
+	return VBD_OK;
+}
+
+/* The same for the cgroups of this process and those above. */
+static enum vbd_status check_cgroups(
+	uint64_t page_size_bytes, uint64_t bytes, const char *needed, struct vbd_error *err)
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	enum vbd_status status = VBD_OK;
+	char line[PATH_MAX], dir[PATH_MAX + 32];
+
+	while (file && !status && fgets(line, sizeof(line), file)) {
+		bool is_v2 = strncmp(line, "0::", 3) == 0;
+		char *path = strstr(line, ":/"), *end;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		if (!is_v2 && !strstr(line, "hugetlb"))
+			continue;
+		/* A path is "/" in a container, which may see its own cgroup only. */
+		end = path[1] == '\n' ? path : path + strcspn(path, "\n");
+		for (; end && !status; end = strrchr(path, '/')) {
+			*end = '\0';
+			(void)snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s%s",
+				is_v2 ? "" : "/hugetlb", path);
+			status = check_cgroup(dir, page_size_bytes, bytes, needed, err);
+		}
+	}
+	if (file)
+		(void)fclose(file);
+	return status;
 }
 
 enum vbd_status vbd_hugepage_shortage(
@@ -71,11 +138,20 @@ enum vbd_status vbd_hugepage_shortage(
 	uint64_t unused = read_count(page_size_bytes, "free_hugepages");
 	uint64_t promised = read_count(page_size_bytes, "resv_hugepages");
 	uint64_t left = unused > promised ? unused - promised : 0;
+	char needed[120];
 
-	return vbd_error_set(err, VBD_E_NO_MEMORY,
+	(void)snprintf(needed, sizeof(needed),
 		"%" PRIu64 " huge pages of %" PRIu64 " bytes are needed, %" PRIu64 " of %" PRIu64
-		" are free: echo %" PRIu64 " > " SIZES_DIR "/hugepages-%" PRIu64 "kB/nr_hugepages",
-		pages, page_size_bytes, left, total, total - left + pages, page_size_bytes >> 10);
+		" are free",
+		pages, page_size_bytes, left, total);
+	if (left < pages)
+		return vbd_error_set(err, VBD_E_NO_MEMORY,
+			"%s: echo %" PRIu64 " > " SIZES_DIR "/hugepages-%" PRIu64 "kB/nr_hugepages",
+			needed, total + (pages - left), page_size_bytes >> 10);
+	if (check_cgroups(page_size_bytes, pages * page_size_bytes, needed, err))
+		return VBD_E_NO_MEMORY;
+	return vbd_error_set(err, VBD_E_NO_MEMORY,
+		"%s, and the kernel refused them for another reason, as a NUMA policy", needed);
 }
 
 uint64_t vbd_meminfo_bytes(const char *name)

@@ -24,9 +24,10 @@ enum vbd_status vbd_hugepage_choose(
  * vbd_hugepage_shortage - record why the kernel refused a mapping of huge pages, and how to get
  * more
  * @page_size_bytes: a result of vbd_hugepage_choose()
- * @pages:      how many pages the mapping needs
+ * @pages:      how many pages the mapping needs; those that it had are free again
  *
- * Returns VBD_E_NO_MEMORY.
+ * If enough pages are free, a limit of the hugetlb controller of cgroups is the reason that is
+ * looked for. Returns VBD_E_NO_MEMORY.
  */
 enum vbd_status vbd_hugepage_shortage(
 	uint64_t page_size_bytes, uint64_t pages, struct vbd_error *err);

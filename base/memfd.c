@@ -43,8 +43,11 @@ static enum vbd_status allocate_huge(
 {
 	if (fallocate(fd, 0, 0, (off_t)size_bytes) == 0)
 		return VBD_OK;
-	if (errno == ENOSPC || errno == ENOMEM)
+	if (errno == ENOSPC || errno == ENOMEM) {
+		/* The pages that were there are counted as free ones. */
+		vbd_memfd_empty(fd, size_bytes);
 		return vbd_hugepage_shortage(huge_page_bytes, size_bytes / huge_page_bytes, err);
+	}
 	return vbd_error_errno(
 		err, VBD_E_NO_MEMORY, "fallocate", errno, "%zu bytes of huge pages", size_bytes);
 }

@@ -30,14 +30,52 @@ struct fixture {
 static uint64_t available_bytes[4];
 static size_t n_asked;
 
+/* The files of a host with huge pages of 2 MiB: all that is read while there are any. */
+#define HUGE_DIR  "/sys/kernel/mm/hugepages/hugepages-2048kB/"
+#define FREE_FILE HUGE_DIR "free_hugepages"
+static struct {
+	const char *path, *text;
+} files[10];
+
+/* The pages that the failed attempt holds are not free while it holds them. */
+static bool attempt_fails, attempt_holds;
+
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
+int __real_fallocate(int fd, int mode, off_t offset, off_t len);
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t len);
+
+static FILE *open_file(const char *path)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(files) && files[i].path; i++) {
+		const char *text = files[i].text;
+
+		if (strcmp(path, files[i].path) != 0)
+			continue;
+		if (attempt_holds && strcmp(path, FREE_FILE) == 0)
+			text = "0\n";
+		return fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	}
+	errno = ENOENT;
+	return NULL;
+}
+
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t len)
+{
+	if (!attempt_fails)
+		return __real_fallocate(fd, mode, offset, len);
+	attempt_holds = mode == 0;
+	errno = ENOSPC;
+	return attempt_holds ? -1 : 0;
+}
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
 	static char text[64];
 	uint64_t bytes;
 
+	if (files[0].path)
+		return open_file(path);
 	if (strcmp(path, "/proc/meminfo") != 0)
 		return __real_fopen(path, mode);
 	bytes = n_asked < VBD_ARRAY_LEN(available_bytes) ? available_bytes[n_asked] : 0;
@@ -150,6 +188,91 @@ static void test_memfd__huge_pages_that_are_not_there_are_refused(void **state)
 		vbd_memfd_create(page_bytes << 18, page_bytes, &fd, &err), VBD_E_NO_MEMORY);
 	assert_int_equal(fd, -1);
 	assert_non_null(strstr(err.text, "262144 huge pages"));
+}
+
+/* Fill @files, from pairs of a path and a text. */
+static void have_files(const char *const (*rows)[2], size_t count)
+{
+	memset(files, 0, sizeof(files));
+	for (size_t i = 0; i < count; i++) {
+		files[i].path = rows[i][0];
+		files[i].text = rows[i][1];
+	}
+}
+
+static void test_memfd__huge_pages_that_an_attempt_took_are_free_again(void **state)
+{
+	static const char *const rows[][2] = {{HUGE_DIR "nr_hugepages", "4\n"}, {FREE_FILE, "2\n"},
+		{HUGE_DIR "resv_hugepages", "0\n"}};
+	struct vbd_error err = {0};
+	enum vbd_status status;
+	int fd = -1;
+
+	(void)state;
+	have_files(rows, VBD_ARRAY_LEN(rows));
+	attempt_fails = true;
+	status = vbd_memfd_create((size_t)8 << 20, (size_t)2 << 20, &fd, &err);
+	attempt_fails = attempt_holds = false;
+	have_files(NULL, 0);
+	assert_int_equal(status, VBD_E_NO_MEMORY);
+	assert_string_equal(err.text,
+		"4 huge pages of 2097152 bytes are needed, 2 of 4 are free: echo 6 > " HUGE_DIR
+		"nr_hugepages");
+}
+
+/* The text for 4 pages where 30 of 32 are free. */
+static void must_explain(const char *const (*more)[2], size_t count, const char *text)
+{
+	const char *rows[VBD_ARRAY_LEN(files)][2] = {{HUGE_DIR "nr_hugepages", "32\n"},
+		{FREE_FILE, "30\n"}, {HUGE_DIR "resv_hugepages", "0\n"}};
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	memcpy(rows + 3, more, count * sizeof(rows[0]));
+	have_files((const char *const(*)[2])rows, count + 3);
+	status = vbd_hugepage_shortage((uint64_t)2 << 20, 4, &err);
+	have_files(NULL, 0);
+	assert_int_equal(status, VBD_E_NO_MEMORY);
+	assert_string_equal(err.text, text);
+}
+
+#define NEEDED "4 huge pages of 2097152 bytes are needed, 30 of 32 are free, "
+#define OTHER  NEEDED "and the kernel refused them for another reason, as a NUMA policy"
+#define V2     "/sys/fs/cgroup/"
+#define V1     "/sys/fs/cgroup/hugetlb/"
+
+static void test_memfd__huge_pages_within_the_free_ones_are_refused_by_another_limit(void **state)
+{
+	static const struct {
+		const char *files[4][2];
+		const char *text;
+	} rows[] = {
+		{{{"/proc/self/cgroup", "0::/\n"}}, OTHER},
+		{{{"/proc/self/cgroup", "0::/a/b\n"}, {V2 "a/b/hugetlb.2MB.max", "max\n"},
+			 {V2 "a/b/hugetlb.2MB.rsvd.max", "8388608\n"}},
+			OTHER},
+		{{{"/proc/self/cgroup", "0::/a/b\n"}, {V2 "a/b/hugetlb.2MB.max", "4194304\n"}},
+			NEEDED "but " V2 "a/b/hugetlb.2MB.max is 4194304, and 0 are used"},
+		{{{"/proc/self/cgroup", "0::/a/b\n"}, {V2 "a/b/hugetlb.2MB.max", "max\n"},
+			 {V2 "a/hugetlb.2MB.rsvd.max", "0\n"}},
+			NEEDED "but " V2 "a/hugetlb.2MB.rsvd.max is 0, and 0 are used"},
+		{{{"/proc/self/cgroup", "0::/\n"}, {V2 "hugetlb.2MB.max", "10485760\n"},
+			 {V2 "hugetlb.2MB.current", "4194304\n"}},
+			NEEDED "but " V2 "hugetlb.2MB.max is 10485760, and 4194304 are used"},
+		{{{"/proc/self/cgroup", "7:cpu:/x\n3:misc,hugetlb:/a:b\n0::/\n"},
+			 {V1 "a:b/hugetlb.2MB.limit_in_bytes", "2097152\n"}},
+			NEEDED "but " V1
+			       "a:b/hugetlb.2MB.limit_in_bytes is 2097152, and 0 are used"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		size_t count = 0;
+
+		while (count < VBD_ARRAY_LEN(rows[i].files) && rows[i].files[count][0])
+			count++;
+		must_explain(rows[i].files, count, rows[i].text);
+	}
 }
 
 static void test_memfd__nobody_can_truncate_it(void **state)
@@ -292,6 +415,8 @@ int main(void)
 		MEMFD_TEST(its_memory_is_zeroed_and_there_from_the_start),
 		MEMFD_TEST(memory_that_is_not_there_is_refused_before_it_is_used),
 		MEMFD_TEST(huge_pages_that_are_not_there_are_refused),
+		MEMFD_TEST(huge_pages_that_an_attempt_took_are_free_again),
+		MEMFD_TEST(huge_pages_within_the_free_ones_are_refused_by_another_limit),
 		MEMFD_TEST(memory_that_others_take_meanwhile_is_told),
 		MEMFD_TEST(nobody_can_truncate_it),
 		MEMFD_TEST(nobody_can_seal_it_further),
