@@ -73,7 +73,7 @@ struct vbd_server_endpoint {
 	/* server_run.c, server_soon.c */
 	bool run_soon; /* the timer is set for the next turn */
 
-	bool suspects; /* server_refuse.c: a client is one */
+	bool suspects; /* server_refuse.c: some clients are suspects */
 
 	/* server_tls.c */
 	struct vbd_link turns; /* of struct vbd_client, by tls.turn: bytes of a handshake wait */

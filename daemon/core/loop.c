@@ -16,7 +16,7 @@ struct share {
 	const void *owner;
 	struct vbd_link waiting; /* struct job, the first is the next */
 	unsigned int running;
-	unsigned int unwanted; /* nobody awaits so many of those that run */
+	unsigned int unwanted; /* running jobs that nobody awaits */
 };
 
 struct lane {
@@ -33,7 +33,7 @@ struct vbd_loop {
 	struct vbd_link deferred;
 	struct vbd_link resolutions;
 	struct lane lanes[VBD_WORK_COUNT];
-	struct vbd_deferred refill; /* of the lanes, when jobs were abandoned in this turn */
+	struct vbd_deferred refill; /* starts jobs when others were abandoned in this turn */
 	unsigned int pool_jobs;	    /* work and resolutions that the thread pool has not finished */
 	uint64_t now_ns;	    /* 0: not read yet in this half of the turn */
 	uint64_t woken_ns;	    /* first callback since the last sleep; 0: none yet */
@@ -73,7 +73,7 @@ struct job {
 	struct vbd_loop *loop;
 	struct lane *lane;
 	struct share *share; /* NULL when the job is done */
-	bool has_thread;
+	bool has_handle;     /* `ended` has to be closed */
 	bool unwanted;
 	void (*work)(void *arg);
 	void (*done)(void *arg);
@@ -481,8 +481,8 @@ static void *job_main(void *arg)
 /* False without memory or threads. */
 static bool run_in_thread(struct job *job)
 {
-	job->has_thread = uv_async_init(&job->loop->uv, &job->ended, on_thread_ended) == 0;
-	return job->has_thread &&
+	job->has_handle = uv_async_init(&job->loop->uv, &job->ended, on_thread_ended) == 0;
+	return job->has_handle &&
 	       vbd_thread_start(job_main, job, "no thread", &job->thread, NULL) == VBD_OK;
 }
 
@@ -532,7 +532,7 @@ static void end_job(struct job *job)
 	share->unwanted -= job->unwanted;
 	free_if_idle(share);
 	start_jobs(loop, job->lane);
-	if (job->has_thread)
+	if (job->has_handle)
 		uv_close((uv_handle_t *)&job->ended, free_handle);
 	else
 		free(job);
