@@ -2,7 +2,7 @@
 // events -f: no event twice, no silent gap, whatever happens to the server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ctl, start } from './lib/ctl.mjs';
+import { ctl, IGNORE_SIGPIPE, SIGPIPE_STATUS, start, startPiped } from './lib/ctl.mjs';
 import { event, logPage, problem } from './lib/samples.mjs';
 import { FakeServer } from './lib/server.mjs';
 
@@ -227,4 +227,34 @@ test('events: -f does not wait for a server that was never there', async (t) => 
   const { code, stderr } = await ctl({ url }, ['events', '-f']);
   assert.equal(code, 5);
   assert.match(stderr, /can't reach verbsd/);
+});
+
+test('events: -f ends with its reader, before another event comes', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const run = startPiped(t, server, ['events', '-f', '-n', '3'], { reader: 'head -n 1' });
+  assert.equal(await run.end(), SIGPIPE_STATUS);
+  assert.deepEqual(numbers(run.stdout), [1]);
+  assert.equal(run.stderr, '');
+});
+
+test('events: -f ends with its reader also while the server is away', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const run = startPiped(t, server, ['events', '-f', '-n', '3']);
+  await run.until(() => log.waiting.length === 1);
+  await server.stop();
+  await run.until(({ stderr }) => stderr.includes('trying again'));
+  run.child.stdin.end();
+  assert.equal(await run.end(), SIGPIPE_STATUS);
+});
+
+test('events: -f ends quietly with its reader where SIGPIPE is ignored, as in a service of systemd', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const run = startPiped(t, server, ['events', '-f', '-n', '3'], { before: IGNORE_SIGPIPE });
+  await run.until(() => log.waiting.length === 1);
+  run.child.stdin.end();
+  assert.equal(await run.end(), SIGPIPE_STATUS);
+  assert.equal(run.stderr, '');
 });

@@ -3,7 +3,7 @@
 // come.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CTL, ctl, start } from './lib/ctl.mjs';
+import { CTL, ctl, SIGPIPE_STATUS, start, startPiped } from './lib/ctl.mjs';
 import { connection, message } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
@@ -115,6 +115,16 @@ test('messages: what could not be printed is not deleted', async (t) => {
   assert.equal(code, 1);
   assert.match(stderr, /No space left on device/);
   assert.ok(!server.calls.includes(DELETE));
+});
+
+test('messages: --follow ends with its reader, before another message comes', async (t) => {
+  let waiting = 0;
+  const server = await FakeServer.start(t, { ...inbox([]), [GET]: () => { waiting++; return new Promise(() => {}); } });
+  const run = startPiped(t, server, ['recv', '7', '--follow']);
+  await run.until(() => waiting === 1);
+  run.child.stdin.end();
+  assert.equal(await run.end(), SIGPIPE_STATUS);
+  assert.equal(run.stderr, '');
 });
 
 test('messages: --timeout without a message has timed out', async (t) => {

@@ -2,7 +2,7 @@
 // wait: until a state has come, can't come any more, or the time is over.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ctl } from './lib/ctl.mjs';
+import { ctl, SIGPIPE_STATUS, startPiped } from './lib/ctl.mjs';
 import { connection, rejected, transfer } from './lib/samples.mjs';
 import { FakeServer } from './lib/server.mjs';
 
@@ -54,6 +54,16 @@ test('wait: --timeout counts for all objects together', async (t) => {
   assert.equal(stdout, 'connection/7 (to-b): established\n');
   assert.equal(stderr, 'verbsctl: connection/7 is connecting, and not yet established\n'.repeat(2));
   assert.equal(server.requests.at(-1).query.wait_ms, '0');
+});
+
+test('wait: ends with its reader, before the state comes', async (t) => {
+  let waiting = 0;
+  const server = await FakeServer.start(t, { 'GET /v1/connections/a': () => { waiting++; return new Promise(() => {}); } });
+  const run = startPiped(t, server, ['wait', 'a']);
+  await run.until(() => waiting === 1);
+  run.child.stdin.end();
+  assert.equal(await run.end(), SIGPIPE_STATUS);
+  assert.equal(run.stderr, '');
 });
 
 test('wait: what is not there is 4, and what is no state is refused', async (t) => {

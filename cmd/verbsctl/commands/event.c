@@ -186,9 +186,7 @@ static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
 			put_event(reader->ctl, json_array_get(items, i));
 	}
 	/* A program that reads our output through a pipe needs each page at once. */
-	if (fflush(stdout) != 0)
-		return vbd_ctl_fail("standard output: %s", strerror(errno));
-	return VBD_CTL_OK;
+	return vbd_ctl_flush();
 }
 
 /* Report the events behind number @seen that the page lacks. */

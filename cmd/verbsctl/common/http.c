@@ -309,6 +309,12 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
+/* Whether the command only waits for something to print. */
+static bool is_long_poll(const struct vbd_ctl_request *request)
+{
+	return request->wait_s && strcmp(request->method, "GET") == 0;
+}
+
 static int on_progress(
 	void *arg, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
 {
@@ -316,6 +322,8 @@ static int on_progress(
 	const struct vbd_ctl_request *request = exchange->request;
 	bool upload = request->upload;
 
+	if (is_long_poll(request))
+		vbd_ctl_end_if_unread();
 	if (request->progress)
 		vbd_ctl_progress_update(request->progress, (uint64_t)(upload ? up : down),
 			(uint64_t)(upload ? up_total : down_total));
@@ -407,7 +415,7 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 	} else {
 		curl_easy_setopt(curl, CURLOPT_TIMEOUT, patience_s + (long)request->wait_s);
 	}
-	if (request->progress || request->idle) {
+	if (request->progress || request->idle || is_long_poll(request)) {
 		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, exchange);

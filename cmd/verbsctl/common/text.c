@@ -4,7 +4,10 @@
 #include "base/clock.h"
 
 #include <ctype.h>
+#include <poll.h>
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 #include <wchar.h>
 
 void *vbd_ctl_must(void *ptr)
@@ -75,6 +78,29 @@ void vbd_ctl_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	report_va(fmt, ap);
 	va_end(ap);
+}
+
+void vbd_ctl_end_if_unread(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO};
+
+	if (poll(&output, 1, 0) <= 0 || !(output.revents & (POLLERR | POLLHUP)))
+		return;
+	/* libcurl ignores the signal during a request. */
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)raise(SIGPIPE);
+	exit(VBD_CTL_FAILED);
+}
+
+enum vbd_ctl_exit vbd_ctl_flush(void)
+{
+	int error;
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return VBD_CTL_OK;
+	error = errno;
+	vbd_ctl_end_if_unread();
+	return vbd_ctl_fail("standard output: %s", strerror(error));
 }
 
 /*

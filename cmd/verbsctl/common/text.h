@@ -49,6 +49,23 @@ enum vbd_ctl_exit vbd_ctl_usage(const char *fmt, ...) VBD_PRINTF(1, 2);
 void vbd_ctl_note(const char *fmt, ...) VBD_PRINTF(1, 2);
 
 /**
+ * vbd_ctl_end_if_unread - end the program if nobody reads standard output any more
+ *
+ * Returns while it has a reader, and always for a file. Otherwise ends by SIGPIPE, as a write to a
+ * pipe without a reader does, and also where that signal is ignored. Does not block.
+ * Source: poll(2), POLLERR of the write end of a pipe and POLLHUP of a socket.
+ */
+void vbd_ctl_end_if_unread(void);
+
+/**
+ * vbd_ctl_flush - write the output so far
+ *
+ * Prints the error and returns VBD_CTL_FAILED if output is lost; if nobody reads it any more, ends
+ * as vbd_ctl_end_if_unread() does. May block.
+ */
+enum vbd_ctl_exit vbd_ctl_flush(void);
+
+/**
  * vbd_ctl_text_safe - copy a text without anything that controls a terminal
  * @text: any bytes
  *

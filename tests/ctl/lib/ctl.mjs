@@ -38,28 +38,60 @@ export function ctl(server, args, { env = {}, input, program = CTL } = {}) {
   return collect(spawn(program, args, { env: environment({ ...where, ...env }) }), input);
 }
 
-// Starts verbsctl and returns the child process, for commands that do not end by themselves. The end of the
-// test kills it.
-export function start(t, server, args, { env = {} } = {}) {
-  const child = spawn(CTL, args, { env: environment({ VERBSD_URL: server.url, ...env }) });
+// The run of a child process that does not end by itself. The end of the test calls `kill`.
+function watched(t, child, kill) {
   const run = { child, stdout: '', stderr: '', ended: new Promise((resolve) => child.on('close', resolve)) };
-  child.stdin.end();
+  let over = false;
+  run.ended.then(() => { over = true; });
   child.stdout.on('data', (chunk) => { run.stdout += chunk; });
   child.stderr.on('data', (chunk) => { run.stderr += chunk; });
-  // Resolves when the condition holds. Polls, because the condition may concern the server.
-  run.until = async (holds) => {
-    let over = false;
-    run.ended.then(() => { over = true; });
+  // Polls, because the condition may concern the server.
+  const until = async (holds, mayEnd) => {
     const end = Date.now() + IN_VAIN_MS;
     while (!holds(run)) {
-      if (over || Date.now() > end)
+      if ((over && !mayEnd) || Date.now() > end)
         throw new Error(`${over ? 'ended too early' : 'waited in vain'} for ${holds}: ${run.stdout}${run.stderr}`);
       await new Promise((resolve) => { setTimeout(resolve, 10); });
     }
   };
-  t.after(async () => { child.kill('SIGKILL'); await run.ended; });
+  // Resolves when the condition holds.
+  run.until = (holds) => until(holds, false);
+  // Resolves to the exit status.
+  run.end = async () => {
+    await until(() => over, true);
+    return run.ended;
+  };
+  t.after(async () => { kill(); await run.ended; });
   return run;
 }
+
+// Starts verbsctl and returns the child process, for commands that do not end by themselves. The end of the
+// test kills it.
+export function start(t, server, args, { env = {} } = {}) {
+  const child = spawn(CTL, args, { env: environment({ VERBSD_URL: server.url, ...env }) });
+  child.stdin.end();
+  return watched(t, child, () => child.kill('SIGKILL'));
+}
+
+// The status of a program that SIGPIPE ended.
+export const SIGPIPE_STATUS = 128 + 13;
+
+// Starts verbsctl with a pipe to `reader`, a command of bash, which then ends with the status of verbsctl. By default
+// the reader reads nothing, and leaves when the test ends the child's standard input. `before` runs before verbsctl.
+export function startPiped(t, server, args, { reader = 'read <&3', before = ':' } = {}) {
+  const line = `exec 3<&0; (${before}; exec ${[CTL, ...args].map(quoted).join(' ')}) < /dev/null | { ${reader}; }; exit "\${PIPESTATUS[0]}"`;
+  const child = spawn('bash', ['--norc', '-c', line], { detached: true, env: environment({ VERBSD_URL: server.url }) });
+  return watched(t, child, () => {
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch (error) {
+      if (error.code !== 'ESRCH')
+        throw error;
+    }
+  });
+}
+
+export const IGNORE_SIGPIPE = "trap '' PIPE";
 
 export const hasScript = spawnSync('script', ['--version']).status === 0;
 
