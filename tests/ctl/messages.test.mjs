@@ -3,7 +3,7 @@
 // come.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CTL, ctl, SIGPIPE_STATUS, start, startPiped } from './lib/ctl.mjs';
+import { CTL, ctl, IGNORE_SIGPIPE, SIGPIPE_STATUS, start, startPiped } from './lib/ctl.mjs';
 import { connection, message } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
@@ -125,6 +125,18 @@ test('messages: --follow ends with its reader, before another message comes', as
   run.child.stdin.end();
   assert.equal(await run.end(), SIGPIPE_STATUS);
   assert.equal(run.stderr, '');
+});
+
+// The second message is longer than a pipe holds: it is being written when the reader leaves.
+test('messages: nothing is deleted for a reader that has left', async (t) => {
+  for (const before of [':', IGNORE_SIGPIPE]) {
+    const server = await FakeServer.start(t, inbox([message(1, 'one'), message(2, 'x'.repeat(1 << 20))]));
+    const run = startPiped(t, server, ['recv', '7', '--follow'], { reader: 'head -n 1', before });
+    assert.equal(await run.end(), SIGPIPE_STATUS);
+    assert.equal(run.stdout, 'one\n');
+    assert.equal(run.stderr, '');
+    assert.deepEqual(server.calls, [GET]);
+  }
 });
 
 test('messages: --timeout without a message has timed out', async (t) => {

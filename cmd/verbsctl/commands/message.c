@@ -172,10 +172,12 @@ static void put_text(const json_t *message)
 	free(data);
 }
 
-/* The message is deleted from the inbox next: make sure that it has been written. */
+/* The message is deleted from the inbox next: make sure that it has been written, and that the
+ * output still has a reader. */
 static enum vbd_ctl_exit put_message(struct receiver *receiver, const json_t *message)
 {
 	struct vbd_ctl *ctl = receiver->ctl;
+	enum vbd_ctl_exit exit_status;
 
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_RAW)) {
 		if (!put_raw(message))
@@ -185,9 +187,9 @@ static enum vbd_ctl_exit put_message(struct receiver *receiver, const json_t *me
 	} else {
 		put_text(message);
 	}
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return vbd_ctl_fail("standard output: %s", strerror(errno));
-	return VBD_CTL_OK;
+	exit_status = vbd_ctl_flush();
+	vbd_ctl_end_if_unread();
+	return exit_status;
 }
 
 static enum vbd_ctl_exit delete_messages(struct receiver *receiver)
