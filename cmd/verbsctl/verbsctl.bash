@@ -6,12 +6,23 @@
 
 _verbsctl()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} cword=$COMP_CWORD words=("${COMP_WORDS[@]}")
-	local line candidates=()
+	local rest=${COMP_LINE:0:COMP_POINT} words=() candidates=() kept='' cur word line
 
-	# Readline splits at ":" and "="; a URL is one word for verbsctl.
-	if declare -F _get_comp_words_by_ref > /dev/null; then
-		_get_comp_words_by_ref -n := cur words cword
+	# Readline splits a word at the ":" and "=" of COMP_WORDBREAKS; a URL is one word for verbsctl. No space stands
+	# between the parts of a word. The word of the cursor ends there, and readline keeps its parts before the last.
+	for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+		if [[ -z ${words[*]} || $rest == [[:space:]]* ]]; then
+			rest=${rest#"${rest%%[![:space:]]*}"}
+			words+=('')
+		fi
+		kept=${words[-1]}
+		words[-1]+=${rest:0:${#word}}
+		rest=${rest:${#word}}
+	done
+	cur=${words[-1]}
+	# Behind a ":" readline completes an empty part.
+	if [[ $word && -z ${word//[:=]} ]]; then
+		kept=$cur
 	fi
 	COMPREPLY=()
 	while IFS= read -r line; do
@@ -21,11 +32,8 @@ _verbsctl()
 		else
 			candidates+=("$line")
 		fi
-	done < <("${words[0]}" __complete -- "${words[@]:1:cword}" 2> /dev/null)
-	COMPREPLY=("${candidates[@]}")
-	if declare -F __ltrim_colon_completions > /dev/null; then
-		__ltrim_colon_completions "$cur"
-	fi
+	done < <("${words[0]}" __complete -- "${words[@]:1}" 2> /dev/null)
+	COMPREPLY=("${candidates[@]#"$kept"}")
 }
 
 complete -F _verbsctl verbsctl

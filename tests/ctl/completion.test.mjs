@@ -73,22 +73,26 @@ test('completion: a name that means something to a shell is not offered', async 
   assert.deepEqual(offered.filter((word) => !/^\d+$/.test(word)), ['good']);
 });
 
-// Bash's completions of a line that ends at the cursor.
-async function inBash(t, line, { url }) {
+// Bash's completions of a line at the cursor, which is at its end or at "^". Readline hands over the line split at
+// `breaks`, and replaces only the part of the last word behind them.
+async function inBash(t, line, { url }, breaks = ':=') {
+  const [typed, behind = ''] = line.split('^');
+  const split = (text) => text.match(new RegExp(breaks ? `[${breaks}]+|[^\\s${breaks}]+` : '\\S+', 'g'));
+  const words = split(typed + behind);
+  const cword = split(typed).length - (typed.endsWith(' ') ? 0 : 1);
   const dir = folder();
   symlinkSync(CTL, join(dir, 'verbsctl'));
   mkdirSync(join(dir, 'work'));
-  writeFileSync(join(dir, 'work', 'some file'), '');
+  for (const name of ['some file', 'C:x=some'])
+    writeFileSync(join(dir, 'work', name), '');
   const program = `
     source "$SCRIPT"
-    COMP_LINE=$LINE COMP_POINT=\${#LINE}
-    read -ra COMP_WORDS <<< "$LINE"
-    [[ $LINE == *' ' ]] && COMP_WORDS+=('')
-    COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))
+    COMP_LINE=$1 COMP_POINT=$2 COMP_CWORD=$3 COMP_WORDS=("\${@:4}")
+    (( COMP_CWORD < \${#COMP_WORDS[@]} )) || COMP_WORDS+=('')
     _verbsctl
     printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const child = spawn('bash', ['--norc', '-c', program], { cwd: join(dir, 'work'),
-    env: { ...process.env, PATH: `${dir}:${process.env.PATH}`, SCRIPT: script('bash'), LINE: line, VERBSD_URL: url } });
+  const child = spawn('bash', ['--norc', '-c', program, 'bash', typed + behind, typed.length, cword, ...words], { cwd: join(dir, 'work'),
+    env: { ...process.env, PATH: `${dir}:${process.env.PATH}`, SCRIPT: script('bash'), VERBSD_URL: url } });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => { out += chunk; });
@@ -103,7 +107,25 @@ test('completion: the bash script offers what the program offers', async (t) => 
   assert.deepEqual(await inBash(t, 'verbsctl dev', server), ['devices']);
   assert.deepEqual(await inBash(t, 'verbsctl buf s', server), ['show', 'sum']);
   assert.deepEqual(await inBash(t, 'verbsctl close ', server), ['to-b', '7']);
-  assert.deepEqual(await inBash(t, 'verbsctl buf put x ', server), ['some file']);
+  assert.deepEqual(await inBash(t, 'verbsctl buf put x s', server), ['some file']);
+  assert.deepEqual(await inBash(t, 'verbsctl  dev^x  ls', server), ['devices']);
+});
+
+test('completion: the bash script takes a word with ":" and "=" as one', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([connection()]) });
+  for (const breaks of [':=', '=', '']) {
+    for (const where of [`-s ${server.url}`, `--server  ${server.url} --output text`])
+      assert.deepEqual(await inBash(t, `verbsctl ${where} close a=b:=c `, nowhere, breaks), ['to-b', '7'], where);
+  }
+  assert.deepEqual(await inBash(t, `verbsctl -s ${server.url} buf s`, nowhere), ['show', 'sum']);
+  for (const typed of [server.url, 'http:', 'a='])
+    assert.deepEqual(await inBash(t, `verbsctl -s ${typed}`, nowhere), []);
+});
+
+test('completion: the bash script offers the part of a file name behind its last ":" or "="', async (t) => {
+  for (const [typed, offered] of [['C', 'C:x=some'], ['C:', 'x=some'], ['C:x', 'x=some'], ['C:x=', 'some'], ['C:x=so', 'some']])
+    assert.deepEqual(await inBash(t, `verbsctl buf put x ${typed}`, nowhere), [offered], typed);
+  assert.deepEqual(await inBash(t, 'verbsctl buf put x C:x', nowhere, ''), ['C:x=some']);
 });
 
 test('completion: the program prints the script of each shell, without a server', async () => {
