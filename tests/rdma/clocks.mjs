@@ -41,7 +41,7 @@ async function stopped(daemon) {
 await scenario("no deadline comes, and none stays away, because the clock is set", () => two_daemons(async (a, b) => {
 	await b.listen({ port: PORT, qp: { rq_depth: 1 }, service: "none" });
 	const here = await a.connect({ dst_port: PORT, qp: { ...QP, retry_count: 7 } });
-	const { items: [there] } = await b.connections("established");
+	const there = await b.accepted(here);
 	const idle = await a.connect({ dst_port: PORT, qp: QP });
 	const source = await a.buffer(64);
 	const target = await b.buffer(64);

@@ -256,6 +256,16 @@ export class Daemon {
 
 	connection(id) { return this.get(`/v1/connections/${id}`); }
 	connections(state) { return this.get(`/v1/connections?fields=*&state=${state}&limit=1000`); }
+
+	// The end here of a connection that another daemon has opened. The end that opens is established first.
+	async accepted({ local: { port } }) {
+		const is_end = ({ peer }) => peer?.port === port;
+		const { items } = await this.until("/v1/connections?fields=*&state=established&limit=1000", "the other end",
+			(seen) => seen.items.some(is_end));
+
+		return items.find(is_end);
+	}
+
 	listen(body) { return this.post("/v1/listeners", { addr: "0.0.0.0", ...body }); }
 
 	// Creates a connection with the timeout of the scenarios.

@@ -23,11 +23,8 @@ async function pair() {
 // Returns a connection from a and its end at b.
 async function connect(a, b) {
 	const here = await a.connect({ dst_port: PORT });
-	const { lqpn } = (await a.connection(here.id)).qp_attr;
-	const there = await until("the peer's end", async () =>
-		(await b.connections("established")).items.find(({ qp_attr }) => qp_attr.rqpn === lqpn));
 
-	return [here, there];
+	return [here, await b.accepted(here)];
 }
 
 const window = (daemon, buffer, connection, type, more = {}) => daemon.post("/v1/windows",

@@ -70,10 +70,12 @@ await scenario("connections over iWARP share receives", () => with_two(async (a,
 
 	for (const [i, { id }] of connections.entries())
 		await a.post(`/v1/connections/${id}/messages`, { data: `message ${i}` }, WAIT_S);
-	const { items } = await b.connections("established");
-	const texts = await Promise.all(items.map(async ({ id }) =>
-		(await b.until(`/v1/connections/${id}/messages`, "its message", ({ total }) => total === 1)).items[0].data));
-	equal(texts.sort().join(), "message 0,message 1", "the messages");
+	const texts = await Promise.all(connections.map(async (connection) => {
+		const { id } = await b.accepted(connection);
+
+		return (await b.until(`/v1/connections/${id}/messages`, "its message", ({ total }) => total === 1)).items[0].data;
+	}));
+	equal(texts.join(), "message 0,message 1", "the messages");
 	equal((await b.get("/v1/srqs/shared")).messages, 2, "messages of the queue");
 	proof("srq", "siw");
 	await b.call("DELETE", `/v1/listeners/${listener.id}`);
