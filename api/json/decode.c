@@ -109,7 +109,14 @@ static enum vbd_status decode_string(const struct vbd_field *field, const json_t
 		return vbd_fault(faults, VBD_E_BAD_VALUE, pointer,
 			"%s must have no control characters and no others that show nothing",
 			pointer);
-	memcpy((char *)target + field->offset, &text, sizeof(text));
+	if (field->type == VBD_FIELD_TEXT && strlen(text) >= field->size)
+		return vbd_fault(faults, VBD_E_TOO_LONG, pointer,
+			"%s has %zu bytes; at most %zu are allowed", pointer, strlen(text),
+			field->size - 1);
+	if (field->type == VBD_FIELD_TEXT)
+		memcpy((char *)target + field->offset, text, strlen(text) + 1);
+	else
+		memcpy((char *)target + field->offset, &text, sizeof(text));
 	return VBD_OK;
 }
 
@@ -319,6 +326,7 @@ static enum vbd_status decode_value(const struct vbd_field *field, const json_t 
 {
 	switch (field->type) {
 	case VBD_FIELD_STRING:
+	case VBD_FIELD_TEXT:
 		return decode_string(field, value, pointer, target, faults);
 	case VBD_FIELD_UINT:
 		return decode_uint(field, value, pointer, target, faults);
@@ -451,6 +459,13 @@ enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields
 
 	vbd_faults_fini(&faults);
 	return status;
+}
+
+bool vbd_given(const json_t *json, const char *name)
+{
+	const json_t *value = json_object_get(json, name);
+
+	return value && !json_is_null(value);
 }
 
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])

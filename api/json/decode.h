@@ -17,6 +17,7 @@
 /* The JSON type of a member, and the C type of its field in the struct. */
 enum vbd_field_type {
 	VBD_FIELD_STRING,   /* const char *, into the document */
+	VBD_FIELD_TEXT,	    /* char[`size`], a copy */
 	VBD_FIELD_UINT,	    /* unsigned of `size` bytes */
 	VBD_FIELD_BOOL,	    /* bool */
 	VBD_FIELD_ENUM,	    /* unsigned of `size` bytes: index in `names` */
@@ -38,13 +39,13 @@ struct vbd_field {
 	const char *name;
 	size_t offset;
 	size_t size;
-	/* Allowed range. UINT, HEX (max only): value; STRING: characters; ARRAY: items. */
+	/* Allowed range. UINT, HEX (max only): value; STRING, TEXT: characters; ARRAY: items. */
 	uint64_t min;
 	uint64_t max;
 	/* ENUM, ENUM_SET: the allowed names; NULL entries are skipped. */
 	const char *const *names;
 	size_t n_names;
-	/* STRING: a further condition, and the error text for it ("must start with …"). */
+	/* STRING, TEXT: a further condition, and the error text for it ("must start with …"). */
 	bool (*check)(const char *text);
 	const char *check_text;
 	/* OBJECT: the table of its members. */
@@ -54,7 +55,7 @@ struct vbd_field {
 	size_t seen_offset;
 	bool has_seen;
 	bool required;
-	bool raw;      /* STRING: may have characters that vbd_utf8_line() refuses */
+	bool raw;      /* STRING, TEXT: may have characters that vbd_utf8_line() refuses */
 	bool nullable; /* UINT: null is allowed and stored as 0 */
 	enum vbd_field_type type;
 };
@@ -91,14 +92,18 @@ enum vbd_status vbd_decode_all(const json_t *json, const char *pointer,
 enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	const char *pointer, void *target, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_given - true if the object @json has the member, and not as null, which stands for an absent
+ * one; @json: NULL counts as {} */
+bool vbd_given(const json_t *json, const char *name);
+
 /* The rule of vbd_name_valid(), for error texts. */
 #define VBD_NAME_RULE \
 	"must start with a letter or '_', and go on with letters, digits, '.', '_' or '-'"
 
-/* The row of the member `name` of an object. */
-#define VBD_FIELD_NAME(struct_)                                                       \
-	VBD_FIELD(STRING, "name", struct_, name), .max = 63, .check = vbd_name_valid, \
-						  .check_text = VBD_NAME_RULE
+/* The row of the member `name` of an object: @member_ is char[VBD_NAME_BYTES]. */
+#define VBD_FIELD_NAME(struct_, member_)                                               \
+	VBD_FIELD(TEXT, "name", struct_, member_), .max = 63, .check = vbd_name_valid, \
+						   .check_text = VBD_NAME_RULE
 
 /** vbd_ref_text - a reference as text, as daemon/ expects it; returns @buf or the name itself */
 #define VBD_REF_TEXT_BYTES 24

@@ -44,72 +44,50 @@ static enum vbd_task_state task_state(const void *item)
 #define DURATION_MS 1000  /* default */
 #define SLACK_MS    30000 /* default timeout_ms: this plus the duration */
 
-static const struct {
-	const char *name;
-	enum vbd_op op;
-} ops[] = {{"write", VBD_OP_WRITE}, {"read", VBD_OP_READ}, {"send", VBD_OP_SEND}};
-
 static const char *const op_names[] = {"write", "read", "send"};
+static const enum vbd_op ops[] = {VBD_OP_WRITE, VBD_OP_READ, VBD_OP_SEND};
 
 struct benchmark_create {
-	struct vbd_json_ref connection;
+	struct vbd_benchmark_spec spec;
 	uint32_t op; /* index in ops */
-	uint32_t size_bytes;
-	uint32_t tx_depth;
-	uint32_t count;
-	uint32_t duration_ms;
-	struct vbd_json_ref buffer;
-	bool buffer_seen;
+	struct vbd_json_ref connection, buffer;
 	const json_t *remote;
 	struct vbd_remote_input memory; /* from `remote` */
-	uint32_t timeout_ms;
 };
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(REF, "connection", struct benchmark_create, connection), .required = true},
 	{VBD_FIELD(ENUM, "op", struct benchmark_create, op), .required = true, .names = op_names,
 		.n_names = VBD_ARRAY_LEN(op_names)},
-	{VBD_FIELD(UINT, "size_bytes", struct benchmark_create, size_bytes), .required = true,
+	{VBD_FIELD(UINT, "size_bytes", struct benchmark_create, spec.size_bytes), .required = true,
 		.max = VBD_BENCHMARK_SIZE_MAX},
-	{VBD_FIELD(UINT, "tx_depth", struct benchmark_create, tx_depth), .min = 1, .max = 16384},
-	{VBD_FIELD(UINT, "count", struct benchmark_create, count), .min = 1,
+	{VBD_FIELD(UINT, "tx_depth", struct benchmark_create, spec.tx_depth), .min = 1,
+		.max = 16384},
+	{VBD_FIELD(UINT, "count", struct benchmark_create, spec.count), .min = 1,
 		.max = VBD_BENCHMARK_COUNT_MAX},
-	{VBD_FIELD(UINT, "duration_ms", struct benchmark_create, duration_ms), .min = 1,
+	{VBD_FIELD(UINT, "duration_ms", struct benchmark_create, spec.duration_ms), .min = 1,
 		.max = VBD_BENCHMARK_DURATION_MAX},
-	{VBD_FIELD(REF, "buffer", struct benchmark_create, buffer),
-		VBD_FIELD_SEEN(struct benchmark_create, buffer_seen)},
+	{VBD_FIELD(REF, "buffer", struct benchmark_create, buffer)},
 	{VBD_FIELD(OPEN, "remote", struct benchmark_create, remote)},
-	{VBD_FIELD(UINT, "timeout_ms", struct benchmark_create, timeout_ms), .min = 1,
+	{VBD_FIELD(UINT, "timeout_ms", struct benchmark_create, spec.timeout_ms), .min = 1,
 		.max = 3600000},
 };
 
 static enum vbd_status check_input(const struct benchmark_create *input, struct vbd_error *err)
 {
-	bool remote = ops[input->op].op != VBD_OP_SEND;
+	const struct vbd_benchmark_spec *spec = &input->spec;
+	bool remote = spec->op != VBD_OP_SEND;
 
 	if (remote && !input->remote)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/remote",
-			"/remote is missing: %s needs it", ops[input->op].name);
+			"/remote is missing: %s needs it", op_names[input->op]);
 	if (!remote && input->remote)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote",
 			"/remote is not allowed for send: the data goes into the peer's receive");
-	if (input->count && input->duration_ms)
+	if (spec->count && spec->duration_ms)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/duration_ms",
 			"a benchmark ends after a number of messages or after a time, not both");
 	return VBD_OK;
-}
-
-static enum vbd_status find_objects(struct vbd_daemon *daemon, const struct benchmark_create *input,
-	struct vbd_benchmark_spec *spec, struct vbd_error *err)
-{
-	spec->connection =
-		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
-	if (!spec->connection)
-		return err->status;
-	if (!input->buffer_seen)
-		return VBD_OK;
-	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
-	return spec->buffer ? VBD_OK : err->status;
 }
 
 static enum vbd_status create(
@@ -117,32 +95,29 @@ static enum vbd_status create(
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct benchmark_create input = {0};
-	struct vbd_benchmark_spec spec;
+	struct vbd_benchmark_spec *spec = &input.spec;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
+	spec->op = ops[input.op];
 	if (!status)
 		status = check_input(&input, err);
 	if (!status && input.remote)
 		status = vbd_remote_decode(input.remote, &input.memory, err);
 	if (status)
 		return status;
-	if (!input.count && !input.duration_ms)
-		input.duration_ms = DURATION_MS;
-	spec = (struct vbd_benchmark_spec){
-		.op = ops[input.op].op,
-		.size_bytes = input.size_bytes,
-		.tx_depth = input.tx_depth,
-		.count = input.count,
-		.duration_ms = input.duration_ms,
-		.wr.rkey = input.memory.rkey,
-		.timeout_ms = input.timeout_ms ? input.timeout_ms : input.duration_ms + SLACK_MS,
-	};
-	status = find_objects(daemon, &input, &spec, err);
-	if (!status && input.remote)
-		status = vbd_remote_aim(&input.memory, spec.op, input.size_bytes, "/size_bytes",
-			&spec.wr.remote_addr, err);
-	return status ? status : vbd_benchmark_create(daemon, &spec, ret_benchmark, err);
+	if (!spec->count && !spec->duration_ms)
+		spec->duration_ms = DURATION_MS;
+	if (!spec->timeout_ms)
+		spec->timeout_ms = spec->duration_ms + SLACK_MS;
+	spec->wr.rkey = input.memory.rkey;
+	spec->connection =
+		vbd_member_find(daemon->connections, &input.connection, "/connection", err);
+	spec->buffer = vbd_member_find(daemon->buffers, &input.buffer, "/buffer", err);
+	if (!err->status && input.remote)
+		(void)!vbd_remote_aim(&input.memory, spec->op, spec->size_bytes, "/size_bytes",
+			&spec->wr.remote_addr, err);
+	return err->status ? err->status : vbd_benchmark_create(daemon, spec, ret_benchmark, err);
 }
 
 void vbd_create_benchmark(struct vbd_request *req)

@@ -89,33 +89,24 @@ void vbd_delete_buffer(struct vbd_request *req)
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct buffer_create {
-	const char *name;
-	uint64_t size_bytes;
-	enum vbd_mem_kind kind;
-	uint64_t page_size_bytes;
-	unsigned int access;
-	bool relaxed_ordering;
-	bool on_demand_paging;
-	struct vbd_json_ref device;
-	struct vbd_json_ref pd;
-	bool pd_seen;
+	struct vbd_buffer_spec spec;
+	struct vbd_json_ref device, pd;
 };
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct buffer_create)},
-	{VBD_FIELD(UINT, "size_bytes", struct buffer_create, size_bytes), .required = true,
+	{VBD_FIELD_NAME(struct buffer_create, spec.name)},
+	{VBD_FIELD(UINT, "size_bytes", struct buffer_create, spec.size_bytes), .required = true,
 		.min = 1, .max = UINT64_C(1) << 40},
-	{VBD_FIELD(ENUM, "kind", struct buffer_create, kind), .names = kind_names,
+	{VBD_FIELD(ENUM, "kind", struct buffer_create, spec.kind), .names = kind_names,
 		.n_names = VBD_ARRAY_LEN(kind_names)},
-	{VBD_FIELD(UINT, "page_size_bytes", struct buffer_create, page_size_bytes), .min = 4096,
-		.max = UINT64_C(1) << 40},
-	{VBD_FIELD(ENUM_SET, "access", struct buffer_create, access), .names = vbd_access_names,
-		.n_names = VBD_ACCESS_NAME_COUNT},
-	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, relaxed_ordering)},
-	{VBD_FIELD(BOOL, "on_demand_paging", struct buffer_create, on_demand_paging)},
+	{VBD_FIELD(UINT, "page_size_bytes", struct buffer_create, spec.page_size_bytes),
+		.min = 4096, .max = UINT64_C(1) << 40},
+	{VBD_FIELD(ENUM_SET, "access", struct buffer_create, spec.access),
+		.names = vbd_access_names, .n_names = VBD_ACCESS_NAME_COUNT},
+	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, spec.relaxed_ordering)},
+	{VBD_FIELD(BOOL, "on_demand_paging", struct buffer_create, spec.on_demand_paging)},
 	{VBD_FIELD(REF, "device", struct buffer_create, device)},
-	{VBD_FIELD(REF, "pd", struct buffer_create, pd),
-		VBD_FIELD_SEEN(struct buffer_create, pd_seen)},
+	{VBD_FIELD(REF, "pd", struct buffer_create, pd)},
 };
 
 static void answer_made(struct vbd_request *req, struct vbd_object *object, void *arg)
@@ -140,42 +131,23 @@ static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 	vbd_keep_answer(req, vbd_kept_ticket(&buffer->object), &buffer->object, answer_made, NULL);
 }
 
-static enum vbd_status find_pd(struct vbd_daemon *daemon, const struct buffer_create *input,
-	uint64_t *ret_pd_id, struct vbd_error *err)
-{
-	const struct vbd_object *pd;
-
-	if (!input->pd_seen || !daemon)
-		return VBD_OK;
-	pd = vbd_member_find(daemon->pds, &input->pd, "/pd", err);
-	if (!pd)
-		return err->status;
-	*ret_pd_id = pd->id;
-	return VBD_OK;
-}
-
 enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
 {
-	struct buffer_create input = {.kind = VBD_MEM_ANONYMOUS};
+	struct buffer_create input = {.spec.kind = VBD_MEM_ANONYMOUS};
+	struct vbd_buffer_spec *spec = &input.spec;
+	const struct vbd_object *pd = NULL;
 	enum vbd_status status = vbd_decode_all(
 		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
 
-	*ret_spec = (struct vbd_buffer_spec){
-		.size_bytes = input.size_bytes,
-		.kind = input.kind,
-		.page_size_bytes = input.page_size_bytes,
-		.access = input.access,
-		.relaxed_ordering = input.relaxed_ordering,
-		.on_demand_paging = input.on_demand_paging,
-	};
-	if (status == VBD_OK)
-		status = find_pd(daemon, &input, &ret_spec->pd_id, err);
-	if (status != VBD_OK)
-		return status;
-	vbd_copy_text(ret_spec->name, sizeof(ret_spec->name), input.name);
-	return vbd_member_device(
-		daemon, &input.device, ret_spec->device_name, sizeof(ret_spec->device_name), err);
+	if (status == VBD_OK && daemon)
+		pd = vbd_member_find(daemon->pds, &input.pd, "/pd", err);
+	spec->pd_id = pd ? pd->id : 0;
+	if (err->status == VBD_OK)
+		(void)!vbd_member_device(
+			daemon, &input.device, spec->device_name, sizeof(spec->device_name), err);
+	*ret_spec = *spec;
+	return err->status;
 }
 
 void vbd_create_buffer(struct vbd_request *req)

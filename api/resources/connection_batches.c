@@ -105,14 +105,12 @@ static void make_batch(struct vbd_request *req, struct made *made)
 struct batch_create {
 	const json_t *connections;
 	uint32_t count;
-	bool count_seen;
 };
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(ARRAY, "connections", struct batch_create, connections), .required = true,
 		.min = 1, .max = VBD_BATCH_MAX},
-	{VBD_FIELD(UINT, "count", struct batch_create, count), .min = 1, .max = VBD_BATCH_MAX,
-		VBD_FIELD_SEEN(struct batch_create, count_seen)},
+	{VBD_FIELD(UINT, "count", struct batch_create, count), .min = 1, .max = VBD_BATCH_MAX},
 };
 
 static enum vbd_status decode_batch(
@@ -147,7 +145,7 @@ static enum vbd_status prepare_item(struct vbd_request *req, const struct batch_
 	if (status)
 		return status;
 	spec.count = input->count;
-	spec.numbered = input->count_seen;
+	spec.numbered = vbd_given(req->json, "count");
 	spec.room = room;
 	status = vbd_connections_prepare(daemon, &spec, &made->connections[made->count], err);
 	made->count += status ? 0 : spec.count;

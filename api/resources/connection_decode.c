@@ -9,38 +9,30 @@
 #include "daemon/kept/kept.h"
 
 struct connection_create {
+	struct vbd_connection_spec spec;
 	enum vbd_bringup bringup;
 	enum vbd_qp_transport qp_type;
-	const char *name;
-	const char *dst_addr;
-	uint16_t dst_port;
-	const char *src_addr;
-	uint32_t timeout_ms;
-	uint8_t tos;
-	bool tos_seen;
 	struct vbd_json_ref device;
-	uint16_t src_port;
-	bool reuse_addr;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 };
 
 static const struct vbd_field create_fields[] = {
 	VBD_BRINGUP_FIELDS(struct connection_create),
-	{VBD_FIELD_NAME(struct connection_create)},
-	{VBD_FIELD(STRING, "dst_addr", struct connection_create, dst_addr), .required = true,
+	{VBD_FIELD_NAME(struct connection_create, spec.name)},
+	{VBD_FIELD(TEXT, "dst_addr", struct connection_create, spec.dst_addr), .required = true,
 		.min = 1, .max = 255, .check = vbd_addr_is_host, .check_text = VBD_ADDR_NO_HOST},
-	{VBD_FIELD(UINT, "dst_port", struct connection_create, dst_port), .required = true,
+	{VBD_FIELD(UINT, "dst_port", struct connection_create, spec.dst_port), .required = true,
 		.min = 1, .max = 65535},
-	{VBD_FIELD(STRING, "src_addr", struct connection_create, src_addr), .min = 1, .max = 255,
+	{VBD_FIELD(TEXT, "src_addr", struct connection_create, spec.src_addr), .min = 1, .max = 255,
 		.check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
-	{VBD_FIELD(UINT, "timeout_ms", struct connection_create, timeout_ms), .min = 1,
+	{VBD_FIELD(UINT, "timeout_ms", struct connection_create, spec.timeout_ms), .min = 1,
 		.max = 600000},
-	{VBD_FIELD(UINT, "tos", struct connection_create, tos), .max = 255,
-		VBD_FIELD_SEEN(struct connection_create, tos_seen)},
+	{VBD_FIELD(UINT, "tos", struct connection_create, spec.cm.tos), .max = 255},
 	{VBD_FIELD(REF, "device", struct connection_create, device)},
-	{VBD_FIELD(UINT, "src_port", struct connection_create, src_port), .min = 1, .max = 65535},
-	{VBD_FIELD(BOOL, "reuse_addr", struct connection_create, reuse_addr)},
+	{VBD_FIELD(UINT, "src_port", struct connection_create, spec.cm.src_port), .min = 1,
+		.max = 65535},
+	{VBD_FIELD(BOOL, "reuse_addr", struct connection_create, spec.cm.reuse_addr)},
 	VBD_PRIVATE_DATA_FIELD(struct connection_create),
 	VBD_QP_FIELDS(struct connection_create),
 };
@@ -54,41 +46,29 @@ static void use_heartbeat(struct vbd_qp_input *qp)
 }
 
 enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *json, bool kept,
-	struct vbd_connection_spec *spec, struct vbd_faults *faults, struct vbd_error *err)
+	struct vbd_connection_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
 {
-	struct connection_create input = {.timeout_ms = 10000, .qp = vbd_qp_input_default()};
+	struct connection_create input = {
+		.spec = {.timeout_ms = 10000, .cm.tos = -1}, .qp = vbd_qp_input_default()};
+	struct vbd_cm_params *cm = &input.spec.cm;
 	enum vbd_status status = vbd_manual_refuse_members(json, err);
 
 	if (status == VBD_OK)
 		status = vbd_decode_all(
 			json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&input.qp, err);
-	if (status == VBD_OK)
-		status = vbd_qp_input_resources(daemon, &input.qp, err);
+		status = vbd_qp_input_check(daemon, &input.qp, err);
 	if (status == VBD_OK && input.qp_type != VBD_TRANSPORT_RC)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp_type",
 			"the CM brings up rc only; uc needs bringup manual");
 	if (kept)
 		use_heartbeat(&input.qp);
-	*spec = (struct vbd_connection_spec){
-		.dst_port = input.dst_port,
-		.timeout_ms = input.timeout_ms,
-		.params = input.qp.params,
-		.cm =
-			{
-				.src_port = input.src_port,
-				.tos = input.tos_seen ? input.tos : -1,
-				.reuse_addr = input.reuse_addr,
-			},
-	};
 	if (status == VBD_OK)
-		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
-	if (status != VBD_OK)
-		return status;
-	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
-	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input.dst_addr);
-	vbd_copy_text(spec->src_addr, sizeof(spec->src_addr), input.src_addr);
-	return vbd_member_device(
-		daemon, &input.device, spec->cm.device, sizeof(spec->cm.device), err);
+		status = vbd_private_data_decode(&input.private_data, &cm->private_data, err);
+	if (status == VBD_OK)
+		status = vbd_member_device(
+			daemon, &input.device, cm->device, sizeof(cm->device), err);
+	*ret_spec = input.spec;
+	ret_spec->params = input.qp.params;
+	return status;
 }

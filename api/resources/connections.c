@@ -63,24 +63,21 @@ void vbd_create_connection(struct vbd_request *req)
 /* --- commands -------------------------------------------------------------------------------- */
 
 struct accept_input {
-	const char *name;
-	enum vbd_service service;
-	bool service_seen;
+	struct vbd_connection_accept how;
 	struct vbd_private_data_input private_data;
 };
 
 static const struct vbd_field accept_fields[] = {
-	{VBD_FIELD_NAME(struct accept_input)},
-	{VBD_FIELD(ENUM, "service", struct accept_input, service), .names = vbd_service_names,
-		.n_names = VBD_SERVICE_COUNT, VBD_FIELD_SEEN(struct accept_input, service_seen)},
+	{VBD_FIELD_NAME(struct accept_input, how.name)},
+	{VBD_FIELD(ENUM, "service", struct accept_input, how.service), .names = vbd_service_names,
+		.n_names = VBD_SERVICE_COUNT},
 	VBD_PRIVATE_DATA_FIELD(struct accept_input),
 };
 
 void vbd_accept_connection(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
-	struct accept_input input = {0};
-	struct vbd_connection_accept how = {0};
+	struct accept_input input = {.how.service = -1};
 	struct vbd_error err = {0};
 	enum vbd_status status;
 
@@ -88,12 +85,11 @@ void vbd_accept_connection(struct vbd_request *req)
 		return;
 	status = vbd_request_decode(req, accept_fields, VBD_ARRAY_LEN(accept_fields), &input, &err);
 	if (status == VBD_OK)
-		status = vbd_private_data_decode(&input.private_data, &how.private_data, &err);
+		status =
+			vbd_private_data_decode(&input.private_data, &input.how.private_data, &err);
 	if (status == VBD_OK) {
-		how.private_data_seen = input.private_data.data != NULL;
-		vbd_copy_text(how.name, sizeof(how.name), input.name);
-		how.service = input.service_seen ? (int)input.service : -1;
-		status = vbd_connection_accept(connection, &how, &err);
+		input.how.private_data_seen = input.private_data.data != NULL;
+		status = vbd_connection_accept(connection, &input.how, &err);
 	}
 	if (status != VBD_OK)
 		vbd_reply_problem(req, &err);

@@ -54,44 +54,32 @@ static const struct vbd_field moderation_fields[] = {
 };
 
 struct cq_input {
-	const char *name;
+	struct vbd_cq_spec spec;
 	struct vbd_json_ref device;
-	uint32_t cqe;
-	bool depth_seen;
-	struct vbd_cq_moderation moderation;
-	bool moderation_seen;
 };
 
 /* A PATCH may have the last members of cq_fields only. */
 #define CQ_CHANGEABLE 2
 
 static const struct vbd_field cq_fields[] = {
-	{VBD_FIELD_NAME(struct cq_input)},
+	{VBD_FIELD_NAME(struct cq_input, spec.name)},
 	{VBD_FIELD(REF, "device", struct cq_input, device)},
-	{VBD_FIELD(UINT, "cqe", struct cq_input, cqe), .min = 1, .max = 4194304,
-		VBD_FIELD_SEEN(struct cq_input, depth_seen)},
-	{VBD_FIELD(OBJECT, "moderation", struct cq_input, moderation), .fields = moderation_fields,
-		.n_fields = VBD_ARRAY_LEN(moderation_fields),
-		VBD_FIELD_SEEN(struct cq_input, moderation_seen)},
+	{VBD_FIELD(UINT, "cqe", struct cq_input, spec.cqe), .min = 1, .max = 4194304},
+	{VBD_FIELD(OBJECT, "moderation", struct cq_input, spec.moderation),
+		.fields = moderation_fields, .n_fields = VBD_ARRAY_LEN(moderation_fields)},
 };
 
 void vbd_create_cq(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct cq_input input = {.cqe = (uint32_t)daemon->config->default_cqe};
+	struct cq_input input = {.spec.cqe = (uint32_t)daemon->config->default_cqe};
 	struct vbd_error err = {0};
-	struct vbd_cq_spec spec;
 	struct vbd_shared *cq;
 
-	if (vbd_request_decode(req, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	spec = (struct vbd_cq_spec){.cqe = input.cqe, .moderation = input.moderation};
-	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
-	if (vbd_member_device(daemon, &input.device, spec.device_name, sizeof(spec.device_name),
-		    &err) == VBD_OK &&
-		vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
+	if (vbd_request_decode(req, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, &err) == VBD_OK &&
+		vbd_member_device(daemon, &input.device, input.spec.device_name,
+			sizeof(input.spec.device_name), &err) == VBD_OK &&
+		vbd_cq_request(daemon, &input.spec, &cq, &err) == VBD_OK)
 		vbd_task_created(req, &vbd_cq_task, &cq->object);
 	else
 		vbd_reply_problem(req, &err);
@@ -101,18 +89,20 @@ void vbd_patch_cq(struct vbd_request *req)
 {
 	struct vbd_shared *shared = vbd_task_find(req, &vbd_cq_task);
 	struct cq_input input = {0};
+	struct vbd_cq_spec *spec = &input.spec;
 	struct vbd_error err = {0};
 	struct vbd_cq *cq;
 
 	if (!shared)
 		return;
 	cq = shared->cq;
-	input.moderation.count = cq->moderation_count;
-	input.moderation.period_us = cq->moderation_period_us;
+	spec->moderation.count = cq->moderation_count;
+	spec->moderation.period_us = cq->moderation_period_us;
 	if (vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
 		    CQ_CHANGEABLE, &input, &err) == VBD_OK &&
-		vbd_cq_change(cq, input.depth_seen ? &input.cqe : NULL,
-			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK) {
+		vbd_cq_change(cq, vbd_given(req->json, "cqe") ? &spec->cqe : NULL,
+			vbd_given(req->json, "moderation") ? &spec->moderation : NULL,
+			&err) == VBD_OK) {
 		vbd_shared_updated(shared);
 		vbd_task_reply(req, 200, &vbd_cq_task, shared);
 	} else {

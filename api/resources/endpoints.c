@@ -133,41 +133,33 @@ static void encode_endpoint(struct vbd_encoder *out, const void *item)
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct endpoint_create {
-	const char *name;
-	const char *addr;
-	uint16_t port;
-	bool port_seen;
+	struct vbd_endpoint_spec spec;
 	struct vbd_json_ref device;
-	uint8_t port_num;
-	uint8_t gid_index;
-	bool gid_index_seen;
-	uint16_t pkey_index;
-	uint64_t qkey;
-	uint32_t psn;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 };
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct endpoint_create)},
-	{VBD_FIELD(STRING, "addr", struct endpoint_create, addr), .min = 1, .max = 255,
+	{VBD_FIELD_NAME(struct endpoint_create, spec.name)},
+	{VBD_FIELD(TEXT, "addr", struct endpoint_create, spec.addr), .min = 1, .max = 255,
 		.check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
-	{VBD_FIELD(UINT, "port", struct endpoint_create, port), .max = 65535,
-		VBD_FIELD_SEEN(struct endpoint_create, port_seen)},
+	{VBD_FIELD(UINT, "port", struct endpoint_create, spec.port), .max = 65535},
 	{VBD_FIELD(REF, "device", struct endpoint_create, device)},
-	{VBD_FIELD(UINT, "port_num", struct endpoint_create, port_num), .min = 1, .max = 255},
-	{VBD_FIELD(UINT, "gid_index", struct endpoint_create, gid_index), .max = 255,
-		VBD_FIELD_SEEN(struct endpoint_create, gid_index_seen)},
-	{VBD_FIELD(UINT, "pkey_index", struct endpoint_create, pkey_index), .max = 65535},
-	{VBD_FIELD(HEX, "qkey", struct endpoint_create, qkey), .max = UINT32_MAX},
-	{VBD_FIELD(UINT, "psn", struct endpoint_create, psn), .max = 0xffffff},
+	{VBD_FIELD(UINT, "port_num", struct endpoint_create, spec.params.port_num), .min = 1,
+		.max = 255},
+	{VBD_FIELD(UINT, "gid_index", struct endpoint_create, spec.params.gid_index), .max = 255},
+	{VBD_FIELD(UINT, "pkey_index", struct endpoint_create, spec.params.pkey_index),
+		.max = 65535},
+	{VBD_FIELD(HEX, "qkey", struct endpoint_create, spec.params.qkey), .max = UINT32_MAX},
+	{VBD_FIELD(UINT, "psn", struct endpoint_create, spec.params.psn), .max = 0xffffff},
 	VBD_PRIVATE_DATA_FIELD(struct endpoint_create),
 	VBD_UD_QP_FIELDS(struct endpoint_create),
 };
 
-static enum vbd_status check_members(const struct endpoint_create *input, struct vbd_error *err)
+static enum vbd_status check_members(
+	const json_t *json, const struct endpoint_create *input, struct vbd_error *err)
 {
-	if (!input->addr && (input->port_seen || input->private_data.data))
+	if (!input->spec.addr[0] && (vbd_given(json, "port") || input->private_data.data))
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
 			"/addr is missing: without it the endpoint does not listen");
 	/* Without a service a client posts receives, and would find the GRH in its buffer. */
@@ -179,39 +171,28 @@ static enum vbd_status check_members(const struct endpoint_create *input, struct
 }
 
 static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_endpoint_spec *ret_spec, struct vbd_error *err)
 {
-	struct endpoint_create input = {.port_num = 1,
-		.qkey = VBD_CM_QKEY,
+	struct endpoint_create input = {.spec.params = vbd_endpoint_params_default(),
 		.qp.params.qp = vbd_endpoint_params_default().qp};
+	struct vbd_endpoint_spec *spec = &input.spec;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&input.qp, err);
+		status = check_members(req->json, &input, err);
 	if (status == VBD_OK)
-		status = check_members(&input, err);
+		status = vbd_qp_input_check(vbd_request_daemon(req), &input.qp, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
-	if (status != VBD_OK)
-		return status;
-	*spec = (struct vbd_endpoint_spec){
-		.port = input.port, .params = vbd_endpoint_params_default()};
-	spec->params.qp = input.qp.params.qp;
-	spec->params.port_num = input.port_num;
-	spec->params.gid_index = input.gid_index_seen ? input.gid_index : -1;
-	spec->params.pkey_index = input.pkey_index;
-	spec->params.qkey = (uint32_t)input.qkey;
-	spec->params.psn = input.psn;
-	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
-	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
-	status = vbd_member_device(
-		vbd_request_daemon(req), &input.device, spec->device, sizeof(spec->device), err);
+		status = vbd_member_device(vbd_request_daemon(req), &input.device, spec->device,
+			sizeof(spec->device), err);
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &spec->params.reply, err);
 	if (status == VBD_OK)
 		status = vbd_private_data_check(&spec->params.reply, VBD_CM_MESSAGE_SIDR_REPLY,
 			false, "/private_data/data", err);
+	spec->params.qp = input.qp.params.qp;
+	*ret_spec = *spec;
 	return status;
 }
 
@@ -267,18 +248,13 @@ void vbd_delete_ud_endpoint_messages(struct vbd_request *req)
 }
 
 struct message_send {
-	struct vbd_json_ref peer;
-	bool peer_seen;
-	struct vbd_json_ref group;
-	bool group_seen;
+	struct vbd_destination_input to;
 	struct vbd_message_input message;
 };
 
 static const struct vbd_field send_fields[] = {
-	{VBD_FIELD(REF, "ud_peer", struct message_send, peer),
-		VBD_FIELD_SEEN(struct message_send, peer_seen)},
-	{VBD_FIELD(REF, "multicast_membership", struct message_send, group),
-		VBD_FIELD_SEEN(struct message_send, group_seen)},
+	{VBD_FIELD(REF, "ud_peer", struct message_send, to.peer)},
+	{VBD_FIELD(REF, "multicast_membership", struct message_send, to.group)},
 	VBD_MESSAGE_FIELDS(struct message_send),
 };
 
@@ -291,13 +267,9 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint
 	uint8_t *bytes;
 	enum vbd_status status =
 		vbd_request_decode(req, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
-	const struct vbd_destination_input destination = {
-		.peer = input.peer_seen ? &input.peer : NULL,
-		.group = input.group_seen ? &input.group : NULL,
-	};
 
 	if (status == VBD_OK)
-		status = vbd_destination_resolve(vbd_request_daemon(req), &destination, &to, err);
+		status = vbd_destination_resolve(vbd_request_daemon(req), &input.to, &to, err);
 	if (status == VBD_OK)
 		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
 	if (status != VBD_OK)

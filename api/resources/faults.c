@@ -50,42 +50,35 @@ static void encode_fault(struct vbd_encoder *out, const void *item)
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct fault_create {
-	const char *name;
-	unsigned int effect;
+	struct vbd_fault_spec spec;
 	struct vbd_json_ref target;
 	const char *selector;
-	unsigned int call;
-	bool call_seen;
 	const char *errno_name;
-	bool errno_seen;
 	uint64_t delay_ms;
-	bool delay_seen;
-	uint64_t after;
-	uint64_t count;
-	uint32_t probability_percent;
-	uint64_t expires_ms;
 };
 
 static const char *const effect_names[] = {VBD_FAULT_MAP(VBD_ENUM_NAME)};
 static const char *const call_names[] = {VBD_PV_CALL_MAP(VBD_ENUM_NAME)};
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct fault_create)},
-	{VBD_FIELD(ENUM, "effect", struct fault_create, effect), .required = true,
+	{VBD_FIELD_NAME(struct fault_create, spec.name)},
+	{VBD_FIELD(ENUM, "effect", struct fault_create, spec.effect), .required = true,
 		.names = effect_names, .n_names = VBD_FAULT_EFFECT_COUNT},
 	{VBD_FIELD(REF, "target", struct fault_create, target)},
 	{VBD_FIELD(STRING, "selector", struct fault_create, selector), .min = 1, .max = 255},
-	{VBD_FIELD(ENUM, "call", struct fault_create, call), .names = call_names,
-		.n_names = VBD_PV_CALL_COUNT, VBD_FIELD_SEEN(struct fault_create, call_seen)},
+	{VBD_FIELD(ENUM, "call", struct fault_create, spec.rule.call), .names = call_names,
+		.n_names = VBD_PV_CALL_COUNT, VBD_FIELD_SEEN(struct fault_create, spec.call_seen)},
 	{VBD_FIELD(STRING, "errno", struct fault_create, errno_name), .min = 2, .max = 31,
-		VBD_FIELD_SEEN(struct fault_create, errno_seen)},
+		VBD_FIELD_SEEN(struct fault_create, spec.errnum_seen)},
 	{VBD_FIELD(UINT, "delay_ms", struct fault_create, delay_ms), .min = 1,
-		.max = VBD_FAULT_DELAY_MS_MAX, VBD_FIELD_SEEN(struct fault_create, delay_seen)},
-	{VBD_FIELD(UINT, "after", struct fault_create, after), .max = INT64_MAX},
-	{VBD_FIELD(UINT, "count", struct fault_create, count), .min = 1, .max = INT64_MAX},
-	{VBD_FIELD(UINT, "probability_percent", struct fault_create, probability_percent), .min = 1,
-		.max = 100},
-	{VBD_FIELD(UINT, "expires_ms", struct fault_create, expires_ms), .min = 1,
+		.max = VBD_FAULT_DELAY_MS_MAX,
+		VBD_FIELD_SEEN(struct fault_create, spec.delay_seen)},
+	{VBD_FIELD(UINT, "after", struct fault_create, spec.rule.after), .max = INT64_MAX},
+	{VBD_FIELD(UINT, "count", struct fault_create, spec.rule.count), .min = 1,
+		.max = INT64_MAX},
+	{VBD_FIELD(UINT, "probability_percent", struct fault_create, spec.rule.probability_percent),
+		.min = 1, .max = 100},
+	{VBD_FIELD(UINT, "expires_ms", struct fault_create, spec.expires_ms), .min = 1,
 		.max = VBD_FAULT_EXPIRES_MS_MAX},
 };
 
@@ -93,19 +86,18 @@ static const struct vbd_field create_fields[] = {
 #define ERRNUM_MAX 133
 
 static enum vbd_status take_errno(
-	const struct fault_create *input, struct vbd_fault_spec *spec, struct vbd_error *err)
+	const char *name, struct vbd_fault_spec *spec, struct vbd_error *err)
 {
 	spec->rule.errnum = EIO;
-	if (!input->errno_seen)
+	if (!name)
 		return VBD_OK;
 	for (int i = 1; i <= ERRNUM_MAX; i++) {
 		spec->rule.errnum = i;
-		if (strcmp(vbd_errno_name(i), input->errno_name) == 0)
+		if (strcmp(vbd_errno_name(i), name) == 0)
 			return VBD_OK;
 	}
 	return vbd_error_input(err, VBD_E_BAD_VALUE, "/errno",
-		"/errno: '%.31s' is not the name of an errno, as in ENOMEM or EIO",
-		input->errno_name);
+		"/errno: '%.31s' is not the name of an errno, as in ENOMEM or EIO", name);
 }
 
 static enum vbd_status take_target(
@@ -125,30 +117,18 @@ static enum vbd_status create_fault(
 	struct vbd_request *req, struct vbd_fault_record **ret_record, struct vbd_error *err)
 {
 	struct fault_create input = {
-		.probability_percent = 100, .expires_ms = VBD_FAULT_EXPIRES_MS};
-	struct vbd_fault_spec spec;
+		.spec = {.rule.probability_percent = 100, .expires_ms = VBD_FAULT_EXPIRES_MS}};
+	struct vbd_fault_spec *spec = &input.spec;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status)
 		return status;
-	spec = (struct vbd_fault_spec){
-		.effect = (enum vbd_fault_effect)input.effect,
-		.rule = {.call = (enum vbd_pv_call)input.call,
-			.delay_ns = input.delay_ms * VBD_NS_PER_MS,
-			.after = input.after,
-			.count = input.count,
-			.probability_percent = input.probability_percent},
-		.call_seen = input.call_seen,
-		.errnum_seen = input.errno_seen,
-		.delay_seen = input.delay_seen,
-		.expires_ms = input.expires_ms,
-	};
-	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
-	status = take_errno(&input, &spec, err);
+	spec->rule.delay_ns = input.delay_ms * VBD_NS_PER_MS;
+	status = take_errno(input.errno_name, spec, err);
 	if (!status)
-		status = take_target(&input, &spec, err);
-	return status ? status : vbd_fault_create(vbd_request_daemon(req), &spec, ret_record, err);
+		status = take_target(&input, spec, err);
+	return status ? status : vbd_fault_create(vbd_request_daemon(req), spec, ret_record, err);
 }
 
 void vbd_create_fault(struct vbd_request *req)

@@ -57,40 +57,35 @@ static enum vbd_task_state task_state(const void *item)
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct group_create {
-	const char *name;
+	struct vbd_group_spec spec;
 	struct vbd_json_ref endpoint;
-	const char *addr;
-	enum vbd_group_mode mode;
-	uint32_t timeout_ms;
 };
 
 static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {VBD_GROUP_MODE_MAP(VBD_ENUM_NAME)};
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct group_create)},
+	{VBD_FIELD_NAME(struct group_create, spec.name)},
 	{VBD_FIELD(REF, "ud_endpoint", struct group_create, endpoint), .required = true},
-	{VBD_FIELD(STRING, "addr", struct group_create, addr), .required = true, .min = 1,
+	{VBD_FIELD(TEXT, "addr", struct group_create, spec.addr), .required = true, .min = 1,
 		.max = 255},
-	{VBD_FIELD(ENUM, "mode", struct group_create, mode), .names = mode_names,
+	{VBD_FIELD(ENUM, "mode", struct group_create, spec.mode), .names = mode_names,
 		.n_names = VBD_GROUP_MODE_COUNT},
-	{VBD_FIELD(UINT, "timeout_ms", struct group_create, timeout_ms), .min = 1, .max = 600000},
+	{VBD_FIELD(UINT, "timeout_ms", struct group_create, spec.timeout_ms), .min = 1,
+		.max = 600000},
 };
 
 static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_group_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_group_spec *ret_spec, struct vbd_error *err)
 {
-	struct group_create input = {.timeout_ms = 10000};
+	struct group_create input = {.spec.timeout_ms = 10000};
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
-	if (status != VBD_OK)
-		return status;
-	*spec = (struct vbd_group_spec){.mode = input.mode, .timeout_ms = input.timeout_ms};
-	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
-	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
-	spec->endpoint = vbd_member_find(
-		vbd_request_daemon(req)->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
-	return spec->endpoint ? VBD_OK : err->status;
+	if (status == VBD_OK)
+		input.spec.endpoint = vbd_member_find(vbd_request_daemon(req)->ud_endpoints,
+			&input.endpoint, "/ud_endpoint", err);
+	*ret_spec = input.spec;
+	return err->status;
 }
 
 void vbd_create_multicast_membership(struct vbd_request *req)

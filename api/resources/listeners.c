@@ -161,38 +161,32 @@ void vbd_delete_listener(struct vbd_request *req)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-/* The members of a body that are rules of the gate. */
-struct gate_input {
-	const json_t *allow; /* NULL: as it is */
-	struct vbd_gate_rules rules;
-};
-
 #define LIMIT_MAX 1000000
 
-#define GATE_FIELDS(struct_)                                                              \
-	{VBD_FIELD(ARRAY, "allow", struct_, gate.allow), .max = VBD_GATE_ALLOW_MAX},      \
-		{VBD_FIELD(UINT, "max_connections", struct_, gate.rules.max_connections), \
-			.max = LIMIT_MAX},                                                \
-		{VBD_FIELD(UINT, "max_per_peer", struct_, gate.rules.max_per_peer),       \
-			.max = LIMIT_MAX},                                                \
-		{VBD_FIELD(UINT, "connects_per_s", struct_, gate.rules.connects_per_s),   \
-			.max = LIMIT_MAX},                                                \
-	{                                                                                 \
-		VBD_FIELD(UINT, "connects_burst", struct_, gate.rules.connects_burst),    \
-			.max = LIMIT_MAX                                                  \
+/* The rows of a struct that has `const json_t *allow`; @rules_: its struct vbd_gate_rules. */
+#define GATE_FIELDS(struct_, rules_)                                                               \
+	{VBD_FIELD(ARRAY, "allow", struct_, allow), .max = VBD_GATE_ALLOW_MAX},                    \
+		{VBD_FIELD(UINT, "max_connections", struct_, rules_.max_connections),              \
+			.max = LIMIT_MAX},                                                         \
+		{VBD_FIELD(UINT, "max_per_peer", struct_, rules_.max_per_peer), .max = LIMIT_MAX}, \
+		{VBD_FIELD(UINT, "connects_per_s", struct_, rules_.connects_per_s),                \
+			.max = LIMIT_MAX},                                                         \
+	{                                                                                          \
+		VBD_FIELD(UINT, "connects_burst", struct_, rules_.connects_burst),                 \
+			.max = LIMIT_MAX                                                           \
 	}
 
 /* Replace the networks by those of the body, if it has some. */
-static enum vbd_status decode_allow(struct gate_input *input, struct vbd_error *err)
+static enum vbd_status decode_allow(
+	const json_t *allow, struct vbd_gate_rules *rules, struct vbd_error *err)
 {
-	struct vbd_gate_rules *rules = &input->rules;
 	const json_t *item;
 	size_t i;
 
-	if (!input->allow)
+	if (!allow)
 		return VBD_OK;
 	rules->allow_count = 0;
-	json_array_foreach(input->allow, i, item)
+	json_array_foreach(allow, i, item)
 	{
 		const char *text = json_string_value(item);
 		char pointer[32];
@@ -211,91 +205,61 @@ static enum vbd_status decode_allow(struct gate_input *input, struct vbd_error *
 }
 
 struct listener_create {
-	const char *name;
-	const char *addr;
-	uint16_t port;
-	uint32_t backlog;
-	enum vbd_accept accept;
-	uint32_t accept_timeout_ms;
+	struct vbd_listener_spec spec;
 	struct vbd_json_ref device;
-	uint8_t tos;
-	bool tos_seen;
-	bool reuse_addr;
 	bool v6_only;
-	bool v6_only_seen;
-	struct gate_input gate;
+	const json_t *allow;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 };
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct listener_create)},
-	{VBD_FIELD(STRING, "addr", struct listener_create, addr), .required = true, .min = 1,
+	{VBD_FIELD_NAME(struct listener_create, spec.name)},
+	{VBD_FIELD(TEXT, "addr", struct listener_create, spec.addr), .required = true, .min = 1,
 		.max = 255, .check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
-	{VBD_FIELD(UINT, "port", struct listener_create, port), .max = 65535},
-	{VBD_FIELD(UINT, "backlog", struct listener_create, backlog), .min = 1, .max = 65535},
-	{VBD_FIELD(ENUM, "accept", struct listener_create, accept), .names = accept_names,
+	{VBD_FIELD(UINT, "port", struct listener_create, spec.port), .max = 65535},
+	{VBD_FIELD(UINT, "backlog", struct listener_create, spec.backlog), .min = 1, .max = 65535},
+	{VBD_FIELD(ENUM, "accept", struct listener_create, spec.accept), .names = accept_names,
 		.n_names = VBD_ACCEPT_COUNT},
-	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_create, accept_timeout_ms),
+	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_create, spec.accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
 	{VBD_FIELD(REF, "device", struct listener_create, device)},
-	{VBD_FIELD(UINT, "tos", struct listener_create, tos), .max = 255,
-		VBD_FIELD_SEEN(struct listener_create, tos_seen)},
-	{VBD_FIELD(BOOL, "reuse_addr", struct listener_create, reuse_addr)},
-	{VBD_FIELD(BOOL, "v6_only", struct listener_create, v6_only),
-		VBD_FIELD_SEEN(struct listener_create, v6_only_seen)},
-	GATE_FIELDS(struct listener_create),
+	{VBD_FIELD(UINT, "tos", struct listener_create, spec.cm.tos), .max = 255},
+	{VBD_FIELD(BOOL, "reuse_addr", struct listener_create, spec.cm.reuse_addr)},
+	{VBD_FIELD(BOOL, "v6_only", struct listener_create, v6_only)},
+	GATE_FIELDS(struct listener_create, spec.gate),
 	VBD_PRIVATE_DATA_FIELD(struct listener_create),
 	VBD_QP_FIELDS(struct listener_create),
 };
 
-static enum vbd_choice choice_of(bool seen, bool yes)
-{
-	if (!seen)
-		return VBD_CHOICE_NONE;
-	return yes ? VBD_CHOICE_YES : VBD_CHOICE_NO;
-}
-
 enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_listener_spec *spec, struct vbd_faults *faults, struct vbd_error *err)
+	struct vbd_listener_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct listener_create input = {
-		.backlog = 1024,
-		.accept = VBD_ACCEPT_AUTO,
-		.accept_timeout_ms = 20000,
+		.spec = {.backlog = 1024,
+			.accept = VBD_ACCEPT_AUTO,
+			.accept_timeout_ms = 20000,
+			.cm.tos = -1},
 		.qp = vbd_qp_input_default(),
 	};
+	struct vbd_cm_params *cm = &input.spec.cm;
 	enum vbd_status status = vbd_decode_all(
 		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
 
 	if (status == VBD_OK)
-		status = decode_allow(&input.gate, err);
+		status = decode_allow(input.allow, &input.spec.gate, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&input.qp, err);
+		status = vbd_qp_input_check(daemon, &input.qp, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_resources(daemon, &input.qp, err);
-	*spec = (struct vbd_listener_spec){
-		.port = input.port,
-		.backlog = input.backlog,
-		.accept = input.accept,
-		.accept_timeout_ms = input.accept_timeout_ms,
-		.gate = input.gate.rules,
-		.params = input.qp.params,
-		.cm =
-			{
-				.tos = input.tos_seen ? input.tos : -1,
-				.reuse_addr = input.reuse_addr,
-				.v6_only = choice_of(input.v6_only_seen, input.v6_only),
-			},
-	};
+		status = vbd_private_data_decode(&input.private_data, &cm->private_data, err);
 	if (status == VBD_OK)
-		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
-	if (status != VBD_OK)
-		return status;
-	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
-	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
-	return vbd_member_device(
-		daemon, &input.device, spec->cm.device, sizeof(spec->cm.device), err);
+		status = vbd_member_device(
+			daemon, &input.device, cm->device, sizeof(cm->device), err);
+	if (vbd_given(json, "v6_only"))
+		cm->v6_only = input.v6_only ? VBD_CHOICE_YES : VBD_CHOICE_NO;
+	*ret_spec = input.spec;
+	ret_spec->params = input.qp.params;
+	return status;
 }
 
 static void answer_created(struct vbd_request *req, struct vbd_object *object, void *arg)
@@ -327,18 +291,17 @@ void vbd_create_listener(struct vbd_request *req)
 /* --- change ---------------------------------------------------------------------------------- */
 
 struct listener_patch {
-	enum vbd_accept accept;
-	uint32_t accept_timeout_ms;
-	struct gate_input gate;
+	struct vbd_listener_rules rules;
+	const json_t *allow;
 	struct vbd_qp_input qp;
 };
 
 static const struct vbd_field patch_fields[] = {
-	{VBD_FIELD(ENUM, "accept", struct listener_patch, accept), .names = accept_names,
+	{VBD_FIELD(ENUM, "accept", struct listener_patch, rules.accept), .names = accept_names,
 		.n_names = VBD_ACCEPT_COUNT},
-	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_patch, accept_timeout_ms),
+	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_patch, rules.accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
-	GATE_FIELDS(struct listener_patch),
+	GATE_FIELDS(struct listener_patch, rules.gate),
 	VBD_QP_FIELDS(struct listener_patch),
 };
 
@@ -346,12 +309,7 @@ static const struct vbd_field patch_fields[] = {
 static enum vbd_status decode_patch(
 	struct vbd_request *req, struct vbd_listener_rules *rules, struct vbd_error *err)
 {
-	struct listener_patch patch = {
-		.accept = rules->accept,
-		.accept_timeout_ms = rules->accept_timeout_ms,
-		.gate.rules = rules->gate,
-		.qp.params = rules->params,
-	};
+	struct listener_patch patch = {.rules = *rules, .qp.params = rules->params};
 	enum vbd_status status =
 		vbd_request_decode(req, patch_fields, VBD_ARRAY_LEN(patch_fields), &patch, err);
 
@@ -360,17 +318,13 @@ static enum vbd_status decode_patch(
 			"the body changes nothing: give accept, accept_timeout_ms, allow, service, "
 			"qp, max_connections, max_per_peer, connects_per_s or connects_burst");
 	if (status == VBD_OK)
-		status = decode_allow(&patch.gate, err);
+		status = decode_allow(patch.allow, &patch.rules.gate, err);
 	/* Without a new sq_depth signal_every keeps its value. */
 	patch.qp.seen.signal_every |= !patch.qp.seen.sq_depth;
 	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&patch.qp, err);
-	if (status == VBD_OK)
-		status = vbd_qp_input_resources(vbd_request_daemon(req), &patch.qp, err);
-	*rules = (struct vbd_listener_rules){.accept = patch.accept,
-		.accept_timeout_ms = patch.accept_timeout_ms,
-		.gate = patch.gate.rules,
-		.params = patch.qp.params};
+		status = vbd_qp_input_check(vbd_request_daemon(req), &patch.qp, err);
+	*rules = patch.rules;
+	rules->params = patch.qp.params;
 	return status;
 }
 

@@ -25,8 +25,7 @@ static enum vbd_status refuse_members(
 	char pointer[40];
 
 	for (; *members; members++) {
-		if (!json_object_get(json, *members) ||
-			json_is_null(json_object_get(json, *members)))
+		if (!vbd_given(json, *members))
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/%s", *members);
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
@@ -50,68 +49,59 @@ enum vbd_status vbd_manual_refuse_members(const json_t *json, struct vbd_error *
 struct manual_create {
 	enum vbd_bringup bringup;
 	enum vbd_qp_transport qp_type;
-	const char *name;
+	struct vbd_manual_spec spec;
+	bool to_init;
 	struct vbd_json_ref device;
-	uint32_t timeout_ms;
-	struct vbd_manual_params how;
-	unsigned int initial_state;
 	struct vbd_qp_input qp;
 };
 
-/* The states in which a creation may leave the QP. */
+/* The states in which a creation may leave the QP. Index: `to_init`. */
 static const char *const initial_states[] = {"RESET", "INIT"};
-#define INITIAL_INIT 1
 
 static const struct vbd_field create_fields[] = {
 	VBD_BRINGUP_FIELDS(struct manual_create),
-	{VBD_FIELD_NAME(struct manual_create)},
+	{VBD_FIELD_NAME(struct manual_create, spec.name)},
 	{VBD_FIELD(REF, "device", struct manual_create, device)},
-	{VBD_FIELD(UINT, "timeout_ms", struct manual_create, timeout_ms), .min = 1, .max = 600000},
-	{VBD_FIELD(UINT, "port_num", struct manual_create, how.port_num), .min = 1, .max = 255},
-	{VBD_FIELD(UINT, "gid_index", struct manual_create, how.gid_index), .max = 255,
-		VBD_FIELD_SEEN(struct manual_create, how.gid_index_given)},
-	{VBD_FIELD(UINT, "pkey_index", struct manual_create, how.pkey_index), .max = 65535},
-	{VBD_FIELD(UINT, "sl", struct manual_create, how.sl), .max = 15},
-	{VBD_FIELD(UINT, "psn", struct manual_create, how.psn), .max = 0xffffff,
-		VBD_FIELD_SEEN(struct manual_create, how.psn_given)},
-	{VBD_FIELD(ENUM, "initial_state", struct manual_create, initial_state),
-		.names = initial_states, .n_names = VBD_ARRAY_LEN(initial_states)},
+	{VBD_FIELD(UINT, "timeout_ms", struct manual_create, spec.timeout_ms), .min = 1,
+		.max = 600000},
+	{VBD_FIELD(UINT, "port_num", struct manual_create, spec.how.port_num), .min = 1,
+		.max = 255},
+	{VBD_FIELD(UINT, "gid_index", struct manual_create, spec.how.gid_index), .max = 255,
+		VBD_FIELD_SEEN(struct manual_create, spec.how.gid_index_given)},
+	{VBD_FIELD(UINT, "pkey_index", struct manual_create, spec.how.pkey_index), .max = 65535},
+	{VBD_FIELD(UINT, "sl", struct manual_create, spec.how.sl), .max = 15},
+	{VBD_FIELD(UINT, "psn", struct manual_create, spec.how.psn), .max = 0xffffff,
+		VBD_FIELD_SEEN(struct manual_create, spec.how.psn_given)},
+	{VBD_FIELD(ENUM, "initial_state", struct manual_create, to_init), .names = initial_states,
+		.n_names = VBD_ARRAY_LEN(initial_states)},
 	VBD_QP_FIELDS(struct manual_create),
 };
 
 static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_manual_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_manual_spec *ret_spec, struct vbd_error *err)
 {
 	struct manual_create input = {
-		.how.port_num = 1,
-		.initial_state = INITIAL_INIT,
-		.qp = vbd_qp_input_default(),
-	};
+		.spec.how.port_num = 1, .to_init = true, .qp = vbd_qp_input_default()};
+	struct vbd_manual_spec *spec = &input.spec;
 	enum vbd_status status = refuse_members(req->json, cm_members, "cm", err);
 
 	if (!status)
 		status = vbd_request_decode(
 			req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	if (!status)
-		status = vbd_qp_input_merge(&input.qp, err);
-	if (status == VBD_OK)
-		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
+		status = vbd_qp_input_check(vbd_request_daemon(req), &input.qp, err);
 	/* A QP that is moved to RESET would delete receives of the SRQ. */
 	if (status == VBD_OK && input.qp.seen.srq)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
 			"a connection that is brought up by hand has receives of its own");
-	if (status)
-		return status;
-	*spec = (struct vbd_manual_spec){
-		.timeout_ms = input.timeout_ms,
-		.params = input.qp.params,
-		.how = input.how,
-	};
+	if (status == VBD_OK)
+		status = vbd_member_device(vbd_request_daemon(req), &input.device, spec->device,
+			sizeof(spec->device), err);
+	spec->how.stay_in_reset = !input.to_init;
+	spec->params = input.qp.params;
 	spec->params.qp.transport = input.qp_type;
-	spec->how.stay_in_reset = input.initial_state != INITIAL_INIT;
-	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
-	return vbd_member_device(
-		vbd_request_daemon(req), &input.device, spec->device, sizeof(spec->device), err);
+	*ret_spec = *spec;
+	return status;
 }
 
 void vbd_create_manual_connection(struct vbd_request *req)
@@ -134,10 +124,7 @@ void vbd_create_manual_connection(struct vbd_request *req)
 struct remote_input {
 	const char *gid;
 	unsigned int gid_index; /* of the peer; part of its `manual.local`, and not needed here */
-	bool sl_seen;
 	enum vbd_qp_transport qp_type;
-	bool qp_type_seen;
-	const char *gid_type;
 	unsigned int bring_to;
 	struct vbd_manual_remote remote;
 };
@@ -175,14 +162,13 @@ static const struct vbd_field remote_fields[] = {
 		.max = 0xffffff},
 	{VBD_FIELD(UINT, "port_mtu_bytes", struct remote_input, remote.port_mtu_bytes), .min = 256,
 		.max = 4096},
-	{VBD_FIELD(UINT, "sl", struct remote_input, remote.sl), .max = 15,
-		VBD_FIELD_SEEN(struct remote_input, sl_seen)},
+	{VBD_FIELD(UINT, "sl", struct remote_input, remote.sl), .max = 15},
 	{VBD_FIELD(UINT, "hop_limit", struct remote_input, remote.hop_limit), .max = 255},
 	{VBD_FIELD(UINT, "traffic_class", struct remote_input, remote.traffic_class), .max = 255},
 	{VBD_FIELD(UINT, "flow_label", struct remote_input, remote.flow_label), .max = 0xfffff},
 	{VBD_FIELD(ENUM, "qp_type", struct remote_input, qp_type), .names = vbd_qp_type_names,
-		.n_names = VBD_QP_TYPE_COUNT, VBD_FIELD_SEEN(struct remote_input, qp_type_seen)},
-	{VBD_FIELD(STRING, "gid_type", struct remote_input, gid_type), .min = 1, .max = 15},
+		.n_names = VBD_QP_TYPE_COUNT},
+	{VBD_FIELD(TEXT, "gid_type", struct remote_input, remote.gid_type), .min = 1, .max = 15},
 	{VBD_FIELD(UINT, "path_mtu_bytes", struct remote_input, remote.path_mtu_bytes), .min = 256,
 		.max = 4096, .nullable = true},
 	{VBD_FIELD(UINT, "responder_resources", struct remote_input, remote.responder_resources),
@@ -207,9 +193,8 @@ static enum vbd_status decode_remote(
 		return refuse_mtu("/port_mtu_bytes", err);
 	if (input->remote.path_mtu_bytes && !mtu_valid(input->remote.path_mtu_bytes))
 		return refuse_mtu("/path_mtu_bytes", err);
-	if (input->qp_type_seen)
+	if (vbd_given(req->json, "qp_type"))
 		input->remote.qp_type = vbd_qp_type_names[input->qp_type];
-	vbd_copy_text(input->remote.gid_type, sizeof(input->remote.gid_type), input->gid_type);
 	if (input->gid)
 		(void)vbd_addr_parse_gid(input->gid, input->remote.gid);
 	return VBD_OK;
@@ -230,7 +215,7 @@ void vbd_set_remote(struct vbd_request *req)
 	if (!connection)
 		return;
 	status = decode_remote(req, &input, &err);
-	if (!status && !input.sl_seen && connection->conn->manual)
+	if (!status && !vbd_given(req->json, "sl") && connection->conn->manual)
 		input.remote.sl = connection->conn->manual->local.sl;
 	if (!status)
 		status = vbd_conn_remote(

@@ -26,12 +26,12 @@ static void encode_pd(struct vbd_encoder *out, const void *item)
 }
 
 struct pd_create {
-	const char *name;
+	char name[VBD_NAME_BYTES];
 	struct vbd_json_ref device;
 };
 
 static const struct vbd_field pd_fields[] = {
-	{VBD_FIELD_NAME(struct pd_create)},
+	{VBD_FIELD_NAME(struct pd_create, name)},
 	{VBD_FIELD(REF, "device", struct pd_create, device)},
 };
 
@@ -45,7 +45,7 @@ void vbd_create_pd(struct vbd_request *req)
 
 	if (vbd_request_decode(req, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, &err) != VBD_OK ||
 		vbd_member_device(daemon, &input.device, device, sizeof(device), &err) != VBD_OK ||
-		vbd_pd_request(daemon, input.name ? input.name : "", device, &pd, &err) != VBD_OK)
+		vbd_pd_request(daemon, input.name, device, &pd, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
 		vbd_task_created(req, &vbd_pd_task, &pd->object);

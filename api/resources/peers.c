@@ -102,55 +102,33 @@ void vbd_delete_ud_peer(struct vbd_request *req)
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct peer_create {
-	const char *name;
+	struct vbd_peer_spec spec;
 	struct vbd_json_ref endpoint;
-	const char *dst_addr;
-	uint16_t dst_port;
 	struct vbd_private_data_input private_data;
-	uint32_t timeout_ms;
-	uint64_t message;
 	const char *gid;
-	uint16_t lid;
-	uint32_t qpn;
-	uint64_t qkey;
-	uint8_t sl;
-	uint8_t gid_index;
-	uint8_t hop_limit;
-	uint8_t traffic_class;
-	uint32_t flow_label;
-	bool dst_port_seen, timeout_seen, message_seen, lid_seen, qpn_seen, qkey_seen, sl_seen,
-		gid_index_seen, hop_limit_seen, traffic_class_seen, flow_label_seen;
 };
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct peer_create)},
+	{VBD_FIELD_NAME(struct peer_create, spec.name)},
 	{VBD_FIELD(REF, "ud_endpoint", struct peer_create, endpoint), .required = true},
-	{VBD_FIELD(STRING, "dst_addr", struct peer_create, dst_addr), .min = 1, .max = 255,
+	{VBD_FIELD(TEXT, "dst_addr", struct peer_create, spec.dst_addr), .min = 1, .max = 255,
 		.check = vbd_addr_is_host, .check_text = VBD_ADDR_NO_HOST},
-	{VBD_FIELD(UINT, "dst_port", struct peer_create, dst_port), .min = 1, .max = 65535,
-		VBD_FIELD_SEEN(struct peer_create, dst_port_seen)},
+	{VBD_FIELD(UINT, "dst_port", struct peer_create, spec.dst_port), .min = 1, .max = 65535},
 	VBD_PRIVATE_DATA_FIELD(struct peer_create),
-	{VBD_FIELD(UINT, "timeout_ms", struct peer_create, timeout_ms), .min = 1, .max = 600000,
-		VBD_FIELD_SEEN(struct peer_create, timeout_seen)},
-	{VBD_FIELD(UINT, "message_seq", struct peer_create, message), .min = 1, .max = INT64_MAX,
-		VBD_FIELD_SEEN(struct peer_create, message_seen)},
+	{VBD_FIELD(UINT, "timeout_ms", struct peer_create, spec.timeout_ms), .min = 1,
+		.max = 600000},
+	{VBD_FIELD(UINT, "message_seq", struct peer_create, spec.message), .min = 1,
+		.max = INT64_MAX},
 	{VBD_FIELD(STRING, "gid", struct peer_create, gid), .min = 2, .max = 45},
-	{VBD_FIELD(UINT, "lid", struct peer_create, lid), .min = 1, .max = 65535,
-		VBD_FIELD_SEEN(struct peer_create, lid_seen)},
-	{VBD_FIELD(UINT, "qpn", struct peer_create, qpn), .min = 1, .max = 0xffffff,
-		VBD_FIELD_SEEN(struct peer_create, qpn_seen)},
-	{VBD_FIELD(HEX, "qkey", struct peer_create, qkey), .max = UINT32_MAX,
-		VBD_FIELD_SEEN(struct peer_create, qkey_seen)},
-	{VBD_FIELD(UINT, "sl", struct peer_create, sl), .max = 15,
-		VBD_FIELD_SEEN(struct peer_create, sl_seen)},
-	{VBD_FIELD(UINT, "gid_index", struct peer_create, gid_index), .max = 255,
-		VBD_FIELD_SEEN(struct peer_create, gid_index_seen)},
-	{VBD_FIELD(UINT, "hop_limit", struct peer_create, hop_limit), .max = 255,
-		VBD_FIELD_SEEN(struct peer_create, hop_limit_seen)},
-	{VBD_FIELD(UINT, "traffic_class", struct peer_create, traffic_class), .max = 255,
-		VBD_FIELD_SEEN(struct peer_create, traffic_class_seen)},
-	{VBD_FIELD(UINT, "flow_label", struct peer_create, flow_label), .max = 0xfffff,
-		VBD_FIELD_SEEN(struct peer_create, flow_label_seen)},
+	{VBD_FIELD(UINT, "lid", struct peer_create, spec.path.dlid), .min = 1, .max = 65535},
+	{VBD_FIELD(UINT, "qpn", struct peer_create, spec.qpn), .min = 1, .max = 0xffffff},
+	{VBD_FIELD(HEX, "qkey", struct peer_create, spec.qkey), .max = UINT32_MAX,
+		VBD_FIELD_SEEN(struct peer_create, spec.has_qkey)},
+	{VBD_FIELD(UINT, "sl", struct peer_create, spec.path.sl), .max = 15},
+	{VBD_FIELD(UINT, "gid_index", struct peer_create, spec.gid_index), .max = 255},
+	{VBD_FIELD(UINT, "hop_limit", struct peer_create, spec.path.hop_limit), .max = 255},
+	{VBD_FIELD(UINT, "traffic_class", struct peer_create, spec.path.traffic_class), .max = 255},
+	{VBD_FIELD(UINT, "flow_label", struct peer_create, spec.path.flow_label), .max = 0xfffff},
 };
 
 enum peer_source {
@@ -161,30 +139,29 @@ enum peer_source {
 
 /* Refuse the members that do not belong to the source of the peer's attributes. */
 static enum vbd_status check_members(
-	const struct peer_create *input, enum peer_source source, struct vbd_error *err)
+	const json_t *json, enum peer_source source, struct vbd_error *err)
 {
-	const struct {
+	static const struct {
 		const char *pointer;
-		bool seen;
 		unsigned int sources;
 	} rows[] = {
-		{"/dst_port", input->dst_port_seen, SOURCE_ASKED},
-		{"/private_data", input->private_data.data != NULL, SOURCE_ASKED},
-		{"/timeout_ms", input->timeout_seen, SOURCE_ASKED},
-		{"/message_seq", input->message_seen, SOURCE_SENDER},
-		{"/gid", input->gid != NULL, SOURCE_KNOWN},
-		{"/lid", input->lid_seen, SOURCE_KNOWN},
-		{"/qpn", input->qpn_seen, SOURCE_KNOWN},
-		{"/qkey", input->qkey_seen, SOURCE_KNOWN | SOURCE_SENDER},
-		{"/sl", input->sl_seen, SOURCE_KNOWN},
-		{"/gid_index", input->gid_index_seen, SOURCE_KNOWN},
-		{"/hop_limit", input->hop_limit_seen, SOURCE_KNOWN},
-		{"/traffic_class", input->traffic_class_seen, SOURCE_KNOWN},
-		{"/flow_label", input->flow_label_seen, SOURCE_KNOWN},
+		{"/dst_port", SOURCE_ASKED},
+		{"/private_data", SOURCE_ASKED},
+		{"/timeout_ms", SOURCE_ASKED},
+		{"/message_seq", SOURCE_SENDER},
+		{"/gid", SOURCE_KNOWN},
+		{"/lid", SOURCE_KNOWN},
+		{"/qpn", SOURCE_KNOWN},
+		{"/qkey", SOURCE_KNOWN | SOURCE_SENDER},
+		{"/sl", SOURCE_KNOWN},
+		{"/gid_index", SOURCE_KNOWN},
+		{"/hop_limit", SOURCE_KNOWN},
+		{"/traffic_class", SOURCE_KNOWN},
+		{"/flow_label", SOURCE_KNOWN},
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		if (rows[i].seen && !(rows[i].sources & source))
+		if (vbd_given(json, rows[i].pointer + 1) && !(rows[i].sources & source))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, rows[i].pointer,
 				"%s is not allowed for a peer that is given by %s", rows[i].pointer,
 				source == SOURCE_ASKED	  ? "dst_addr"
@@ -194,102 +171,80 @@ static enum vbd_status check_members(
 	return VBD_OK;
 }
 
-static enum vbd_status find_source(
-	const struct peer_create *input, enum peer_source *ret_source, struct vbd_error *err)
+static enum vbd_status find_source(const json_t *json, const struct vbd_peer_spec *spec,
+	enum peer_source *ret_source, struct vbd_error *err)
 {
-	if (input->dst_addr)
+	if (spec->dst_addr[0])
 		*ret_source = SOURCE_ASKED;
-	else if (input->message_seen)
+	else if (spec->message)
 		*ret_source = SOURCE_SENDER;
-	else if (input->qpn_seen)
+	else if (spec->qpn)
 		*ret_source = SOURCE_KNOWN;
 	else
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_addr",
 			"the peer is given by one of dst_addr, message and qpn; all are missing");
-	if (input->dst_addr && !input->dst_port_seen)
+	if (spec->dst_addr[0] && !spec->dst_port)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_port",
 			"/dst_port is missing: dst_addr needs a port");
-	return check_members(input, *ret_source, err);
+	return check_members(json, *ret_source, err);
 }
 
 /* Ethernet needs a GID; InfiniBand a LID, and a GID too if the peer is in another subnet. */
-static enum vbd_status known_path(const struct peer_create *input,
-	const struct vbd_endpoint_record *endpoint, struct vbd_ah_path *ret_path,
-	struct vbd_error *err)
+static enum vbd_status known_path(
+	const char *gid, struct vbd_peer_spec *spec, struct vbd_error *err)
 {
-	bool infiniband = endpoint->endpoint->lid != 0;
+	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
+	bool infiniband = endpoint->lid != 0;
 
-	*ret_path = (struct vbd_ah_path){
-		.global = input->gid != NULL,
-		.hop_limit = input->hop_limit_seen ? input->hop_limit : 64,
-		.traffic_class = input->traffic_class,
-		.flow_label = input->flow_label,
-		.dlid = input->lid,
-		.sl = input->sl,
-	};
-	if (input->gid && !vbd_addr_parse_gid(input->gid, ret_path->dgid))
+	spec->path.global = gid != NULL;
+	if (gid && !vbd_addr_parse_gid(gid, spec->path.dgid))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
-			"'%s' is not a GID; a GID is written like an IPv6 address", input->gid);
-	if (infiniband && !input->lid_seen)
+			"'%s' is not a GID; a GID is written like an IPv6 address", gid);
+	if (infiniband && !spec->path.dlid)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/lid",
-			"/lid is missing: device %s is on InfiniBand",
-			endpoint->endpoint->device.name);
-	if (!infiniband && !input->gid)
+			"/lid is missing: device %s is on InfiniBand", endpoint->device.name);
+	if (!infiniband && !gid)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/gid",
-			"/gid is missing: device %s is on Ethernet",
-			endpoint->endpoint->device.name);
-	if (!infiniband && input->lid_seen)
+			"/gid is missing: device %s is on Ethernet", endpoint->device.name);
+	if (!infiniband && spec->path.dlid)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/lid",
 			"/lid is not allowed on Ethernet, and device %s is on Ethernet",
-			endpoint->endpoint->device.name);
+			endpoint->device.name);
 	return VBD_OK;
 }
 
-static enum vbd_status find_endpoint(struct vbd_daemon *daemon, const struct vbd_json_ref *ref,
-	struct vbd_endpoint_record **ret_endpoint, struct vbd_error *err)
+static enum vbd_status decode_private_data(const struct vbd_private_data_input *input,
+	struct vbd_private_data *ret_data, struct vbd_error *err)
 {
-	*ret_endpoint = vbd_member_find(daemon->ud_endpoints, ref, "/ud_endpoint", err);
-	return *ret_endpoint ? VBD_OK : err->status;
-}
+	enum vbd_status status = vbd_private_data_decode(input, ret_data, err);
 
-static enum vbd_status fill_spec(const struct peer_create *input, enum peer_source source,
-	struct vbd_peer_spec *spec, struct vbd_error *err)
-{
-	enum vbd_status status;
-
-	spec->dst_port = input->dst_port;
-	spec->timeout_ms = input->timeout_ms;
-	spec->message = input->message;
-	spec->gid_index = input->gid_index_seen ? input->gid_index : -1;
-	spec->qpn = input->qpn;
-	spec->has_qkey = input->qkey_seen;
-	spec->qkey = (uint32_t)input->qkey;
-	vbd_copy_text(spec->name, sizeof(spec->name), input->name);
-	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input->dst_addr);
-	if (source == SOURCE_KNOWN)
-		return known_path(input, spec->endpoint, &spec->path, err);
-	status = vbd_private_data_decode(&input->private_data, &spec->request, err);
-	if (status == VBD_OK)
-		status = vbd_private_data_check(&spec->request, VBD_CM_MESSAGE_SIDR_REQUEST, false,
-			"/private_data/data", err);
-	return status;
+	return status ? status
+		      : vbd_private_data_check(ret_data, VBD_CM_MESSAGE_SIDR_REQUEST, false,
+				"/private_data/data", err);
 }
 
 static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_peer_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_peer_spec *ret_spec, struct vbd_error *err)
 {
-	struct peer_create input = {.timeout_ms = 10000};
+	struct peer_create input = {
+		.spec = {.timeout_ms = 10000, .gid_index = -1, .path.hop_limit = 64}};
+	struct vbd_peer_spec *spec = &input.spec;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	enum peer_source source = SOURCE_ASKED;
 
 	if (status == VBD_OK)
-		status = find_source(&input, &source, err);
-	if (status == VBD_OK)
-		status = find_endpoint(
-			vbd_request_daemon(req), &input.endpoint, &spec->endpoint, err);
-	if (status == VBD_OK)
-		status = fill_spec(&input, source, spec, err);
+		status = find_source(req->json, spec, &source, err);
+	if (status != VBD_OK)
+		return status;
+	spec->endpoint = vbd_member_find(
+		vbd_request_daemon(req)->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
+	if (!spec->endpoint)
+		return err->status;
+	status = source == SOURCE_KNOWN
+			 ? known_path(input.gid, spec, err)
+			 : decode_private_data(&input.private_data, &spec->request, err);
+	*ret_spec = *spec;
 	return status;
 }
 

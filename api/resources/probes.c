@@ -41,77 +41,61 @@ static enum vbd_task_state task_state(const void *item)
 static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {VBD_PROBE_KIND_MAP(VBD_ENUM_NAME)};
 
 struct probe_create {
+	struct vbd_probe_spec spec;
 	struct vbd_json_ref connection;
-	uint32_t kind;
-	uint32_t count; /* 0: null */
-	uint32_t interval_ms;
-	uint32_t size_bytes;
-	uint32_t timeout_ms; /* 0: null */
-	bool kind_seen, count_seen, interval_seen, size_seen, timeout_seen;
 };
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(REF, "connection", struct probe_create, connection), .required = true},
-	{VBD_FIELD(ENUM, "kind", struct probe_create, kind),
-		VBD_FIELD_SEEN(struct probe_create, kind_seen), .names = kind_names,
+	{VBD_FIELD(ENUM, "kind", struct probe_create, spec.kind), .names = kind_names,
 		.n_names = VBD_ARRAY_LEN(kind_names)},
-	{VBD_FIELD(UINT, "count", struct probe_create, count), .nullable = true,
-		VBD_FIELD_SEEN(struct probe_create, count_seen), .min = 1,
+	{VBD_FIELD(UINT, "count", struct probe_create, spec.count), .nullable = true, .min = 1,
 		.max = VBD_PROBE_COUNT_MAX},
-	{VBD_FIELD(UINT, "interval_ms", struct probe_create, interval_ms),
-		VBD_FIELD_SEEN(struct probe_create, interval_seen), .max = 3600000},
-	{VBD_FIELD(UINT, "size_bytes", struct probe_create, size_bytes),
-		VBD_FIELD_SEEN(struct probe_create, size_seen), .max = 65535},
-	{VBD_FIELD(UINT, "timeout_ms", struct probe_create, timeout_ms), .nullable = true,
-		VBD_FIELD_SEEN(struct probe_create, timeout_seen), .min = 1, .max = 3600000},
+	{VBD_FIELD(UINT, "interval_ms", struct probe_create, spec.interval_ms), .max = 3600000},
+	{VBD_FIELD(UINT, "size_bytes", struct probe_create, spec.size_bytes), .max = 65535},
+	{VBD_FIELD(UINT, "timeout_ms", struct probe_create, spec.timeout_ms), .nullable = true,
+		.min = 1, .max = 3600000},
 };
 
 /* Defaults of absent members: an rping probe sends 10 pings, other probes run until deleted. */
-static void fill_defaults(struct probe_create *input, enum vbd_service service)
+static void fill_defaults(const json_t *json, struct vbd_probe_spec *spec)
 {
 	static const uint32_t default_bytes[VBD_PROBE_KIND_COUNT] = {
 		[VBD_PROBE_RPING] = 64,
 		[VBD_PROBE_ECHO] = VBD_ECHO_BYTES_MIN,
 	};
+	enum vbd_service service = spec->connection->conn->params.qp.service;
 	bool rping;
 
-	if (!input->kind_seen)
-		input->kind = service == VBD_SERVICE_RPING_CLIENT ? VBD_PROBE_RPING : VBD_PROBE_ACK;
-	rping = input->kind == VBD_PROBE_RPING;
-	if (!input->count_seen)
-		input->count = rping ? 10 : 0;
-	if (!input->interval_seen)
-		input->interval_ms = rping ? 0 : 1000;
-	if (!input->size_seen)
-		input->size_bytes = default_bytes[input->kind];
-	if (!input->timeout_seen)
-		input->timeout_ms = input->interval_ms ? 0 : 30000;
+	if (!vbd_given(json, "kind"))
+		spec->kind = service == VBD_SERVICE_RPING_CLIENT ? VBD_PROBE_RPING : VBD_PROBE_ACK;
+	rping = spec->kind == VBD_PROBE_RPING;
+	if (!json_object_get(json, "count"))
+		spec->count = rping ? 10 : 0;
+	if (!vbd_given(json, "interval_ms"))
+		spec->interval_ms = rping ? 0 : 1000;
+	if (!vbd_given(json, "size_bytes"))
+		spec->size_bytes = default_bytes[spec->kind];
+	if (!json_object_get(json, "timeout_ms"))
+		spec->timeout_ms = spec->interval_ms ? 0 : 30000;
 }
 
 static enum vbd_status create(
 	struct vbd_request *req, struct vbd_probe_record **ret_record, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_connection *connection;
 	struct probe_create input = {0};
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status != VBD_OK)
 		return status;
-	connection = vbd_member_find(daemon->connections, &input.connection, "/connection", err);
-	if (!connection)
+	input.spec.connection =
+		vbd_member_find(daemon->connections, &input.connection, "/connection", err);
+	if (!input.spec.connection)
 		return err->status;
-	fill_defaults(&input, connection->conn->params.qp.service);
-	const struct vbd_probe_spec spec = {
-		.connection = connection,
-		.kind = (enum vbd_probe_kind)input.kind,
-		.count = input.count,
-		.interval_ms = input.interval_ms,
-		.size_bytes = input.size_bytes,
-		.timeout_ms = input.timeout_ms,
-	};
-	return vbd_probe_create(daemon, &spec, ret_record, err);
+	fill_defaults(req->json, &input.spec);
+	return vbd_probe_create(daemon, &input.spec, ret_record, err);
 }
 
 void vbd_create_probe(struct vbd_request *req)

@@ -74,7 +74,7 @@ static uint32_t default_signal_every(uint32_t sq_depth)
 	return quarter < SIGNAL_EVERY_MOST ? quarter : SIGNAL_EVERY_MOST;
 }
 
-enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *err)
+static enum vbd_status merge(struct vbd_qp_input *qp, struct vbd_error *err)
 {
 	if (!qp->seen.signal_every)
 		qp->params.qp.signal_every = default_signal_every(qp->params.qp.sq_depth);
@@ -118,11 +118,13 @@ static enum vbd_status find_named(
 	return err->status;
 }
 
-enum vbd_status vbd_qp_input_resources(
+enum vbd_status vbd_qp_input_check(
 	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
 {
-	enum vbd_status status;
+	enum vbd_status status = merge(qp, err);
 
+	if (status)
+		return status;
 	if (qp->seen.srq && (qp->seen.rq_depth || qp->seen.recv_size_bytes)) {
 		const char *pointer = qp->seen.rq_depth ? "/qp/rq_depth" : "/qp/recv_size_bytes";
 

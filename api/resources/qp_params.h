@@ -62,14 +62,15 @@ extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 /** vbd_qp_input_default - the defaults of absent members */
 struct vbd_qp_input vbd_qp_input_default(void);
 
-/** vbd_qp_input_merge - set signal_every if it is absent, and the codes of timers given as times;
- * bad_value if path_mtu_bytes is no MTU or a timer is given twice, out_of_range if signal_every
- * exceeds the send queue */
-enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_qp_input_resources - find the named PD, CQ and SRQ; not_found, bad_value or pd_mismatch
- * otherwise. @daemon: NULL: do not look for them */
-enum vbd_status vbd_qp_input_resources(
+/**
+ * vbd_qp_input_check - set what absent members leave open, and find the named PD, CQ and SRQ
+ * @daemon: NULL: do not look for them
+ *
+ * Sets signal_every if it is absent, and the codes of timers given as times. bad_value if
+ * path_mtu_bytes is no MTU or a timer is given twice, out_of_range if signal_every exceeds the send
+ * queue; not_found, bad_value or pd_mismatch for the named objects.
+ */
+enum vbd_status vbd_qp_input_check(
 	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_put_params - put schema QpParamsFull */

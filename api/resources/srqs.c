@@ -37,36 +37,32 @@ static void encode_srq(struct vbd_encoder *out, const void *item)
 /* --- creation and change --------------------------------------------------------------------- */
 
 struct srq_input {
-	const char *name;
-	struct vbd_json_ref device;
-	struct vbd_json_ref pd, cq;
-	bool pd_seen, cq_seen;
-	struct vbd_srq_params params;
+	struct vbd_srq_spec spec;
+	struct vbd_json_ref device, pd, cq;
 };
 
 static const struct vbd_field srq_fields[] = {
-	{VBD_FIELD_NAME(struct srq_input)},
+	{VBD_FIELD_NAME(struct srq_input, spec.name)},
 	{VBD_FIELD(REF, "device", struct srq_input, device)},
-	{VBD_FIELD(REF, "pd", struct srq_input, pd), VBD_FIELD_SEEN(struct srq_input, pd_seen)},
-	{VBD_FIELD(REF, "cq", struct srq_input, cq), VBD_FIELD_SEEN(struct srq_input, cq_seen)},
-	{VBD_FIELD(UINT, "max_wr", struct srq_input, params.depth), .min = 1, .max = 65536},
-	{VBD_FIELD(UINT, "recv_size_bytes", struct srq_input, params.recv_size_bytes), .min = 1,
-		.max = 1048576},
-	{VBD_FIELD(UINT, "srq_limit", struct srq_input, params.limit), .max = 65536},
+	{VBD_FIELD(REF, "pd", struct srq_input, pd)},
+	{VBD_FIELD(REF, "cq", struct srq_input, cq)},
+	{VBD_FIELD(UINT, "max_wr", struct srq_input, spec.params.depth), .min = 1, .max = 65536},
+	{VBD_FIELD(UINT, "recv_size_bytes", struct srq_input, spec.params.recv_size_bytes),
+		.min = 1, .max = 1048576},
+	{VBD_FIELD(UINT, "srq_limit", struct srq_input, spec.params.limit), .max = 65536},
 };
 
-static enum vbd_status find_members(struct vbd_daemon *daemon, const struct srq_input *input,
-	struct vbd_srq_spec *spec, struct vbd_error *err)
+static enum vbd_status find_members(
+	struct vbd_daemon *daemon, struct srq_input *input, struct vbd_error *err)
 {
-	const struct vbd_shared *pd = NULL, *cq = NULL;
+	const struct vbd_shared *pd = vbd_member_find(daemon->pds, &input->pd, "/pd", err);
+	const struct vbd_shared *cq = vbd_member_find(daemon->cqs, &input->cq, "/cq", err);
 
-	if (input->pd_seen)
-		pd = vbd_member_find(daemon->pds, &input->pd, "/pd", err);
-	if (input->cq_seen && err->status == VBD_OK)
-		cq = vbd_member_find(daemon->cqs, &input->cq, "/cq", err);
-	spec->pd = pd ? pd->pd : NULL;
-	spec->cq = cq ? cq->cq : NULL;
-	return err->status;
+	input->spec.pd = pd ? pd->pd : NULL;
+	input->spec.cq = cq ? cq->cq : NULL;
+	return err->status ? err->status
+			   : vbd_member_device(daemon, &input->device, input->spec.device_name,
+				     sizeof(input->spec.device_name), err);
 }
 
 static void on_made(struct vbd_shared *srq, const struct vbd_error *err, void *arg)
@@ -102,22 +98,15 @@ static void create(struct vbd_request *req, const struct vbd_srq_spec *spec)
 
 void vbd_create_srq(struct vbd_request *req)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct srq_input input = {.params = {.depth = 64, .recv_size_bytes = 4096}};
-	struct vbd_srq_spec spec = {0};
+	struct srq_input input = {.spec.params = {.depth = 64, .recv_size_bytes = 4096}};
 	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) !=
-			VBD_OK ||
-		find_members(daemon, &input, &spec, &err) != VBD_OK ||
-		vbd_member_device(daemon, &input.device, spec.device_name, sizeof(spec.device_name),
-			&err) != VBD_OK) {
+	if (vbd_request_decode(req, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) ==
+			VBD_OK &&
+		find_members(vbd_request_daemon(req), &input, &err) == VBD_OK)
+		create(req, &input.spec);
+	else
 		vbd_reply_problem(req, &err);
-		return;
-	}
-	spec.params = input.params;
-	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
-	create(req, &spec);
 }
 
 struct srq_change {

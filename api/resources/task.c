@@ -49,8 +49,11 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json
 	const char *pointer, struct vbd_error *err)
 {
 	char text[VBD_REF_TEXT_BYTES];
-	void *object = vbd_object_find(registry, vbd_ref_text(ref, text), err);
+	void *object;
 
+	if (!ref->id && !ref->name)
+		return NULL;
+	object = vbd_object_find(registry, vbd_ref_text(ref, text), err);
 	if (!object)
 		vbd_set_pointer(err, pointer);
 	return object;

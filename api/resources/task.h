@@ -59,7 +59,7 @@ extern const struct vbd_task_kind vbd_device_task;
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 
 /** vbd_member_find - the object that the member at @pointer of a body names, for use, borrowed;
- * NULL with an error of vbd_registry_find_for() at @pointer */
+ * NULL if the body has no such member, or with an error of vbd_registry_find_for() at @pointer */
 void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
 	const char *pointer, struct vbd_error *err);
 

@@ -17,10 +17,9 @@ struct vbd_request;
 struct vbd_transfer_record;
 struct vbd_transfer_spec;
 
-/* The destination of a datagram in a request; NULL for an absent member. */
+/* The members ud_peer and multicast_membership of a request: the destination of a datagram. */
 struct vbd_destination_input {
-	const struct vbd_json_ref *peer;
-	const struct vbd_json_ref *group;
+	struct vbd_json_ref peer, group;
 };
 
 /** vbd_destination_resolve - set `peer` or `group` of @spec; not_found has the member's pointer */

@@ -69,73 +69,58 @@ static enum vbd_task_state task_state(const void *item)
 static_assert(VBD_ACCESS_MW_BIND == 1 << WINDOW_ACCESS_COUNT, "the others stand before it");
 
 struct window_create {
-	const char *name;
-	struct vbd_json_ref buffer;
-	struct vbd_json_ref connection;
-	bool connection_seen;
-	unsigned int type;
-	uint64_t offset;
-	uint64_t length_bytes;
-	bool length_seen;
-	unsigned int access;
-	uint32_t timeout_ms;
+	struct vbd_window_spec spec;
+	struct vbd_json_ref buffer, connection;
 };
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct window_create)},
+	{VBD_FIELD_NAME(struct window_create, spec.name)},
 	{VBD_FIELD(REF, "buffer", struct window_create, buffer), .required = true},
-	{VBD_FIELD(REF, "connection", struct window_create, connection),
-		VBD_FIELD_SEEN(struct window_create, connection_seen)},
-	{VBD_FIELD(UINT, "type", struct window_create, type), .required = true, .min = 1, .max = 2},
-	{VBD_FIELD(UINT, "buffer_offset_bytes", struct window_create, offset), .max = INT64_MAX},
-	{VBD_FIELD(UINT, "size_bytes", struct window_create, length_bytes), .min = 1,
-		.max = INT64_MAX, VBD_FIELD_SEEN(struct window_create, length_seen)},
-	{VBD_FIELD(ENUM_SET, "access", struct window_create, access), .required = true,
+	{VBD_FIELD(REF, "connection", struct window_create, connection)},
+	{VBD_FIELD(UINT, "type", struct window_create, spec.range.type), .required = true, .min = 1,
+		.max = 2},
+	{VBD_FIELD(UINT, "buffer_offset_bytes", struct window_create, spec.range.offset),
+		.max = INT64_MAX},
+	{VBD_FIELD(UINT, "size_bytes", struct window_create, spec.range.length_bytes), .min = 1,
+		.max = INT64_MAX},
+	{VBD_FIELD(ENUM_SET, "access", struct window_create, spec.range.access), .required = true,
 		.names = vbd_access_names, .n_names = WINDOW_ACCESS_COUNT},
-	{VBD_FIELD(UINT, "timeout_ms", struct window_create, timeout_ms), .min = 1, .max = 600000},
+	{VBD_FIELD(UINT, "timeout_ms", struct window_create, spec.timeout_ms), .min = 1,
+		.max = 600000},
 };
 
 /* Find the objects that the request names. */
-static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_create *input,
-	struct vbd_window_spec *spec, struct vbd_error *err)
+static enum vbd_status resolve(
+	struct vbd_daemon *daemon, struct window_create *input, struct vbd_error *err)
 {
+	struct vbd_window_spec *spec = &input->spec;
+	struct vbd_window_range *range = &spec->range;
+
 	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
-	if (!spec->buffer)
-		return err->status;
-	if (!input->length_seen && input->offset < spec->buffer->mem.size_bytes)
-		spec->range.length_bytes = spec->buffer->mem.size_bytes - input->offset;
-	if (!input->connection_seen)
-		return VBD_OK;
 	spec->connection =
 		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
-	return spec->connection ? VBD_OK : err->status;
+	if (!err->status && !range->length_bytes)
+		range->length_bytes = range->offset < spec->buffer->mem.size_bytes
+					      ? spec->buffer->mem.size_bytes - range->offset
+					      : 1;
+	return err->status;
 }
 
 static enum vbd_status create_window(
 	struct vbd_request *req, struct vbd_window_record **ret_record, struct vbd_error *err)
 {
-	struct window_create input = {.length_bytes = 1, .timeout_ms = 5000};
-	struct vbd_window_spec spec;
+	struct window_create input = {.spec.timeout_ms = 5000};
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
-	if (status != VBD_OK)
-		return status;
-	if (!input.access)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
+	if (status == VBD_OK && !input.spec.range.access)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
 			"/access is empty: a window must grant at least one kind of access");
-	spec = (struct vbd_window_spec){
-		.range = {.type = input.type,
-			.offset = input.offset,
-			.length_bytes = input.length_bytes,
-			.access = input.access},
-		.timeout_ms = input.timeout_ms,
-	};
-	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
-	status = resolve(vbd_request_daemon(req), &input, &spec, err);
+	if (status == VBD_OK)
+		status = resolve(vbd_request_daemon(req), &input, err);
 	if (status != VBD_OK)
 		return status;
-	return vbd_window_create(vbd_request_daemon(req), &spec, ret_record, err);
+	return vbd_window_create(vbd_request_daemon(req), &input.spec, ret_record, err);
 }
 
 void vbd_create_window(struct vbd_request *req)

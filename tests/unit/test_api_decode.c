@@ -15,6 +15,7 @@ struct inner {
 
 struct outer {
 	const char *name;
+	char text[5];
 	uint8_t small;
 	uint16_t port;
 	uint32_t depth;
@@ -46,6 +47,7 @@ static const struct vbd_field outer_fields[] = {
 		.max = 5,
 		.check = vbd_name_valid,
 		.check_text = VBD_NAME_RULE},
+	{.name = "text", .type = VBD_FIELD_TEXT, VBD_FIELD_AT(struct outer, text), .max = 4},
 	{.name = "small", .type = VBD_FIELD_UINT, VBD_FIELD_AT(struct outer, small), .max = 255},
 	{.name = "port",
 		.type = VBD_FIELD_UINT,
@@ -111,7 +113,8 @@ static void refused(const char *text, enum vbd_status status, const char *pointe
 
 static void test_decode__every_type_lands_in_its_field(void **state)
 {
-	json_t *json = parse("{\"name\":\"a.b-c\",\"small\":255,\"port\":7471,\"depth\":4294967295,"
+	json_t *json = parse("{\"name\":\"a.b-c\",\"text\":\"four\",\"small\":255,\"port\":7471,"
+			     "\"depth\":4294967295,"
 			     "\"big\":9223372036854775807,\"on\":true,\"colour\":\"blue\","
 			     "\"colours\":[\"blue\",\"red\"],\"ref\":7,"
 			     "\"in/n~er\":{\"addr\":\"0xffffffffffffffff\",\"key\":\"0x1a71\"}}");
@@ -121,6 +124,7 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 	assert_int_equal(
 		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, NULL), VBD_OK);
 	assert_string_equal(outer.name, "a.b-c");
+	assert_string_equal(outer.text, "four");
 	assert_int_equal(outer.small, 255);
 	assert_int_equal(outer.port, 7471);
 	assert_int_equal(outer.depth, UINT32_MAX);
@@ -136,6 +140,10 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 	assert_true(outer.ref.id == 8);
 	assert_int_equal(outer.small, 255);
 	assert_null(outer.ref.name);
+	assert_true(vbd_given(json, "port"));
+	assert_false(vbd_given(json, "small"));
+	assert_false(vbd_given(json, "other"));
+	assert_false(vbd_given(NULL, "port"));
 	assert_true(outer.inner.addr == UINT64_MAX);
 	assert_int_equal(outer.inner.key, 0x1a71);
 	assert_true(outer.inner_seen);
@@ -366,6 +374,8 @@ static void test_decode__length_counts_characters(void **state)
 {
 	(void)state;
 	refused("{\"name\":\"abcdef\"}", VBD_E_TOO_LONG, "/name", "6 characters; at most 5");
+	refused("{\"text\":\"abcde\"}", VBD_E_TOO_LONG, "/text", "5 characters; at most 4");
+	refused("{\"text\":\"\u00e4\u00f6\u00fc\"}", VBD_E_TOO_LONG, "/text", "6 bytes; at most 4");
 	/* Five characters of two bytes each: short enough, but not letters of a name. */
 	refused("{\"name\":\"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\"}", VBD_E_BAD_VALUE, "/name",
 		"letter");

@@ -137,7 +137,7 @@ static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struc
 	*input = vbd_qp_input_default();
 	status = vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, input, err);
 	json_decref(json);
-	return status ? status : vbd_qp_input_merge(input, err);
+	return status ? status : vbd_qp_input_check(NULL, input, err);
 }
 
 static void test_qp_params__signals_are_as_rare_as_the_send_queue_allows(void **state)
@@ -284,7 +284,7 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	assert_int_equal(json_integer_value(json_object_get(all, "min_rnr_timer_ns")), 640000);
 	/* Parameters that an answer shows can be posted again. */
 	assert_int_equal(vbd_decode(all, vbd_qp_fields, VBD_QP_FIELD_COUNT, &again, &err), VBD_OK);
-	assert_int_equal(vbd_qp_input_merge(&again, &err), VBD_OK);
+	assert_int_equal(vbd_qp_input_check(NULL, &again, &err), VBD_OK);
 	assert_memory_equal(&again.params, &params, sizeof(params));
 	json_decref(json);
 }
