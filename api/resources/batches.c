@@ -121,12 +121,12 @@ static enum vbd_status prepare(struct vbd_daemon *daemon, const json_t *list,
 	return VBD_OK;
 }
 
-static enum vbd_status create(
-	struct vbd_request *req, struct vbd_batch **ret_batch, struct vbd_error *err)
+static void *create_batch(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_transfer_record *records[VBD_BATCH_MAX];
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct batch_create input = {0};
+	struct vbd_batch *batch = NULL;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	size_t count = json_array_size(input.transfers);
@@ -134,22 +134,11 @@ static enum vbd_status create(
 	if (!status)
 		status = prepare(daemon, input.transfers, records, &req->faults, err);
 	if (status)
-		return status;
-	status = vbd_batch_create(daemon, records, (uint32_t)count, ret_batch, err);
+		return NULL;
+	status = vbd_batch_create(daemon, records, (uint32_t)count, &batch, err);
 	if (status)
 		free_prepared(records, count);
-	return status;
-}
-
-void vbd_create_transfer_batch(struct vbd_request *req)
-{
-	struct vbd_batch *batch;
-	struct vbd_error err = {0};
-
-	if (create(req, &batch, &err) == VBD_OK)
-		vbd_task_answer(req, &vbd_transfer_batch_task, batch);
-	else
-		vbd_reply_problem(req, &err);
+	return status ? NULL : batch;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -177,6 +166,7 @@ const struct vbd_task_kind vbd_transfer_batch_task = {
 	.kind = VBD_KIND_TRANSFER_BATCH,
 	.gone = "the batch was deleted in the meantime",
 	.encode = encode_batch,
+	.create = create_batch,
 	.state = task_state,
 	.page = &batch_page,
 };

@@ -90,10 +90,10 @@ static enum vbd_status check_input(const struct benchmark_create *input, struct 
 	return VBD_OK;
 }
 
-static enum vbd_status create(
-	struct vbd_request *req, struct vbd_benchmark **ret_benchmark, struct vbd_error *err)
+static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_benchmark *benchmark = NULL;
 	struct benchmark_create input = {0};
 	struct vbd_benchmark_spec *spec = &input.spec;
 	enum vbd_status status =
@@ -105,7 +105,7 @@ static enum vbd_status create(
 	if (!status && input.remote)
 		status = vbd_remote_decode(input.remote, &input.memory, err);
 	if (status)
-		return status;
+		return NULL;
 	if (!spec->count && !spec->duration_ms)
 		spec->duration_ms = DURATION_MS;
 	if (!spec->timeout_ms)
@@ -117,18 +117,9 @@ static enum vbd_status create(
 	if (!err->status && input.remote)
 		(void)!vbd_remote_aim(&input.memory, spec->op, spec->size_bytes, "/size_bytes",
 			&spec->wr.remote_addr, err);
-	return err->status ? err->status : vbd_benchmark_create(daemon, spec, ret_benchmark, err);
-}
-
-void vbd_create_benchmark(struct vbd_request *req)
-{
-	struct vbd_benchmark *benchmark;
-	struct vbd_error err = {0};
-
-	if (create(req, &benchmark, &err) == VBD_OK)
-		vbd_task_answer(req, &vbd_benchmark_task, benchmark);
-	else
-		vbd_reply_problem(req, &err);
+	if (!err->status)
+		(void)!vbd_benchmark_create(daemon, spec, &benchmark, err);
+	return benchmark;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -166,6 +157,7 @@ const struct vbd_task_kind vbd_benchmark_task = {
 	.kind = VBD_KIND_BENCHMARK,
 	.gone = "the benchmark was deleted in the meantime",
 	.encode = encode_item,
+	.create = create_benchmark,
 	.state = task_state,
 	.page = &benchmark_page,
 };

@@ -69,20 +69,19 @@ static const struct vbd_field cq_fields[] = {
 		.fields = moderation_fields, .n_fields = VBD_ARRAY_LEN(moderation_fields)},
 };
 
-void vbd_create_cq(struct vbd_request *req)
+static void *create_cq(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct cq_input input = {.spec.cqe = (uint32_t)daemon->config->default_cqe};
-	struct vbd_error err = {0};
-	struct vbd_shared *cq;
+	struct vbd_cq_spec *spec = &input.spec;
+	struct vbd_shared *cq = NULL;
 
-	if (vbd_request_decode(req, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, &err) == VBD_OK &&
-		vbd_member_device(daemon, &input.device, input.spec.device_name,
-			sizeof(input.spec.device_name), &err) == VBD_OK &&
-		vbd_cq_request(daemon, &input.spec, &cq, &err) == VBD_OK)
-		vbd_task_created(req, &vbd_cq_task, &cq->object);
-	else
-		vbd_reply_problem(req, &err);
+	if (vbd_request_decode(req, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, err) != VBD_OK ||
+		vbd_member_device(daemon, &input.device, spec->device_name,
+			sizeof(spec->device_name), err) != VBD_OK ||
+		vbd_cq_request(daemon, spec, &cq, err) != VBD_OK)
+		return NULL;
+	return cq;
 }
 
 void vbd_patch_cq(struct vbd_request *req)
@@ -144,6 +143,7 @@ static const struct vbd_page_source cq_page = {
 const struct vbd_task_kind vbd_cq_task = {
 	.kind = VBD_KIND_CQ,
 	.encode = encode_cq,
+	.create = create_cq,
 	.remove = vbd_remove_shared,
 	.page = &cq_page,
 };

@@ -113,33 +113,23 @@ static enum vbd_status take_target(
 	return vbd_label_selector_parse(&target->selector, input->selector, "/selector", err);
 }
 
-static enum vbd_status create_fault(
-	struct vbd_request *req, struct vbd_fault_record **ret_record, struct vbd_error *err)
+static void *create_fault(struct vbd_request *req, struct vbd_error *err)
 {
 	struct fault_create input = {
 		.spec = {.rule.probability_percent = 100, .expires_ms = VBD_FAULT_EXPIRES_MS}};
 	struct vbd_fault_spec *spec = &input.spec;
+	struct vbd_fault_record *record = NULL;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
-	if (status)
-		return status;
 	spec->rule.delay_ns = input.delay_ms * VBD_NS_PER_MS;
-	status = take_errno(input.errno_name, spec, err);
+	if (!status)
+		status = take_errno(input.errno_name, spec, err);
 	if (!status)
 		status = take_target(&input, spec, err);
-	return status ? status : vbd_fault_create(vbd_request_daemon(req), spec, ret_record, err);
-}
-
-void vbd_create_fault(struct vbd_request *req)
-{
-	struct vbd_fault_record *record;
-	struct vbd_error err = {0};
-
-	if (create_fault(req, &record, &err) == VBD_OK)
-		vbd_task_created(req, &vbd_fault_task, &record->object);
-	else
-		vbd_reply_problem(req, &err);
+	if (!status)
+		status = vbd_fault_create(vbd_request_daemon(req), spec, &record, err);
+	return status ? NULL : record;
 }
 
 void vbd_delete_fault(struct vbd_request *req)
@@ -188,6 +178,7 @@ static enum vbd_status remove_fault(struct vbd_object *object, struct vbd_error 
 const struct vbd_task_kind vbd_fault_task = {
 	.kind = VBD_KIND_FAULT,
 	.encode = encode_fault,
+	.create = create_fault,
 	.remove = remove_fault,
 	.page = &fault_page,
 };

@@ -74,32 +74,20 @@ static const struct vbd_field create_fields[] = {
 		.max = 600000},
 };
 
-static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_group_spec *ret_spec, struct vbd_error *err)
+static void *create_group(struct vbd_request *req, struct vbd_error *err)
 {
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct group_create input = {.spec.timeout_ms = 10000};
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	struct vbd_group_record *record = NULL;
 
-	if (status == VBD_OK)
-		input.spec.endpoint = vbd_member_find(vbd_request_daemon(req)->ud_endpoints,
-			&input.endpoint, "/ud_endpoint", err);
-	*ret_spec = input.spec;
-	return err->status;
-}
-
-void vbd_create_multicast_membership(struct vbd_request *req)
-{
-	struct vbd_group_record *record;
-	struct vbd_group_spec spec;
-	struct vbd_error err = {0};
-
-	if (decode_create(req, &spec, &err) != VBD_OK ||
-		vbd_group_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_task_answer(req, &vbd_multicast_membership_task, record);
+	if (vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err) !=
+		VBD_OK)
+		return NULL;
+	input.spec.endpoint =
+		vbd_member_find(daemon->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
+	if (!input.spec.endpoint)
+		return NULL;
+	return vbd_group_create(daemon, &input.spec, &record, err) == VBD_OK ? record : NULL;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -137,6 +125,7 @@ const struct vbd_task_kind vbd_multicast_membership_task = {
 	.kind = VBD_KIND_MULTICAST_MEMBERSHIP,
 	.gone = "the group was left in the meantime",
 	.encode = encode_group,
+	.create = create_group,
 	.state = task_state,
 	.page = &group_page,
 };

@@ -33,15 +33,13 @@ vbd_handler vbd_create_buffer, vbd_delete_buffer, vbd_get_buffer_data, vbd_open_
 	vbd_accept_connection, vbd_reject_connection, vbd_close_connection, vbd_set_remote,
 	vbd_set_qp_state, vbd_list_messages, vbd_send_message, vbd_delete_messages,
 	vbd_create_listener, vbd_delete_listener, vbd_patch_listener, vbd_list_events,
-	vbd_stream_events, vbd_create_benchmark, vbd_create_probe, vbd_create_transfer,
-	vbd_list_glossary, vbd_get_glossary, vbd_explain_one, vbd_get_reachability,
-	vbd_create_transfer_batch, vbd_get_caller, vbd_create_cq, vbd_patch_cq, vbd_get_drain,
+	vbd_stream_events, vbd_create_transfer, vbd_list_glossary, vbd_get_glossary,
+	vbd_explain_one, vbd_get_reachability, vbd_get_caller, vbd_patch_cq, vbd_get_drain,
 	vbd_post_drain, vbd_delete_drain, vbd_create_ud_endpoint, vbd_list_ud_endpoint_messages,
-	vbd_send_ud_endpoint_message, vbd_delete_ud_endpoint_messages, vbd_create_fault,
-	vbd_delete_fault, vbd_create_multicast_membership, vbd_delete_kept_object, vbd_get_page,
-	vbd_get_asset, vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract,
-	vbd_get_extra_contract, vbd_get_stats, vbd_get_metrics, vbd_create_pd, vbd_create_ud_peer,
-	vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_create_window, vbd_get_devices;
+	vbd_send_ud_endpoint_message, vbd_delete_ud_endpoint_messages, vbd_delete_fault,
+	vbd_delete_kept_object, vbd_get_page, vbd_get_asset, vbd_get_livez, vbd_get_readyz,
+	vbd_get_index, vbd_get_contract, vbd_get_extra_contract, vbd_get_stats, vbd_get_metrics,
+	vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_get_devices;
 
 struct vbd_api;
 struct vbd_config_changes;

@@ -35,20 +35,18 @@ static const struct vbd_field pd_fields[] = {
 	{VBD_FIELD(REF, "device", struct pd_create, device)},
 };
 
-void vbd_create_pd(struct vbd_request *req)
+static void *create_pd(struct vbd_request *req, struct vbd_error *err)
 {
 	struct pd_create input = {0};
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_error err = {0};
-	struct vbd_shared *pd;
+	struct vbd_shared *pd = NULL;
 	char device[64];
 
-	if (vbd_request_decode(req, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, &err) != VBD_OK ||
-		vbd_member_device(daemon, &input.device, device, sizeof(device), &err) != VBD_OK ||
-		vbd_pd_request(daemon, input.name, device, &pd, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
-		vbd_task_created(req, &vbd_pd_task, &pd->object);
+	if (vbd_request_decode(req, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, err) != VBD_OK ||
+		vbd_member_device(daemon, &input.device, device, sizeof(device), err) != VBD_OK ||
+		vbd_pd_request(daemon, input.name, device, &pd, err) != VBD_OK)
+		return NULL;
+	return pd;
 }
 
 static const char *by_pd_device(const void *item)
@@ -78,6 +76,7 @@ static const struct vbd_page_source pd_page = {
 const struct vbd_task_kind vbd_pd_task = {
 	.kind = VBD_KIND_PD,
 	.encode = encode_pd,
+	.create = create_pd,
 	.remove = vbd_remove_shared,
 	.page = &pd_page,
 };

@@ -223,12 +223,13 @@ static enum vbd_status decode_private_data(const struct vbd_private_data_input *
 				"/private_data/data", err);
 }
 
-static enum vbd_status decode_create(
-	struct vbd_request *req, struct vbd_peer_spec *ret_spec, struct vbd_error *err)
+static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 {
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct peer_create input = {
 		.spec = {.timeout_ms = 10000, .gid_index = -1, .path.hop_limit = 64}};
 	struct vbd_peer_spec *spec = &input.spec;
+	struct vbd_peer_record *record = NULL;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	enum peer_source source = SOURCE_ASKED;
@@ -236,30 +237,17 @@ static enum vbd_status decode_create(
 	if (status == VBD_OK)
 		status = find_source(req->json, spec, &source, err);
 	if (status != VBD_OK)
-		return status;
-	spec->endpoint = vbd_member_find(
-		vbd_request_daemon(req)->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
+		return NULL;
+	spec->endpoint =
+		vbd_member_find(daemon->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
 	if (!spec->endpoint)
-		return err->status;
+		return NULL;
 	status = source == SOURCE_KNOWN
 			 ? known_path(input.gid, spec, err)
 			 : decode_private_data(&input.private_data, &spec->request, err);
-	*ret_spec = *spec;
-	return status;
-}
-
-void vbd_create_ud_peer(struct vbd_request *req)
-{
-	struct vbd_peer_spec spec = {0};
-	struct vbd_peer_record *record;
-	struct vbd_error err = {0};
-
-	if (decode_create(req, &spec, &err) != VBD_OK ||
-		vbd_peer_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_task_answer(req, &vbd_ud_peer_task, record);
+	if (status == VBD_OK)
+		status = vbd_peer_create(daemon, spec, &record, err);
+	return status == VBD_OK ? record : NULL;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -302,6 +290,7 @@ const struct vbd_task_kind vbd_ud_peer_task = {
 	.kind = VBD_KIND_UD_PEER,
 	.gone = "the peer was deleted in the meantime",
 	.encode = encode_peer,
+	.create = create_peer,
 	.state = task_state,
 	.remove = remove_object,
 	.page = &peer_page,

@@ -80,33 +80,21 @@ static void fill_defaults(const json_t *json, struct vbd_probe_spec *spec)
 		spec->timeout_ms = spec->interval_ms ? 0 : 30000;
 }
 
-static enum vbd_status create(
-	struct vbd_request *req, struct vbd_probe_record **ret_record, struct vbd_error *err)
+static void *create_probe(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_probe_record *record = NULL;
 	struct probe_create input = {0};
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
-	if (status != VBD_OK)
-		return status;
+	if (vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err) !=
+		VBD_OK)
+		return NULL;
 	input.spec.connection =
 		vbd_member_find(daemon->connections, &input.connection, "/connection", err);
 	if (!input.spec.connection)
-		return err->status;
+		return NULL;
 	fill_defaults(req->json, &input.spec);
-	return vbd_probe_create(daemon, &input.spec, ret_record, err);
-}
-
-void vbd_create_probe(struct vbd_request *req)
-{
-	struct vbd_probe_record *record;
-	struct vbd_error err = {0};
-
-	if (create(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &vbd_probe_task, record);
-	else
-		vbd_reply_problem(req, &err);
+	return vbd_probe_create(daemon, &input.spec, &record, err) == VBD_OK ? record : NULL;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -142,6 +130,7 @@ const struct vbd_task_kind vbd_probe_task = {
 	.kind = VBD_KIND_PROBE,
 	.gone = "the probe was deleted in the meantime",
 	.encode = encode_item,
+	.create = create_probe,
 	.state = task_state,
 	.page = &probe_page,
 };

@@ -318,6 +318,20 @@ void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *k
 		bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
 }
 
+void vbd_task_create(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	struct vbd_error err = {0};
+	void *task = kind->create(req, &err);
+
+	if (!task)
+		vbd_reply_problem(req, &err);
+	else if (kind->state)
+		vbd_task_answer(req, kind, task);
+	else
+		vbd_task_created(req, kind, task);
+}
+
 void vbd_task_delete(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;

@@ -38,6 +38,8 @@ struct vbd_task_kind {
 	void (*encode)(struct vbd_encoder *out, const void *task); /* put the members */
 	/* Put what the row in state_dir has besides, as a reader may see it; NULL: nothing. */
 	void (*encode_past)(struct vbd_encoder *out, const void *task);
+	/* Make what the body describes; NULL with an error. Needed by vbd_task_create() only. */
+	void *(*create)(struct vbd_request *req, struct vbd_error *err);
 	/* Needed by vbd_task_answer(), vbd_task_answer_made() and vbd_task_cancel() only. */
 	enum vbd_task_state (*state)(const void *task);
 	/* For `until=idle`: nothing uses the object; NULL: the kind has no such state. */
@@ -76,6 +78,10 @@ void vbd_task_list(struct vbd_request *req);
 /** vbd_task_get - answer with the object of the path, or the part of it that is asked for, now or
  * in the state that `until` names */
 void vbd_task_get(struct vbd_request *req);
+
+/** vbd_task_create - make an object of the kind, and answer as vbd_task_answer(), or at once if the
+ * kind has no `state`; for `create` of a route */
+void vbd_task_create(struct vbd_request *req);
 
 /** vbd_task_delete - delete the object of the path, and end it before if need be: 204 when it is
  * gone, 202 while it goes */

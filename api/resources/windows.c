@@ -106,10 +106,10 @@ static enum vbd_status resolve(
 	return err->status;
 }
 
-static enum vbd_status create_window(
-	struct vbd_request *req, struct vbd_window_record **ret_record, struct vbd_error *err)
+static void *create_window(struct vbd_request *req, struct vbd_error *err)
 {
 	struct window_create input = {.spec.timeout_ms = 5000};
+	struct vbd_window_record *record = NULL;
 	enum vbd_status status =
 		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
@@ -118,20 +118,9 @@ static enum vbd_status create_window(
 			"/access is empty: a window must grant at least one kind of access");
 	if (status == VBD_OK)
 		status = resolve(vbd_request_daemon(req), &input, err);
-	if (status != VBD_OK)
-		return status;
-	return vbd_window_create(vbd_request_daemon(req), &input.spec, ret_record, err);
-}
-
-void vbd_create_window(struct vbd_request *req)
-{
-	struct vbd_window_record *record;
-	struct vbd_error err = {0};
-
-	if (create_window(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &vbd_window_task, record);
-	else
-		vbd_reply_problem(req, &err);
+	if (status == VBD_OK)
+		status = vbd_window_create(vbd_request_daemon(req), &input.spec, &record, err);
+	return status == VBD_OK ? record : NULL;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -174,6 +163,7 @@ const struct vbd_task_kind vbd_window_task = {
 	.kind = VBD_KIND_WINDOW,
 	.gone = "the window was deleted in the meantime",
 	.encode = encode_window,
+	.create = create_window,
 	.state = task_state,
 	.page = &window_page,
 };
