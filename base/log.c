@@ -46,13 +46,6 @@ bool vbd_log_enabled(enum vbd_log_level level)
 	return level <= atomic_load_explicit(&g_log.level, memory_order_relaxed);
 }
 
-const char *vbd_log_level_name(enum vbd_log_level level)
-{
-	return levels[level].name;
-}
-
-VBD_ENUM_PARSE(vbd_log_level_parse, enum vbd_log_level, 0, VBD_LOG_LEVEL_COUNT, vbd_log_level_name)
-
 void vbd_log_set_observer(vbd_log_line_cb cb, void *arg)
 {
 	g_log.observer = cb;

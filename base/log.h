@@ -43,17 +43,6 @@ void vbd_log_set_level(enum vbd_log_level level);
 /** vbd_log_enabled - whether lines of this level are written */
 bool vbd_log_enabled(enum vbd_log_level level);
 
-/** vbd_log_level_name - the name of a level, "warning"; a static string */
-const char *vbd_log_level_name(enum vbd_log_level level);
-
-/**
- * vbd_log_level_parse - find a level by its name
- * @ret_level: set on success
- *
- * Returns false if no level has this name.
- */
-bool vbd_log_level_parse(const char *name, enum vbd_log_level *ret_level);
-
 /**
  * vbd_log - hand one line to standard error
  * @object: the object concerned ("connection/7"), or NULL for the daemon itself

@@ -1,57 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config.h"
 
+#include "base/enum.h"
 #include "base/text.h"
 #include "daemon/config/config_parts.h"
 
 #include <assert.h>
 #include <ctype.h>
 
-#define OFFSET(member) offsetof(struct vbd_config, member)
-#define NUMBER(member, text, min, max)                                         \
-	{                                                                      \
-#member, VBD_CONFIG_NUMBER, OFFSET(member), text, (min), (max) \
-	}
-#define TEXT(kind, member, text)                                    \
+static const char *const client_certificates[] = {
+	[VBD_CLIENT_CERTIFICATE_NONE] = "none",
+	[VBD_CLIENT_CERTIFICATE_OPTIONAL] = "optional",
+	[VBD_CLIENT_CERTIFICATE_REQUIRED] = "required",
+	NULL,
+};
+static const char *const log_formats[] = {
+	[VBD_LOG_TEXT] = "text",
+	[VBD_LOG_JSON] = "json",
+	[VBD_LOG_JOURNAL] = "journal",
+	NULL,
+};
+static const char *const log_levels[] = {VBD_LOG_LEVEL_MAP(VBD_ENUM_NAME) NULL};
+
+/* The beginning of a row: the name of the key is that of its member. */
+#define KEY(kind_, member_, text_)                                           \
+	.name = #member_, .kind = VBD_CONFIG_##kind_, .default_text = text_, \
+	.offset = offsetof(struct vbd_config, member_),                      \
+	.size_bytes = sizeof(((struct vbd_config *)NULL)->member_)
+#define NUMBER(member, text, min_, max_)                            \
 	{                                                           \
-#member, kind, OFFSET(member), text, 0,             \
-			sizeof(((struct vbd_config *)NULL)->member) \
+		KEY(NUMBER, member, text), .min = min_, .max = max_ \
+	}
+#define TEXT(member, text)                                                                  \
+	{                                                                                   \
+		KEY(TEXT, member, text), .max = sizeof(((struct vbd_config *)NULL)->member) \
 	}
 
 /* The only list of the keys. A key "limits.NAME" is written as NAME below `limits:` in a file. The
  * keys of a section are consecutive. */
 /* clang-format off */
 const struct vbd_config_key vbd_config_keys[] = {
-	{"listen", VBD_CONFIG_LISTEN, OFFSET(listen), "127.0.0.1:7480", 0, 0},
-	TEXT(VBD_CONFIG_TEXT, unix_socket, ""),
-	TEXT(VBD_CONFIG_TEXT, unix_socket_group, ""),
-	{"unix_socket_mode", VBD_CONFIG_MODE, OFFSET(unix_socket_mode), "0660", 0, 0666},
-	TEXT(VBD_CONFIG_TEXT, control_token_file, ""),
-	TEXT(VBD_CONFIG_TEXT, read_token_file, ""),
-	{"insecure", VBD_CONFIG_FLAG, OFFSET(insecure), "false", 0, 0},
-	{"fault_injection", VBD_CONFIG_FLAG, OFFSET(fault_injection), "false", 0, 0},
-	{"peer_reports", VBD_CONFIG_FLAG, OFFSET(peer_reports), "true", 0, 0},
-	TEXT(VBD_CONFIG_TEXT, callers_file, ""),
-	TEXT(VBD_CONFIG_TEXT, control_group, ""),
-	TEXT(VBD_CONFIG_TEXT, operate_group, ""),
-	TEXT(VBD_CONFIG_TEXT, read_group, ""),
-	{"allowed_hosts", VBD_CONFIG_HOSTS, OFFSET(allowed_hosts), "", 0, 0},
+	{KEY(LISTEN, listen, "127.0.0.1:7480")},
+	TEXT(unix_socket, ""),
+	TEXT(unix_socket_group, ""),
+	{KEY(MODE, unix_socket_mode, "0660"), .max = 0666},
+	TEXT(control_token_file, ""),
+	TEXT(read_token_file, ""),
+	{KEY(FLAG, insecure, "false")},
+	{KEY(FLAG, fault_injection, "false")},
+	{KEY(FLAG, peer_reports, "true")},
+	TEXT(callers_file, ""),
+	TEXT(control_group, ""),
+	TEXT(operate_group, ""),
+	TEXT(read_group, ""),
+	{KEY(HOSTS, allowed_hosts, "")},
 	NUMBER(workers, "1", 1, 64),
-	{"cpu_affinity", VBD_CONFIG_CPUS, OFFSET(cpu_affinity), "", 0, 0},
+	{KEY(CPUS, cpu_affinity, "")},
 	NUMBER(connects_in_flight, "64", 1, 65536),
 	NUMBER(default_cqe, "4096", 16, 4194304),
-	{"log_level", VBD_CONFIG_LOG_LEVEL, OFFSET(log_level), "info", 0, 0},
-	{"log_format", VBD_CONFIG_LOG_FORMAT, OFFSET(log_format), "text", 0, 0},
-	TEXT(VBD_CONFIG_TEXT, audit_file, ""),
-	TEXT(VBD_CONFIG_TEXT, state_dir, ""),
+	{KEY(WORD, log_level, "info"), .words = log_levels,
+		.words_told = "error, warning, notice, info or debug"},
+	{KEY(WORD, log_format, "text"), .words = log_formats, .words_told = "text, json or journal"},
+	TEXT(audit_file, ""),
+	TEXT(state_dir, ""),
 	NUMBER(drain_timeout_ms, "2000", 1, 60000),
 	NUMBER(shutdown_timeout_ms, "8000", 1, 600000),
-	TEXT(VBD_CONFIG_TEXT, tls.certificate, ""),
-	TEXT(VBD_CONFIG_TEXT, tls.key, ""),
-	TEXT(VBD_CONFIG_TEXT, tls.client_ca, ""),
-	TEXT(VBD_CONFIG_TEXT, tls.client_crl, ""),
-	{"tls.client_certificate", VBD_CONFIG_CLIENT_CERTIFICATE, OFFSET(tls.client_certificate),
-		"optional", 0, 0},
+	TEXT(tls.certificate, ""),
+	TEXT(tls.key, ""),
+	TEXT(tls.client_ca, ""),
+	TEXT(tls.client_crl, ""),
+	{KEY(WORD, tls.client_certificate, "optional"), .words = client_certificates,
+		.words_told = "none, optional or required"},
 #define RECORDS(name, text, min, max) NUMBER(records.name, text, min, max),
 	VBD_RECORDS_MAP(RECORDS)
 #undef RECORDS
@@ -68,16 +87,6 @@ static const char *const section_names[] = {
 	[VBD_CONFIG_TLS] = "tls",
 	[VBD_CONFIG_RECORDS] = "records",
 	[VBD_CONFIG_LIMITS] = "limits",
-};
-static const char *const client_certificates[] = {
-	[VBD_CLIENT_CERTIFICATE_NONE] = "none",
-	[VBD_CLIENT_CERTIFICATE_OPTIONAL] = "optional",
-	[VBD_CLIENT_CERTIFICATE_REQUIRED] = "required",
-};
-static const char *const log_formats[] = {
-	[VBD_LOG_TEXT] = "text",
-	[VBD_LOG_JSON] = "json",
-	[VBD_LOG_JOURNAL] = "journal",
 };
 
 const char *vbd_config_section_name(enum vbd_config_section section)
@@ -98,17 +107,6 @@ enum vbd_config_section vbd_config_section_of(
 	}
 	*ret_name = key->name;
 	return VBD_CONFIG_TOP;
-}
-
-static void *member_of(struct vbd_config *config, const struct vbd_config_key *key)
-{
-	return (char *)config + key->offset;
-}
-
-static const void *const_member_of(
-	const struct vbd_config *config, const struct vbd_config_key *key)
-{
-	return (const char *)config + key->offset;
 }
 
 static bool name_ends_with(const struct vbd_config_key *key, const char *end)
@@ -284,48 +282,17 @@ static enum vbd_status set_cpus(const struct vbd_config_key *key, struct vbd_cpu
 		VBD_CPUS_MAX);
 }
 
-static enum vbd_status set_log_level(const struct vbd_config_key *key, enum vbd_log_level *level,
+static enum vbd_status set_word(const struct vbd_config_key *key, unsigned int *word,
 	const char *value, struct vbd_error *err)
 {
-	if (vbd_log_level_parse(value, level))
+	for (unsigned int i = 0; key->words[i]; i++) {
+		if (strcmp(key->words[i], value) != 0)
+			continue;
+		*word = i;
 		return VBD_OK;
-	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-		"%s: '%.40s' is not error, warning, notice, info or debug", key->name, value);
-}
-
-/* Find @value in @words; returns their number if it is none of them. */
-static unsigned int find_word(const char *const *words, unsigned int count, const char *value)
-{
-	unsigned int i = 0;
-
-	while (i < count && strcmp(words[i], value) != 0)
-		i++;
-	return i;
-}
-
-static enum vbd_status set_log_format(const struct vbd_config_key *key, enum vbd_log_format *format,
-	const char *value, struct vbd_error *err)
-{
-	unsigned int found = find_word(log_formats, VBD_ARRAY_LEN(log_formats), value);
-
-	if (found == VBD_ARRAY_LEN(log_formats))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-			"%s: '%.40s' is not text, json or journal", key->name, value);
-	*format = (enum vbd_log_format)found;
-	return VBD_OK;
-}
-
-static enum vbd_status set_client_certificate(const struct vbd_config_key *key,
-	enum vbd_config_client_certificate *how, const char *value, struct vbd_error *err)
-{
-	unsigned int found =
-		find_word(client_certificates, VBD_ARRAY_LEN(client_certificates), value);
-
-	if (found == VBD_ARRAY_LEN(client_certificates))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-			"%s: '%.40s' is not none, optional or required", key->name, value);
-	*how = (enum vbd_config_client_certificate)found;
-	return VBD_OK;
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name, "%s: '%.40s' is not %s", key->name,
+		value, key->words_told);
 }
 
 static enum vbd_status set_flag(
@@ -343,7 +310,7 @@ static enum vbd_status set_flag(
 static enum vbd_status set_key(struct vbd_config *config, const struct vbd_config_key *key,
 	const char *value, struct vbd_error *err)
 {
-	void *member = member_of(config, key);
+	void *member = (char *)config + key->offset;
 
 	switch (key->kind) {
 	case VBD_CONFIG_NUMBER:
@@ -360,12 +327,8 @@ static enum vbd_status set_key(struct vbd_config *config, const struct vbd_confi
 		return set_hosts(key, config, value, err);
 	case VBD_CONFIG_CPUS:
 		return set_cpus(key, member, value, err);
-	case VBD_CONFIG_CLIENT_CERTIFICATE:
-		return set_client_certificate(key, member, value, err);
-	case VBD_CONFIG_LOG_LEVEL:
-		return set_log_level(key, member, value, err);
-	case VBD_CONFIG_LOG_FORMAT:
-		return set_log_format(key, member, value, err);
+	case VBD_CONFIG_WORD:
+		return set_word(key, member, value, err);
 	}
 	return vbd_error_set(err, VBD_E_INTERNAL, "%s: has no kind", key->name);
 }
@@ -444,32 +407,20 @@ static void dump_quoted(const char *text, FILE *out)
 	(void)fputc('"', out);
 }
 
-/* A list of one is dumped as its text. */
-static void dump_listen(const struct vbd_config *config, FILE *out)
+/* @stride_bytes: from the begin of one text to that of the next */
+static void dump_list(const char *texts, size_t stride_bytes, size_t count, bool is_list, FILE *out)
 {
-	bool list = config->listen_count != 1;
-
-	(void)fputs(list ? "[" : "", out);
-	for (size_t i = 0; i < config->listen_count; i++) {
+	(void)fputs(is_list ? "[" : "", out);
+	for (size_t i = 0; i < count; i++) {
 		(void)fputs(i ? ", " : "", out);
-		dump_quoted(config->listen[i].text, out);
+		dump_quoted(texts + i * stride_bytes, out);
 	}
-	(void)fputs(list ? "]" : "", out);
-}
-
-static void dump_hosts(const struct vbd_config *config, FILE *out)
-{
-	(void)fputc('[', out);
-	for (size_t i = 0; i < config->allowed_hosts_count; i++) {
-		(void)fputs(i ? ", " : "", out);
-		dump_quoted(config->allowed_hosts[i], out);
-	}
-	(void)fputc(']', out);
+	(void)fputs(is_list ? "]" : "", out);
 }
 
 static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
 {
-	const void *member = const_member_of(config, key);
+	const void *member = (const char *)config + key->offset;
 
 	switch (key->kind) {
 	case VBD_CONFIG_NUMBER:
@@ -485,22 +436,19 @@ static void dump_value(const struct vbd_config *config, const struct vbd_config_
 		(void)fputs(*(const bool *)member ? "true" : "false", out);
 		break;
 	case VBD_CONFIG_LISTEN:
-		dump_listen(config, out);
+		/* A list of one is dumped as its text. */
+		dump_list(config->listen[0].text, sizeof(config->listen[0]), config->listen_count,
+			config->listen_count != 1, out);
 		break;
 	case VBD_CONFIG_HOSTS:
-		dump_hosts(config, out);
+		dump_list(config->allowed_hosts[0], sizeof(config->allowed_hosts[0]),
+			config->allowed_hosts_count, true, out);
 		break;
 	case VBD_CONFIG_CPUS:
 		dump_quoted(config->cpu_affinity.text, out);
 		break;
-	case VBD_CONFIG_CLIENT_CERTIFICATE:
-		(void)fputs(client_certificates[config->tls.client_certificate], out);
-		break;
-	case VBD_CONFIG_LOG_LEVEL:
-		(void)fputs(vbd_log_level_name(config->log_level), out);
-		break;
-	case VBD_CONFIG_LOG_FORMAT:
-		(void)fputs(log_formats[config->log_format], out);
+	case VBD_CONFIG_WORD:
+		(void)fputs(key->words[*(const unsigned int *)member], out);
 		break;
 	}
 }

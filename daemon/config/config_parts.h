@@ -26,18 +26,19 @@ enum vbd_config_kind {
 	VBD_CONFIG_LISTEN, /* a list of addresses */
 	VBD_CONFIG_HOSTS,  /* a list of host names */
 	VBD_CONFIG_CPUS,   /* struct vbd_cpus */
-	VBD_CONFIG_CLIENT_CERTIFICATE,
-	VBD_CONFIG_LOG_LEVEL,
-	VBD_CONFIG_LOG_FORMAT,
+	VBD_CONFIG_WORD,   /* an enum: the index in `words` */
 };
 
 struct vbd_config_key {
 	const char *name;
 	enum vbd_config_kind kind;
 	size_t offset;
+	size_t size_bytes;
 	const char *default_text;
 	uint64_t min;
 	uint64_t max;
+	const char *const *words;
+	const char *words_told; /* all of them, for an error */
 };
 
 /* all keys, in the order of vbd_config_dump(); in config.c */

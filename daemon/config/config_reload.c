@@ -27,32 +27,6 @@ static bool is_taken(const struct vbd_config_key *key, const struct vbd_config *
 	       strcmp(name, "http_connections") != 0;
 }
 
-static size_t size_of(const struct vbd_config_key *key)
-{
-	switch (key->kind) {
-	case VBD_CONFIG_NUMBER:
-	case VBD_CONFIG_MODE:
-		return sizeof(uint64_t);
-	case VBD_CONFIG_TEXT:
-		return key->max;
-	case VBD_CONFIG_FLAG:
-		return sizeof(bool);
-	case VBD_CONFIG_LISTEN:
-		return sizeof(((struct vbd_config *)NULL)->listen);
-	case VBD_CONFIG_HOSTS:
-		return sizeof(((struct vbd_config *)NULL)->allowed_hosts);
-	case VBD_CONFIG_CPUS:
-		return sizeof(struct vbd_cpus);
-	case VBD_CONFIG_CLIENT_CERTIFICATE:
-		return sizeof(((struct vbd_config *)NULL)->tls.client_certificate);
-	case VBD_CONFIG_LOG_LEVEL:
-		return sizeof(enum vbd_log_level);
-	case VBD_CONFIG_LOG_FORMAT:
-		return sizeof(enum vbd_log_format);
-	}
-	return 0;
-}
-
 /* A configuration is zeroed before its values are set, so that equal values have equal bytes, but
  * for what stands behind the end of a text. */
 static bool differs(const struct vbd_config_key *key, const struct vbd_config *config,
@@ -61,7 +35,8 @@ static bool differs(const struct vbd_config_key *key, const struct vbd_config *c
 	const char *a = (const char *)config + key->offset;
 	const char *b = (const char *)fresh + key->offset;
 
-	return key->kind == VBD_CONFIG_TEXT ? strcmp(a, b) != 0 : memcmp(a, b, size_of(key)) != 0;
+	return key->kind == VBD_CONFIG_TEXT ? strcmp(a, b) != 0
+					    : memcmp(a, b, key->size_bytes) != 0;
 }
 
 void vbd_config_compare(const struct vbd_config *config, const struct vbd_config *fresh,
@@ -90,7 +65,7 @@ void vbd_config_take(struct vbd_config *config, const struct vbd_config *fresh)
 
 		if (is_taken(key, &before, fresh))
 			memcpy((char *)config + key->offset, (const char *)fresh + key->offset,
-				size_of(key));
+				key->size_bytes);
 	}
 	memcpy(config->control_token, fresh->control_token, sizeof(config->control_token));
 	memcpy(config->read_token, fresh->read_token, sizeof(config->read_token));

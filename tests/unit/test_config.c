@@ -174,6 +174,19 @@ static void test_config__a_setting_takes_the_place_of_the_default(void **state)
 	assert_int_equal(f->config.allowed_hosts_count, 0);
 }
 
+static void test_config__each_level_of_the_log_has_its_name(void **state)
+{
+	static const char *const names[] = {"error", "warning", "notice", "info", "debug"};
+	struct fixture *f = *state;
+
+	assert_int_equal(VBD_ARRAY_LEN(names), VBD_LOG_LEVEL_COUNT);
+	for (unsigned int i = 0; i < VBD_LOG_LEVEL_COUNT; i++) {
+		set(f, "log_level", names[i]);
+		assert_int_equal(f->config.log_level, i);
+	}
+	assert_refused(f, "log_level", "", VBD_E_BAD_VALUE);
+}
+
 static void test_config__a_bad_setting_names_its_key_and_changes_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -978,6 +991,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CONFIG_TEST(the_defaults_are_safe_and_pass_the_check),
 		CONFIG_TEST(a_setting_takes_the_place_of_the_default),
+		CONFIG_TEST(each_level_of_the_log_has_its_name),
 		CONFIG_TEST(a_bad_setting_names_its_key_and_changes_nothing),
 		CONFIG_TEST(a_size_and_a_time_may_have_a_unit),
 		CONFIG_TEST(an_unknown_key_is_told_which_one_may_be_meant),

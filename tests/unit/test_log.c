@@ -156,19 +156,6 @@ static void test_log__the_longest_line_is_cut_and_whole_in_every_format(void **s
 	log_longest(f, VBD_LOG_JSON, "\\\"\"}\n");
 }
 
-static void test_log__levels_have_names_both_ways(void **state)
-{
-	enum vbd_log_level level;
-
-	(void)state;
-	for (unsigned int i = 0; i < VBD_LOG_LEVEL_COUNT; i++) {
-		assert_true(vbd_log_level_parse(vbd_log_level_name(i), &level));
-		assert_int_equal(level, i);
-	}
-	assert_false(vbd_log_level_parse("loud", &level));
-	assert_false(vbd_log_level_parse("", &level));
-}
-
 static void test_log__text_from_outside_becomes_valid_utf8_without_controls(void **state)
 {
 	static const struct {
@@ -327,7 +314,6 @@ int main(void)
 		LOG_TEST(a_journal_line_begins_with_its_priority),
 		LOG_TEST(what_is_below_the_level_is_neither_written_nor_observed),
 		LOG_TEST(the_longest_line_is_cut_and_whole_in_every_format),
-		cmocka_unit_test(test_log__levels_have_names_both_ways),
 		cmocka_unit_test(test_log__text_is_copied_as_far_as_it_fits),
 		cmocka_unit_test(test_log__a_long_path_is_cut_in_the_middle),
 		cmocka_unit_test(test_log__just_the_characters_of_unicode_stay),
