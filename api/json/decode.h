@@ -65,7 +65,12 @@ struct vbd_field {
 	.name = (name_), .type = VBD_FIELD_##kind_, VBD_FIELD_AT(struct_, member_)
 #define VBD_FIELD_AT(type_, member) \
 	.offset = offsetof(type_, member), .size = sizeof(((const type_ *)NULL)->member)
+/* The names of a row for an enum. */
+#define VBD_NAMES(names_)	    .names = (names_), .n_names = VBD_ARRAY_LEN(names_)
 #define VBD_FIELD_SEEN(type_, flag) .has_seen = true, .seen_offset = offsetof(type_, flag)
+
+/* A table of rows and their number, for the functions below. */
+#define VBD_FIELDS(fields_) fields_, VBD_ARRAY_LEN(fields_)
 
 /**
  * vbd_decode - fill a struct from a JSON object

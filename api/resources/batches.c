@@ -63,16 +63,9 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 
 static enum vbd_task_state task_state(const void *item)
 {
-	switch (batch_of(item)->state) {
-	case VBD_BATCH_DONE:
-		return VBD_TASK_DONE;
-	case VBD_BATCH_FAILED:
-		return VBD_TASK_FAILED;
-	case VBD_BATCH_RUNNING:
-	case VBD_BATCH_STATE_COUNT:
-		break;
-	}
-	return VBD_TASK_RUNNING;
+	enum vbd_batch_state state = batch_of(item)->state;
+
+	return vbd_task_state_of(state == VBD_BATCH_DONE, state != VBD_BATCH_RUNNING);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -127,8 +120,7 @@ static void *create_batch(struct vbd_request *req, struct vbd_error *err)
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct batch_create input = {0};
 	struct vbd_batch *batch = NULL;
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 	size_t count = json_array_size(input.transfers);
 
 	if (!status)

@@ -26,17 +26,9 @@ static const struct vbd_benchmark *benchmark_of(const void *item)
 
 static enum vbd_task_state task_state(const void *item)
 {
-	switch (benchmark_of(item)->state) {
-	case VBD_BENCHMARK_DONE:
-		return VBD_TASK_DONE;
-	case VBD_BENCHMARK_FAILED:
-	case VBD_BENCHMARK_CANCELLED:
-		return VBD_TASK_FAILED;
-	case VBD_BENCHMARK_RUNNING:
-	case VBD_BENCHMARK_STATE_COUNT:
-		break;
-	}
-	return VBD_TASK_RUNNING;
+	enum vbd_benchmark_state state = benchmark_of(item)->state;
+
+	return vbd_task_state_of(state == VBD_BENCHMARK_DONE, state != VBD_BENCHMARK_RUNNING);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -57,8 +49,7 @@ struct benchmark_create {
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(REF, "connection", struct benchmark_create, connection), .required = true},
-	{VBD_FIELD(ENUM, "op", struct benchmark_create, op), .required = true, .names = op_names,
-		.n_names = VBD_ARRAY_LEN(op_names)},
+	{VBD_FIELD(ENUM, "op", struct benchmark_create, op), .required = true, VBD_NAMES(op_names)},
 	{VBD_FIELD(UINT, "size_bytes", struct benchmark_create, spec.size_bytes), .required = true,
 		.max = VBD_BENCHMARK_SIZE_MAX},
 	{VBD_FIELD(UINT, "tx_depth", struct benchmark_create, spec.tx_depth), .min = 1,
@@ -96,8 +87,7 @@ static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 	struct vbd_benchmark *benchmark = NULL;
 	struct benchmark_create input = {0};
 	struct vbd_benchmark_spec *spec = &input.spec;
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 
 	spec->op = ops[input.op];
 	if (!status)

@@ -97,12 +97,11 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct buffer_create, spec.name)},
 	{VBD_FIELD(UINT, "size_bytes", struct buffer_create, spec.size_bytes), .required = true,
 		.min = 1, .max = UINT64_C(1) << 40},
-	{VBD_FIELD(ENUM, "kind", struct buffer_create, spec.kind), .names = kind_names,
-		.n_names = VBD_ARRAY_LEN(kind_names)},
+	{VBD_FIELD(ENUM, "kind", struct buffer_create, spec.kind), VBD_NAMES(kind_names)},
 	{VBD_FIELD(UINT, "page_size_bytes", struct buffer_create, spec.page_size_bytes),
 		.min = 4096, .max = UINT64_C(1) << 40},
 	{VBD_FIELD(ENUM_SET, "access", struct buffer_create, spec.access),
-		.names = vbd_access_names, .n_names = VBD_ACCESS_NAME_COUNT},
+		VBD_NAMES(vbd_access_names)},
 	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, spec.relaxed_ordering)},
 	{VBD_FIELD(BOOL, "on_demand_paging", struct buffer_create, spec.on_demand_paging)},
 	{VBD_FIELD(REF, "device", struct buffer_create, device)},
@@ -137,8 +136,8 @@ enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
 	struct buffer_create input = {.spec.kind = VBD_MEM_ANONYMOUS};
 	struct vbd_buffer_spec *spec = &input.spec;
 	const struct vbd_object *pd = NULL;
-	enum vbd_status status = vbd_decode_all(
-		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
+	enum vbd_status status =
+		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 
 	if (status == VBD_OK && daemon)
 		pd = vbd_member_find(daemon->pds, &input.pd, "/pd", err);

@@ -71,13 +71,10 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 
 static enum vbd_task_state task_state(const void *item)
 {
-	static const enum vbd_task_state states[VBD_CONNECTION_BATCH_STATE_COUNT] = {
-		[VBD_CONNECTION_BATCH_RUNNING] = VBD_TASK_RUNNING,
-		[VBD_CONNECTION_BATCH_DONE] = VBD_TASK_DONE,
-		[VBD_CONNECTION_BATCH_FAILED] = VBD_TASK_FAILED,
-	};
+	enum vbd_connection_batch_state state = batch_of(item)->state;
 
-	return states[batch_of(item)->state];
+	return vbd_task_state_of(
+		state == VBD_CONNECTION_BATCH_DONE, state != VBD_CONNECTION_BATCH_RUNNING);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -117,8 +114,7 @@ static enum vbd_status decode_batch(
 	struct vbd_request *req, struct batch_create *input, struct vbd_error *err)
 {
 	size_t total;
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), input, err);
 
 	if (status != VBD_OK)
 		return status;

@@ -54,8 +54,7 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *j
 	enum vbd_status status = vbd_manual_refuse_members(json, err);
 
 	if (status == VBD_OK)
-		status = vbd_decode_all(
-			json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
+		status = vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_check(daemon, &input.qp, err);
 	if (status == VBD_OK && input.qp_type != VBD_TRANSPORT_RC)

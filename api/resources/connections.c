@@ -69,8 +69,8 @@ struct accept_input {
 
 static const struct vbd_field accept_fields[] = {
 	{VBD_FIELD_NAME(struct accept_input, how.name)},
-	{VBD_FIELD(ENUM, "service", struct accept_input, how.service), .names = vbd_service_names,
-		.n_names = VBD_SERVICE_COUNT},
+	{VBD_FIELD(ENUM, "service", struct accept_input, how.service),
+		VBD_NAMES(vbd_service_names)},
 	VBD_PRIVATE_DATA_FIELD(struct accept_input),
 };
 
@@ -83,7 +83,7 @@ void vbd_accept_connection(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	status = vbd_request_decode(req, accept_fields, VBD_ARRAY_LEN(accept_fields), &input, &err);
+	status = vbd_request_decode(req, VBD_FIELDS(accept_fields), &input, &err);
 	if (status == VBD_OK)
 		status =
 			vbd_private_data_decode(&input.private_data, &input.how.private_data, &err);
@@ -111,8 +111,7 @@ struct reject_input {
 };
 
 static const struct vbd_field reject_fields[] = {
-	{VBD_FIELD(ENUM, "reason", struct reject_input, reason), .names = reject_names,
-		.n_names = VBD_ARRAY_LEN(reject_names)},
+	{VBD_FIELD(ENUM, "reason", struct reject_input, reason), VBD_NAMES(reject_names)},
 	VBD_PRIVATE_DATA_FIELD(struct reject_input),
 };
 
@@ -125,8 +124,7 @@ void vbd_reject_connection(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	if (vbd_request_decode(req, reject_fields, VBD_ARRAY_LEN(reject_fields), &input, &err) !=
-			VBD_OK ||
+	if (vbd_request_decode(req, VBD_FIELDS(reject_fields), &input, &err) != VBD_OK ||
 		vbd_private_data_decode(&input.private_data, &data, &err) != VBD_OK ||
 		vbd_connection_reject(connection, &data,
 			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &err) != VBD_OK)

@@ -32,11 +32,10 @@ extern const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT];
 	{.name = "bringup",                                                              \
 		.type = VBD_FIELD_ENUM,                                                  \
 		VBD_FIELD_AT(type_, bringup),                                            \
-		.names = vbd_bringup_names,                                              \
-		.n_names = VBD_BRINGUP_COUNT},                                           \
+		VBD_NAMES(vbd_bringup_names)},                                           \
 	{                                                                                \
 		.name = "qp_type", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, qp_type), \
-		.names = vbd_qp_type_names, .n_names = VBD_QP_TYPE_COUNT                 \
+		VBD_NAMES(vbd_qp_type_names)                                             \
 	}
 
 /** vbd_put_connection - put the members of schema Connection */

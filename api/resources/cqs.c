@@ -76,7 +76,7 @@ static void *create_cq(struct vbd_request *req, struct vbd_error *err)
 	struct vbd_cq_spec *spec = &input.spec;
 	struct vbd_shared *cq = NULL;
 
-	if (vbd_request_decode(req, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, err) != VBD_OK ||
+	if (vbd_request_decode(req, VBD_FIELDS(cq_fields), &input, err) != VBD_OK ||
 		vbd_member_device(daemon, &input.device, spec->device_name,
 			sizeof(spec->device_name), err) != VBD_OK ||
 		vbd_cq_request(daemon, spec, &cq, err) != VBD_OK)

@@ -61,8 +61,7 @@ void vbd_post_drain(struct vbd_request *req)
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, &err) !=
-		VBD_OK) {
+	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}

@@ -176,8 +176,7 @@ static enum vbd_status decode_create(
 	struct endpoint_create input = {.spec.params = vbd_endpoint_params_default(),
 		.qp.params.qp = vbd_endpoint_params_default().qp};
 	struct vbd_endpoint_spec *spec = &input.spec;
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = check_members(req->json, &input, err);
@@ -265,8 +264,7 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint
 	struct vbd_transfer_spec to = {.qp = &record->endpoint->qp};
 	uint32_t len_bytes;
 	uint8_t *bytes;
-	enum vbd_status status =
-		vbd_request_decode(req, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(send_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = vbd_destination_resolve(vbd_request_daemon(req), &input.to, &to, err);
@@ -338,9 +336,7 @@ static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_endpoint_state state = endpoint_of(item)->state;
 
-	if (state == VBD_ENDPOINT_READY)
-		return VBD_TASK_DONE;
-	return vbd_endpoint_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+	return vbd_task_state_of(state == VBD_ENDPOINT_READY, vbd_endpoint_state_ended(state));
 }
 
 const struct vbd_task_kind vbd_ud_endpoint_task = {

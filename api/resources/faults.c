@@ -63,11 +63,11 @@ static const char *const call_names[] = {VBD_PV_CALL_MAP(VBD_ENUM_NAME)};
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct fault_create, spec.name)},
 	{VBD_FIELD(ENUM, "effect", struct fault_create, spec.effect), .required = true,
-		.names = effect_names, .n_names = VBD_FAULT_EFFECT_COUNT},
+		VBD_NAMES(effect_names)},
 	{VBD_FIELD(REF, "target", struct fault_create, target)},
 	{VBD_FIELD(STRING, "selector", struct fault_create, selector), .min = 1, .max = 255},
-	{VBD_FIELD(ENUM, "call", struct fault_create, spec.rule.call), .names = call_names,
-		.n_names = VBD_PV_CALL_COUNT, VBD_FIELD_SEEN(struct fault_create, spec.call_seen)},
+	{VBD_FIELD(ENUM, "call", struct fault_create, spec.rule.call), VBD_NAMES(call_names),
+		VBD_FIELD_SEEN(struct fault_create, spec.call_seen)},
 	{VBD_FIELD(STRING, "errno", struct fault_create, errno_name), .min = 2, .max = 31,
 		VBD_FIELD_SEEN(struct fault_create, spec.errnum_seen)},
 	{VBD_FIELD(UINT, "delay_ms", struct fault_create, delay_ms), .min = 1,
@@ -119,8 +119,7 @@ static void *create_fault(struct vbd_request *req, struct vbd_error *err)
 		.spec = {.rule.probability_percent = 100, .expires_ms = VBD_FAULT_EXPIRES_MS}};
 	struct vbd_fault_spec *spec = &input.spec;
 	struct vbd_fault_record *record = NULL;
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 
 	spec->rule.delay_ns = input.delay_ms * VBD_NS_PER_MS;
 	if (!status)

@@ -49,9 +49,7 @@ static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_group_state state = record_of(item)->group.state;
 
-	if (state == VBD_GROUP_IS_JOINED)
-		return VBD_TASK_DONE;
-	return state == VBD_GROUP_IS_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+	return vbd_task_state_of(state == VBD_GROUP_IS_JOINED, state == VBD_GROUP_IS_FAILED);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -68,8 +66,7 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(REF, "ud_endpoint", struct group_create, endpoint), .required = true},
 	{VBD_FIELD(TEXT, "addr", struct group_create, spec.addr), .required = true, .min = 1,
 		.max = 255},
-	{VBD_FIELD(ENUM, "mode", struct group_create, spec.mode), .names = mode_names,
-		.n_names = VBD_GROUP_MODE_COUNT},
+	{VBD_FIELD(ENUM, "mode", struct group_create, spec.mode), VBD_NAMES(mode_names)},
 	{VBD_FIELD(UINT, "timeout_ms", struct group_create, spec.timeout_ms), .min = 1,
 		.max = 600000},
 };
@@ -80,8 +77,7 @@ static void *create_group(struct vbd_request *req, struct vbd_error *err)
 	struct group_create input = {.spec.timeout_ms = 10000};
 	struct vbd_group_record *record = NULL;
 
-	if (vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err) !=
-		VBD_OK)
+	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
 		return NULL;
 	input.spec.endpoint =
 		vbd_member_find(daemon->ud_endpoints, &input.endpoint, "/ud_endpoint", err);

@@ -22,10 +22,8 @@ static const char *const reconnect_names[] = {VBD_RECONNECT_MAP(VBD_ENUM_NAME)};
 
 static const struct vbd_field keep_fields[] = {
 	{VBD_FIELD(BOOL, "keep", struct vbd_keep_input, keep)},
-	{VBD_FIELD(ENUM, "share", struct vbd_keep_input, share), .names = share_names,
-		.n_names = VBD_ARRAY_LEN(share_names)},
-	{VBD_FIELD(ENUM, "reconnect", struct vbd_keep_input, reconnect), .names = reconnect_names,
-		.n_names = VBD_RECONNECT_COUNT,
+	{VBD_FIELD(ENUM, "share", struct vbd_keep_input, share), VBD_NAMES(share_names)},
+	{VBD_FIELD(ENUM, "reconnect", struct vbd_keep_input, reconnect), VBD_NAMES(reconnect_names),
 		VBD_FIELD_SEEN(struct vbd_keep_input, policy_seen[0])},
 	{VBD_FIELD(UINT, "reconnect_min_ms", struct vbd_keep_input, reconnect_min_ms),
 		.min = RECONNECT_MIN_MS, .max = RECONNECT_MAX_MS,

@@ -219,8 +219,7 @@ static const struct vbd_field create_fields[] = {
 		.max = 255, .check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
 	{VBD_FIELD(UINT, "port", struct listener_create, spec.port), .max = 65535},
 	{VBD_FIELD(UINT, "backlog", struct listener_create, spec.backlog), .min = 1, .max = 65535},
-	{VBD_FIELD(ENUM, "accept", struct listener_create, spec.accept), .names = accept_names,
-		.n_names = VBD_ACCEPT_COUNT},
+	{VBD_FIELD(ENUM, "accept", struct listener_create, spec.accept), VBD_NAMES(accept_names)},
 	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_create, spec.accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
 	{VBD_FIELD(REF, "device", struct listener_create, device)},
@@ -243,8 +242,8 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *jso
 		.qp = vbd_qp_input_default(),
 	};
 	struct vbd_cm_params *cm = &input.spec.cm;
-	enum vbd_status status = vbd_decode_all(
-		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
+	enum vbd_status status =
+		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 
 	if (status == VBD_OK)
 		status = decode_allow(input.allow, &input.spec.gate, err);
@@ -297,8 +296,7 @@ struct listener_patch {
 };
 
 static const struct vbd_field patch_fields[] = {
-	{VBD_FIELD(ENUM, "accept", struct listener_patch, rules.accept), .names = accept_names,
-		.n_names = VBD_ACCEPT_COUNT},
+	{VBD_FIELD(ENUM, "accept", struct listener_patch, rules.accept), VBD_NAMES(accept_names)},
 	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_patch, rules.accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
 	GATE_FIELDS(struct listener_patch, rules.gate),
@@ -310,8 +308,7 @@ static enum vbd_status decode_patch(
 	struct vbd_request *req, struct vbd_listener_rules *rules, struct vbd_error *err)
 {
 	struct listener_patch patch = {.rules = *rules, .qp.params = rules->params};
-	enum vbd_status status =
-		vbd_request_decode(req, patch_fields, VBD_ARRAY_LEN(patch_fields), &patch, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(patch_fields), &patch, err);
 
 	if (status == VBD_OK && !json_object_size(req->json))
 		return vbd_error_set(err, VBD_E_MISSING_FIELD,

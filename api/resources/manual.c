@@ -72,8 +72,8 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(UINT, "sl", struct manual_create, spec.how.sl), .max = 15},
 	{VBD_FIELD(UINT, "psn", struct manual_create, spec.how.psn), .max = 0xffffff,
 		VBD_FIELD_SEEN(struct manual_create, spec.how.psn_given)},
-	{VBD_FIELD(ENUM, "initial_state", struct manual_create, to_init), .names = initial_states,
-		.n_names = VBD_ARRAY_LEN(initial_states)},
+	{VBD_FIELD(ENUM, "initial_state", struct manual_create, to_init),
+		VBD_NAMES(initial_states)},
 	VBD_QP_FIELDS(struct manual_create),
 };
 
@@ -86,8 +86,7 @@ static enum vbd_status decode_create(
 	enum vbd_status status = refuse_members(req->json, cm_members, "cm", err);
 
 	if (!status)
-		status = vbd_request_decode(
-			req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 	if (!status)
 		status = vbd_qp_input_check(vbd_request_daemon(req), &input.qp, err);
 	/* A QP that is moved to RESET would delete receives of the SRQ. */
@@ -166,8 +165,7 @@ static const struct vbd_field remote_fields[] = {
 	{VBD_FIELD(UINT, "hop_limit", struct remote_input, remote.hop_limit), .max = 255},
 	{VBD_FIELD(UINT, "traffic_class", struct remote_input, remote.traffic_class), .max = 255},
 	{VBD_FIELD(UINT, "flow_label", struct remote_input, remote.flow_label), .max = 0xfffff},
-	{VBD_FIELD(ENUM, "qp_type", struct remote_input, qp_type), .names = vbd_qp_type_names,
-		.n_names = VBD_QP_TYPE_COUNT},
+	{VBD_FIELD(ENUM, "qp_type", struct remote_input, qp_type), VBD_NAMES(vbd_qp_type_names)},
 	{VBD_FIELD(TEXT, "gid_type", struct remote_input, remote.gid_type), .min = 1, .max = 15},
 	{VBD_FIELD(UINT, "path_mtu_bytes", struct remote_input, remote.path_mtu_bytes), .min = 256,
 		.max = 4096, .nullable = true},
@@ -177,15 +175,13 @@ static const struct vbd_field remote_fields[] = {
 		.max = VBD_DEPTH_UNKNOWN - 1},
 	{VBD_FIELD(UINT, "recv_size_bytes", struct remote_input, remote.recv_size_bytes), .min = 1,
 		.max = UINT32_MAX, .nullable = true},
-	{VBD_FIELD(ENUM, "bring_to", struct remote_input, bring_to), .names = goals,
-		.n_names = VBD_ARRAY_LEN(goals)},
+	{VBD_FIELD(ENUM, "bring_to", struct remote_input, bring_to), VBD_NAMES(goals)},
 };
 
 static enum vbd_status decode_remote(
 	struct vbd_request *req, struct remote_input *input, struct vbd_error *err)
 {
-	enum vbd_status status =
-		vbd_request_decode(req, remote_fields, VBD_ARRAY_LEN(remote_fields), input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(remote_fields), input, err);
 
 	if (status)
 		return status;
@@ -240,7 +236,7 @@ struct qp_state_input {
 
 static const struct vbd_field qp_state_fields[] = {
 	{VBD_FIELD(ENUM, "state", struct qp_state_input, state), .required = true,
-		.names = step_names, .n_names = VBD_QP_STEP_COUNT},
+		VBD_NAMES(step_names)},
 };
 
 void vbd_set_qp_state(struct vbd_request *req)
@@ -252,8 +248,7 @@ void vbd_set_qp_state(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	status = vbd_request_decode(
-		req, qp_state_fields, VBD_ARRAY_LEN(qp_state_fields), &input, &err);
+	status = vbd_request_decode(req, VBD_FIELDS(qp_state_fields), &input, &err);
 	if (!status)
 		status = vbd_conn_set_qp_state(connection->conn, input.state, &err);
 	if (status)

@@ -126,8 +126,7 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_connecti
 	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
 	uint32_t len_bytes;
 	uint8_t *bytes;
-	enum vbd_status status =
-		vbd_request_decode(req, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(send_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);

@@ -42,7 +42,7 @@ static void *create_pd(struct vbd_request *req, struct vbd_error *err)
 	struct vbd_shared *pd = NULL;
 	char device[64];
 
-	if (vbd_request_decode(req, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, err) != VBD_OK ||
+	if (vbd_request_decode(req, VBD_FIELDS(pd_fields), &input, err) != VBD_OK ||
 		vbd_member_device(daemon, &input.device, device, sizeof(device), err) != VBD_OK ||
 		vbd_pd_request(daemon, input.name, device, &pd, err) != VBD_OK)
 		return NULL;

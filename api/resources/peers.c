@@ -81,9 +81,7 @@ static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_peer_state state = record_of(item)->peer.state;
 
-	if (state == VBD_PEER_READY)
-		return VBD_TASK_DONE;
-	return state == VBD_PEER_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+	return vbd_task_state_of(state == VBD_PEER_READY, state == VBD_PEER_FAILED);
 }
 
 void vbd_delete_ud_peer(struct vbd_request *req)
@@ -230,8 +228,7 @@ static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 		.spec = {.timeout_ms = 10000, .gid_index = -1, .path.hop_limit = 64}};
 	struct vbd_peer_spec *spec = &input.spec;
 	struct vbd_peer_record *record = NULL;
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 	enum peer_source source = SOURCE_ASKED;
 
 	if (status == VBD_OK)

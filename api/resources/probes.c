@@ -23,17 +23,9 @@ static const struct vbd_probe_record *record_of(const void *item)
 
 static enum vbd_task_state task_state(const void *item)
 {
-	switch (record_of(item)->state) {
-	case VBD_PROBE_DONE:
-		return VBD_TASK_DONE;
-	case VBD_PROBE_FAILED:
-	case VBD_PROBE_CANCELLED:
-		return VBD_TASK_FAILED;
-	case VBD_PROBE_RUNNING:
-	case VBD_PROBE_STATE_COUNT:
-		break;
-	}
-	return VBD_TASK_RUNNING;
+	enum vbd_probe_state state = record_of(item)->state;
+
+	return vbd_task_state_of(state == VBD_PROBE_DONE, state != VBD_PROBE_RUNNING);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -47,8 +39,7 @@ struct probe_create {
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(REF, "connection", struct probe_create, connection), .required = true},
-	{VBD_FIELD(ENUM, "kind", struct probe_create, spec.kind), .names = kind_names,
-		.n_names = VBD_ARRAY_LEN(kind_names)},
+	{VBD_FIELD(ENUM, "kind", struct probe_create, spec.kind), VBD_NAMES(kind_names)},
 	{VBD_FIELD(UINT, "count", struct probe_create, spec.count), .nullable = true, .min = 1,
 		.max = VBD_PROBE_COUNT_MAX},
 	{VBD_FIELD(UINT, "interval_ms", struct probe_create, spec.interval_ms), .max = 3600000},
@@ -86,8 +77,7 @@ static void *create_probe(struct vbd_request *req, struct vbd_error *err)
 	struct vbd_probe_record *record = NULL;
 	struct probe_create input = {0};
 
-	if (vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err) !=
-		VBD_OK)
+	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
 		return NULL;
 	input.spec.connection =
 		vbd_member_find(daemon->connections, &input.connection, "/connection", err);

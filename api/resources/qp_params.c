@@ -23,9 +23,8 @@ static const char *const poll_names[VBD_POLL_COUNT] = {VBD_POLL_MAP(VBD_ENUM_NAM
 #define FIELD_OPTIONAL	FIELD_UINT
 #define FIELD_SPIN	FIELD_UINT
 #define FIELD_HEARTBEAT FIELD_UINT
-#define FIELD_POLL(name_, member_, min_, max_)                                      \
-	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM, .names = poll_names, \
-		.n_names = VBD_POLL_COUNT},
+#define FIELD_POLL(name_, member_, min_, max_) \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM, VBD_NAMES(poll_names)},
 /* The last access flag, mw_bind, is of buffers only. */
 #define FIELD_ACCESS(name_, member_, min_, max_)                                              \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM_SET, .names = vbd_access_names, \

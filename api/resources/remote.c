@@ -51,8 +51,7 @@ enum vbd_status vbd_remote_decode(
 			status = vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a request");
 	}
 	if (!status)
-		status = vbd_decode_at(known, remote_fields, VBD_ARRAY_LEN(remote_fields),
-			"/remote", ret_input, err);
+		status = vbd_decode_at(known, VBD_FIELDS(remote_fields), "/remote", ret_input, err);
 	json_decref(known);
 	return status;
 }

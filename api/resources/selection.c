@@ -551,7 +551,7 @@ void vbd_label_selected(struct vbd_request *req)
 		{.name = "labels", .type = VBD_FIELD_OPEN, .required = true}};
 	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, fields, VBD_ARRAY_LEN(fields), &input, &err) != VBD_OK ||
+	if (vbd_request_decode(req, VBD_FIELDS(fields), &input, &err) != VBD_OK ||
 		vbd_labels_check_patch(input.labels, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else

@@ -101,8 +101,7 @@ void vbd_create_srq(struct vbd_request *req)
 	struct srq_input input = {.spec.params = {.depth = 64, .recv_size_bytes = 4096}};
 	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) ==
-			VBD_OK &&
+	if (vbd_request_decode(req, VBD_FIELDS(srq_fields), &input, &err) == VBD_OK &&
 		find_members(vbd_request_daemon(req), &input, &err) == VBD_OK)
 		create(req, &input.spec);
 	else
@@ -127,8 +126,7 @@ void vbd_patch_srq(struct vbd_request *req)
 	if (!shared)
 		return;
 	srq = shared->srq;
-	if (vbd_request_decode(req, srq_change_fields, VBD_ARRAY_LEN(srq_change_fields), &input,
-		    &err) == VBD_OK &&
+	if (vbd_request_decode(req, VBD_FIELDS(srq_change_fields), &input, &err) == VBD_OK &&
 		input.limit > srq->depth)
 		(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/srq_limit",
 			"limit is %u; the queue holds %u receives", input.limit, srq->depth);

@@ -25,6 +25,12 @@ enum vbd_task_state {
 	VBD_TASK_FAILED,
 };
 
+/** vbd_task_state_of - the state of a task that is done, or has ended, or neither */
+static inline enum vbd_task_state vbd_task_state_of(bool done, bool ended)
+{
+	return done ? VBD_TASK_DONE : ended ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
 /* The objects are of daemon/: their structs begin with struct vbd_object, unless there is `find`.
  */
 struct vbd_task_kind {

@@ -64,8 +64,7 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(UINT, "timeout_ms", struct transfer_create, spec.timeout_ms), .min = 1,
 		.max = 3600000},
 	{VBD_FIELD(ENUM, "if_not_established", struct transfer_create, spec.awaits_connection),
-		.names = if_not_established_names,
-		.n_names = VBD_ARRAY_LEN(if_not_established_names)},
+		VBD_NAMES(if_not_established_names)},
 };
 
 /* --- required members ------------------------------------------------------------------------ */
@@ -176,8 +175,7 @@ static enum vbd_status resolve_range(struct vbd_daemon *daemon, const json_t *js
 	char pointer[40];
 
 	(void)snprintf(pointer, sizeof(pointer), "/sges/%zu", index);
-	if (vbd_decode_at(json, range_fields, VBD_ARRAY_LEN(range_fields), pointer, &input, err) !=
-		VBD_OK)
+	if (vbd_decode_at(json, VBD_FIELDS(range_fields), pointer, &input, err) != VBD_OK)
 		return err->status;
 	(void)snprintf(pointer, sizeof(pointer), "/sges/%zu/buffer", index);
 	input.range.buffer = vbd_member_find(daemon->buffers, &input.buffer, pointer, err);
@@ -288,8 +286,8 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 	struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct transfer_create input = {.spec = {.chunk_bytes = 262144, .timeout_ms = 30000}};
-	enum vbd_status status = vbd_decode_all(
-		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
+	enum vbd_status status =
+		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 
 	if (!status)
 		status = check(json, &input.spec, err);

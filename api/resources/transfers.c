@@ -24,9 +24,7 @@ static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_transfer_state state = record_of(item)->transfer.state;
 
-	if (state == VBD_TRANSFER_DONE)
-		return VBD_TASK_DONE;
-	return vbd_transfer_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+	return vbd_task_state_of(state == VBD_TRANSFER_DONE, vbd_transfer_state_ended(state));
 }
 
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)

@@ -57,9 +57,7 @@ static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_window_state state = record_of(item)->window.state;
 
-	if (state == VBD_WINDOW_READY)
-		return VBD_TASK_DONE;
-	return vbd_window_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+	return vbd_task_state_of(state == VBD_WINDOW_READY, vbd_window_state_ended(state));
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -110,8 +108,7 @@ static void *create_window(struct vbd_request *req, struct vbd_error *err)
 {
 	struct window_create input = {.spec.timeout_ms = 5000};
 	struct vbd_window_record *record = NULL;
-	enum vbd_status status =
-		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 
 	if (status == VBD_OK && !input.spec.range.access)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
