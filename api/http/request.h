@@ -140,7 +140,7 @@ enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
 void vbd_request_acted(struct vbd_request *req, bool acted);
 
 /**
- * vbd_request_decode - fill a struct from the body, as vbd_decode() does
+ * vbd_request_decode - fill a struct from the body, as vbd_decode_all() does
  * @err: the first fault; the problem with which the handler answers tells all
  */
 enum vbd_status vbd_request_decode(struct vbd_request *req, const struct vbd_field *fields,

@@ -444,12 +444,6 @@ enum vbd_status vbd_decode_all(const json_t *json, const char *pointer,
 	return faults->first.status;
 }
 
-enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, size_t n_fields,
-	void *target, struct vbd_error *err)
-{
-	return vbd_decode_at(json, fields, n_fields, "", target, err);
-}
-
 enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	const char *pointer, void *target, struct vbd_error *err)
 {

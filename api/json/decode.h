@@ -73,27 +73,20 @@ struct vbd_field {
 #define VBD_FIELDS(fields_) fields_, VBD_ARRAY_LEN(fields_)
 
 /**
- * vbd_decode - fill a struct from a JSON object
- * @json:   NULL counts as {}
- * @target: holds the defaults; the field of an absent member keeps its value
- *
- * On an error the struct may be partly filled. Strings point into @json.
- */
-enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, size_t n_fields,
-	void *target, struct vbd_error *err) VBD_MUST_CHECK;
-
-/**
- * vbd_decode_all - as vbd_decode(), and tell all faults
- * @pointer: of the value @json in its document: "" for the whole document
+ * vbd_decode_all - fill a struct from a JSON object, and tell all faults
+ * @json:    NULL counts as {}
+ * @pointer: of the value @json in its document: "" for the whole document, "/sges/3"
+ * @target:  holds the defaults; the field of an absent member keeps its value
  * @faults:  replaced
  * @err:     the first fault
+ *
+ * On an error the struct may be partly filled. Strings point into @json.
  */
 enum vbd_status vbd_decode_all(const json_t *json, const char *pointer,
 	const struct vbd_field *fields, size_t n_fields, void *target, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_decode_at - as vbd_decode(), for the value @json that is at @pointer ("/sges/3") of a
- * document; @json is not NULL */
+/** vbd_decode_at - as vbd_decode_all(), and tell the first fault only */
 enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	const char *pointer, void *target, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum vbd_status status = vbd_json_parse((const char *)data, size, &json, &err);
 
 	if (status == VBD_OK)
-		status = vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, &err);
+		status = vbd_decode_at(json, VBD_FIELDS(outer_fields), "", &outer, &err);
 	if (status != VBD_OK)
 		check_error(status, &err);
 	else if (outer.kind >= VBD_ARRAY_LEN(names) || outer.access > 3 || !outer.size_bytes)

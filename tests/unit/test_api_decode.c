@@ -90,8 +90,7 @@ static json_t *parse(const char *text)
 static enum vbd_status decode(const char *text, struct outer *outer, struct vbd_error *err)
 {
 	json_t *json = parse(text);
-	enum vbd_status status =
-		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), outer, err);
+	enum vbd_status status = vbd_decode_at(json, VBD_FIELDS(outer_fields), "", outer, err);
 
 	outer->name = NULL; /* points into the JSON that is freed next */
 	outer->ref.name = NULL;
@@ -121,8 +120,7 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 	struct outer outer = {0};
 
 	(void)state;
-	assert_int_equal(
-		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, NULL), VBD_OK);
+	assert_int_equal(vbd_decode_at(json, VBD_FIELDS(outer_fields), "", &outer, NULL), VBD_OK);
 	assert_string_equal(outer.name, "a.b-c");
 	assert_string_equal(outer.text, "four");
 	assert_int_equal(outer.small, 255);
@@ -135,8 +133,7 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 	assert_true(outer.ref.id == 7);
 	json_object_set_new(json, "ref", json_pack("{s:i, s:n}", "id", 8, "name"));
 	json_object_set_new(json, "small", json_null());
-	assert_int_equal(
-		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, NULL), VBD_OK);
+	assert_int_equal(vbd_decode_at(json, VBD_FIELDS(outer_fields), "", &outer, NULL), VBD_OK);
 	assert_true(outer.ref.id == 8);
 	assert_int_equal(outer.small, 255);
 	assert_null(outer.ref.name);
@@ -158,8 +155,7 @@ static void test_decode__an_integer_may_look_like_a_fraction(void **state)
 	struct outer outer = {.depth = 1};
 
 	(void)state;
-	assert_int_equal(
-		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, NULL), VBD_OK);
+	assert_int_equal(vbd_decode_at(json, VBD_FIELDS(outer_fields), "", &outer, NULL), VBD_OK);
 	assert_int_equal(outer.small, 250);
 	assert_int_equal(outer.port, 7471);
 	assert_int_equal(outer.depth, 0);
@@ -185,8 +181,7 @@ static void test_decode__absent_members_keep_their_defaults(void **state)
 	assert_true(outer.on);
 	assert_int_equal(outer.colour, 2);
 	assert_false(outer.inner_seen);
-	assert_int_equal(
-		vbd_decode(NULL, outer_fields, VBD_ARRAY_LEN(outer_fields), &outer, NULL), VBD_OK);
+	assert_int_equal(vbd_decode_at(NULL, VBD_FIELDS(outer_fields), "", &outer, NULL), VBD_OK);
 }
 
 static void test_decode__an_unknown_member_is_named_by_its_pointer(void **state)

@@ -104,7 +104,7 @@ static enum vbd_status decode_one(const char *name, uint64_t value, struct vbd_e
 {
 	struct vbd_qp_input input = vbd_qp_input_default();
 	json_t *json = json_pack("{s:I}", name, (json_int_t)value);
-	enum vbd_status status = vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, &input, err);
+	enum vbd_status status = vbd_decode_at(json, VBD_FIELDS(vbd_qp_fields), "", &input, err);
 
 	json_decref(json);
 	return status;
@@ -135,7 +135,7 @@ static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struc
 	enum vbd_status status;
 
 	*input = vbd_qp_input_default();
-	status = vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, input, err);
+	status = vbd_decode_at(json, VBD_FIELDS(vbd_qp_fields), "", input, err);
 	json_decref(json);
 	return status ? status : vbd_qp_input_check(NULL, input, err);
 }
@@ -241,10 +241,10 @@ static void test_qp_params__remote_access_is_a_list_of_names(void **state)
 	json_t *bind = json_pack("{s:[s]}", "remote_access", "mw_bind");
 
 	(void)state;
-	assert_int_equal(vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, &input, &err), VBD_OK);
+	assert_int_equal(vbd_decode_at(json, VBD_FIELDS(vbd_qp_fields), "", &input, &err), VBD_OK);
 	assert_int_equal(input.params.remote_access, VBD_ACCESS_REMOTE_READ);
 	assert_int_equal(
-		vbd_decode(bind, vbd_qp_fields, VBD_QP_FIELD_COUNT, &input, &err), VBD_E_BAD_VALUE);
+		vbd_decode_at(bind, VBD_FIELDS(vbd_qp_fields), "", &input, &err), VBD_E_BAD_VALUE);
 	openapi_read_enum("WindowAccess", &names);
 	assert_int_equal(names.count, 3);
 	for (size_t i = 0; i < names.count; i++)
@@ -283,7 +283,7 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	assert_int_equal(json_integer_value(json_object_get(all, "ack_timeout_ns")), 67108864);
 	assert_int_equal(json_integer_value(json_object_get(all, "min_rnr_timer_ns")), 640000);
 	/* Parameters that an answer shows can be posted again. */
-	assert_int_equal(vbd_decode(all, vbd_qp_fields, VBD_QP_FIELD_COUNT, &again, &err), VBD_OK);
+	assert_int_equal(vbd_decode_at(all, VBD_FIELDS(vbd_qp_fields), "", &again, &err), VBD_OK);
 	assert_int_equal(vbd_qp_input_check(NULL, &again, &err), VBD_OK);
 	assert_memory_equal(&again.params, &params, sizeof(params));
 	json_decref(json);
