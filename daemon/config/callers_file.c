@@ -1,15 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of a thousand callers needs the line of each value in its errors. */
+/* The list of callers, and the file that fills it. A file of a thousand callers needs the line of
+ * each value in its errors. */
 #include "base/text.h"
 #include "daemon/config/callers.h"
 #include "daemon/config/config_yaml.h"
 #include "daemon/config/secret_file.h"
 
+#include <gnutls/crypto.h>
+
+#include <grp.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <time.h>
 
 #define FILE_MAX_BYTES ((size_t)1024 * 1024)
+
+void vbd_caller_list_fini(struct vbd_caller_list *list)
+{
+	free(list->entries);
+	free(list->credentials);
+	*list = (struct vbd_caller_list){0};
+}
+
+struct vbd_caller_entry *vbd_caller_list_add(
+	struct vbd_caller_list *list, const char *name, enum vbd_role role)
+{
+	struct vbd_caller_entry *entries = NULL;
+	struct vbd_caller_entry *entry;
+
+	if (list->n_entries < VBD_CALLERS_MAX)
+		entries = reallocarray(
+			list->entries, list->n_entries + 1, sizeof(struct vbd_caller_entry));
+	if (!entries)
+		return NULL;
+	list->entries = entries;
+	entry = &entries[list->n_entries++];
+	*entry = (struct vbd_caller_entry){.role = role};
+	(void)snprintf(entry->name, sizeof(entry->name), "%s", name);
+	return entry;
+}
+
+struct vbd_credential *vbd_caller_list_know(
+	struct vbd_caller_list *list, enum vbd_credential_kind kind)
+{
+	struct vbd_credential *credentials = NULL;
+	struct vbd_credential *credential;
+
+	if (list->n_credentials < VBD_CREDENTIALS_MAX)
+		credentials = reallocarray(
+			list->credentials, list->n_credentials + 1, sizeof(struct vbd_credential));
+	if (!credentials)
+		return NULL;
+	list->credentials = credentials;
+	credential = &credentials[list->n_credentials++];
+	*credential = (struct vbd_credential){.kind = kind, .caller = list->n_entries - 1};
+	return credential;
+}
+
+bool vbd_token_hash(const char *token, uint8_t ret_sha256[VBD_SHA256_BYTES])
+{
+	return gnutls_hash_fast(GNUTLS_DIG_SHA256, token, strlen(token), ret_sha256) == 0;
+}
+
+enum vbd_status vbd_callers_find_group(const char *name, uint32_t *ret_gid, struct vbd_error *err)
+{
+	struct group group, *found = NULL;
+	char room[16384];
+
+	/* A group whose members do not fit is still found: only its id is needed. */
+	if (getgrnam_r(name, &group, room, sizeof(room), &found) == 0 && found) {
+		*ret_gid = found->gr_gid;
+		return VBD_OK;
+	}
+	return vbd_error_set(err, VBD_E_BAD_VALUE, "there is no group '%.40s'", name);
+}
+
+/* --- errors of the file ---------------------------------------------------------------------- */
 
 struct reader {
 	const char *path;
@@ -199,23 +265,6 @@ static enum vbd_status add_group(struct reader *reader, const yaml_node_t *value
 	return know(reader, value, &wanted);
 }
 
-static bool is_leap(int year)
-{
-	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-static bool date_valid(const struct tm *tm)
-{
-	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	int last;
-
-	if (tm->tm_mon < 0 || tm->tm_mon > 11 || tm->tm_year < 70)
-		return false;
-	last = days[tm->tm_mon] + (tm->tm_mon == 1 && is_leap(tm->tm_year + 1900));
-	return tm->tm_mday >= 1 && tm->tm_mday <= last && tm->tm_hour >= 0 && tm->tm_hour < 24 &&
-	       tm->tm_min >= 0 && tm->tm_min < 60 && tm->tm_sec >= 0 && tm->tm_sec <= 60;
-}
-
 /* "+01:00", "Z": the seconds that it is ahead of UTC. */
 static bool parse_zone(const char *zone, long *ret_ahead_s)
 {
@@ -235,23 +284,20 @@ static bool parse_zone(const char *zone, long *ret_ahead_s)
 /* RFC 3339, without fractions of seconds. */
 static bool parse_time(const char *text, uint64_t *ret_wall_s)
 {
-	struct tm tm = {0};
+	struct tm tm = {0}, known;
+	const char *zone = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	long ahead_s;
 	time_t wall_s;
-	int end = 0;
 
-	if (strlen(text) < 20 || strspn(text, "0123456789-T:Z+") != strlen(text) ||
-		sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-			&tm.tm_hour, &tm.tm_min, &tm.tm_sec, &end) != 6 ||
-		end != 19 || !parse_zone(text + end, &ahead_s))
+	if (!zone || zone - text != 19 || strspn(text, "0123456789-T:Z+") != strlen(text) ||
+		!parse_zone(zone, &ahead_s) || tm.tm_year < 70 || tm.tm_sec > 60)
 		return false;
-	tm.tm_year -= 1900;
-	tm.tm_mon -= 1;
-	if (!date_valid(&tm))
-		return false;
-	wall_s = timegm(&tm) - ahead_s;
+	known = tm;
+	known.tm_sec = 0;
+	wall_s = timegm(&known) + tm.tm_sec - ahead_s;
 	*ret_wall_s = wall_s > 0 ? (uint64_t)wall_s : 1; /* 0 is for never */
-	return true;
+	/* A day that the month does not have became one of the next month. */
+	return known.tm_mday == tm.tm_mday;
 }
 
 /* --- members --------------------------------------------------------------------------------- */
