@@ -3,7 +3,6 @@
 #include "tests/unit/unit.h"
 
 #include "cmd/verbsctl/common/text.h"
-#include "cmd/verbsctl/top/columns.h"
 #include "cmd/verbsctl/top/rows.h"
 #include "cmd/verbsctl/top/view.h"
 
@@ -56,12 +55,12 @@ static void test_rows__rates_are_per_second_between_two_looks(void **state)
 		NULL, 1500, &first);
 
 	(void)state;
-	assert_false(first.items[0].sent_rate.known);
+	assert_false(first.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
 	assert_cell(&first.items[0], VBD_CTL_TOP_SENT_RATE, "-");
-	assert_true(second.items[0].sent_rate.known);
-	assert_true(second.items[0].sent_rate.value == 5000);
-	assert_true(second.items[0].received_rate.value == 1000);
-	assert_true(second.items[0].completed_rate.value == 24);
+	assert_true(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
+	assert_true(second.items[0].number[VBD_CTL_TOP_SENT_RATE].value == 5000);
+	assert_true(second.items[0].number[VBD_CTL_TOP_RECV_RATE].value == 1000);
+	assert_true(second.items[0].number[VBD_CTL_TOP_OPS_RATE].value == 24);
 	assert_true(second.sent_rate == 5000 && second.received_rate == 1000);
 	assert_cell(&second.items[0], VBD_CTL_TOP_SENT_RATE, "4.9K");
 	vbd_ctl_rows_fini(&second);
@@ -78,8 +77,8 @@ static void test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rat
 			NULL, 2000, &first);
 
 	(void)state;
-	assert_false(second.items[0].sent_rate.known);
-	assert_false(second.items[1].sent_rate.known);
+	assert_false(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
+	assert_false(second.items[1].number[VBD_CTL_TOP_SENT_RATE].known);
 	assert_true(second.sent_rate == 0);
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
@@ -95,7 +94,7 @@ static void test_rows__an_ended_connection_has_no_rate(void **state)
 
 	(void)state;
 	assert_true(second.items[0].ended);
-	assert_false(second.items[0].sent_rate.known);
+	assert_false(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
 	assert_cell(&second.items[0], VBD_CTL_TOP_END_CODE, "peer_unreachable");
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
@@ -111,7 +110,7 @@ static void test_rows__a_look_of_just_now_has_its_rates_taken_over(void **state)
 	struct vbd_ctl_rows third = take_snapshot(json[2], NULL, 2001, &second);
 
 	(void)state;
-	assert_true(third.items[0].sent_rate.value == 1000);
+	assert_true(third.items[0].number[VBD_CTL_TOP_SENT_RATE].value == 1000);
 	vbd_ctl_rows_fini(&third);
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);

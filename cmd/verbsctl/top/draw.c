@@ -137,9 +137,11 @@ static void draw_news(
 
 static enum vbd_ctl_style style_of_state(const struct vbd_ctl_row *row)
 {
-	if (strcmp(row->state, "established") == 0)
+	const char *state = row->text[VBD_CTL_TOP_STATE];
+
+	if (strcmp(state, "established") == 0)
 		return VBD_CTL_STYLE_GOOD;
-	return strcmp(row->state, "failed") == 0 ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
+	return strcmp(state, "failed") == 0 ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
 }
 
 /* Draws one line of the table; the titles if @row is NULL. */
@@ -162,7 +164,7 @@ static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_t
 		else if (row && column == VBD_CTL_TOP_STATE && style == VBD_CTL_STYLE_PLAIN)
 			cell_style = style_of_state(row);
 		cell = row ? vbd_ctl_top_cell(row, column) : vbd_ctl_format("%s", spec->title);
-		fit = vbd_ctl_text_fit(cell, layout->width[i], spec->right);
+		fit = vbd_ctl_text_fit(cell, layout->width[i], spec->form != VBD_CTL_TOP_TEXT);
 		vbd_ctl_screen_put(line, at, layout->width[i], cell_style, fit);
 		at += layout->width[i] + 1;
 		free(fit);

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/top/columns.h"
 #include "cmd/verbsctl/top/draw.h"
 #include "cmd/verbsctl/top/rows.h"
 #include "cmd/verbsctl/top/screen.h"

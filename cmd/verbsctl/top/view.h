@@ -8,7 +8,6 @@
 #ifndef VBD_CMD_VERBSCTL_TOP_VIEW_H
 #define VBD_CMD_VERBSCTL_TOP_VIEW_H
 
-#include "cmd/verbsctl/top/columns.h"
 #include "cmd/verbsctl/top/rows.h"
 
 #define VBD_CTL_TOP_FILTER_BYTES 128
