@@ -3,7 +3,6 @@
 #include "cmd/verbsctl/command.h"
 
 #include "base/std_fds.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #include <locale.h>
 #include <unistd.h>
@@ -56,7 +55,6 @@ int main(int argc, char **argv)
 	/* Only for the width of characters; the decimal point stays a point in every locale. */
 	(void)setlocale(LC_CTYPE, "");
 	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);
-	vbd_ctl_speak_init(&ctl.args, vbd_ctl_commands, vbd_ctl_command_count);
 	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
 		puts("verbsctl " VBD_VERSION);
 	else if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_HELP))

@@ -13,16 +13,17 @@ import { FakeServer, page } from './lib/server.mjs';
 
 const refusal = (over) => ({ status: 424, json: problem(over) });
 
-test('errors: a problem names object, code, title, detail and hint', async (t) => {
+test('errors: a problem names object, code, detail and hint', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections': refusal() });
   const { code, stdout, stderr } = await ctl(server, ['connect', '192.0.2.2:7471']);
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.equal(stderr, [
-    'verbsctl: connection/7: rejected: The peer rejected the connection: nobody listens for connections at 192.0.2.2:7471',
-    '  cm event: RDMA_CM_EVENT_REJECTED, status 8',
-    '  reject reason: IB_CM_REJ_INVALID_SERVICE_ID',
-    '  hint: Is something listening on that port?', ''].join('\n'));
+    'verbsctl: connection/7: rejected: nobody listens for connections at 192.0.2.2:7471',
+    '  reject reason IB_CM_REJ_INVALID_SERVICE_ID',
+    '  cm event      RDMA_CM_EVENT_REJECTED',
+    '  cm status     8',
+    '  hint          Is something listening on that port?', ''].join('\n'));
 });
 
 test('errors: a deadline that passed is 3, and an object that is not there is 4', async (t) => {
@@ -38,19 +39,21 @@ test('errors: every member of a problem that helps is told', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal({
     code: 'wrong_state', reject_reason: 'IB_CM_REJ_TIMEOUT', call: 'ibv_reg_mr', errno: 'ENOMEM',
     wc_status: 'IBV_WC_REM_ACCESS_ERR', vendor_err: 129, users: ['/v1/transfers/1', '/v1/transfers/2'],
-    holder: '/v1/buffers/3', limit: 64, limit_name: 'limits.transfers', allow: ['GET', 'PUT'] }) });
+    holder: '/v1/buffers/3', limit: 64, limit_name: 'limits.transfers', allow: ['GET', 'PUT'],
+    device: 'rxe0', capability: 'srq', kept_object: '/v1/kept_objects/2', caller: 'alice', new_member: 'x' }) });
   const { code, stderr } = await ctl(server, ['show', '7']);
   assert.equal(code, 1);
-  for (const line of ['reject reason: IB_CM_REJ_TIMEOUT', 'call: ibv_reg_mr', 'errno: ENOMEM',
-    'wc status: IBV_WC_REM_ACCESS_ERR, vendor error 129', 'used by: transfer/1, transfer/2', 'held by: buffer/3',
-    'limit: 64 (limits.transfers)', 'allowed: GET, PUT'])
+  for (const line of ['reject reason IB_CM_REJ_TIMEOUT', 'call          ibv_reg_mr', 'errno         ENOMEM',
+    'wc status     IBV_WC_REM_ACCESS_ERR', 'vendor err    129', 'users         /v1/transfers/1,/v1/transfers/2', 'holder        /v1/buffers/3',
+    'limit         64', 'limit name    limits.transfers', 'allow         GET,PUT', 'device        rxe0', 'capability    srq',
+    'kept object   /v1/kept_objects/2', 'caller        alice', 'new member    x'])
     assert.ok(stderr.includes(`\n  ${line}\n`), line);
 });
 
 test('errors: faults of a request are told as options and operands, all of them', async (t) => {
   const missing = { code: 'missing_field', detail: '/buffer is missing: messages of more than 16384 bytes need one', pointer: '/buffer' };
   const server = await FakeServer.start(t, {
-    'POST /v1/benchmarks': { status: 400, json: problem({ status: 400, instance: undefined, cm_event: undefined, reject_reason: undefined, title: 'A required member is missing',
+    'POST /v1/benchmarks': { status: 400, json: problem({ status: 400, instance: undefined, cm_event: undefined, cm_status: undefined, reject_reason: undefined, title: 'A required member is missing',
       ...missing, pointer: undefined, hint: 'See `size_bytes` in /v1/openapi.yaml.', errors: [missing,
         { code: 'out_of_range', detail: '9 is not between 1 and 8', pointer: '/tx_depth' },
         { code: 'bad_value', detail: 'there is no such op', pointer: '/op' },
@@ -60,23 +63,23 @@ test('errors: faults of a request are told as options and operands, all of them'
   assert.equal(code, 1);
   assert.equal(stderr, [
     'verbsctl: bench: missing_field: --buffer is missing: messages of more than 16384 bytes need one',
-    '  also: --tx-depth: 9 is not between 1 and 8', '  also: --op: there is no such op', '  also: /new is unknown',
-    '  also: CONNECTION: must be a name', '  also: 3 more faults', '  hint: See `--size` in `verbsctl bench --help`.', ''].join('\n'));
+    '  also          --tx-depth: 9 is not between 1 and 8', '  also          --op: there is no such op', '  also          /new is unknown',
+    '  also          CONNECTION: must be a name', '  also          3 more faults', '  hint          See `size_bytes` in /v1/openapi.yaml.', ''].join('\n'));
 });
 
-test('errors: a fault of a query names its option, and hints name commands', async (t) => {
+test('errors: a fault of a query names its option', async (t) => {
   const server = await FakeServer.start(t, {
-    'GET /v1/buffers': { status: 400, json: problem({ status: 400, code: 'bad_value', instance: undefined, cm_event: undefined, reject_reason: undefined, title: 'A value is not allowed',
+    'GET /v1/buffers': { status: 400, json: problem({ status: 400, code: 'bad_value', instance: undefined, cm_event: undefined, cm_status: undefined, reject_reason: undefined, title: 'A value is not allowed',
       detail: 'not now', errors: [{ code: 'bad_value', detail: 'not now', parameter: 'state' }],
       hint: 'Ask GET /v1/buffers, or raise timeout_ms.' }) },
     'GET /v1/cqs': { status: 429, headers: { 'Retry-After': '7' }, json: problem({ status: 429, instance: undefined, cm_event: undefined, code: 'too_many_requests',
       limit: 4, limit_name: 'limits.polls' }) } });
   assert.equal((await ctl(server, ['buf', 'ls', '--state', 'ready'])).stderr, [
     'verbsctl: buf ls: bad_value: --state: not now',
-    '  hint: Ask `verbsctl buffers`, or raise --timeout.', ''].join('\n'));
+    '  hint          Ask GET /v1/buffers, or raise timeout_ms.', ''].join('\n'));
   const { stderr } = await ctl(server, ['cqs']);
-  assert.match(stderr, /^ {2}limit: 4 \(limits\.polls\)$/m);
-  assert.match(stderr, /^ {2}try again in: 7 s$/m);
+  assert.match(stderr, /^ {2}limit name {4}limits\.polls$/m);
+  assert.match(stderr, /^ {2}try again in {2}7 s$/m);
 });
 
 test('errors: with --json a problem is printed on standard error as it came', async (t) => {
@@ -93,7 +96,7 @@ test('errors: a page of HTML, as the HTTP library sends it, becomes one line', a
     body: '<html><head><title>Request too big</title></head><body>Your HTTP\nheader was too big</body></html>' } });
   const { code, stderr } = await ctl(server, ['ls']);
   assert.equal(code, 1);
-  assert.match(stderr, /^verbsctl: http:\S+ answered HTTP 431: Request too big Your HTTP header was too big\n {2}hint: /);
+  assert.match(stderr, /^verbsctl: http:\S+ answered HTTP 431: Request too big Your HTTP header was too big\n {2}hint {10}verbsd/);
 });
 
 test('errors: nobody listens there', async (t) => {
@@ -281,7 +284,7 @@ test('errors: 401 says how to give a token', async (t) => {
     cm_event: undefined, hint: 'Send Authorization: Bearer TOKEN.' }) } });
   const { code, stderr } = await ctl(server, ['pds', 'show', '1']);
   assert.equal(code, 1);
-  assert.match(stderr, /unauthorized: A token is needed: no token/);
+  assert.match(stderr, /unauthorized: no token/);
   assert.match(stderr, /--token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE/);
 });
 

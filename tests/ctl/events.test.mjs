@@ -213,11 +213,11 @@ test('events: -f ends with 1 when it is refused', async (t) => {
   const log = new Log(1);
   const { 'GET /v1/events': serve } = log.routes;
   log.routes['GET /v1/events'] = (request) => (request.query.wait_ms
-    ? { status: 403, json: problem({ code: 'forbidden', status: 403, title: 'This role may not do that' }) } : serve(request));
+    ? { status: 403, json: problem({ code: 'forbidden', status: 403, detail: 'this role may not do that' }) } : serve(request));
   const server = await FakeServer.start(t, log.routes);
   const { code, stderr } = await ctl(server, ['events', '-f']);
   assert.equal(code, 1);
-  assert.match(stderr, /forbidden: This role may not do that/);
+  assert.match(stderr, /forbidden: this role may not do that/);
 });
 
 test('events: -f does not wait for a server that was never there', async (t) => {

@@ -278,7 +278,7 @@ test('objects: connect fails with the reason when the connection ends while it w
   assert.equal(stdout, '');
   assert.equal(stderr, [
     'verbsctl: connection/7: rejected: the peer rejected the connection',
-    '  cm event: RDMA_CM_EVENT_REJECTED, status 8', '  hint: Is something listening there?', ''].join('\n'));
+    '  cm event      RDMA_CM_EVENT_REJECTED', '  cm status     8', '  hint          Is something listening there?', ''].join('\n'));
   const { stderr: json } = await ctl(server, ['connect', 'h:1', '--json']);
   assert.equal(JSON.parse(json).code, 'rejected');
 });

@@ -75,7 +75,7 @@ for (const { name, path = `/v1/${name}`, kind, sample, row, create, body, set, c
     const { code, stdout, stderr } = await ctl(server, [name, 'rm', '1', '2']);
     assert.equal(code, 1);
     assert.equal(stdout, `${kind}/1: gone\n`);
-    assert.match(stderr, /used by: connection\/7/);
+    assert.match(stderr, /users +\/v1\/connections\/7/);
   });
 
   if (set) {

@@ -347,10 +347,10 @@ test('top: options that make no sense are told before the terminal is touched', 
 
 test('top: a server that was never there, or refuses, is told as everywhere else', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/stats': { status: 401, json: problem({ code: 'unauthorized', status: 401,
-    title: 'A token is needed' }) } });
+    detail: 'no token' }) } });
   const refused = await ctlOnTerminal(server, ['top']);
   assert.equal(refused.code, 1);
-  assert.match(refused.stdout, /unauthorized: A token is needed/);
+  assert.match(refused.stdout, /unauthorized: no token/);
   const { url } = server;
   await server.stop();
   const away = await ctlOnTerminal({ url }, ['top']);

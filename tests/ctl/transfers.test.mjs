@@ -115,7 +115,7 @@ test('transfers: one that fails while it is followed is told with reason and hin
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.equal(stderr, 'verbsctl: transfer/12: remote_access: the peer refused the key\n' +
-    '  wc status: IBV_WC_REM_ACCESS_ERR, vendor error 0\n  hint: Check addr and rkey.\n');
+    '  op            write\n  wc status     IBV_WC_REM_ACCESS_ERR\n  vendor err    0\n  hint          Check addr and rkey.\n');
 });
 
 test('transfers: one that timed out without an error object still fails', async (t) => {

@@ -7,7 +7,6 @@
 #include "cmd/verbsctl/command.h"
 
 #include "cmd/verbsctl/common/call.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #include <curl/curl.h>
 
@@ -149,7 +148,6 @@ static void run(char **words, int count)
 	optind = 0; /* getopt_long(3): begin anew */
 	if (vbd_ctl_args_parse(count, words, &ctl.args) != VBD_CTL_OK)
 		abort();
-	vbd_ctl_speak_init(&ctl.args, vbd_ctl_commands, vbd_ctl_command_count);
 	ctl.json = vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_JSON);
 	if (vbd_ctl_open(&ctl) != VBD_CTL_OK)
 		abort();

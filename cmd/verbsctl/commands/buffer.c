@@ -222,7 +222,7 @@ static bool describes_buffer(const struct vbd_ctl_args *args)
 		enum vbd_ctl_opt opt = args->command->options[i];
 
 		if (vbd_ctl_args_has(args, opt) && opt != VBD_CTL_OPT_OFFSET &&
-			vbd_ctl_opt_member(opt))
+			vbd_ctl_opt_spec(opt)->member)
 			return true;
 	}
 	return false;

@@ -8,7 +8,7 @@
 static void put_texts(const char *label, const json_t *texts)
 {
 	for (size_t i = 0; i < json_array_size(texts); i++)
-		vbd_ctl_line_put(i ? "" : label, json_array_get(texts, i), "{:said}");
+		vbd_ctl_line_put(i ? "" : label, json_array_get(texts, i), "{}");
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ static void put_why(const json_t *why)
 	VBD_CTL_MEMBERS_PUT(why, VBD_CTL_TEXT("number", "number"), VBD_CTL_TEXT("status", "status"),
 		VBD_CTL_TEXT("severity", "severity"), VBD_CTL_TEXT("means", "detail"));
 	put_texts("causes", vbd_ctl_json_at(why, "causes"));
-	VBD_CTL_MEMBERS_PUT(why, {"what to do", "hint", vbd_ctl_cell_said, 0, NULL});
+	VBD_CTL_MEMBERS_PUT(why, VBD_CTL_TEXT("what to do", "hint"));
 	put_texts("data", vbd_ctl_json_at(why, "data"));
 	free(title);
 }
@@ -67,7 +67,7 @@ static void put_statuses(const json_t *causes)
 static void put_possible(const json_t *possible)
 {
 	for (size_t i = 0; i < json_array_size(possible); i++)
-		vbd_ctl_line_put(i ? "" : "or maybe", json_array_get(possible, i), "{detail:said}");
+		vbd_ctl_line_put(i ? "" : "or maybe", json_array_get(possible, i), "{detail}");
 }
 
 /* The flushes are told as what followed the end. */
@@ -87,7 +87,7 @@ static void put_findings(const json_t *findings)
 
 		if (is_told_elsewhere(finding))
 			continue;
-		vbd_ctl_line_put(label, finding, "{severity} {code}: {detail:said}");
+		vbd_ctl_line_put(label, finding, "{severity} {code}: {detail}");
 		label = "";
 	}
 }

@@ -6,71 +6,6 @@
 
 #define DEFAULT_WAIT_S 30
 
-static bool ends_with(const char *text, const char *tail)
-{
-	size_t len = strlen(text);
-	size_t tail_len = strlen(tail);
-
-	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
-}
-
-/* Suffixes of member names that the formatted value shows as a unit. */
-static const struct {
-	const char *tail;
-	vbd_ctl_cell_fn cell;
-} units[] = {
-	{"_at", vbd_ctl_cell_time},
-	{"_bytes", vbd_ctl_cell_bytes},
-	{"_ns", vbd_ctl_cell_ns},
-	{"_ms", vbd_ctl_cell_whole_ms},
-};
-
-/* Chooses the format of a value. Returns the length of the suffix of @name that is its unit. */
-static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *ret_cell)
-{
-	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
-		if (ends_with(name, units[i].tail)) {
-			*ret_cell = units[i].cell;
-			return strlen(units[i].tail);
-		}
-	}
-	*ret_cell = json_is_array(value)     ? vbd_ctl_cell_list
-		    : ends_with(name, "qpn") ? vbd_ctl_cell_hex
-					     : vbd_ctl_cell_text;
-	return 0;
-}
-
-/*
- * Prints every member that has a value; members of an inner object follow the name of the object.
- * @inherited: format for all members, taken from a unit in the object's name; NULL to choose by
- *             member
- */
-static void put_members(json_t *object, const char *prefix, vbd_ctl_cell_fn inherited)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(object, name, value)
-	{
-		bool in_title = strcmp(name, "id") == 0 || strcmp(name, "name") == 0 ||
-				strcmp(name, "state") == 0;
-		vbd_ctl_cell_fn cell;
-		size_t unit_len = cell_for(name, value, &cell);
-		char *label = vbd_ctl_format("%s%s%.*s", prefix, *prefix ? " " : "",
-			(int)(strlen(name) - unit_len), name);
-
-		for (char *c = label; *c; c++)
-			*c = *c == '_' ? ' ' : *c;
-		if (json_is_object(value) && !vbd_ctl_is_reference(value)) {
-			put_members(value, label, unit_len ? cell : NULL);
-		} else if (!json_is_null(value) && (*prefix || !in_title)) {
-			VBD_CTL_MEMBERS_PUT(
-				value, {label, "", inherited ? inherited : cell, 0, NULL});
-		}
-		free(label);
-	}
-}
-
 static void put_full(const struct vbd_ctl *ctl, json_t *object)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
@@ -79,7 +14,7 @@ static void put_full(const struct vbd_ctl *ctl, json_t *object)
 	if (kind->put)
 		kind->put(ctl, object);
 	else
-		put_members(object, "", NULL);
+		vbd_ctl_object_put(object, "id name state");
 }
 
 static void put_brief(const struct vbd_ctl *ctl, json_t *object)

@@ -17,13 +17,6 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt)
 	return &opt_specs[opt];
 }
 
-const char *vbd_ctl_opt_member(enum vbd_ctl_opt opt)
-{
-	const char *member = opt_specs[opt].member;
-
-	return member && *member == '=' ? member + 1 : member;
-}
-
 /* Whether the rows set a member from this option. */
 static bool is_given_member(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
@@ -46,6 +39,68 @@ const char *vbd_ctl_word_at(const char *text, size_t i, size_t *ret_len)
 			return text;
 		text += *ret_len;
 	}
+}
+
+bool vbd_ctl_is_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t at = 0; words[at]; at += strspn(words + at, " ,")) {
+		size_t one = strcspn(words + at, " ,");
+
+		if (one == len && len && memcmp(words + at, word, len) == 0)
+			return true;
+		at += one;
+	}
+	return false;
+}
+
+/* The operand or option that sets @member itself; NULL if none does. The caller frees it. */
+static char *setter_of(const struct vbd_ctl_command *command, const char *member)
+{
+	size_t len, word_len;
+	const char *list, *word;
+
+	for (size_t i = 0; command->members; i++) {
+		char *of_one;
+		bool sets;
+
+		list = vbd_ctl_word_at(command->members, i, &len);
+		word = vbd_ctl_word_at(command->usage, i, &word_len);
+		if (!list || !word)
+			break;
+		of_one = vbd_ctl_must(strndup(list, len));
+		sets = vbd_ctl_is_word(of_one, member);
+		free(of_one);
+		if (sets)
+			return vbd_ctl_must(strndup(word, word_len));
+	}
+	for (size_t i = 0; i < command->option_count; i++) {
+		const struct vbd_ctl_opt_spec *spec = &opt_specs[command->options[i]];
+		const char *own = spec->member ? spec->member : "";
+
+		own += *own == '=';
+		if (strcmp(own, member) == 0 || strcmp(spec->name, member) == 0)
+			return vbd_ctl_format("--%s", spec->name);
+	}
+	return NULL;
+}
+
+char *vbd_ctl_args_setter(const struct vbd_ctl_args *args, const char *name)
+{
+	char *member = vbd_ctl_format("%s", *name == '/' ? name + 1 : name);
+	char *text = NULL;
+
+	for (char *c = member; *c; c++)
+		*c = *c == '/' ? '.' : *c;
+	while (args->command && *member && !text) {
+		char *dot = strrchr(member, '.');
+
+		text = setter_of(args->command, member);
+		*(dot ? dot : member) = '\0';
+	}
+	free(member);
+	return text;
 }
 
 enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)

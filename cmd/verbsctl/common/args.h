@@ -331,10 +331,6 @@ struct vbd_ctl_args {
 /** vbd_ctl_opt_spec - the row of an option */
 const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
 
-/** vbd_ctl_opt_member - the member that an option sets, by the rows or by its command; NULL for
- * none */
-const char *vbd_ctl_opt_member(enum vbd_ctl_opt opt);
-
 /** vbd_ctl_args_has - whether the option was given */
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
 
@@ -345,6 +341,19 @@ bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
  * Returns a pointer into @text; NULL behind the last word.
  */
 const char *vbd_ctl_word_at(const char *text, size_t i, size_t *ret_len);
+
+/**
+ * vbd_ctl_args_setter - the option or operand of the command that sets a member of the request, or
+ * an object around it
+ * @name: JSON pointer ("/qp/sq_depth") or query parameter ("state")
+ *
+ * Returns a text that the caller frees: "--sq-depth", or the placeholder of an operand,
+ * "HOST:PORT". Returns NULL if the command takes nothing for it.
+ */
+char *vbd_ctl_args_setter(const struct vbd_ctl_args *args, const char *name);
+
+/** vbd_ctl_is_word - whether @word is among words that spaces, or commas, separate */
+bool vbd_ctl_is_word(const char *words, const char *word);
 
 /**
  * vbd_ctl_refuse - print an error in the command line, after the name of the command

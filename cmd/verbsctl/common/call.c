@@ -50,6 +50,7 @@ static enum vbd_ctl_exit open_at(struct vbd_ctl *ctl, struct vbd_ctl_http *http,
 	credentials.insecure = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_INSECURE);
 	exit_status = vbd_ctl_http_init(http, url, &credentials);
 	http->json = ctl->json;
+	http->args = &ctl->args;
 	return exit_status;
 }
 
@@ -314,7 +315,7 @@ enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
 	if (ctl->json)
 		vbd_ctl_json_put(stderr, problem);
 	else
-		vbd_ctl_problem_put(problem);
+		vbd_ctl_problem_put(&ctl->args, problem);
 	json_decref(problem);
 	return exit_status;
 }

@@ -500,9 +500,9 @@ static enum vbd_ctl_exit report_answer(
 	else if (http->json)
 		vbd_ctl_json_put(stderr, problem);
 	else
-		vbd_ctl_problem_put(problem);
+		vbd_ctl_problem_put(http->args, problem);
 	if (answer->retry_after_s > 0 && !http->json)
-		fprintf(stderr, "  try again in: %lld s\n", (long long)answer->retry_after_s);
+		fprintf(stderr, "  try again in  %lld s\n", (long long)answer->retry_after_s);
 	json_decref(problem);
 	return exit_status;
 }

@@ -7,8 +7,8 @@
 #ifndef VBD_CMD_VERBSCTL_COMMON_HTTP_H
 #define VBD_CMD_VERBSCTL_COMMON_HTTP_H
 
+#include "cmd/verbsctl/common/args.h"
 #include "cmd/verbsctl/common/progress.h"
-#include "cmd/verbsctl/common/text.h"
 
 #include <jansson.h>
 
@@ -22,6 +22,7 @@ struct vbd_ctl_http {
 	char *cert;	 /* file of the client's certificate; NULL for none */
 	char *key;	 /* file of its key; NULL: it is in the file of the certificate */
 	bool json;	 /* print errors as the server's JSON */
+	const struct vbd_ctl_args *args; /* the command line, for errors; outlives this */
 	long patience_s; /* longest wait for an answer, added to the request's wait_s */
 };
 

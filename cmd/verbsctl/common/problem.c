@@ -3,10 +3,9 @@
 
 #include "base/attr.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/text.h"
+#include "cmd/verbsctl/common/view.h"
 
 #include <ctype.h>
-#include <strings.h>
 
 /* Room for a sentence, not for a page of HTML. */
 #define PAGE_TEXT_BYTES 200
@@ -31,146 +30,42 @@ char *vbd_ctl_problem_object(const char *path)
 	return vbd_ctl_format("%.*s%s", singular_len, kind, id);
 }
 
-/* Prints one indented line, safe for a terminal. */
-static void put_line(const char *label, const char *text)
-{
-	char *safe = vbd_ctl_text_safe(text, strlen(text));
-
-	fprintf(stderr, "  %s: %s\n", label, safe);
-	free(safe);
-}
-
-static void put_text(const json_t *problem, const char *member, const char *label)
-{
-	const char *text = vbd_ctl_json_text(problem, member);
-
-	if (text && *text)
-		put_line(label, text);
-}
-
-/* Prints a name and its number: "RDMA_CM_EVENT_REJECTED, status 8". */
-static void put_pair(const json_t *problem, const char *member, const char *number,
-	const char *label, const char *number_label)
-{
-	const char *text = vbd_ctl_json_text(problem, member);
-	const json_t *value = vbd_ctl_json_at(problem, number);
-	char *line;
-
-	if (!text)
-		return;
-	if (json_is_integer(value))
-		line = vbd_ctl_format(
-			"%s, %s %lld", text, number_label, (long long)json_integer_value(value));
-	else
-		line = vbd_ctl_format("%s", text);
-	put_line(label, line);
-	free(line);
-}
-
-static void put_path(const json_t *problem, const char *member, const char *label)
-{
-	const char *path = vbd_ctl_json_text(problem, member);
-	char *object;
-
-	if (!path)
-		return;
-	object = vbd_ctl_problem_object(path);
-	put_line(label, object);
-	free(object);
-}
-
-static void put_paths(const json_t *problem, const char *member, const char *label)
-{
-	const json_t *list = vbd_ctl_json_at(problem, member);
-	char *line = NULL;
-	size_t line_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&line, &line_len));
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *text = json_string_value(json_array_get(list, i));
-		char *object = vbd_ctl_problem_object(text ? text : "?");
-
-		fprintf(out, "%s%s", i ? ", " : "", object);
-		free(object);
-	}
-	(void)fclose(out);
-	vbd_ctl_must(line);
-	if (*line)
-		put_line(label, line);
-	free(line);
-}
-
-/* Prints an indented line in the words of the command line. */
-static void put_said(const char *label, const char *text)
-{
-	char *said = vbd_ctl_speak(text);
-
-	put_line(label, said);
-	free(said);
-}
-
-/* A fault of the request in the words of the command line: "--size: must be 1 at least". The caller
- * frees the text; NULL if @fault does not say where it is. */
-static char *fault_text(const json_t *fault)
+/* A fault of the request, by the option or operand that sets the member: "--size: must be 1 at
+ * least", "--buffer is missing". The caller frees the text; NULL if @fault does not say where it
+ * is. */
+static char *fault_text(const struct vbd_ctl_args *args, const json_t *fault)
 {
 	const char *pointer = vbd_ctl_json_text(fault, "pointer");
 	const char *name = pointer ? pointer : vbd_ctl_json_text(fault, "parameter");
 	const char *detail = vbd_ctl_json_text(fault, "detail");
-	char *option, *said, *text;
+	char *setter, *text;
 
-	if (!name)
-		return NULL;
-	option = vbd_ctl_speak_member(name);
-	said = vbd_ctl_speak(detail ? detail : "");
-	if (option && strncmp(said, option, strlen(option)) != 0)
-		text = vbd_ctl_format("%s: %s", option, said);
-	else if (option || strstr(said, name))
-		text = vbd_ctl_format("%s", said);
+	if (!name || !detail)
+		return name ? vbd_ctl_format("%s", name) : NULL;
+	setter = vbd_ctl_args_setter(args, name);
+	if (strncmp(detail, name, strlen(name)) == 0)
+		text = vbd_ctl_format("%s%s", setter ? setter : name, detail + strlen(name));
 	else
-		text = vbd_ctl_format("%s: %s", name, said);
-	free(said);
-	free(option);
+		text = vbd_ctl_format("%s: %s", setter ? setter : name, detail);
+	free(setter);
 	return text;
 }
 
 /* Prints the object, or else the command, and what happened. */
-static void put_head(const json_t *problem)
+static void put_head(const struct vbd_ctl_args *args, const json_t *problem)
 {
 	const char *path = vbd_ctl_json_text(problem, "instance");
 	const char *code = vbd_ctl_json_text(problem, "code");
 	const char *title = vbd_ctl_json_text(problem, "title");
 	const char *detail = vbd_ctl_json_text(problem, "detail");
-	char *fault = fault_text(json_array_get(vbd_ctl_json_at(problem, "errors"), 0));
-	char *object = path ? vbd_ctl_problem_object(path) : NULL;
-	char *said = fault ? fault : detail ? vbd_ctl_speak(detail) : NULL;
+	char *fault = fault_text(args, json_array_get(vbd_ctl_json_at(problem, "errors"), 0));
+	char *where = path ? vbd_ctl_problem_object(path) : vbd_ctl_format("%s", args->called);
+	const char *what = fault ? fault : detail ? detail : title;
 
-	if (!object && *vbd_ctl_speak_called())
-		object = vbd_ctl_format("%s", vbd_ctl_speak_called());
-	/* A title about members says nothing that the option does not say. Also avoids "The peer
-	 * rejected the connection: the peer rejected the connection". */
-	if (fault)
-		title = NULL;
-	else if (title && detail && strncasecmp(title, detail, strlen(detail)) == 0)
-		detail = NULL;
-	vbd_ctl_note("%s%s%s%s%s%s%s", object ? object : "", object ? ": " : "",
-		code ? code : "refused", title ? ": " : "", title ? title : "",
-		said && detail ? ": " : "", said && detail ? said : "");
-	free(said);
-	free(object);
-}
-
-/* Prints "limit: 4096 (limits.buffers)". */
-static void put_limit(const json_t *problem)
-{
-	const char *name = vbd_ctl_json_text(problem, "limit_name");
-	char *line;
-
-	if (!vbd_ctl_json_has_uint(problem, "limit"))
-		return;
-	line = vbd_ctl_format("%llu%s%s%s", (unsigned long long)vbd_ctl_json_uint(problem, "limit"),
-		name ? " (" : "", name ? name : "", name ? ")" : "");
-	put_line("limit", line);
-	free(line);
+	vbd_ctl_note("%s%s%s%s%s", where, *where ? ": " : "", code ? code : "refused",
+		what ? ": " : "", what ? what : "");
+	free(where);
+	free(fault);
 }
 
 json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
@@ -179,11 +74,8 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 	static const struct {
 		const char *name, *path;
 	} rows[] = {{"code", "end_code"}, {"code", "error.code"}, {"code", "state"},
-		{"detail", "error.detail"}, {"hint", "error.hint"}, {"call", "error.first.call"},
-		{"errno", "error.first.errno"}, {"cm_event", "error.first.cm_event"},
-		{"cm_status", "error.first.cm_status"},
-		{"reject_reason", "error.first.reject_reason"},
-		{"wc_status", "error.first.wc_status"}, {"vendor_err", "error.first.vendor_err"}};
+		{"detail", "error.detail"}, {"hint", "error.hint"}};
+	json_t *first = vbd_ctl_json_at(object, "error.first");
 	json_t *problem = vbd_ctl_must(json_object());
 	char *path = vbd_ctl_format(
 		"%s/%llu", collection, (unsigned long long)vbd_ctl_json_uint(object, "id"));
@@ -195,6 +87,8 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 		if (value && !json_object_get(problem, rows[i].name))
 			vbd_ctl_json_set(problem, rows[i].name, json_incref(value));
 	}
+	if (json_is_object(first) && json_object_update_missing(problem, first) < 0)
+		vbd_ctl_must(NULL);
 	free(path);
 	return problem;
 }
@@ -209,46 +103,42 @@ enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem)
 }
 
 /* Prints the faults of the request behind the first, which stands in the first line. */
-static void put_faults(const json_t *problem)
+static void put_faults(const struct vbd_ctl_args *args, const json_t *problem)
 {
 	const json_t *errors = vbd_ctl_json_at(problem, "errors");
 	size_t shown = json_array_size(errors);
-	unsigned long long total = vbd_ctl_json_uint(problem, "errors_total");
+	uint64_t total = vbd_ctl_json_uint(problem, "errors_total");
 
 	for (size_t i = 1; i < shown; i++) {
-		char *text = fault_text(json_array_get(errors, i));
+		char *text = fault_text(args, json_array_get(errors, i));
 
 		if (text)
-			put_line("also", text);
+			vbd_ctl_label_put("also", text);
 		free(text);
 	}
 	if (total > shown && shown) {
-		char *line = vbd_ctl_format("%llu more faults", total - shown);
+		char *line =
+			vbd_ctl_format("%llu more faults", (unsigned long long)(total - shown));
 
-		put_line("also", line);
+		vbd_ctl_label_put("also", line);
 		free(line);
 	}
 }
 
-void vbd_ctl_problem_put(const json_t *problem)
+void vbd_ctl_problem_put(const struct vbd_ctl_args *args, json_t *problem)
 {
 	const char *hint = vbd_ctl_json_text(problem, "hint");
 
-	put_head(problem);
-	put_faults(problem);
-	put_text(problem, "call", "call");
-	put_text(problem, "errno", "errno");
-	put_pair(problem, "cm_event", "cm_status", "cm event", "status");
-	put_text(problem, "reject_reason", "reject reason");
-	put_pair(problem, "wc_status", "vendor_err", "wc status", "vendor error");
-	put_limit(problem);
-	put_path(problem, "holder", "held by");
-	put_paths(problem, "users", "used by");
-	put_paths(problem, "allow", "allowed");
 	if (vbd_ctl_json_is(problem, "code", "unauthorized"))
 		hint = "give the token by --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE";
+	put_head(args, problem);
+	vbd_ctl_view_to(stderr);
+	put_faults(args, problem);
+	vbd_ctl_object_put(problem,
+		"type title status code detail instance errors errors_total hint at source");
 	if (hint && *hint)
-		put_said("hint", hint);
+		vbd_ctl_label_put("hint", hint);
+	vbd_ctl_view_to(NULL);
 }
 
 void vbd_ctl_problem_put_page(const char *server, long status, const char *body)
@@ -273,5 +163,8 @@ void vbd_ctl_problem_put_page(const char *server, long status, const char *body)
 		len--;
 	text[len] = '\0';
 	vbd_ctl_note("%s answered HTTP %ld%s%s", server, status, len ? ": " : "", text);
-	put_line("hint", "verbsd's HTTP library refused the request, or the server is not verbsd");
+	vbd_ctl_view_to(stderr);
+	vbd_ctl_label_put(
+		"hint", "verbsd's HTTP library refused the request, or the server is not verbsd");
+	vbd_ctl_view_to(NULL);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/common/view.h"
 
+#include "cmd/verbsctl/common/args.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
-#include "cmd/verbsctl/common/text.h"
 
 #include "base/attr.h"
 
@@ -56,19 +55,6 @@ char *vbd_ctl_cell_text(const json_t *value)
 	text = vbd_ctl_must(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
 	safe = vbd_ctl_text_safe(text, strlen(text));
 	free(text);
-	return safe;
-}
-
-char *vbd_ctl_cell_said(const json_t *value)
-{
-	const char *text = json_string_value(value);
-	char *said, *safe;
-
-	if (!text)
-		return vbd_ctl_cell_text(value);
-	said = vbd_ctl_speak(text);
-	safe = vbd_ctl_text_safe(said, strlen(said));
-	free(said);
 	return safe;
 }
 
@@ -275,7 +261,6 @@ static const char *fill_field(FILE *out, const json_t *object, const char *field
 		{":hex}", vbd_ctl_cell_hex},
 		{":bytes}", vbd_ctl_cell_bytes},
 		{":ns}", vbd_ctl_cell_ns},
-		{":said}", vbd_ctl_cell_said},
 		{":endpoint}", vbd_ctl_cell_endpoint},
 		{":count}", vbd_ctl_cell_count},
 	};
@@ -314,20 +299,20 @@ char *vbd_ctl_fill(const json_t *object, const char *text)
 	return vbd_ctl_must(filled);
 }
 
+void vbd_ctl_label_put(const char *label, const char *text)
+{
+	char *safe = vbd_ctl_text_safe(text, strlen(text));
+
+	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, safe);
+	free(safe);
+}
+
 void vbd_ctl_line_put(const char *label, const json_t *object, const char *text)
 {
 	char *filled = vbd_ctl_fill(object, text);
 
 	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, filled);
 	free(filled);
-}
-
-/* Hints say what to do, and name members and paths of the API. */
-static bool is_hint(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return strcmp(dot ? dot + 1 : path, "hint") == 0;
 }
 
 void vbd_ctl_member_lines_put(
@@ -339,10 +324,82 @@ void vbd_ctl_member_lines_put(
 
 		if (!value)
 			continue;
-		text = is_hint(columns[i].path) ? vbd_ctl_cell_said(value) : columns[i].cell(value);
+		text = columns[i].cell(value);
 		fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, columns[i].title, text);
 		free(text);
 	}
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+	size_t len = strlen(text);
+	size_t tail_len = strlen(tail);
+
+	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
+}
+
+/* Suffixes of member names that the formatted value shows as a unit. */
+static const struct {
+	const char *tail;
+	vbd_ctl_cell_fn cell;
+} units[] = {
+	{"_at", vbd_ctl_cell_time},
+	{"_bytes", vbd_ctl_cell_bytes},
+	{"_ns", vbd_ctl_cell_ns},
+	{"_ms", vbd_ctl_cell_whole_ms},
+};
+
+/* Chooses the format of a value. Returns the length of the suffix of @name that is its unit. */
+static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *ret_cell)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
+		if (ends_with(name, units[i].tail)) {
+			*ret_cell = units[i].cell;
+			return strlen(units[i].tail);
+		}
+	}
+	*ret_cell = json_is_array(value)     ? vbd_ctl_cell_list
+		    : ends_with(name, "qpn") ? vbd_ctl_cell_hex
+					     : vbd_ctl_cell_text;
+	return 0;
+}
+
+/*
+ * Prints the members that have a value and whose names are not among @except, with @prefix before
+ * their names.
+ * @inherited: format for all members, taken from a unit in the object's name; NULL to choose by
+ *             member
+ */
+static void put_members(
+	json_t *object, const char *prefix, const char *except, vbd_ctl_cell_fn inherited)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value)
+	{
+		vbd_ctl_cell_fn cell;
+		size_t unit_len = cell_for(name, value, &cell);
+		char *label;
+
+		if (vbd_ctl_is_word(except, name))
+			continue;
+		label = vbd_ctl_format("%s%s%.*s", prefix, *prefix ? " " : "",
+			(int)(strlen(name) - unit_len), name);
+		for (char *c = label; *c; c++)
+			*c = *c == '_' ? ' ' : *c;
+		if (json_is_object(value) && !vbd_ctl_is_reference(value))
+			put_members(value, label, "", unit_len ? cell : NULL);
+		else if (!json_is_null(value))
+			VBD_CTL_MEMBERS_PUT(
+				value, {label, "", inherited ? inherited : cell, 0, NULL});
+		free(label);
+	}
+}
+
+void vbd_ctl_object_put(json_t *object, const char *except)
+{
+	put_members(object, "", except, NULL);
 }
 
 /* "connection/7 (to-b)", safe for a terminal. The caller frees the text. */

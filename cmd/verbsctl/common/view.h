@@ -23,7 +23,6 @@ bool vbd_ctl_is_reference(const json_t *value);
 
 char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged; the name
 						* of a reference, or else its id */
-char *vbd_ctl_cell_said(const json_t *value);  /* a text in the words of the command line */
 char *vbd_ctl_cell_count(const json_t *value); /* an integer; 0 if it is missing */
 char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers and packet numbers */
 char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */
@@ -111,12 +110,19 @@ void vbd_ctl_view_to(FILE *out);
 void vbd_ctl_table_put(
 	const struct vbd_ctl_column *columns, size_t column_count, const json_t *rows, bool color);
 
+/**
+ * vbd_ctl_object_put - print every member that has a value, a line each; members of an inner object
+ * follow the name of the object
+ * @except: names of members to leave out, separated by spaces
+ */
+void vbd_ctl_object_put(json_t *object, const char *except);
+
 /** vbd_ctl_members_put - print a flat object as a table of names and values */
 void vbd_ctl_members_put(json_t *object);
 
 /**
  * vbd_ctl_fill - copy @text with each "{path}" replaced by the member at that path
- * @text: "{path:format}" chooses a format: hex, bytes, ns, endpoint, said, or count (0 if missing)
+ * @text: "{path:format}" chooses a format: hex, bytes, ns, endpoint, or count (0 if missing)
  *
  * The members are made safe for a terminal. Returns a text that the caller frees.
  */
@@ -124,6 +130,9 @@ char *vbd_ctl_fill(const json_t *object, const char *text);
 
 /** vbd_ctl_line_put - print " label text" with @text filled as vbd_ctl_fill() does */
 void vbd_ctl_line_put(const char *label, const json_t *object, const char *text);
+
+/** vbd_ctl_label_put - print " label text", made safe for a terminal */
+void vbd_ctl_label_put(const char *label, const char *text);
 
 /** vbd_ctl_sentence_put - print "connection/7 (to-b): text" with @text filled */
 void vbd_ctl_sentence_put(const char *kind, const json_t *object, const char *text);
