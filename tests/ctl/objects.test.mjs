@@ -22,9 +22,9 @@ const LISTS = [
     rows: [['7', 'to-b', 'established', 'active', '192.0.2.2:7471', 'inbox', '0x11', '0x12', '1.0', 'MiB', '0', 'B', '-'],
       ['8', '-', 'failed', 'active', '192.0.2.2:7471', 'inbox', '-', '-', '1.0', 'MiB', '0', 'B', 'rejected']] },
   { args: ['devices'], path: '/v1/devices', items: [device(), device({ id: 2, name: 'siw0', state: 'failed', ports: [], error: { code: 'permission_denied', detail: 'EPERM', hint: 'Check it.', first: null } })],
-    heading: 'NAME STATE TRANSPORT PORT LINK MTU NETDEV GUID FIRMWARE ERROR',
-    rows: [['rxe0', 'present', 'roce', '1', 'active', '1024', 'eth0', '0x505400fffe123456', '1.0', '-'],
-      ['siw0', 'failed', 'roce', '-', '-', '-', '-', '0x505400fffe123456', '1.0', 'EPERM']] },
+    heading: 'NAME STATE TRANSPORT PORTS GUID FIRMWARE ERROR',
+    rows: [['rxe0', 'present', 'roce', '1', 'active,', 'MTU', '1024,', 'eth0', '0x505400fffe123456', '1.0', '-'],
+      ['siw0', 'failed', 'roce', '-', '0x505400fffe123456', '1.0', 'EPERM']] },
   { args: ['cqs'], path: '/v1/cqs', items: [cq()],
     heading: 'ID NAME DEVICE WORKER CQE RESERVED OUTSTANDING HIGH COMPLETIONS ERRORS POLLS EMPTY ARMED TAKEN QPS',
     rows: [['1', '-', 'rxe0', '0', '1023', '80', '16', '20', '9', '0', '30', '21', '10', '9', '1']] },
@@ -103,28 +103,19 @@ test('objects: a server whose pages never end is not asked for ever', async (t) 
 });
 
 test('objects: show tells one connection whole', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections/to-b': { json: connection() },
+  const server = await FakeServer.start(t, { 'GET /v1/connections/to-b': { json: connection({ heartbeats: { sent: 9, answered: 8 }, new_member: { inner_ns: 5 } }) },
     'GET /v1/connections/7/timeline': { json: timeline() } });
   const { stdout } = await succeeds(server, ['show', 'to-b']);
   for (const line of [
-    /^connection\/7 \(to-b\) {2}established$/m, /^ {2}asked for +hostb port 7471$/m, /^ {2}local +192\.0\.2\.1:40001$/m,
+    /^connection\/7 \(to-b\) {2}established$/m, /^ {2}dst addr +hostb$/m, /^ {2}dst port +7471$/m, /^ {2}local +192\.0\.2\.1:40001$/m,
     /^ {2}peer +192\.0\.2\.2:7471$/m, /^ {2}device +rxe0$/m,
-    /^ {2}qp +RTS {2}0x11 -> 0x12 {2}psn 0x313106 \/ 0x1cb494 {2}path mtu 1024$/m,
-    /^ {2}retries +4 after 67\.109 ms each: a dead peer is noticed within 336 ms$/m,
-    /^ {2}rnr retries +7 \(for ever\); its own receiver-not-ready timer is 640\.000 us$/m,
-    /^ {2}inbox +2 of 16 messages$/m, /^ {2}established +2026-03-04T05:06:07\.112Z$/m,
-    /^OPERATION +POSTED +COMPLETED +ERRORS +FLUSHED +BYTES$/m, /^write +4 +3 +1 +0 +1048576$/m,
+    /^ {2}qp attr +lqpn 0x11, rqpn 0x12, state RTS, sq psn 3223814, rq psn 1881236, path mtu 1\.0 KiB,$/m,
+    /^ {16}ack timeout 14, ack timeout 67\.109 ms, retry count 4, rnr retry 7, /m, /min rnr timer 640\.000 us, /, / dead peer detect 336 ms$/m,
+    /^ {2}inbox +messages 2, capacity 16$/m, /^ {2}heartbeats +sent 9, answered 8$/m, /^ {2}new member +inner 5 ns$/m, /^ {2}established +2026-03-04T05:06:07\.112Z$/m,
+    /^ {2}counters write +posted 4, completed 3, errors 1, flushed 0, bytes 1048576, /m,
     /^ *0\.000 +call +rdma_resolve_addr +to 192\.0\.2\.2:7471$/m,
     /^ *1\.235 +cm_event +RDMA_CM_EVENT_ADDR_RESOLVED/m, /^ *12\.346 +qp +RTR -> RTS/m])
     assert.match(stdout, line);
-});
-
-test('objects: show tells how a connection is kept alive', async (t) => {
-  const beats = connection({ qp: { ...connection().qp, heartbeat_ms: 5000 }, heartbeats: { sent: 9, answered: 8 } });
-  const server = await FakeServer.start(t, { 'GET /v1/connections/7': { json: beats },
-    'GET /v1/connections/7/timeline': { json: timeline() } });
-  const { stdout } = await succeeds(server, ['show', '7']);
-  assert.match(stdout, /^ {2}heartbeat +after 5000 ms without a sign of life; 8 of 9 answered$/m);
 });
 
 test('objects: the timeline of a connection is shown alone', async (t) => {
@@ -137,23 +128,23 @@ test('objects: the timeline of a connection is shown alone', async (t) => {
 test('objects: show says why a connection failed', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': { json: rejected() } });
   const { stdout } = await succeeds(server, ['show', '7']);
-  for (const line of [/^connection\/7 \(to-b\) {2}failed$/m, /^ {2}error +the peer rejected the connection$/m,
-    /^ {4}cm event +RDMA_CM_EVENT_REJECTED$/m, /^ {2}end code +rejected$/m, /^ {4}hint +Is something listening there\?$/m])
+  for (const line of [/^connection\/7 \(to-b\) {2}failed$/m, /^ {2}error detail +the peer rejected the connection$/m,
+    /^ {2}error first cm event +RDMA_CM_EVENT_REJECTED$/m, /^ {2}end code +rejected$/m, /^ {2}error hint +Is something listening there\?$/m])
     assert.match(stdout, line);
-  assert.doesNotMatch(stdout, /^ {2}qp {2}/m);
+  assert.doesNotMatch(stdout, /qp attr|error first hint|null/);
 });
 
 const SHOWS = [
   { args: ['devices', 'show', 'rxe0'], path: '/v1/devices/rxe0', json: device(),
-    lines: [/^device\/1 \(rxe0\) {2}present$/m, /^ {2}node guid +0x505400fffe123456$/m, /^ *1 +roce_v2 +ipv4_mapped +eth0 +::ffff:192\.0\.2\.1$/m,
-      /^max_qp +1048560$/m, /^hw_counters of port 1\n.*\nsent_pkts +42$/m, /^cm_counters\.tx_msgs of port 1\n.*\nreq +3$/m, /^port_active +1$/m] },
+    lines: [/^device\/1 \(rxe0\) {2}present$/m, /^ {2}node guid +0x505400fffe123456$/m, /^ *1 +::ffff:192\.0\.2\.1 +roce_v2 +ipv4_mapped +eth0 +-$/m,
+      /^ {2}limits +max qp 1048560, /m, /^ports 1\n {2}port num +1\n(.*\n)* {2}hw counters +sent pkts 42\n {2}cm counters tx msgs +req 3$/m, /^ {2}async events +port active 1$/m] },
   { args: ['listeners', 'show', 'front'], path: '/v1/listeners/front', json: listener(),
-    lines: [/^listener\/1 \(front\) {2}listening$/m, /^ {2}address +0\.0\.0\.0:7471$/m, /^ {2}service +echo$/m] },
+    lines: [/^listener\/1 \(front\) {2}listening$/m, /^ {2}addr +0\.0\.0\.0$/m, /^ {2}port +7471$/m, /^DEVICE +ADDR +PORT\nrxe0 +192\.0\.2\.1 +7471$/m, /^ {2}service +echo$/m] },
   { args: ['buf', 'show', '3'], path: '/v1/buffers/3', json: buffer(),
-    lines: [/^buffer\/3 \(target\) {2}ready$/m, /^ {2}remote addr +0x7f0000001000$/m, /^ {2}remote key +0x1a71$/m] },
+    lines: [/^buffer\/3 \(target\) {2}ready$/m, /^ {2}addr +0x7f0000001000$/m, /^ {2}rkey +0x1a71$/m] },
   { args: ['transfers', 'show', '12'], path: '/v1/transfers/12',
     json: transfer({ state: 'failed', error: { code: 'remote_access', detail: 'refused', hint: 'check', first: firstError({ op: 'write', wc_status: 'IBV_WC_REM_ACCESS_ERR' }) } }),
-    lines: [/^transfer\/12 {2}failed$/m, /^ {2}error +remote_access$/m, /^ {4}wc status +IBV_WC_REM_ACCESS_ERR$/m] },
+    lines: [/^transfer\/12 {2}failed$/m, /^ {2}error code +remote_access$/m, /^ {2}error first wc status +IBV_WC_REM_ACCESS_ERR$/m] },
 ];
 
 for (const { args, path, json, lines } of SHOWS) {
@@ -165,11 +156,6 @@ for (const { args, path, json, lines } of SHOWS) {
     assert.deepEqual(JSON.parse((await succeeds(server, [...args, '--json'])).stdout), json);
   });
 }
-
-test('objects: memory that no peer may reach shows no address either', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/buffers/3': { json: buffer({ access: [], rkey: '0x0' }) } });
-  assert.doesNotMatch((await succeeds(server, ['buf', 'show', '3'])).stdout, /remote (addr|key)/);
-});
 
 test('objects: a reader is shown no key', async (t) => {
   const { addr, rkey, ...seen } = buffer();
@@ -289,9 +275,9 @@ test('objects: status shows the daemon, its checks and its drain, and the caller
   const { stdout } = await succeeds(server, ['status']);
   assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
     'verbsd 0.1.0, up 12.3 s', 'drained; transfers under way: 0, open connections: 17', 'CHECK STATUS DETAIL', 'loop ok turns', '', 'you are',
-    'caller alice', 'role operate', 'known by certificate', 'certificate CN:alice', 'expires 2027-01-31T12:00:00.000Z',
-    'client 192.0.2.7:40312', '', 'quotas', 'QUOTA USED LIMIT', 'connections 3 16', 'buffers 2 -', 'pinned_bytes 0 -',
-    'transfers 0 -', 'streams 1 4', 'requests_per_s - -']);
+    'name alice', 'role operate', 'client 192.0.2.7:40312', 'authenticated by certificate', 'certificate name CN:alice',
+    'expires 2027-01-31T12:00:00.000Z', 'quotas connections limit 16, used 3', 'quotas buffers used 2', 'quotas pinned used 0 B',
+    'quotas transfers used 0', 'quotas streams limit 4, used 1']);
   assert.deepEqual(server.requests.map(({ url }) => url), ['/readyz?verbose', '/v1', '/v1/drain', '/v1/caller']);
   const { stdout: json } = await succeeds(server, ['status', '--json']);
   assert.deepEqual(Object.keys(JSON.parse(json)), ['status', 'checks', 'server', 'drain', 'caller']);
@@ -372,8 +358,8 @@ test('glossary: says what a name means, why, and what to do', async (t) => {
   const { stdout } = await succeeds(server, ['glossary', 'show', 'a b']);
   assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/glossary/a%20b']);
   assert.equal(stdout, [
-    'IBV_WC_RNR_RETRY_EXC_ERR  wc_status', '  number        13', '  means         The peer had no receive',
-    '  causes        it is slow', '                it is stuck', '  what to do    Post more.', ''].join('\n'));
+    'IBV_WC_RNR_RETRY_EXC_ERR  wc_status', '  number        13', '  detail        The peer had no receive',
+    '  causes        it is slow', '                it is stuck', '  hint          Post more.', ''].join('\n'));
 });
 
 const explanation = {
@@ -403,14 +389,14 @@ test('explain: says what became of a connection', async (t) => {
   assert.equal(stdout, [
     'It failed: the peer is dead.', '  what to do    Ping the peer.', '                Look at\\x1b[31m it.',
     '  because       Nobody answers.', '                It was\\x1b[31m there.', '  or maybe      The path loses packets.',
-    '  request       write of 64 bytes at 0x7f00 with key 0x00001f2e',
+    '  request       at 0x7f00 with key 0x00001f2e: write of 64 bytes',
     '  status        IBV_WC_RETRY_EXC_ERR: No answer',
     '  error         write: No answer',
     '  preceded by   RTR -> RTS', '  followed by   3 flushes and 1 errors, which are noise',
-    '  findings      info rnr_timer: It waits.', '  device        rxe0', '  port state    active',
-    '  local gid     ::1', '  gid type      roce_v2', '  gid scope     global',
-    '  route         eth0 from 192.0.2.1 to 192.0.2.2', '  neighbour     reachable', '  path mtu      1024',
-    '  dead peer     336 ms', '  rnr timer     640.000 us', '  locked        2.0 KiB', ''].join('\n'));
+    '  findings      info flushed: 3 were flushed.', '                info rnr_timer: It waits.', '  device        rxe0', '  port state    active',
+    '  sgid          gid ::1, type roce_v2, scope global',
+    '  route         netdev eth0, src 192.0.2.1, next hop 192.0.2.2', '  neighbour     state reachable', '  path mtu      1.0 KiB',
+    '  dead peer detect  336 ms', '  min rnr timer  640.000 us', '  memlock       locked 2.0 KiB', ''].join('\n'));
 });
 
 test('reachability: says which way a connection would go', async (t) => {

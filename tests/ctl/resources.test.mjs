@@ -94,10 +94,10 @@ test('resources: --no-wait returns while a window is being bound', async (t) => 
   assert.equal(server.requests[0].headers.prefer, undefined);
 });
 
-test('resources: nested members are shown under both names', async (t) => {
+test('resources: nested members are shown on a line of their own', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/probes/6': { json: probe() } });
   const { stdout } = await succeeds(server, ['probes', 'show', '6']);
-  assert.match(stdout, /rtt p50 +10\.500 us/);
+  assert.match(stdout, /^ {2}rtt +min 9\.000 us, mean 11\.000 us, p50 10\.500 us, p90 15\.000 us, p99 20\.000 us, p999\n {16}30\.000 us, max 31\.000 us$/m);
 });
 
 test('resources: a peer is resolved where it is', async (t) => {

@@ -163,7 +163,7 @@ test('top: Enter shows all of the chosen connection, and Escape the list again',
   await run.until(shows('123'));
   run.type('j\u001bOB\r'); // two steps down
   await run.until(/connection\/3 \(conn-3\) {2}established/);
-  await run.until(/dead peer is noticed within 336 ms/);
+  await run.until(/peer detect 336 ms/);
   await run.until(({ text }) => !/timeline/.test(text)); // the timeline is further down
   run.type('G');
   await run.until(/RESET|RTR -> RTS/);

@@ -28,7 +28,7 @@ test('verbs: prepare makes a queue pair and prints what the peer must know', asy
   assert.deepEqual(server.requests[0].json, { name: 'byhand', bringup: 'manual', qp_type: 'uc', gid_index: 1, psn: 99,
     initial_state: 'RESET', qp: { signal_every: 4 } });
   assert.match(stdout, /^connection\/9 \(byhand\): awaiting_remote\n/);
-  assert.match(stdout, /--gid ::ffff:192\.0\.2\.2 --lid 0 --qpn 18 --psn 99 --mtu 1024\n/);
+  assert.match(stdout, /--psn 99 --gid ::ffff:192\.0\.2\.2 --lid 0 --qpn 18 --mtu 1024\n/);
 });
 
 test('verbs: remote takes the values of the options', async (t) => {

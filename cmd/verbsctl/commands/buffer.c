@@ -108,23 +108,8 @@ static const struct vbd_ctl_column buffer_columns[] = {VBD_CTL_NUMBER("ID", "id"
 	VBD_CTL_LIST("ACCESS", "access"), VBD_CTL_TEXT("DEVICE", "device"),
 	VBD_CTL_NUMBER("USERS", "user_count")};
 
-static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
-{
-	(void)ctl;
-	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("bytes", "size_bytes"),
-		VBD_CTL_TEXT("kind", "kind"), VBD_CTL_TEXT("device", "device"),
-		VBD_CTL_LIST("access", "access"));
-	/* Address and key of a buffer without remote access are of no use to a peer. */
-	if (json_array_size(vbd_ctl_json_at(buffer, "access"))) {
-		VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("remote addr", "addr"),
-			VBD_CTL_TEXT("remote key", "rkey"));
-	}
-	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("kept", "desired.state"),
-		VBD_CTL_TEXT("used by", "user_count"), VBD_CTL_TIME("created", "created_at"));
-}
-
-const struct vbd_ctl_object vbd_ctl_object_buffer = {BUFFERS, "buffer",
-	VBD_CTL_COLUMNS(buffer_columns), .put = put_buffer, .good_state = "ready"};
+const struct vbd_ctl_object vbd_ctl_object_buffer = {
+	BUFFERS, "buffer", VBD_CTL_COLUMNS(buffer_columns), .good_state = "ready"};
 
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
 {

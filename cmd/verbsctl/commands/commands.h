@@ -25,10 +25,10 @@ struct vbd_ctl_object {
 	const char *kind;		      /* name of one object: "buffer" */
 	const struct vbd_ctl_column *columns; /* of the list */
 	size_t column_count;
-	vbd_ctl_put_fn put;	  /* prints one object below its title; NULL: every member */
-	vbd_ctl_put_fn put_brief; /* prints a new or changed object; NULL: in full */
-	const char *good_state;	  /* state that `wait` awaits without --until; NULL: no `wait` */
-	int delete_wait_s;	  /* longest wait for the end of a deleted object; 0: no wait */
+	const char
+		*brief; /* sentence about a new or changed object (vbd_ctl_fill()); NULL: in full */
+	const char *good_state; /* state that `wait` awaits without --until; NULL: no `wait` */
+	int delete_wait_s;	/* longest wait for the end of a deleted object; 0: no wait */
 };
 
 #define VBD_CTL_COLUMNS(columns_) .columns = (columns_), .column_count = VBD_ARRAY_LEN(columns_)
@@ -59,14 +59,14 @@ enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
 /* The others. */
 vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_daemon_undrain,
-	vbd_ctl_config_reload, vbd_ctl_devices, vbd_ctl_listener_set, vbd_ctl_connect,
-	vbd_ctl_history, vbd_ctl_connection_accept, vbd_ctl_connection_reject,
-	vbd_ctl_connection_timeline, vbd_ctl_connection_close, vbd_ctl_prepare, vbd_ctl_remote,
-	vbd_ctl_qp_state, vbd_ctl_connection_show, vbd_ctl_buffer_create, vbd_ctl_buffer_put,
-	vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv,
-	vbd_ctl_write, vbd_ctl_read, vbd_ctl_fetch_add, vbd_ctl_compare_swap, vbd_ctl_post_recv,
-	vbd_ctl_probe, vbd_ctl_batch_create, vbd_ctl_bench, vbd_ctl_benchmark_create,
-	vbd_ctl_events, vbd_ctl_explain, vbd_ctl_glossary, vbd_ctl_reachability;
+	vbd_ctl_config_reload, vbd_ctl_listener_set, vbd_ctl_connect, vbd_ctl_history,
+	vbd_ctl_connection_accept, vbd_ctl_connection_reject, vbd_ctl_connection_timeline,
+	vbd_ctl_connection_close, vbd_ctl_prepare, vbd_ctl_remote, vbd_ctl_qp_state,
+	vbd_ctl_connection_show, vbd_ctl_buffer_create, vbd_ctl_buffer_put, vbd_ctl_buffer_get,
+	vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv, vbd_ctl_write,
+	vbd_ctl_read, vbd_ctl_fetch_add, vbd_ctl_compare_swap, vbd_ctl_post_recv, vbd_ctl_probe,
+	vbd_ctl_batch_create, vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events,
+	vbd_ctl_explain, vbd_ctl_glossary, vbd_ctl_reachability;
 
 /* batch.c */
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);
@@ -79,7 +79,7 @@ enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);
  * @out:         written to
  */
 void vbd_ctl_connection_put(
-	const json_t *connection, const json_t *explanation, const json_t *timeline, FILE *out);
+	json_t *connection, const json_t *explanation, const json_t *timeline, FILE *out);
 
 /** vbd_ctl_explanation_put - print an answer of GET …/explain */
 void vbd_ctl_explanation_put(const json_t *explanation);

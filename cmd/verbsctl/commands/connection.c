@@ -34,12 +34,6 @@ static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", 
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT, NULL},
 	VBD_CTL_WIDE("END-CODE", "end_code"), VBD_CTL_RARE("EARLIER-RUN", "server_id")};
 
-static const struct vbd_ctl_column counter_columns[] = {VBD_CTL_TEXT("OPERATION", "operation"),
-	VBD_CTL_NUMBER("POSTED", "counters.posted"),
-	VBD_CTL_NUMBER("COMPLETED", "counters.completed"),
-	VBD_CTL_NUMBER("ERRORS", "counters.errors"), VBD_CTL_NUMBER("FLUSHED", "counters.flushed"),
-	VBD_CTL_NUMBER("BYTES", "counters.bytes")};
-
 static const struct vbd_ctl_column timeline_columns[] = {
 	{"MS", "since_start_ns", vbd_ctl_cell_ms, VBD_CTL_COLUMN_RIGHT, NULL},
 	VBD_CTL_TEXT("KIND", "kind"), VBD_CTL_TEXT("WHAT", "what"),
@@ -67,14 +61,12 @@ static void put_established(const struct vbd_ctl *ctl, json_t *connection)
 
 /* The values of a queue pair that its peer needs, for a connection brought up by hand. A reader
  * does not get the packet number, and without it they are of no use. */
-static void put_local(const json_t *connection)
-{
-	if (!vbd_ctl_json_has_uint(connection, "manual.local.psn"))
-		return;
-	vbd_ctl_line_put("for the peer", connection,
-		"--gid {manual.local.gid} --lid {manual.local.lid} --qpn {manual.local.qpn:count} "
-		"--psn {manual.local.psn:count} --mtu {manual.local.port_mtu_bytes}");
-}
+#define FOR_THE_PEER                                                                 \
+	{                                                                            \
+		"for the peer", "--psn {manual.local.psn} --gid {manual.local.gid} " \
+				"--lid {manual.local.lid} --qpn {manual.local.qpn} " \
+				"--mtu {manual.local.port_mtu_bytes}"                \
+	}
 
 static void put_state(const struct vbd_ctl *ctl, json_t *connection)
 {
@@ -83,10 +75,8 @@ static void put_state(const struct vbd_ctl *ctl, json_t *connection)
 	(void)ctl;
 	vbd_ctl_sentence_put(
 		"connection", connection, has_end ? "{state} ({end_code})" : "{state}");
-	if (vbd_ctl_json_at(connection, "manual.local")) {
-		VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("qp state", "qp_attr.state"));
-		put_local(connection);
-	}
+	if (vbd_ctl_json_at(connection, "manual.local"))
+		VBD_CTL_LINES_PUT(connection, {"qp state", "{qp_attr.state}"}, FOR_THE_PEER);
 }
 
 /* Ends connect and accept: waits for the outcome, unless --no-wait was given, and prints it. */
@@ -241,85 +231,12 @@ enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl)
 	return move_one(ctl, "/qp_state", body);
 }
 
-/* Prints the GIDs of the path, and the local one's index, type and network interface; the retry
- * limits, and as times instead of codes the timers behind them. */
-static void put_qp(const json_t *qp)
-{
-	vbd_ctl_line_put("qp", qp,
-		"{state}  {lqpn:hex} -> {rqpn:hex}  psn {sq_psn:hex} / {rq_psn:hex}  "
-		"path mtu {path_mtu_bytes}");
-	vbd_ctl_line_put("retries", qp,
-		vbd_ctl_json_has_uint(qp, "dead_peer_detect_ms")
-			? "{retry_count} after {ack_timeout_ns:ns} each: a dead peer is noticed "
-			  "within {dead_peer_detect_ms} ms"
-			: "{retry_count} after {ack_timeout_ns:ns} each: a dead peer may never "
-			  "be noticed");
-	vbd_ctl_line_put("rnr retries", qp,
-		vbd_ctl_json_uint(qp, "rnr_retry") == 7
-			? "{rnr_retry} (for ever); its own receiver-not-ready timer is "
-			  "{min_rnr_timer_ns:ns}"
-			: "{rnr_retry}; its own receiver-not-ready timer is {min_rnr_timer_ns:ns}");
-	if (vbd_ctl_json_at(qp, "gid_index"))
-		vbd_ctl_line_put(
-			"path", qp, "{sgid} (index {gid_index}, {gid_type}, {netdev}) -> {dgid}");
-}
-
-static void put_heartbeats(const json_t *connection)
-{
-	if (json_is_object(vbd_ctl_json_at(connection, "heartbeats")))
-		vbd_ctl_line_put("heartbeat", connection,
-			"after {qp.heartbeat_ms} ms without a sign of life; "
-			"{heartbeats.answered} of {heartbeats.sent} answered");
-}
-
-static void put_ends(const json_t *connection)
-{
-	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TIME("created", "created_at"),
-		VBD_CTL_TIME("established", "established_at"), VBD_CTL_TIME("ended", "ended_at"),
-		VBD_CTL_TEXT("waits for", "waits_for"), VBD_CTL_TEXT("kept", "desired.state"),
-		VBD_CTL_TIME("next try", "desired.next_try_at"),
-		VBD_CTL_NUMBER("try before", "previous_id"),
-		VBD_CTL_TEXT("earlier run", "server_id"), VBD_CTL_TEXT("end code", "end_code"),
-		VBD_CTL_TEXT("error", "error.detail"),
-		VBD_CTL_TEXT("  cm event", "error.first.cm_event"),
-		VBD_CTL_TEXT("  wc status", "error.first.wc_status"),
-		VBD_CTL_TEXT("  call", "error.first.call"),
-		VBD_CTL_TEXT("  errno", "error.first.errno"), VBD_CTL_TEXT("  hint", "error.hint"));
-}
-
-static void put_counters(const json_t *connection)
-{
-	json_t *counters = vbd_ctl_json_at(connection, "counters");
-	json_t *rows = vbd_ctl_must(json_array());
-	const char *operation;
-	json_t *of_one;
-
-	json_object_foreach(counters, operation, of_one)
-	{
-		json_t *row;
-
-		/* Leaves out operations that this connection has not posted. */
-		if (!vbd_ctl_json_uint(of_one, "posted"))
-			continue;
-		row = vbd_ctl_must(json_object());
-		vbd_ctl_json_set(row, "operation", vbd_ctl_must(json_string(operation)));
-		vbd_ctl_json_set(row, "counters", json_incref(of_one));
-		if (json_array_append_new(rows, row) < 0)
-			vbd_ctl_must(NULL);
-	}
-	if (json_array_size(rows)) {
-		vbd_ctl_heading_put("counters");
-		vbd_ctl_table_put(counter_columns, VBD_ARRAY_LEN(counter_columns), rows, false);
-	}
-	json_decref(rows);
-}
-
 static void put_entries(const json_t *timeline)
 {
 	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns),
 		vbd_ctl_json_at(timeline, "items"), false);
 	if (vbd_ctl_json_uint(timeline, "dropped"))
-		vbd_ctl_line_put("", timeline, "{dropped} later entries did not fit");
+		VBD_CTL_LINES_PUT(timeline, {"", "{dropped} later entries did not fit"});
 }
 
 static void put_timeline(const json_t *timeline)
@@ -331,35 +248,14 @@ static void put_timeline(const json_t *timeline)
 }
 
 /* Prints everything but the title. */
-static void put_connection(const json_t *connection)
+static void put_connection(json_t *connection)
 {
-	const json_t *qp = vbd_ctl_json_at(connection, "qp_attr");
-
-	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("side", "side"),
-		VBD_CTL_TEXT("qp type", "qp_type"), VBD_CTL_TEXT("brought up by", "bringup"),
-		VBD_CTL_TEXT("listener", "listener"));
-	if (vbd_ctl_json_at(connection, "dst_addr"))
-		vbd_ctl_line_put("asked for", connection, "{dst_addr} port {dst_port}");
-	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_ENDPOINT("local", "local"),
-		VBD_CTL_ENDPOINT("peer", "peer"), VBD_CTL_TEXT("device", "device"),
-		VBD_CTL_TEXT("port", "port_num"), VBD_CTL_TEXT("cq", "cq"));
-	if (qp)
-		put_qp(qp);
-	if (vbd_ctl_json_at(connection, "manual.local"))
-		put_local(connection);
-	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("sent data", "private_data.local.data"),
-		VBD_CTL_TEXT("peer's data", "private_data.peer.data"),
-		VBD_CTL_TEXT("service", "service"));
-	if (vbd_ctl_json_at(connection, "inbox"))
-		vbd_ctl_line_put("inbox", connection,
-			"{inbox.messages:count} of {inbox.capacity:count} messages");
-	put_heartbeats(connection);
-	put_ends(connection);
-	put_counters(connection);
+	VBD_CTL_LINES_PUT(connection, FOR_THE_PEER);
+	vbd_ctl_object_put(connection, "id name state");
 }
 
 void vbd_ctl_connection_put(
-	const json_t *connection, const json_t *explanation, const json_t *timeline, FILE *out)
+	json_t *connection, const json_t *explanation, const json_t *timeline, FILE *out)
 {
 	/* An ended connection is printed with its reason first. */
 	bool why_first = explanation && vbd_ctl_json_at(connection, "ended_at");

@@ -11,17 +11,17 @@ static void put_full(const struct vbd_ctl *ctl, json_t *object)
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
 
 	vbd_ctl_title_put(kind->kind, object, ctl->color);
-	if (kind->put)
-		kind->put(ctl, object);
-	else
-		vbd_ctl_object_put(object, "id name state");
+	vbd_ctl_object_put(object, "id name state");
 }
 
 static void put_brief(const struct vbd_ctl *ctl, json_t *object)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
 
-	(kind->put_brief ? kind->put_brief : put_full)(ctl, object);
+	if (kind->brief)
+		vbd_ctl_sentence_put(kind->kind, object, kind->brief);
+	else
+		put_full(ctl, object);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl)
@@ -143,17 +143,15 @@ static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
 
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRY_RUN)) {
 		put_objects(selected);
-		vbd_ctl_line_put("selected", selected, "{selected}");
+		VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"});
 		return;
 	}
 	json_array_foreach(json_object_get(selected, "failures"), i, failure)
 		vbd_ctl_fail("%s/%llu: %s", vbd_ctl_json_text(failure, "kind"),
 			(unsigned long long)vbd_ctl_json_uint(failure, "id"),
 			vbd_ctl_json_text(failure, "detail"));
-	vbd_ctl_line_put("selected", selected, "{selected}");
-	vbd_ctl_line_put("done", selected, "{done}");
-	vbd_ctl_line_put("under way", selected, "{pending}");
-	vbd_ctl_line_put("failed", selected, "{failed}");
+	VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"}, {"done", "{done}"},
+		{"under way", "{pending}"}, {"failed", "{failed}"});
 }
 
 /* The path of the operation on the selected objects. */

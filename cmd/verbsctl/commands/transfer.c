@@ -53,9 +53,8 @@ static void put_line(const struct vbd_ctl *ctl, json_t *transfer)
 
 	(void)ctl;
 	printf("%s%s\n", text, wire ? rate : "");
-	VBD_CTL_MEMBERS_PUT(transfer, VBD_CTL_TEXT("old value", "old_value"),
-		VBD_CTL_TEXT("received", "received.length_bytes"),
-		VBD_CTL_TEXT("immediate", "received.imm"));
+	VBD_CTL_LINES_PUT(transfer, {"old value", "{old_value}"},
+		{"received", "{received.length_bytes}"}, {"immediate", "{received.imm}"});
 	free(rate);
 	free(text);
 }
@@ -352,29 +351,6 @@ enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl)
 	return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
 }
 
-static void put_transfer(const struct vbd_ctl *ctl, json_t *transfer)
-{
-	(void)ctl;
-	VBD_CTL_MEMBERS_PUT(transfer, VBD_CTL_TEXT("op", "op"),
-		VBD_CTL_TEXT("connection", "connection"), VBD_CTL_TEXT("endpoint", "ud_endpoint"),
-		VBD_CTL_TEXT("peer", "ud_peer"), VBD_CTL_TEXT("membership", "multicast_membership"),
-		VBD_CTL_TEXT("batch", "batch"), VBD_CTL_TEXT("buffer", "buffer"),
-		VBD_CTL_TEXT("sges", "sges"), VBD_CTL_TEXT("immediate", "imm"),
-		VBD_CTL_TEXT("old value", "old_value"),
-		VBD_CTL_TEXT("received", "received.length_bytes"),
-		VBD_CTL_TEXT("  immediate", "received.imm"), VBD_CTL_TEXT("tx depth", "tx_depth"),
-		VBD_CTL_TEXT("offset", "offset_bytes"), VBD_CTL_TEXT("bytes", "length_bytes"),
-		VBD_CTL_TEXT("bytes done", "bytes_done"),
-		VBD_CTL_TEXT("chunk bytes", "chunk_bytes"), VBD_CTL_TEXT("wrs done", "wrs_done"),
-		VBD_CTL_TEXT("deadline ms", "timeout_ms"), VBD_CTL_NS("queued", "queue_ns"),
-		VBD_CTL_NS("on the wire", "wire_ns"), {"rate", "", cell_rate, 0, NULL},
-		VBD_CTL_TIME("created", "created_at"), VBD_CTL_TIME("started", "started_at"),
-		VBD_CTL_TIME("ended", "ended_at"), VBD_CTL_TEXT("error", "error.code"),
-		VBD_CTL_TEXT("  means", "error.detail"),
-		VBD_CTL_TEXT("  wc status", "error.first.wc_status"),
-		VBD_CTL_TEXT("  hint", "error.hint"));
-}
-
 const struct vbd_ctl_object vbd_ctl_object_transfer = {TRANSFERS, "transfer",
-	VBD_CTL_COLUMNS(transfer_columns), .put = put_transfer, .delete_wait_s = VBD_CTL_END_WAIT_S,
+	VBD_CTL_COLUMNS(transfer_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
 	.good_state = "done"};

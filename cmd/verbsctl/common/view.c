@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/common/view.h"
 
-#include "cmd/verbsctl/common/args.h"
+#include "cmd/verbsctl/common/text.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include "base/attr.h"
 
 #include <libsmartcols.h>
 
-#define LABEL_COLUMNS 13
+#define LABEL_COLUMNS	13
+#define LINE_COLUMNS	100 /* of a long text */
+#define LINE_COLUMNS	100
+#define ROW_COLUMNS_MAX 24
 
 /* Output file; NULL for standard output, which is not a constant expression. */
 static FILE *target;
@@ -228,29 +231,6 @@ void vbd_ctl_table_put(
 	scols_unref_table(table);
 }
 
-void vbd_ctl_members_put(json_t *object)
-{
-	static const struct vbd_ctl_column columns[] = {
-		{"NAME", "name", vbd_ctl_cell_text, 0, NULL},
-		{"VALUE", "value", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT, NULL},
-	};
-	json_t *rows = vbd_ctl_must(json_array());
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(object, name, value)
-	{
-		json_t *row = vbd_ctl_must(json_object());
-
-		vbd_ctl_json_set(row, "name", vbd_ctl_must(json_string(name)));
-		vbd_ctl_json_set(row, "value", json_incref(value));
-		if (json_array_append_new(rows, row) < 0)
-			vbd_ctl_must(NULL);
-	}
-	vbd_ctl_table_put(columns, VBD_ARRAY_LEN(columns), rows, false);
-	json_decref(rows);
-}
-
 /* Writes the member that @field, "path}" or "path:format}", names. Returns the end of @field. */
 static const char *fill_field(FILE *out, const json_t *object, const char *field)
 {
@@ -262,6 +242,7 @@ static const char *fill_field(FILE *out, const json_t *object, const char *field
 		{":bytes}", vbd_ctl_cell_bytes},
 		{":ns}", vbd_ctl_cell_ns},
 		{":endpoint}", vbd_ctl_cell_endpoint},
+		{":time}", vbd_ctl_cell_time},
 		{":count}", vbd_ctl_cell_count},
 	};
 	size_t len = strcspn(field, ":}");
@@ -299,107 +280,73 @@ char *vbd_ctl_fill(const json_t *object, const char *text)
 	return vbd_ctl_must(filled);
 }
 
+/* "  label         text"; two spaces stand behind a long label. The caller frees the line. */
+static char *line_of(const char *label, const char *text)
+{
+	return vbd_ctl_format("  %-*s %s%s", LABEL_COLUMNS, label,
+		strlen(label) < LABEL_COLUMNS ? "" : " ", text);
+}
+
+/* Prints a line of a block. @text is safe for a terminal. */
+static void put_line(const char *label, const char *text)
+{
+	char *line = line_of(label, text);
+
+	vbd_ctl_text_put(line);
+	free(line);
+}
+
 void vbd_ctl_label_put(const char *label, const char *text)
 {
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
+	char *line = line_of(label, safe);
+	char *wrapped = vbd_ctl_text_wrap(line, LINE_COLUMNS, LABEL_COLUMNS + 3);
 
-	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, safe);
+	fputs(wrapped, view_out());
+	free(wrapped);
+	free(line);
 	free(safe);
 }
 
-void vbd_ctl_line_put(const char *label, const json_t *object, const char *text)
+void vbd_ctl_cell_put(const char *label, const json_t *value, vbd_ctl_cell_fn cell)
 {
-	char *filled = vbd_ctl_fill(object, text);
+	char *text = cell(value);
 
-	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, filled);
-	free(filled);
+	put_line(label, text);
+	free(text);
 }
 
-void vbd_ctl_member_lines_put(
-	const json_t *object, const struct vbd_ctl_column *columns, size_t column_count)
+static bool has_first_member(const json_t *object, const char *text)
 {
-	for (size_t i = 0; i < column_count; i++) {
-		const json_t *value = vbd_ctl_json_at(object, columns[i].path);
-		char *text;
+	const char *field = strchr(text, '{') + 1;
+	char *path = vbd_ctl_must(strndup(field, strcspn(field, ":}")));
+	bool has = vbd_ctl_json_at(object, path);
 
-		if (!value)
+	free(path);
+	return has;
+}
+
+void vbd_ctl_lines_put(const json_t *object, const struct vbd_ctl_line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *filled;
+
+		if (!has_first_member(object, lines[i].text))
 			continue;
-		text = columns[i].cell(value);
-		fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, columns[i].title, text);
-		free(text);
+		filled = vbd_ctl_fill(object, lines[i].text);
+		put_line(lines[i].label, filled);
+		free(filled);
 	}
 }
 
-static bool ends_with(const char *text, const char *tail)
+void vbd_ctl_list_put(const char *label, const json_t *items, const char *text)
 {
-	size_t len = strlen(text);
-	size_t tail_len = strlen(tail);
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		char *filled = vbd_ctl_fill(json_array_get(items, i), text);
 
-	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
-}
-
-/* Suffixes of member names that the formatted value shows as a unit. */
-static const struct {
-	const char *tail;
-	vbd_ctl_cell_fn cell;
-} units[] = {
-	{"_at", vbd_ctl_cell_time},
-	{"_bytes", vbd_ctl_cell_bytes},
-	{"_ns", vbd_ctl_cell_ns},
-	{"_ms", vbd_ctl_cell_whole_ms},
-};
-
-/* Chooses the format of a value. Returns the length of the suffix of @name that is its unit. */
-static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *ret_cell)
-{
-	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
-		if (ends_with(name, units[i].tail)) {
-			*ret_cell = units[i].cell;
-			return strlen(units[i].tail);
-		}
+		put_line(i ? "" : label, filled);
+		free(filled);
 	}
-	*ret_cell = json_is_array(value)     ? vbd_ctl_cell_list
-		    : ends_with(name, "qpn") ? vbd_ctl_cell_hex
-					     : vbd_ctl_cell_text;
-	return 0;
-}
-
-/*
- * Prints the members that have a value and whose names are not among @except, with @prefix before
- * their names.
- * @inherited: format for all members, taken from a unit in the object's name; NULL to choose by
- *             member
- */
-static void put_members(
-	json_t *object, const char *prefix, const char *except, vbd_ctl_cell_fn inherited)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(object, name, value)
-	{
-		vbd_ctl_cell_fn cell;
-		size_t unit_len = cell_for(name, value, &cell);
-		char *label;
-
-		if (vbd_ctl_is_word(except, name))
-			continue;
-		label = vbd_ctl_format("%s%s%.*s", prefix, *prefix ? " " : "",
-			(int)(strlen(name) - unit_len), name);
-		for (char *c = label; *c; c++)
-			*c = *c == '_' ? ' ' : *c;
-		if (json_is_object(value) && !vbd_ctl_is_reference(value))
-			put_members(value, label, "", unit_len ? cell : NULL);
-		else if (!json_is_null(value))
-			VBD_CTL_MEMBERS_PUT(
-				value, {label, "", inherited ? inherited : cell, 0, NULL});
-		free(label);
-	}
-}
-
-void vbd_ctl_object_put(json_t *object, const char *except)
-{
-	put_members(object, "", except, NULL);
 }
 
 /* "connection/7 (to-b)", safe for a terminal. The caller frees the text. */

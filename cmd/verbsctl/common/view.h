@@ -50,7 +50,7 @@ struct vbd_ctl_column {
 	const char *fields;
 };
 
-/* Columns with the usual formats. A line of VBD_CTL_MEMBERS_PUT() is a column too. */
+/* Columns with the usual formats. */
 #define VBD_CTL_TEXT(title, path)                       \
 	{                                               \
 		title, path, vbd_ctl_cell_text, 0, NULL \
@@ -111,41 +111,43 @@ void vbd_ctl_table_put(
 	const struct vbd_ctl_column *columns, size_t column_count, const json_t *rows, bool color);
 
 /**
- * vbd_ctl_object_put - print every member that has a value, a line each; members of an inner object
- * follow the name of the object
+ * vbd_ctl_object_put - print all that an object has: each member with a value a line, and so a
+ * short inner object; then each list of objects, as a table if they are short
  * @except: names of members to leave out, separated by spaces
  */
 void vbd_ctl_object_put(json_t *object, const char *except);
 
-/** vbd_ctl_members_put - print a flat object as a table of names and values */
-void vbd_ctl_members_put(json_t *object);
-
 /**
  * vbd_ctl_fill - copy @text with each "{path}" replaced by the member at that path
- * @text: "{path:format}" chooses a format: hex, bytes, ns, endpoint, or count (0 if missing)
+ * @text: "{path:format}" chooses a format: hex, bytes, ns, time, endpoint, or count (0 if missing)
  *
  * The members are made safe for a terminal. Returns a text that the caller frees.
  */
 char *vbd_ctl_fill(const json_t *object, const char *text);
 
-/** vbd_ctl_line_put - print " label text" with @text filled as vbd_ctl_fill() does */
-void vbd_ctl_line_put(const char *label, const json_t *object, const char *text);
+/* A line of a block: its label, and a text for vbd_ctl_fill() with a member in it. */
+struct vbd_ctl_line {
+	const char *label, *text;
+};
 
-/** vbd_ctl_label_put - print " label text", made safe for a terminal */
+/** vbd_ctl_lines_put - print lines " label text", but those whose first member is missing */
+void vbd_ctl_lines_put(const json_t *object, const struct vbd_ctl_line *lines, size_t count);
+
+#define VBD_CTL_LINES_PUT(object, ...)                                        \
+	vbd_ctl_lines_put(object, (const struct vbd_ctl_line[]){__VA_ARGS__}, \
+		sizeof((const struct vbd_ctl_line[]){__VA_ARGS__}) / sizeof(struct vbd_ctl_line))
+
+/** vbd_ctl_list_put - print a line for each item, with @text filled, and @label before the first */
+void vbd_ctl_list_put(const char *label, const json_t *items, const char *text);
+
+/** vbd_ctl_label_put - print " label text", made safe for a terminal, in lines of 100 columns */
 void vbd_ctl_label_put(const char *label, const char *text);
+
+/** vbd_ctl_cell_put - print " label value" */
+void vbd_ctl_cell_put(const char *label, const json_t *value, vbd_ctl_cell_fn cell);
 
 /** vbd_ctl_sentence_put - print "connection/7 (to-b): text" with @text filled */
 void vbd_ctl_sentence_put(const char *kind, const json_t *object, const char *text);
-
-/** vbd_ctl_member_lines_put - print each column as a line " label value"; none for a missing member
- */
-void vbd_ctl_member_lines_put(
-	const json_t *object, const struct vbd_ctl_column *columns, size_t column_count);
-
-#define VBD_CTL_MEMBERS_PUT(object, ...)                                               \
-	vbd_ctl_member_lines_put(object, (const struct vbd_ctl_column[]){__VA_ARGS__}, \
-		sizeof((const struct vbd_ctl_column[]){__VA_ARGS__}) /                 \
-			sizeof(struct vbd_ctl_column))
 
 /** vbd_ctl_text_put - print a safe text as a line */
 void vbd_ctl_text_put(const char *text);
