@@ -185,6 +185,18 @@ static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
 	return exit_status;
 }
 
+static enum vbd_ctl_exit check_needs(const struct vbd_ctl_args *args)
+{
+	for (size_t i = 0; args->command->needs && i < args->command->option_count; i++) {
+		enum vbd_ctl_opt opt = args->command->options[i];
+		const char *name = vbd_ctl_opt_spec(opt)->name;
+
+		if (vbd_ctl_is_word(args->command->needs, name) && !vbd_ctl_args_has(args, opt))
+			return vbd_ctl_refuse(args, "needs --%s", name);
+	}
+	return VBD_CTL_OK;
+}
+
 /* "verbsctl buffers --help" asks about the noun, not about its `ls`. */
 static bool asks_about_noun(char *const *words, size_t count)
 {
@@ -215,7 +227,8 @@ static enum vbd_ctl_exit parse_command(struct vbd_ctl_args *args, size_t count, 
 		return exit_status;
 	args->operands = words + optind;
 	args->operand_count = count - used + 1 - (size_t)optind;
-	return check_operands(args);
+	exit_status = check_operands(args);
+	return exit_status == VBD_CTL_OK ? check_needs(args) : exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args)

@@ -112,7 +112,7 @@ test('objects: show tells one connection whole', async (t) => {
     /^ {2}qp attr +lqpn 0x11, rqpn 0x12, state RTS, sq psn 3223814, rq psn 1881236, path mtu 1\.0 KiB,$/m,
     /^ {16}ack timeout 14, ack timeout 67\.109 ms, retry count 4, rnr retry 7, /m, /min rnr timer 640\.000 us, /, / dead peer detect 336 ms$/m,
     /^ {2}inbox +messages 2, capacity 16$/m, /^ {2}heartbeats +sent 9, answered 8$/m, /^ {2}new member +inner 5 ns$/m, /^ {2}established +2026-03-04T05:06:07\.112Z$/m,
-    /^ {2}counters write +posted 4, completed 3, errors 1, flushed 0, bytes 1048576, /m,
+    /^ {2}counters write +posted 4, completed 3, errors 1, flushed 0, bytes 1\.0 MiB, /m,
     /^ *0\.000 +call +rdma_resolve_addr +to 192\.0\.2\.2:7471$/m,
     /^ *1\.235 +cm_event +RDMA_CM_EVENT_ADDR_RESOLVED/m, /^ *12\.346 +qp +RTR -> RTS/m])
     assert.match(stdout, line);
@@ -274,10 +274,15 @@ test('objects: status shows the daemon, its checks and its drain, and the caller
     'GET /readyz': { json: { status: 'ok', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }] } } });
   const { stdout } = await succeeds(server, ['status']);
   assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
-    'verbsd 0.1.0, up 12.3 s', 'drained; transfers under way: 0, open connections: 17', 'CHECK STATUS DETAIL', 'loop ok turns', '', 'you are',
-    'name alice', 'role operate', 'client 192.0.2.7:40312', 'authenticated by certificate', 'certificate name CN:alice',
-    'expires 2027-01-31T12:00:00.000Z', 'quotas connections limit 16, used 3', 'quotas buffers used 2', 'quotas pinned used 0 B',
-    'quotas transfers used 0', 'quotas streams limit 4, used 1']);
+    'status ok', 'server service verbsd', 'server version 0.1.0', 'server role control', 'server caller control',
+    'server server id 00000000000000a1', 'server started 2026-03-04T05:06:07.000Z', 'server now 2026-03-04T05:06:07.500Z',
+    'server uptime 12300 ms', 'server store status none',
+    'server store detail there is no state_dir: events and records end with this run', 'server fault injection false',
+    'drain state drained, since 2026-01-31T12:00:00.000Z, deadline 2026-01-31T12:00:30.000Z,', 'transfer count 0, connection count 17',
+    'caller name alice', 'caller role operate', 'caller client 192.0.2.7:40312', 'caller authenticated by certificate',
+    'caller certificate name CN:alice', 'caller expires 2027-01-31T12:00:00.000Z', 'caller quotas connections limit 16, used 3',
+    'caller quotas buffers used 2', 'caller quotas pinned used 0 B', 'caller quotas transfers used 0',
+    'caller quotas streams limit 4, used 1', '', 'checks', 'NAME STATUS DETAIL', 'loop ok turns']);
   assert.deepEqual(server.requests.map(({ url }) => url), ['/readyz?verbose', '/v1', '/v1/drain', '/v1/caller']);
   const { stdout: json } = await succeeds(server, ['status', '--json']);
   assert.deepEqual(Object.keys(JSON.parse(json)), ['status', 'checks', 'server', 'drain', 'caller']);
@@ -287,9 +292,9 @@ test('objects: a drain begins with a deadline, is waited for, and is taken back'
   const server = await FakeServer.start(t, { 'POST /v1/drain': { json: drain('draining') }, 'GET /v1/drain': { json: drain('drained') },
     'DELETE /v1/drain': { status: 204 } });
   const begun = await succeeds(server, ['drain', '--deadline', '30s']);
-  assert.match(begun.stdout, /^draining; transfers under way: 3, open connections: 17; transfers are cancelled at 2026/);
+  assert.match(begun.stdout, /^ {2}state +draining\n {2}since +2026.*\n {2}deadline +2026-01-31T12:00:30\.000Z\n {2}transfer count +3\n {2}connection count +17\n$/);
   assert.deepEqual(server.requests[0].json, { deadline_ms: 30000 });
-  assert.equal((await succeeds(server, ['drain', '--wait'])).stdout, 'drained; transfers under way: 0, open connections: 17\n');
+  assert.match((await succeeds(server, ['drain', '--wait'])).stdout, /^ {2}state +drained\n(.*\n)* {2}transfer count +0\n/);
   await succeeds(server, ['undrain']);
   assert.deepEqual(server.calls, ['POST /v1/drain', 'POST /v1/drain', 'GET /v1/drain', 'DELETE /v1/drain']);
 });

@@ -3,63 +3,29 @@
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
-#define TRANSFERS   "/v1/transfer_batches"
-#define CONNECTIONS "/v1/connection_batches"
-
-static const struct vbd_ctl_column transfer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
-	VBD_CTL_STATE("STATE", "state"), VBD_CTL_NUMBER("QUEUED", "counts.queued"),
-	VBD_CTL_NUMBER("RUNNING", "counts.running"), VBD_CTL_NUMBER("DONE", "counts.done"),
-	VBD_CTL_NUMBER("FAILED", "counts.failed"), VBD_CTL_NUMBER("CANCELLED", "counts.cancelled"),
-	VBD_CTL_NUMBER("TIMEDOUT", "counts.timed_out"), VBD_CTL_WIDE("ERROR", "error.code")};
-
-static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", "id"),
-	VBD_CTL_STATE("STATE", "state"), VBD_CTL_NUMBER("QUEUED", "counts.queued"),
-	VBD_CTL_NUMBER("CONNECTING", "counts.connecting"),
-	VBD_CTL_NUMBER("ESTABLISHED", "counts.established"),
-	VBD_CTL_NUMBER("FAILED", "counts.failed"), VBD_CTL_WIDE("ERROR", "error.detail")};
-
 static bool is_under_way(const json_t *batch)
 {
 	return vbd_ctl_json_is(batch, "state", "running");
 }
 
-static void put_transfers(const struct vbd_ctl *ctl, json_t *batch)
-{
-	(void)ctl;
-	vbd_ctl_sentence_put("transfer_batch", batch,
-		"{state}: {counts.done} done, {counts.failed} failed, {counts.cancelled} "
-		"cancelled, "
-		"{counts.timed_out} timed out, {counts.running} running");
-}
-
-static void put_connections(const struct vbd_ctl *ctl, json_t *batch)
-{
-	(void)ctl;
-	vbd_ctl_sentence_put("connection_batch", batch,
-		"{state}: {counts.established} established, {counts.failed} failed, "
-		"{counts.connecting} connecting, {counts.queued} queued");
-}
-
 /* The POST is not waited for: the answer to a batch with failures would be a problem, which tells
  * the first of them only. */
 static enum vbd_ctl_exit create(
-	struct vbd_ctl *ctl, const char *path, json_t *body, vbd_ctl_put_fn put)
+	struct vbd_ctl *ctl, const struct vbd_ctl_object *kind, json_t *body)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "POST", path, body, VBD_CTL_NO_WAIT, &answer);
-	const json_t *failure;
-	size_t i;
+		vbd_ctl_call(ctl, "POST", kind->collection, body, VBD_CTL_NO_WAIT, &answer);
 
 	if (exit_status == VBD_CTL_OK && wait)
-		exit_status = vbd_ctl_follow(ctl, path, is_under_way, NULL, &answer);
+		exit_status = vbd_ctl_follow(ctl, kind->collection, is_under_way, NULL, &answer);
 	if (exit_status == VBD_CTL_OK) {
-		vbd_ctl_answer_put(ctl, &answer, put);
-		json_array_foreach(json_object_get(answer.json, "failures"), i, failure)
-			vbd_ctl_fail("%s/%llu: %s", vbd_ctl_json_text(failure, "kind"),
-				(unsigned long long)vbd_ctl_json_uint(failure, "id"),
-				vbd_ctl_json_text(failure, "detail"));
+		if (ctl->json)
+			vbd_ctl_json_put(stdout, answer.json);
+		else
+			vbd_ctl_sentence_put(kind->kind, answer.json, kind->brief);
+		vbd_ctl_object_tell_failures(answer.json);
 		if (wait && !vbd_ctl_json_is(answer.json, "state", "done"))
 			exit_status = VBD_CTL_FAILED;
 	}
@@ -95,7 +61,7 @@ enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl)
 {
 	json_t *body = read_body(ctl->args.operands[0]);
 
-	return body ? create(ctl, TRANSFERS, body, put_transfers) : VBD_CTL_FAILED;
+	return body ? create(ctl, &vbd_ctl_object_batch, body) : VBD_CTL_FAILED;
 }
 
 /* ConnectionBatchCreate of a connection with `count` and `labels`; takes the reference. */
@@ -118,12 +84,5 @@ static json_t *batch_of(json_t *connection)
 
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body)
 {
-	return create(ctl, CONNECTIONS, batch_of(body), put_connections);
+	return create(ctl, &vbd_ctl_object_connection_batch, batch_of(body));
 }
-
-const struct vbd_ctl_object vbd_ctl_object_batch = {TRANSFERS, "transfer_batch",
-	VBD_CTL_COLUMNS(transfer_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
-	.good_state = "done"};
-const struct vbd_ctl_object vbd_ctl_object_connection_batch = {CONNECTIONS, "connection_batch",
-	VBD_CTL_COLUMNS(connection_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
-	.good_state = "done"};

@@ -102,22 +102,6 @@ static enum vbd_ctl_exit get_descriptor(struct vbd_ctl_http *http, const char *p
 #define BUFFERS	     "/v1/buffers"
 #define SUM_WITHIN_S 900 /* seconds; sha256 of a terabyte takes so long */
 
-static const struct vbd_ctl_column buffer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
-	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
-	VBD_CTL_BYTES("SIZE", "size_bytes"), VBD_CTL_TEXT("KIND", "kind"),
-	VBD_CTL_LIST("ACCESS", "access"), VBD_CTL_TEXT("DEVICE", "device"),
-	VBD_CTL_NUMBER("USERS", "user_count")};
-
-const struct vbd_ctl_object vbd_ctl_object_buffer = {
-	BUFFERS, "buffer", VBD_CTL_COLUMNS(buffer_columns), .good_state = "ready"};
-
-enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
-{
-	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SIZE))
-		return vbd_ctl_refuse(&ctl->args, "needs --size");
-	return vbd_ctl_object_create(ctl);
-}
-
 /* The path of a buffer's bytes or checksum, with the options as query. The caller frees it. */
 static char *range_path(struct vbd_ctl *ctl, const char *tail)
 {

@@ -21,17 +21,13 @@
 
 /* A kind of object, for the commands that all kinds have. */
 struct vbd_ctl_object {
-	const char *collection;		      /* path: "/v1/buffers" */
-	const char *kind;		      /* name of one object: "buffer" */
-	const struct vbd_ctl_column *columns; /* of the list */
-	size_t column_count;
-	const char
-		*brief; /* sentence about a new or changed object (vbd_ctl_fill()); NULL: in full */
+	const char *collection; /* path: "/v1/buffers" */
+	const char *kind;	/* name of one object: "buffer" */
+	const char *columns;	/* of the list (vbd_ctl_table_put()) */
+	const char *brief;	/* about a new or changed object (vbd_ctl_fill()); NULL: in full */
 	const char *good_state; /* state that `wait` awaits without --until; NULL: no `wait` */
 	int delete_wait_s;	/* longest wait for the end of a deleted object; 0: no wait */
 };
-
-#define VBD_CTL_COLUMNS(columns_) .columns = (columns_), .column_count = VBD_ARRAY_LEN(columns_)
 
 extern const struct vbd_ctl_object vbd_ctl_object_batch, vbd_ctl_object_benchmark,
 	vbd_ctl_object_connection_batch, vbd_ctl_object_buffer, vbd_ctl_object_connection,
@@ -57,16 +53,30 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
  */
 enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
+/** vbd_ctl_object_put_full - print all of an object of the command's kind */
+void vbd_ctl_object_put_full(const struct vbd_ctl *ctl, json_t *object);
+
+/** vbd_ctl_object_put_brief - print a sentence about an object of the command's kind, or all of it
+ * if the kind has no sentence */
+void vbd_ctl_object_put_brief(const struct vbd_ctl *ctl, json_t *object);
+
+/** vbd_ctl_object_put_state - print the state of an object of the command's kind, and why it ended
+ */
+void vbd_ctl_object_put_state(const struct vbd_ctl *ctl, json_t *object);
+
+/** vbd_ctl_object_tell_failures - print each of the `failures` of a batch or selection as an error
+ */
+void vbd_ctl_object_tell_failures(const json_t *batch);
+
 /* The others. */
 vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_daemon_undrain,
-	vbd_ctl_config_reload, vbd_ctl_listener_set, vbd_ctl_connect, vbd_ctl_history,
-	vbd_ctl_connection_accept, vbd_ctl_connection_reject, vbd_ctl_connection_timeline,
-	vbd_ctl_connection_close, vbd_ctl_prepare, vbd_ctl_remote, vbd_ctl_qp_state,
-	vbd_ctl_connection_show, vbd_ctl_buffer_create, vbd_ctl_buffer_put, vbd_ctl_buffer_get,
-	vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv, vbd_ctl_write,
-	vbd_ctl_read, vbd_ctl_fetch_add, vbd_ctl_compare_swap, vbd_ctl_post_recv, vbd_ctl_probe,
-	vbd_ctl_batch_create, vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events,
-	vbd_ctl_explain, vbd_ctl_glossary, vbd_ctl_reachability;
+	vbd_ctl_config_reload, vbd_ctl_connect, vbd_ctl_history, vbd_ctl_connection_accept,
+	vbd_ctl_connection_reject, vbd_ctl_connection_timeline, vbd_ctl_connection_close,
+	vbd_ctl_prepare, vbd_ctl_remote, vbd_ctl_qp_state, vbd_ctl_connection_show,
+	vbd_ctl_buffer_put, vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum,
+	vbd_ctl_send, vbd_ctl_recv, vbd_ctl_transfer_create, vbd_ctl_probe, vbd_ctl_batch_create,
+	vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_explain, vbd_ctl_glossary,
+	vbd_ctl_reachability;
 
 /* batch.c */
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);

@@ -10,35 +10,6 @@
 #define ACCEPT_WAIT_S	   30
 #define STEP_WAIT_S	   60 /* the kernel asks the network for a hardware address for 48 s */
 
-/* Payload bytes of this side's completed sends and writes. */
-static char *cell_sent(const json_t *counters)
-{
-	if (!counters)
-		return vbd_ctl_cell_text(NULL);
-	return vbd_ctl_text_of_bytes(vbd_ctl_sent_bytes(counters));
-}
-
-/* Payload bytes of this side's completed receives and reads. */
-static char *cell_received(const json_t *counters)
-{
-	if (!counters)
-		return vbd_ctl_cell_text(NULL);
-	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
-}
-
-static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", "id"),
-	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("SIDE", "side"),
-	VBD_CTL_ENDPOINT("PEER", "peer"), VBD_CTL_TEXT("SERVICE", "service"),
-	VBD_CTL_HEX("LQPN", "qp_attr.lqpn"), VBD_CTL_HEX("RQPN", "qp_attr.rqpn"),
-	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT, NULL},
-	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT, NULL},
-	VBD_CTL_WIDE("END-CODE", "end_code"), VBD_CTL_RARE("EARLIER-RUN", "server_id")};
-
-static const struct vbd_ctl_column timeline_columns[] = {
-	{"MS", "since_start_ns", vbd_ctl_cell_ms, VBD_CTL_COLUMN_RIGHT, NULL},
-	VBD_CTL_TEXT("KIND", "kind"), VBD_CTL_TEXT("WHAT", "what"),
-	VBD_CTL_WIDE("DETAIL", "detail")};
-
 static bool is_under_way(const json_t *connection)
 {
 	static const char *const states[] = {"queued", "resolving_addr", "resolving_route",
@@ -51,30 +22,18 @@ static bool is_under_way(const json_t *connection)
 	return false;
 }
 
-static void put_established(const struct vbd_ctl *ctl, json_t *connection)
-{
-	(void)ctl;
-	vbd_ctl_sentence_put("connection", connection,
-		"{state} with {peer:endpoint}, QP {qp_attr.lqpn:hex} -> {qp_attr.rqpn:hex}, "
-		"service {service}");
-}
-
 /* The values of a queue pair that its peer needs, for a connection brought up by hand. A reader
  * does not get the packet number, and without it they are of no use. */
-#define FOR_THE_PEER                                                                 \
-	{                                                                            \
-		"for the peer", "--psn {manual.local.psn} --gid {manual.local.gid} " \
-				"--lid {manual.local.lid} --qpn {manual.local.qpn} " \
-				"--mtu {manual.local.port_mtu_bytes}"                \
+#define FOR_THE_PEER                                                                      \
+	{                                                                                 \
+		"for the peer", "--psn {manual.local.psn} --gid {manual.local.gid} "      \
+				"--lid {manual.local.lid} --qpn {manual.local.qpn:text} " \
+				"--mtu {manual.local.port_mtu_bytes:text}"                \
 	}
 
 static void put_state(const struct vbd_ctl *ctl, json_t *connection)
 {
-	bool has_end = vbd_ctl_json_at(connection, "end_code");
-
-	(void)ctl;
-	vbd_ctl_sentence_put(
-		"connection", connection, has_end ? "{state} ({end_code})" : "{state}");
+	vbd_ctl_object_put_state(ctl, connection);
 	if (vbd_ctl_json_at(connection, "manual.local"))
 		VBD_CTL_LINES_PUT(connection, {"qp state", "{qp_attr.state}"}, FOR_THE_PEER);
 }
@@ -90,7 +49,7 @@ static enum vbd_ctl_exit finish(struct vbd_ctl *ctl, struct vbd_ctl_answer *answ
 		return exit_status;
 	if (wait && !vbd_ctl_json_is(answer->json, "state", "established"))
 		return vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(CONNECTIONS, answer->json));
-	vbd_ctl_answer_put(ctl, answer, wait ? put_established : put_state);
+	vbd_ctl_answer_put(ctl, answer, wait ? vbd_ctl_object_put_brief : put_state);
 	return VBD_CTL_OK;
 }
 
@@ -233,7 +192,7 @@ enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl)
 
 static void put_entries(const json_t *timeline)
 {
-	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns),
+	vbd_ctl_table_put("MS=since_start_ns:ms KIND=kind WHAT=what DETAIL=detail",
 		vbd_ctl_json_at(timeline, "items"), false);
 	if (vbd_ctl_json_uint(timeline, "dropped"))
 		VBD_CTL_LINES_PUT(timeline, {"", "{dropped} later entries did not fit"});
@@ -327,6 +286,13 @@ enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-const struct vbd_ctl_object vbd_ctl_object_connection = {CONNECTIONS, "connection",
-	VBD_CTL_COLUMNS(connection_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
-	.good_state = "established"};
+enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
+{
+	const char *sorted = ctl->args.text[VBD_CTL_OPT_HISTORY_SORT];
+
+	return vbd_ctl_list(ctl,
+		sorted ? CONNECTIONS "?state=ended" : CONNECTIONS "?state=ended&sort=-ended_at",
+		"ID=id NAME=name ENDED=ended_at STATE=state END-CODE=end_code "
+		"DURATION=created_at,ended_at:span PEER=peer SENT=counters:sent "
+		"RECV=counters:received EARLIER-RUN=server_id ERROR=error.detail");
+}

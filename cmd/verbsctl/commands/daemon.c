@@ -4,55 +4,11 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-static const struct vbd_ctl_column check_columns[] = {VBD_CTL_TEXT("CHECK", "name"),
-	VBD_CTL_STATE("STATUS", "status"), VBD_CTL_TEXT("DETAIL", "detail")};
-
-static void put_drain(const struct vbd_ctl *ctl, json_t *drain)
-{
-	const char *deadline = vbd_ctl_json_text(drain, "deadline_at");
-
-	(void)ctl;
-	printf("%s; transfers under way: %llu, open connections: %llu",
-		vbd_ctl_json_text(drain, "state"),
-		(unsigned long long)vbd_ctl_json_uint(drain, "transfer_count"),
-		(unsigned long long)vbd_ctl_json_uint(drain, "connection_count"));
-	if (deadline && vbd_ctl_json_is(drain, "state", "draining"))
-		printf("; transfers are cancelled at %s", deadline);
-	(void)putchar('\n');
-}
-
-static void put_index(const struct vbd_ctl *ctl, json_t *index)
-{
-	char *version = vbd_ctl_cell_text(vbd_ctl_json_at(index, "version"));
-
-	(void)ctl;
-	printf("verbsd %s, up %.1f s\n", version,
-		(double)vbd_ctl_json_uint(index, "uptime_ms") / 1e3);
-	free(version);
-}
-
-static void put_caller(const struct vbd_ctl *ctl, json_t *caller)
+static void put_all(const struct vbd_ctl *ctl, json_t *object)
 {
 	(void)ctl;
-	vbd_ctl_heading_put("you are");
-	vbd_ctl_object_put(caller, "");
+	vbd_ctl_object_put(object, "");
 }
-
-static void put_checks(const struct vbd_ctl *ctl, json_t *checks)
-{
-	vbd_ctl_table_put(check_columns, VBD_ARRAY_LEN(check_columns), checks, ctl->color);
-}
-
-/* In the order in which they are printed. The checks are there already. */
-static const struct {
-	const char *member, *path;
-	vbd_ctl_put_fn put;
-} parts[] = {
-	{"server", "/v1", put_index},
-	{"drain", "/v1/drain", put_drain},
-	{"checks", NULL, put_checks},
-	{"caller", "/v1/caller", put_caller},
-};
 
 /* An answer of status 503 is printed too: its body lists the checks that fail. */
 static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *ret_answer)
@@ -71,16 +27,18 @@ static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *
 	return exit_status;
 }
 
-/* A part that the caller may not have is told, and those before it are printed. */
+/* Adds what else there is to say. A part that the caller may not have is told, and those before it
+ * are there. */
 static enum vbd_ctl_exit get_parts(struct vbd_ctl *ctl, json_t *status)
 {
+	static const struct {
+		const char *member, *path;
+	} parts[] = {{"server", "/v1"}, {"drain", "/v1/drain"}, {"caller", "/v1/caller"}};
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(parts) && exit_status == VBD_CTL_OK; i++) {
 		struct vbd_ctl_answer answer;
 
-		if (!parts[i].path)
-			continue;
 		exit_status =
 			vbd_ctl_call(ctl, "GET", parts[i].path, NULL, VBD_CTL_NO_WAIT, &answer);
 		if (exit_status == VBD_CTL_OK)
@@ -90,6 +48,16 @@ static enum vbd_ctl_exit get_parts(struct vbd_ctl *ctl, json_t *status)
 	return exit_status;
 }
 
+/* The index lists all paths, which say nothing of the state. */
+static void put_status(const struct vbd_ctl *ctl, json_t *status)
+{
+	json_t *server = json_object_get(status, "server");
+
+	(void)json_object_del(server, "links");
+	(void)json_object_del(server, "routes");
+	put_all(ctl, status);
+}
+
 enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 {
 	struct vbd_ctl_answer health;
@@ -97,14 +65,8 @@ enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 
 	if (exit_status == VBD_CTL_OK)
 		exit_status = get_parts(ctl, health.json);
-	if (ctl->json && health.json)
-		vbd_ctl_json_put(stdout, health.json);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(parts) && !ctl->json; i++) {
-		json_t *part = json_object_get(health.json, parts[i].member);
-
-		if (part)
-			parts[i].put(ctl, part);
-	}
+	if (vbd_ctl_json_text(health.json, "status"))
+		vbd_ctl_answer_put(ctl, &health, put_status);
 	if (exit_status == VBD_CTL_OK && vbd_ctl_json_is(health.json, "status", "failing")) {
 		exit_status = VBD_CTL_FAILED;
 		if (!ctl->json)
@@ -137,29 +99,9 @@ enum vbd_ctl_exit vbd_ctl_version(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-static void put_keys(const char *what, const json_t *keys)
-{
-	const json_t *key;
-	size_t i;
-
-	json_array_foreach((json_t *)keys, i, key) printf("%s %s\n", what, json_string_value(key));
-}
-
 enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl)
 {
-	struct vbd_ctl_answer answer = {0};
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "POST", "/v1/reload", NULL, VBD_CTL_NO_WAIT, &answer);
-
-	if (exit_status == VBD_CTL_OK && ctl->json) {
-		vbd_ctl_json_put(stdout, answer.json);
-	} else if (exit_status == VBD_CTL_OK) {
-		(void)puts("the configuration was read again");
-		put_keys("in force:", vbd_ctl_json_at(answer.json, "reloaded"));
-		put_keys("needs a restart:", vbd_ctl_json_at(answer.json, "restart_needed"));
-	}
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return vbd_ctl_call_put(ctl, "POST", "/v1/reload", NULL, VBD_CTL_NO_WAIT, put_all);
 }
 
 /* The server ends a wait of its own accord: ask again. */
@@ -188,7 +130,7 @@ enum vbd_ctl_exit vbd_ctl_daemon_drain(struct vbd_ctl *ctl)
 	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRAIN_WAIT))
 		exit_status = wait_until_drained(ctl, &answer);
 	if (exit_status == VBD_CTL_OK)
-		vbd_ctl_answer_put(ctl, &answer, put_drain);
+		vbd_ctl_answer_put(ctl, &answer, put_all);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

@@ -62,7 +62,7 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 	vbd_ctl_list_put("or maybe", vbd_ctl_json_at(explanation, "possible_causes"), "{detail}");
 	VBD_CTL_LINES_PUT(explanation,
 		{"request", "at {request.remote_addr} with key {request.rkey}: {request.op} of "
-			    "{request.length_bytes} bytes"});
+			    "{request.length_bytes:text} bytes"});
 	vbd_ctl_list_put("status", vbd_ctl_json_at(explanation, "causes"), "{name}: {detail}");
 	VBD_CTL_LINES_PUT(explanation, {"earlier run", "{server_id}"}, {"error", "{error.detail}"},
 		{"preceded by", "{preceded_by.what}"});

@@ -130,8 +130,7 @@ static bool ended_well(const struct measure *measure)
 }
 
 /* Runs a measurement to its end and prints the result. Takes ownership of @body. */
-static enum vbd_ctl_exit run(
-	struct measure *measure, json_t *body, void (*put)(const json_t *object))
+static enum vbd_ctl_exit run(struct measure *measure, json_t *body)
 {
 	enum vbd_ctl_exit exit_status;
 
@@ -143,7 +142,7 @@ static enum vbd_ctl_exit run(
 		if (measure->ctl->json)
 			vbd_ctl_json_put_line(stdout, measure->seen.json);
 		else
-			put(measure->seen.json);
+			vbd_ctl_object_put_full(measure->ctl, measure->seen.json);
 		(void)fflush(stdout);
 		exit_status = forget(measure);
 	}
@@ -155,54 +154,16 @@ static enum vbd_ctl_exit run(
 	return exit_status;
 }
 
-/* Prints "min 9.000 us, p50 10.500 us, …"; nothing without a sample. */
-static void put_latency(const json_t *object, const char *member, const char *label)
-{
-	static const struct {
-		const char *name, *shown;
-	} parts[] = {{"min", "min"}, {"mean", "mean"}, {"p50", "p50"}, {"p90", "p90"},
-		{"p99", "p99"}, {"p999", "p99.9"}, {"max", "max"}};
-	const json_t *times = vbd_ctl_json_at(object, member);
-
-	for (size_t i = 0; times && i < VBD_ARRAY_LEN(parts); i++) {
-		char *text = vbd_ctl_cell_ns(vbd_ctl_json_at(times, parts[i].name));
-
-		printf("%s%s %s", i ? ", " : label, parts[i].shown, text);
-		free(text);
-	}
-	if (times)
-		putchar('\n');
-}
-
 /* --- probe ----------------------------------------------------------------------------------- */
-
-/* Prints the counts of a probe, and @tail. */
-static void put_probe_counts(const json_t *probe, const char *tail)
-{
-	char *counts = vbd_ctl_fill(probe,
-		"{sent:count} sent, {completed:count} back, {late:count} late, {lost:count} lost");
-	char *mismatched = vbd_ctl_fill(probe, ", {mismatched:count} with other bytes");
-	char *rest = vbd_ctl_fill(probe, tail);
-
-	printf("%s%s%s\n", counts, vbd_ctl_json_uint(probe, "mismatched") ? mismatched : "", rest);
-	free(rest);
-	free(mismatched);
-	free(counts);
-}
 
 static void put_probe_row(const json_t *probe)
 {
-	put_probe_counts(probe, "; last {last_ns:ns}, p50 {rtt_ns.p50:ns}, p99 {rtt_ns.p99:ns}");
-}
+	char *text = vbd_ctl_fill(probe,
+		"{sent} sent, {completed} back, {late} late, {lost} lost, {mismatched} with other "
+		"bytes; last {last_ns}, p50 {rtt_ns.p50:ns}, p99 {rtt_ns.p99:ns}");
 
-static void put_probe(const json_t *probe)
-{
-	char *title = vbd_ctl_fill(probe, "--- {kind} over connection/{connection.id:count}");
-
-	vbd_ctl_text_put(title);
-	put_probe_counts(probe, ", jitter {jitter_ns:ns}");
-	put_latency(probe, "rtt_ns", "round trip ");
-	free(title);
+	vbd_ctl_text_put(text);
+	free(text);
 }
 
 enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
@@ -212,23 +173,10 @@ enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
 
 	if (!body)
 		return VBD_CTL_USAGE;
-	return run(&measure, body, put_probe);
+	return run(&measure, body);
 }
 
 /* --- bench ----------------------------------------------------------------------------------- */
-
-static void put_benchmark(const json_t *benchmark)
-{
-	char *text = vbd_ctl_fill(benchmark,
-		"{op} of {size_bytes:bytes} over connection/{connection.id:count}, "
-		"{tx_depth:count} "
-		"at a time: {messages:count} messages, {bytes:bytes} in {elapsed_ns:ns}\n"
-		"rate {bytes_per_s:bytes}/s, {messages_per_s:count} messages/s");
-
-	vbd_ctl_text_put(text);
-	put_latency(benchmark, "latency_ns", "latency ");
-	free(text);
-}
 
 static const char *op_of(const struct vbd_ctl_args *args)
 {
@@ -248,8 +196,6 @@ static enum vbd_ctl_exit benchmark_body(struct vbd_ctl *ctl, json_t **ret_body)
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	json_t *body;
 
-	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_PROBE_SIZE))
-		return vbd_ctl_refuse(args, "needs --size");
 	body = vbd_ctl_args_body(args);
 	if (!body)
 		return VBD_CTL_USAGE;
@@ -270,7 +216,7 @@ enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl)
 	json_t *body;
 	enum vbd_ctl_exit exit_status = benchmark_body(ctl, &body);
 
-	return exit_status == VBD_CTL_OK ? run(&measure, body, put_benchmark) : exit_status;
+	return exit_status == VBD_CTL_OK ? run(&measure, body) : exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_benchmark_create(struct vbd_ctl *ctl)

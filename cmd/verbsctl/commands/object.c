@@ -6,7 +6,7 @@
 
 #define DEFAULT_WAIT_S 30
 
-static void put_full(const struct vbd_ctl *ctl, json_t *object)
+void vbd_ctl_object_put_full(const struct vbd_ctl *ctl, json_t *object)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
 
@@ -14,28 +14,34 @@ static void put_full(const struct vbd_ctl *ctl, json_t *object)
 	vbd_ctl_object_put(object, "id name state");
 }
 
-static void put_brief(const struct vbd_ctl *ctl, json_t *object)
+void vbd_ctl_object_put_brief(const struct vbd_ctl *ctl, json_t *object)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
 
 	if (kind->brief)
 		vbd_ctl_sentence_put(kind->kind, object, kind->brief);
 	else
-		put_full(ctl, object);
+		vbd_ctl_object_put_full(ctl, object);
+}
+
+void vbd_ctl_object_put_state(const struct vbd_ctl *ctl, json_t *object)
+{
+	vbd_ctl_sentence_put(ctl->args.command->object->kind, object,
+		vbd_ctl_json_at(object, "end_code") ? "{state} ({end_code})" : "{state}");
 }
 
 enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
 
-	return vbd_ctl_list(ctl, kind->collection, kind->columns, kind->column_count);
+	return vbd_ctl_list(ctl, kind->collection, kind->columns);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl)
 {
 	char *path = vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], "");
 	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_full);
+		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, vbd_ctl_object_put_full);
 
 	free(path);
 	return exit_status;
@@ -59,7 +65,7 @@ enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
 	if (!body)
 		return VBD_CTL_USAGE;
 	return vbd_ctl_call_put(ctl, "POST", ctl->args.command->object->collection, body,
-		wait_s_of(ctl), put_brief);
+		wait_s_of(ctl), vbd_ctl_object_put_brief);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl)
@@ -69,20 +75,19 @@ enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl)
 
 enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl)
 {
-	char *path = vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], "");
-	enum vbd_ctl_exit exit_status = vbd_ctl_call_put(
-		ctl, "PATCH", path, vbd_ctl_args_body(&ctl->args), wait_s_of(ctl), put_brief);
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	enum vbd_ctl_exit exit_status;
+	char *path;
 
+	if (json_object_size(body) == 0) {
+		json_decref(body);
+		return vbd_ctl_refuse(&ctl->args, "needs an option with a new value");
+	}
+	path = vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], "");
+	exit_status = vbd_ctl_call_put(
+		ctl, "PATCH", path, body, wait_s_of(ctl), vbd_ctl_object_put_brief);
 	free(path);
 	return exit_status;
-}
-
-static void put_state(const struct vbd_ctl *ctl, json_t *object)
-{
-	char *text = vbd_ctl_fill(object, "/{id}: {state}");
-
-	printf("%s%s\n", ctl->args.command->object->kind, text);
-	free(text);
 }
 
 static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
@@ -113,8 +118,8 @@ static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
 	char *path = vbd_ctl_path(kind->collection, ref, "/cancel");
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call_put(ctl, "POST", path, NULL, kind->delete_wait_s, put_state);
+	enum vbd_ctl_exit exit_status = vbd_ctl_call_put(
+		ctl, "POST", path, NULL, kind->delete_wait_s, vbd_ctl_object_put_state);
 
 	free(path);
 	return exit_status;
@@ -122,34 +127,34 @@ static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 
 /* --- objects selected by labels -------------------------------------------------------------- */
 
-static void put_objects(const json_t *selected)
-{
-	const json_t *object;
-	size_t i;
-
-	json_array_foreach(json_object_get(selected, "objects"), i, object)
-	{
-		char *text = vbd_ctl_fill(object, "{kind}/{id}");
-
-		puts(text);
-		free(text);
-	}
-}
-
-static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
+void vbd_ctl_object_tell_failures(const json_t *batch)
 {
 	const json_t *failure;
 	size_t i;
 
-	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRY_RUN)) {
-		put_objects(selected);
-		VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"});
-		return;
-	}
-	json_array_foreach(json_object_get(selected, "failures"), i, failure)
+	json_array_foreach(json_object_get(batch, "failures"), i, failure)
 		vbd_ctl_fail("%s/%llu: %s", vbd_ctl_json_text(failure, "kind"),
 			(unsigned long long)vbd_ctl_json_uint(failure, "id"),
 			vbd_ctl_json_text(failure, "detail"));
+}
+
+static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
+{
+	const json_t *object;
+	size_t i;
+
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRY_RUN)) {
+		json_array_foreach(json_object_get(selected, "objects"), i, object)
+		{
+			char *text = vbd_ctl_fill(object, "{kind}/{id}");
+
+			puts(text);
+			free(text);
+		}
+		VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"});
+		return;
+	}
+	vbd_ctl_object_tell_failures(selected);
 	VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"}, {"done", "{done}"},
 		{"under way", "{pending}"}, {"failed", "{failed}"});
 }

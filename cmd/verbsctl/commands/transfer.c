@@ -10,31 +10,6 @@
 #define DEFAULT_TIMEOUT_MS 30000 /* default of TransferCreate and MessageSend in openapi.yaml */
 #define WINDOW_PREFIX	   "windows/" /* prefix of memory windows behind the # of --remote */
 
-/* Bytes of the transfer divided by its time on the wire. */
-static char *cell_rate(const json_t *transfer)
-{
-	uint64_t wire_ns = vbd_ctl_json_uint(transfer, "wire_ns");
-	uint64_t bytes = vbd_ctl_json_uint(transfer, "bytes_done");
-	char *amount;
-	char *text;
-
-	if (wire_ns == 0)
-		return vbd_ctl_cell_text(NULL);
-	amount = vbd_ctl_text_of_bytes((uint64_t)((double)bytes * 1e9 / (double)wire_ns));
-	text = vbd_ctl_format("%s/s", amount);
-	free(amount);
-	return text;
-}
-
-static const struct vbd_ctl_column transfer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
-	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("OP", "op"),
-	VBD_CTL_TEXT("CONN", "connection"), VBD_CTL_TEXT("BUFFER", "buffer"),
-	VBD_CTL_BYTES("LENGTH", "length_bytes"), VBD_CTL_BYTES("DONE", "bytes_done"),
-	VBD_CTL_NUMBER("WRS", "wrs_done"), VBD_CTL_NS("QUEUED", "queue_ns"),
-	VBD_CTL_NS("WIRE", "wire_ns"),
-	{"RATE", "", cell_rate, VBD_CTL_COLUMN_RIGHT, "bytes_done,wire_ns"},
-	VBD_CTL_WIDE("ERROR", "error.code")};
-
 static bool is_under_way(const json_t *transfer)
 {
 	return vbd_ctl_json_is(transfer, "state", "queued") ||
@@ -42,21 +17,16 @@ static bool is_under_way(const json_t *transfer)
 	       vbd_ctl_json_is(transfer, "state", "cancelling");
 }
 
-static void put_line(const struct vbd_ctl *ctl, json_t *transfer)
+static void put_brief(const struct vbd_ctl *ctl, json_t *transfer)
 {
-	bool wire = vbd_ctl_json_at(transfer, "wire_ns");
-	char *text = vbd_ctl_fill(
-		transfer, wire ? "transfer/{id}: {op} of {length_bytes} bytes {state}, "
-				 "{wire_ns:ns} on the wire, "
-			       : "transfer/{id}: {op} of {length_bytes} bytes {state}");
-	char *rate = cell_rate(transfer);
-
 	(void)ctl;
-	printf("%s%s\n", text, wire ? rate : "");
+	vbd_ctl_sentence_put("transfer", transfer,
+		vbd_ctl_json_at(transfer, "wire_ns")
+			? "{op} of {length_bytes:text} bytes {state}, {wire_ns} on the wire, "
+			  "{bytes_done,wire_ns:rate}"
+			: "{op} of {length_bytes:text} bytes {state}");
 	VBD_CTL_LINES_PUT(transfer, {"old value", "{old_value}"},
-		{"received", "{received.length_bytes}"}, {"immediate", "{received.imm}"});
-	free(rate);
-	free(text);
+		{"received", "{received.length_bytes:text}"}, {"immediate", "{received.imm}"});
 }
 
 /*
@@ -86,7 +56,7 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
 		exit_status =
 			vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, answer.json));
 	else if (exit_status == VBD_CTL_OK)
-		vbd_ctl_answer_put(ctl, &answer, put_line);
+		vbd_ctl_answer_put(ctl, &answer, put_brief);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }
@@ -264,93 +234,41 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *a
 	return exit_status == VBD_CTL_OK ? put_remote(ctl, access, body) : exit_status;
 }
 
-/* Starts a one-sided operation. Takes ownership of @body. */
-static enum vbd_ctl_exit run_at_remote(
-	struct vbd_ctl *ctl, const char *op, const char *access, json_t *body)
-{
-	enum vbd_ctl_exit exit_status;
+/* By the verb of the command. */
+static const struct {
+	const char *verb, *op;
+	const char
+		*access; /* that the peer must have granted; NULL: no memory of the peer is used */
+	bool local;	 /* memory of this side is used; atomics move eight bytes, for which the
+			  * server has room itself */
+} ops[] = {
+	{"write", "write", "remote_write", true},
+	{"read", "read", "remote_read", true},
+	{"fetch-add", "fetch_add", "remote_atomic", false},
+	{"compare-swap", "compare_swap", "remote_atomic", false},
+	{"recv", "recv", NULL, true},
+};
 
+enum vbd_ctl_exit vbd_ctl_transfer_create(struct vbd_ctl *ctl)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	const char *op;
+	json_t *body;
+	size_t i = 0;
+
+	while (strcmp(ops[i].verb, ctl->args.command->verb) != 0)
+		i++;
+	op = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "write_imm" : ops[i].op;
+	body = vbd_ctl_args_body(&ctl->args);
+	if (!body)
+		return VBD_CTL_USAGE;
 	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
-	exit_status = put_remote(ctl, access, body);
+	if (ops[i].local)
+		exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
+	if (exit_status == VBD_CTL_OK && ops[i].access)
+		exit_status = vbd_ctl_transfer_set_remote(ctl, ops[i].access, body);
 	if (exit_status == VBD_CTL_OK)
 		return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
 	json_decref(body);
 	return exit_status;
 }
-
-static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, const char *access)
-{
-	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
-	json_t *body;
-
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	body = vbd_ctl_args_body(&ctl->args);
-	if (!body)
-		return VBD_CTL_USAGE;
-	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
-	if (exit_status == VBD_CTL_OK)
-		return run_at_remote(ctl, op, access, body);
-	json_decref(body);
-	return exit_status;
-}
-
-enum vbd_ctl_exit vbd_ctl_write(struct vbd_ctl *ctl)
-{
-	bool imm = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM);
-
-	return run_one_sided(ctl, imm ? "write_imm" : "write", "remote_write");
-}
-
-enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl)
-{
-	return run_one_sided(ctl, "read", "remote_read");
-}
-
-/* Atomic operations move eight bytes, which the server stores itself: no local buffer is needed. */
-static enum vbd_ctl_exit run_atomic(struct vbd_ctl *ctl, const char *op)
-{
-	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
-	json_t *body;
-
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	body = vbd_ctl_args_body(&ctl->args);
-	return body ? run_at_remote(ctl, op, "remote_atomic", body) : VBD_CTL_USAGE;
-}
-
-enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl)
-{
-	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ADD))
-		return vbd_ctl_refuse(&ctl->args, "needs --add");
-	return run_atomic(ctl, "fetch_add");
-}
-
-enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl)
-{
-	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_COMPARE) ||
-		!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SWAP))
-		return vbd_ctl_refuse(&ctl->args, "needs --compare and --swap");
-	return run_atomic(ctl, "compare_swap");
-}
-
-enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl)
-{
-	enum vbd_ctl_exit exit_status;
-	json_t *body;
-
-	body = vbd_ctl_args_body(&ctl->args);
-	if (!body)
-		return VBD_CTL_USAGE;
-	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
-	if (exit_status != VBD_CTL_OK) {
-		json_decref(body);
-		return exit_status;
-	}
-	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string("recv")));
-	return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
-}
-
-const struct vbd_ctl_object vbd_ctl_object_transfer = {TRANSFERS, "transfer",
-	VBD_CTL_COLUMNS(transfer_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
-	.good_state = "done"};

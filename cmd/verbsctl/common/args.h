@@ -313,6 +313,7 @@ struct vbd_ctl_command {
 	const char *text; /* text that --help adds, or NULL */
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
 	size_t option_count;
+	const char *needs;		     /* names of options that must be given, or NULL */
 	const struct vbd_ctl_object *object; /* kind of object that @run acts on, or NULL */
 	enum vbd_ctl_exit (*run)(struct vbd_ctl *ctl);
 };

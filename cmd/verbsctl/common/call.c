@@ -233,7 +233,8 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection
 	return exit_status;
 }
 
-void vbd_ctl_tell_empty(const char *collection)
+/* A person takes an empty output for an error; a program counts lines. */
+static void tell_empty(const char *collection)
 {
 	const char *kind = strrchr(collection, '/') + 1;
 
@@ -241,55 +242,42 @@ void vbd_ctl_tell_empty(const char *collection)
 		fprintf(stderr, "no %.*s\n", (int)strcspn(kind, "?"), kind);
 }
 
-/* The members of the object that paths, separated by commas, lead to: "qp" of "qp.sq_depth". */
-static void put_members(FILE *out, const char *paths)
-{
-	while (*paths) {
-		size_t len = strcspn(paths, ",");
-		size_t member_len = strcspn(paths, ".,");
-
-		fprintf(out, "%.*s%s", (int)member_len, paths, paths[len] ? "," : "");
-		paths += len + (paths[len] == ',');
-	}
-}
-
-/* The path of a list with the members that its table shows, or with whole objects for --json. */
-static char *shown_path(const struct vbd_ctl *ctl, const char *collection,
-	const struct vbd_ctl_column *columns, size_t column_count)
+/* The path of a list with the members that its table shows, or with whole objects for --json:
+ * "qp,id" of "SQ=qp.sq_depth ID=id". */
+static char *shown_path(const struct vbd_ctl *ctl, const char *collection, const char *columns)
 {
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+	const char *word;
+	size_t len;
 
 	fprintf(out, "%s%c%s", collection, strchr(collection, '?') ? '&' : '?',
 		ctl->json ? "fields=*" : "fields=");
-	for (size_t i = 0; i < column_count && !ctl->json; i++) {
-		fputs(i ? "," : "", out);
-		put_members(out, columns[i].fields ? columns[i].fields : columns[i].path);
+	for (size_t i = 0; !ctl->json && (word = vbd_ctl_word_at(columns, i, &len)); i++) {
+		const char *paths = strchr(word, '=') + 1;
+
+		fprintf(out, "%s%.*s", i ? "," : "", (int)strcspn(paths, ".: "), paths);
 	}
 	(void)fclose(out);
 	return vbd_ctl_must(path);
 }
 
-enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection,
-	const struct vbd_ctl_column *columns, size_t column_count)
+enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns)
 {
-	enum vbd_ctl_exit exit_status;
-	json_t *list;
-	char *path;
+	char *path = shown_path(ctl, collection, columns);
+	json_t *list = NULL;
+	enum vbd_ctl_exit exit_status = vbd_ctl_fetch_list(ctl, path, &list);
 
-	path = shown_path(ctl, collection, columns, column_count);
-	exit_status = vbd_ctl_fetch_list(ctl, path, &list);
 	free(path);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, list);
 	else if (json_array_size(json_object_get(list, "items")) == 0)
-		vbd_ctl_tell_empty(collection);
+		tell_empty(collection);
 	else
-		vbd_ctl_table_put(
-			columns, column_count, json_object_get(list, "items"), ctl->color);
+		vbd_ctl_table_put(columns, json_object_get(list, "items"), ctl->color);
 	json_decref(list);
 	return VBD_CTL_OK;
 }

@@ -95,16 +95,9 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 enum vbd_ctl_exit vbd_ctl_fetch_list(
 	struct vbd_ctl *ctl, const char *collection, json_t **ret_list);
 
-/**
- * vbd_ctl_tell_empty - on a terminal, print that a collection is empty
- *
- * A person takes an empty output for an error; a program counts lines.
- */
-void vbd_ctl_tell_empty(const char *collection);
-
-/** vbd_ctl_list - fetch a collection and print it, as a table or as JSON; blocks */
-enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection,
-	const struct vbd_ctl_column *columns, size_t column_count);
+/** vbd_ctl_list - fetch a collection and print it, as a table (vbd_ctl_table_put()) or as JSON;
+ * blocks */
+enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns);
 
 /**
  * vbd_ctl_each - run @one for each operand

@@ -6,70 +6,25 @@
 
 #include <ctype.h>
 
-#define ROW_COLUMNS_MAX 24 /* the others are left out */
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_"
 
-static bool ends_with(const char *text, const char *tail)
-{
-	size_t len = strlen(text);
-	size_t tail_len = strlen(tail);
-
-	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
-}
-
-/* "{addr, port}" */
-static bool is_endpoint(const json_t *value)
-{
-	return json_object_size(value) == 2 && json_object_get(value, "addr") &&
-	       json_object_get(value, "port");
-}
-
-/* Chooses the format of a value. Returns the length of the suffix of @name that is its unit, which
- * the formatted value shows. */
-static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *ret_cell)
-{
-	static const struct {
-		const char *tail;
-		vbd_ctl_cell_fn cell;
-	} units[] = {
-		{"_at", vbd_ctl_cell_time},
-		{"_bytes", vbd_ctl_cell_bytes},
-		{"_ns", vbd_ctl_cell_ns},
-		{"_ms", vbd_ctl_cell_whole_ms},
-	};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
-		if (ends_with(name, units[i].tail)) {
-			*ret_cell = units[i].cell;
-			return strlen(units[i].tail);
-		}
-	}
-	*ret_cell = json_is_array(value)     ? vbd_ctl_cell_list
-		    : is_endpoint(value)     ? vbd_ctl_cell_endpoint
-		    : ends_with(name, "qpn") ? vbd_ctl_cell_hex
-					     : vbd_ctl_cell_text;
-	return 0;
-}
-
-/* "rq depth" of "rq_depth", behind @prefix; without the last @unit_len characters. The caller frees
- * the text. */
+/* "rq depth" of "rq_depth", behind @prefix; without the last @unit_len characters; safe for a
+ * terminal. The caller frees the text. */
 static char *label_of(const char *prefix, const char *name, size_t unit_len)
 {
 	char *label = vbd_ctl_format(
 		"%s%s%.*s", prefix, *prefix ? " " : "", (int)(strlen(name) - unit_len), name);
+	char *safe = vbd_ctl_text_safe(label, strlen(label));
 
-	for (char *c = label; *c; c++)
+	for (char *c = safe; *c; c++)
 		*c = *c == '_' ? ' ' : *c;
-	return label;
-}
-
-static bool is_inner(const json_t *value)
-{
-	return json_is_object(value) && !vbd_ctl_is_reference(value) && !is_endpoint(value);
+	free(label);
+	return safe;
 }
 
 static bool is_list_of_objects(const json_t *value)
 {
-	return is_inner(json_array_get(value, 0));
+	return vbd_ctl_is_inner(json_array_get(value, 0));
 }
 
 /* Whether a text, or one of a list, is a sentence. */
@@ -86,15 +41,17 @@ static bool has_sentence(const json_t *value)
 	return json_is_string(value) && strchr(json_string_value(value), ' ');
 }
 
-/* Whether an object is told in one line: it has neither objects nor sentences in it. */
-static bool is_short(json_t *object)
+/* Whether an object has no objects in it, and no sentences unless they may be there: then it is
+ * told in one line, or in a row of a table. */
+static bool is_short(json_t *object, bool sentences)
 {
 	const char *name;
 	json_t *value;
 
 	json_object_foreach(object, name, value)
 	{
-		if (is_inner(value) || is_list_of_objects(value) || has_sentence(value))
+		if (vbd_ctl_is_inner(value) || is_list_of_objects(value) ||
+			(!sentences && has_sentence(value)))
 			return false;
 	}
 	return true;
@@ -115,7 +72,7 @@ static void put_joined(const char *label, json_t *object, vbd_ctl_cell_fn cell)
 	json_object_foreach(object, name, value)
 	{
 		vbd_ctl_cell_fn own;
-		size_t unit_len = cell_for(name, value, &own);
+		size_t unit_len = vbd_ctl_cell_for(name, &own);
 		char *member = label_of("", name, unit_len);
 		char *text = (cell ? cell : own)(value);
 
@@ -141,16 +98,16 @@ static void put_members(json_t *object, const char *prefix, const json_t *around
 	json_object_foreach(object, name, value)
 	{
 		vbd_ctl_cell_fn cell;
-		size_t unit_len = cell_for(name, value, &cell);
+		size_t unit_len = vbd_ctl_cell_for(name, &cell);
 		char *label;
 
 		if (json_is_null(value) || is_list_of_objects(value) ||
 			json_equal(value, json_object_get(around, name)))
 			continue;
 		label = label_of(prefix, name, unit_len);
-		if (is_inner(value) && is_short(value))
+		if (vbd_ctl_is_inner(value) && is_short(value, false))
 			put_joined(label, value, unit_len ? cell : NULL);
-		else if (is_inner(value))
+		else if (vbd_ctl_is_inner(value))
 			put_members(value, label, object);
 		else if (json_is_array(value) && has_sentence(value))
 			vbd_ctl_list_put(label, value, "{}");
@@ -160,43 +117,31 @@ static void put_members(json_t *object, const char *prefix, const json_t *around
 	}
 }
 
-/* "RQ-DEPTH" of "rq_depth". The caller frees the text. */
-static char *title_of(const char *name, size_t unit_len)
+/* Prints short objects as a table, with a column "RQ-DEPTH" for "rq_depth". */
+static void put_rows(const char *heading, const json_t *rows)
 {
-	char *title = label_of("", name, unit_len);
-
-	for (char *c = title; *c; c++)
-		*c = (char)(*c == ' ' ? '-' : toupper((unsigned char)*c));
-	return title;
-}
-
-/* Prints objects alike as a table with a column for each member that is no object. */
-static void put_rows(const char *heading, json_t *rows)
-{
-	struct vbd_ctl_column columns[ROW_COLUMNS_MAX];
-	size_t count = 0;
+	char *columns = NULL;
+	size_t columns_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&columns, &columns_len));
 	const char *name;
 	json_t *value;
 
 	json_object_foreach(json_array_get(rows, 0), name, value)
 	{
-		struct vbd_ctl_column *column = &columns[count];
-		size_t unit_len;
+		vbd_ctl_cell_fn cell;
+		size_t unit_len = vbd_ctl_cell_for(name, &cell);
 
-		if (is_inner(value) || count == ROW_COLUMNS_MAX)
+		/* A column has a plain name, as all members of verbsd have. */
+		if (!*name || name[strspn(name, NAME_CHARS)])
 			continue;
-		*column = (struct vbd_ctl_column){.path = name};
-		unit_len = cell_for(name, value, &column->cell);
-		column->flags = json_is_number(value) ? VBD_CTL_COLUMN_RIGHT : 0;
-		column->title = title_of(name, unit_len);
-		count++;
+		for (const char *c = name; c[unit_len]; c++)
+			fputc(*c == '_' ? '-' : toupper((unsigned char)*c), out);
+		fprintf(out, "=%s ", name);
 	}
-	if (count) {
-		vbd_ctl_heading_put(heading);
-		vbd_ctl_table_put(columns, count, rows, false);
-	}
-	for (size_t i = 0; i < count; i++)
-		free((char *)columns[i].title);
+	(void)fclose(out);
+	vbd_ctl_heading_put(heading);
+	vbd_ctl_table_put(vbd_ctl_must(columns), rows, false);
+	free(columns);
 }
 
 /* Prints objects of a list as a table, or one after another if they have tables themselves. */
@@ -205,7 +150,7 @@ static void put_list(const char *label, json_t *list)
 	json_t *item;
 	size_t i;
 
-	if (is_short(json_array_get(list, 0))) {
+	if (is_short(json_array_get(list, 0), true)) {
 		put_rows(label, list);
 		return;
 	}
@@ -230,7 +175,7 @@ static void put_lists(json_t *object, const char *prefix)
 
 		if (is_list_of_objects(value))
 			put_list(label, value);
-		else if (is_inner(value))
+		else if (vbd_ctl_is_inner(value))
 			put_lists(value, label);
 		free(label);
 	}

@@ -18,11 +18,12 @@
  */
 typedef char *(*vbd_ctl_cell_fn)(const json_t *value);
 
-/** vbd_ctl_is_reference - is @value {id, name} of another object? */
-bool vbd_ctl_is_reference(const json_t *value);
+/** vbd_ctl_is_inner - whether @value is an object that is more than a reference {id, name} or an
+ * endpoint {addr, port} */
+bool vbd_ctl_is_inner(const json_t *value);
 
 char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged; the name
-						* of a reference, or else its id */
+						* of a reference, or else its id; endpoints; lists */
 char *vbd_ctl_cell_count(const json_t *value); /* an integer; 0 if it is missing */
 char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers and packet numbers */
 char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */
@@ -31,70 +32,40 @@ char *vbd_ctl_cell_ms(const json_t *value);    /* nanoseconds as milliseconds: "
 char *vbd_ctl_cell_whole_ms(const json_t *value); /* 336 ms */
 char *vbd_ctl_cell_time(const json_t *value);	  /* RFC 3339, cut to milliseconds */
 char *vbd_ctl_cell_endpoint(const json_t *value); /* {addr, port} as 192.0.2.1:7471 or [::1]:7471 */
-char *vbd_ctl_cell_list(const json_t *value);	  /* an array of strings, joined by commas */
+char *vbd_ctl_cell_list(const json_t *value);	  /* an array, joined by commas */
 
-enum vbd_ctl_column_flags {
-	VBD_CTL_COLUMN_RIGHT = 1, /* right-aligned, for numbers */
-	VBD_CTL_COLUMN_STATE = 2, /* coloured by the state */
-	VBD_CTL_COLUMN_TRUNC = 4, /* becomes narrower if the terminal is too narrow */
-	VBD_CTL_COLUMN_RARE = 8,  /* left out of a table in which no row has the member */
-};
+/**
+ * vbd_ctl_cell_for - choose the format of a member by its name, whose suffix is a unit
+ *
+ * Returns the length of the suffix, which the formatted value makes superfluous.
+ */
+size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell);
 
-struct vbd_ctl_column {
-	const char *title;
-	const char *path; /* path of the member; "" for the whole row */
+/*
+ * A value of an object in the form "path" or "path:format". Without a format the name decides
+ * (vbd_ctl_cell_for()). Formats are bytes, count (0 if missing), endpoint, ms, ns, ports of a
+ * device, text, sent and received bytes of counters; and of whole objects, whose members that are
+ * used are named with commas between: rate of a transfer, span of a life.
+ */
+struct vbd_ctl_field {
+	char *path;
 	vbd_ctl_cell_fn cell;
-	unsigned int flags;
-	/* For a column of a list: the members that `cell` reads, separated by commas; NULL: @path
-	 */
-	const char *fields;
+	bool right; /* a number by its format */
 };
 
-/* Columns with the usual formats. */
-#define VBD_CTL_TEXT(title, path)                       \
-	{                                               \
-		title, path, vbd_ctl_cell_text, 0, NULL \
-	}
-#define VBD_CTL_WIDE(title, path)                                          \
-	{                                                                  \
-		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC, NULL \
-	}
-#define VBD_CTL_RARE(title, path)                                                                \
-	{                                                                                        \
-		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC | VBD_CTL_COLUMN_RARE, NULL \
-	}
-#define VBD_CTL_STATE(title, path)                                         \
-	{                                                                  \
-		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE, NULL \
-	}
-#define VBD_CTL_NUMBER(title, path)                                        \
-	{                                                                  \
-		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT, NULL \
-	}
-#define VBD_CTL_HEX(title, path)                                          \
-	{                                                                 \
-		title, path, vbd_ctl_cell_hex, VBD_CTL_COLUMN_RIGHT, NULL \
-	}
-#define VBD_CTL_BYTES(title, path)                                          \
-	{                                                                   \
-		title, path, vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT, NULL \
-	}
-#define VBD_CTL_NS(title, path)                                          \
-	{                                                                \
-		title, path, vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT, NULL \
-	}
-#define VBD_CTL_TIME(title, path)                       \
-	{                                               \
-		title, path, vbd_ctl_cell_time, 0, NULL \
-	}
-#define VBD_CTL_ENDPOINT(title, path)                       \
-	{                                                   \
-		title, path, vbd_ctl_cell_endpoint, 0, NULL \
-	}
-#define VBD_CTL_LIST(title, path)                       \
-	{                                               \
-		title, path, vbd_ctl_cell_list, 0, NULL \
-	}
+/** vbd_ctl_field_init - read a field of @len bytes; the caller frees its path */
+void vbd_ctl_field_init(struct vbd_ctl_field *field, const char *text, size_t len);
+
+/** vbd_ctl_field_value - the value that the field's format takes, borrowed from @object; NULL if it
+ * is missing */
+const json_t *vbd_ctl_field_value(const struct vbd_ctl_field *field, const json_t *object);
+
+/**
+ * vbd_ctl_fill - copy @text with each field in braces replaced: "{id} is {state}"
+ *
+ * The members are made safe for a terminal. Returns a text that the caller frees.
+ */
+char *vbd_ctl_fill(const json_t *object, const char *text);
 
 /**
  * vbd_ctl_view_to - write to @out from now on; NULL for standard output
@@ -105,10 +76,11 @@ void vbd_ctl_view_to(FILE *out);
 
 /**
  * vbd_ctl_table_put - print an array of objects as a table
- * @rows: prints nothing if it is empty
+ * @columns: "TITLE=field TITLE=field", at most 24
+ * @rows:    prints nothing if it is empty
+ * @color:   whether to colour states
  */
-void vbd_ctl_table_put(
-	const struct vbd_ctl_column *columns, size_t column_count, const json_t *rows, bool color);
+void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color);
 
 /**
  * vbd_ctl_object_put - print all that an object has: each member with a value a line, and so a
@@ -116,14 +88,6 @@ void vbd_ctl_table_put(
  * @except: names of members to leave out, separated by spaces
  */
 void vbd_ctl_object_put(json_t *object, const char *except);
-
-/**
- * vbd_ctl_fill - copy @text with each "{path}" replaced by the member at that path
- * @text: "{path:format}" chooses a format: hex, bytes, ns, time, endpoint, or count (0 if missing)
- *
- * The members are made safe for a terminal. Returns a text that the caller frees.
- */
-char *vbd_ctl_fill(const json_t *object, const char *text);
 
 /* A line of a block: its label, and a text for vbd_ctl_fill() with a member in it. */
 struct vbd_ctl_line {

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsctl/common/view.h"
+
+#include "cmd/verbsctl/common/args.h"
+#include "cmd/verbsctl/common/json.h"
+
+static char *dash(void)
+{
+	return vbd_ctl_format("-");
+}
+
+static bool has_two(const json_t *object, const char *a, const char *b)
+{
+	return json_object_size(object) == 2 && json_object_get(object, a) &&
+	       json_object_get(object, b);
+}
+
+bool vbd_ctl_is_inner(const json_t *value)
+{
+	return json_is_object(value) && !has_two(value, "id", "name") &&
+	       !has_two(value, "addr", "port");
+}
+
+static const json_t *reference_text(const json_t *reference)
+{
+	const json_t *name = vbd_ctl_json_at(reference, "name");
+
+	return name ? name : vbd_ctl_json_at(reference, "id");
+}
+
+char *vbd_ctl_cell_text(const json_t *value)
+{
+	char *text;
+	char *safe;
+
+	if (json_is_string(value))
+		return vbd_ctl_text_safe(json_string_value(value), json_string_length(value));
+	if (!value || json_is_null(value))
+		return dash();
+	if (has_two(value, "id", "name"))
+		return vbd_ctl_cell_text(reference_text(value));
+	if (has_two(value, "addr", "port"))
+		return vbd_ctl_cell_endpoint(value);
+	if (json_is_array(value))
+		return vbd_ctl_cell_list(value);
+	text = vbd_ctl_must(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
+	safe = vbd_ctl_text_safe(text, strlen(text));
+	free(text);
+	return safe;
+}
+
+char *vbd_ctl_cell_count(const json_t *value)
+{
+	return vbd_ctl_format("%llu", (unsigned long long)vbd_ctl_json_uint(value, ""));
+}
+
+char *vbd_ctl_cell_hex(const json_t *value)
+{
+	if (!json_is_integer(value))
+		return dash();
+	return vbd_ctl_format("0x%llx", (unsigned long long)json_integer_value(value));
+}
+
+char *vbd_ctl_cell_bytes(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_text_of_bytes(vbd_ctl_json_uint(value, ""));
+}
+
+char *vbd_ctl_cell_ns(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_text_of_ns(vbd_ctl_json_uint(value, ""));
+}
+
+char *vbd_ctl_cell_ms(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_format("%.3f", (double)vbd_ctl_json_uint(value, "") / 1e6);
+}
+
+char *vbd_ctl_cell_whole_ms(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_format("%llu ms", (unsigned long long)vbd_ctl_json_uint(value, ""));
+}
+
+char *vbd_ctl_cell_time(const json_t *value)
+{
+	/* "2026-01-02T03:04:05.000000006Z" without its last six digits, which are too many for a
+	 * reader. */
+	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
+	const char *text = json_string_value(value);
+
+	if (!text || strlen(text) != strlen(shape))
+		return vbd_ctl_cell_text(value);
+	for (size_t i = 0; shape[i]; i++) {
+		if (shape[i] == 'd' ? !strchr("0123456789", text[i]) : text[i] != shape[i])
+			return vbd_ctl_cell_text(value);
+	}
+	return vbd_ctl_format("%.23sZ", text);
+}
+
+char *vbd_ctl_cell_endpoint(const json_t *value)
+{
+	const char *addr = vbd_ctl_json_text(value, "addr");
+	bool v6 = addr && strchr(addr, ':');
+	char *text;
+	char *safe;
+
+	if (!addr)
+		return dash();
+	text = vbd_ctl_format(v6 ? "[%s]:%llu" : "%s:%llu", addr,
+		(unsigned long long)vbd_ctl_json_uint(value, "port"));
+	safe = vbd_ctl_text_safe(text, strlen(text));
+	free(text);
+	return safe;
+}
+
+char *vbd_ctl_cell_list(const json_t *value)
+{
+	char *text = NULL;
+	size_t text_len = 0;
+	FILE *out;
+
+	if (json_array_size(value) == 0)
+		return dash();
+	out = vbd_ctl_must(open_memstream(&text, &text_len));
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		char *item = vbd_ctl_cell_text(json_array_get(value, i));
+
+		fprintf(out, "%s%s", i ? "," : "", item);
+		free(item);
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(text);
+}
+
+/* --- cells of several members ---------------------------------------------------------------- */
+
+/* Payload bytes of this side's completed sends and writes. */
+static char *cell_sent(const json_t *counters)
+{
+	if (!counters)
+		return vbd_ctl_cell_text(NULL);
+	return vbd_ctl_text_of_bytes(vbd_ctl_sent_bytes(counters));
+}
+
+/* Payload bytes of this side's completed receives and reads. */
+static char *cell_received(const json_t *counters)
+{
+	if (!counters)
+		return vbd_ctl_cell_text(NULL);
+	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
+}
+
+/* Bytes of the transfer divided by its time on the wire. */
+static char *cell_rate(const json_t *transfer)
+{
+	uint64_t wire_ns = vbd_ctl_json_uint(transfer, "wire_ns");
+	uint64_t bytes = vbd_ctl_json_uint(transfer, "bytes_done");
+	char *amount;
+	char *text;
+
+	if (wire_ns == 0)
+		return vbd_ctl_cell_text(NULL);
+	amount = vbd_ctl_text_of_bytes((uint64_t)((double)bytes * 1e9 / (double)wire_ns));
+	text = vbd_ctl_format("%s/s", amount);
+	free(amount);
+	return text;
+}
+
+/* Time from created_at to ended_at, by which the server sorts too. */
+static char *cell_span(const json_t *connection)
+{
+	const char *from = vbd_ctl_json_text(connection, "created_at");
+	const char *to = vbd_ctl_json_text(connection, "ended_at");
+	uint64_t from_ns, to_ns;
+
+	if (!from || !to || !vbd_ctl_parse_time(from, &from_ns) ||
+		!vbd_ctl_parse_time(to, &to_ns) || to_ns < from_ns)
+		return vbd_ctl_cell_text(NULL);
+	return vbd_ctl_text_of_span(to_ns - from_ns);
+}
+
+/* Names of the network interfaces behind a port, each once: operators know a port by them. */
+static char *cell_netdevs(const json_t *port)
+{
+	const json_t *gids = vbd_ctl_json_at(port, "gids");
+	json_t *names = vbd_ctl_must(json_object());
+	json_t *list = vbd_ctl_must(json_array());
+	char *text;
+
+	for (size_t i = 0; i < json_array_size(gids); i++) {
+		const char *name = vbd_ctl_json_text(json_array_get(gids, i), "netdev");
+
+		if (!name || json_object_get(names, name))
+			continue;
+		if (json_object_set_new(names, name, json_true()) < 0 ||
+			json_array_append_new(list, json_string(name)) < 0)
+			vbd_ctl_must(NULL);
+	}
+	text = vbd_ctl_cell_list(list);
+	json_decref(list);
+	json_decref(names);
+	return text;
+}
+
+/* "1 active, MTU 1024, eth0" for each port. */
+static char *cell_ports(const json_t *ports)
+{
+	char *text = NULL;
+	size_t text_len = 0;
+	FILE *out;
+
+	if (json_array_size(ports) == 0)
+		return vbd_ctl_cell_text(NULL);
+	out = vbd_ctl_must(open_memstream(&text, &text_len));
+	for (size_t i = 0; i < json_array_size(ports); i++) {
+		const json_t *port = json_array_get(ports, i);
+		char *state = vbd_ctl_fill(port, "{port_num} {state}, MTU {active_mtu_bytes:text}");
+		char *netdevs = cell_netdevs(port);
+
+		fprintf(out, "%s%s, %s", i ? "; " : "", state, netdevs);
+		free(netdevs);
+		free(state);
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(text);
+}
+
+/* --- fields ---------------------------------------------------------------------------------- */
+
+size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell)
+{
+	static const struct {
+		const char *tail;
+		vbd_ctl_cell_fn cell;
+	} units[] = {
+		{"_at", vbd_ctl_cell_time},
+		{"_bytes", vbd_ctl_cell_bytes},
+		{"_ns", vbd_ctl_cell_ns},
+		{"_ms", vbd_ctl_cell_whole_ms},
+	};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
+		size_t tail_len = strlen(units[i].tail);
+
+		if (len >= tail_len && strcmp(name + len - tail_len, units[i].tail) == 0) {
+			*ret_cell = units[i].cell;
+			return tail_len;
+		}
+	}
+	*ret_cell = vbd_ctl_cell_text;
+	if (vbd_ctl_is_word("lqpn rqpn qpn", name))
+		*ret_cell = vbd_ctl_cell_hex;
+	else if (vbd_ctl_is_word("bytes bytes_done bytes_per_s", name))
+		*ret_cell = vbd_ctl_cell_bytes;
+	else if (vbd_ctl_is_word("at now since", name))
+		*ret_cell = vbd_ctl_cell_time;
+	return 0;
+}
+
+void vbd_ctl_field_init(struct vbd_ctl_field *field, const char *text, size_t len)
+{
+	static const struct {
+		const char *name;
+		vbd_ctl_cell_fn cell;
+		bool right;
+	} formats[] = {
+		{"bytes", vbd_ctl_cell_bytes, true},
+		{"count", vbd_ctl_cell_count, true},
+		{"endpoint", vbd_ctl_cell_endpoint, false},
+		{"ms", vbd_ctl_cell_ms, true},
+		{"ns", vbd_ctl_cell_ns, true},
+		{"ports", cell_ports, false},
+		{"rate", cell_rate, true},
+		{"received", cell_received, true},
+		{"sent", cell_sent, true},
+		{"span", cell_span, true},
+		{"text", vbd_ctl_cell_text, false},
+	};
+	const char *dot;
+	char *format;
+
+	*field = (struct vbd_ctl_field){.path = vbd_ctl_must(strndup(text, len))};
+	format = strchr(field->path, ':');
+	if (format)
+		*format++ = '\0';
+	dot = strrchr(field->path, '.');
+	(void)vbd_ctl_cell_for(dot ? dot + 1 : field->path, &field->cell);
+	for (size_t i = 0; format && i < VBD_ARRAY_LEN(formats); i++) {
+		if (strcmp(format, formats[i].name) != 0)
+			continue;
+		field->cell = formats[i].cell;
+		field->right = formats[i].right;
+	}
+}
+
+const json_t *vbd_ctl_field_value(const struct vbd_ctl_field *field, const json_t *object)
+{
+	return strchr(field->path, ',') ? object : vbd_ctl_json_at(object, field->path);
+}
+
+/* Writes the member that @text, "path}" or "path:format}", names. Returns the end of @text. */
+static const char *fill_field(FILE *out, const json_t *object, const char *text)
+{
+	size_t len = strcspn(text, "}");
+	struct vbd_ctl_field field;
+	char *cell;
+
+	vbd_ctl_field_init(&field, text, len);
+	cell = field.cell(vbd_ctl_field_value(&field, object));
+	fputs(cell, out);
+	free(cell);
+	free(field.path);
+	return text + len + (text[len] == '}');
+}
+
+char *vbd_ctl_fill(const json_t *object, const char *text)
+{
+	char *filled = NULL;
+	size_t filled_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&filled, &filled_len));
+
+	while (*text) {
+		size_t plain = strcspn(text, "{");
+
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (*text)
+			text = fill_field(out, object, text + 1);
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(filled);
+}
