@@ -6,6 +6,7 @@
  */
 #include "cmd/verbsctl/command.h"
 
+#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <ctype.h>
@@ -152,34 +153,15 @@ static void offer_objects(const struct line *line, const char *collection)
 /* Offers the values for a placeholder. */
 static void offer_values(const struct line *line, const char *placeholder)
 {
-	static const struct {
-		const char *placeholder;
-		const char *collection;
-	} kinds[] = {
-		{"BATCH", "/v1/transfer_batches"},
-		{"BUFFER", "/v1/buffers"},
-		{"CONNECTION", "/v1/connections"},
-		{"CONNECTION_BATCH", "/v1/connection_batches"},
-		{"CQ", "/v1/cqs"},
-		{"DEVICE", "/v1/devices"},
-		{"ENDPOINT", "/v1/ud_endpoints"},
-		{"GROUP", "/v1/multicast_memberships"},
-		{"KEPT", "/v1/kept_objects"},
-		{"LISTENER", "/v1/listeners"},
-		{"PD", "/v1/pds"},
-		{"PEER", "/v1/ud_peers"},
-		{"PROBE", "/v1/probes"},
-		{"BENCHMARK", "/v1/benchmarks"},
-		{"SRQ", "/v1/srqs"},
-		{"TRANSFER", "/v1/transfers"},
-		{"WINDOW", "/v1/windows"},
-	};
-
 	if (strcmp(placeholder, "FILE") == 0)
 		puts(":file");
-	for (size_t i = 0; i < VBD_ARRAY_LEN(kinds); i++) {
-		if (strcmp(placeholder, kinds[i].placeholder) == 0)
-			offer_objects(line, kinds[i].collection);
+	/* The operand of `show` names its kind. */
+	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
+		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+
+		if (command->object && strcmp(command->verb, "show") == 0 &&
+			strcmp(command->usage, placeholder) == 0)
+			offer_objects(line, command->object->collection);
 	}
 	while (strchr(placeholder, '|') || islower((unsigned char)*placeholder)) {
 		size_t len = strcspn(placeholder, "|");

@@ -92,27 +92,25 @@ static void put_options(FILE *out, const enum vbd_ctl_opt *opts, size_t count)
 /* Prints "  buffers   ls, show, create, …", broken into lines. */
 static void put_verbs(FILE *out, const char *noun)
 {
-	size_t columns = 0;
+	char *line = vbd_ctl_format("  %-*s", NOUN_COLUMNS, noun);
+	const char *comma = "";
+	char *wrapped;
 
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+		char *longer;
 
 		if (strcmp(command->noun, noun) != 0)
 			continue;
-		if (columns == 0) {
-			columns =
-				(size_t)fprintf(out, "  %-*s%s", NOUN_COLUMNS, noun, command->verb);
-			continue;
-		}
-		columns += (size_t)fprintf(out, ",");
-		if (columns + strlen(command->verb) + 1 > LINE_COLUMNS)
-			columns = (size_t)fprintf(
-					  out, "\n%*s%s", NOUN_COLUMNS + 2, "", command->verb) -
-				  1;
-		else
-			columns += (size_t)fprintf(out, " %s", command->verb);
+		longer = vbd_ctl_format("%s%s%s", line, comma, command->verb);
+		free(line);
+		line = longer;
+		comma = ", ";
 	}
-	fputc('\n', out);
+	wrapped = vbd_ctl_text_wrap(line, LINE_COLUMNS, NOUN_COLUMNS + 2);
+	fputs(wrapped, out);
+	free(wrapped);
+	free(line);
 }
 
 static void put_aliases(FILE *out)

@@ -69,8 +69,7 @@ static enum vbd_ctl_exit take_value(
 	case VBD_CTL_KIND_LABELS:
 		if (!*args->text[opt])
 			wanted = "not be empty";
-		else if (!vbd_ctl_text_is_utf8(args->text[opt], strlen(args->text[opt])) &&
-			 spec->member)
+		else if (!vbd_utf8_valid(args->text[opt], strlen(args->text[opt])) && spec->member)
 			wanted = "be UTF-8";
 		break;
 	case VBD_CTL_KIND_UINT:

@@ -86,20 +86,20 @@ test('messages: --json prints a line for each', async (t) => {
 test('messages: --raw writes the very bytes', async (t) => {
   const bytes = Buffer.from([0, 1, 2, 250, 251, 252, 253, 10]);
   const server = await FakeServer.start(t, inbox([1, 2, 3, 4].map((n) =>
-    message(n, bytes.subarray(0, 2 * n).toString('base64'), { encoding: 'base64' }))));
+    message(n, bytes.subarray(0, 2 * n).toString('hex'), { encoding: 'hex' }))));
   const { code, bytes: got } = await ctl(server, ['recv', '7', '--raw']);
   assert.equal(code, 0);
   assert.deepEqual(got, Buffer.concat([1, 2, 3, 4].map((n) => bytes.subarray(0, 2 * n))));
-  assert.equal(server.requests[0].query.encoding, 'base64');
+  assert.equal(server.requests[0].query.encoding, 'hex');
 });
 
-test('messages: --raw does not pass off broken base64 as bytes, and deletes nothing', async (t) => {
-  for (const data of ['AP8', 'A*8B', '====', 'AA=A']) {
-    const server = await FakeServer.start(t, inbox([message(1, data, { encoding: 'base64' })]));
+test('messages: --raw does not pass off broken hex as bytes, and deletes nothing', async (t) => {
+  for (const data of ['AAA', '0*0b', '====', '0x00']) {
+    const server = await FakeServer.start(t, inbox([message(1, data, { encoding: 'hex' })]));
     const { code, stdout, stderr } = await ctl(server, ['recv', '7', '--raw']);
     assert.equal(code, 1, data);
     assert.equal(stdout, '');
-    assert.match(stderr, /not base64/);
+    assert.match(stderr, /not hex/);
     assert.ok(!server.calls.includes(DELETE));
     await server.stop();
   }

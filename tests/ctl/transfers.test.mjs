@@ -146,7 +146,7 @@ test('transfers: send carries text, bytes of a file and standard input', async (
   await ctl(server, ['send', 'to-b', '--', '-v']);
   await ctl(server, ['send', 'to-b', '-'], { input: '' });
   assert.deepEqual(server.requests.map(({ json }) => json), [{ data: 'hällo', timeout_ms: 2000 },
-    { data: 'AP8B', encoding: 'base64' }, { data: 'from a pipe\n' }, { data: '-v' }, { data: '' }]);
+    { data: '00ff01', encoding: 'hex' }, { data: 'from a pipe\n' }, { data: '-v' }, { data: '' }]);
   assert.deepEqual(server.requests.map(({ headers }) => headers.prefer).slice(0, 2), ['wait=4', 'wait=32']);
 });
 

@@ -2,6 +2,7 @@
 /* verbsctl's forms of texts, numbers and JSON, at the bounds of each. */
 #include "tests/unit/unit.h"
 
+#include "base/text.h"
 #include "cmd/verbsctl/common/args.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
@@ -78,6 +79,17 @@ static const struct {
 	{"\xef\xbc\x80", "\xef\xbc\x80", true},
 };
 
+static void test_text__utf8_is_told_from_other_bytes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(characters); i++) {
+		const char *bytes = characters[i].bytes;
+
+		if (vbd_utf8_valid(bytes, strlen(bytes)) != characters[i].utf8)
+			fail_msg("%s", characters[i].safe);
+	}
+}
+
 static void test_text__what_steers_a_terminal_is_escaped_and_nothing_else(void **state)
 {
 	(void)state;
@@ -93,21 +105,6 @@ static void test_text__what_steers_a_terminal_is_escaped_and_nothing_else(void *
 	}
 	assert_taken(vbd_ctl_text_safe("a\0b", 3), "a\\x00b");
 	assert_taken(vbd_ctl_text_safe("abc", 2), "ab");
-}
-
-static void test_text__utf8_is_told_from_other_bytes(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(characters); i++) {
-		const char *bytes = characters[i].bytes;
-
-		if (vbd_ctl_text_is_utf8(bytes, strlen(bytes)) != characters[i].utf8)
-			fail_msg("%s", characters[i].safe);
-	}
-	assert_true(vbd_ctl_text_is_utf8("", 0));
-	assert_false(vbd_ctl_text_is_utf8("a\0b", 3));
-	assert_true(vbd_ctl_text_is_utf8("a\0b", 1));
-	assert_false(vbd_ctl_text_is_utf8("\xe6\xbc\xa2", 2)); /* the rest is beyond the end */
 }
 
 /* JSON keeps its value: its own escapes stay, and unsafe characters become escapes of JSON. */
@@ -243,7 +240,7 @@ static void test_text__a_time_is_whole_or_refused(void **state)
 	}
 }
 
-/* --- base64 ---------------------------------------------------------------------------------- */
+/* --- hex ------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *bytes;
@@ -251,17 +248,13 @@ static const struct {
 	const char *text;
 } encoded[] = {
 	{"", 0, ""},
-	{"\x00", 1, "AA=="},
-	{"\xff", 1, "/w=="},
-	{"\xff\xfe", 2, "//4="},
-	{"\x00\x10\x83", 3, "ABCD"},
-	{"\x10Q\x87 \x92\x8b", 6, "EFGHIJKL"},
-	{"\x69\xb7\x1d\x79", 4, "abcdeQ=="},
-	{"\xd3\x5d\xb7\xe3\x9e", 5, "0123454="},
-	{"\xfb\xf0\x00\xff", 4, "+/AA/w=="},
+	{"\x00", 1, "00"},
+	{"\xff", 1, "ff"},
+	{"\xff\xfe", 2, "fffe"},
+	{"\x01\x23\x45\x67\x89\xab\xcd\xef", 8, "0123456789abcdef"},
 };
 
-static void test_base64__bytes_become_text_and_bytes_again(void **state)
+static void test_hex__bytes_become_text_and_bytes_again(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(encoded); i++) {
@@ -272,9 +265,9 @@ static void test_base64__bytes_become_text_and_bytes_again(void **state)
 
 		assert_non_null(exact);
 		memcpy(exact, encoded[i].bytes, encoded[i].len);
-		assert_taken(vbd_ctl_base64_encode(exact, encoded[i].len), encoded[i].text);
+		assert_taken(vbd_ctl_hex_encode(exact, encoded[i].len), encoded[i].text);
 		free(exact);
-		assert_true(vbd_ctl_base64_decode(encoded[i].text, &bytes, &len));
+		assert_true(vbd_ctl_hex_decode(encoded[i].text, &bytes, &len));
 		assert_int_equal(len, encoded[i].len);
 		assert_memory_equal(bytes, encoded[i].bytes, len);
 		assert_int_equal(bytes[len], 0);
@@ -282,16 +275,15 @@ static void test_base64__bytes_become_text_and_bytes_again(void **state)
 	}
 }
 
-static void test_base64__what_is_cut_or_foreign_is_refused(void **state)
+static void test_hex__what_is_cut_or_foreign_is_refused(void **state)
 {
-	static const char *const bad[] = {
-		"A", "AA", "AAA", "AAAAA", "A===", "====", "A*AA", "AA=A", "AA==AAAA"};
+	static const char *const bad[] = {"0", "000", "0g", "g0", "0 ", " 0", "+1", "0x", "-1"};
 	char *bytes = NULL;
 	size_t len;
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
-		if (vbd_ctl_base64_decode(bad[i], &bytes, &len))
+		if (vbd_ctl_hex_decode(bad[i], &bytes, &len))
 			fail_msg("\"%s\" passes", bad[i]);
 	}
 }
@@ -512,16 +504,16 @@ static void test_text__spans_are_clocks_from_a_minute_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text__what_steers_a_terminal_is_escaped_and_nothing_else),
 		cmocka_unit_test(test_text__utf8_is_told_from_other_bytes),
+		cmocka_unit_test(test_text__what_steers_a_terminal_is_escaped_and_nothing_else),
 		cmocka_unit_test(test_text__json_keeps_its_lines_and_its_value),
 		cmocka_unit_test(test_text__a_part_of_a_path_is_percent_encoded),
 		cmocka_unit_test(test_text__bytes_have_the_largest_unit_that_fits),
 		cmocka_unit_test(test_text__times_have_the_largest_unit_that_fits),
 		cmocka_unit_test(test_text__hex_has_1_to_16_digits_behind_0x),
 		cmocka_unit_test(test_text__a_time_is_whole_or_refused),
-		cmocka_unit_test(test_base64__bytes_become_text_and_bytes_again),
-		cmocka_unit_test(test_base64__what_is_cut_or_foreign_is_refused),
+		cmocka_unit_test(test_hex__bytes_become_text_and_bytes_again),
+		cmocka_unit_test(test_hex__what_is_cut_or_foreign_is_refused),
 		cmocka_unit_test(test_json__members_are_found_by_path),
 		cmocka_unit_test(test_json__members_are_set_by_path),
 		cmocka_unit_test(test_json__a_name_in_a_path_has_its_whole_length),

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 
 #define PAGE_EVENTS	500
-#define LONG_POLL_MS	30000
 #define EARLY_ANSWER_MS 1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	500
 
@@ -76,23 +75,21 @@ static void put_event(struct vbd_ctl *ctl, const json_t *event)
 	free(seq);
 }
 
-static char *page_path(const struct reader *reader, unsigned int wait_ms)
+static char *poll_path(const struct reader *reader)
 {
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
 
-	fprintf(out, "/v1/events?limit=%d&after=", PAGE_EVENTS);
+	fprintf(out, "/v1/events?limit=%d&wait_ms=%d&after=", PAGE_EVENTS, VBD_CTL_LONG_POLL_MS);
 	vbd_ctl_text_put_escaped(out, reader->after);
-	if (wait_ms)
-		fprintf(out, "&wait_ms=%u", wait_ms);
 	vbd_ctl_args_put_query(&reader->ctl->args, out, '&');
 	(void)fclose(out);
 	return vbd_ctl_must(path);
 }
 
-/* Continue behind the page. Returns false if it ends where it began: it would come for ever. */
-static bool take_next(struct reader *reader, const json_t *page)
+/* Continue behind the page. */
+static void take_next(struct reader *reader, const json_t *page)
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
 	const char *next = vbd_ctl_json_text(page, "next");
@@ -100,63 +97,10 @@ static bool take_next(struct reader *reader, const json_t *page)
 
 	reader->seen = count ? vbd_ctl_json_uint(json_array_get(items, count - 1), "seq")
 			     : vbd_ctl_json_uint(page, "last");
-	if (!next || strcmp(next, reader->after) == 0)
-		return false;
+	if (!next)
+		return;
 	free(reader->after);
 	reader->after = vbd_ctl_format("%s", next);
-	return true;
-}
-
-/* Appends a page's events to @items. Copies the other members of the first page to @log, and `next`
- * of each. */
-static void add_page(json_t *log, json_t *items, const json_t *page)
-{
-	static const char *const head[] = {
-		"server_id", "now_ns", "first", "last", "restarted", "resumed", "compacted"};
-	json_t *more = vbd_ctl_json_at(page, "items");
-	json_t *next = vbd_ctl_json_at(page, "next");
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(head); i++) {
-		json_t *value = vbd_ctl_json_at(page, head[i]);
-
-		if (value && !json_object_get(log, head[i]))
-			vbd_ctl_json_set(log, head[i], json_incref(value));
-	}
-	if (next)
-		vbd_ctl_json_set(log, "next", json_incref(next));
-	if (json_array_size(more) && json_array_extend(items, more) < 0)
-		vbd_ctl_must(NULL);
-}
-
-/*
- * Fetches all events that the log holds now, without waiting. @ret_log has the members of a page of
- * all of them.
- */
-static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
-{
-	json_t *items = vbd_ctl_must(json_array());
-	json_t *log = vbd_ctl_must(json_object());
-	enum vbd_ctl_exit exit_status;
-	bool goes_on;
-
-	do {
-		char *path = page_path(reader, 0);
-		struct vbd_ctl_answer answer;
-
-		exit_status =
-			vbd_ctl_call(reader->ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
-		goes_on = take_next(reader, answer.json) &&
-			  json_array_size(vbd_ctl_json_at(answer.json, "items")) > 0;
-		add_page(log, items, answer.json);
-		vbd_ctl_answer_fini(&answer);
-		free(path);
-	} while (exit_status == VBD_CTL_OK && goes_on);
-	vbd_ctl_json_set(log, "items", items);
-	if (exit_status == VBD_CTL_OK)
-		*ret_log = log;
-	else
-		json_decref(log);
-	return exit_status;
 }
 
 /* Removes all but the last @lines items. */
@@ -224,9 +168,10 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LINES))
 		lines = args->number[VBD_CTL_OPT_LINES];
-	exit_status = fetch_log(reader, &log);
+	exit_status = vbd_ctl_fetch_list(reader->ctl, "/v1/events", reader->after, &log);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
+	take_next(reader, log);
 	items = vbd_ctl_json_at(log, "items");
 	keep_last(items, lines);
 	/* Report lost events only if the user named a start with --after. */
@@ -245,7 +190,7 @@ static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uin
 	const json_t *items = vbd_ctl_json_at(page, "items");
 
 	tell_lost(page, reader->seen);
-	(void)take_next(reader, page);
+	take_next(reader, page);
 	if (json_array_size(items) == 0 &&
 		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
@@ -266,9 +211,9 @@ static enum vbd_ctl_exit take_answer(
 /* Makes one long poll and handles its outcome. */
 static enum vbd_ctl_exit follow_once(struct reader *reader)
 {
-	char *path = page_path(reader, LONG_POLL_MS);
+	char *path = poll_path(reader);
 	const struct vbd_ctl_request request = {
-		.method = "GET", .path = path, .wait_s = LONG_POLL_MS / 1000};
+		.method = "GET", .path = path, .wait_s = VBD_CTL_LONG_POLL_MS / 1000};
 	uint64_t asked_ns = vbd_clock_mono_ns();
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	struct vbd_ctl_answer answer;

@@ -10,7 +10,6 @@
 
 #define INLINE_LIMIT_BYTES 16384 /* limit of MessageSend in openapi.yaml */
 #define PAGE_MESSAGES	   100
-#define LONG_POLL_MS	   30000
 #define EARLY_ANSWER_MS	   1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	   200
 
@@ -62,13 +61,13 @@ static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, siz
 				    "buffer and use --buffer",
 			INLINE_LIMIT_BYTES);
 	body = vbd_ctl_args_body(&ctl->args);
-	if (vbd_ctl_text_is_utf8(bytes, len)) {
+	if (vbd_utf8_valid(bytes, len) && !memchr(bytes, 0, len)) {
 		vbd_ctl_json_set(body, "data", vbd_ctl_must(json_stringn(bytes, len)));
 	} else {
-		char *text = vbd_ctl_base64_encode(bytes, len);
+		char *text = vbd_ctl_hex_encode(bytes, len);
 
 		vbd_ctl_json_set(body, "data", vbd_ctl_must(json_string(text)));
-		vbd_ctl_json_set(body, "encoding", vbd_ctl_must(json_string("base64")));
+		vbd_ctl_json_set(body, "encoding", vbd_ctl_must(json_string("hex")));
 		free(text);
 	}
 	path = messages_path(ctl, "/messages");
@@ -84,7 +83,7 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 	json_t *body;
 	uint64_t id;
 
-	if (!vbd_ctl_text_is_utf8(owner, strlen(owner)))
+	if (!vbd_utf8_valid(owner, strlen(owner)))
 		return vbd_ctl_refuse(
 			&ctl->args, "the %s's name must be UTF-8", ctl->args.command->object->kind);
 	body = vbd_ctl_args_body(&ctl->args);
@@ -149,9 +148,9 @@ static bool put_raw(const json_t *message)
 	char *bytes;
 	size_t len;
 
-	if (!data || !vbd_ctl_json_is(message, "encoding", "base64") ||
-		!vbd_ctl_base64_decode(data, &bytes, &len)) {
-		vbd_ctl_fail("recv: the server sent a message that is not base64");
+	if (!data || !vbd_ctl_json_is(message, "encoding", "hex") ||
+		!vbd_ctl_hex_decode(data, &bytes, &len)) {
+		vbd_ctl_fail("recv: the server sent a message that is not hex");
 		return false;
 	}
 	fwrite(bytes, 1, len, stdout);
@@ -242,22 +241,6 @@ static enum vbd_ctl_exit take_page(struct receiver *receiver, const json_t *page
 	return exit_status;
 }
 
-/* The wait_ms of the next request. */
-static unsigned int patience_ms(const struct receiver *receiver)
-{
-	uint64_t now_ns = vbd_clock_mono_ns();
-	uint64_t left_ms;
-
-	if (!receiver->waits)
-		return 0;
-	if (receiver->expires_ns == 0)
-		return LONG_POLL_MS;
-	if (now_ns >= receiver->expires_ns)
-		return 0;
-	left_ms = (receiver->expires_ns - now_ns) / VBD_NS_PER_MS + 1;
-	return left_ms < LONG_POLL_MS ? (unsigned int)left_ms : LONG_POLL_MS;
-}
-
 static enum vbd_ctl_exit get_page(
 	struct receiver *receiver, unsigned int wait_ms, struct vbd_ctl_answer *ret_answer)
 {
@@ -266,7 +249,7 @@ static enum vbd_ctl_exit get_page(
 	char *path = vbd_ctl_format("%s/messages?limit=%llu&after=%llu&wait_ms=%u%s",
 		receiver->connection,
 		(unsigned long long)(left < PAGE_MESSAGES ? left : PAGE_MESSAGES),
-		(unsigned long long)receiver->after, wait_ms, raw ? "&encoding=base64" : "");
+		(unsigned long long)receiver->after, wait_ms, raw ? "&encoding=hex" : "");
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = path, .wait_s = wait_ms / 1000 + 1};
 	enum vbd_ctl_exit exit_status =
@@ -323,7 +306,8 @@ static enum vbd_ctl_exit receive(struct receiver *receiver)
 		struct vbd_ctl_answer answer;
 		size_t count = 0;
 
-		exit_status = get_page(receiver, patience_ms(receiver), &answer);
+		exit_status = get_page(receiver,
+			receiver->waits ? vbd_ctl_patience_ms(receiver->expires_ns) : 0, &answer);
 		if (exit_status == VBD_CTL_OK)
 			exit_status = take_page(receiver, answer.json, &count);
 		vbd_ctl_answer_fini(&answer);

@@ -7,8 +7,7 @@
 
 #include "base/clock.h"
 
-#define LONG_POLL_MS 30000
-#define EARLY_MS     20 /* an answer so long before its time is no timeout of the server */
+#define EARLY_MS 20 /* an answer so long before its time is no timeout of the server */
 
 /* State of one `verbsctl NOUN wait`. */
 struct waiter {
@@ -23,20 +22,6 @@ enum verdict {
 	NEVER, /* the state can't come any more */
 	NOT_YET,
 };
-
-/* The wait_ms of the next request. */
-static unsigned int patience_ms(const struct waiter *waiter)
-{
-	uint64_t now_ns = vbd_clock_mono_ns();
-	uint64_t left_ms;
-
-	if (waiter->expires_ns == 0)
-		return LONG_POLL_MS;
-	if (now_ns >= waiter->expires_ns)
-		return 0;
-	left_ms = (waiter->expires_ns - now_ns) / VBD_NS_PER_MS + 1;
-	return left_ms < LONG_POLL_MS ? (unsigned int)left_ms : LONG_POLL_MS;
-}
 
 /*
  * The server answers when the state has come, when it can't come any more, or when the time is
@@ -91,7 +76,7 @@ static enum vbd_ctl_exit report(const struct waiter *waiter, json_t *object, enu
 /* Makes one long poll. Sets @ret_over unless another one is due. */
 static enum vbd_ctl_exit poll_once(struct waiter *waiter, const char *ref, bool *ret_over)
 {
-	unsigned int wait_ms = patience_ms(waiter);
+	unsigned int wait_ms = vbd_ctl_patience_ms(waiter->expires_ns);
 	char *object = vbd_ctl_path(waiter->ctl->args.command->object->collection, ref, "");
 	char *path = vbd_ctl_format("%s?until=%s&wait_ms=%u", object, waiter->until, wait_ms);
 	const struct vbd_ctl_request request = {
@@ -105,7 +90,7 @@ static enum vbd_ctl_exit poll_once(struct waiter *waiter, const char *ref, bool 
 	*ret_over = true;
 	if (exit_status == VBD_CTL_OK) {
 		verdict = judge(waiter, answer.json, took_ms + EARLY_MS < wait_ms);
-		*ret_over = verdict != NOT_YET || patience_ms(waiter) == 0;
+		*ret_over = verdict != NOT_YET || vbd_ctl_patience_ms(waiter->expires_ns) == 0;
 		if (*ret_over)
 			exit_status = report(waiter, answer.json, verdict);
 	}

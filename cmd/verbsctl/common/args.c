@@ -246,7 +246,7 @@ static enum vbd_ctl_exit set_operand(const struct vbd_ctl_args *args, json_t *bo
 	uint64_t id;
 	char *path;
 
-	if (!vbd_ctl_text_is_utf8(text, strlen(text)))
+	if (!vbd_utf8_valid(text, strlen(text)))
 		return vbd_ctl_refuse(args, "\"%s\" must be UTF-8", text);
 	if (memchr(member, ',', len)) {
 		if (set_address(body, member, len, port_needed, text))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl/common/call.h"
 
+#include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
@@ -186,24 +187,26 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	return exit_status;
 }
 
-/* Appends @page to @list. Returns whether to fetch the next page. */
-static bool take_page(json_t *list, json_t *page, uint64_t wanted)
+/* Appends the items of @page to @list, which has the other members of the first page. Returns
+ * whether to fetch the next page: one that ends where it began would come for ever. */
+static bool take_page(json_t *list, json_t *page, const char *after, uint64_t wanted)
 {
 	json_t *items = json_object_get(list, "items");
 	json_t *more = json_object_get(page, "items");
 	json_t *next = json_object_get(page, "next");
 	bool goes_on = json_is_string(next) && json_array_size(more) > 0 &&
-		       !json_equal(next, json_object_get(list, "next"));
+		       !(after && strcmp(json_string_value(next), after) == 0);
 
+	if (json_is_object(page) && json_object_update_missing(list, page) < 0)
+		vbd_ctl_must(NULL);
 	if (json_array_size(more) && json_array_extend(items, more) < 0)
 		vbd_ctl_must(NULL);
-	if (json_is_null(json_object_get(list, "total")) && json_object_get(page, "total"))
-		vbd_ctl_json_set(list, "total", json_incref(json_object_get(page, "total")));
-	vbd_ctl_json_set(list, "next", goes_on ? json_incref(next) : json_null());
+	vbd_ctl_json_set(list, "next", next ? json_incref(next) : json_null());
 	return goes_on && json_array_size(items) < wanted;
 }
 
-enum vbd_ctl_exit vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection, json_t **ret_list)
+enum vbd_ctl_exit vbd_ctl_fetch_list(
+	struct vbd_ctl *ctl, const char *collection, const char *after, json_t **ret_list)
 {
 	uint64_t wanted = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_LIMIT)
 				  ? ctl->args.number[VBD_CTL_OPT_LIMIT]
@@ -212,18 +215,17 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection
 	enum vbd_ctl_exit exit_status;
 	bool goes_on;
 
-	vbd_ctl_json_set(list, "total", json_null());
-	vbd_ctl_json_set(list, "next", json_null());
 	vbd_ctl_json_set(list, "items", vbd_ctl_must(json_array()));
 	do {
 		size_t have = json_array_size(json_object_get(list, "items"));
 		uint64_t limit = wanted - have < PAGE_ITEMS ? wanted - have : PAGE_ITEMS;
-		const char *after = vbd_ctl_json_text(list, "next");
-		char *path = page_path(ctl, collection, limit, after);
+		const char *next = vbd_ctl_json_text(list, "next");
+		const char *from = next ? next : after;
+		char *path = page_path(ctl, collection, limit, from);
 		struct vbd_ctl_answer answer;
 
 		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
-		goes_on = exit_status == VBD_CTL_OK && take_page(list, answer.json, wanted);
+		goes_on = exit_status == VBD_CTL_OK && take_page(list, answer.json, from, wanted);
 		vbd_ctl_answer_fini(&answer);
 		free(path);
 	} while (goes_on);
@@ -267,7 +269,7 @@ enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, cons
 {
 	char *path = shown_path(ctl, collection, columns);
 	json_t *list = NULL;
-	enum vbd_ctl_exit exit_status = vbd_ctl_fetch_list(ctl, path, &list);
+	enum vbd_ctl_exit exit_status = vbd_ctl_fetch_list(ctl, path, NULL, &list);
 
 	free(path);
 	if (exit_status != VBD_CTL_OK)
@@ -306,6 +308,19 @@ enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
 		vbd_ctl_problem_put(&ctl->args, problem);
 	json_decref(problem);
 	return exit_status;
+}
+
+unsigned int vbd_ctl_patience_ms(uint64_t expires_ns)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+	uint64_t left_ms;
+
+	if (expires_ns == 0)
+		return VBD_CTL_LONG_POLL_MS;
+	if (now_ns >= expires_ns)
+		return 0;
+	left_ms = (expires_ns - now_ns) / VBD_NS_PER_MS + 1;
+	return left_ms < VBD_CTL_LONG_POLL_MS ? (unsigned int)left_ms : VBD_CTL_LONG_POLL_MS;
 }
 
 void vbd_ctl_pause_ms(unsigned int ms)

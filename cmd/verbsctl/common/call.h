@@ -23,6 +23,9 @@ struct vbd_ctl {
 /* No Prefer header. */
 #define VBD_CTL_NO_WAIT -1
 
+/* Longest wait of one long poll. */
+#define VBD_CTL_LONG_POLL_MS 30000
+
 /* Longest wait in one request, in seconds (openapi.yaml, Prefer). */
 #define VBD_CTL_WAIT_MAX_S 60
 
@@ -86,14 +89,16 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	const char *collection, struct vbd_ctl_answer *ret_answer);
 
 /**
- * vbd_ctl_fetch_list - GET all pages of a collection, up to --limit items, as one list
+ * vbd_ctl_fetch_list - GET all pages of a collection, up to --limit items, as one
  * @collection: path, which may have a query
- * @ret_list:   {total, next, items}; set on success; the caller owns it
+ * @after:      place to begin behind; NULL for all
+ * @ret_list:   the first page with the items of all, and `next` of the last; set on success; the
+ *              caller owns it
  *
  * Blocks.
  */
 enum vbd_ctl_exit vbd_ctl_fetch_list(
-	struct vbd_ctl *ctl, const char *collection, json_t **ret_list);
+	struct vbd_ctl *ctl, const char *collection, const char *after, json_t **ret_list);
 
 /** vbd_ctl_list - fetch a collection and print it, as a table (vbd_ctl_table_put()) or as JSON;
  * blocks */
@@ -115,6 +120,10 @@ enum vbd_ctl_exit vbd_ctl_each(
  * Returns vbd_ctl_problem_exit() of it.
  */
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem);
+
+/** vbd_ctl_patience_ms - how long the next long poll waits: until @expires_ns of the monotonic
+ * clock (0: no limit), and VBD_CTL_LONG_POLL_MS at most */
+unsigned int vbd_ctl_patience_ms(uint64_t expires_ns);
 
 /** vbd_ctl_pause_ms - sleep */
 void vbd_ctl_pause_ms(unsigned int ms);

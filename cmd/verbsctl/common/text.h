@@ -89,9 +89,6 @@ char *vbd_ctl_text_safe_json(const char *json);
  */
 void vbd_ctl_text_put_escaped(FILE *out, const char *text);
 
-/** vbd_ctl_text_is_utf8 - whether the text is valid UTF-8 without a NUL */
-bool vbd_ctl_text_is_utf8(const char *text, size_t len_bytes);
-
 /**
  * vbd_ctl_text_columns - width of a safe text in columns of the terminal
  *
@@ -141,16 +138,15 @@ bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns);
 /** vbd_ctl_parse_hex - parse "0x" and 1 to 16 hex digits */
 bool vbd_ctl_parse_hex(const char *text, uint64_t *ret_value);
 
-/** vbd_ctl_base64_encode - encode bytes, with padding; the caller frees the text */
-char *vbd_ctl_base64_encode(const void *bytes, size_t len_bytes);
+/** vbd_ctl_hex_encode - two digits for each byte; the caller frees the text */
+char *vbd_ctl_hex_encode(const void *bytes, size_t len_bytes);
 
 /**
- * vbd_ctl_base64_decode - decode a text
- * @text:      base64 with padding
+ * vbd_ctl_hex_decode - decode a text
  * @ret_bytes: set on success; the caller frees it
  *
  * Returns false if @text is malformed.
  */
-bool vbd_ctl_base64_decode(const char *text, char **ret_bytes, size_t *ret_len_bytes);
+bool vbd_ctl_hex_decode(const char *text, char **ret_bytes, size_t *ret_len_bytes);
 
 #endif
