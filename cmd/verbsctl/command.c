@@ -94,9 +94,7 @@ const struct vbd_ctl_command *vbd_ctl_command_find(
 	return noun ? vbd_ctl_command_row(noun, words[1]) : NULL;
 }
 
-/* The name at index @i among those that may stand at the place: short forms and nouns, or the verbs
- * of @noun. Returns NULL behind the last; "" at an index without a name. */
-static const char *name_at(const char *noun, size_t i)
+const char *vbd_ctl_command_name_at(const char *noun, size_t i)
 {
 	if (noun && i < vbd_ctl_command_count)
 		return strcmp(vbd_ctl_commands[i].noun, noun) == 0 ? vbd_ctl_commands[i].verb : "";
@@ -113,7 +111,7 @@ const char *vbd_ctl_command_like(const char *noun, const char *word)
 	struct vbd_similar similar = {.word = word};
 	const char *name;
 
-	for (size_t i = 0; (name = name_at(noun, i)); i++)
+	for (size_t i = 0; (name = vbd_ctl_command_name_at(noun, i)); i++)
 		vbd_similar_try(&similar, name);
 	return similar.like;
 }

@@ -64,6 +64,13 @@ const char *vbd_ctl_command_noun(const char *word);
 const struct vbd_ctl_alias *vbd_ctl_command_alias(const struct vbd_ctl_command *command);
 
 /**
+ * vbd_ctl_command_name_at - the name at index @i among short forms and nouns, or the verbs of @noun
+ *
+ * Returns NULL behind the last; "" at an index without a name.
+ */
+const char *vbd_ctl_command_name_at(const char *noun, size_t i);
+
+/**
  * vbd_ctl_command_like - find the name closest to a mistyped word
  * @noun: noun of the command; NULL to look for a first word
  * @word: the mistyped word

@@ -93,21 +93,14 @@ static void take_word(struct line *line, size_t i)
 	}
 }
 
-static void offer_commands(const struct line *line)
+/* Offers the verbs of a noun; without one, nouns and short forms. */
+static void offer_names(const struct line *line)
 {
-	for (size_t i = 0; i < vbd_ctl_alias_count; i++)
-		offer(line, vbd_ctl_aliases[i].word);
-	for (size_t i = 0; i < vbd_ctl_noun_count; i++)
-		offer(line, vbd_ctl_nouns[i].noun);
-}
+	const char *name;
 
-static void offer_verbs(const struct line *line)
-{
-	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
-		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
-
-		if (strcmp(command->noun, line->noun) == 0)
-			offer(line, command->verb);
+	for (size_t i = 0; (name = vbd_ctl_command_name_at(line->noun, i)); i++) {
+		if (*name)
+			offer(line, name);
 	}
 }
 
@@ -216,12 +209,10 @@ enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl)
 		offer_values(&line, vbd_ctl_opt_spec(line.pending)->placeholder);
 	else if (*line.last == '-')
 		offer_options(&line);
-	else if (line.noun)
-		offer_verbs(&line);
-	else if (line.command)
+	else if (line.command && !line.noun)
 		offer_operands(&line);
 	else
-		offer_commands(&line);
+		offer_names(&line);
 	return VBD_CTL_OK;
 }
 

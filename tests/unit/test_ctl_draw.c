@@ -25,10 +25,14 @@ static struct {
 	char picture[8192];
 } screen;
 
-void vbd_ctl_screen_size(size_t *ret_lines, size_t *ret_columns)
+size_t vbd_ctl_screen_lines(void)
 {
-	*ret_lines = screen.lines;
-	*ret_columns = screen.columns;
+	return screen.lines;
+}
+
+size_t vbd_ctl_screen_columns(void)
+{
+	return screen.columns;
 }
 
 void vbd_ctl_screen_clear(void)

@@ -47,6 +47,10 @@ vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_show, vbd_ctl_object_create,
 enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
 	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
 
+/** vbd_ctl_object_get - GET what is behind the object of the first operand, and print it; @tail: ""
+ * for the object itself */
+enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put);
+
 /**
  * vbd_ctl_object_post - create an object of the command's kind from @body, and print it
  * @body: freed here; NULL if it could not be built, and the error is printed

@@ -244,7 +244,7 @@ static void fetch_timeline(struct vbd_ctl *ctl, const json_t *connection)
 
 	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) == VBD_CTL_ANSWERED &&
 		answer.status == 200)
-		answer.json = vbd_ctl_json_load(answer.body, answer.body_len, NULL);
+		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
 	put_timeline(answer.json);
 	vbd_ctl_answer_fini(&answer);
 	free(why);
@@ -278,12 +278,7 @@ static void put_timeline_alone(const struct vbd_ctl *ctl, json_t *timeline)
 
 enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
 {
-	char *path = vbd_ctl_path(CONNECTIONS, ctl->args.operands[0], "/timeline");
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_timeline_alone);
-
-	free(path);
-	return exit_status;
+	return vbd_ctl_object_get(ctl, "/timeline", put_timeline_alone);
 }
 
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)

@@ -20,7 +20,7 @@ static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *
 
 	outcome = vbd_ctl_http_perform(&ctl->http, &request, ret_answer, &why);
 	if (outcome == VBD_CTL_ANSWERED)
-		ret_answer->json = vbd_ctl_json_load(ret_answer->body, ret_answer->body_len, NULL);
+		ret_answer->json = json_loadb(ret_answer->body, ret_answer->body_len, 0, NULL);
 	if (!vbd_ctl_json_text(ret_answer->json, "status"))
 		exit_status = vbd_ctl_http_report(&ctl->http, outcome, ret_answer, why);
 	free(why);

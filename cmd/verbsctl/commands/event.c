@@ -201,7 +201,7 @@ static enum vbd_ctl_exit take_answer(
 	struct reader *reader, struct vbd_ctl_answer *answer, uint64_t asked_ns)
 {
 	(void)vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
-	answer->json = vbd_ctl_json_load(answer->body, answer->body_len, NULL);
+	answer->json = json_loadb(answer->body, answer->body_len, 0, NULL);
 	if (!answer->json)
 		return vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
 			reader->ctl->http.shown);

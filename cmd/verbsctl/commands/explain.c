@@ -81,12 +81,7 @@ static void put_explanation(const struct vbd_ctl *ctl, json_t *explanation)
 
 enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)
 {
-	char *path = vbd_ctl_path("/v1/connections", ctl->args.operands[0], "/explain");
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
-
-	free(path);
-	return exit_status;
+	return vbd_ctl_object_get(ctl, "/explain", put_explanation);
 }
 
 /* Writes the members of @body as a query. */

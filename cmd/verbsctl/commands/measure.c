@@ -61,22 +61,15 @@ static enum vbd_ctl_exit begin(struct measure *measure, json_t *body)
 	return exit_status;
 }
 
-static enum vbd_ctl_exit take_snapshot(struct measure *measure)
+/* Sends a request about the measurement, whose answer is its state. */
+static enum vbd_ctl_exit ask(struct measure *measure, const char *method, const char *tail)
 {
-	vbd_ctl_answer_fini(&measure->seen);
-	return vbd_ctl_call(
-		measure->ctl, "GET", measure->path, NULL, VBD_CTL_NO_WAIT, &measure->seen);
-}
-
-static enum vbd_ctl_exit cancel(struct measure *measure)
-{
-	char *path = vbd_ctl_format("%s/cancel", measure->path);
+	char *path = vbd_ctl_format("%s%s", measure->path, tail);
 	enum vbd_ctl_exit exit_status;
 
 	vbd_ctl_answer_fini(&measure->seen);
 	exit_status =
-		vbd_ctl_call(measure->ctl, "POST", path, NULL, VBD_CTL_NO_WAIT, &measure->seen);
-	measure->cancelled = true;
+		vbd_ctl_call(measure->ctl, method, path, NULL, VBD_CTL_NO_WAIT, &measure->seen);
 	free(path);
 	return exit_status;
 }
@@ -115,10 +108,12 @@ static enum vbd_ctl_exit follow(struct measure *measure)
 		put_row(measure);
 		if (!interrupted || measure->cancelled)
 			vbd_ctl_pause_ms(POLL_MS);
-		if (interrupted && !measure->cancelled)
-			exit_status = cancel(measure);
-		else
-			exit_status = take_snapshot(measure);
+		if (!interrupted || measure->cancelled) {
+			exit_status = ask(measure, "GET", "");
+		} else {
+			exit_status = ask(measure, "POST", "/cancel");
+			measure->cancelled = true;
+		}
 	}
 	return exit_status;
 }

@@ -37,14 +37,20 @@ enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl)
 	return vbd_ctl_list(ctl, kind->collection, kind->columns);
 }
 
-enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl)
+enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put)
 {
-	char *path = vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], "");
+	char *path =
+		vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], tail);
 	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, vbd_ctl_object_put_full);
+		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put);
 
 	free(path);
 	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_object_get(ctl, "", vbd_ctl_object_put_full);
 }
 
 /* Resolving a peer and joining a group take time, and have --no-wait. */
@@ -166,15 +172,8 @@ static char *selected_path(const struct vbd_ctl_args *args, const char *tail)
 	size_t len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &len));
 
-	fprintf(out, "/v1/objects%s?kind=%s&", tail, args->command->object->kind);
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_EVERY)) {
-		fprintf(out, "all=true");
-	} else {
-		fprintf(out, "label=");
-		vbd_ctl_text_put_escaped(out, args->text[VBD_CTL_OPT_SELECTED]);
-	}
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_DRY_RUN))
-		fprintf(out, "&dry_run=true");
+	fprintf(out, "/v1/objects%s?kind=%s", tail, args->command->object->kind);
+	vbd_ctl_args_put_query(args, out, '&');
 	if (fclose(out) != 0)
 		vbd_ctl_must(NULL);
 	return path;

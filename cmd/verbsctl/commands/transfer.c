@@ -153,14 +153,6 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
 	return VBD_CTL_OK;
 }
 
-static void set_hex(json_t *body, const char *member, uint64_t value)
-{
-	char *text = vbd_ctl_format("0x%llx", (unsigned long long)value);
-
-	vbd_ctl_json_set(body, member, vbd_ctl_must(json_string(text)));
-	free(text);
-}
-
 static void set_member(json_t *body, const char *member, const json_t *object, const char *from)
 {
 	json_t *value = vbd_ctl_json_at(object, from);
@@ -189,49 +181,25 @@ static enum vbd_ctl_exit aim(
 	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit put_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
+	bool addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR);
+	bool rkey = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
 	const char *remote = args->text[VBD_CTL_OPT_REMOTE];
 	struct vbd_ctl_answer answer = {0};
 	enum vbd_ctl_exit exit_status;
 
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_OFFSET))
-		vbd_ctl_json_set(body, "remote.offset_bytes",
-			vbd_ctl_must(
-				json_integer((json_int_t)args->number[VBD_CTL_OPT_REMOTE_OFFSET])));
-	if (!remote) {
-		set_hex(body, "remote.addr", args->number[VBD_CTL_OPT_REMOTE_ADDR]);
-		set_hex(body, "remote.rkey", args->number[VBD_CTL_OPT_REMOTE_RKEY]);
+	if (remote ? addr || rkey : !addr || !rkey)
+		return vbd_ctl_refuse(
+			args, "needs --remote, or --remote-addr and --remote-rkey instead");
+	if (!remote)
 		return VBD_CTL_OK;
-	}
 	exit_status = fetch_remote(ctl, remote, &answer);
 	if (exit_status == VBD_CTL_OK)
 		exit_status = aim(ctl, answer.json, access, body);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
-}
-
-/* Whether the options name the peer's memory, in either of the two ways. */
-static enum vbd_ctl_exit check_remote(const struct vbd_ctl_args *args)
-{
-	bool by_name = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE);
-	bool by_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) &&
-		       vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
-	bool any_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) ||
-			vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
-
-	if (by_name ? any_addr : !by_addr)
-		return vbd_ctl_refuse(
-			args, "needs --remote, or --remote-addr and --remote-rkey instead");
-	return VBD_CTL_OK;
-}
-
-enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
-{
-	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
-
-	return exit_status == VBD_CTL_OK ? put_remote(ctl, access, body) : exit_status;
 }
 
 /* By the verb of the command. */

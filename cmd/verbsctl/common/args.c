@@ -155,6 +155,8 @@ static json_t *labels_of(const char *text)
 
 static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
+	json_t *value;
+	char *hex;
 	uint64_t id;
 
 	switch (opt_specs[opt].kind) {
@@ -172,8 +174,12 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 		if (vbd_parse_uint(args->text[opt], &id))
 			return json_integer((json_int_t)id);
 		return json_string(args->text[opt]);
-	case VBD_CTL_KIND_TEXT:
 	case VBD_CTL_KIND_HEX:
+		hex = vbd_ctl_format("0x%llx", (unsigned long long)args->number[opt]);
+		value = json_string(hex);
+		free(hex);
+		return value;
+	case VBD_CTL_KIND_TEXT:
 		break;
 	}
 	return json_string(args->text[opt]);
@@ -300,10 +306,10 @@ void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char sep
 			continue;
 		value = vbd_ctl_must(value_of(args, opt));
 		fprintf(out, "%c%s=", separator, opt_specs[opt].member);
-		if (json_is_integer(value))
-			fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		if (json_is_string(value))
+			vbd_ctl_text_put_escaped(out, json_string_value(value));
 		else
-			vbd_ctl_text_put_escaped(out, args->text[opt]);
+			(void)json_dumpf(value, out, JSON_ENCODE_ANY);
 		json_decref(value);
 		separator = '&';
 	}

@@ -202,11 +202,11 @@ enum vbd_ctl_kind {
 	X(LABELS, "label", 0, LABELS, "KEY=VALUE,...", "labels", "labels of the new object")       \
 	X(LABEL, "label", 0, TEXT, "KEY=VALUE,...", "label",                                       \
 		"only objects with these labels; a key alone stands for any value")                \
-	X(SELECTED, "label", 0, TEXT, "KEY=VALUE,...", NULL,                                       \
+	X(SELECTED, "label", 0, TEXT, "KEY=VALUE,...", "label",                                    \
 		"all objects with these labels, instead of operands")                              \
-	X(EVERY, "all", 0, FLAG, NULL, NULL,                                                       \
+	X(EVERY, "all", 0, FLAG, NULL, "all",                                                      \
 		"all objects that you may change, instead of operands")                            \
-	X(DRY_RUN, "dry-run", 0, FLAG, NULL, NULL,                                                 \
+	X(DRY_RUN, "dry-run", 0, FLAG, NULL, "dry_run",                                            \
 		"with --label or --all: say which objects are selected, and do nothing")           \
 	X(ALIKE, "count", 'n', UINT, "N", "count",                                                 \
 		"make N connections alike; with a name they are NAME-1 to NAME-N")                 \
@@ -253,11 +253,11 @@ enum vbd_ctl_kind {
 	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \
 	X(REMOTE, "remote", 0, TEXT, "URL#BUFFER", "=remote",                                      \
 		"get address and key from the peer's verbsd; #BUFFER: from this one")              \
-	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", "=remote.offset_bytes",                \
+	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", "remote.offset_bytes",                 \
 		"start at this offset of the peer's buffer")                                       \
-	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", "=remote.addr",                               \
+	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", "remote.addr",                                \
 		"remote address, if the peer has no verbsd")                                       \
-	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", "=remote.rkey",                               \
+	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", "remote.rkey",                                \
 		"remote key for --remote-addr")                                                    \
 	X(PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                               \
 		"token for the peer's verbsd")                                                     \

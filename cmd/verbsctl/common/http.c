@@ -492,7 +492,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 static enum vbd_ctl_exit report_answer(
 	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
 {
-	json_t *problem = vbd_ctl_json_load(answer->body, answer->body_len, NULL);
+	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
 	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
 
 	if (!vbd_ctl_json_text(problem, "code") && !vbd_ctl_json_text(problem, "title"))
@@ -535,7 +535,7 @@ static enum vbd_ctl_exit parse_answer(
 	if (answer->body_len == 0)
 		return vbd_ctl_fail("%s answered HTTP %ld with an empty body; is it verbsd?",
 			http->shown, answer->status);
-	answer->json = vbd_ctl_json_load(answer->body, answer->body_len, &error);
+	answer->json = json_loadb(answer->body, answer->body_len, 0, &error);
 	if (answer->json)
 		return VBD_CTL_OK;
 	return vbd_ctl_fail("%s answered something that is not JSON (%s): %s; is it verbsd?",

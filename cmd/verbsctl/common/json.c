@@ -20,11 +20,6 @@ static const char *path_step(const char *path, char name[NAME_MAX_BYTES])
 	return *path ? path + 1 : NULL;
 }
 
-json_t *vbd_ctl_json_load(const char *text, size_t len, json_error_t *ret_error)
-{
-	return json_loadb(text, len, 0, ret_error);
-}
-
 json_t *vbd_ctl_json_at(const json_t *object, const char *path)
 {
 	json_t *value = (json_t *)object;

@@ -14,14 +14,6 @@
 #include <stdint.h>
 
 /**
- * vbd_ctl_json_load - read an answer of @len bytes
- * @ret_error: set if it is not JSON; may be NULL
- *
- * Returns an object or an array, which the caller owns; NULL if it is not JSON.
- */
-json_t *vbd_ctl_json_load(const char *text, size_t len, json_error_t *ret_error);
-
-/**
  * vbd_ctl_json_at - the member at @path ("qp.lqpn"); "" for @object itself
  *
  * Returns a borrowed reference; NULL if the member is missing or null.

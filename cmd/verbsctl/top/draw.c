@@ -22,25 +22,9 @@ static const char list_help[] =
 static const char typing_help[] = "enter keep the filter  esc undo the change";
 static const char page_help[] = "q back";
 
-static size_t columns_of_screen(void)
-{
-	size_t lines, columns;
-
-	vbd_ctl_screen_size(&lines, &columns);
-	return columns;
-}
-
-static size_t lines_of_screen(void)
-{
-	size_t lines, columns;
-
-	vbd_ctl_screen_size(&lines, &columns);
-	return lines;
-}
-
 size_t vbd_ctl_top_page_lines(void)
 {
-	size_t lines = lines_of_screen();
+	size_t lines = vbd_ctl_screen_lines();
 	size_t others = HEAD_LINES + 1 + FOOT_LINES;
 
 	return lines > others ? lines - others : 0;
@@ -51,7 +35,7 @@ static void put_line(size_t line, enum vbd_ctl_style style, char *text)
 {
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
 
-	vbd_ctl_screen_put(line, 0, columns_of_screen(), style, safe);
+	vbd_ctl_screen_put(line, 0, vbd_ctl_screen_columns(), style, safe);
 	free(safe);
 	free(text);
 }
@@ -150,7 +134,7 @@ static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_t
 {
 	size_t at = 0;
 
-	vbd_ctl_screen_put(line, 0, columns_of_screen(), style, "");
+	vbd_ctl_screen_put(line, 0, vbd_ctl_screen_columns(), style, "");
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
 		const struct vbd_ctl_top_column_spec *spec = vbd_ctl_top_column_spec(column);
@@ -189,7 +173,7 @@ static void draw_list(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 {
 	size_t lines = vbd_ctl_top_page_lines();
 	struct vbd_ctl_top_layout layout = vbd_ctl_top_layout(
-		view->shown, view->shown_count, columns_of_screen(), view->ended);
+		view->shown, view->shown_count, vbd_ctl_screen_columns(), view->ended);
 
 	vbd_ctl_top_view_settle(view, lines);
 	draw_row(view, &layout, HEAD_LINES, NULL, VBD_CTL_STYLE_BAR);
@@ -206,7 +190,7 @@ static void draw_list(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 /* Draws a text of several lines, scrolled. */
 static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t indent)
 {
-	char *text = vbd_ctl_text_wrap(lines, columns_of_screen(), indent);
+	char *text = vbd_ctl_text_wrap(lines, vbd_ctl_screen_columns(), indent);
 	size_t room = vbd_ctl_top_page_lines() + 1;
 	const char *from = text;
 	size_t count = 0;
@@ -287,7 +271,7 @@ void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 							    : page_help;
 
 	vbd_ctl_screen_clear();
-	if (lines_of_screen() < LEAST_LINES || columns_of_screen() < LEAST_COLUMNS) {
+	if (vbd_ctl_screen_lines() < LEAST_LINES || vbd_ctl_screen_columns() < LEAST_COLUMNS) {
 		put_line(0, VBD_CTL_STYLE_PLAIN,
 			vbd_ctl_format("needs %d x %d", LEAST_COLUMNS, LEAST_LINES));
 	} else {
@@ -295,7 +279,8 @@ void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 		draw_summary(picture);
 		draw_news(view, picture);
 		draw_page(view, picture);
-		put_line(lines_of_screen() - 1, VBD_CTL_STYLE_PLAIN, vbd_ctl_format("%s", help));
+		put_line(vbd_ctl_screen_lines() - 1, VBD_CTL_STYLE_PLAIN,
+			vbd_ctl_format("%s", help));
 	}
 	vbd_ctl_screen_show();
 }

@@ -72,10 +72,14 @@ void vbd_ctl_screen_close(void)
 	screen = NULL;
 }
 
-void vbd_ctl_screen_size(size_t *ret_lines, size_t *ret_columns)
+size_t vbd_ctl_screen_lines(void)
 {
-	*ret_lines = (size_t)LINES;
-	*ret_columns = (size_t)COLS;
+	return (size_t)LINES;
+}
+
+size_t vbd_ctl_screen_columns(void)
+{
+	return (size_t)COLS;
 }
 
 void vbd_ctl_screen_clear(void)

@@ -34,8 +34,11 @@ bool vbd_ctl_screen_open(bool color, const char **ret_why);
 /** vbd_ctl_screen_close - restore the terminal; does nothing if the screen is not open */
 void vbd_ctl_screen_close(void);
 
-/** vbd_ctl_screen_size - current number of lines and columns */
-void vbd_ctl_screen_size(size_t *ret_lines, size_t *ret_columns);
+/** vbd_ctl_screen_lines - current number of lines */
+size_t vbd_ctl_screen_lines(void);
+
+/** vbd_ctl_screen_columns - current number of columns */
+size_t vbd_ctl_screen_columns(void);
 
 /** vbd_ctl_screen_clear - begin a new picture; vbd_ctl_screen_show() makes it visible */
 void vbd_ctl_screen_clear(void);

@@ -93,7 +93,7 @@ static bool on_idle(void *arg)
 static void tell_trouble(struct top *top, enum vbd_ctl_outcome outcome,
 	const struct vbd_ctl_answer *answer, const char *why)
 {
-	json_t *problem = vbd_ctl_json_load(answer->body, answer->body_len, NULL);
+	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
 	const char *title = vbd_ctl_json_text(problem, "title");
 
 	free(top->trouble);
@@ -119,7 +119,7 @@ static json_t *get(struct top *top, const char *path, long *ret_status)
 
 	outcome = vbd_ctl_http_perform(&top->ctl->http, &request, &answer, &why);
 	if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
-		json = vbd_ctl_json_load(answer.body, answer.body_len, NULL);
+		json = json_loadb(answer.body, answer.body_len, 0, NULL);
 	if (!json)
 		tell_trouble(top, outcome, &answer, why);
 	*ret_status = answer.status;
