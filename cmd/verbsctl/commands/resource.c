@@ -71,7 +71,7 @@ const struct vbd_ctl_object vbd_ctl_object_srq = {"/v1/srqs", "srq",
 
 const struct vbd_ctl_object vbd_ctl_object_endpoint = {"/v1/ud_endpoints", "ud_endpoint",
 	.columns = "ID=id NAME=name STATE=state DEVICE=device QPN=qp_attr.lqpn GID=qp_attr.sgid "
-		   "MTU=mtu_bytes:text ADDR=addr PORT=port SERVICE=service",
+		   "MTU=mtu_bytes ADDR=addr PORT=port SERVICE=service",
 	.delete_wait_s = VBD_CTL_END_WAIT_S};
 
 const struct vbd_ctl_object vbd_ctl_object_peer = {"/v1/ud_peers", "ud_peer",

@@ -222,7 +222,7 @@ static char *cell_ports(const json_t *ports)
 	out = vbd_ctl_must(open_memstream(&text, &text_len));
 	for (size_t i = 0; i < json_array_size(ports); i++) {
 		const json_t *port = json_array_get(ports, i);
-		char *state = vbd_ctl_fill(port, "{port_num} {state}, MTU {active_mtu_bytes:text}");
+		char *state = vbd_ctl_fill(port, "{port_num} {state}, MTU {active_mtu_bytes}");
 		char *netdevs = cell_netdevs(port);
 
 		fprintf(out, "%s%s, %s", i ? "; " : "", state, netdevs);
@@ -252,7 +252,8 @@ size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell)
 		size_t tail_len = strlen(units[i].tail);
 
 		if (len >= tail_len && strcmp(name + len - tail_len, units[i].tail) == 0) {
-			*ret_cell = units[i].cell;
+			/* An MTU is one of five numbers, by which people know it. */
+			*ret_cell = strstr(name, "mtu_bytes") ? vbd_ctl_cell_text : units[i].cell;
 			return tail_len;
 		}
 	}
