@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clues: facts that speak for a cause or against it. The rows of rdma/diagnose/clue.c are
- * X(SYMBOL, text): what the fact says, a clause without a full stop. Placeholders:
- * rdma/diagnose/words.h.
+ * Clues: facts that speak for a cause or against it, or from which a finding follows.
+ * X(SYMBOL, condition, text)
+ *
+ *   condition  an expression over the variables of vbd_clues_find()
+ *   text       a clause without a full stop, with placeholders of rdma/diagnose/words.h
  *
  * Any thread; pure.
  */
@@ -11,84 +13,136 @@
 
 /* clang-format off */
 #define VBD_CLUE_MAP(X) \
-	X(DEVICE_GONE, "device {device} was removed") \
-	X(FAULT, "the fault {fault}, which a client asked for, hit the connection") \
-	X(PORT_DOWN, "port {port_num} of {device} is {port_state}") \
-	X(PORT_FELL, "a port of {device} went down meanwhile") \
-	X(ADDRESS_GONE, "the GID table of {device} no longer has the connection's address") \
-	X(NO_ROUTE, "the kernel has no route to {host}") \
-	X(ROUTE_WITHOUT_RDMA, "the route to {host} leaves by {netdev}, to which no RDMA device belongs") \
-	X(ROUTE_MOVED, "the route to {host} leaves by {netdev} now") \
-	X(LOCAL, "{host} is an address of this host") \
-	X(GATEWAY, "{host} is behind a router") \
-	X(NEIGHBOUR_SILENT, "nobody answers on {netdev} for {next_hop}") \
-	X(NEIGHBOUR_KNOWN, "on {netdev} the hardware address of {next_hop} is known") \
-	X(NEIGHBOUR_BY_HAND, "on {netdev} the hardware address of {next_hop} was set by hand{hwaddr}") \
-	X(OTHER_DEVICE, "{netdev} is not an interface of {device}") \
-	X(PEER_MTU_OTHER, "the path MTU is {path_mtu} bytes here, and the verbsd of {host} reports {peer_mtu}") \
-	X(PEER_INBOX_FULL, "the verbsd of {host} reports that all its receives hold messages") \
-	X(NOT_OPENED, "librdmacm could not open the device in this process") \
-	X(NO_NAME_SERVER, "the question for the name was not answered") \
-	X(MTU_TOO_LARGE, "the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
-	X(RNR_CAME, "the peer answered that it has no receive posted ({rnr_came} times)") \
-	X(RNR_TOLD, "{device} answered peers that no receive is posted ({rnr_told} times)") \
-	X(NO_RECEIVE_LEFT, "no receive was posted here") \
-	X(GAPS, "packets were missing ({gaps} times)") \
-	X(OUT_OF_STEP, "packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
-	X(MANY_GAPS, "packets were missing {gaps} times among {packets_sent} that {device} sent") \
-	X(RUNS_ON, "{request} goes on") \
-	X(LONG_DATA, "the data of the request goes in packets with the path MTU of {path_mtu} bytes") \
-	X(CM_ANSWERED, "the RDMA device of {host} answered a question just now") \
-	X(CM_UNHEARD, "no RDMA device answered a question to {host}") \
-	X(SLOW_WAY, "an answer of {host} took {rtt}, and an acknowledgement is awaited for {patience}") \
-	X(SILENT, "no RDMA packet came to {device}, which sent {packets_sent}") \
-	X(REQ_REPEATED, "the CM has repeated the connect request, and no answer was counted") \
-	X(MRA_CAME, "the peer's kernel answered that its program has the request and has not decided") \
-	X(INBOX_FULL, "all {inbox} receives here hold messages") \
-	X(SRQ_EMPTY, "shared receive queue {srq} has no receive left") \
-	X(OP_SENDS, "a {op} takes a receive of the peer") \
-	X(OP_REMOTE, "a {op} works on memory of the peer") \
-	X(LONGER_THAN_HERE, "the message had {length} bytes, and receives here have {receive}") \
-	X(OVER_ONE_PACKET, "the request was longer than one packet") \
-	X(RECEIVE_TOO_SHORT, "a receive here failed because of its length") \
-	X(NEVER_ACKED, "nothing was ever acknowledged on this connection") \
-	X(NEVER_HEARD, "the peer has sent no message on this connection") \
-	X(OP_RECEIVES, "a {op} waits for a message of the peer") \
-	X(BY_HAND, "the queue pair was brought up by hand") \
-	X(HELD_BACK, "the queue pair here can't send in its state") \
-	X(NOTHING_OPEN, "no buffer of {device} here was open to peers") \
-	X(OTHER_DEVICE_OPEN, "a buffer of {open_device} here was open to peers") \
-	X(OTHER_PD_OPEN, "the buffers here that were open to peers are in another protection domain than the connection") \
-	X(MOVED_ON, "{done} of {length} bytes were done") \
-	X(TCP_OPEN, "the kernel's TCP has connected") \
-	X(OUTSTANDING, "requests of this side were outstanding") \
-	X(CM_SILENT, "no message for the CM has come in on {device} since its interface was down") \
-	X(LISTENER_DELETED, "the listener was deleted before anybody decided") \
-	X(WORDS, "the peer said \"{words}\"") \
-	X(VERBSD_SAID, "the verbsd there rejected the request, and said why") \
-	X(PEER_CLOSED, "the verbsd of {host} reports that a client closed the connection there") \
-	X(PEER_STOPPED, "the verbsd of {host} reports that it was stopped") \
-	X(PEER_FAILED, "the verbsd of {host} reports that the connection failed there: \"{peer_reason}\"") \
-	X(PEER_FORGOT, "a verbsd at {host} answers that it does not know the connection") \
-	X(PEER_ANEW, "the verbsd of {host} was started after this connection was established") \
-	X(PEER_RECEIVE_SHORTER, "the verbsd of {host} reports receives of {peer_receive} bytes") \
-	X(PEER_LENGTH_TOLD, "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
-	X(NO_SUCH_KEY_HERE, "the verbsd of {host} reports a {peer_what}, and no memory here has its key") \
-	X(PAST_END_HERE, "the verbsd of {host} reports a {peer_what}, which goes past the end of the memory here{over}") \
-	X(NO_ACCESS_HERE, "the verbsd of {host} reports a {peer_what}, which the memory here does not grant") \
-	X(REJ_NO_SERVICE, "the peer's kernel knows no listener on that port") \
-	X(REJ_PROGRAM, "the peer's program decided") \
-	X(IWARP, "device {device} is iWARP") \
-	X(NOT_SERVED, "no RDMA device here has the address") \
-	X(PORT_TAKEN, "the kernel says that the port is in use") \
-	X(FULL_MEMLOCK, "the limit of locked memory is reached") \
-	X(FULL_CGROUP, "the kernel says EAGAIN, as at a limit of the rdma cgroup")
+	X(DEVICE_GONE, facts->device_removed || incident->outcome == VBD_OUTCOME_DEVICE_LOST, \
+		"device {device} was removed") \
+	X(FAULT, incident->fault, "the fault {fault}, which a client asked for, hit the connection") \
+	X(PORT_DOWN, facts->port_known && facts->port.state != IBV_PORT_ACTIVE, \
+		"port {port_num} of {device} is {port_state}") \
+	X(PORT_FELL, facts->port_fell && (incident->outcome != VBD_OUTCOME_PEER_LEFT || facts->port_fell_before_ms < LATELY_MS), \
+		"a port of {device} went down meanwhile") \
+	X(ADDRESS_GONE, facts->sgid_known && facts->sgid_gone, \
+		"the GID table of {device} no longer has the connection's address") \
+	X(NO_ROUTE, facts->netroute_known && netroute->route_errnum, "the kernel has no route to {host}") \
+	X(ROUTE_WITHOUT_RDMA, routed && !facts->netroute_has_rdma, \
+		"the route to {host} leaves by {netdev}, to which no RDMA device belongs") \
+	X(ROUTE_MOVED, routed && facts->netroute_has_rdma && facts->sgid_known && *facts->sgid.netdev && !is_text(facts->sgid.netdev, netroute->netdev), \
+		"the route to {host} leaves by {netdev} now") \
+	X(LOCAL, facts->netroute_known && !netroute->route_errnum && netroute->local, \
+		"{host} is an address of this host") \
+	X(GATEWAY, routed && netroute->gateway, "{host} is behind a router") \
+	X(NEIGHBOUR_SILENT, is_text(neighbour, "failed") || is_text(neighbour, "incomplete"), \
+		"nobody answers on {netdev} for {next_hop}") \
+	X(NEIGHBOUR_KNOWN, neighbour && netroute->hwaddr_bytes, \
+		"on {netdev} the hardware address of {next_hop} is known") \
+	X(NEIGHBOUR_BY_HAND, is_text(neighbour, "permanent") && netroute->hwaddr_bytes, \
+		"on {netdev} the hardware address of {next_hop} was set by hand{hwaddr}") \
+	X(OTHER_DEVICE, routed && facts->netroute_has_rdma && *facts->device && !facts->device_removed && !facts->netroute_by_device, \
+		"{netdev} is not an interface of {device}") \
+	X(PEER_MTU_OTHER, is_mtu_other(facts), \
+		"the path MTU is {path_mtu} bytes here, and the verbsd of {host} reports {peer_mtu}") \
+	X(PEER_INBOX_FULL, report->known && report->inbox_full, \
+		"the verbsd of {host} reports that all its receives hold messages") \
+	/* librdmacm has an event of its own for that, with status -1 (ucma_init_device()). */ \
+	X(NOT_OPENED, error->source == VBD_SOURCE_CM_EVENT && error->kind == RDMA_CM_EVENT_ADDR_ERROR && error->raw == -1, \
+		"librdmacm could not open the device in this process") \
+	X(NO_NAME_SERVER, error->source == VBD_SOURCE_GAI && error->raw == EAI_AGAIN, \
+		"the question for the name was not answered") \
+	X(MTU_TOO_LARGE, routed && !facts->iwarp && netroute->mtu_bytes && facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes, \
+		"the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
+	X(RNR_CAME, traces[VBD_TRACE_RNR_CAME] || incident->outcome == VBD_OUTCOME_RNR, \
+		"the peer answered that it has no receive posted ({rnr_came} times)") \
+	X(RNR_TOLD, traces[VBD_TRACE_RNR_TOLD], \
+		"{device} answered peers that no receive is posted ({rnr_told} times)") \
+	X(NO_RECEIVE_LEFT, incident->no_receive_left, "no receive was posted here") \
+	X(GAPS, traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_GAPS_TOLD], "packets were missing ({gaps} times)") \
+	/* The counters are those of all connections: they say something of one that awaits a message. */ \
+	X(OUT_OF_STEP, (facts->inbox_capacity || incident->outcome == VBD_OUTCOME_UNSENT) && (traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_REPEATS_SEEN]), \
+		"packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
+	X(MANY_GAPS, traces[VBD_TRACE_PACKETS_SENT] && (traces[VBD_TRACE_GAPS_SEEN] + traces[VBD_TRACE_GAPS_TOLD]) * MANY >= traces[VBD_TRACE_PACKETS_SENT], \
+		"packets were missing {gaps} times among {packets_sent} that {device} sent") \
+	X(RUNS_ON, incident->outcome == VBD_OUTCOME_WELL && incident->transfer && incident->op != VBD_OP_RECV && incident->waited_ms, \
+		"{request} goes on") \
+	X(LONG_DATA, incident->op >= 0 && facts->path_mtu_bytes > USUAL_MTU_BYTES && incident->length_bytes > USUAL_MTU_BYTES, \
+		"the data of the request goes in packets with the path MTU of {path_mtu} bytes") \
+	/* A firewall may drop the question or the answer: no answer proves nothing. */ \
+	X(CM_ANSWERED, facts->answered, "the RDMA device of {host} answered a question just now") \
+	X(CM_UNHEARD, facts->asked && !facts->answered, "no RDMA device answered a question to {host}") \
+	X(SLOW_WAY, is_slower_than_timers(facts), \
+		"an answer of {host} took {rtt}, and an acknowledgement is awaited for {patience}") \
+	X(SILENT, incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] && !traces[VBD_TRACE_PACKETS_CAME], \
+		"no RDMA packet came to {device}, which sent {packets_sent}") \
+	X(REQ_REPEATED, incident->traces_known && incident->waited_ms >= REPEATED_MS, \
+		"the CM has repeated the connect request, and no answer was counted") \
+	X(MRA_CAME, traces[VBD_TRACE_MRA_CAME], \
+		"the peer's kernel answered that its program has the request and has not decided") \
+	X(INBOX_FULL, facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity, \
+		"all {inbox} receives here hold messages") \
+	X(SRQ_EMPTY, facts->srq_id && !facts->srq_posted, "shared receive queue {srq} has no receive left") \
+	X(OP_SENDS, op->sends || incident->op == VBD_OP_WRITE_IMM || incident->outcome == VBD_OUTCOME_RNR, \
+		"a {op} takes a receive of the peer") \
+	X(OP_REMOTE, op->needs_remote, "a {op} works on memory of the peer") \
+	X(LONGER_THAN_HERE, op->sends && incident->recv_size_bytes && incident->length_bytes > incident->recv_size_bytes, \
+		"the message had {length} bytes, and receives here have {receive}") \
+	X(OVER_ONE_PACKET, facts->path_mtu_bytes && incident->length_bytes > facts->path_mtu_bytes, \
+		"the request was longer than one packet") \
+	X(RECEIVE_TOO_SHORT, is_receive_too_short(facts), "a receive here failed because of its length") \
+	X(NEVER_ACKED, !incident->acked, "nothing was ever acknowledged on this connection") \
+	X(NEVER_HEARD, !incident->heard, "the peer has sent no message on this connection") \
+	X(OP_RECEIVES, incident->op == VBD_OP_RECV || incident->outcome == VBD_OUTCOME_UNSENT, \
+		"a {op} waits for a message of the peer") \
+	X(BY_HAND, incident->by_hand, "the queue pair was brought up by hand") \
+	X(HELD_BACK, incident->held_back, "the queue pair here can't send in its state") \
+	X(NOTHING_OPEN, incident->nothing_open, "no buffer of {device} here was open to peers") \
+	X(OTHER_DEVICE_OPEN, *incident->open_device, "a buffer of {open_device} here was open to peers") \
+	X(OTHER_PD_OPEN, incident->other_pd_open, \
+		"the buffers here that were open to peers are in another protection domain than the connection") \
+	X(MOVED_ON, incident->outcome == VBD_OUTCOME_LATE && incident->done_bytes && incident->done_bytes < incident->length_bytes, \
+		"{done} of {length} bytes were done") \
+	X(TCP_OPEN, incident->tcp_open, "the kernel's TCP has connected") \
+	X(OUTSTANDING, incident->outstanding, "requests of this side were outstanding") \
+	X(CM_SILENT, facts->cm_silent, "no message for the CM has come in on {device} since its interface was down") \
+	X(LISTENER_DELETED, incident->listener_deleted, "the listener was deleted before anybody decided") \
+	X(WORDS, *incident->words, "the peer said \"{words}\"") \
+	X(VERBSD_SAID, vbd_rejection_read(incident->words, &rejection), \
+		"the verbsd there rejected the request, and said why") \
+	X(PEER_CLOSED, report->known && report->reason == VBD_REASON_LOCAL_CLOSE, \
+		"the verbsd of {host} reports that a client closed the connection there") \
+	X(PEER_STOPPED, report->known && report->reason == VBD_REASON_STOPPING, \
+		"the verbsd of {host} reports that it was stopped") \
+	X(PEER_FAILED, report->known && tells_cause(facts), \
+		"the verbsd of {host} reports that the connection failed there: \"{peer_reason}\"") \
+	X(PEER_FORGOT, facts->peer_replied && !report->known, \
+		"a verbsd at {host} answers that it does not know the connection") \
+	X(PEER_ANEW, facts->peer_replied && facts->peer_anew, \
+		"the verbsd of {host} was started after this connection was established") \
+	X(PEER_RECEIVE_SHORTER, op->sends && report->known && report->recv_size_bytes && incident->length_bytes > report->recv_size_bytes, \
+		"the verbsd of {host} reports receives of {peer_receive} bytes") \
+	X(PEER_LENGTH_TOLD, report->known && traits_of(report->op)->sends && report->length_bytes > incident->recv_size_bytes, \
+		"the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
+	X(NO_SUCH_KEY_HERE, facts->judged == VBD_REPORT_MEMORY_NO_SUCH_KEY, \
+		"the verbsd of {host} reports a {peer_what}, and no memory here has its key") \
+	X(PAST_END_HERE, facts->judged == VBD_REPORT_MEMORY_PAST_END, \
+		"the verbsd of {host} reports a {peer_what}, which goes past the end of the memory here{over}") \
+	X(NO_ACCESS_HERE, facts->judged == VBD_REPORT_MEMORY_NO_ACCESS, \
+		"the verbsd of {host} reports a {peer_what}, which the memory here does not grant") \
+	/* Over iWARP rdma_connect(3) may fail at once. */ \
+	X(REJ_NO_SERVICE, (rejected && (error->raw == REJ_INVALID_SERVICE_ID || error->raw == -ECONNREFUSED)) || (error->source == VBD_SOURCE_ERRNO && error->raw == ECONNREFUSED), \
+		"the peer's kernel knows no listener on that port") \
+	X(REJ_PROGRAM, rejected && (error->raw == REJ_CONSUMER_DEFINED || error->raw == -ECONNRESET), \
+		"the peer's program decided") \
+	X(IWARP, facts->iwarp, "device {device} is iWARP") \
+	X(NOT_SERVED, error->status == VBD_E_ADDRESS_NOT_AVAILABLE, "no RDMA device here has the address") \
+	X(PORT_TAKEN, error->status == VBD_E_ADDRESS_IN_USE, "the kernel says that the port is in use") \
+	X(FULL_MEMLOCK, error->status == VBD_E_MEMLOCK, "the limit of locked memory is reached") \
+	/* rdmacg_try_charge(), kernel 6.1; a device that is full says ENOMEM. */ \
+	X(FULL_CGROUP, error->status == VBD_E_DEVICE_LIMIT && error->source == VBD_SOURCE_ERRNO && error->raw == EAGAIN, \
+		"the kernel says EAGAIN, as at a limit of the rdma cgroup")
 /* clang-format on */
 
 struct vbd_facts;
 
 enum vbd_clue {
-#define VBD_CLUE_ENUM(sym, text) VBD_CLUE_##sym,
+#define VBD_CLUE_ENUM(sym, condition, text) VBD_CLUE_##sym,
 	VBD_CLUE_MAP(VBD_CLUE_ENUM)
 #undef VBD_CLUE_ENUM
 		VBD_CLUE_COUNT
