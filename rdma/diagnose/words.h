@@ -14,55 +14,57 @@ struct vbd_facts;
 
 /* clang-format off */
 /*
- * The placeholders, and what stands there if the fact is not known. Each has a function put_NAME() in
- * words.c. X(name, unknown)
+ * The placeholders. X(name, unknown, KIND, value): put_KIND() of words.c writes the value, an
+ * expression over the variables of fill_word(); `unknown` stands there if it writes nothing.
  */
 #define VBD_WORD_MAP(X) \
-	X(peer, "the peer") \
-	X(host, "the peer") \
-	X(asked, "of the peer") \
-	X(port, "?") \
-	X(device, "the RDMA device") \
-	X(fault, "of a test") \
-	X(port_num, "1") \
-	X(port_state, "down") \
-	X(netdev, "the interface") \
-	X(next_hop, "the peer") \
-	X(open_device, "another device") \
-	X(path_mtu, "?") \
-	X(route_mtu, "?") \
-	X(op, "request") \
-	X(what, "request") \
-	X(request, "a transfer") \
-	X(length, "?") \
-	X(done, "none") \
-	X(receive, "too few") \
-	X(waited, "time") \
-	X(rtt, "longer") \
-	X(patience, "less") \
-	X(words, "") \
-	X(told, "it does not say why") \
-	X(told_advice, "See the log of the peer.") \
-	X(reject, "it gives no reason") \
-	X(reject_advice, "See the log of the peer.") \
-	X(error, "the reason is not known") \
-	X(open, "buffers here are open to it") \
-	X(hwaddr, "") \
-	X(inbox, "?") \
-	X(srq, "?") \
-	X(rnr_came, "some") \
-	X(rnr_told, "some") \
-	X(gaps, "some") \
-	X(out_of_step, "some") \
-	X(signs, "nothing has failed here") \
-	X(packets_sent, "some") \
-	X(peer_op, "request") \
-	X(peer_what, "request") \
-	X(peer_length, "?") \
-	X(peer_receive, "too few") \
-	X(peer_mtu, "?") \
-	X(peer_reason, "a failure") \
-	X(over, "")
+	X(peer, "the peer", address, host, incident->port) \
+	X(host, "the peer", text, host) \
+	X(asked, "of the peer", text, incident->asked) \
+	X(port, "?", number, incident->port) \
+	X(device, "the RDMA device", text, facts->device) \
+	X(fault, "of a test", text, incident->fault) \
+	X(port_num, "1", number, port ? port->port_num : 0) \
+	X(port_state, "down", text, port ? vbd_port_state_name((int)port->state) : NULL) \
+	X(netdev, "the interface", text, routed ? netroute->netdev : facts->sgid_known ? facts->sgid.netdev : NULL) \
+	X(next_hop, "the peer", next_hop, &netroute->next) \
+	X(open_device, "another device", text, incident->open_device) \
+	X(path_mtu, "?", number, facts->path_mtu_bytes) \
+	X(route_mtu, "?", number, netroute->mtu_bytes) \
+	X(op, "request", request, incident->op, 0) \
+	/* Address and key are not for everybody who may read an explanation. */ \
+	X(what, "request", request, incident->op, incident->length_bytes) \
+	X(request, "a transfer", phrase, incident->transfer, "transfer %" PRIu64, incident->transfer) \
+	X(length, "?", number, incident->length_bytes) \
+	X(done, "none", number, incident->done_bytes) \
+	X(receive, "too few", number, incident->recv_size_bytes) \
+	X(waited, "time", span, incident->waited_ms * VBD_NS_PER_MS) \
+	X(rtt, "longer", span, facts->rtt_ns) \
+	X(patience, "less", span, patience_ms * VBD_NS_PER_MS) \
+	X(words, "", text, incident->words) \
+	X(told, "it does not say why", text, told ? rejection.text : NULL) \
+	X(told_advice, "See the log of the peer.", text, told ? rejection.advice : NULL) \
+	X(reject, "it gives no reason", text, rejected ? why.detail : NULL) \
+	X(reject_advice, "See the log of the peer.", text, rejected ? why.hint : NULL) \
+	X(error, "the reason is not known", error, incident->error.text) \
+	X(open, "buffers here are open to it", open, incident) \
+	X(hwaddr, "", hwaddr, facts) \
+	X(inbox, "?", number, facts->inbox_capacity) \
+	X(srq, "?", number, facts->srq_id) \
+	X(rnr_came, "some", number, traces[VBD_TRACE_RNR_CAME]) \
+	X(rnr_told, "some", number, traces[VBD_TRACE_RNR_TOLD]) \
+	X(gaps, "some", number, traces[VBD_TRACE_GAPS_SEEN] + traces[VBD_TRACE_GAPS_TOLD]) \
+	X(out_of_step, "some", number, traces[VBD_TRACE_GAPS_SEEN] + traces[VBD_TRACE_REPEATS_SEEN]) \
+	/* These show that the peer lives although it sends nothing. */ \
+	X(signs, "nothing has failed here", text, incident->heartbeats ? "nothing has failed here, and its device answers the heartbeats" : facts->answered ? "nothing has failed here, and its RDMA device answers" : NULL) \
+	X(packets_sent, "some", number, traces[VBD_TRACE_PACKETS_SENT]) \
+	X(peer_op, "request", request, report->known ? report->op : -1, 0) \
+	X(peer_what, "request", request, report->known ? report->op : -1, report->length_bytes) \
+	X(peer_length, "?", number, report->length_bytes) \
+	X(peer_receive, "too few", number, report->recv_size_bytes) \
+	X(peer_mtu, "?", number, report->path_mtu_bytes) \
+	X(peer_reason, "a failure", text, report->reason == VBD_REASON_NONE ? NULL : vbd_reason_text(report->reason)) \
+	X(over, "", phrase, facts->judged_over_bytes, " by %" PRIu64 " bytes", facts->judged_over_bytes)
 /* clang-format on */
 
 /** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */

@@ -100,7 +100,7 @@ static void test_words__each_tells_what_is_known(void **state)
 static void test_words__what_is_not_known_has_a_text_too(void **state)
 {
 	static const struct row rows[] = {
-#define UNKNOWN(name, unknown) {"{" #name "}", unknown},
+#define UNKNOWN(name, unknown, ...) {"{" #name "}", unknown},
 		VBD_WORD_MAP(UNKNOWN)
 #undef UNKNOWN
 	};
