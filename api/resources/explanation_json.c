@@ -156,11 +156,11 @@ static void put_finding(
 	struct vbd_encoder *out, const char *name, const struct vbd_finding *finding)
 {
 	vbd_begin_object(out, name);
-	vbd_put_text(out, "code", vbd_finding_name(finding->code));
-	vbd_put_text(
-		out, "severity", vbd_finding_severity_name(vbd_finding_severity(finding->code)));
+	vbd_put_text(out, "code", vbd_finding_rows[finding->code].name);
+	vbd_put_text(out, "severity",
+		vbd_finding_severity_name(vbd_finding_rows[finding->code].severity));
 	vbd_put_text(out, "detail", finding->detail);
-	vbd_put_text(out, "hint", vbd_finding_hint(finding->code));
+	vbd_put_text(out, "hint", vbd_finding_rows[finding->code].hint);
 	vbd_end(out);
 }
 
@@ -318,8 +318,8 @@ static void put_hints(
 	for (size_t i = 0; i < findings->count && !explanation->diagnoses.count; i++) {
 		enum vbd_finding_code code = findings->items[i].code;
 
-		if (vbd_finding_severity(code) != VBD_FINDING_IS_INFO)
-			add_hint(&hints, vbd_finding_hint(code));
+		if (vbd_finding_rows[code].severity != VBD_FINDING_IS_INFO)
+			add_hint(&hints, vbd_finding_rows[code].hint);
 	}
 	vbd_begin_array(out, name);
 	for (size_t i = 0; i < hints.count; i++)

@@ -152,11 +152,11 @@ static struct entry entry_of_finding(enum vbd_finding_code code)
 {
 	return (struct entry){
 		.kind = GLOSSARY_FINDING,
-		.name = vbd_finding_name(code),
-		.severity = vbd_finding_severity_name(vbd_finding_severity(code)),
-		.detail = vbd_finding_when(code),
+		.name = vbd_finding_rows[code].name,
+		.severity = vbd_finding_severity_name(vbd_finding_rows[code].severity),
+		.detail = vbd_finding_rows[code].when,
 		.causes = "",
-		.hint = vbd_finding_hint(code),
+		.hint = vbd_finding_rows[code].hint,
 	};
 }
 

@@ -440,7 +440,7 @@ static void add_alive(struct sentence *sentence, const struct vbd_connection *co
 	size_t grave = 0;
 
 	while (grave < findings->count &&
-		vbd_finding_severity(findings->items[grave].code) != VBD_FINDING_IS_INFO)
+		vbd_finding_rows[findings->items[grave].code].severity != VBD_FINDING_IS_INFO)
 		grave++;
 	add(sentence, "It is %s", vbd_conn_state_name(conn->state));
 	if (!cause_names_peer(explanation))

@@ -25,26 +25,23 @@ enum vbd_finding_severity { VBD_FINDING_SEVERITY_MAP(VBD_ENUM_ROW) VBD_FINDING_S
 
 /* Rows and findings are in the order of severity. */
 enum vbd_finding_code {
-#define VBD_FINDING_ENUM(sym, code, severity, when, hint) VBD_FINDING_##sym,
+#define VBD_FINDING_ENUM(sym, ...) VBD_FINDING_##sym,
 	VBD_FINDING_MAP(VBD_FINDING_ENUM)
 #undef VBD_FINDING_ENUM
 		VBD_FINDING_COUNT
 };
 
-/** vbd_finding_name - "dead_peer_slow" */
-const char *vbd_finding_name(enum vbd_finding_code code);
-
-/** vbd_finding_severity - the severity of @code */
-enum vbd_finding_severity vbd_finding_severity(enum vbd_finding_code code);
-
 /** vbd_finding_severity_name - "warning" */
 const char *vbd_finding_severity_name(enum vbd_finding_severity severity);
 
-/** vbd_finding_when - the condition, a clause without a full stop */
-const char *vbd_finding_when(enum vbd_finding_code code);
+struct vbd_finding_row {
+	const char *name; /* "dead_peer_slow" */
+	enum vbd_finding_severity severity;
+	const char *when; /* the condition, a clause without a full stop */
+	const char *hint; /* a sentence that tells a user how to act */
+};
 
-/** vbd_finding_hint - a sentence that tells a user how to act on the finding */
-const char *vbd_finding_hint(enum vbd_finding_code code);
+extern const struct vbd_finding_row vbd_finding_rows[VBD_FINDING_COUNT];
 
 struct vbd_facts {
 	struct vbd_incident incident;
@@ -129,7 +126,7 @@ void vbd_facts_judge(const struct vbd_facts *facts, struct vbd_findings *ret_fin
 static inline bool vbd_findings_bad(const struct vbd_findings *findings)
 {
 	return findings->count &&
-	       vbd_finding_severity(findings->items[0].code) == VBD_FINDING_IS_ERROR;
+	       vbd_finding_rows[findings->items[0].code].severity == VBD_FINDING_IS_ERROR;
 }
 
 /** vbd_facts_dead_peer_detect_ms - the time until a send to a dead peer fails, at most: ACK timeout

@@ -64,7 +64,42 @@ struct vbd_facts;
 	X(peer_receive, "too few", number, report->recv_size_bytes) \
 	X(peer_mtu, "?", number, report->path_mtu_bytes) \
 	X(peer_reason, "a failure", text, report->reason == VBD_REASON_NONE ? NULL : vbd_reason_text(report->reason)) \
-	X(over, "", phrase, facts->judged_over_bytes, " by %" PRIu64 " bytes", facts->judged_over_bytes)
+	X(over, "", phrase, facts->judged_over_bytes, " by %" PRIu64 " bytes", facts->judged_over_bytes) \
+	/* of findings alone */ \
+	X(phys_state, "?", text, port ? vbd_phys_state_name(port->phys_state) : NULL) \
+	X(port_mtu, "0", number, facts->port.active_mtu_bytes) \
+	X(device_mtu, "0", number, facts->port.max_mtu_bytes) \
+	X(cm_mtu, "0", number, facts->cm_mtu_bytes) \
+	X(fell, "0.00 ms", span, facts->port_fell_before_ms * VBD_NS_PER_MS) \
+	X(device_error, "?", text, facts->failed_device ? facts->failed_device->error.text : NULL) \
+	X(gid_index, "0", number, facts->sgid.gid_index) \
+	X(gid_netdev, "the interface", text, *facts->sgid.netdev ? facts->sgid.netdev : facts->device) \
+	X(gid_scope, "?", text, facts->sgid.scope) \
+	X(peer_scope, "?", text, facts->dgid_known ? vbd_gid_scope(facts->dgid) : NULL) \
+	X(hop, "The peer", text, netroute->gateway ? "The router to the peer" : NULL) \
+	X(route_error, "?", text, netroute->route_errnum ? vbd_errno_name(netroute->route_errnum) : NULL) \
+	X(ack_time, "?", span, vbd_ack_timeout_ns(facts->ack_timeout)) \
+	X(ack_timeout, "0", number, facts->ack_timeout) \
+	X(retry_count, "0", number, facts->retry_count) \
+	X(tries, "1", number, facts->retry_count + 1u) \
+	X(rnr_time, "?", span, facts->timers_known ? vbd_min_rnr_timer_ns(facts->min_rnr_timer) : 0) \
+	X(min_rnr_timer, "0", number, facts->min_rnr_timer) \
+	X(peer_reads, "0", number, facts->peer_reads) \
+	X(reads_here, "0", number, facts->responder_resources) \
+	X(locked, "0", number, facts->locked_bytes) \
+	X(lock_limit, "0", number, facts->lock_limit_bytes) \
+	X(waiting, "0", number, facts->waiting) \
+	X(backlog, "0", number, facts->backlog) \
+	X(state_waited, "0.00 ms", span, facts->waited_ms * VBD_NS_PER_MS) \
+	X(deadline, "0.00 ms", span, facts->deadline_ms * VBD_NS_PER_MS) \
+	X(lost, "0", number, facts->lost_packets) \
+	X(transfer, "0", number, incident->transfer) \
+	X(window, "0", number, incident->window) \
+	X(beyond, "0", number, incident->requests_left - incident->window) \
+	X(busy, "0", number, facts->busy_on_worker) \
+	X(spun, "0.00 ms", span, facts->spun_ms * VBD_NS_PER_MS) \
+	X(flushed_sends, "0", number, facts->flushed_sends) \
+	X(flushed_receives, "0", number, facts->flushed_receives)
 /* clang-format on */
 
 /** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */

@@ -108,11 +108,11 @@ static void put_findings(void)
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
 		enum vbd_finding_code code = (enum vbd_finding_code)i;
 
-		(void)printf("| `%s` | %s | ", vbd_finding_name(code),
-			vbd_finding_severity_name(vbd_finding_severity(code)));
-		put_text(vbd_finding_when(code), strlen(vbd_finding_when(code)));
+		(void)printf("| `%s` | %s | ", vbd_finding_rows[code].name,
+			vbd_finding_severity_name(vbd_finding_rows[code].severity));
+		put_text(vbd_finding_rows[code].when, strlen(vbd_finding_rows[code].when));
 		(void)printf(" | ");
-		put_text(vbd_finding_hint(code), strlen(vbd_finding_hint(code)));
+		put_text(vbd_finding_rows[code].hint, strlen(vbd_finding_rows[code].hint));
 		(void)printf(" |\n");
 	}
 }

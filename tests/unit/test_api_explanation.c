@@ -303,8 +303,8 @@ static void test_explanation__findings_give_hints_where_no_cause_is_known(void *
 	enum vbd_finding_code worst = 0, remark = VBD_FINDING_COUNT - 1;
 	json_t *json, *hints;
 
-	assert_int_equal(vbd_finding_severity(worst), VBD_FINDING_IS_ERROR);
-	assert_int_equal(vbd_finding_severity(remark), VBD_FINDING_IS_INFO);
+	assert_int_equal(vbd_finding_rows[worst].severity, VBD_FINDING_IS_ERROR);
+	assert_int_equal(vbd_finding_rows[remark].severity, VBD_FINDING_IS_INFO);
 	add_finding(f, worst, "One.");
 	add_finding(f, worst, "Two.");
 	add_finding(f, remark, "Three.");
@@ -317,16 +317,18 @@ static void test_explanation__findings_give_hints_where_no_cause_is_known(void *
 
 		(void)snprintf(wanted, sizeof(wanted),
 			"{\"code\":\"%s\",\"severity\":\"%s\",\"detail\":\"%s\"}",
-			vbd_finding_name(finding->code), i < 2 ? "error" : "info", finding->detail);
+			vbd_finding_rows[finding->code].name, i < 2 ? "error" : "info",
+			finding->detail);
 		document_part_is(json_array_get(hints, i), wanted);
 		assert_string_equal(
 			json_string_value(json_object_get(json_array_get(hints, i), "hint")),
-			vbd_finding_hint(finding->code));
+			vbd_finding_rows[finding->code].hint);
 		assert_int_equal(json_object_size(json_array_get(hints, i)), 4);
 	}
 	hints = json_object_get(json, "hints");
 	assert_int_equal(json_array_size(hints), 1);
-	assert_string_equal(json_string_value(json_array_get(hints, 0)), vbd_finding_hint(worst));
+	assert_string_equal(
+		json_string_value(json_array_get(hints, 0)), vbd_finding_rows[worst].hint);
 	json_decref(json);
 	add_cause(f, VBD_CAUSE_NO_ROUTE, 0, "a", "Nothing to do.");
 	expect(f, VBD_ROLE_READ, "hints", "[]");

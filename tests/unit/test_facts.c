@@ -76,7 +76,7 @@ static void assert_only(const struct vbd_facts *facts, enum vbd_finding_code cod
 		enum vbd_finding_code each = findings.items[i].code;
 
 		if (each != VBD_FINDING_DEAD_PEER && each != VBD_FINDING_RNR_TIMER && each != code)
-			fail_msg("%s: %s", vbd_finding_name(each), findings.items[i].detail);
+			fail_msg("%s: %s", vbd_finding_rows[each].name, findings.items[i].detail);
 	}
 	assert_non_null(find(&findings, code));
 }
@@ -86,16 +86,17 @@ static void test_facts__each_code_says_something_in_the_same_form(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
 		enum vbd_finding_code code = (enum vbd_finding_code)i;
-		const char *when = vbd_finding_when(code);
-		const char *hint = vbd_finding_hint(code);
+		const char *when = vbd_finding_rows[code].when;
+		const char *hint = vbd_finding_rows[code].hint;
 
 		assert_int_equal(hint[strlen(hint) - 1], '.');
 		assert_int_not_equal(when[strlen(when) - 1], '.');
-		assert_true(i == 0 || vbd_finding_severity(code) >=
-					      vbd_finding_severity((enum vbd_finding_code)(i - 1)));
+		assert_true(i == 0 ||
+			    vbd_finding_rows[code].severity >=
+				    vbd_finding_rows[(enum vbd_finding_code)(i - 1)].severity);
 		for (unsigned int k = 0; k < i; k++)
-			assert_string_not_equal(
-				vbd_finding_name(code), vbd_finding_name((enum vbd_finding_code)k));
+			assert_string_not_equal(vbd_finding_rows[code].name,
+				vbd_finding_rows[(enum vbd_finding_code)k].name);
 	}
 }
 
@@ -107,7 +108,8 @@ static void test_facts__the_contract_has_the_same_codes(void **state)
 	openapi_read_enum("FindingCode", &contract);
 	assert_int_equal(contract.count, VBD_FINDING_COUNT);
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++)
-		assert_string_equal(contract.values[i], vbd_finding_name((enum vbd_finding_code)i));
+		assert_string_equal(
+			contract.values[i], vbd_finding_rows[(enum vbd_finding_code)i].name);
 }
 
 static void test_facts__a_healthy_connection_has_only_times(void **state)
