@@ -211,7 +211,7 @@ static void put_evidence(struct vbd_encoder *out, const char *name,
 
 static void put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *diagnosis)
 {
-	vbd_put_text(out, "code", vbd_cause_name(diagnosis->code));
+	vbd_put_text(out, "code", vbd_cause_rows[diagnosis->code].name);
 	put_sentence(out, "detail", diagnosis->text);
 	vbd_put_text(out, "hint", diagnosis->advice);
 }

@@ -141,10 +141,10 @@ static struct entry entry_of_cause(enum vbd_cause_code code)
 {
 	return (struct entry){
 		.kind = GLOSSARY_CAUSE,
-		.name = vbd_cause_name(code),
-		.detail = vbd_cause_text(code),
+		.name = vbd_cause_rows[code].name,
+		.detail = vbd_cause_rows[code].text,
 		.causes = "",
-		.hint = vbd_cause_advice(code),
+		.hint = vbd_cause_rows[code].advice,
 	};
 }
 

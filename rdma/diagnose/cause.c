@@ -148,17 +148,7 @@ enum vbd_outcome vbd_outcome_of_wait(enum vbd_conn_state state)
 
 _Static_assert(VBD_OUTCOME_COUNT <= 64, "outcomes are the bits of a uint64_t");
 
-struct row {
-	const char *name;
-	uint64_t outcomes;
-	vbd_clue_set needs, against, supports;
-	unsigned int weight;
-	const char *staged;
-	const char *text;
-	const char *advice;
-};
-
-static const struct row rows[VBD_CAUSE_COUNT] = {
+const struct vbd_cause_row vbd_cause_rows[VBD_CAUSE_COUNT] = {
 #define ROW(sym, code, outcomes, needs, against, supports, weight, staged, text, advice) \
 	[VBD_CAUSE_##sym] = {                                                            \
 		code, outcomes, needs, against, supports, weight, staged, text, advice},
@@ -166,7 +156,7 @@ static const struct row rows[VBD_CAUSE_COUNT] = {
 #undef ROW
 };
 
-static unsigned int weight_of(const struct row *row, vbd_clue_set clues)
+static unsigned int weight_of(const struct vbd_cause_row *row, vbd_clue_set clues)
 {
 	unsigned int weight = row->weight;
 
@@ -175,7 +165,7 @@ static unsigned int weight_of(const struct row *row, vbd_clue_set clues)
 	return weight;
 }
 
-static bool is_possible(const struct row *row, unsigned int outcome, vbd_clue_set clues)
+static bool is_possible(const struct vbd_cause_row *row, unsigned int outcome, vbd_clue_set clues)
 {
 	return (row->outcomes & UINT64_C(1) << outcome) && (clues & row->needs) == row->needs &&
 	       !(clues & row->against);
@@ -186,12 +176,12 @@ size_t vbd_causes_weigh(unsigned int outcome, vbd_clue_set clues, enum vbd_cause
 	size_t count = 0;
 
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
-		unsigned int weight = weight_of(&rows[i], clues);
+		unsigned int weight = weight_of(&vbd_cause_rows[i], clues);
 		size_t at = count;
 
-		if (!is_possible(&rows[i], outcome, clues))
+		if (!is_possible(&vbd_cause_rows[i], outcome, clues))
 			continue;
-		for (; at > 0 && weight_of(&rows[codes[at - 1]], clues) < weight; at--)
+		for (; at > 0 && weight_of(&vbd_cause_rows[codes[at - 1]], clues) < weight; at--)
 			codes[at] = codes[at - 1];
 		codes[at] = (enum vbd_cause_code)i;
 		count++;
@@ -202,7 +192,7 @@ size_t vbd_causes_weigh(unsigned int outcome, vbd_clue_set clues, enum vbd_cause
 static void tell(enum vbd_cause_code code, vbd_clue_set clues, const struct vbd_facts *facts,
 	struct vbd_diagnosis *diagnosis)
 {
-	const struct row *row = &rows[code];
+	const struct vbd_cause_row *row = &vbd_cause_rows[code];
 
 	diagnosis->code = code;
 	diagnosis->evidence = clues & (row->needs | row->supports);
@@ -218,28 +208,8 @@ void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_d
 
 	ret_diagnoses->count = 0;
 	for (size_t i = 0; i < count && ret_diagnoses->count < VBD_DIAGNOSES_MAX; i++) {
-		if (i && rows[codes[i]].weight < VBD_CAUSE_LAST_RESORT)
+		if (i && vbd_cause_rows[codes[i]].weight < VBD_CAUSE_LAST_RESORT)
 			break;
 		tell(codes[i], clues, facts, &ret_diagnoses->items[ret_diagnoses->count++]);
 	}
-}
-
-const char *vbd_cause_name(enum vbd_cause_code code)
-{
-	return rows[code].name;
-}
-
-const char *vbd_cause_text(enum vbd_cause_code code)
-{
-	return rows[code].text;
-}
-
-const char *vbd_cause_advice(enum vbd_cause_code code)
-{
-	return rows[code].advice;
-}
-
-const char *vbd_cause_staged(enum vbd_cause_code code)
-{
-	return rows[code].staged;
 }

@@ -39,6 +39,18 @@ enum vbd_cause_code {
 		VBD_CAUSE_COUNT
 };
 
+/* A row of rdma/diagnose/cause_rows.h, which says what the members are. */
+struct vbd_cause_row {
+	const char *name; /* "nobody_listens" */
+	uint64_t outcomes;
+	vbd_clue_set needs, against, supports;
+	unsigned int weight;
+	const char *staged; /* Markdown */
+	const char *text, *advice;
+};
+
+extern const struct vbd_cause_row vbd_cause_rows[VBD_CAUSE_COUNT];
+
 /* The first one, and as many that are possible besides. */
 #define VBD_DIAGNOSES_MAX 4
 
@@ -69,17 +81,5 @@ void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_d
  * Returns their number.
  */
 size_t vbd_causes_weigh(unsigned int outcome, vbd_clue_set clues, enum vbd_cause_code *codes);
-
-/** vbd_cause_name - "nobody_listens" */
-const char *vbd_cause_name(enum vbd_cause_code code);
-
-/** vbd_cause_text - the clause, with placeholders */
-const char *vbd_cause_text(enum vbd_cause_code code);
-
-/** vbd_cause_advice - the advice, with placeholders */
-const char *vbd_cause_advice(enum vbd_cause_code code);
-
-/** vbd_cause_staged - the name of the test that stages it, as Markdown; for a unit test also why */
-const char *vbd_cause_staged(enum vbd_cause_code code);
 
 #endif

@@ -90,11 +90,11 @@ static void put_diagnoses(void)
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
 		enum vbd_cause_code code = (enum vbd_cause_code)i;
 
-		(void)printf("| `%s` | ", vbd_cause_name(code));
-		put_text(vbd_cause_text(code), strlen(vbd_cause_text(code)));
+		(void)printf("| `%s` | ", vbd_cause_rows[code].name);
+		put_text(vbd_cause_rows[code].text, strlen(vbd_cause_rows[code].text));
 		(void)printf(" | ");
-		put_text(vbd_cause_advice(code), strlen(vbd_cause_advice(code)));
-		(void)printf(" | %s |\n", vbd_cause_staged(code));
+		put_text(vbd_cause_rows[code].advice, strlen(vbd_cause_rows[code].advice));
+		(void)printf(" | %s |\n", vbd_cause_rows[code].staged);
 	}
 }
 

@@ -83,8 +83,8 @@ static void leads_to(enum vbd_cause_code code)
 	vbd_causes_judge(&facts, &diagnoses);
 	if (!diagnoses.count || diagnoses.items[0].code != code)
 		fail_msg("the first cause is %s, not %s",
-			diagnoses.count ? vbd_cause_name(diagnoses.items[0].code) : "none",
-			vbd_cause_name(code));
+			diagnoses.count ? vbd_cause_rows[diagnoses.items[0].code].name : "none",
+			vbd_cause_rows[code].name);
 	first_of[code] = true;
 	if (strchr(diagnoses.items[0].text, '{') || strchr(diagnoses.items[0].advice, '{'))
 		fail_msg("a placeholder is left: %s; %s", diagnoses.items[0].text,
@@ -1040,7 +1040,7 @@ static void test_cause__each_row_was_the_first_in_a_case(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
 		if (!first_of[i])
-			fail_msg("no case leads to %s", vbd_cause_name((enum vbd_cause_code)i));
+			fail_msg("no case leads to %s", vbd_cause_rows[i].name);
 	}
 }
 
@@ -1073,8 +1073,8 @@ static void test_cause__texts_are_clauses_and_advice_is_sentences(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
-		const char *text = vbd_cause_text((enum vbd_cause_code)i);
-		const char *advice = vbd_cause_advice((enum vbd_cause_code)i);
+		const char *text = vbd_cause_rows[i].text;
+		const char *advice = vbd_cause_rows[i].advice;
 
 		assert_int_not_equal(text[strlen(text) - 1], '.');
 		if (*advice != '{')
@@ -1101,9 +1101,9 @@ static void test_cause__an_event_that_means_something_else_has_one_text_everywhe
 		char told[VBD_DIAGNOSIS_BYTES];
 
 		facts.netroute.hwaddr_bytes = 0;
-		(void)vbd_words_fill(vbd_cause_text(codes[i]), &facts, told, sizeof(told));
+		(void)vbd_words_fill(vbd_cause_rows[codes[i]].text, &facts, told, sizeof(told));
 		assert_string_equal(told + strlen("192.0.2.2"), text);
-		assert_string_equal(vbd_cause_advice(codes[i]), hint);
+		assert_string_equal(vbd_cause_rows[codes[i]].advice, hint);
 		assert_non_null(strstr(event.causes, text));
 		assert_non_null(strstr(event.hint, hint));
 		assert_non_null(strstr(problem.causes, text));
@@ -1118,7 +1118,7 @@ static void test_cause__the_codes_are_those_of_the_contract(void **state)
 	openapi_read_enum("CauseCode", &contract);
 	assert_int_equal(contract.count, VBD_CAUSE_COUNT);
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++)
-		assert_string_equal(contract.values[i], vbd_cause_name((enum vbd_cause_code)i));
+		assert_string_equal(contract.values[i], vbd_cause_rows[i].name);
 }
 
 int main(void)

@@ -76,7 +76,7 @@ static void leads_to(enum vbd_cause_code code)
 {
 	assert_true(explained.diagnoses.count > 0);
 	assert_string_equal(
-		vbd_cause_name(explained.diagnoses.items[0].code), vbd_cause_name(code));
+		vbd_cause_rows[explained.diagnoses.items[0].code].name, vbd_cause_rows[code].name);
 }
 
 static void test_evidence__memory_that_was_closed_has_no_key_any_more(void **state)
