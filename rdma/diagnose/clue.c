@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
+#include "rdma/names/names.h"
 #include "rdma/names/rejection.h"
 
 #include <infiniband/verbs.h>
@@ -26,12 +27,6 @@
 
 /* A peer gives up a connection so long after its packets got lost, at most. */
 #define LATELY_MS 300000
-
-/* Reject reasons of the kernel's rdma/ib_cm.h. */
-enum {
-	REJ_INVALID_SERVICE_ID = 8,
-	REJ_CONSUMER_DEFINED = 28,
-};
 
 static bool is_text(const char *text, const char *other)
 {

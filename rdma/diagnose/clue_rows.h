@@ -126,9 +126,9 @@
 	X(NO_ACCESS_HERE, facts->judged == VBD_REPORT_MEMORY_NO_ACCESS, \
 		"the verbsd of {host} reports a {peer_what}, which the memory here does not grant") \
 	/* Over iWARP rdma_connect(3) may fail at once. */ \
-	X(REJ_NO_SERVICE, (rejected && (error->raw == REJ_INVALID_SERVICE_ID || error->raw == -ECONNREFUSED)) || (error->source == VBD_SOURCE_ERRNO && error->raw == ECONNREFUSED), \
+	X(REJ_NO_SERVICE, (rejected && (error->raw == IB_CM_REJ_INVALID_SERVICE_ID || error->raw == -ECONNREFUSED)) || (error->source == VBD_SOURCE_ERRNO && error->raw == ECONNREFUSED), \
 		"the peer's kernel knows no listener on that port") \
-	X(REJ_PROGRAM, rejected && (error->raw == REJ_CONSUMER_DEFINED || error->raw == -ECONNRESET), \
+	X(REJ_PROGRAM, rejected && (error->raw == IB_CM_REJ_CONSUMER_DEFINED || error->raw == -ECONNRESET), \
 		"the peer's program decided") \
 	X(IWARP, facts->iwarp, "device {device} is iWARP") \
 	X(NOT_SERVED, error->status == VBD_E_ADDRESS_NOT_AVAILABLE, "no RDMA device here has the address") \

@@ -9,49 +9,6 @@
 
 #include <strings.h>
 
-/* IBTA 12.6.7.2; names and numbers as in the kernel's rdma/ib_cm.h (6.1). */
-#define IB_REJECT_MAP(X)                             \
-	X(1, IB_CM_REJ_NO_QP)                        \
-	X(2, IB_CM_REJ_NO_EEC)                       \
-	X(3, IB_CM_REJ_NO_RESOURCES)                 \
-	X(4, IB_CM_REJ_TIMEOUT)                      \
-	X(5, IB_CM_REJ_UNSUPPORTED)                  \
-	X(6, IB_CM_REJ_INVALID_COMM_ID)              \
-	X(7, IB_CM_REJ_INVALID_COMM_INSTANCE)        \
-	X(8, IB_CM_REJ_INVALID_SERVICE_ID)           \
-	X(9, IB_CM_REJ_INVALID_TRANSPORT_TYPE)       \
-	X(10, IB_CM_REJ_STALE_CONN)                  \
-	X(11, IB_CM_REJ_RDC_NOT_EXIST)               \
-	X(12, IB_CM_REJ_INVALID_GID)                 \
-	X(13, IB_CM_REJ_INVALID_LID)                 \
-	X(14, IB_CM_REJ_INVALID_SL)                  \
-	X(15, IB_CM_REJ_INVALID_TRAFFIC_CLASS)       \
-	X(16, IB_CM_REJ_INVALID_HOP_LIMIT)           \
-	X(17, IB_CM_REJ_INVALID_PACKET_RATE)         \
-	X(18, IB_CM_REJ_INVALID_ALT_GID)             \
-	X(19, IB_CM_REJ_INVALID_ALT_LID)             \
-	X(20, IB_CM_REJ_INVALID_ALT_SL)              \
-	X(21, IB_CM_REJ_INVALID_ALT_TRAFFIC_CLASS)   \
-	X(22, IB_CM_REJ_INVALID_ALT_HOP_LIMIT)       \
-	X(23, IB_CM_REJ_INVALID_ALT_PACKET_RATE)     \
-	X(24, IB_CM_REJ_PORT_CM_REDIRECT)            \
-	X(25, IB_CM_REJ_PORT_REDIRECT)               \
-	X(26, IB_CM_REJ_INVALID_MTU)                 \
-	X(27, IB_CM_REJ_INSUFFICIENT_RESP_RESOURCES) \
-	X(28, IB_CM_REJ_CONSUMER_DEFINED)            \
-	X(29, IB_CM_REJ_INVALID_RNR_RETRY)           \
-	X(30, IB_CM_REJ_DUPLICATE_LOCAL_COMM_ID)     \
-	X(31, IB_CM_REJ_INVALID_CLASS_VERSION)       \
-	X(32, IB_CM_REJ_INVALID_FLOW_LABEL)          \
-	X(33, IB_CM_REJ_INVALID_ALT_FLOW_LABEL)      \
-	X(35, IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED)
-
-enum ib_reject {
-#define IB_REJECT_NUMBER(number, sym) sym = number,
-	IB_REJECT_MAP(IB_REJECT_NUMBER)
-#undef IB_REJECT_NUMBER
-};
-
 #define NUMBER_CM_EVENT(sym)	 RDMA_CM_EVENT_##sym
 #define NUMBER_IB_REJECT(sym)	 sym
 #define NUMBER_IWARP_REJECT(sym) sym
@@ -75,79 +32,25 @@ static const struct row {
 
 VBD_ENUM_NAMES(vbd_why_kind_name, enum vbd_why_kind, VBD_WHY_KIND_MAP)
 
-const char *vbd_why_kind_heading(enum vbd_why_kind kind)
-{
-	static const char *const headings[VBD_WHY_KIND_COUNT] = {
-#define KIND_HEADING(sym, json, heading) [sym] = heading,
-		VBD_WHY_KIND_MAP(KIND_HEADING)
-#undef KIND_HEADING
-	};
+VBD_ENUM_COLUMN(const char *, vbd_why_kind_heading, enum vbd_why_kind, VBD_WHY_KIND_MAP, 3)
 
-	return headings[kind];
+static const char *iwarp_reject_name(int number)
+{
+	return vbd_cm_reject_name(-number);
 }
 
-static const char *qp_state_detail(int state)
-{
-	switch (state) {
-	case IBV_QPS_RESET:
-		return "The QP exists, and neither sends nor receives";
-	case IBV_QPS_INIT:
-		return "Port and access of the QP are set; receives can be posted";
-	case IBV_QPS_RTR:
-		return "Ready to receive";
-	case IBV_QPS_RTS:
-		return "Ready to send and receive";
-	case IBV_QPS_SQD:
-		return "The send queue drains; nothing new is sent";
-	case IBV_QPS_SQE:
-		return "The send queue failed; receiving goes on";
-	default:
-		return "The QP failed or was closed: all posted work is flushed";
-	}
-}
-
-static struct vbd_why why_of(const struct row *row)
-{
-	struct vbd_why why = {
-		.kind = row->kind,
-		.number = row->number,
-		.name = row->symbol,
-		.causes = row->causes,
-		.hint = row->hint,
-	};
-
-	switch (row->kind) {
-	case VBD_WHY_CM_EVENT:
-		why.name = vbd_cm_event_name(row->number);
-		why.detail = vbd_cm_event_text(row->number);
-		break;
-	case VBD_WHY_IB_REJECT:
-		why.detail = vbd_cm_reject_name(row->number);
-		break;
-	case VBD_WHY_IWARP_REJECT:
-		why.detail = vbd_cm_reject_name(-row->number);
-		break;
-	case VBD_WHY_WC_STATUS:
-		why.name = vbd_wc_status_name(row->number);
-		why.detail = vbd_wc_status_text(row->number);
-		break;
-	case VBD_WHY_ASYNC_EVENT:
-		why.name = vbd_async_event_name(row->number);
-		why.detail = vbd_async_event_text(row->number);
-		break;
-	case VBD_WHY_QP_STATE:
-		why.detail = qp_state_detail(row->number);
-		break;
-	case VBD_WHY_PROBLEM:
-		why.name = vbd_status_code((enum vbd_status)row->number);
-		why.detail = vbd_status_text((enum vbd_status)row->number);
-		why.hint = vbd_status_hint((enum vbd_status)row->number);
-		break;
-	case VBD_WHY_KIND_COUNT:
-		break;
-	}
-	return why;
-}
+/* Problem codes have their texts in base/status.h. */
+static const struct {
+	const char *(*name)(int number); /* NULL: the symbol */
+	const char *(*detail)(int number);
+} kinds[] = {
+	[VBD_WHY_CM_EVENT] = {vbd_cm_event_name, vbd_cm_event_text},
+	[VBD_WHY_IB_REJECT] = {NULL, vbd_cm_reject_name},
+	[VBD_WHY_IWARP_REJECT] = {NULL, iwarp_reject_name},
+	[VBD_WHY_WC_STATUS] = {vbd_wc_status_name, vbd_wc_status_text},
+	[VBD_WHY_ASYNC_EVENT] = {vbd_async_event_name, vbd_async_event_text},
+	[VBD_WHY_QP_STATE] = {NULL, vbd_qp_state_text},
+};
 
 static const struct row *find_row(enum vbd_why_kind kind, int number)
 {
@@ -158,20 +61,32 @@ static const struct row *find_row(enum vbd_why_kind kind, int number)
 	return NULL;
 }
 
-/* A problem code without a row has the hint of its status. */
 static struct vbd_why why_of_status(enum vbd_status status)
 {
 	const struct row *row = find_row(VBD_WHY_PROBLEM, (int)status);
 
-	return row ? why_of(row)
-		   : (struct vbd_why){
-			     .kind = VBD_WHY_PROBLEM,
-			     .number = (int)status,
-			     .name = vbd_status_code(status),
-			     .detail = vbd_status_text(status),
-			     .causes = "",
-			     .hint = vbd_status_hint(status),
-		     };
+	return (struct vbd_why){
+		.kind = VBD_WHY_PROBLEM,
+		.number = (int)status,
+		.name = vbd_status_code(status),
+		.detail = vbd_status_text(status),
+		.causes = row ? row->causes : "",
+		.hint = vbd_status_hint(status),
+	};
+}
+
+static struct vbd_why why_of(const struct row *row)
+{
+	if (row->kind == VBD_WHY_PROBLEM)
+		return why_of_status((enum vbd_status)row->number);
+	return (struct vbd_why){
+		.kind = row->kind,
+		.number = row->number,
+		.name = kinds[row->kind].name ? kinds[row->kind].name(row->number) : row->symbol,
+		.detail = kinds[row->kind].detail(row->number),
+		.causes = row->causes,
+		.hint = row->hint,
+	};
 }
 
 /* The rows of other kinds, then every problem code. */

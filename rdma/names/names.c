@@ -70,43 +70,7 @@ const char *vbd_cm_event_text(int type)
 	return text_at(cm_events, VBD_ARRAY_LEN(cm_events), type);
 }
 
-/* IBTA 12.6.7.2, numbers as in the kernel's rdma/ib_cm.h (6.1). */
-static const char *const ib_rejects[] = {
-	[1] = "no QP available",
-	[2] = "no end-to-end context available",
-	[3] = "no resources available",
-	[4] = "timeout",
-	[5] = "unsupported request",
-	[6] = "invalid communication id",
-	[7] = "invalid communication instance",
-	[8] = "nobody listens on that port (invalid service id)",
-	[9] = "invalid transport service type",
-	[10] = "stale connection",
-	[11] = "no such service (RDC does not exist)",
-	[12] = "primary remote GID rejected",
-	[13] = "primary remote LID rejected",
-	[14] = "invalid primary SL",
-	[15] = "invalid primary traffic class",
-	[16] = "invalid primary hop limit",
-	[17] = "invalid primary packet rate",
-	[18] = "alternate remote GID rejected",
-	[19] = "alternate remote LID rejected",
-	[20] = "invalid alternate SL",
-	[21] = "invalid alternate traffic class",
-	[22] = "invalid alternate hop limit",
-	[23] = "invalid alternate packet rate",
-	[24] = "port and CM redirection",
-	[25] = "port redirection",
-	[26] = "invalid path MTU",
-	[27] = "insufficient responder resources",
-	[28] = "the program there refused, or listens at another address (consumer defined)",
-	[29] = "invalid RNR retry count",
-	[30] = "duplicate local communication id",
-	[31] = "invalid class version",
-	[32] = "invalid flow label",
-	[33] = "invalid alternate flow label",
-	[35] = "vendor option not supported (ECE)",
-};
+static const char *const ib_rejects[] = {VBD_IB_REJECT_MAP(VBD_ENUM_3)};
 
 const char *vbd_cm_reject_name(int status)
 {
@@ -217,21 +181,25 @@ enum vbd_status vbd_wc_status_class(int status)
 	return row ? row->class : VBD_E_LOCAL_ERROR;
 }
 
-static const char *const qp_states[] = {
-	[IBV_QPS_RESET] = "RESET",
-	[IBV_QPS_INIT] = "INIT",
-	[IBV_QPS_RTR] = "RTR",
-	[IBV_QPS_RTS] = "RTS",
-	[IBV_QPS_SQD] = "SQD",
-	[IBV_QPS_SQE] = "SQE",
-	[IBV_QPS_ERR] = "ERR",
+#define QP_STATE(sym, text) [IBV_QPS_##sym] = {#sym, text}
+static const struct name qp_states[] = {
+	QP_STATE(RESET, "The QP exists, and neither sends nor receives"),
+	QP_STATE(INIT, "Port and access of the QP are set; receives can be posted"),
+	QP_STATE(RTR, "Ready to receive"),
+	QP_STATE(RTS, "Ready to send and receive"),
+	QP_STATE(SQD, "The send queue drains; nothing new is sent"),
+	QP_STATE(SQE, "The send queue failed; receiving goes on"),
+	QP_STATE(ERR, "The QP failed or was closed: all posted work is flushed"),
 };
 
 const char *vbd_qp_state_name(int state)
 {
-	if (state < 0 || (size_t)state >= VBD_ARRAY_LEN(qp_states))
-		return "UNKNOWN";
-	return qp_states[state];
+	return name_at(qp_states, VBD_ARRAY_LEN(qp_states), state, "UNKNOWN");
+}
+
+const char *vbd_qp_state_text(int state)
+{
+	return text_at(qp_states, VBD_ARRAY_LEN(qp_states), state);
 }
 
 #define ASYNC_EVENT(sym, name, text) [IBV_EVENT_##sym] = {name, text}
@@ -365,9 +333,6 @@ bool vbd_dead_peer_ms(
 	return true;
 }
 
-/* IB_CM_REJ_TIMEOUT of the kernel's rdma/ib_cm.h. */
-#define REJ_TIMEOUT 4
-
 VBD_ENUM_COLUMN(const char *, vbd_cm_meaning_text, enum vbd_cm_meaning, VBD_CM_MEANING_MAP, 2)
 VBD_ENUM_COLUMN(const char *, vbd_cm_meaning_hint, enum vbd_cm_meaning, VBD_CM_MEANING_MAP, 3)
 
@@ -378,7 +343,7 @@ enum vbd_cm_meaning vbd_cm_meaning(int type, int64_t status, bool established, b
 		return type == RDMA_CM_EVENT_UNREACHABLE ? VBD_CM_ADDRESS_TAKEN : VBD_CM_AS_IT_SAYS;
 	/* A peer that has got no answer in time says so by a rejection. */
 	if (passive && (type == RDMA_CM_EVENT_UNREACHABLE || type == RDMA_CM_EVENT_CONNECT_ERROR ||
-			       (type == RDMA_CM_EVENT_REJECTED && status == REJ_TIMEOUT)))
+			       (type == RDMA_CM_EVENT_REJECTED && status == IB_CM_REJ_TIMEOUT)))
 		return VBD_CM_NOT_CONFIRMED;
 	return VBD_CM_AS_IT_SAYS;
 }

@@ -26,6 +26,52 @@ const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES]);
 /** vbd_cm_event_text - the meaning of the event, one sentence without its full stop */
 const char *vbd_cm_event_text(int type);
 
+/* clang-format off */
+/* CM reject reasons (IBTA 12.6.7.2); names and numbers as in the kernel's rdma/ib_cm.h (6.1).
+ * X(SYMBOL, number, text) */
+#define VBD_IB_REJECT_MAP(X) \
+	X(IB_CM_REJ_NO_QP, 1, "no QP available") \
+	X(IB_CM_REJ_NO_EEC, 2, "no end-to-end context available") \
+	X(IB_CM_REJ_NO_RESOURCES, 3, "no resources available") \
+	X(IB_CM_REJ_TIMEOUT, 4, "timeout") \
+	X(IB_CM_REJ_UNSUPPORTED, 5, "unsupported request") \
+	X(IB_CM_REJ_INVALID_COMM_ID, 6, "invalid communication id") \
+	X(IB_CM_REJ_INVALID_COMM_INSTANCE, 7, "invalid communication instance") \
+	X(IB_CM_REJ_INVALID_SERVICE_ID, 8, "nobody listens on that port (invalid service id)") \
+	X(IB_CM_REJ_INVALID_TRANSPORT_TYPE, 9, "invalid transport service type") \
+	X(IB_CM_REJ_STALE_CONN, 10, "stale connection") \
+	X(IB_CM_REJ_RDC_NOT_EXIST, 11, "no such service (RDC does not exist)") \
+	X(IB_CM_REJ_INVALID_GID, 12, "primary remote GID rejected") \
+	X(IB_CM_REJ_INVALID_LID, 13, "primary remote LID rejected") \
+	X(IB_CM_REJ_INVALID_SL, 14, "invalid primary SL") \
+	X(IB_CM_REJ_INVALID_TRAFFIC_CLASS, 15, "invalid primary traffic class") \
+	X(IB_CM_REJ_INVALID_HOP_LIMIT, 16, "invalid primary hop limit") \
+	X(IB_CM_REJ_INVALID_PACKET_RATE, 17, "invalid primary packet rate") \
+	X(IB_CM_REJ_INVALID_ALT_GID, 18, "alternate remote GID rejected") \
+	X(IB_CM_REJ_INVALID_ALT_LID, 19, "alternate remote LID rejected") \
+	X(IB_CM_REJ_INVALID_ALT_SL, 20, "invalid alternate SL") \
+	X(IB_CM_REJ_INVALID_ALT_TRAFFIC_CLASS, 21, "invalid alternate traffic class") \
+	X(IB_CM_REJ_INVALID_ALT_HOP_LIMIT, 22, "invalid alternate hop limit") \
+	X(IB_CM_REJ_INVALID_ALT_PACKET_RATE, 23, "invalid alternate packet rate") \
+	X(IB_CM_REJ_PORT_CM_REDIRECT, 24, "port and CM redirection") \
+	X(IB_CM_REJ_PORT_REDIRECT, 25, "port redirection") \
+	X(IB_CM_REJ_INVALID_MTU, 26, "invalid path MTU") \
+	X(IB_CM_REJ_INSUFFICIENT_RESP_RESOURCES, 27, "insufficient responder resources") \
+	X(IB_CM_REJ_CONSUMER_DEFINED, 28, "the program there refused, or listens at another address (consumer defined)") \
+	X(IB_CM_REJ_INVALID_RNR_RETRY, 29, "invalid RNR retry count") \
+	X(IB_CM_REJ_DUPLICATE_LOCAL_COMM_ID, 30, "duplicate local communication id") \
+	X(IB_CM_REJ_INVALID_CLASS_VERSION, 31, "invalid class version") \
+	X(IB_CM_REJ_INVALID_FLOW_LABEL, 32, "invalid flow label") \
+	X(IB_CM_REJ_INVALID_ALT_FLOW_LABEL, 33, "invalid alternate flow label") \
+	X(IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED, 35, "vendor option not supported (ECE)")
+/* clang-format on */
+
+enum vbd_ib_reject {
+#define VBD_IB_REJECT_NUMBER(sym, number, text) sym = number,
+	VBD_IB_REJECT_MAP(VBD_IB_REJECT_NUMBER)
+#undef VBD_IB_REJECT_NUMBER
+};
+
 /**
  * vbd_cm_reject_name - the reason behind a REJECTED event's status
  * @status: raw: an IB CM reject reason (IBTA 12.6.7.2) on InfiniBand and RoCE, a negative errno on
@@ -55,6 +101,9 @@ enum vbd_status vbd_wc_status_class(int status);
 
 /** vbd_qp_state_name - "RTS" for an enum ibv_qp_state */
 const char *vbd_qp_state_name(int state);
+
+/** vbd_qp_state_text - the meaning of the state */
+const char *vbd_qp_state_text(int state);
 
 /** vbd_async_event_name - "port_err" for an enum ibv_event_type */
 const char *vbd_async_event_name(int type);
