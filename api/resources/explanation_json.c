@@ -3,11 +3,14 @@
  * Explanations as JSON: the schemas ConnectionExplanation and Reachability of
  * openapi.yaml.
  */
+#include "api/http/archive.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
 #include "api/resources/explain.h"
+#include "api/resources/records.h"
 #include "daemon/observe/explain.h"
+#include "rdma/diagnose/why.h"
 #include "rdma/diagnose/words.h"
 #include "rdma/names/names.h"
 
@@ -173,12 +176,18 @@ static void put_findings(
 	vbd_end(out);
 }
 
-static void put_causes(
-	struct vbd_encoder *out, const char *name, const struct vbd_explanation *explanation)
+/* The closest to the first error first. */
+static void put_causes(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
+	const struct vbd_first_error *first = &conn->qp.first_error;
+	const int status = (int)vbd_reason_status(conn->qp.reason);
+	struct vbd_why why;
+
 	vbd_begin_array(out, name);
-	for (size_t i = 0; i < explanation->cause_count; i++)
-		vbd_put_glossary_why(out, NULL, &explanation->causes[i]);
+	if (first->at_ns && vbd_why_find_error(&first->error, &why))
+		vbd_put_glossary_why(out, NULL, &why);
+	if (vbd_why_find(VBD_WHY_PROBLEM, status, &why))
+		vbd_put_glossary_why(out, NULL, &why);
 	vbd_end(out);
 }
 
@@ -327,14 +336,14 @@ static void put_hints(
 	vbd_end(out);
 }
 
-static void put_followed_by(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn,
-	const struct vbd_facts *facts)
+static void put_followed_by(
+	struct vbd_encoder *out, const char *name, uint64_t errors, const struct vbd_facts *facts)
 {
 	vbd_begin_object(out, name);
 	vbd_put_u64(out, "flushed", facts->flushed_sends + facts->flushed_receives);
 	vbd_put_u64(out, "flushed_sends", facts->flushed_sends);
 	vbd_put_u64(out, "flushed_receives", facts->flushed_receives);
-	vbd_put_u64(out, "errors", conn->qp.errors_after_first);
+	vbd_put_u64(out, "errors", errors);
 	vbd_end(out);
 }
 
@@ -349,7 +358,7 @@ void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *c
 	put_diagnoses(out, explanation);
 	put_request(out, "request", &explanation->facts.incident, role);
 	put_peer_report(out, "peer_report", &explanation->facts, role);
-	put_causes(out, "causes", explanation);
+	put_causes(out, "causes", conn);
 	put_hints(out, "hints", explanation);
 	put_findings(out, "findings", &explanation->findings);
 	put_facts(out, "facts", &explanation->facts, conn->established_ns != 0);
@@ -359,7 +368,7 @@ void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *c
 			out, "preceded_by", explanation->preceding, conn->created_ns);
 	else
 		vbd_put_null(out, "preceded_by");
-	put_followed_by(out, "followed_by", conn, &explanation->facts);
+	put_followed_by(out, "followed_by", conn->qp.errors_after_first, &explanation->facts);
 }
 
 void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_t dst_port,
@@ -375,6 +384,102 @@ void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_
 	put_hints(out, "hints", explanation);
 	put_findings(out, "findings", &explanation->findings);
 	put_facts(out, "facts", &explanation->facts, false);
+}
+
+/* --- of an earlier run ----------------------------------------------------------------------- */
+
+void vbd_put_past_explanation(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_connection *connection = item;
+	struct vbd_caller *owner = connection->object.owner;
+	struct vbd_caller anybody = {.role = VBD_ROLE_OPERATE}; /* sees it without an owner */
+	struct vbd_explanation explanation;
+
+	if (!connection->object.ended || vbd_reason_clean(connection->conn->qp.reason))
+		return;
+	vbd_explain_connection(
+		connection, NULL, owner ? owner : &anybody, VBD_ROLE_READ, &explanation);
+	vbd_begin_object(out, "explanation");
+	vbd_put_explanation(out, connection, &explanation, VBD_ROLE_READ);
+	vbd_end(out);
+}
+
+/* The error of the end, or what its code means; "" if that is the code of a newer verbsd. */
+static const char *end_text(const struct vbd_archived *archived)
+{
+	const char *detail = vbd_archived_error(archived, "detail");
+
+	for (int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT && !(detail && *detail); i++) {
+		if (strcmp(vbd_reason_name((enum vbd_reason)i), archived->record->end_code) == 0)
+			detail = vbd_reason_text((enum vbd_reason)i);
+	}
+	return detail ? detail : "";
+}
+
+/* "It failed: the daemon ended before the object did." */
+static void put_past_summary(
+	struct vbd_encoder *out, const char *name, const struct vbd_archived *archived)
+{
+	const char *end = end_text(archived);
+	bool failed = strcmp(archived->record->state, "failed") == 0;
+	const char *became = failed ? "It failed" : "It was closed";
+	char text[320];
+
+	if (*end)
+		(void)snprintf(text, sizeof(text), "%s: %c%.240s.", became,
+			tolower((unsigned char)*end), end + 1);
+	else
+		(void)snprintf(text, sizeof(text), "%s.", became);
+	vbd_put_text(out, name, text);
+}
+
+/* The row of a connection that ended well, or with its run, has no explanation: its end is told. */
+static void put_past_end(struct vbd_encoder *out, const struct vbd_archived *archived)
+{
+	static const char *const unknown[] = {
+		"cause", "request", "peer_report", "facts", "preceded_by"};
+	static const char *const none[] = {"evidence", "possible_causes", "causes", "findings"};
+	const struct vbd_record *record = archived->record;
+	const char *hint = vbd_archived_error(archived, "hint");
+
+	vbd_begin_object(out, "connection");
+	vbd_put_u64(out, "id", record->id);
+	vbd_put_text_or_null(out, "name", record->name);
+	vbd_end(out);
+	vbd_archived_put_member(out, archived, "state");
+	put_past_summary(out, "summary", archived);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(unknown); i++)
+		vbd_put_null(out, unknown[i]);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(none); i++) {
+		vbd_begin_array(out, none[i]);
+		vbd_end(out);
+	}
+	vbd_begin_array(out, "hints");
+	if (hint && *hint)
+		vbd_put_text(out, NULL, hint);
+	vbd_end(out);
+	vbd_archived_put_member(out, archived, "end_code");
+	vbd_archived_put_member(out, archived, "error");
+	put_followed_by(out, "followed_by", 0, &(struct vbd_facts){0});
+	vbd_put_text(out, "server_id", record->server_id);
+}
+
+void vbd_explain_record(struct vbd_request *req, const struct vbd_record *record)
+{
+	struct vbd_archived archived;
+	struct vbd_encoder out;
+
+	if (!vbd_archived_open(&archived, record)) {
+		vbd_record_reply_unreadable(req, VBD_KIND_CONNECTION, record);
+		return;
+	}
+	out = vbd_encode_begin();
+	if (archived.explanation)
+		vbd_archived_put_explanation(&out, &archived);
+	else
+		put_past_end(&out, &archived);
+	vbd_archived_close(&archived);
+	vbd_reply_json(req, 200, &out);
 }
 
 void vbd_put_timeline_entry(struct vbd_encoder *out, const char *name,

@@ -249,22 +249,8 @@ static void gather(const struct vbd_connection *connection, const struct vbd_loo
 		vbd_look_take(connection, look, facts);
 }
 
-/* --- causes ---------------------------------------------------------------------------------- */
-
-static void add_cause(struct vbd_explanation *explanation, enum vbd_why_kind kind, int number)
-{
-	if (vbd_why_find(kind, number, &explanation->causes[explanation->cause_count]))
-		explanation->cause_count++;
-}
-
-static void find_causes(const struct vbd_conn *conn, struct vbd_explanation *explanation)
-{
-	if (conn->qp.first_error.at_ns &&
-		vbd_why_find_error(&conn->qp.first_error.error, explanation->causes))
-		explanation->cause_count = 1;
-	if (conn->qp.reason != VBD_REASON_NONE)
-		add_cause(explanation, VBD_WHY_PROBLEM, (int)vbd_reason_status(conn->qp.reason));
-}
+/* --- the explanation ----------------------------------------------------------------------------
+ */
 
 static bool is_drain(const struct vbd_timeline_entry *entry)
 {
@@ -343,13 +329,11 @@ static void hide_strangers(
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation)
 {
-	ret_explanation->cause_count = 0;
 	gather(connection, look, &ret_explanation->facts);
 	hide_words(role, &ret_explanation->facts.incident);
 	hide_strangers(connection, reader, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
-	find_causes(connection->conn, ret_explanation);
 	ret_explanation->preceding = find_preceding(connection->conn);
 	vbd_explain_summarise(connection, ret_explanation);
 }

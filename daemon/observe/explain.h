@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Explanations: the facts of a connection, gathered from all objects and the kernel; the findings
- * that follow from them; and the causes of its end, from the table in rdma/diagnose/why.h.
+ * that follow from them; and the causes of its end.
  *
  * Control thread. Queries the kernel for ports, GID tables and interfaces: microseconds.
  */
@@ -11,9 +11,6 @@
 #include "daemon/connections/connections.h"
 #include "rdma/diagnose/cause.h"
 #include "rdma/diagnose/facts.h"
-#include "rdma/diagnose/why.h"
-
-#define VBD_CAUSES_MAX 3
 
 struct vbd_look;
 
@@ -22,8 +19,6 @@ struct vbd_explanation {
 	struct vbd_facts facts;
 	struct vbd_diagnoses diagnoses;
 	struct vbd_findings findings;
-	struct vbd_why causes[VBD_CAUSES_MAX]; /* the closest to the first error first */
-	size_t cause_count;		       /* 0: no error */
 	/* the last timeline entry before the first error; NULL if there was no error */
 	const struct vbd_timeline_entry *preceding;
 };

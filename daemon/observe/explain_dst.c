@@ -224,7 +224,6 @@ void vbd_explain_destination(const struct vbd_daemon *daemon,
 	const struct vbd_destination *destination, const struct vbd_pv_netroute *netroute,
 	struct vbd_explanation *ret_explanation)
 {
-	ret_explanation->cause_count = 0;
 	ret_explanation->diagnoses.count = 0;
 	ret_explanation->preceding = NULL;
 	gather(daemon, destination, netroute, &ret_explanation->facts);

@@ -337,16 +337,27 @@ static void test_explanation__findings_give_hints_where_no_cause_is_known(void *
 static void test_explanation__names_of_the_end_are_explained(void **state)
 {
 	struct fixture *f = *state;
+	struct vbd_qp *qp = &f->connection->conn->qp;
+	const json_t *causes;
 	json_t *json;
 
-	f->explanation.cause_count = 1;
-	assert_true(
-		vbd_why_find(VBD_WHY_WC_STATUS, IBV_WC_RETRY_EXC_ERR, &f->explanation.causes[0]));
+	expect(f, VBD_ROLE_READ, "causes", "[]");
+	qp->reason = VBD_REASON_RETRY_EXCEEDED;
+	qp->first_error.error =
+		(struct vbd_error){.source = VBD_SOURCE_WC, .kind = IBV_WC_RETRY_EXC_ERR};
+	qp->first_error.at_ns = 1;
+	json = explained_for(f, VBD_ROLE_READ);
+	causes = json_object_get(json, "causes");
+	assert_int_equal(json_array_size(causes), 2);
+	document_part_is(json_array_get(causes, 0),
+		"{'kind':'wc_status','name':'IBV_WC_RETRY_EXC_ERR','number':12}");
+	document_part_is(json_array_get(causes, 1), "{'kind':'problem','name':'retry_exceeded'}");
+	json_decref(json);
+	qp->first_error.at_ns = 0;
 	json = explained_for(f, VBD_ROLE_READ);
 	assert_int_equal(json_array_size(json_object_get(json, "causes")), 1);
-	document_part_is(json_array_get(json_object_get(json, "causes"), 0),
-		"{'kind':'wc_status','name':'IBV_WC_RETRY_EXC_ERR','number':12}");
 	json_decref(json);
+	qp->reason = VBD_REASON_NONE;
 }
 
 /* --- the request and what surrounds it -------------------------------------------------------- */
