@@ -95,7 +95,7 @@ static void look_again(struct vbd_connection *connection)
 {
 	if (!is_other_error(connection))
 		return;
-	vbd_explain_revise(connection);
+	vbd_explain_story(connection, NULL, &connection->kept->incident);
 	if (connection->keeping) {
 		VBD_CONTAINER_OF(connection->keeping, struct keeping, connection)->again = true;
 		return;
@@ -112,6 +112,6 @@ void vbd_evidence_keep(struct vbd_connection *connection)
 	connection->kept = malloc(sizeof(*connection->kept));
 	if (!connection->kept)
 		return;
-	vbd_explain_gather(connection, connection->kept);
+	vbd_explain_gather(connection, NULL, connection->kept);
 	look(connection, 1);
 }

@@ -160,7 +160,8 @@ static void gather_state(const struct vbd_connection *connection, struct vbd_fac
 	}
 }
 
-void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_facts *ret_facts)
+void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *ret_facts)
 {
 	const struct vbd_conn *conn = connection->conn;
 
@@ -171,50 +172,18 @@ void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_fact
 	gather_qp(conn, ret_facts);
 	gather_counts(conn, ret_facts);
 	gather_listener(connection, ret_facts);
-	vbd_explain_incident(connection, NULL, ret_facts);
+	vbd_explain_incident(connection, look, &ret_facts->incident);
 }
 
 /* A later error can show what the first one was about, and the flushes come last. */
 static void recall(const struct vbd_connection *connection, struct vbd_facts *facts)
 {
-	const struct vbd_incident before = connection->kept->incident;
-	struct vbd_incident *incident = &facts->incident;
-
 	*facts = *connection->kept;
 	facts->open = !vbd_conn_state_terminal(connection->conn->state);
 	facts->established = false;
 	facts->flushed_sends = facts->flushed_receives = 0;
 	gather_counts(connection->conn, facts);
-	vbd_explain_incident(connection, NULL, facts);
-	incident->traces_known = before.traces_known;
-	incident->traces_over_ms = before.traces_over_ms;
-	memcpy(incident->traces, before.traces, sizeof(incident->traces));
-	incident->open_buffers = before.open_buffers;
-	incident->open_id = before.open_id;
-	incident->open_bytes = before.open_bytes;
-	incident->open_access = before.open_access;
-	incident->nothing_open = before.nothing_open;
-	incident->other_pd_open = before.other_pd_open;
-	memcpy(incident->open_device, before.open_device, sizeof(incident->open_device));
-	incident->tcp_open = before.tcp_open;
-	if (!incident->transfer) {
-		incident->transfer = before.transfer;
-		incident->whose = before.whose;
-		incident->length_bytes = before.length_bytes;
-		incident->done_bytes = before.done_bytes;
-		incident->remote_addr = before.remote_addr;
-		incident->rkey = before.rkey;
-		incident->waited_ms = incident->waited_ms ? incident->waited_ms : before.waited_ms;
-		incident->op = incident->op >= 0 ? incident->op : before.op;
-	}
-}
-
-void vbd_explain_revise(struct vbd_connection *connection)
-{
-	struct vbd_facts facts;
-
-	recall(connection, &facts);
-	connection->kept->incident = facts.incident;
+	vbd_explain_story(connection, NULL, &facts->incident);
 }
 
 /* A report may come after the facts of the first error were kept. */
@@ -237,9 +206,7 @@ static void gather(const struct vbd_connection *connection, const struct vbd_loo
 	if (connection->kept)
 		recall(connection, facts);
 	else
-		vbd_explain_gather(connection, facts);
-	if (look && look->transfer && !connection->kept)
-		vbd_explain_incident(connection, look, facts);
+		vbd_explain_gather(connection, look, facts);
 	gather_report(connection, facts);
 	if (look)
 		vbd_look_take_reply(connection, look, facts);

@@ -40,20 +40,22 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
 	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation);
 
 /** vbd_explain_gather - the facts of a connection as they are now, without its route and counters
- */
-void vbd_explain_gather(const struct vbd_connection *connection, struct vbd_facts *ret_facts);
+ * @look: as for vbd_explain_connection() */
+void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *ret_facts);
 
-/** vbd_explain_revise - take over into `kept` what a later first error of the connection was about
- */
-void vbd_explain_revise(struct vbd_connection *connection);
-
-/** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits.
+/** vbd_explain_incident - the incident of a connection: how it failed, or why it waits
  * @look: as for vbd_explain_connection() */
 void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts);
+	struct vbd_incident *ret_incident);
 
-/** vbd_explain_request - set the request of @connection that failed, or waits longest for the peer:
- * `op` -1 and `transfer` 0 if there is none */
+/** vbd_explain_story - set the members of an incident that may change after the first error; the
+ * others keep what was known then */
+void vbd_explain_story(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_incident *incident);
+
+/** vbd_explain_request - set the request of @connection that failed, or waits longest for the peer;
+ * leaves @incident as it is if none is known now */
 void vbd_explain_request(const struct vbd_connection *connection, struct vbd_incident *incident);
 
 /** vbd_explain_running - a transfer that has waited so long for the peer that one may ask whether

@@ -77,6 +77,7 @@ static void gather_transfer(
 	incident->rkey = transfer->wr.rkey;
 	incident->length_bytes = transfer->repeats ? transfer->chunk_bytes : transfer->length_bytes;
 	incident->done_bytes = vbd_counter_get(&transfer->bytes_done);
+	incident->window = incident->requests_left = 0;
 	if (!transfer->repeats && transfer->chunk_bytes) {
 		incident->window = transfer->tx_depth ? transfer->tx_depth : sq_depth;
 		incident->requests_left = (incident->length_bytes - incident->done_bytes +
@@ -98,7 +99,6 @@ void vbd_explain_request(const struct vbd_connection *connection, struct vbd_inc
 	const struct vbd_first_error *first = &conn->qp.first_error;
 	const struct vbd_transfer_record *record = NULL;
 
-	incident->op = -1;
 	if (conn->qp.reason == VBD_REASON_NONE)
 		record = conn->state == VBD_CONN_ESTABLISHED ? oldest_transfer(conn) : NULL;
 	else if (first->at_ns)
@@ -173,8 +173,7 @@ static void gather_history(const struct vbd_conn *conn, struct vbd_incident *inc
 		vbd_counter_get(&receives->posted) ==
 			vbd_counter_get(&receives->completed) + vbd_counter_get(&receives->errors);
 	incident->recv_size_bytes = conn->params.qp.recv_size_bytes;
-	if (heartbeat)
-		incident->heartbeats = vbd_counter_get(&heartbeat->answered);
+	incident->heartbeats = heartbeat ? vbd_counter_get(&heartbeat->answered) : 0;
 	incident->held_back = conn->qp.channel && vbd_counter_get(&conn->qp.channel->paused);
 }
 
@@ -222,7 +221,7 @@ static void gather_words(const struct vbd_conn *conn, struct vbd_incident *incid
 bool vbd_explain_running(
 	const struct vbd_connection *connection, uint64_t *ret_transfer, uint64_t *ret_done_bytes)
 {
-	struct vbd_incident incident = {0};
+	struct vbd_incident incident = {.op = -1};
 
 	if (connection->conn->state != VBD_CONN_ESTABLISHED)
 		return false;
@@ -279,7 +278,7 @@ bool vbd_explain_unheard(const struct vbd_connection *connection)
 		UINT64_C(1) << VBD_OUTCOME_UNCONFIRMED | UINT64_C(1) << VBD_OUTCOME_UNACKED |
 		UINT64_C(1) << VBD_OUTCOME_SILENT | UINT64_C(1) << VBD_OUTCOME_LATE |
 		UINT64_C(1) << VBD_OUTCOME_PEER_LEFT;
-	struct vbd_incident incident = {.outcome = VBD_OUTCOME_WELL};
+	struct vbd_incident incident = {.outcome = VBD_OUTCOME_WELL, .op = -1};
 
 	vbd_explain_request(connection, &incident);
 	if (connection->conn->qp.reason != VBD_REASON_NONE)
@@ -321,6 +320,7 @@ static void gather_fault(const struct vbd_connection *connection, struct vbd_inc
 	};
 	unsigned int hit = atomic_load_explicit(&connection->faults_hit, memory_order_relaxed);
 
+	incident->fault = NULL;
 	if (incident->error.on_purpose)
 		incident->fault = vbd_fault_effect_name(VBD_FAULT_FAIL_CALL);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows) && !incident->fault; i++) {
@@ -330,13 +330,12 @@ static void gather_fault(const struct vbd_connection *connection, struct vbd_inc
 	}
 }
 
-void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts)
+void vbd_explain_story(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_incident *incident)
 {
 	const struct vbd_conn *conn = connection->conn;
-	struct vbd_incident *incident = &facts->incident;
 
-	*incident = (struct vbd_incident){.outcome = VBD_OUTCOME_WELL};
+	incident->outcome = VBD_OUTCOME_WELL;
 	vbd_explain_request(connection, incident);
 	gather_history(conn, incident);
 	gather_peer(connection, incident);
@@ -346,6 +345,13 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 	else
 		gather_wait(conn, look, incident);
 	gather_fault(connection, incident);
-	gather_open_memory(connection, incident);
-	gather_tcp(conn, incident);
+}
+
+void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_incident *ret_incident)
+{
+	*ret_incident = (struct vbd_incident){.op = -1};
+	vbd_explain_story(connection, look, ret_incident);
+	gather_open_memory(connection, ret_incident);
+	gather_tcp(connection->conn, ret_incident);
 }

@@ -21,14 +21,6 @@
 
 /* --- the report of this side ----------------------------------------------------------------- */
 
-static void take_request(const struct vbd_incident *incident, struct vbd_report *report)
-{
-	report->op = incident->op;
-	report->length_bytes = incident->transfer ? incident->length_bytes : 0;
-	report->remote_addr = incident->transfer ? incident->remote_addr : 0;
-	report->rkey = incident->transfer ? incident->rkey : 0;
-}
-
 static uint64_t uptime_ms(const struct vbd_daemon *daemon)
 {
 	return (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS;
@@ -38,8 +30,7 @@ static uint64_t uptime_ms(const struct vbd_daemon *daemon)
 static void report_on(const struct vbd_connection *connection, struct vbd_report *ret_report)
 {
 	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_incident *before = connection->kept ? &connection->kept->incident : NULL;
-	struct vbd_incident incident = {0};
+	struct vbd_incident incident = {.op = -1};
 
 	*ret_report = (struct vbd_report){
 		.known = true,
@@ -56,9 +47,15 @@ static void report_on(const struct vbd_connection *connection, struct vbd_report
 		.path_mtu_bytes = conn->qp.info.path_known ? conn->qp.info.path_mtu_bytes : 0,
 		.uptime_ms = uptime_ms(connection->object.registry->daemon),
 	};
+	if (connection->kept)
+		incident = connection->kept->incident;
 	vbd_explain_request(connection, &incident);
-	take_request(
-		!incident.transfer && before && before->transfer ? before : &incident, ret_report);
+	ret_report->op = incident.op;
+	if (!incident.transfer)
+		return;
+	ret_report->length_bytes = incident.length_bytes;
+	ret_report->remote_addr = incident.remote_addr;
+	ret_report->rkey = incident.rkey;
 }
 
 static bool settles(const uint8_t *bytes, size_t count)

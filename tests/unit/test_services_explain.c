@@ -172,8 +172,8 @@ static void test_explain__facts_are_those_of_the_connection(void **state)
 	/* The worker counts the channel when it has taken it. */
 	UNIT_UNTIL (vbd_counter_get(&pair.active->conn->qp.channel->worker->busy_channels))
 		svc_turn(svc);
-	vbd_explain_gather(pair.active, &active);
-	vbd_explain_gather(pair.passive, &passive);
+	vbd_explain_gather(pair.active, NULL, &active);
+	vbd_explain_gather(pair.passive, NULL, &passive);
 	assert_true(active.open && active.established && active.reliable);
 	assert_false(active.hung_up || active.probed || active.iwarp || active.soft_roce);
 	assert_int_equal(active.deadline_ms, 0);
@@ -238,20 +238,20 @@ static void test_explain__facts_that_a_connection_has_not_are_unknown(void **sta
 	struct vbd_conn *conn = pair.active->conn;
 
 	conn->qp.info.iwarp = true;
-	vbd_explain_gather(pair.active, &facts);
+	vbd_explain_gather(pair.active, NULL, &facts);
 	assert_true(facts.iwarp);
 	assert_false(facts.timers_known || facts.sgid_known || facts.dgid_known);
 	assert_int_equal(facts.path_mtu_bytes, 0);
 	assert_true(facts.depth_known);
 	conn->qp.info.iwarp = false;
 	conn->params.qp.transport = VBD_TRANSPORT_UC;
-	vbd_explain_gather(pair.active, &facts);
+	vbd_explain_gather(pair.active, NULL, &facts);
 	assert_false(facts.reliable || facts.depth_known);
 	assert_true(facts.timers_known);
 	conn->params.qp.transport = VBD_TRANSPORT_RC;
 	conn->qp.info.path_known = false;
 	conn->qp.info.sends_known = false;
-	vbd_explain_gather(pair.active, &facts);
+	vbd_explain_gather(pair.active, NULL, &facts);
 	assert_int_equal(facts.path_mtu_bytes, 0);
 	assert_false(facts.timers_known || facts.depth_known);
 	conn->qp.info.path_known = true;
