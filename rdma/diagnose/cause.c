@@ -116,28 +116,18 @@ enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
 
 enum vbd_outcome vbd_outcome_of_wait(enum vbd_conn_state state)
 {
-	switch (state) {
-	case VBD_CONN_RESOLVING_ADDR:
-	case VBD_CONN_RESOLVING_ROUTE:
-	case VBD_CONN_RETRYING:
-		return VBD_OUTCOME_RESOLVING;
-	case VBD_CONN_CONNECTING:
-		return VBD_OUTCOME_CONNECTING;
-	case VBD_CONN_REQUESTED:
-		return VBD_OUTCOME_UNDECIDED;
-	case VBD_CONN_AWAITING_REMOTE:
-		return VBD_OUTCOME_AWAITING;
-	case VBD_CONN_ESTABLISHED:
-		return VBD_OUTCOME_STUCK;
-	case VBD_CONN_QUEUED:
-	case VBD_CONN_ACCEPTING:
-	case VBD_CONN_DRAINING:
-	case VBD_CONN_CLOSED:
-	case VBD_CONN_FAILED:
-	case VBD_CONN_STATE_COUNT:
-		break;
-	}
-	return VBD_OUTCOME_WELL;
+	/* The other states are VBD_OUTCOME_WELL. */
+	static const enum vbd_outcome wait_outcomes[VBD_CONN_STATE_COUNT] = {
+		[VBD_CONN_RESOLVING_ADDR] = VBD_OUTCOME_RESOLVING,
+		[VBD_CONN_RESOLVING_ROUTE] = VBD_OUTCOME_RESOLVING,
+		[VBD_CONN_RETRYING] = VBD_OUTCOME_RESOLVING,
+		[VBD_CONN_CONNECTING] = VBD_OUTCOME_CONNECTING,
+		[VBD_CONN_REQUESTED] = VBD_OUTCOME_UNDECIDED,
+		[VBD_CONN_AWAITING_REMOTE] = VBD_OUTCOME_AWAITING,
+		[VBD_CONN_ESTABLISHED] = VBD_OUTCOME_STUCK,
+	};
+
+	return wait_outcomes[state];
 }
 
 #define OUT(sym)  (UINT64_C(1) << VBD_OUTCOME_##sym)

@@ -23,8 +23,8 @@ static const struct row {
 	const char *causes;
 	const char *hint; /* NULL: that of the status */
 } rows[] = {
-#define ROW(kind, sym, causes, hint) {VBD_WHY_##kind, NUMBER_##kind(sym), #sym, causes, hint},
-#define PROBLEM_ROW(sym, causes)     {VBD_WHY_PROBLEM, VBD_E_##sym, #sym, causes, NULL},
+#define ROW(kind, sym, ...)	 {VBD_WHY_##kind, NUMBER_##kind(sym), #sym, __VA_ARGS__},
+#define PROBLEM_ROW(sym, causes) {VBD_WHY_PROBLEM, VBD_E_##sym, #sym, causes, NULL},
 	VBD_WHY_MAP(ROW, PROBLEM_ROW)
 #undef PROBLEM_ROW
 #undef ROW

@@ -12,6 +12,9 @@
 #include "rdma/names/names.h"
 
 /* clang-format off */
+#define VBD_WHY_ALTERNATE_PATH \
+	"the peer does not accept the alternate path", "Connect without an alternate path."
+
 #define VBD_WHY_MAP(X, PROBLEM) \
 	X(CM_EVENT, ADDR_RESOLVED, \
 		"the neighbour answered ARP or ND, and the interface belongs to an RDMA device", \
@@ -112,24 +115,12 @@
 	X(IB_REJECT, IB_CM_REJ_INVALID_PACKET_RATE, \
 		"the peer's port is slower than the requested rate", \
 		"See the link speeds of both ports.") \
-	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_GID, \
-		"the peer does not accept the alternate path", \
-		"Connect without an alternate path.") \
-	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_LID, \
-		"the peer does not accept the alternate path", \
-		"Connect without an alternate path.") \
-	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_SL, \
-		"the peer does not accept the alternate path", \
-		"Connect without an alternate path.") \
-	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_TRAFFIC_CLASS, \
-		"the peer does not accept the alternate path", \
-		"Connect without an alternate path.") \
-	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_HOP_LIMIT, \
-		"the peer does not accept the alternate path", \
-		"Connect without an alternate path.") \
-	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_PACKET_RATE, \
-		"the peer does not accept the alternate path", \
-		"Connect without an alternate path.") \
+	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_GID, VBD_WHY_ALTERNATE_PATH) \
+	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_LID, VBD_WHY_ALTERNATE_PATH) \
+	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_SL, VBD_WHY_ALTERNATE_PATH) \
+	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_TRAFFIC_CLASS, VBD_WHY_ALTERNATE_PATH) \
+	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_HOP_LIMIT, VBD_WHY_ALTERNATE_PATH) \
+	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_PACKET_RATE, VBD_WHY_ALTERNATE_PATH) \
 	X(IB_REJECT, IB_CM_REJ_PORT_CM_REDIRECT, \
 		"the peer's CM redirects the request to another port", \
 		"rdma_cm does not follow a redirection: ask the peer's administrator for the right address.") \
@@ -157,9 +148,7 @@
 	X(IB_REJECT, IB_CM_REJ_INVALID_FLOW_LABEL, \
 		"the peer does not accept the flow label", \
 		"Connect again; the device may pick another flow label.") \
-	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_FLOW_LABEL, \
-		"the peer does not accept the alternate path", \
-		"Connect without an alternate path.") \
+	X(IB_REJECT, IB_CM_REJ_INVALID_ALT_FLOW_LABEL, VBD_WHY_ALTERNATE_PATH) \
 	X(IB_REJECT, IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED, \
 		"the peer's device does not support an enhanced connection option that this device offered", \
 		"Connect again without that option; rdma_cm usually does so automatically.") \
