@@ -209,8 +209,7 @@ static bool goes_on(struct asking *asking)
 	return true;
 }
 
-static void on_netroute_of_destination(
-	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
+static void on_route(const struct vbd_look *look, void *arg)
 {
 	struct asking *asking = arg;
 	struct vbd_explanation explanation;
@@ -220,12 +219,12 @@ static void on_netroute_of_destination(
 		free(asking);
 		return;
 	}
-	if (!netroute) {
-		refuse(asking, err);
+	if (!look->netroute_known) {
+		refuse(asking, &look->err);
 		return;
 	}
-	vbd_explain_destination(
-		vbd_request_daemon(asking->req), &asking->destination, netroute, &explanation);
+	vbd_explain_destination(vbd_request_daemon(asking->req), &asking->destination,
+		&look->netroute, &explanation);
 	if (vbd_findings_bad(&explanation.findings) && goes_on(asking))
 		return;
 	out = vbd_encode_begin();
@@ -243,8 +242,8 @@ static void find_netroute(struct asking *asking)
 	destination->addr = asking->addrs.items[asking->at];
 	destination->src = asking->src;
 	if ((vbd_destination_choose(daemon, destination, &err) != VBD_OK ||
-		    vbd_netroute_find(daemon, &destination->addr, &destination->src,
-			    on_netroute_of_destination, asking, &err) != VBD_OK) &&
+		    vbd_look_at_route(daemon, &destination->addr, &destination->src, on_route,
+			    asking, &err) != VBD_OK) &&
 		!goes_on(asking))
 		refuse(asking, &err);
 }

@@ -46,7 +46,7 @@ static void work(void *arg)
 	if (question->dst.ss_family)
 		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&question->dst,
 					       (const struct sockaddr *)&question->src,
-					       &look->netroute, NULL) == VBD_OK;
+					       &look->netroute, &look->err) == VBD_OK;
 	/* Before the packets of a question. */
 	if (*job->ibdev_path) {
 		vbd_traces_read(job->ibdev_path, job->ports, look->counters);
@@ -95,7 +95,21 @@ static void prepare_question(const struct vbd_connection *connection, struct vbd
 {
 	if (device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device) &&
 		is_to_report(connection))
-		vbd_report_question(connection, question);
+		vbd_report_question(connection, false, question);
+}
+
+static enum vbd_status start(struct job *job, struct vbd_daemon *daemon, struct vbd_caller *owner,
+	vbd_look_cb cb, void *arg, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	job->daemon = daemon;
+	job->cb = cb;
+	job->arg = arg;
+	status = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, owner, work, done, job, err);
+	if (status)
+		free(job);
+	return status;
 }
 
 enum vbd_status vbd_look_begin(
@@ -105,7 +119,6 @@ enum vbd_status vbd_look_begin(
 	struct vbd_device *device =
 		vbd_fabric_device(daemon->fabric, connection->conn->device.name);
 	struct job *job = calloc(1, sizeof(*job));
-	enum vbd_status status;
 
 	if (!job)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
@@ -113,21 +126,27 @@ enum vbd_status vbd_look_begin(
 		prepare_question(connection, device, &job->question);
 	else
 		job->question.dst.ss_family = AF_UNSPEC;
-	job->daemon = daemon;
 	if (device) {
 		(void)snprintf(job->device, sizeof(job->device), "%s", device->name);
 		(void)snprintf(job->ibdev_path, sizeof(job->ibdev_path), "%s", device->ibdev_path);
 		job->ports = device->attr.phys_port_cnt;
 	}
-	job->cb = cb;
-	job->arg = arg;
 	job->asks =
 		job->question.count || (job->question.settles && vbd_explain_unheard(connection));
-	status = vbd_loop_work(
-		daemon->loop, VBD_WORK_OBSERVE, connection->object.owner, work, done, job, err);
-	if (status)
-		free(job);
-	return status;
+	return start(job, daemon, connection->object.owner, cb, arg, err);
+}
+
+enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
+	const struct sockaddr_storage *src, vbd_look_cb cb, void *arg, struct vbd_error *err)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
+	job->question.dst = *dst;
+	if (src)
+		job->question.src = *src;
+	return start(job, daemon, daemon->callers.current, cb, arg, err);
 }
 
 /* The requests of other connections are answered as well, and the counters are those of the device:
@@ -189,50 +208,4 @@ void vbd_look_take_reply(const struct vbd_connection *connection, const struct v
 					       (vbd_clock_mono_ns() - since_ns) / VBD_NS_PER_MS;
 	if (look->report.known)
 		facts->peer_report = look->report;
-}
-
-struct query {
-	struct sockaddr_storage dst, src;
-	struct vbd_pv_netroute netroute;
-	struct vbd_error err;
-	enum vbd_status status;
-	vbd_netroute_cb cb;
-	void *arg;
-};
-
-/* Pool thread. */
-static void ask_kernel(void *arg)
-{
-	struct query *query = arg;
-
-	query->status = vbd_pv_find_netroute((const struct sockaddr *)&query->dst,
-		(const struct sockaddr *)&query->src, &query->netroute, &query->err);
-}
-
-static void tell_route(void *arg)
-{
-	struct query *query = arg;
-
-	query->cb(query->status ? NULL : &query->netroute, &query->err, query->arg);
-	free(query);
-}
-
-enum vbd_status vbd_netroute_find(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
-	const struct sockaddr_storage *src, vbd_netroute_cb cb, void *arg, struct vbd_error *err)
-{
-	struct query *query = calloc(1, sizeof(*query));
-	enum vbd_status status;
-
-	if (!query)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
-	query->dst = *dst;
-	if (src)
-		query->src = *src;
-	query->cb = cb;
-	query->arg = arg;
-	status = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, daemon->callers.current, ask_kernel,
-		tell_route, query, err);
-	if (status)
-		free(query);
-	return status;
 }

@@ -18,6 +18,7 @@
 
 struct vbd_look {
 	bool netroute_known;
+	struct vbd_error err; /* why not */
 	struct vbd_pv_netroute netroute;
 	bool asked, answered;	  /* a question to the peer's host has left; it answered */
 	uint64_t rtt_ns;	  /* of that answer */
@@ -40,6 +41,16 @@ typedef void (*vbd_look_cb)(const struct vbd_look *look, void *arg);
 enum vbd_status vbd_look_begin(const struct vbd_connection *connection, vbd_look_cb cb, void *arg,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+/**
+ * vbd_look_at_route - find route and neighbour of an address; nothing is sent to it
+ * @dst: IPv4 or IPv6
+ * @src: source address; NULL or ss_family 0 for any
+ * @cb:  as for vbd_look_begin()
+ */
+enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
+	const struct sockaddr_storage *src, vbd_look_cb cb, void *arg,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_look_take - set the facts that follow from @look for @connection: its route, and by how much
  * the counters rose since its incident began */
 void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
@@ -49,20 +60,5 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
  * came: at once, while the reply is new */
 void vbd_look_take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts);
-
-/** vbd_netroute_cb - @netroute is NULL if the query failed; @err then has the reason */
-typedef void (*vbd_netroute_cb)(
-	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg);
-
-/**
- * vbd_netroute_find - find route and neighbour of an address; nothing is sent to it
- * @dst: IPv4 or IPv6
- * @src: source address; NULL or ss_family 0 for any
- * @cb:  called exactly once, unless this function returns an error; also while the daemon is being
- *       destroyed, when it must not access the daemon
- */
-enum vbd_status vbd_netroute_find(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
-	const struct sockaddr_storage *src, vbd_netroute_cb cb, void *arg,
-	struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -73,36 +73,23 @@ static bool may_ask(const struct vbd_connection *connection)
 	       info->lqpn && info->rqpn;
 }
 
-static void write_question(const struct vbd_report *report, struct vbd_pv_question *question)
+void vbd_report_question(
+	const struct vbd_connection *connection, bool stopping, struct vbd_pv_question *question)
 {
+	struct vbd_report report;
+
 	static_assert(VBD_REPORT_BYTES <= VBD_PV_QUESTION_BYTES, "a report fits into a question");
 	static_assert(VBD_REPORT_BYTES <= VBD_PV_REPLY_BYTES, "and into a reply");
-	vbd_report_write(report, question->bytes);
+	question->settles = settles;
+	if (!may_ask(connection))
+		return;
+	report_on(connection, &report);
+	if (stopping) {
+		report.ended = true;
+		report.reason = VBD_REASON_STOPPING;
+	}
+	vbd_report_write(&report, question->bytes);
 	question->count = VBD_REPORT_BYTES;
-}
-
-void vbd_report_question(const struct vbd_connection *connection, struct vbd_pv_question *question)
-{
-	struct vbd_report report;
-
-	question->settles = settles;
-	if (!may_ask(connection))
-		return;
-	report_on(connection, &report);
-	write_question(&report, question);
-}
-
-void vbd_report_farewell(const struct vbd_connection *connection, struct vbd_pv_question *question)
-{
-	struct vbd_report report;
-
-	question->settles = settles;
-	if (!may_ask(connection))
-		return;
-	report_on(connection, &report);
-	report.ended = true;
-	report.reason = VBD_REASON_STOPPING;
-	write_question(&report, question);
 }
 
 bool vbd_report_choose(const struct vbd_pv_answer *answer, struct vbd_report *ret_report)
@@ -364,7 +351,7 @@ static void add(struct farewell *farewell, const struct vbd_connection *connecti
 	if (connection->conn->state != VBD_CONN_ESTABLISHED || !may_send(connection->conn) ||
 		!vbd_explain_ends(connection, &question->src, &question->dst))
 		return;
-	vbd_report_farewell(connection, question);
+	vbd_report_question(connection, true, question);
 	farewell->count += question->count > 0;
 }
 

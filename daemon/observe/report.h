@@ -14,12 +14,10 @@
 
 /** vbd_report_question - set the question to the verbsd of the peer about @connection, with the
  * report of this side; `count` stays 0 if it can't be asked: the configuration says no, the queue
- * pairs are not known, or the connection is over iWARP */
-void vbd_report_question(const struct vbd_connection *connection, struct vbd_pv_question *question);
-
-/** vbd_report_farewell - vbd_report_question() about a connection that is about to end because the
- * daemon stops */
-void vbd_report_farewell(const struct vbd_connection *connection, struct vbd_pv_question *question);
+ * pairs are not known, or the connection is over iWARP
+ * @stopping: the connection is about to end because the daemon stops */
+void vbd_report_question(
+	const struct vbd_connection *connection, bool stopping, struct vbd_pv_question *question);
 
 /** vbd_report_choose - the reply that matters: of the verbsd that knows the connection, else of the
  * one that was started last, since several may run on the host; false if none came. Any thread. */

@@ -1031,17 +1031,14 @@ struct answer {
 	enum vbd_status status;
 };
 
-static void on_netroute(
-	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
+static void on_netroute(const struct vbd_look *look, void *arg)
 {
 	struct answer *answer = arg;
 
 	answer->calls++;
-	answer->found = netroute != NULL;
-	if (netroute)
-		answer->netroute = *netroute;
-	else
-		answer->status = err->status;
+	answer->found = look->netroute_known;
+	answer->netroute = look->netroute;
+	answer->status = look->err.status;
 }
 
 static void test_explain__the_way_is_asked_for_on_the_pool(void **state)
@@ -1053,7 +1050,7 @@ static void test_explain__the_way_is_asked_for_on_the_pool(void **state)
 
 	fake_netroute(&netroute);
 	assert_int_equal(
-		vbd_netroute_find(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		vbd_look_at_route(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
 		VBD_OK);
 	assert_int_equal(answer.calls, 0);
 	SVC_UNTIL(svc, answer.calls);
@@ -1061,7 +1058,7 @@ static void test_explain__the_way_is_asked_for_on_the_pool(void **state)
 	assert_string_equal(answer.netroute.netdev, "eth7");
 	fake_fail_next("netlink", EPROTONOSUPPORT);
 	assert_int_equal(
-		vbd_netroute_find(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		vbd_look_at_route(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, answer.calls == 2);
 	assert_false(answer.found);
@@ -1075,7 +1072,7 @@ static void test_explain__who_asks_when_the_daemon_ends_is_answered(void **state
 	struct answer answer = {0};
 
 	assert_int_equal(
-		vbd_netroute_find(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		vbd_look_at_route(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
 		VBD_OK);
 	svc_stop(svc);
 	assert_int_equal(answer.calls, 1);

@@ -619,10 +619,10 @@ static void test_reports__the_configuration_can_say_no(void **state)
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	assert_int_equal(svc->daemon->fabric->report_port_count, 0);
 	assert_null(fake_id_listening(VBD_PV_REPORT_PORT));
-	vbd_report_question(pair.active, &question);
+	vbd_report_question(pair.active, false, &question);
 	assert_int_equal(question.count, 0);
 	assert_false(answer(svc, "10.0.0.1", &(const struct vbd_report){.lqpn = 1}).known);
-	vbd_report_farewell(pair.active, &question);
+	vbd_report_question(pair.active, true, &question);
 	assert_int_equal(question.count, 0);
 }
 
