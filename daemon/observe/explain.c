@@ -216,8 +216,7 @@ static void gather(const struct vbd_connection *connection, const struct vbd_loo
 		vbd_look_take(connection, look, facts);
 }
 
-/* --- the explanation ----------------------------------------------------------------------------
- */
+/* --- what came before ------------------------------------------------------------------------- */
 
 static bool is_drain(const struct vbd_timeline_entry *entry)
 {
@@ -249,6 +248,98 @@ static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *co
 		count--;
 	return count ? timeline->entries[count - 1] : NULL;
 }
+
+/* --- the first line --------------------------------------------------------------------------- */
+
+/* " with 192.0.2.2 port 7471 on rxe0" */
+static void write_peer(const struct vbd_connection *connection, char *text, size_t room)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const bool known = conn->peer.ss_family != 0;
+	char addr[VBD_ADDR_TEXT_BYTES];
+	const char *host = known ? vbd_addr_format(&conn->peer, addr) : connection->dst_addr;
+	char port[16] = "";
+
+	if (host)
+		(void)snprintf(port, sizeof(port), " port %u",
+			known ? vbd_addr_port(&conn->peer) : connection->dst_port);
+	(void)snprintf(text, room, "%s%s%s%s%s", host ? " with " : "", host ? host : "", port,
+		*conn->device.name ? " on " : "", conn->device.name);
+}
+
+/* The messages of the peer are the only sign that its program goes on. */
+static void write_health(const struct vbd_connection *connection, char *text, size_t room)
+{
+	const struct vbd_inbox *inbox = &connection->inbox;
+	char time[VBD_SPAN_TEXT_BYTES];
+
+	if (connection->conn->params.qp.service != VBD_SERVICE_INBOX)
+		(void)snprintf(text, room, ", and nothing has failed");
+	else if (!inbox->last_seq)
+		(void)snprintf(
+			text, room, ", and nothing has failed; the peer has sent no message yet");
+	else
+		(void)snprintf(text, room,
+			", and nothing has failed; the last message of the peer came %s ago",
+			vbd_span_text(vbd_clock_mono_ns() - inbox->last_received_ns, time));
+}
+
+static size_t count_grave(const struct vbd_findings *findings)
+{
+	size_t count = 0;
+
+	while (count < findings->count &&
+		vbd_finding_rows[findings->items[count].code].severity != VBD_FINDING_IS_INFO)
+		count++;
+	return count;
+}
+
+static void summarise_open(const struct vbd_connection *connection, const char *peer,
+	struct vbd_explanation *explanation)
+{
+	const enum vbd_conn_state state = connection->conn->state;
+	size_t grave = count_grave(&explanation->findings);
+	char how[128], attention[64] = "";
+
+	if (state == VBD_CONN_ESTABLISHED)
+		write_health(connection, how, sizeof(how));
+	else
+		(void)snprintf(
+			how, sizeof(how), " and waits for %s", vbd_conn_state_waits_for(state));
+	if (grave)
+		(void)snprintf(attention, sizeof(attention), "; %zu finding%s attention", grave,
+			grave == 1 ? " needs" : "s need");
+	(void)snprintf(explanation->summary, sizeof(explanation->summary), "It is %s%s%s%s.",
+		vbd_conn_state_name(state), peer, how, attention);
+}
+
+static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const char *host = explanation->facts.incident.peer;
+	const char *cause =
+		explanation->diagnoses.count ? explanation->diagnoses.items[0].text : NULL;
+	/* The cause often names the peer itself. */
+	bool named = cause && *host && strstr(cause, host);
+	char peer[384] = "";
+
+	if (!named)
+		write_peer(connection, peer, sizeof(peer));
+	if (conn->qp.reason != VBD_REASON_NONE)
+		(void)snprintf(explanation->summary, sizeof(explanation->summary), "%s%s %s: %s.",
+			named ? "It" : "The connection", peer,
+			explanation->facts.open		 ? "is ending"
+			: conn->state == VBD_CONN_FAILED ? "failed"
+							 : "was closed",
+			cause ? cause : vbd_reason_text(conn->qp.reason));
+	else if (cause)
+		(void)snprintf(explanation->summary, sizeof(explanation->summary),
+			"It is %s%s, but %s.", vbd_conn_state_name(conn->state), peer, cause);
+	else
+		summarise_open(connection, peer, explanation);
+}
+
+/* --- who may see it --------------------------------------------------------------------------- */
 
 /* A reader may not see private data; the reason of a verbsd is no user's. */
 static void hide_words(enum vbd_role role, struct vbd_incident *incident)
@@ -302,124 +393,5 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
 	ret_explanation->preceding = find_preceding(connection->conn);
-	vbd_explain_summarise(connection, ret_explanation);
-}
-
-/* --- the first line --------------------------------------------------------------------------- */
-
-struct sentence {
-	char *text;
-	size_t room, len;
-};
-
-static void VBD_PRINTF(2, 3) add(struct sentence *sentence, const char *fmt, ...)
-{
-	va_list ap;
-	int len;
-
-	if (sentence->len >= sentence->room)
-		return;
-	va_start(ap, fmt);
-	len = vsnprintf(sentence->text + sentence->len, sentence->room - sentence->len, fmt, ap);
-	va_end(ap);
-	sentence->len += len > 0 ? (size_t)len : 0;
-}
-
-static void add_peer(struct sentence *sentence, const struct vbd_connection *connection)
-{
-	const struct vbd_conn *conn = connection->conn;
-	char addr[VBD_ADDR_TEXT_BYTES];
-
-	if (conn->peer.ss_family)
-		add(sentence, " with %s port %u", vbd_addr_format(&conn->peer, addr),
-			vbd_addr_port(&conn->peer));
-	else if (connection->dst_addr)
-		add(sentence, " with %s port %u", connection->dst_addr, connection->dst_port);
-	if (*conn->device.name)
-		add(sentence, " on %s", conn->device.name);
-}
-
-/* The cause often names the peer itself. */
-static bool cause_names_peer(const struct vbd_explanation *explanation)
-{
-	const char *peer = explanation->facts.incident.peer;
-
-	return explanation->diagnoses.count && *peer &&
-	       strstr(explanation->diagnoses.items[0].text, peer);
-}
-
-static void add_end(struct sentence *sentence, const struct vbd_connection *connection,
-	const struct vbd_explanation *explanation)
-{
-	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
-
-	if (cause_names_peer(explanation)) {
-		add(sentence, "It");
-	} else {
-		add(sentence, "The connection");
-		add_peer(sentence, connection);
-	}
-	add(sentence, " %s",
-		explanation->facts.open		 ? "is ending"
-		: conn->state == VBD_CONN_FAILED ? "failed"
-						 : "was closed");
-	add(sentence, ": %s",
-		diagnoses->count ? diagnoses->items[0].text : vbd_reason_text(conn->qp.reason));
-}
-
-/* The messages of the peer are the only sign that its program goes on. */
-static void add_messages(struct sentence *sentence, const struct vbd_connection *connection)
-{
-	const struct vbd_inbox *inbox = &connection->inbox;
-	char time[VBD_SPAN_TEXT_BYTES];
-
-	if (connection->conn->params.qp.service != VBD_SERVICE_INBOX)
-		return;
-	if (inbox->last_seq)
-		add(sentence, "; the last message of the peer came %s ago",
-			vbd_span_text(vbd_clock_mono_ns() - inbox->last_received_ns, time));
-	else
-		add(sentence, "; the peer has sent no message yet");
-}
-
-static void add_alive(struct sentence *sentence, const struct vbd_connection *connection,
-	const struct vbd_explanation *explanation)
-{
-	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_findings *findings = &explanation->findings;
-	size_t grave = 0;
-
-	while (grave < findings->count &&
-		vbd_finding_rows[findings->items[grave].code].severity != VBD_FINDING_IS_INFO)
-		grave++;
-	add(sentence, "It is %s", vbd_conn_state_name(conn->state));
-	if (!cause_names_peer(explanation))
-		add_peer(sentence, connection);
-	if (explanation->diagnoses.count) {
-		add(sentence, ", but %s", explanation->diagnoses.items[0].text);
-		return;
-	}
-	if (conn->state == VBD_CONN_ESTABLISHED) {
-		add(sentence, ", and nothing has failed");
-		add_messages(sentence, connection);
-	} else {
-		add(sentence, " and waits for %s", vbd_conn_state_waits_for(conn->state));
-	}
-	if (grave)
-		add(sentence, "; %zu finding%s attention", grave, grave == 1 ? " needs" : "s need");
-}
-
-void vbd_explain_summarise(
-	const struct vbd_connection *connection, struct vbd_explanation *explanation)
-{
-	/* Leave room for the full stop. */
-	struct sentence sentence = {
-		.text = explanation->summary, .room = sizeof(explanation->summary) - 1};
-
-	if (connection->conn->qp.reason != VBD_REASON_NONE)
-		add_end(&sentence, connection, explanation);
-	else
-		add_alive(&sentence, connection, explanation);
-	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
+	summarise(connection, ret_explanation);
 }

@@ -15,7 +15,7 @@
 struct vbd_look;
 
 struct vbd_explanation {
-	char summary[640]; /* one sentence with its full stop */
+	char summary[768]; /* one sentence with its full stop */
 	struct vbd_facts facts;
 	struct vbd_diagnoses diagnoses;
 	struct vbd_findings findings;
@@ -62,10 +62,6 @@ void vbd_explain_request(const struct vbd_connection *connection, struct vbd_inc
  * it makes progress: its id and the bytes done so far; false if there is none */
 bool vbd_explain_running(
 	const struct vbd_connection *connection, uint64_t *ret_transfer, uint64_t *ret_done_bytes);
-
-/** vbd_explain_summarise - set the summary of an explanation from the rest of it */
-void vbd_explain_summarise(
-	const struct vbd_connection *connection, struct vbd_explanation *explanation);
 
 /** vbd_explain_unheard - does the connection wait for a sign of the peer, or did it end for lack of
  * one, or by the peer's disconnect, which its host or device may have sent when it went? */
