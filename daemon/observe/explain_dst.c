@@ -92,7 +92,7 @@ enum vbd_status vbd_destination_choose(
 struct way {
 	struct vbd_device *device; /* NULL: no device has the address */
 	struct vbd_gid gid;
-	bool port_known; /* the caller has queried it */
+	bool port_known;
 	struct vbd_port port;
 };
 
@@ -112,6 +112,8 @@ static void find_way(const struct vbd_daemon *daemon, const struct sockaddr *src
 			continue;
 		ret_way->device = device;
 		ret_way->gid = *gid;
+		ret_way->port_known =
+			vbd_device_port(device, gid->port_num, &ret_way->port, NULL) == VBD_OK;
 		break;
 	}
 	unload(search);
@@ -144,9 +146,6 @@ void vbd_explain_dead_port(
 		src = vbd_source_that_is_down(search.interfaces, dst);
 	if (src && src->sa_family)
 		find_way(daemon, src, &search, &way);
-	if (way.device)
-		way.port_known =
-			vbd_device_port(way.device, way.gid.port_num, &way.port, NULL) == VBD_OK;
 	if (way.port_known && way.port.state != IBV_PORT_ACTIVE)
 		take_way(&way, facts);
 }
@@ -181,9 +180,6 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	if (netroute->route_errnum || !src->ss_family)
 		return;
 	find_way(daemon, (const struct sockaddr *)src, &search, &way);
-	if (way.device)
-		way.port_known =
-			vbd_device_port(way.device, way.gid.port_num, &way.port, NULL) == VBD_OK;
 	take_way(&way, facts);
 	facts->path_mtu_bytes = path_mtu(facts);
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */

@@ -308,26 +308,18 @@ static void gather_tcp(const struct vbd_conn *conn, struct vbd_incident *inciden
 /* A fault that only made the connection slow is not named where another thing ended it. */
 static void gather_fault(const struct vbd_connection *connection, struct vbd_incident *incident)
 {
-	static const struct {
-		enum vbd_fault_effect effect;
-		uint64_t outcomes;
-	} rows[] = {
-		{VBD_FAULT_QP_ERROR, UINT64_C(1) << VBD_OUTCOME_QP_FAILED},
-		{VBD_FAULT_DROP_COMPLETIONS,
-			UINT64_C(1) << VBD_OUTCOME_LATE | UINT64_C(1) << VBD_OUTCOME_STUCK},
-		{VBD_FAULT_DELAY_COMPLETIONS,
-			UINT64_C(1) << VBD_OUTCOME_LATE | UINT64_C(1) << VBD_OUTCOME_STUCK},
-	};
 	unsigned int hit = atomic_load_explicit(&connection->faults_hit, memory_order_relaxed);
+	bool late = incident->outcome == VBD_OUTCOME_LATE || incident->outcome == VBD_OUTCOME_STUCK;
 
 	incident->fault = NULL;
 	if (incident->error.on_purpose)
 		incident->fault = vbd_fault_effect_name(VBD_FAULT_FAIL_CALL);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows) && !incident->fault; i++) {
-		if (hit & 1U << rows[i].effect && rows[i].outcomes & UINT64_C(1)
-									     << incident->outcome)
-			incident->fault = vbd_fault_effect_name(rows[i].effect);
-	}
+	else if (incident->outcome == VBD_OUTCOME_QP_FAILED && hit & 1U << VBD_FAULT_QP_ERROR)
+		incident->fault = vbd_fault_effect_name(VBD_FAULT_QP_ERROR);
+	else if (late && hit & 1U << VBD_FAULT_DROP_COMPLETIONS)
+		incident->fault = vbd_fault_effect_name(VBD_FAULT_DROP_COMPLETIONS);
+	else if (late && hit & 1U << VBD_FAULT_DELAY_COMPLETIONS)
+		incident->fault = vbd_fault_effect_name(VBD_FAULT_DELAY_COMPLETIONS);
 }
 
 void vbd_explain_story(const struct vbd_connection *connection, const struct vbd_look *look,
