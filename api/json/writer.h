@@ -89,6 +89,16 @@ void vbd_put_u64(struct vbd_encoder *out, const char *name, uint64_t value);
 void vbd_put_i64(struct vbd_encoder *out, const char *name, int64_t value);
 void vbd_put_null(struct vbd_encoder *out, const char *name);
 
+/** vbd_begin_object_if - begin an object if it is @there, else put null; returns @there */
+static inline bool vbd_begin_object_if(struct vbd_encoder *out, const char *name, bool there)
+{
+	if (there)
+		vbd_begin_object(out, name);
+	else
+		vbd_put_null(out, name);
+	return there;
+}
+
 /** vbd_put_u64_or_null - put @value; null unless @known */
 void vbd_put_u64_or_null(struct vbd_encoder *out, const char *name, bool known, uint64_t value);
 

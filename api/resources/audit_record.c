@@ -60,11 +60,8 @@ static struct subject subject_of(const struct vbd_request *req)
 
 static void put_subject(struct vbd_encoder *out, const char *name, const struct subject *subject)
 {
-	if (!subject->registry) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, subject->registry))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_text(out, "kind", subject->registry->singular);
 	vbd_put_u64_or_null(out, "id", subject->id != 0, subject->id);
 	vbd_put_text_or_null(out, "name", subject->name);

@@ -35,11 +35,8 @@ void vbd_put_op_counters(
 void vbd_put_remote(
 	struct vbd_encoder *out, const char *name, enum vbd_op op, uint64_t addr, uint32_t rkey)
 {
-	if (!vbd_ops[op].needs_remote) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, vbd_ops[op].needs_remote))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_hex(out, "addr", addr, 1);
 	vbd_put_hex(out, "rkey", rkey, 8);
 	vbd_end(out);
@@ -57,11 +54,8 @@ void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *receiv
 void vbd_put_latency(
 	struct vbd_encoder *out, const char *name, const struct vbd_histogram *times_ns)
 {
-	if (vbd_counter_get(&times_ns->count) == 0) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, vbd_counter_get(&times_ns->count) != 0))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_u64(out, "min", vbd_counter_get(&times_ns->min));
 	vbd_put_u64(out, "mean", vbd_histogram_mean(times_ns));
 	vbd_put_u64(out, "p50", vbd_histogram_permille(times_ns, 500));
@@ -93,11 +87,8 @@ void vbd_put_access(struct vbd_encoder *out, const char *name, unsigned int acce
 
 void vbd_put_reference(struct vbd_encoder *out, const char *name, uint64_t id, const char *text)
 {
-	if (!id) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, id))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_u64(out, "id", id);
 	vbd_put_text_or_null(out, "name", text);
 	vbd_end(out);
@@ -176,11 +167,8 @@ void vbd_put_first_error(
 {
 	const struct vbd_error *error = &first->error;
 
-	if (error->status == VBD_OK) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, error->status != VBD_OK))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_time(out, "at", first->at_ns);
 	vbd_put_text(out, "source", source_names[error->source]);
 	vbd_put_text(out, "code", vbd_status_code(error->status));
@@ -212,11 +200,8 @@ static void put_own_source(struct vbd_encoder *out, const char *name, const stru
 void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_error *err,
 	const struct vbd_first_error *first)
 {
-	if (err->status == VBD_OK) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, err->status != VBD_OK))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_text(out, "code", vbd_status_code(err->status));
 	vbd_put_text(out, "detail", text_of(err));
 	vbd_put_text(out, "hint", vbd_why_hint(err));
@@ -354,11 +339,8 @@ void vbd_put_private_data(struct vbd_encoder *out, const char *name,
 	enum vbd_encoding encoding =
 		vbd_utf8_printable(data->bytes, shown_bytes) ? VBD_ENCODING_TEXT : VBD_ENCODING_HEX;
 
-	if (!shown_bytes) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, shown_bytes))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_text(out, "carried_by", vbd_cm_message_name(data->message));
 	vbd_put_data(out, "data", data->bytes, shown_bytes, encoding);
 	vbd_put_text(out, "encoding", vbd_encoding_names[encoding]);

@@ -58,11 +58,8 @@ static void put_qp_attr(struct vbd_encoder *out, const char *name, const struct 
 	/* Retries need acknowledgements, which UC does not have. */
 	const bool acks = conn->params.qp.transport == VBD_TRANSPORT_RC;
 
-	if (!conn->qp.info.lqpn) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, conn->qp.info.lqpn))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_u64(out, "lqpn", info->lqpn);
 	vbd_put_u64_or_null(out, "rqpn", info->rqpn != 0, info->rqpn);
 	vbd_put_text(out, "state", vbd_qp_state_name(info->state));
@@ -105,11 +102,8 @@ static void put_local(struct vbd_encoder *out, const char *name, const struct vb
 	const struct vbd_manual_local *local = &conn->manual->local;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!conn->qp.info.lqpn) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, conn->qp.info.lqpn))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_u64(out, "lid", local->lid);
 	vbd_put_text(out, "gid", vbd_gid_text(local->gid, gid));
 	vbd_put_u64(out, "gid_index", local->gid_index);
@@ -138,11 +132,8 @@ static void put_remote(struct vbd_encoder *out, const char *name, const struct v
 	const struct vbd_manual_remote *remote = &conn->manual->remote;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!conn->manual->has_remote) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, conn->manual->has_remote))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_u64(out, "lid", remote->lid);
 	vbd_put_text(out, "gid", vbd_gid_text(remote->gid, gid));
 	vbd_put_u64(out, "qpn", remote->qpn);
@@ -166,11 +157,8 @@ static void put_remote(struct vbd_encoder *out, const char *name, const struct v
 
 static void put_manual(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
-	if (!conn->manual) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, conn->manual))
 		return;
-	}
-	vbd_begin_object(out, name);
 	put_local(out, "local", conn);
 	put_remote(out, "remote", conn);
 	vbd_end(out);
@@ -314,11 +302,8 @@ static void put_heartbeats(struct vbd_encoder *out, const char *name, const stru
 {
 	const struct vbd_heartbeat_counters *counters = vbd_qp_heartbeat(&conn->qp);
 
-	if (!counters) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, counters))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_u64(out, "sent", vbd_counter_get(&counters->sent));
 	vbd_put_u64(out, "answered", vbd_counter_get(&counters->answered));
 	vbd_end(out);

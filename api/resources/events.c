@@ -43,11 +43,8 @@ struct event_waiter {
 
 static void put_object(struct vbd_encoder *out, const char *name, const struct vbd_event *event)
 {
-	if (event->kind == VBD_KIND_NONE) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, event->kind != VBD_KIND_NONE))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_text(out, "kind", vbd_object_kind_name(event->kind));
 	vbd_put_u64(out, "id", event->object_id);
 	vbd_put_text_or_null(out, "name", event->name);

@@ -25,7 +25,8 @@ static void put_dgid(
 {
 	char text[VBD_GID_TEXT_BYTES];
 
-	vbd_begin_object(out, name);
+	if (!vbd_begin_object_if(out, name, facts->dgid_known))
+		return;
 	vbd_put_text(out, "gid", vbd_gid_text(facts->dgid, text));
 	vbd_put_text(out, "type", came_up && facts->sgid_known ? facts->sgid.type : NULL);
 	vbd_put_text(out, "scope", vbd_gid_scope(facts->dgid));
@@ -64,11 +65,8 @@ static void put_timers(struct vbd_encoder *out, const struct vbd_facts *facts)
 
 static void put_backlog(struct vbd_encoder *out, const char *name, const struct vbd_facts *facts)
 {
-	if (!facts->backlog) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, facts->backlog))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_u64(out, "backlog", facts->backlog);
 	vbd_put_u64(out, "waiting", facts->waiting);
 	vbd_end(out);
@@ -83,10 +81,11 @@ static void put_memlock(struct vbd_encoder *out, const char *name, const struct 
 	vbd_end(out);
 }
 
-static void put_route(
-	struct vbd_encoder *out, const char *name, const struct vbd_pv_netroute *netroute)
+static void put_route(struct vbd_encoder *out, const char *name, bool routed,
+	const struct vbd_pv_netroute *netroute)
 {
-	vbd_begin_object(out, name);
+	if (!vbd_begin_object_if(out, name, routed))
+		return;
 	vbd_put_text_or_null(out, "netdev", netroute->netdev);
 	vbd_put_bool(out, "local", netroute->local);
 	vbd_put_address(out, "src", &netroute->src);
@@ -96,12 +95,13 @@ static void put_route(
 	vbd_end(out);
 }
 
-static void put_neighbour(
-	struct vbd_encoder *out, const char *name, const struct vbd_pv_netroute *netroute)
+static void put_neighbour(struct vbd_encoder *out, const char *name, bool routed,
+	const struct vbd_pv_netroute *netroute)
 {
 	char text[sizeof(netroute->hwaddr) * 3 + 1] = "";
 
-	vbd_begin_object(out, name);
+	if (!vbd_begin_object_if(out, name, routed && netroute->neighbour))
+		return;
 	for (size_t i = 0; i < netroute->hwaddr_bytes; i++)
 		(void)snprintf(text + i * 3, 4, i + 1 < netroute->hwaddr_bytes ? "%02x:" : "%02x",
 			netroute->hwaddr[i]);
@@ -111,45 +111,25 @@ static void put_neighbour(
 	vbd_end(out);
 }
 
-static void put_netroute(struct vbd_encoder *out, const struct vbd_facts *facts)
+static void put_facts(
+	struct vbd_encoder *out, const char *name, const struct vbd_facts *facts, bool came_up)
 {
-	const struct vbd_pv_netroute *netroute = &facts->netroute;
-	bool routed = facts->netroute_known && !netroute->route_errnum;
+	bool routed = facts->netroute_known && !facts->netroute.route_errnum;
 
-	if (routed)
-		put_route(out, "route", netroute);
-	else
-		vbd_put_null(out, "route");
-	if (routed && netroute->neighbour)
-		put_neighbour(out, "neighbour", netroute);
-	else
-		vbd_put_null(out, "neighbour");
-}
-
-static void put_gids(struct vbd_encoder *out, const struct vbd_facts *facts, bool came_up)
-{
+	vbd_begin_object(out, name);
+	put_device(out, facts);
 	if (facts->sgid_known)
 		vbd_put_gid(out, "sgid", &facts->sgid);
 	else
 		vbd_put_null(out, "sgid");
-	if (facts->dgid_known)
-		put_dgid(out, "dgid", facts, came_up);
-	else
-		vbd_put_null(out, "dgid");
-}
-
-static void put_facts(
-	struct vbd_encoder *out, const char *name, const struct vbd_facts *facts, bool came_up)
-{
-	vbd_begin_object(out, name);
-	put_device(out, facts);
-	put_gids(out, facts, came_up);
+	put_dgid(out, "dgid", facts, came_up);
 	vbd_put_u64_or_null(
 		out, "path_mtu_bytes", facts->path_mtu_bytes != 0, facts->path_mtu_bytes);
 	put_timers(out, facts);
 	put_backlog(out, "listener", facts);
 	put_memlock(out, "memlock", facts);
-	put_netroute(out, facts);
+	put_route(out, "route", routed, &facts->netroute);
+	put_neighbour(out, "neighbour", routed, &facts->netroute);
 	vbd_end(out);
 }
 
@@ -231,12 +211,9 @@ static void put_diagnoses(struct vbd_encoder *out, const struct vbd_explanation 
 	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
 	const struct vbd_diagnosis *first = diagnoses->count ? diagnoses->items : NULL;
 
-	if (first) {
-		vbd_begin_object(out, "cause");
+	if (vbd_begin_object_if(out, "cause", first)) {
 		put_cause(out, first);
 		vbd_end(out);
-	} else {
-		vbd_put_null(out, "cause");
 	}
 	put_evidence(out, "evidence", first, &explanation->facts);
 	vbd_begin_array(out, "possible_causes");
@@ -255,11 +232,10 @@ static void put_request(struct vbd_encoder *out, const char *name,
 {
 	bool seen = role >= VBD_ROLE_OPERATE && incident->remote_addr;
 
-	if (incident->outcome == VBD_OUTCOME_WELL || !incident->transfer || incident->op < 0) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name,
+		    incident->outcome != VBD_OUTCOME_WELL && incident->transfer &&
+			    incident->op >= 0))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_text(out, "op", vbd_op_name((enum vbd_op)incident->op));
 	vbd_put_u64(out, "transfer", incident->transfer);
 	vbd_put_u64(out, "length_bytes", incident->length_bytes);
@@ -275,11 +251,8 @@ static void put_peer_report(struct vbd_encoder *out, const char *name,
 	const struct vbd_report *report = &facts->peer_report;
 	bool seen = role >= VBD_ROLE_OPERATE && report->remote_addr;
 
-	if (!report->known) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, report->known))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_text(out, "state", !report->ended ? "open" : report->failed ? "failed" : "closed");
 	vbd_put_text(out, "end_code",
 		report->reason == VBD_REASON_NONE ? NULL : vbd_reason_name(report->reason));

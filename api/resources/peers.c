@@ -16,11 +16,8 @@ static void put_path(struct vbd_encoder *out, const char *name, const struct vbd
 	const struct vbd_ah_path *path = &peer->path;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!peer->known) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(out, name, peer->known))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_text(out, "gid", path->global ? vbd_gid_text(path->dgid, gid) : NULL);
 	vbd_put_u64_or_null(out, "gid_index", path->global, path->sgid_index);
 	vbd_put_u64_or_null(out, "hop_limit", path->global, path->hop_limit);

@@ -165,11 +165,9 @@ static void put_received(
 {
 	const struct vbd_received *received = &transfer->received;
 
-	if (transfer->op != VBD_OP_RECV || transfer->state != VBD_TRANSFER_DONE) {
-		vbd_put_null(out, name);
+	if (!vbd_begin_object_if(
+		    out, name, transfer->op == VBD_OP_RECV && transfer->state == VBD_TRANSFER_DONE))
 		return;
-	}
-	vbd_begin_object(out, name);
 	vbd_put_received(out, received);
 	vbd_end(out);
 }
