@@ -16,6 +16,17 @@ static enum vbd_outcome outcome_of_receive(const struct vbd_error *error)
 		       : VBD_OUTCOME_RECEIVE_FAILED;
 }
 
+/* The outcome of a failed request; the other statuses are VBD_OUTCOME_REQUEST_FAILED. */
+static const enum vbd_outcome wc_outcomes[] = {
+	[IBV_WC_REM_ACCESS_ERR] = VBD_OUTCOME_ACCESS,
+	[IBV_WC_REM_OP_ERR] = VBD_OUTCOME_OPERATION,
+	[IBV_WC_REM_ABORT_ERR] = VBD_OUTCOME_OPERATION,
+	[IBV_WC_REM_INV_REQ_ERR] = VBD_OUTCOME_INVALID,
+	[IBV_WC_RETRY_EXC_ERR] = VBD_OUTCOME_UNACKED,
+	[IBV_WC_RESP_TIMEOUT_ERR] = VBD_OUTCOME_UNACKED,
+	[IBV_WC_RNR_RETRY_EXC_ERR] = VBD_OUTCOME_RNR,
+};
+
 static enum vbd_outcome outcome_of_completion(const struct vbd_outcome_end *end)
 {
 	const struct vbd_first_error *first = end->first;
@@ -26,22 +37,10 @@ static enum vbd_outcome outcome_of_completion(const struct vbd_outcome_end *end)
 		return outcome_of_receive(&first->error);
 	if (first->op == VBD_OP_BIND_WINDOW)
 		return VBD_OUTCOME_BIND;
-	switch (first->error.kind) {
-	case IBV_WC_REM_ACCESS_ERR:
-		return VBD_OUTCOME_ACCESS;
-	case IBV_WC_REM_OP_ERR:
-	case IBV_WC_REM_ABORT_ERR:
-		return VBD_OUTCOME_OPERATION;
-	case IBV_WC_REM_INV_REQ_ERR:
-		return VBD_OUTCOME_INVALID;
-	case IBV_WC_RETRY_EXC_ERR:
-	case IBV_WC_RESP_TIMEOUT_ERR:
-		return VBD_OUTCOME_UNACKED;
-	case IBV_WC_RNR_RETRY_EXC_ERR:
-		return VBD_OUTCOME_RNR;
-	default:
-		return VBD_OUTCOME_REQUEST_FAILED;
-	}
+	return (size_t)first->error.kind < VBD_ARRAY_LEN(wc_outcomes) &&
+			       wc_outcomes[first->error.kind] != VBD_OUTCOME_WELL
+		       ? wc_outcomes[first->error.kind]
+		       : VBD_OUTCOME_REQUEST_FAILED;
 }
 
 /* The outcome of a deadline, by the state in which it passed. */
