@@ -186,11 +186,8 @@ void vbd_explain_one(struct vbd_request *req)
 		vbd_explain_record(req, record);
 	if (!connection)
 		return;
-	if (connection->keeping)
-		vbd_waiter_run(&explaining.waiter, sizeof(explaining), req,
-			&connection->object.watches, KEEPING_MS);
-	else
-		look(req, connection);
+	vbd_waiter_run(&explaining.waiter, sizeof(explaining), req, &connection->object.watches,
+		KEEPING_MS);
 }
 
 /* --- a destination --------------------------------------------------------------------------- */

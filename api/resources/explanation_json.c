@@ -135,24 +135,20 @@ static void put_facts(
 
 /* --- findings and hints ---------------------------------------------------------------------- */
 
-static void put_finding(
-	struct vbd_encoder *out, const char *name, const struct vbd_finding *finding)
-{
-	vbd_begin_object(out, name);
-	vbd_put_text(out, "code", vbd_finding_rows[finding->code].name);
-	vbd_put_text(out, "severity",
-		vbd_finding_severity_name(vbd_finding_rows[finding->code].severity));
-	vbd_put_text(out, "detail", finding->detail);
-	vbd_put_text(out, "hint", vbd_finding_rows[finding->code].hint);
-	vbd_end(out);
-}
-
 static void put_findings(
 	struct vbd_encoder *out, const char *name, const struct vbd_findings *findings)
 {
 	vbd_begin_array(out, name);
-	for (size_t i = 0; i < findings->count; i++)
-		put_finding(out, NULL, &findings->items[i]);
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct vbd_finding_row *row = &vbd_finding_rows[findings->items[i].code];
+
+		vbd_begin_object(out, NULL);
+		vbd_put_text(out, "code", row->name);
+		vbd_put_text(out, "severity", vbd_finding_severity_name(row->severity));
+		vbd_put_text(out, "detail", findings->items[i].detail);
+		vbd_put_text(out, "hint", row->hint);
+		vbd_end(out);
+	}
 	vbd_end(out);
 }
 

@@ -47,7 +47,7 @@ struct entry {
 static void put_causes(struct vbd_encoder *out, const char *name, const char *causes)
 {
 	vbd_begin_array(out, name);
-	while (*causes) {
+	while (causes && *causes) {
 		const char *end = strstr(causes, "; ");
 		size_t len = end ? (size_t)(end - causes) : strlen(causes);
 
@@ -137,87 +137,62 @@ void vbd_put_glossary_why(struct vbd_encoder *out, const char *name, const struc
 	put_entry(out, name, &entry);
 }
 
-static struct entry entry_of_cause(enum vbd_cause_code code)
+/* The entries to look for, and where they are put. */
+struct search {
+	struct vbd_encoder *out;
+	size_t kind;	  /* GLOSSARY_KIND_COUNT: any */
+	const char *name; /* NULL: any */
+	bool any;	  /* was put */
+};
+
+static void consider(struct search *search, const struct entry *entry)
 {
-	return (struct entry){
-		.kind = GLOSSARY_CAUSE,
-		.name = vbd_cause_rows[code].name,
-		.detail = vbd_cause_rows[code].text,
-		.causes = "",
-		.hint = vbd_cause_rows[code].advice,
-	};
+	if ((search->kind != GLOSSARY_KIND_COUNT && entry->kind != search->kind) ||
+		(search->name && strcasecmp(entry->name, search->name) != 0))
+		return;
+	put_entry(search->out, NULL, entry);
+	search->any = true;
 }
 
-static struct entry entry_of_finding(enum vbd_finding_code code)
+static void consider_rows(struct search *search)
 {
-	return (struct entry){
-		.kind = GLOSSARY_FINDING,
-		.name = vbd_finding_rows[code].name,
-		.severity = vbd_finding_severity_name(vbd_finding_rows[code].severity),
-		.detail = vbd_finding_rows[code].when,
-		.causes = "",
-		.hint = vbd_finding_rows[code].hint,
-	};
-}
+	for (size_t i = 0; i < VBD_CAUSE_COUNT; i++)
+		consider(search, &(struct entry){.kind = GLOSSARY_CAUSE,
+					 .name = vbd_cause_rows[i].name,
+					 .detail = vbd_cause_rows[i].text,
+					 .hint = vbd_cause_rows[i].advice});
+	for (size_t i = 0; i < VBD_FINDING_COUNT; i++) {
+		const struct vbd_finding_row *row = &vbd_finding_rows[i];
 
-static struct entry entry_of_event_type(enum vbd_event_type type)
-{
-	return (struct entry){
-		.kind = GLOSSARY_EVENT_TYPE,
-		.name = vbd_event_type_name(type),
-		.detail = vbd_event_type_text(type),
-		.causes = "",
-		.type = type,
-	};
-}
-
-/* The entry with an index, to go through all of them; false after the last. */
-static bool entry_at(size_t i, size_t whys, struct entry *ret_entry)
-{
-	struct vbd_why why;
-
-	if (i < whys) {
-		(void)vbd_why_at(i, &why);
-		*ret_entry = entry_of_why(&why);
-		return true;
+		consider(search, &(struct entry){.kind = GLOSSARY_FINDING,
+					 .name = row->name,
+					 .severity = vbd_finding_severity_name(row->severity),
+					 .detail = row->when,
+					 .hint = row->hint});
 	}
-	i -= whys;
-	if (i < VBD_CAUSE_COUNT) {
-		*ret_entry = entry_of_cause((enum vbd_cause_code)i);
-		return true;
-	}
-	i -= VBD_CAUSE_COUNT;
-	if (i < VBD_FINDING_COUNT) {
-		*ret_entry = entry_of_finding((enum vbd_finding_code)i);
-		return true;
-	}
-	i -= VBD_FINDING_COUNT;
-	if (i < VBD_EVENT_TYPE_COUNT)
-		*ret_entry = entry_of_event_type((enum vbd_event_type)i);
-	return i < VBD_EVENT_TYPE_COUNT;
+	for (enum vbd_event_type type = 0; type < VBD_EVENT_TYPE_COUNT; type++)
+		consider(search, &(struct entry){.kind = GLOSSARY_EVENT_TYPE,
+					 .name = vbd_event_type_name(type),
+					 .detail = vbd_event_type_text(type),
+					 .type = type});
 }
 
 /* Put entries of @kind (GLOSSARY_KIND_COUNT: any) with @name (NULL: any) as `items`, and return
  * whether there are any. */
 static bool put_entries(struct vbd_encoder *out, size_t kind, const char *name)
 {
-	struct entry entry;
+	struct search search = {.out = out, .kind = kind, .name = name};
 	struct vbd_why why;
-	size_t whys = 0;
-	bool any = false;
 
-	while (vbd_why_at(whys, &why))
-		whys++;
 	vbd_begin_array(out, "items");
-	for (size_t i = 0; entry_at(i, whys, &entry); i++) {
-		if ((kind != GLOSSARY_KIND_COUNT && entry.kind != kind) ||
-			(name && strcasecmp(entry.name, name) != 0))
-			continue;
-		put_entry(out, NULL, &entry);
-		any = true;
+	for (size_t i = 0; vbd_why_at(i, &why); i++) {
+		const struct entry entry = entry_of_why(&why);
+
+		consider(&search, &entry);
 	}
+	consider_rows(&search);
 	vbd_end(out);
-	return any;
+	return search.any;
 }
 
 void vbd_list_glossary(struct vbd_request *req)
