@@ -3,7 +3,6 @@
 #include "api/http/archive.h"
 #include "api/http/page.h"
 #include "api/resources/connections.h"
-#include "api/resources/explain.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/connections/connections.h"

@@ -9,12 +9,10 @@
 #include "api/json/writer.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
-#include "api/resources/explain.h"
 #include "api/resources/handlers.h"
 #include "api/resources/records.h"
 #include "base/addr.h"
 #include "daemon/observe/explain.h"
-#include "daemon/observe/look.h"
 
 /* The kernel is asked for a route and counters within this time, unless it is configured just then.
  */

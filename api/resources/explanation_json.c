@@ -7,7 +7,6 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
-#include "api/resources/explain.h"
 #include "api/resources/records.h"
 #include "daemon/observe/explain.h"
 #include "rdma/diagnose/why.h"
@@ -265,22 +264,14 @@ static void put_peer_report(struct vbd_encoder *out, const char *name,
 	vbd_end(out);
 }
 
-/* The hints of an explanation, each once. */
-struct hints {
-	const char *items[VBD_DIAGNOSES_MAX + VBD_FINDING_COUNT];
-	size_t count;
-};
-
-/* Add a hint that is new; skip "Nothing to do". */
-static void add_hint(struct hints *hints, const char *hint)
+/* Is the hint another one than those before it, and more than "Nothing to do"? */
+static bool is_hint(const char *const *hints, size_t i)
 {
-	if (strncmp(hint, "Nothing", 7) == 0)
-		return;
-	for (size_t i = 0; i < hints->count; i++) {
-		if (strcmp(hints->items[i], hint) == 0)
-			return;
+	for (size_t k = 0; k < i; k++) {
+		if (strcmp(hints[k], hints[i]) == 0)
+			return false;
 	}
-	hints->items[hints->count++] = hint;
+	return strncmp(hints[i], "Nothing", 7) != 0;
 }
 
 /* Advice for the causes, the best supported first. Without a cause the findings say what to do;
@@ -289,19 +280,22 @@ static void put_hints(
 	struct vbd_encoder *out, const char *name, const struct vbd_explanation *explanation)
 {
 	const struct vbd_findings *findings = &explanation->findings;
-	struct hints hints = {.count = 0};
+	const char *hints[VBD_DIAGNOSES_MAX + VBD_FINDING_COUNT];
+	size_t count = 0;
 
 	for (size_t i = 0; i < explanation->diagnoses.count; i++)
-		add_hint(&hints, explanation->diagnoses.items[i].advice);
+		hints[count++] = explanation->diagnoses.items[i].advice;
 	for (size_t i = 0; i < findings->count && !explanation->diagnoses.count; i++) {
-		enum vbd_finding_code code = findings->items[i].code;
+		const struct vbd_finding_row *row = &vbd_finding_rows[findings->items[i].code];
 
-		if (vbd_finding_rows[code].severity != VBD_FINDING_IS_INFO)
-			add_hint(&hints, vbd_finding_rows[code].hint);
+		if (row->severity != VBD_FINDING_IS_INFO)
+			hints[count++] = row->hint;
 	}
 	vbd_begin_array(out, name);
-	for (size_t i = 0; i < hints.count; i++)
-		vbd_put_text(out, NULL, hints.items[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (is_hint(hints, i))
+			vbd_put_text(out, NULL, hints[i]);
+	}
 	vbd_end(out);
 }
 

@@ -12,7 +12,7 @@
 #define VBD_DAEMON_CORE_TRACES_H
 
 #include "daemon/core/context.h"
-#include "rdma/diagnose/incident.h"
+#include "rdma/diagnose/facts.h"
 
 struct vbd_device;
 

@@ -3,7 +3,6 @@
 
 #include "daemon/connections/peer_reports.h"
 #include "daemon/observe/explain.h"
-#include "daemon/observe/look.h"
 
 /* When thousands of connections fail together, the thread pool looks for so many of them. */
 #define LOOKS_MAX 16

@@ -5,7 +5,6 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/devices.h"
-#include "daemon/observe/look.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "base/clock.h"

@@ -5,7 +5,6 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "daemon/memory/buffers.h"
-#include "daemon/observe/look.h"
 #include "daemon/work/transfers.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/device/source.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/observe/look.h"
+#include "daemon/observe/explain.h"
 
 #include "base/clock.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/traces.h"
-#include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
 #include "rdma/device/port_counters.h"
 

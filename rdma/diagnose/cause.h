@@ -11,10 +11,8 @@
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/diagnose/cause_rows.h"
 #include "rdma/diagnose/clue_rows.h"
-#include "rdma/diagnose/incident.h"
+#include "rdma/diagnose/facts.h"
 #include "rdma/names/reason.h"
-
-struct vbd_facts;
 
 /* The record of an end. */
 struct vbd_outcome_end {

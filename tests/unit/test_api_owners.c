@@ -3,7 +3,7 @@
 #include "api/http/dispatch.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
-#include "api/resources/explain.h"
+#include "api/resources/connections.h"
 #include "api/routes.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/peer_reports.h"

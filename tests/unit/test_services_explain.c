@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "daemon/core/traces.h"
 #include "daemon/observe/explain.h"
-#include "daemon/observe/look.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric.h"

@@ -4,7 +4,7 @@
 #include "daemon/connections/peer_reports.h"
 #include "daemon/memory/shared.h"
 #include "daemon/memory/windows.h"
-#include "daemon/observe/look.h"
+#include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
 #include "rdma/device/op.h"
 #include "rdma/fabric/fabric.h"
