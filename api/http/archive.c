@@ -10,15 +10,41 @@
 
 #define EXPLANATION "explanation" /* of vbd_put_past_explanation() */
 #define DESIRED	    "desired"	  /* of vbd_put_desired() */
+#define SERVER_ID   "server_id"
+
+/* The body was written before the end, and nothing later than that is known. */
+static bool put_death(json_t *body, const struct vbd_record *record)
+{
+	char ended_at[VBD_TIME_TEXT_BYTES];
+	json_t *end = json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:n}, s:s, s:n}", "state",
+		record->state, "end_code", record->end_code, "error", "code", record->end_code,
+		"detail", vbd_status_text(VBD_E_DAEMON_DIED), "hint",
+		vbd_status_hint(VBD_E_DAEMON_DIED), "first", "ended_at",
+		vbd_clock_format_wall(record->ended_wall_ns, ended_at), "waits_for");
+	bool done = json_object_update_existing(body, end) == 0;
+
+	json_decref(end);
+	return done;
+}
+
+static bool put_end(const struct vbd_archived *archived)
+{
+	const struct vbd_record *record = archived->record;
+	json_t *server_id = json_string(record->server_id);
+	bool was_open = strcmp(vbd_archived_text(archived, "state"), record->state) != 0;
+	bool done = server_id && (!was_open || put_death(archived->body, record)) &&
+		    json_object_set(archived->body, SERVER_ID, server_id) == 0 &&
+		    (!archived->explanation ||
+			    json_object_set(archived->explanation, SERVER_ID, server_id) == 0);
+
+	json_decref(server_id);
+	return done;
+}
 
 bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_record *record)
 {
 	json_t *body = json_loadb(record->body, record->body_bytes, 0, NULL);
 
-	if (!json_is_object(body)) {
-		json_decref(body);
-		return false;
-	}
 	*ret_archived = (struct vbd_archived){.record = record,
 		.body = body,
 		.explanation = json_incref(json_object_get(body, EXPLANATION))};
@@ -26,7 +52,10 @@ bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_recor
 	/* A later run may keep another object in its place, or none any more. */
 	if (json_object_get(body, DESIRED))
 		(void)json_object_set_new(body, DESIRED, json_null());
-	return true;
+	if (json_is_object(body) && put_end(ret_archived))
+		return true;
+	vbd_archived_close(ret_archived);
+	return false;
 }
 
 void vbd_archived_close(struct vbd_archived *archived)
@@ -39,37 +68,30 @@ void vbd_archived_close(struct vbd_archived *archived)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static void put_value(struct vbd_encoder *out, const char *name, json_t *value);
-
-static void put_object(struct vbd_encoder *out, const char *name, json_t *object)
+void vbd_put_json_members(struct vbd_encoder *out, json_t *object)
 {
-	const char *member;
+	const char *name;
 	json_t *value;
 
-	vbd_begin_object(out, name);
-	json_object_foreach(object, member, value) put_value(out, member, value);
-	vbd_end(out);
-}
-
-static void put_array(struct vbd_encoder *out, const char *name, const json_t *array)
-{
-	vbd_begin_array(out, name);
-	for (size_t i = 0; i < json_array_size(array); i++)
-		put_value(out, NULL, json_array_get(array, i));
-	vbd_end(out);
+	json_object_foreach(object, name, value) vbd_put_json(out, name, value);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): jansson bounds the depth, and so does the encoder */
-static void put_value(struct vbd_encoder *out, const char *name, json_t *value)
+void vbd_put_json(struct vbd_encoder *out, const char *name, json_t *value)
 {
 	json_int_t number = json_integer_value(value);
 
-	switch (json_typeof(value)) {
+	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_OBJECT:
-		put_object(out, name, value);
+		vbd_begin_object(out, name);
+		vbd_put_json_members(out, value);
+		vbd_end(out);
 		break;
 	case JSON_ARRAY:
-		put_array(out, name, value);
+		vbd_begin_array(out, name);
+		for (size_t i = 0; i < json_array_size(value); i++)
+			vbd_put_json(out, NULL, json_array_get(value, i));
+		vbd_end(out);
 		break;
 	case JSON_STRING:
 		vbd_put_utf8(out, name, json_string_value(value), json_string_length(value));
@@ -89,94 +111,6 @@ static void put_value(struct vbd_encoder *out, const char *name, json_t *value)
 		vbd_put_null(out, name);
 		break;
 	}
-}
-
-/* The body was written before the end, and nothing later than that is known. */
-static bool is_cut(const struct vbd_archived *archived)
-{
-	return strcmp(vbd_archived_text(archived, "state"), archived->record->state) != 0;
-}
-
-static void put_death(struct vbd_encoder *out, const char *name, const struct vbd_record *record)
-{
-	vbd_begin_object(out, name);
-	vbd_put_text(out, "code", record->end_code);
-	vbd_put_text(out, "detail", vbd_status_text(VBD_E_DAEMON_DIED));
-	vbd_put_text(out, "hint", vbd_status_hint(VBD_E_DAEMON_DIED));
-	vbd_put_null(out, "first");
-	vbd_end(out);
-}
-
-static void put_wall_time(struct vbd_encoder *out, const char *name, uint64_t wall_ns)
-{
-	char text[VBD_TIME_TEXT_BYTES];
-
-	vbd_put_text(out, name, vbd_clock_format_wall(wall_ns, text));
-}
-
-static void put_cut(
-	struct vbd_encoder *out, const char *name, json_t *value, const struct vbd_record *record)
-{
-	if (strcmp(name, "state") == 0)
-		vbd_put_text(out, name, record->state);
-	else if (strcmp(name, "end_code") == 0)
-		vbd_put_text(out, name, record->end_code);
-	else if (strcmp(name, "error") == 0)
-		put_death(out, name, record);
-	else if (strcmp(name, "ended_at") == 0)
-		put_wall_time(out, name, record->ended_wall_ns);
-	else if (strcmp(name, "waits_for") == 0)
-		vbd_put_null(out, name);
-	else
-		put_value(out, name, value);
-}
-
-void vbd_archived_put(struct vbd_encoder *out, const struct vbd_archived *archived)
-{
-	bool cut = is_cut(archived);
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(archived->body, name, value)
-	{
-		if (cut)
-			put_cut(out, name, value, archived->record);
-		else
-			put_value(out, name, value);
-	}
-	vbd_put_text(out, "server_id", archived->record->server_id);
-}
-
-void vbd_archived_put_member(
-	struct vbd_encoder *out, const struct vbd_archived *archived, const char *name)
-{
-	json_t *value = json_object_get(archived->body, name);
-
-	if (!value)
-		vbd_put_null(out, name);
-	else if (is_cut(archived))
-		put_cut(out, name, value, archived->record);
-	else
-		put_value(out, name, value);
-}
-
-const char *vbd_archived_error(const struct vbd_archived *archived, const char *name)
-{
-	const json_t *error = json_object_get(archived->body, "error");
-
-	if (!is_cut(archived))
-		return json_string_value(json_object_get(error, name));
-	return strcmp(name, "hint") == 0 ? vbd_status_hint(VBD_E_DAEMON_DIED)
-					 : vbd_status_text(VBD_E_DAEMON_DIED);
-}
-
-void vbd_archived_put_explanation(struct vbd_encoder *out, const struct vbd_archived *archived)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(archived->explanation, name, value) put_value(out, name, value);
-	vbd_put_text(out, "server_id", archived->record->server_id);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

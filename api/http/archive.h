@@ -20,34 +20,23 @@ struct vbd_encoder;
 
 struct vbd_archived {
 	const struct vbd_record *record;
-	json_t *body;	     /* an object */
+	json_t *body;	     /* an object, with `server_id` */
 	json_t *explanation; /* likewise, of a connection that had failed; else NULL */
 };
 
 /** vbd_archived_open - parse the body of a record; false if that is no JSON object, or without
- * memory */
+ * memory. An object that its run has left open is as it was then, but for its end. */
 bool vbd_archived_open(
 	struct vbd_archived *ret_archived, const struct vbd_record *record) VBD_MUST_CHECK;
 
-/** vbd_archived_close - free the body */
+/** vbd_archived_close - free the body; zeros are fine */
 void vbd_archived_close(struct vbd_archived *archived);
 
-/** vbd_archived_put - put the members of the object. One that its run has left open is shown as it
- * was then, but for its end. */
-void vbd_archived_put(struct vbd_encoder *out, const struct vbd_archived *archived);
+/** vbd_put_json - put a value as it was read; NULL gives null */
+void vbd_put_json(struct vbd_encoder *out, const char *name, json_t *value);
 
-/** vbd_archived_put_member - put a member of the object as vbd_archived_put() does, null if there
- * is none */
-void vbd_archived_put_member(
-	struct vbd_encoder *out, const struct vbd_archived *archived, const char *name);
-
-/** vbd_archived_error - a text of the object's error, `detail` or `hint`; NULL if it ended without
- * one
- */
-const char *vbd_archived_error(const struct vbd_archived *archived, const char *name);
-
-/** vbd_archived_put_explanation - put the members of the explanation, which is there */
-void vbd_archived_put_explanation(struct vbd_encoder *out, const struct vbd_archived *archived);
+/** vbd_put_json_members - put the members of an object */
+void vbd_put_json_members(struct vbd_encoder *out, json_t *object);
 
 /** vbd_archived_time_ns - a time of the object in ns since 1970-01-01T00:00:00Z; 0 for null */
 uint64_t vbd_archived_time_ns(const struct vbd_archived *archived, const char *name);

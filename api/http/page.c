@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/page.h"
 
+#include "api/http/archive.h"
 #include "api/http/page_parts.h"
 #include "daemon/core/context.h"
 
@@ -22,32 +23,33 @@ static void put_head(struct vbd_page *page)
 	vbd_begin_array(&page->out, "items");
 }
 
-static void put_past_item(struct vbd_page *page, const struct vbd_page_item *item)
+static bool open_record(
+	const struct vbd_registry *registry, uint64_t id, struct vbd_archived *ret_archived)
 {
-	const struct vbd_registry *registry = page->listed;
-	const struct vbd_record *record = vbd_records_find(&registry->past, item->place.id);
+	const struct vbd_record *record = vbd_records_find(&registry->past, id);
 
-	if (record)
-		vbd_page_put_record(page, record);
+	return record && vbd_archived_open(ret_archived, record);
 }
 
 static void put_item(struct vbd_page *page, const struct vbd_page_item *item)
 {
-	bool bare = false;
+	struct vbd_archived past = {.record = NULL};
 	const void *thing = page->source->walk ? item->item
 					       : vbd_registry_find_id(page->listed, item->place.id);
+	bool bare = !page->source->walk && thing &&
+		    vbd_view_role(page->turns.req, thing) != page->turns.req->role;
 
-	if (!thing) {
-		put_past_item(page, item);
+	if (!thing && !open_record(page->listed, item->place.id, &past))
 		return;
-	}
-	if (!page->source->walk)
-		bare = vbd_view_role(page->turns.req, thing) != page->turns.req->role;
 	vbd_begin_object(&page->out, NULL);
 	vbd_encode_through(&page->out, bare ? page->bare : page->sieve);
-	page->source->encode(&page->out, thing);
+	if (thing)
+		page->source->encode(&page->out, thing);
+	else
+		vbd_put_json_members(&page->out, past.body);
 	vbd_encode_through(&page->out, NULL);
 	vbd_end(&page->out);
+	vbd_archived_close(&past);
 }
 
 static bool write_page(struct vbd_page *page)

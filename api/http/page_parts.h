@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a page that page.c, page_query.c, page_cursor.c, page_walk.c and page_past.c share.
+ * The parts of a page that page.c, page_query.c, page_cursor.c and page_walk.c share.
  *
  * Control thread.
  */
@@ -79,8 +79,6 @@ enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolv
  * written in about 4 us. */
 #define VBD_PAGE_STEP_OBJECTS 1000
 #define VBD_PAGE_STEP_ITEMS   25
-/* A record of an earlier run whose body is read takes as long as so many objects. */
-#define VBD_PAGE_RECORD_COST 20
 
 /** vbd_page_walk_begin - begin the walk: at the cursor if `total` is known, else at the first
  * object
@@ -89,25 +87,6 @@ void vbd_page_walk_begin(struct vbd_page *page);
 
 /** vbd_page_walk - walk over some objects; sets `walked` when the items of the page are known */
 void vbd_page_walk(struct vbd_page *page);
-
-/* Records of earlier runs: page_past.c */
-
-/** vbd_page_asks_for_past - can records be on the page? They have ended. */
-bool vbd_page_asks_for_past(const struct vbd_page *page);
-
-/** vbd_page_needs_body - do the order or the filters need more than the columns of a record? */
-bool vbd_page_needs_body(const struct vbd_page *page);
-
-/** vbd_page_matches_record - is a record one of the list? Sets @ret_place to its place then. */
-bool vbd_page_matches_record(const struct vbd_page *page, const struct vbd_record *record,
-	struct vbd_page_place *ret_place);
-
-/** vbd_page_order_of_number - the number by which items are ordered for a value of the sort key:
- * times before the boot of the host, which records have, come before all others */
-uint64_t vbd_page_order_of_number(const struct vbd_page_key *key, uint64_t number);
-
-/** vbd_page_put_record - write a record as an item */
-void vbd_page_put_record(struct vbd_page *page, const struct vbd_record *record);
 
 /* Longest `next` and its NUL: a sort key, two numbers and a text in base64url. */
 #define VBD_PAGE_CURSOR_BYTES 320

@@ -4,46 +4,75 @@
  * the cursor and ends with the page, if the objects that match are counted anyway; else it passes
  * over all objects, and keeps the first items behind the cursor.
  */
+#include "api/http/archive.h"
 #include "api/http/page_parts.h"
+#include "base/clock.h"
 #include "daemon/core/object.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t id_of(const struct vbd_page_source *source, const void *item)
-{
-	return source->id ? source->id(item) : ((const struct vbd_object *)item)->id;
-}
+/* A record whose body is read takes as long as so many objects. */
+#define RECORD_COST 20
+
+/* An item that is looked at: an object, or a record of an earlier run. */
+struct looked {
+	uint64_t id;
+	const void *item;
+	const struct vbd_archived *past; /* NULL: `item` is there */
+};
 
 /* --- which items ------------------------------------------------------------------------------ */
 
-static bool fulfils(const struct vbd_page_wish *wish, const void *item)
+static bool refers(const struct vbd_page_wish *wish, const struct looked *looked)
 {
 	const struct vbd_page_filter *filter = wish->filter;
 
-	if (filter->has)
-		return wish->id && filter->has(item, wish->id);
-	if (filter->id)
-		return wish->id && filter->id(item) == wish->id;
-	return wish->text && strcmp(filter->text(item), wish->text) == 0;
+	if (looked->past)
+		return vbd_archived_refers(looked->past, filter->name, wish->id);
+	return filter->has ? filter->has(looked->item, wish->id)
+			   : filter->id(looked->item) == wish->id;
 }
 
-static bool matches(const struct vbd_page *page, const void *item)
+static const char *text_of(
+	const struct looked *looked, const char *name, const char *(*text)(const void *item))
 {
-	const struct vbd_page_source *source = page->source;
+	return looked->past ? vbd_archived_text(looked->past, name) : text(looked->item);
+}
 
-	if (!source->walk &&
-		!vbd_caller_sees(page->caller, ((const struct vbd_object *)item)->owner))
-		return false;
-	if (source->states && !(page->states >> source->state_of(item) & 1))
-		return false;
+static bool fulfils(const struct vbd_page_wish *wish, const struct looked *looked)
+{
+	const struct vbd_page_filter *filter = wish->filter;
+
+	if (filter->has || filter->id)
+		return wish->id && refers(wish, looked);
+	return wish->text && strcmp(text_of(looked, filter->name, filter->text), wish->text) == 0;
+}
+
+static bool fulfils_all(const struct vbd_page *page, const struct looked *looked)
+{
 	for (size_t i = 0; i < page->n_wishes; i++) {
-		if (!fulfils(&page->wishes[i], item))
+		if (!fulfils(&page->wishes[i], looked))
 			return false;
 	}
-	/* A list that takes labels is one of objects. */
-	return !page->labels.count ||
-	       vbd_labels_match(((const struct vbd_object *)item)->labels, &page->labels);
+	return true;
+}
+
+static bool passes(const struct vbd_page *page, const struct vbd_caller *owner,
+	const struct vbd_labels *labels)
+{
+	return vbd_caller_sees(page->caller, owner) && vbd_labels_match(labels, &page->labels);
+}
+
+/* A state that this version does not know is behind the others. */
+static uint64_t state_of_record(const struct vbd_page *page, const struct vbd_record *record)
+{
+	const struct vbd_page_state *states = page->source->states;
+	uint64_t state = 0;
+
+	while (states[state].name && strcmp(states[state].name, record->state) != 0)
+		state++;
+	return state;
 }
 
 /* --- the order ------------------------------------------------------------------------------- */
@@ -73,15 +102,42 @@ static int compare(const void *left, const void *right, void *arg)
 	return compare_places(arg, &a->place, &b->place);
 }
 
-static struct vbd_page_place place_of(const struct vbd_page *page, const void *item)
+static bool is_time(const struct vbd_page_key *key)
+{
+	size_t len = strlen(key->name);
+
+	return len > 3 && strcmp(key->name + len - 3, "_at") == 0;
+}
+
+static uint64_t number_of_record(const struct vbd_page *page, const struct vbd_archived *archived)
 {
 	const struct vbd_page_key *key = page->key;
-	struct vbd_page_place place = {.id = id_of(page->source, item)};
+	uint64_t wall_ns;
+
+	if (key->past)
+		return key->past(archived);
+	if (strcmp(key->name, "state") == 0)
+		return state_of_record(page, archived->record);
+	if (!is_time(key))
+		return vbd_archived_number(archived, key->name);
+	wall_ns = vbd_archived_time_ns(archived, key->name);
+	return wall_ns ? vbd_clock_mono_of_wall_ns(wall_ns) : 0;
+}
+
+static struct vbd_page_place place_of(const struct vbd_page *page, const struct looked *looked)
+{
+	const struct vbd_page_key *key = page->key;
+	struct vbd_page_place place = {.id = looked->id};
 
 	if (key && key->number)
-		place.number = vbd_page_order_of_number(key, key->number(item));
+		place.number = looked->past ? number_of_record(page, looked->past)
+					    : key->number(looked->item);
+	/* Times before the boot of the host, which records have, come before all others. */
+	if (place.number && is_time(key))
+		place.number += UINT64_C(1) << 62;
 	if (key && key->text)
-		(void)snprintf(place.text, sizeof(place.text), "%s", key->text(item));
+		(void)snprintf(place.text, sizeof(place.text), "%s",
+			text_of(looked, key->name, key->text));
 	return place;
 }
 
@@ -141,30 +197,47 @@ static void keep(struct vbd_page *page, const struct vbd_page_place *place, cons
 		page->ranked = true;
 }
 
-static void take(struct vbd_page *page, const struct vbd_page_place *place, const void *item)
+static void look_at(struct vbd_page *page, const struct looked *looked)
 {
+	struct vbd_page_place place;
+
+	if (!fulfils_all(page, looked))
+		return;
 	if (!page->counted)
 		page->total++;
-	keep(page, place, item);
+	place = place_of(page, looked);
+	keep(page, &place, looked->item);
 }
 
 static void visit(const void *item, void *visitor)
 {
 	struct vbd_page *page = visitor;
-	struct vbd_page_place place;
+	const struct vbd_page_source *source = page->source;
+	const struct vbd_object *object = source->walk ? NULL : item;
+	struct looked looked = {.item = item};
 
-	if (page->failed || !matches(page, item))
+	if (page->failed || (object && !passes(page, object->owner, object->labels)) ||
+		(source->states && !(page->states >> source->state_of(item) & 1)))
 		return;
-	place = place_of(page, item);
-	take(page, &place, item);
+	looked.id = source->id ? source->id(item) : ((const struct vbd_object *)item)->id;
+	look_at(page, &looked);
+}
+
+static bool needs_body(const struct vbd_page *page)
+{
+	return page->key || page->n_wishes;
 }
 
 static void visit_record(struct vbd_page *page, const struct vbd_record *record)
 {
-	struct vbd_page_place place;
+	struct vbd_archived archived = {.record = record};
 
-	if (!page->failed && vbd_page_matches_record(page, record, &place))
-		take(page, &place, NULL);
+	if (page->failed || !passes(page, record->owner, record->labels) ||
+		!(page->states >> state_of_record(page, record) & 1) ||
+		(needs_body(page) && !vbd_archived_open(&archived, record)))
+		return;
+	look_at(page, &(const struct looked){.id = record->id, .past = &archived});
+	vbd_archived_close(&archived);
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
@@ -188,6 +261,21 @@ static bool know_total(struct vbd_page *page)
 	return page->states == all || (page->states == open && registry->kind->keeps_history);
 }
 
+/* Can records of earlier runs be on the page? They have ended. */
+static bool asks_for_past(const struct vbd_page *page)
+{
+	const struct vbd_page_state *states = page->source->states;
+	const struct vbd_registry *registry = page->listed;
+
+	if (page->source->walk || !states || !vbd_records_count(&registry->past))
+		return false;
+	for (size_t i = 0; states[i].name; i++) {
+		if (states[i].ended && (page->states >> i & 1))
+			return true;
+	}
+	return false;
+}
+
 static bool is_backward(const struct vbd_page *page)
 {
 	return page->descending && !is_sorted(page);
@@ -195,7 +283,7 @@ static bool is_backward(const struct vbd_page *page)
 
 void vbd_page_walk_begin(struct vbd_page *page)
 {
-	page->with_past = vbd_page_asks_for_past(page);
+	page->with_past = asks_for_past(page);
 	page->counted = know_total(page);
 	page->at_id = is_backward(page) ? UINT64_MAX : 0;
 	if (!page->counted)
@@ -230,7 +318,7 @@ static bool is_full(const struct vbd_page *page)
 
 static void walk_some(struct vbd_page *page)
 {
-	int record_cost = vbd_page_needs_body(page) ? VBD_PAGE_RECORD_COST : 1;
+	int record_cost = needs_body(page) ? RECORD_COST : 1;
 
 	for (int i = 0; i < VBD_PAGE_STEP_OBJECTS && !is_full(page); i++) {
 		const struct vbd_record *record = next_record_of(page);

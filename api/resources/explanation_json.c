@@ -367,10 +367,16 @@ void vbd_put_past_explanation(struct vbd_encoder *out, const void *item)
 	vbd_end(out);
 }
 
+/* A text of the error with which the connection ended; NULL if that was none. */
+static const char *error_text(const struct vbd_archived *archived, const char *name)
+{
+	return json_string_value(json_object_get(json_object_get(archived->body, "error"), name));
+}
+
 /* The error of the end, or what its code means; "" if that is the code of a newer verbsd. */
 static const char *end_text(const struct vbd_archived *archived)
 {
-	const char *detail = vbd_archived_error(archived, "detail");
+	const char *detail = error_text(archived, "detail");
 
 	for (int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT && !(detail && *detail); i++) {
 		if (strcmp(vbd_reason_name((enum vbd_reason)i), archived->record->end_code) == 0)
@@ -403,13 +409,13 @@ static void put_past_end(struct vbd_encoder *out, const struct vbd_archived *arc
 		"cause", "request", "peer_report", "facts", "preceded_by"};
 	static const char *const none[] = {"evidence", "possible_causes", "causes", "findings"};
 	const struct vbd_record *record = archived->record;
-	const char *hint = vbd_archived_error(archived, "hint");
+	const char *hint = error_text(archived, "hint");
 
 	vbd_begin_object(out, "connection");
 	vbd_put_u64(out, "id", record->id);
 	vbd_put_text_or_null(out, "name", record->name);
 	vbd_end(out);
-	vbd_archived_put_member(out, archived, "state");
+	vbd_put_json(out, "state", json_object_get(archived->body, "state"));
 	put_past_summary(out, "summary", archived);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(unknown); i++)
 		vbd_put_null(out, unknown[i]);
@@ -421,8 +427,8 @@ static void put_past_end(struct vbd_encoder *out, const struct vbd_archived *arc
 	if (hint && *hint)
 		vbd_put_text(out, NULL, hint);
 	vbd_end(out);
-	vbd_archived_put_member(out, archived, "end_code");
-	vbd_archived_put_member(out, archived, "error");
+	vbd_put_json(out, "end_code", json_object_get(archived->body, "end_code"));
+	vbd_put_json(out, "error", json_object_get(archived->body, "error"));
 	put_followed_by(out, "followed_by", 0, &(struct vbd_facts){0});
 	vbd_put_text(out, "server_id", record->server_id);
 }
@@ -438,7 +444,7 @@ void vbd_explain_record(struct vbd_request *req, const struct vbd_record *record
 	}
 	out = vbd_encode_begin();
 	if (archived.explanation)
-		vbd_archived_put_explanation(&out, &archived);
+		vbd_put_json_members(&out, archived.explanation);
 	else
 		put_past_end(&out, &archived);
 	vbd_archived_close(&archived);

@@ -56,7 +56,7 @@ static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
 	}
 	out = vbd_encode_begin();
 	vbd_encode_through(&out, vbd_view_sieve(req->role, kind->page->members, view, &sieve));
-	vbd_archived_put(&out, &archived);
+	vbd_put_json_members(&out, archived.body);
 	vbd_archived_close(&archived);
 	vbd_reply_json(req, 200, &out);
 }
