@@ -43,7 +43,7 @@ static bool put_end(const struct vbd_archived *archived)
 
 bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_record *record)
 {
-	json_t *body = json_loadb(record->body, record->body_bytes, 0, NULL);
+	json_t *body = json_loads(record->body, 0, NULL);
 
 	*ret_archived = (struct vbd_archived){.record = record,
 		.body = body,

@@ -238,7 +238,7 @@ void vbd_record_delete(struct vbd_registry *registry, struct vbd_record *record)
 		.labels = record->labels,
 		.owner = record->owner};
 
-	memcpy(event.name, record->name, sizeof(event.name));
+	(void)snprintf(event.name, sizeof(event.name), "%s", record->name);
 	(void)vbd_eventlog_append(
 		daemon->eventlog, &event, "%s", record->name[0] ? record->name : "without a name");
 	if (daemon->record_dropped)

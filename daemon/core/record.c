@@ -10,6 +10,7 @@ void vbd_record_free(struct vbd_record *record)
 		return;
 	vbd_labels_unref(record->labels);
 	vbd_caller_unref(record->owner);
+	free(record->row);
 	free(record);
 }
 
@@ -21,15 +22,20 @@ void vbd_records_fini(struct vbd_records *records)
 	*records = (struct vbd_records){0};
 }
 
-bool vbd_records_reserve(struct vbd_records *records, size_t count)
+/* The room is the power of two at or above the end, so that it needs no number of its own. */
+bool vbd_records_append(struct vbd_records *records, struct vbd_record *record)
 {
-	records->items = calloc(count + 1, sizeof(struct vbd_record *));
-	return records->items;
-}
+	struct vbd_record **items = records->items;
+	size_t end = records->end;
 
-void vbd_records_append(struct vbd_records *records, struct vbd_record *record)
-{
-	records->items[records->end++] = record;
+	if (!(end & (end - 1)))
+		items = reallocarray(items, end ? 2 * end : 1, sizeof(*items));
+	if (!items)
+		return false;
+	items[end] = record;
+	records->items = items;
+	records->end++;
+	return true;
 }
 
 size_t vbd_records_count(const struct vbd_records *records)

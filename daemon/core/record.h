@@ -15,15 +15,14 @@ struct vbd_labels;
 
 struct vbd_record {
 	uint64_t id;
-	char name[64];		   /* "" without a name */
-	char server_id[17];	   /* of its run */
 	struct vbd_labels *labels; /* referenced; NULL without labels */
 	struct vbd_caller *owner;  /* referenced; NULL: the daemon itself */
-	char state[24];
-	char end_code[32]; /* "" for none */
 	uint64_t created_wall_ns, ended_wall_ns;
-	size_t body_bytes;
-	char body[]; /* JSON, and a NUL */
+	const char *name, *end_code; /* "" for none */
+	const char *state;
+	const char *server_id; /* of its run */
+	const char *body;      /* JSON */
+	void *row;	       /* from malloc; has the texts */
 };
 
 /* In the order of ids. All zero without records. */
@@ -38,11 +37,9 @@ void vbd_record_free(struct vbd_record *record);
 /** vbd_records_fini - free all records */
 void vbd_records_fini(struct vbd_records *records);
 
-/** vbd_records_reserve - make room for @count records in an empty set; false without memory */
-bool vbd_records_reserve(struct vbd_records *records, size_t count) VBD_MUST_CHECK;
-
-/** vbd_records_append - add a record, whose id is above those of all others, where there is room */
-void vbd_records_append(struct vbd_records *records, struct vbd_record *record);
+/** vbd_records_append - add a record, whose id is above those of all others; false without memory
+ */
+bool vbd_records_append(struct vbd_records *records, struct vbd_record *record) VBD_MUST_CHECK;
 
 /** vbd_records_count - the number of records */
 size_t vbd_records_count(const struct vbd_records *records);

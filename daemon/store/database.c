@@ -7,7 +7,7 @@
 #define BUSY_MS 1000
 
 #define STATEMENTS_MAX 48
-#define COLUMNS_MAX    10
+#define COLUMNS_MAX    16
 
 struct vbd_database {
 	sqlite3 *handle;
@@ -240,7 +240,7 @@ struct vbd_row *vbd_row_create(const char *sql, const struct vbd_value *values)
 	char *at;
 
 	for (; values[count].type != VBD_VALUE_END; count++)
-		bytes += sizeof(*values) + (values[count].bytes ? values[count].number : 0);
+		bytes += sizeof(*values) + (values[count].bytes ? values[count].number + 1 : 0);
 	row = calloc(1, bytes);
 	if (!row)
 		return NULL;
@@ -252,7 +252,7 @@ struct vbd_row *vbd_row_create(const char *sql, const struct vbd_value *values)
 		if (!values[i].bytes)
 			continue;
 		row->values[i].bytes = memcpy(at, values[i].bytes, values[i].number);
-		at += values[i].number;
+		at += values[i].number + 1;
 	}
 	return row;
 }
@@ -267,13 +267,15 @@ void vbd_rows_free(struct vbd_link *rows)
 
 static struct vbd_value value_of(struct vbd_query *query, int column)
 {
+	int type = sqlite3_column_type(query->stmt, column);
 	size_t len_bytes;
 	const void *bytes;
 
-	if (sqlite3_column_type(query->stmt, column) == SQLITE_INTEGER)
+	if (type == SQLITE_INTEGER)
 		return vbd_value_number(vbd_query_get_u64(query, column));
-	if (sqlite3_column_type(query->stmt, column) == SQLITE_TEXT)
+	if (type == SQLITE_TEXT)
 		return vbd_value_text(vbd_query_get_text(query, column));
+	query->bad |= type == SQLITE_FLOAT;
 	bytes = vbd_query_get_bytes(query, column, &len_bytes);
 	return vbd_value_bytes(bytes, len_bytes);
 }
@@ -284,26 +286,14 @@ bool vbd_query_keep(struct vbd_query *query, void *rows)
 	struct vbd_value values[COLUMNS_MAX] = {0};
 	struct vbd_row *row;
 
-	if (vbd_query_is_bad(query, !vbd_query_get_u64(query, count)))
-		return true;
 	for (int i = 0; i < count; i++)
 		values[i] = value_of(query, i);
+	if (vbd_query_is_bad(query, !vbd_query_get_u64(query, count)))
+		return true;
 	row = vbd_row_create(NULL, values);
 	if (row)
 		vbd_list_append(rows, &row->link);
 	return row;
-}
-
-/* The room is the power of two above @count, so that it needs no number of its own. */
-void *vbd_query_grow(void *array, size_t count, size_t element_bytes)
-{
-	char *grown = array;
-
-	if (!(count & (count - 1)))
-		grown = reallocarray(array, count ? 2 * count : 1, element_bytes);
-	if (grown)
-		memset(grown + count * element_bytes, 0, element_bytes);
-	return grown;
 }
 
 /* --- sums of rows ---------------------------------------------------------------------------- */

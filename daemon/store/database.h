@@ -118,8 +118,20 @@ struct vbd_row {
 	struct vbd_value values[];
 };
 
-/** vbd_row_create - copy values; @sql: a static string; NULL without memory */
+/** vbd_row_create - copy values, with a NUL behind each; @sql: a static string; NULL without memory
+ */
 struct vbd_row *vbd_row_create(const char *sql, const struct vbd_value *values);
+
+/* The value of a column of a row that was read: "" and 0 for NULL. */
+static inline const char *vbd_row_text(const struct vbd_row *row, unsigned int column)
+{
+	return row->values[column].bytes ? row->values[column].bytes : "";
+}
+
+static inline uint64_t vbd_row_number(const struct vbd_row *row, unsigned int column)
+{
+	return row->values[column].type == VBD_VALUE_NUMBER ? row->values[column].number : 0;
+}
 
 /** vbd_rows_free - free the rows of a list, which is empty then */
 void vbd_rows_free(struct vbd_link *rows);
@@ -170,10 +182,6 @@ bool vbd_query_is_bad(struct vbd_query *query, bool bad);
 /** vbd_query_keep - append a row to a list (struct vbd_link), unless its last column, which is left
  * out, is 0: a bad row; for vbd_database_read() */
 bool vbd_query_keep(struct vbd_query *query, void *rows);
-
-/** vbd_query_grow - make room for an element behind the @count of @array, and set it to zeros;
- * returns the array, which may have moved; NULL without memory */
-void *vbd_query_grow(void *array, size_t count, size_t element_bytes) VBD_MUST_CHECK;
 
 /** vbd_database_run - execute statements without parameters */
 enum vbd_status vbd_database_run(

@@ -2,6 +2,7 @@
 #include "daemon/store/tables.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "daemon/core/caller.h"
 #include "daemon/store/database.h"
 #include "daemon/store/store.h"
@@ -68,64 +69,33 @@ static VBD_ENUM_PARSE(parse_type, enum vbd_event_type, 0, VBD_EVENT_TYPE_COUNT,
 	vbd_event_type_name) static VBD_ENUM_PARSE(parse_severity, enum vbd_severity, 0,
 	VBD_SEVERITY_COUNT, vbd_severity_name)
 
-	/* Returns whether this version knows the names in the row. */
-	static bool parse_names(const struct vbd_query *query, struct vbd_event *event)
+	bool vbd_event_of_row(const struct vbd_row *row, struct vbd_words *words,
+		struct vbd_callers *callers, struct vbd_event *ret_event)
 {
-	const char *kind = vbd_query_get_text(query, 5);
+	/* Columns are numbered as in the query of vbd_event_table_load(). */
+	const char *kind = vbd_row_text(row, 5), *owner = vbd_row_text(row, 9);
+	struct vbd_event *event = ret_event;
 
-	return parse_type(vbd_query_get_text(query, 3), &event->type) &&
-	       parse_severity(vbd_query_get_text(query, 4), &event->severity) &&
-	       (!kind[0] || vbd_object_kind_parse(kind, &event->kind));
+	*event = (struct vbd_event){.seq = vbd_row_number(row, 2),
+		.at_ns = vbd_clock_mono_of_wall_ns(vbd_row_number(row, VBD_EVENT_ROW_AT_NS)),
+		.object_id = vbd_row_number(row, 6),
+		.port_num = (uint8_t)vbd_row_number(row, 11),
+		.labels = vbd_pairs_to_labels(vbd_row_text(row, 8)),
+		.owner = owner[0] ? vbd_callers_get(callers, owner) : NULL};
+	(void)vbd_text_copy(event->name, sizeof(event->name), vbd_row_text(row, 7));
+	(void)vbd_text_copy(event->detail, sizeof(event->detail), vbd_row_text(row, 12));
+	return (event->owner || !owner[0]) && parse_type(vbd_row_text(row, 3), &event->type) &&
+	       parse_severity(vbd_row_text(row, 4), &event->severity) &&
+	       (!kind[0] || vbd_object_kind_parse(kind, &event->kind)) &&
+	       take_words(event, vbd_row_text(row, 10), words);
 }
 
-/* False without memory. */
-static bool read_row(struct vbd_query *query, struct vbd_event_row *row, struct vbd_words *words)
-{
-	struct vbd_event *event = &row->event;
-
-	event->seq = vbd_query_get_u64(query, 0);
-	row->server_id = vbd_words_get(words, vbd_query_get_text(query, 1));
-	row->at_wall_ns = vbd_query_get_u64(query, 2);
-	event->object_id = vbd_query_get_u64(query, 6);
-	event->port_num = (uint8_t)vbd_query_get_u64(query, 11);
-	(void)snprintf(event->name, sizeof(event->name), "%s", vbd_query_get_text(query, 7));
-	(void)snprintf(event->detail, sizeof(event->detail), "%s", vbd_query_get_text(query, 12));
-	row->labels = vbd_words_get(words, vbd_query_get_text(query, 8));
-	row->owner = vbd_words_get(words, vbd_query_get_text(query, 9));
-	return row->server_id && row->labels && row->owner &&
-	       take_words(event, vbd_query_get_text(query, 10), words);
-}
-
-struct events {
-	struct vbd_words *words;
-	struct vbd_event_row **rows;
-	size_t *count;
-};
-
-static bool take_event(struct vbd_query *query, void *arg)
-{
-	struct events *events = arg;
-	struct vbd_event_row *rows = vbd_query_grow(*events->rows, *events->count, sizeof(*rows));
-
-	if (!rows)
-		return false;
-	*events->rows = rows;
-	rows += *events->count;
-	if (!read_row(query, rows, events->words))
-		return false;
-	*events->count += !vbd_query_is_bad(query, !vbd_query_get_u64(query, 13)) &&
-			  parse_names(query, &rows->event);
-	return true;
-}
-
-enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max,
-	struct vbd_words *words, struct vbd_event_row **rows, size_t *count, struct vbd_error *err)
+enum vbd_status vbd_event_table_load(
+	struct vbd_database *database, uint64_t max, struct vbd_link *rows, struct vbd_error *err)
 {
 	return vbd_database_read(database,
-		"SELECT * FROM (SELECT seq,"
-		" " VBD_RUN_OF_ROW ", at_ns, type, severity, kind, object_id, name, labels, owner,"
-		" data, port_num, detail, sum IS " VBD_EVENT_SUM " FROM events"
-		" ORDER BY seq DESC LIMIT ?1) ORDER BY seq",
-		VBD_VALUES(vbd_value_number(max)), take_event, &(struct events){words, rows, count},
-		err);
+		"SELECT * FROM (SELECT " VBD_RUN_OF_ROW ", at_ns, seq, type, severity, kind,"
+		" object_id, name, labels, owner, data, port_num, detail,"
+		" sum IS " VBD_EVENT_SUM " FROM events ORDER BY seq DESC LIMIT ?1) ORDER BY seq",
+		VBD_VALUES(vbd_value_number(max)), vbd_query_keep, rows, err);
 }

@@ -9,7 +9,6 @@
 #include "daemon/store/disk.h"
 #include "daemon/store/tables.h"
 #include "daemon/store/past.h"
-#include "daemon/store/record_table.h"
 #include "rdma/fabric/fabric.h"
 
 /* Interval between looks at the store. */
@@ -50,8 +49,7 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 	struct vbd_keeper *keeper = arg;
 
 	vbd_past_fini(&keeper->past);
-	return vbd_past_load(database, keeper->trim.events_max, &keeper->trim.records,
-		keeper->started_wall_ns, &keeper->past, err);
+	return vbd_past_load(database, &keeper->trim, keeper->started_wall_ns, &keeper->past, err);
 }
 
 /* The ids in reserve are on the disk before the first of them is given. A database that replaces a
@@ -241,7 +239,7 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	keeper->daemon = daemon;
 	keeper->trim.events_max = config->records.events;
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++)
-		keeper->trim.records.max[i] =
+		keeper->trim.records_max[i] =
 			daemon->registries[i].kind ? daemon->registries[i].kept : VBD_KEPT_WITHIN;
 	keeper->started_wall_ns = vbd_clock_wall_of_ns(daemon->started_ns);
 	memcpy(keeper->server_id, daemon->server_id, sizeof(keeper->server_id));

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/store/past.h"
 
-#include "base/clock.h"
 #include "daemon/store/database.h"
 #include "daemon/store/tables.h"
-#include "daemon/store/record_table.h"
+
+static struct vbd_row *row_of(struct vbd_link *link)
+{
+	return VBD_CONTAINER_OF(link, struct vbd_row, link);
+}
 
 void vbd_past_init(struct vbd_past *past)
 {
 	*past = (struct vbd_past){0};
+	vbd_list_init(&past->events);
+	vbd_list_init(&past->records);
 	vbd_list_init(&past->answers);
 	vbd_list_init(&past->desired);
 }
 
-enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
-	const struct vbd_record_limits *limits, uint64_t now_wall_ns, struct vbd_past *past,
-	struct vbd_error *err)
+enum vbd_status vbd_past_load(struct vbd_database *database, const struct vbd_trim *trim,
+	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err)
 {
 	enum vbd_status status;
 
@@ -26,62 +30,49 @@ enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max
 	if (status == VBD_OK)
 		status = vbd_id_table_load(database, past->ids, err);
 	if (status == VBD_OK)
-		status = vbd_event_table_load(
-			database, events_max, past->words, &past->events, &past->event_count, err);
+		status = vbd_event_table_load(database, trim->events_max, &past->events, err);
 	if (status == VBD_OK)
-		status = vbd_record_table_load(
-			database, limits, past->words, &past->records, &past->record_count, err);
+		status = vbd_record_table_load(database, trim->records_max, &past->records, err);
 	if (status == VBD_OK)
 		status = vbd_answer_table_load(
 			database, now_wall_ns - VBD_ANSWER_AGE_MAX_NS, &past->answers, err);
 	if (status == VBD_OK)
 		status = vbd_desired_table_load(database, &past->desired, err);
-	if (status != VBD_OK) {
+	if (status != VBD_OK)
 		vbd_past_fini(past);
-		return status;
-	}
-	if (past->event_count)
-		past->last_wall_ns = past->events[past->event_count - 1].at_wall_ns;
-	return VBD_OK;
+	else if (!vbd_list_empty(&past->events))
+		past->last_wall_ns = vbd_row_number(row_of(past->events.prev), VBD_EVENT_ROW_AT_NS);
+	return status;
 }
 
 /* --- taking over ----------------------------------------------------------------------------- */
 
-static void restore_event(
-	struct vbd_daemon *daemon, struct vbd_event_run *run, struct vbd_event_row *row)
+static void restore_event(struct vbd_past *past, struct vbd_daemon *daemon,
+	struct vbd_event_run *run, const struct vbd_row *row)
 {
-	struct vbd_event *event = &row->event;
+	struct vbd_event event;
 
-	event->at_ns = vbd_clock_mono_of_wall_ns(row->at_wall_ns);
-	event->labels = vbd_pairs_to_labels(row->labels);
-	event->owner = row->owner[0] ? vbd_callers_get(&daemon->callers, row->owner) : NULL;
-	/* Without its owner it would show to whom it is not for. */
-	if (event->owner || !row->owner[0])
-		vbd_eventlog_restore(daemon->eventlog, run, event);
-	vbd_labels_unref(event->labels);
-	vbd_caller_unref(event->owner);
+	if (vbd_event_of_row(row, past->words, &daemon->callers, &event))
+		vbd_eventlog_restore(daemon->eventlog, run, &event);
+	vbd_labels_unref(event.labels);
+	vbd_caller_unref(event.owner);
 }
 
 static void restore_events(struct vbd_past *past, struct vbd_daemon *daemon)
 {
 	struct vbd_event_run *run = NULL;
-	const char *server_id = "";
 
-	for (size_t i = 0; i < past->event_count; i++) {
-		struct vbd_event_row *row = &past->events[i];
+	vbd_list_for_each (link, &past->events) {
+		const struct vbd_row *row = row_of(link);
+		const char *server_id = vbd_row_text(row, VBD_EVENT_ROW_RUN);
 
-		/* The pool has each text once. */
-		if (!run || row->server_id != server_id)
-			run = row->server_id[0]
-				      ? vbd_eventlog_add_run(daemon->eventlog, row->server_id)
-				      : NULL;
-		server_id = row->server_id;
+		if (!run || strcmp(run->server_id, server_id) != 0)
+			run = server_id[0] ? vbd_eventlog_add_run(daemon->eventlog, server_id)
+					   : NULL;
 		if (run)
-			restore_event(daemon, run, row);
+			restore_event(past, daemon, run, row);
 	}
-	free(past->events);
-	past->events = NULL;
-	past->event_count = 0;
+	vbd_rows_free(&past->events);
 }
 
 void vbd_past_restore(struct vbd_past *past, struct vbd_daemon *daemon, uint64_t floor,
@@ -110,16 +101,6 @@ static const enum vbd_event_type ended_types[VBD_KIND_COUNT] = {
 	[VBD_KIND_CONNECTION] = VBD_EVENT_CONNECTION_ENDED,
 };
 
-/* False if nobody may see the record: there is no memory for its owner. */
-static bool complete(struct vbd_daemon *daemon, const struct vbd_record_row *row)
-{
-	struct vbd_record *record = row->record;
-
-	record->labels = vbd_pairs_to_labels(row->labels);
-	record->owner = row->owner[0] ? vbd_callers_get(&daemon->callers, row->owner) : NULL;
-	return record->owner || !row->owner[0];
-}
-
 static void tell_death(
 	struct vbd_daemon *daemon, enum vbd_object_kind kind, const struct vbd_record *record)
 {
@@ -132,39 +113,29 @@ static void tell_death(
 		.words[VBD_EVENT_STATE] = "failed",
 		.words[VBD_EVENT_CODE] = vbd_status_code(VBD_E_DAEMON_DIED)};
 
-	memcpy(event.name, record->name, sizeof(event.name));
+	(void)snprintf(event.name, sizeof(event.name), "%s", record->name);
 	(void)vbd_eventlog_append(daemon->eventlog, &event, "failed: %s: the run %s was killed",
 		vbd_status_code(VBD_E_DAEMON_DIED), record->server_id);
 }
 
 /* Returns whether the object had no end. */
-static bool restore_record(
-	struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_record_row *row)
+static bool restore_record(struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_row *row)
 {
-	struct vbd_record *record = row->record;
-	bool was_open = !record->ended_wall_ns;
+	enum vbd_object_kind kind;
+	struct vbd_record *record = vbd_record_of_row(row, &daemon->callers, &kind);
+	bool was_open = record && !record->ended_wall_ns;
 
-	if (!complete(daemon, row))
+	if (!record || !vbd_records_append(&daemon->registries[kind].past, record)) {
+		vbd_record_free(record);
 		return false;
-	if (was_open) {
-		vbd_record_die(record, past->last_wall_ns);
-		if (row->kind == VBD_KIND_CONNECTION)
-			daemon->connections_ended[VBD_REASON_DAEMON_DIED]++;
-		tell_death(daemon, row->kind, record);
 	}
-	vbd_records_append(&daemon->registries[row->kind].past, record);
-	row->record = NULL;
-	return was_open;
-}
-
-/* The rows of a kind follow each other. */
-static size_t count_kind(const struct vbd_past *past, size_t from)
-{
-	size_t i = from;
-
-	while (i < past->record_count && past->records[i].kind == past->records[from].kind)
-		i++;
-	return i - from;
+	if (!was_open)
+		return false;
+	vbd_record_die(record, past->last_wall_ns);
+	if (kind == VBD_KIND_CONNECTION)
+		daemon->connections_ended[VBD_REASON_DAEMON_DIED]++;
+	tell_death(daemon, kind, record);
+	return true;
 }
 
 size_t vbd_past_restore_records(
@@ -172,28 +143,16 @@ size_t vbd_past_restore_records(
 {
 	size_t deaths = 0;
 
-	for (size_t i = 0; i < past->record_count;) {
-		struct vbd_registry *registry = &daemon->registries[past->records[i].kind];
-		size_t end = i + count_kind(past, i);
-
-		if (!vbd_records_reserve(&registry->past, end - i)) {
-			i = end;
-			continue;
-		}
-		for (; i < end; i++)
-			deaths += restore_record(past, daemon, &past->records[i]);
-	}
-	vbd_record_rows_free(past->records, past->record_count);
-	past->records = NULL;
-	past->record_count = 0;
+	while (!vbd_list_empty(&past->records))
+		deaths += restore_record(past, daemon, row_of(past->records.next));
 	*ret_died_wall_ns = past->last_wall_ns;
 	return deaths;
 }
 
 void vbd_past_fini(struct vbd_past *past)
 {
-	free(past->events);
-	vbd_record_rows_free(past->records, past->record_count);
+	vbd_rows_free(&past->events);
+	vbd_rows_free(&past->records);
 	vbd_rows_free(&past->answers);
 	vbd_rows_free(&past->desired);
 	vbd_words_free(past->words);

@@ -11,31 +11,24 @@
 #include "daemon/core/context.h"
 #include "daemon/store/tables.h"
 
-struct vbd_event_row;
-struct vbd_record_row;
 struct vbd_words;
 
 struct vbd_past {
-	struct vbd_event_row *events;
-	size_t event_count;
-	struct vbd_record_row *records;
-	size_t record_count;
+	struct vbd_link events, records; /* rows of the tables, which become the control thread's */
+	struct vbd_link answers, desired; /* likewise, for vbd_answers_take(), vbd_desired_take() */
 	uint64_t ids[VBD_KIND_COUNT];
-	struct vbd_link answers, desired; /* rows for vbd_answers_take() and vbd_desired_take() */
-	struct vbd_words *words;	  /* texts of events, which stay as long as the event log */
-	uint64_t last_wall_ns;		  /* of the newest event */
+	struct vbd_words *words;	/* texts of events, which stay as long as the event log */
+	uint64_t last_wall_ns;		/* of the newest event */
 	char died[VBD_SERVER_ID_BYTES]; /* server_id of the newest run if it was killed; else "" */
 };
 
 /** vbd_past_init - an empty past */
 void vbd_past_init(struct vbd_past *past);
 
-/** vbd_past_load - read all, at most @events_max events and as many records as @limits allows, and
- * answers that are still given at @now_wall_ns; on failure @past is empty; the store's thread;
- * blocks on the disk */
-enum vbd_status vbd_past_load(struct vbd_database *database, uint64_t events_max,
-	const struct vbd_record_limits *limits, uint64_t now_wall_ns, struct vbd_past *past,
-	struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_past_load - read as many events and records as @trim leaves, and answers that are still
+ * given at @now_wall_ns; on failure @past is empty; the store's thread; blocks on the disk */
+enum vbd_status vbd_past_load(struct vbd_database *database, const struct vbd_trim *trim,
+	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_past_restore - put the events into the daemon's log if it is empty, and let all numbers go on

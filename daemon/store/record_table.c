@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/record_table.h"
+#include "daemon/store/tables.h"
 
 #include "base/clock.h"
-#include "daemon/core/eventlog.h"
+#include "daemon/core/object.h"
 #include "daemon/store/database.h"
-#include "daemon/store/tables.h"
 #include "daemon/store/store.h"
 
 #define DIED_STATE "failed"
@@ -18,8 +17,8 @@ void vbd_record_die(struct vbd_record *record, uint64_t died_wall_ns)
 {
 	record->ended_wall_ns =
 		died_wall_ns > record->created_wall_ns ? died_wall_ns : record->created_wall_ns;
-	(void)snprintf(record->state, sizeof(record->state), "%s", DIED_STATE);
-	(void)snprintf(record->end_code, sizeof(record->end_code), "%s", died_code());
+	record->state = DIED_STATE;
+	record->end_code = died_code();
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -85,61 +84,34 @@ void vbd_record_put_deaths(struct vbd_store *store, uint64_t died_wall_ns)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static void copy_text(char *ret_text, size_t room, const struct vbd_query *query, int column)
+struct vbd_record *vbd_record_of_row(
+	struct vbd_row *row, struct vbd_callers *callers, enum vbd_object_kind *ret_kind)
 {
-	(void)snprintf(ret_text, room, "%s", vbd_query_get_text(query, column));
-}
+	/* Columns are numbered as in the query of vbd_record_table_load(). */
+	const char *owner = vbd_row_text(row, 5);
+	struct vbd_record *record = calloc(1, sizeof(*record));
 
-/* False without memory. */
-static bool read_row(struct vbd_query *query, struct vbd_record_row *row, struct vbd_words *words)
-{
-	size_t body_bytes;
-	const void *body = vbd_query_get_bytes(query, 8, &body_bytes);
-	struct vbd_record *record = calloc(1, sizeof(*record) + body_bytes + 1);
-
-	if (!record)
-		return false;
-	row->record = record;
-	if (body_bytes)
-		memcpy(record->body, body, body_bytes);
-	record->body_bytes = body_bytes;
-	record->id = vbd_query_get_u64(query, 0);
-	copy_text(record->server_id, sizeof(record->server_id), query, 1);
-	copy_text(record->name, sizeof(record->name), query, 2);
-	row->labels = vbd_words_get(words, vbd_query_get_text(query, 3));
-	row->owner = vbd_words_get(words, vbd_query_get_text(query, 4));
-	copy_text(record->state, sizeof(record->state), query, 5);
-	copy_text(record->end_code, sizeof(record->end_code), query, 6);
-	record->created_wall_ns = vbd_query_get_u64(query, 7);
-	record->ended_wall_ns = vbd_query_get_u64(query, 9);
-	return row->labels && row->owner;
-}
-
-struct records {
-	struct vbd_words *words;
-	enum vbd_object_kind kind;
-	struct vbd_record_row **rows;
-	size_t *count;
-};
-
-static bool take_record(struct vbd_query *query, void *arg)
-{
-	const struct records *records = arg;
-	struct vbd_record_row *rows =
-		vbd_query_grow(*records->rows, *records->count, sizeof(*rows));
-
-	if (!rows)
-		return false;
-	*records->rows = rows;
-	rows += (*records->count)++;
-	rows->kind = records->kind;
-	if (!read_row(query, rows, records->words))
-		return false;
-	if (vbd_query_is_bad(query, false)) {
-		vbd_record_free(rows->record);
-		(*records->count)--;
+	vbd_list_remove(&row->link);
+	if (!record) {
+		free(row);
+		return NULL;
 	}
-	return true;
+	*record = (struct vbd_record){.row = row,
+		.id = vbd_row_number(row, 1),
+		.server_id = vbd_row_text(row, 2),
+		.name = vbd_row_text(row, 3),
+		.labels = vbd_pairs_to_labels(vbd_row_text(row, 4)),
+		.owner = owner[0] ? vbd_callers_get(callers, owner) : NULL,
+		.state = vbd_row_text(row, 6),
+		.end_code = vbd_row_text(row, 7),
+		.created_wall_ns = vbd_row_number(row, 8),
+		.ended_wall_ns = vbd_row_number(row, 9),
+		.body = vbd_row_text(row, 10)};
+	/* Without its owner it would show to whom it is not for. */
+	if ((record->owner || !owner[0]) && vbd_object_kind_parse(vbd_row_text(row, 0), ret_kind))
+		return record;
+	vbd_record_free(record);
+	return NULL;
 }
 
 /* Rows of every kind are looked at, since the damage may be in the kind. */
@@ -151,32 +123,23 @@ static bool count_damaged(struct vbd_query *query, void *arg)
 }
 
 enum vbd_status vbd_record_table_load(struct vbd_database *database,
-	const struct vbd_record_limits *limits, struct vbd_words *words,
-	struct vbd_record_row **rows, size_t *count, struct vbd_error *err)
+	const uint64_t max[VBD_KIND_COUNT], struct vbd_link *rows, struct vbd_error *err)
 {
-	struct records records = {words, VBD_KIND_DEVICE + 1, rows, count};
 	enum vbd_status status = vbd_database_read(database,
 		"SELECT id FROM records NOT INDEXED WHERE sum IS NOT " VBD_RECORD_SUM, NULL,
 		count_damaged, NULL, err);
 
-	for (; records.kind < VBD_KIND_COUNT && status == VBD_OK; records.kind++) {
-		if (limits->max[records.kind] == VBD_KEPT_WITHIN)
+	for (unsigned int i = VBD_KIND_DEVICE + 1; i < VBD_KIND_COUNT && status == VBD_OK; i++) {
+		if (max[i] == VBD_KEPT_WITHIN)
 			continue;
 		status = vbd_database_read(database,
-			"SELECT * FROM (SELECT id,"
-			" " VBD_RUN_OF_ROW ", name, labels, owner, state, end_code, created_ns,"
-			" body, ended_ns FROM records NOT INDEXED WHERE kind = ?1"
-			" AND sum IS " VBD_RECORD_SUM " ORDER BY id DESC LIMIT ?2) ORDER BY id",
-			VBD_VALUES(vbd_value_text(vbd_object_kind_name(records.kind)),
-				vbd_value_number(limits->max[records.kind])),
-			take_record, &records, err);
+			"SELECT *, 1 FROM (SELECT kind, id, " VBD_RUN_OF_ROW ", name, labels,"
+			" owner, state, end_code, created_ns, ended_ns, body"
+			" FROM records NOT INDEXED WHERE kind = ?1 AND sum IS " VBD_RECORD_SUM
+			" ORDER BY id DESC LIMIT ?2) ORDER BY id",
+			VBD_VALUES(vbd_value_text(vbd_object_kind_name((enum vbd_object_kind)i)),
+				vbd_value_number(max[i])),
+			vbd_query_keep, rows, err);
 	}
 	return status;
-}
-
-void vbd_record_rows_free(struct vbd_record_row *rows, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		vbd_record_free(rows[i].record);
-	free(rows);
 }

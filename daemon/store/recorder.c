@@ -2,7 +2,7 @@
 #include "daemon/store/recorder.h"
 
 #include "base/clock.h"
-#include "daemon/store/record_table.h"
+#include "daemon/store/tables.h"
 #include "daemon/store/store.h"
 
 /* Most transfers end within this time, so that they are written once. */

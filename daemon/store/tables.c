@@ -253,14 +253,14 @@ static enum vbd_status trim_records(
 	enum vbd_status status = VBD_OK;
 
 	for (unsigned int i = VBD_KIND_DEVICE + 1; i < VBD_KIND_COUNT && status == VBD_OK; i++) {
-		if (trim->records.max[i] == VBD_KEPT_WITHIN)
+		if (trim->records_max[i] == VBD_KEPT_WITHIN)
 			continue;
 		status = vbd_database_execute(database,
 			"DELETE FROM records WHERE kind = ?1 AND ended_ns IS NOT NULL AND id <="
 			" (SELECT id FROM records WHERE kind = ?1 AND ended_ns IS NOT NULL"
 			" ORDER BY id DESC LIMIT 1 OFFSET ?2)",
 			VBD_VALUES(vbd_value_text(vbd_object_kind_name((enum vbd_object_kind)i)),
-				vbd_value_number(trim->records.max[i])),
+				vbd_value_number(trim->records_max[i])),
 			err);
 	}
 	return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small tables, and the bounds of all. Functions with a database are the store's thread's, and
+ * The tables, and their bounds. Functions with a database are the store's thread's, and
  * may block on the disk; the others are the control thread's.
  */
 #ifndef VBD_DAEMON_STORE_TABLES_H
@@ -9,14 +9,18 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/core/kinds.h"
-#include "daemon/store/record_table.h"
 #include "daemon/store/store.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/core/labels.h"
 
+struct vbd_callers;
 struct vbd_database;
 struct vbd_link;
+struct vbd_object;
+struct vbd_record;
 struct vbd_store;
+struct vbd_store_mark;
+struct vbd_words;
 
 /* --- `runs`: each run of the daemon; one without an end is the present one, or was killed ----- */
 
@@ -117,9 +121,9 @@ uint64_t vbd_desired_drop(struct vbd_store *store, const char *name);
 #define VBD_TRIM_TABLES 3
 
 struct vbd_trim {
-	uint64_t events_max; /* rows */
-	struct vbd_record_limits records;
-	uint64_t trimmed[VBD_TRIM_TABLES]; /* the newest row of each when it was trimmed last */
+	uint64_t events_max;		      /* rows */
+	uint64_t records_max[VBD_KIND_COUNT]; /* of each kind; VBD_KEPT_WITHIN: without a history */
+	uint64_t trimmed[VBD_TRIM_TABLES];    /* the newest row of each when it was trimmed last */
 };
 
 /** vbd_trim_run - trim the tables that have grown enough since; in a transaction */
@@ -130,46 +134,64 @@ enum vbd_status vbd_trim_run(
 enum vbd_status vbd_trim_events(
 	struct vbd_database *database, uint64_t max, struct vbd_error *err) VBD_MUST_CHECK;
 
-/*
- * The table `events`: the newest events, those of earlier runs among them.
- */
+/* --- `events`: the newest events, those of earlier runs among them ---------------------------- */
 
-struct vbd_database;
-struct vbd_store;
-struct vbd_words;
-
-/* An event of an earlier run; the texts are of the pool. */
-struct vbd_event_row {
-	struct vbd_event event; /* without its run, labels, owner and at_ns */
-	const char *server_id;	/* of its run */
-	uint64_t at_wall_ns;
-	const char *labels; /* "job=x,team=y"; "" for none */
-	const char *owner;  /* "" for the daemon */
-};
+/** vbd_event_table_load - append the newest @max events, the oldest of them first */
+enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max,
+	struct vbd_link *rows, struct vbd_error *err) VBD_MUST_CHECK;
+/* Columns of these rows: the server_id of the run, and the time. */
+#define VBD_EVENT_ROW_RUN   0
+#define VBD_EVENT_ROW_AT_NS 1
 
 /**
- * vbd_event_table_load - the newest events, the oldest of them first
- * @max:          of rows; the caller frees them, on failure too
- * @rows, @count: NULL and 0 at first
+ * vbd_event_of_row - the event of a row, without its run
+ * @words:     get the texts of the event that must stay
+ * @ret_event: set in any case; its labels and owner are the caller's references
  *
- * An event of a type that this version does not know is left out. The store's thread.
+ * False for an event of a type that this version does not know, and without memory.
  */
-enum vbd_status vbd_event_table_load(struct vbd_database *database, uint64_t max,
-	struct vbd_words *words, struct vbd_event_row **rows, size_t *count,
-	struct vbd_error *err) VBD_MUST_CHECK;
+bool vbd_event_of_row(const struct vbd_row *row, struct vbd_words *words,
+	struct vbd_callers *callers, struct vbd_event *ret_event) VBD_MUST_CHECK;
 
-/** vbd_event_put - keep an event of this run; the control thread */
+/** vbd_event_put - keep an event of this run */
 void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
 
-/*
- * The schema of the database: docs/state.md describes its tables. Each version is a step that is
- * applied once; PRAGMA user_version is the number of steps that a file has.
- *
- * The store's thread only; each function may block on the disk.
+/* --- `records`: a row for each object of a kind with a history, from its beginning until newer
+ * ended objects take its place. A row without an end is of an object that is open, or was when its
+ * run was killed. -------------------------------------------------------------------------------
  */
 
-struct vbd_database;
-struct vbd_store_mark;
+/** vbd_record_table_load - append the newest records of each kind, by kind, the oldest of a kind
+ * first; @max: of each kind, VBD_KEPT_WITHIN for one without a history */
+enum vbd_status vbd_record_table_load(struct vbd_database *database,
+	const uint64_t max[VBD_KIND_COUNT], struct vbd_link *rows,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_record_of_row - the record of a row, which leaves its list and is the record's then; NULL
+ * without memory, the row is free then. One without an end has `ended_wall_ns` 0. */
+struct vbd_record *vbd_record_of_row(
+	struct vbd_row *row, struct vbd_callers *callers, enum vbd_object_kind *ret_kind);
+
+/** vbd_record_put - keep an object as it is now; @body, its JSON, is copied. Returns false if the
+ * store did not take the row. */
+bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, const char *body);
+
+/** vbd_record_put_gone - forget an object */
+void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uint64_t id);
+
+/** vbd_record_put_moved - an object has got another id, and its row with it */
+void vbd_record_put_moved(
+	struct vbd_store *store, enum vbd_object_kind kind, uint64_t id, uint64_t new_id);
+
+/** vbd_record_put_deaths - note that what earlier runs have left open ended with them */
+void vbd_record_put_deaths(struct vbd_store *store, uint64_t died_wall_ns);
+
+/** vbd_record_die - let an open record end with its run, which was alive at @died_wall_ns */
+void vbd_record_die(struct vbd_record *record, uint64_t died_wall_ns);
+
+/* --- the schema: docs/state.md describes its tables. Each version is a step that is applied once;
+ * PRAGMA user_version is the number of steps that a file has. -----------------------------------
+ */
 
 /* SQL: the sum of a row, by its columns. */
 #define VBD_ANSWER_SUM	VBD_SUM("key, digest, begun_ns, status, code, content_type, headers, body")
@@ -207,15 +229,10 @@ enum vbd_status vbd_schema_read_numbers(struct vbd_database *database,
 enum vbd_status vbd_schema_write_numbers(struct vbd_database *database,
 	const struct vbd_store_mark *numbers, struct vbd_error *err) VBD_MUST_CHECK;
 
-/*
- * Texts of columns: a pool in which each stays once until the pool is freed, since events keep
+/* --- texts of columns: a pool in which each stays once until the pool is freed, since events keep
  * pointers to names, and those of earlier runs come out of a database; and pairs,
- * "state=closed,code=timed_out". No key has '=', and no value ','.
- *
- * One thread at a time; never blocks.
+ * "state=closed,code=timed_out". No key has '=', and no value ','. One thread at a time. ---------
  */
-
-struct vbd_words;
 
 /** vbd_words_create - an empty pool; NULL without memory */
 struct vbd_words *vbd_words_create(void);

@@ -12,18 +12,18 @@
 /* A record with the body @body, JSON with ' for ". */
 static struct vbd_record *record_with(const char *body)
 {
-	size_t bytes = strlen(body);
-	struct vbd_record *record = calloc(1, sizeof(*record) + bytes + 1);
+	struct vbd_record *record = calloc(1, sizeof(*record));
+	char *text = strdup(body);
 
 	assert_non_null(record);
-	record->id = 7;
-	strcpy(record->server_id, "0123456789abcdef");
-	strcpy(record->state, "done");
-	record->body_bytes = bytes;
-	for (size_t i = 0; i < bytes; i++)
-		record->body[i] = body[i];
-	for (char *quote = record->body; (quote = strchr(quote, '\''));)
+	assert_non_null(text);
+	for (char *quote = text; (quote = strchr(quote, '\''));)
 		*quote = '"';
+	record->id = 7;
+	record->server_id = "0123456789abcdef";
+	record->state = "done";
+	record->end_code = "";
+	record->body = record->row = text;
 	return record;
 }
 
@@ -39,7 +39,7 @@ static void closed(struct vbd_archived *archived)
 {
 	vbd_archived_close(archived);
 	assert_null(archived->body);
-	free((void *)(uintptr_t)archived->record);
+	vbd_record_free((struct vbd_record *)(uintptr_t)archived->record);
 }
 
 /* Ends the document and compares it with JSON with ' for ". */
@@ -72,7 +72,7 @@ static void test_archive__only_an_object_can_be_read(void **state)
 		struct vbd_record *record = record_with(bodies[i]);
 
 		assert_false(vbd_archived_open(&archived, record));
-		free(record);
+		vbd_record_free(record);
 	}
 }
 
@@ -110,8 +110,8 @@ static void test_archive__one_that_was_left_open_is_shown_as_dead(void **state)
 	json_t *document, *expected;
 
 	(void)state;
-	strcpy(record->state, "failed");
-	strcpy(record->end_code, "daemon_died");
+	record->state = "failed";
+	record->end_code = "daemon_died";
 	record->ended_wall_ns = UINT64_C(1700000000) * 1000000000;
 	assert_true(vbd_archived_open(&archived, record));
 	put_member(&out, &archived, "state");

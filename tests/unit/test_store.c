@@ -32,7 +32,7 @@ struct fixture {
 	struct vbd_store *store;
 	struct vbd_words *words;
 	/* Loaded by the last store: */
-	struct vbd_event_row *events;
+	struct vbd_link events; /* rows */
 	size_t event_count;
 	uint64_t ids[VBD_KIND_COUNT];
 	char killed[VBD_SERVER_ID_BYTES]; /* the run before */
@@ -40,8 +40,7 @@ struct fixture {
 
 static void forget(struct fixture *f)
 {
-	free(f->events);
-	f->events = NULL;
+	vbd_rows_free(&f->events);
 	f->event_count = 0;
 }
 
@@ -54,8 +53,13 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 	if (status == VBD_OK)
 		status = vbd_id_table_load(database, f->ids, err);
 	if (status == VBD_OK)
-		status = vbd_event_table_load(
-			database, EVENTS_KEPT, f->words, &f->events, &f->event_count, err);
+		status = vbd_event_table_load(database, EVENTS_KEPT, &f->events, err);
+	vbd_list_for_each (link, &f->events) {
+		struct vbd_event event;
+
+		f->event_count += vbd_event_of_row(
+			VBD_CONTAINER_OF(link, struct vbd_row, link), f->words, NULL, &event);
+	}
 	return status;
 }
 
@@ -83,6 +87,7 @@ static int setup(void **state)
 	(void)snprintf(f->dir, sizeof(f->dir), "%s/state", f->folder);
 	(void)snprintf(f->file, sizeof(f->file), "%s/state.db", f->dir);
 	f->words = vbd_words_create();
+	vbd_list_init(&f->events);
 	assert_non_null(f->words);
 	*state = f;
 	return 0;
@@ -114,6 +119,15 @@ static struct vbd_store_state open_store(struct fixture *f)
 	forget(f);
 	assert_int_equal(vbd_store_create(f->dir, &ops, f, &f->store, NULL), VBD_OK);
 	return vbd_store_state(f->store);
+}
+
+static struct vbd_event last_event(const struct fixture *f)
+{
+	struct vbd_event event;
+
+	assert_true(vbd_event_of_row(
+		VBD_CONTAINER_OF(f->events.prev, struct vbd_row, link), f->words, NULL, &event));
+	return event;
 }
 
 static void put(struct fixture *f, uint64_t first, uint64_t last)
@@ -190,7 +204,7 @@ static void assert_whole(const struct fixture *f)
 static void test_store__what_was_written_is_there_after_a_restart(void **state)
 {
 	struct fixture *f = *state;
-	const struct vbd_event *event;
+	struct vbd_event last, *event = &last;
 
 	assert_true(open_store(f).is_open);
 	assert_int_equal(f->event_count, 0);
@@ -200,7 +214,7 @@ static void test_store__what_was_written_is_there_after_a_restart(void **state)
 	vbd_run_put_stop(f->store);
 	assert_true(open_store(f).loaded);
 	assert_int_equal(f->event_count, 3);
-	event = &f->events[2].event;
+	last = last_event(f);
 	assert_int_equal(event->seq, 3);
 	assert_int_equal(event->type, VBD_EVENT_CONNECTION_ENDED);
 	assert_int_equal(event->severity, VBD_SEVERITY_WARNING);
@@ -271,7 +285,7 @@ static void test_store__an_event_of_an_unknown_type_is_left_out(void **state)
 	resum(f, "UPDATE events SET type = 'moon_rose' WHERE seq = 2");
 	assert_int_equal(open_store(f).losses, 0);
 	assert_int_equal(f->event_count, 2);
-	assert_int_equal(f->events[1].event.seq, 3);
+	assert_int_equal(last_event(f).seq, 3);
 }
 
 static void test_store__damaged_bytes_of_an_event_are_told(void **state)

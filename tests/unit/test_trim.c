@@ -31,9 +31,9 @@ static int setup(void **state)
 	assert_int_equal(vbd_database_open(path, &f->database, NULL), VBD_OK);
 	assert_int_equal(vbd_schema_prepare(f->database, NULL), VBD_OK);
 	f->trim = (struct vbd_trim){.events_max = 3};
-	for (size_t i = 0; i < VBD_ARRAY_LEN(f->trim.records.max); i++)
-		f->trim.records.max[i] = VBD_KEPT_WITHIN;
-	f->trim.records.max[VBD_KIND_CONNECTION] = 6;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(f->trim.records_max); i++)
+		f->trim.records_max[i] = VBD_KEPT_WITHIN;
+	f->trim.records_max[VBD_KIND_CONNECTION] = 6;
 	*state = f;
 	return 0;
 }
