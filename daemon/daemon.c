@@ -5,6 +5,7 @@
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/object.h"
+#include "daemon/core/record.h"
 #include "daemon/core/traces.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/drain.h"
@@ -296,7 +297,9 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	vbd_health_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
 	vbd_audit_destroy(daemon->audit);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++)
+	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++) {
+		vbd_records_fini(&daemon->registries[i]);
 		vbd_registry_fini(&daemon->registries[i]);
+	}
 	free(daemon);
 }

@@ -23,23 +23,16 @@ static void put_head(struct vbd_page *page)
 	vbd_begin_array(&page->out, "items");
 }
 
-static bool open_record(
-	const struct vbd_registry *registry, uint64_t id, struct vbd_archived *ret_archived)
-{
-	const struct vbd_record *record = vbd_records_find(&registry->past, id);
-
-	return record && vbd_archived_open(ret_archived, record);
-}
-
 static void put_item(struct vbd_page *page, const struct vbd_page_item *item)
 {
-	struct vbd_archived past = {.record = NULL};
-	const void *thing = page->source->walk ? item->item
-					       : vbd_registry_find_id(page->listed, item->place.id);
-	bool bare = !page->source->walk && thing &&
-		    vbd_view_role(page->turns.req, thing) != page->turns.req->role;
+	const struct vbd_registry *registry = page->source->walk ? NULL : page->listed;
+	const void *thing = registry ? vbd_registry_find_id(registry, item->place.id) : item->item;
+	const struct vbd_record *record = thing ? NULL : vbd_record_find(registry, item->place.id);
+	bool bare =
+		registry && thing && vbd_view_role(page->turns.req, thing) != page->turns.req->role;
+	struct vbd_archived past = {.record = record};
 
-	if (!thing && !open_record(page->listed, item->place.id, &past))
+	if (!thing && (!record || !vbd_archived_open(&past, record)))
 		return;
 	vbd_begin_object(&page->out, NULL);
 	vbd_encode_through(&page->out, bare ? page->bare : page->sieve);

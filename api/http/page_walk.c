@@ -8,6 +8,7 @@
 #include "api/http/page_parts.h"
 #include "base/clock.h"
 #include "daemon/core/object.h"
+#include "daemon/core/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,13 +65,15 @@ static bool passes(const struct vbd_page *page, const struct vbd_caller *owner,
 	return vbd_caller_sees(page->caller, owner) && vbd_labels_match(labels, &page->labels);
 }
 
-/* A state that this version does not know is behind the others. */
-static uint64_t state_of_record(const struct vbd_page *page, const struct vbd_record *record)
+/* A state of a record that this version does not know is behind the others. */
+static uint64_t state_of(const struct vbd_page *page, const struct looked *looked)
 {
 	const struct vbd_page_state *states = page->source->states;
 	uint64_t state = 0;
 
-	while (states[state].name && strcmp(states[state].name, record->state) != 0)
+	if (!looked->past)
+		return page->source->state_of(looked->item);
+	while (states[state].name && strcmp(states[state].name, looked->past->record->state) != 0)
 		state++;
 	return state;
 }
@@ -109,18 +112,20 @@ static bool is_time(const struct vbd_page_key *key)
 	return len > 3 && strcmp(key->name + len - 3, "_at") == 0;
 }
 
-static uint64_t number_of_record(const struct vbd_page *page, const struct vbd_archived *archived)
+static uint64_t number_of(const struct vbd_page *page, const struct looked *looked)
 {
 	const struct vbd_page_key *key = page->key;
 	uint64_t wall_ns;
 
+	if (!looked->past)
+		return key->number(looked->item);
 	if (key->past)
-		return key->past(archived);
+		return key->past(looked->past);
 	if (strcmp(key->name, "state") == 0)
-		return state_of_record(page, archived->record);
+		return state_of(page, looked);
 	if (!is_time(key))
-		return vbd_archived_number(archived, key->name);
-	wall_ns = vbd_archived_time_ns(archived, key->name);
+		return vbd_archived_number(looked->past, key->name);
+	wall_ns = vbd_archived_time_ns(looked->past, key->name);
 	return wall_ns ? vbd_clock_mono_of_wall_ns(wall_ns) : 0;
 }
 
@@ -130,8 +135,7 @@ static struct vbd_page_place place_of(const struct vbd_page *page, const struct 
 	struct vbd_page_place place = {.id = looked->id};
 
 	if (key && key->number)
-		place.number = looked->past ? number_of_record(page, looked->past)
-					    : key->number(looked->item);
+		place.number = number_of(page, looked);
 	/* Times before the boot of the host, which records have, come before all others. */
 	if (place.number && is_time(key))
 		place.number += UINT64_C(1) << 62;
@@ -209,35 +213,26 @@ static void look_at(struct vbd_page *page, const struct looked *looked)
 	keep(page, &place, looked->item);
 }
 
-static void visit(const void *item, void *visitor)
-{
-	struct vbd_page *page = visitor;
-	const struct vbd_page_source *source = page->source;
-	const struct vbd_object *object = source->walk ? NULL : item;
-	struct looked looked = {.item = item};
-
-	if (page->failed || (object && !passes(page, object->owner, object->labels)) ||
-		(source->states && !(page->states >> source->state_of(item) & 1)))
-		return;
-	looked.id = source->id ? source->id(item) : ((const struct vbd_object *)item)->id;
-	look_at(page, &looked);
-}
-
 static bool needs_body(const struct vbd_page *page)
 {
 	return page->key || page->n_wishes;
 }
 
-static void visit_record(struct vbd_page *page, const struct vbd_record *record)
+static void visit(const void *item, void *visitor)
 {
-	struct vbd_archived archived = {.record = record};
+	struct vbd_page *page = visitor;
+	const struct vbd_page_source *source = page->source;
+	const struct vbd_object *object = source->walk ? NULL : item;
+	struct vbd_archived past = {.record = vbd_record_of(object)};
+	struct looked looked = {.item = item, .past = past.record ? &past : NULL};
 
-	if (page->failed || !passes(page, record->owner, record->labels) ||
-		!(page->states >> state_of_record(page, record) & 1) ||
-		(needs_body(page) && !vbd_archived_open(&archived, record)))
+	if (page->failed || (object && !passes(page, object->owner, object->labels)) ||
+		(source->states && !(page->states >> state_of(page, &looked) & 1)) ||
+		(past.record && needs_body(page) && !vbd_archived_open(&past, past.record)))
 		return;
-	look_at(page, &(const struct looked){.id = record->id, .past = &archived});
-	vbd_archived_close(&archived);
+	looked.id = source->id ? source->id(item) : ((const struct vbd_object *)item)->id;
+	look_at(page, &looked);
+	vbd_archived_close(&past);
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
@@ -267,7 +262,7 @@ static bool asks_for_past(const struct vbd_page *page)
 	const struct vbd_page_state *states = page->source->states;
 	const struct vbd_registry *registry = page->listed;
 
-	if (page->source->walk || !states || !vbd_records_count(&registry->past))
+	if (page->source->walk || !states || !registry->past_ended.count)
 		return false;
 	for (size_t i = 0; states[i].name; i++) {
 		if (states[i].ended && (page->states >> i & 1))
@@ -292,22 +287,19 @@ void vbd_page_walk_begin(struct vbd_page *page)
 		page->at_id = page->after.id;
 }
 
+/* Records of earlier runs have lower ids than all objects. */
 static const struct vbd_object *next_of(const struct vbd_page *page)
 {
-	return is_backward(page) ? vbd_registry_before(page->listed, page->at_id)
-				 : vbd_registry_after(page->listed, page->at_id);
-}
-
-/* Records of earlier runs have lower ids than all objects. */
-static const struct vbd_record *next_record_of(const struct vbd_page *page)
-{
 	const struct vbd_registry *registry = page->listed;
+	const struct vbd_object *object;
 
-	if (!page->with_past)
-		return NULL;
-	if (!is_backward(page))
-		return vbd_records_after(&registry->past, page->at_id);
-	return next_of(page) ? NULL : vbd_records_before(&registry->past, page->at_id);
+	if (is_backward(page)) {
+		object = vbd_registry_before(registry, page->at_id);
+		return object || !page->with_past ? object
+						  : vbd_places_before(&registry->past, page->at_id);
+	}
+	object = page->with_past ? vbd_places_after(&registry->past, page->at_id) : NULL;
+	return object ? object : vbd_registry_after(registry, page->at_id);
 }
 
 /* No later item is on the page, or need be counted. */
@@ -321,21 +313,15 @@ static void walk_some(struct vbd_page *page)
 	int record_cost = needs_body(page) ? RECORD_COST : 1;
 
 	for (int i = 0; i < VBD_PAGE_STEP_OBJECTS && !is_full(page); i++) {
-		const struct vbd_record *record = next_record_of(page);
-		const struct vbd_object *object = record ? NULL : next_of(page);
+		const struct vbd_object *object = next_of(page);
 
-		if (record) {
-			page->at_id = record->id;
-			visit_record(page, record);
-			i += record_cost - 1;
-			continue;
-		}
 		if (!object) {
 			page->walked = true;
 			return;
 		}
 		page->at_id = object->id;
 		visit(object, page);
+		i += object->past ? record_cost - 1 : 0;
 	}
 	page->walked = is_full(page);
 }

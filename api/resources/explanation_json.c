@@ -412,8 +412,8 @@ static void put_past_end(struct vbd_encoder *out, const struct vbd_archived *arc
 	const char *hint = error_text(archived, "hint");
 
 	vbd_begin_object(out, "connection");
-	vbd_put_u64(out, "id", record->id);
-	vbd_put_text_or_null(out, "name", record->name);
+	vbd_put_u64(out, "id", record->object.id);
+	vbd_put_text_or_null(out, "name", record->object.name);
 	vbd_end(out);
 	vbd_put_json(out, "state", json_object_get(archived->body, "state"));
 	put_past_summary(out, "summary", archived);
@@ -439,7 +439,7 @@ void vbd_explain_record(struct vbd_request *req, const struct vbd_record *record
 	struct vbd_encoder out;
 
 	if (!vbd_archived_open(&archived, record)) {
-		vbd_record_reply_unreadable(req, VBD_KIND_CONNECTION, record);
+		vbd_record_reply_unreadable(req, record);
 		return;
 	}
 	out = vbd_encode_begin();

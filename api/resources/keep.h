@@ -68,8 +68,7 @@ void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object,
 
 /** vbd_keep_drop_record - the caller of @req deletes @record: if it is the newest object under a
  * kept name, keep that no longer; returns the ticket of the deletion in state_dir */
-uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_registry *registry,
-	const struct vbd_record *record);
+uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_record *record);
 
 /** vbd_keep_remove - if the path has the name of a kept object of this kind, and no object has the
  * name, keep it no longer and answer; else return false */

@@ -3,6 +3,7 @@
 
 #include "api/resources/context.h"
 #include "api/resources/common_json.h"
+#include "daemon/core/record.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 #include "daemon/store/store.h"
@@ -57,13 +58,13 @@ void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object,
 	vbd_reply_empty(req, 204);
 }
 
-uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_registry *registry,
-	const struct vbd_record *record)
+uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_record *record)
 {
-	struct vbd_kept *kept = vbd_kept_absent(registry, record->name);
+	const struct vbd_registry *registry = record->object.registry;
+	struct vbd_kept *kept = vbd_kept_absent(registry, record->object.name);
 
 	if (!kept || !vbd_caller_may_change(req->caller, kept->object.owner) ||
-		vbd_records_find_name(&registry->past, record->name, req->caller) != record)
+		vbd_record_find_name(registry, record->object.name, req->caller) != record)
 		return VBD_TICKET_NONE;
 	return vbd_kept_drop(kept);
 }

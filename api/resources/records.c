@@ -14,32 +14,30 @@ struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_k
 	struct vbd_record *record;
 	uint64_t id;
 
-	if (!vbd_records_count(&registry->past) ||
+	if (!registry->past_ended.count ||
 		vbd_registry_find_for(registry, req->ref, VBD_TO_SEE, NULL))
 		return NULL;
 	if (!vbd_ref_is_id(req->ref, &id))
-		return vbd_records_find_name(&registry->past, req->ref, req->caller);
-	record = vbd_records_find(&registry->past, id);
-	return record && vbd_caller_sees(req->caller, record->owner) ? record : NULL;
+		return vbd_record_find_name(registry, req->ref, req->caller);
+	record = vbd_record_find(registry, id);
+	return record && vbd_caller_sees(req->caller, record->object.owner) ? record : NULL;
 }
 
 /* Records do not change. */
-static char *tag_of(
-	const struct vbd_task_kind *kind, const struct vbd_record *record, char tag[VBD_TAG_BYTES])
+static char *tag_of(const struct vbd_record *record, char tag[VBD_TAG_BYTES])
 {
 	(void)snprintf(tag, VBD_TAG_BYTES, "\"%s-%s-%" PRIu64 "-ended\"", record->server_id,
-		vbd_object_kind_name(kind->kind), record->id);
+		record->object.registry->singular, record->object.id);
 	return tag;
 }
 
-void vbd_record_reply_unreadable(
-	struct vbd_request *req, enum vbd_object_kind kind, const struct vbd_record *record)
+void vbd_record_reply_unreadable(struct vbd_request *req, const struct vbd_record *record)
 {
 	struct vbd_error err = {0};
 
 	(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
 		"the record of %s %" PRIu64 " in state_dir can't be read",
-		vbd_object_kind_name(kind), record->id);
+		record->object.registry->singular, record->object.id);
 	vbd_reply_problem(req, &err);
 }
 
@@ -51,7 +49,7 @@ static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
 	struct vbd_sieve sieve;
 
 	if (!vbd_archived_open(&archived, record)) {
-		vbd_record_reply_unreadable(req, kind->kind, record);
+		vbd_record_reply_unreadable(req, record);
 		return;
 	}
 	out = vbd_encode_begin();
@@ -74,18 +72,17 @@ bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind)
 		vbd_reply_problem(req, &err);
 		return true;
 	}
-	vbd_request_add_header(req, "ETag", tag_of(kind, record, tag));
+	vbd_request_add_header(req, "ETag", tag_of(record, tag));
 	reply(req, kind, record, &view);
 	return true;
 }
 
-static enum vbd_status check_tag(struct vbd_request *req, const struct vbd_task_kind *kind,
-	const struct vbd_record *record, struct vbd_error *err)
+static enum vbd_status check_tag(
+	struct vbd_request *req, const struct vbd_record *record, struct vbd_error *err)
 {
 	char tag[VBD_TAG_BYTES];
 
-	return vbd_tag_unchanged(
-		req, vbd_object_kind_name(kind->kind), tag_of(kind, record, tag), err);
+	return vbd_tag_unchanged(req, record->object.registry->singular, tag_of(record, tag), err);
 }
 
 bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
@@ -93,37 +90,36 @@ bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
 	const struct vbd_record *record = vbd_record_of_path(req, kind->kind);
 	struct vbd_error err = {0};
 
-	if (record && check_tag(req, kind, record, &err) != VBD_OK)
+	if (record && check_tag(req, record, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else if (record)
 		reply(req, kind, record, NULL);
 	return record;
 }
 
-static enum vbd_status check_removal(struct vbd_request *req, const struct vbd_task_kind *kind,
-	const struct vbd_record *record, struct vbd_error *err)
+static enum vbd_status check_removal(
+	struct vbd_request *req, const struct vbd_record *record, struct vbd_error *err)
 {
-	if (vbd_caller_may_change(req->caller, record->owner))
-		return check_tag(req, kind, record, err);
+	if (vbd_caller_may_change(req->caller, record->object.owner))
+		return check_tag(req, record, err);
 	return vbd_error_set(err, VBD_E_FORBIDDEN,
 		"%.64s belongs to verbsd; only the role control may change it", req->ref);
 }
 
 bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
-	struct vbd_registry *registry = &vbd_request_daemon(req)->registries[kind->kind];
 	struct vbd_record *record = vbd_record_of_path(req, kind->kind);
 	struct vbd_error err = {0};
 	uint64_t ticket;
 
 	if (!record)
 		return false;
-	if (check_removal(req, kind, record, &err) != VBD_OK) {
+	if (check_removal(req, record, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return true;
 	}
-	ticket = vbd_keep_drop_record(req, registry, record);
-	vbd_record_delete(registry, record);
+	ticket = vbd_keep_drop_record(req, record);
+	vbd_record_delete(record);
 	vbd_keep_answer(req, ticket, NULL, vbd_keep_answer_deleted, NULL);
 	return true;
 }

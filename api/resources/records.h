@@ -21,8 +21,7 @@ char *vbd_record_encode(const struct vbd_object *object);
 struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_kind kind);
 
 /** vbd_record_reply_unreadable - answer that the row of @record in state_dir is no JSON */
-void vbd_record_reply_unreadable(
-	struct vbd_request *req, enum vbd_object_kind kind, const struct vbd_record *record);
+void vbd_record_reply_unreadable(struct vbd_request *req, const struct vbd_record *record);
 
 /** vbd_record_get - if the path names a record, answer with it, or the part of it that is asked
  * for; else return false */

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "daemon/core/failures.h"
 #include "daemon/core/object.h"
+#include "daemon/core/record.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 
@@ -67,7 +68,11 @@ struct selection {
 
 static struct vbd_object *object_of(const struct item *item)
 {
-	return vbd_registry_find_id(&item->selection->registries[item->kind], item->id);
+	const struct vbd_registry *registry = &item->selection->registries[item->kind];
+	struct vbd_object *object = vbd_registry_find_id(registry, item->id);
+	struct vbd_record *record = object ? NULL : vbd_record_find(registry, item->id);
+
+	return record ? &record->object : object;
 }
 
 static void free_selection(struct selection *selection)
@@ -153,10 +158,14 @@ static void treat(struct item *item, struct vbd_object *object)
 {
 	struct selection *selection = item->selection;
 	const struct vbd_task_kind *task = vbd_task_of(item->kind);
+	struct vbd_record *record = vbd_record_of(object);
 	struct vbd_kept *kept = vbd_kept_of(object);
 	struct vbd_error err = {0};
 
-	if (selection->action == LABELS) {
+	if (record) {
+		(void)vbd_keep_drop_record(selection->turns.req, record);
+		vbd_record_delete(record);
+	} else if (selection->action == LABELS) {
 		if (label_object(selection, object, &err) != VBD_OK)
 			vbd_failures_add(&selection->failures, object, &err);
 	} else if (selection->action == CANCELS) {
@@ -172,17 +181,6 @@ static void treat(struct item *item, struct vbd_object *object)
 	} else {
 		vbd_failures_add(&selection->failures, object, &err);
 	}
-}
-
-static void delete_record(const struct item *item)
-{
-	struct vbd_registry *registry = &item->selection->registries[item->kind];
-	struct vbd_record *record = vbd_records_find(&registry->past, item->id);
-
-	if (!record)
-		return;
-	(void)vbd_keep_drop_record(item->selection->turns.req, registry, record);
-	vbd_record_delete(registry, record);
 }
 
 static void answer_selection(struct vbd_request *req, struct vbd_object *object, void *arg)
@@ -218,8 +216,6 @@ static void treat_some(struct selection *selection)
 		selection->at++;
 		if (object)
 			treat(item, object);
-		else
-			delete_record(item);
 	}
 }
 
@@ -385,14 +381,13 @@ static void add(struct selection *selection, uint64_t id)
 /* Records of earlier runs have ended and do not change. */
 static void add_records(struct selection *selection)
 {
-	const struct vbd_records *records = &selection->registries[selection->at_kind].past;
-	const struct vbd_record *record = NULL;
+	const struct vbd_places *past = &selection->registries[selection->at_kind].past;
 
-	while (selection->action == DELETES &&
-		(record = vbd_records_after(records, record ? record->id : 0))) {
-		if (vbd_labels_match(record->labels, &selection->query.labels) &&
-			vbd_caller_may_change(selection->turns.req->caller, record->owner))
-			add(selection, record->id);
+	for (size_t i = 0; i < past->count && selection->action == DELETES; i++) {
+		const struct vbd_object *object = past->places[i].object;
+
+		if (object && is_selected(selection, object))
+			add(selection, object->id);
 	}
 }
 
@@ -486,7 +481,7 @@ static size_t count_all(
 
 		last_ids[kind] = registry->last_id;
 		if (kinds >> kind & 1)
-			count += vbd_registry_count(registry) + vbd_records_count(&registry->past);
+			count += vbd_registry_count(registry) + registry->past_ended.count;
 	}
 	return count;
 }

@@ -14,6 +14,7 @@
 #include "daemon/core/devices.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/core/object.h"
+#include "daemon/core/record.h"
 #include "daemon/kept/kept.h"
 #include "daemon/memory/shared.h"
 
@@ -115,8 +116,8 @@ static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_fi
 	if (is_id)
 		return VBD_OK;
 	object = vbd_registry_find_name(registry, ref);
-	record = vbd_records_find_name(&registry->past, ref, req->caller);
-	*ret_id = object ? object->id : record ? record->id : 0;
+	record = vbd_record_find_name(registry, ref, req->caller);
+	*ret_id = object ? object->id : record ? record->object.id : 0;
 	return *ret_id ? VBD_OK : refuse_ref(req, registry, filter->name, ref, err);
 }
 

@@ -33,7 +33,7 @@ static void list_events(struct vbd_request *req, const struct vbd_record *record
 {
 	const struct vbd_eventlog *eventlog = vbd_request_daemon(req)->eventlog;
 	const struct vbd_event_filter filter = {
-		.kind = VBD_KIND_CONNECTION, .object_id = record->id, .caller = req->caller};
+		.kind = VBD_KIND_CONNECTION, .object_id = record->object.id, .caller = req->caller};
 	uint64_t at = vbd_eventlog_before_newest(eventlog, LOOKS_MAX);
 	uint64_t start_ns = vbd_clock_mono_of_wall_ns(record->created_wall_ns);
 	unsigned int looks = LOOKS_MAX;

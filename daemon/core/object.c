@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "daemon/core/quota.h"
+#include "daemon/core/record.h"
 
 void vbd_users_add(struct vbd_users *users, const struct vbd_object *object)
 {
@@ -147,7 +148,7 @@ static const char *state_of(const struct vbd_object *object)
 
 static void take_object(struct vbd_event *event, struct vbd_object *object)
 {
-	const char *state = state_of(object);
+	const char *state = object->past ? NULL : state_of(object);
 
 	if (object->ended && event->words[VBD_EVENT_CODE])
 		object->end_code = event->words[VBD_EVENT_CODE];
@@ -156,7 +157,8 @@ static void take_object(struct vbd_event *event, struct vbd_object *object)
 	memcpy(event->name, object->name, sizeof(event->name));
 	event->labels = object->labels;
 	event->owner = object->owner;
-	event->words[VBD_EVENT_STATE] = state;
+	if (!object->past)
+		event->words[VBD_EVENT_STATE] = state;
 	if (object->logged_state != state)
 		event->words[VBD_EVENT_PREVIOUS_STATE] = object->logged_state;
 	object->logged_state = state;
@@ -225,33 +227,15 @@ static void log_deletion(struct vbd_object *object)
 			object->name[0] ? object->name : "without a name");
 }
 
-/* --- records of earlier runs ----------------------------------------------------------------- */
-
-void vbd_record_delete(struct vbd_registry *registry, struct vbd_record *record)
+void vbd_record_delete(struct vbd_record *record)
 {
-	struct vbd_daemon *daemon = registry->daemon;
-	enum vbd_object_kind kind = vbd_registry_kind(registry);
-	struct vbd_event event = {.type = deletion_types[kind],
-		.severity = VBD_SEVERITY_DEBUG,
-		.kind = kind,
-		.object_id = record->id,
-		.labels = record->labels,
-		.owner = record->owner};
+	struct vbd_registry *registry = record->object.registry;
 
-	(void)snprintf(event.name, sizeof(event.name), "%s", record->name);
-	(void)vbd_eventlog_append(
-		daemon->eventlog, &event, "%s", record->name[0] ? record->name : "without a name");
-	if (daemon->record_dropped)
-		daemon->record_dropped(daemon, kind, record->id);
-	vbd_records_remove(&registry->past, record);
-}
-
-/* Records of earlier runs count as ended objects, and are the oldest. */
-static void make_room_for_ended(struct vbd_registry *registry)
-{
-	while (vbd_records_count(&registry->past) &&
-		vbd_records_count(&registry->past) + registry->ended.count > registry->kept)
-		vbd_record_delete(registry, vbd_records_after(&registry->past, 0));
+	log_deletion(&record->object);
+	drop_record(&record->object);
+	vbd_history_leave(&registry->past_ended, &record->object.ended_link);
+	vbd_places_remove(&registry->past, record->object.id);
+	vbd_record_free(record);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -284,12 +268,17 @@ static void reap(struct vbd_deferred *deferred)
 		vbd_object_free(object);
 }
 
+static struct vbd_object *object_of(struct vbd_link *ended_link)
+{
+	return VBD_CONTAINER_OF(ended_link, struct vbd_object, ended_link);
+}
+
 static void make_room(struct vbd_registry *registry)
 {
 	if (vbd_registry_count(registry) < registry->limit)
 		return;
 	vbd_list_for_each (link, &registry->ended.ended) {
-		struct vbd_object *object = VBD_CONTAINER_OF(link, struct vbd_object, ended_link);
+		struct vbd_object *object = object_of(link);
 
 		if (is_used(object))
 			continue;
@@ -413,10 +402,13 @@ static void enter_history(struct vbd_object *object)
 	struct vbd_link *oldest;
 
 	vbd_history_add(&registry->ended, &object->ended_link);
-	make_room_for_ended(registry);
+	/* Records of earlier runs count as ended objects, and are the oldest. */
+	while (registry->past_ended.count + registry->ended.count > registry->kept &&
+		(oldest = vbd_history_take_oldest(&registry->past_ended, 0)))
+		vbd_record_delete(vbd_record_of(object_of(oldest)));
 	oldest = vbd_history_take_oldest(&registry->ended, registry->kept);
 	if (oldest)
-		(void)vbd_object_delete(VBD_CONTAINER_OF(oldest, struct vbd_object, ended_link));
+		(void)vbd_object_delete(object_of(oldest));
 }
 
 void vbd_object_end(struct vbd_object *object)

@@ -13,6 +13,8 @@
 #include "daemon/core/context.h"
 #include "daemon/core/watch.h"
 
+struct vbd_record;
+
 /* A kind of object. A function may be NULL: objects of the kind then have no such step. */
 struct vbd_kind {
 	size_t size_bytes;  /* of the service's struct */
@@ -152,7 +154,7 @@ void vbd_object_free(struct vbd_object *object);
 void vbd_objects_free(struct vbd_registry *registry);
 
 /** vbd_record_delete - remove a record of an earlier run, here and in the store, and free it */
-void vbd_record_delete(struct vbd_registry *registry, struct vbd_record *record);
+void vbd_record_delete(struct vbd_record *record);
 
 /** vbd_object_problem - the error with which the object failed; the error names the object */
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err);

@@ -4,110 +4,76 @@
 #include "daemon/core/caller.h"
 #include "daemon/core/labels.h"
 
+struct vbd_record *vbd_record_of(const struct vbd_object *object)
+{
+	return object && object->past
+		       ? VBD_CONTAINER_OF((struct vbd_object *)object, struct vbd_record, object)
+		       : NULL;
+}
+
+struct vbd_record *vbd_record_create(struct vbd_registry *registry)
+{
+	struct vbd_record *record = calloc(1, sizeof(*record));
+
+	if (!record)
+		return NULL;
+	record->object.registry = registry;
+	record->object.past = record->object.ended = true;
+	record->object.announced = record->object.recorded = true;
+	vbd_list_init(&record->object.ended_link);
+	vbd_list_init(&record->object.record_link);
+	return record;
+}
+
 void vbd_record_free(struct vbd_record *record)
 {
 	if (!record)
 		return;
-	vbd_labels_unref(record->labels);
-	vbd_caller_unref(record->owner);
+	vbd_labels_unref(record->object.labels);
+	vbd_caller_unref(record->object.owner);
 	free(record->row);
 	free(record);
 }
 
-void vbd_records_fini(struct vbd_records *records)
+bool vbd_record_add(struct vbd_record *record)
 {
-	for (size_t i = records->first; i < records->end; i++)
-		vbd_record_free(records->items[i]);
-	free(records->items);
-	*records = (struct vbd_records){0};
-}
+	struct vbd_registry *registry = record->object.registry;
 
-/* The room is the power of two at or above the end, so that it needs no number of its own. */
-bool vbd_records_append(struct vbd_records *records, struct vbd_record *record)
-{
-	struct vbd_record **items = records->items;
-	size_t end = records->end;
-
-	if (!(end & (end - 1)))
-		items = reallocarray(items, end ? 2 * end : 1, sizeof(*items));
-	if (!items)
+	if (!vbd_places_add(&registry->past, record->object.id, &record->object))
 		return false;
-	items[end] = record;
-	records->items = items;
-	records->end++;
+	vbd_history_add(&registry->past_ended, &record->object.ended_link);
 	return true;
 }
 
-size_t vbd_records_count(const struct vbd_records *records)
+struct vbd_record *vbd_record_find(const struct vbd_registry *registry, uint64_t id)
 {
-	return records->end - records->first;
+	struct vbd_object *object = id ? vbd_places_after(&registry->past, id - 1) : NULL;
+
+	return object && object->id == id ? vbd_record_of(object) : NULL;
 }
 
-/* The index of the first record whose id is @id or above. */
-static size_t find(const struct vbd_records *records, uint64_t id)
-{
-	size_t low = records->first, high = records->end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (records->items[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-struct vbd_record *vbd_records_find(const struct vbd_records *records, uint64_t id)
-{
-	size_t at = find(records, id);
-
-	return at < records->end && records->items[at]->id == id ? records->items[at] : NULL;
-}
-
-struct vbd_record *vbd_records_find_name(
-	const struct vbd_records *records, const char *name, const struct vbd_caller *caller)
+struct vbd_record *vbd_record_find_name(
+	const struct vbd_registry *registry, const char *name, const struct vbd_caller *caller)
 {
 	struct vbd_record *newest = NULL;
 
 	/* The id does not tell: a kept connection has one that is older than those of earlier
 	 * tries.
 	 */
-	for (size_t i = records->end; i > records->first; i--) {
-		struct vbd_record *record = records->items[i - 1];
+	for (size_t i = registry->past.count; i > 0; i--) {
+		struct vbd_record *record = vbd_record_of(registry->past.places[i - 1].object);
 
-		if (strcmp(record->name, name) == 0 && vbd_caller_sees(caller, record->owner) &&
+		if (record && strcmp(record->object.name, name) == 0 &&
+			vbd_caller_sees(caller, record->object.owner) &&
 			(!newest || record->created_wall_ns > newest->created_wall_ns))
 			newest = record;
 	}
 	return newest;
 }
 
-struct vbd_record *vbd_records_after(const struct vbd_records *records, uint64_t id)
+void vbd_records_fini(struct vbd_registry *registry)
 {
-	size_t at = id == UINT64_MAX ? records->end : find(records, id + 1);
-
-	return at < records->end ? records->items[at] : NULL;
-}
-
-struct vbd_record *vbd_records_before(const struct vbd_records *records, uint64_t id)
-{
-	size_t at = find(records, id);
-
-	return at > records->first ? records->items[at - 1] : NULL;
-}
-
-void vbd_records_remove(struct vbd_records *records, struct vbd_record *record)
-{
-	size_t at = find(records, record->id);
-
-	if (at == records->first) {
-		records->first++;
-	} else {
-		memmove(&records->items[at], &records->items[at + 1],
-			(records->end - at - 1) * sizeof(struct vbd_record *));
-		records->end--;
-	}
-	vbd_record_free(record);
+	for (size_t i = 0; i < registry->past.count; i++)
+		vbd_record_free(vbd_record_of(registry->past.places[i].object));
+	vbd_places_fini(&registry->past);
 }

@@ -91,6 +91,7 @@ void vbd_registry_init(struct vbd_registry *registry, const char *singular, cons
 		.limit_name = limit_name,
 	};
 	vbd_history_init(&registry->ended);
+	vbd_history_init(&registry->past_ended);
 }
 
 void vbd_registry_fini(struct vbd_registry *registry)
@@ -98,7 +99,6 @@ void vbd_registry_fini(struct vbd_registry *registry)
 	HASH_CLEAR(by_name, registry->by_name);
 	HASH_CLEAR(by_id, registry->by_id);
 	vbd_places_fini(&registry->places);
-	vbd_records_fini(&registry->past);
 }
 
 char *vbd_registry_path(const struct vbd_registry *registry, uint64_t id, char path[VBD_PATH_BYTES])

@@ -13,7 +13,6 @@
 #include "base/list.h"
 #include "daemon/core/kinds.h"
 #include "daemon/core/loop.h"
-#include "daemon/core/record.h"
 
 struct vbd_caller;
 struct vbd_daemon;
@@ -125,6 +124,7 @@ struct vbd_object {
 	bool ended;
 	bool deleted;		    /* by a client: the object skips the history */
 	bool held;		    /* the object stays when it ends; see vbd_object_hold() */
+	bool past;		    /* a record of an earlier run: see daemon/core/record.h */
 	bool shared;		    /* every operator may use the object; it has no owner then */
 	bool announced;		    /* an event has named the object, and none its deletion */
 	const char *logged_state;   /* `data.state` of the last event about the object */
@@ -160,7 +160,9 @@ struct vbd_registry {
 	struct vbd_object *by_id;
 	struct vbd_object *by_name;
 	struct vbd_places places; /* a walk may begin at any id */
-	struct vbd_records past;  /* ended objects of earlier runs, with ids below all others */
+	/* Ended objects of earlier runs (struct vbd_record), with ids below all others. */
+	struct vbd_places past;
+	struct vbd_history past_ended;
 };
 
 /** vbd_name_valid - does @name match ^[A-Za-z_][A-Za-z0-9._-]{0,62}$? Such a name is no id. */

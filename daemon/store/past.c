@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/store/past.h"
 
+#include "daemon/core/object.h"
+#include "daemon/core/record.h"
 #include "daemon/store/database.h"
 #include "daemon/store/tables.h"
 
@@ -101,40 +103,29 @@ static const enum vbd_event_type ended_types[VBD_KIND_COUNT] = {
 	[VBD_KIND_CONNECTION] = VBD_EVENT_CONNECTION_ENDED,
 };
 
-static void tell_death(
-	struct vbd_daemon *daemon, enum vbd_object_kind kind, const struct vbd_record *record)
+static void tell_death(struct vbd_record *record)
 {
-	struct vbd_event event = {.type = ended_types[kind],
+	struct vbd_event event = {.type = ended_types[vbd_registry_kind(record->object.registry)],
 		.severity = VBD_SEVERITY_WARNING,
-		.kind = kind,
-		.object_id = record->id,
-		.labels = record->labels,
-		.owner = record->owner,
 		.words[VBD_EVENT_STATE] = "failed",
 		.words[VBD_EVENT_CODE] = vbd_status_code(VBD_E_DAEMON_DIED)};
 
-	(void)snprintf(event.name, sizeof(event.name), "%s", record->name);
-	(void)vbd_eventlog_append(daemon->eventlog, &event, "failed: %s: the run %s was killed",
+	(void)snprintf(event.detail, sizeof(event.detail), "failed: %s: the run %s was killed",
 		vbd_status_code(VBD_E_DAEMON_DIED), record->server_id);
+	vbd_object_log_event(&record->object, &event);
 }
 
 /* Returns whether the object had no end. */
 static bool restore_record(struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_row *row)
 {
-	enum vbd_object_kind kind;
-	struct vbd_record *record = vbd_record_of_row(row, &daemon->callers, &kind);
-	bool was_open = record && !record->ended_wall_ns;
+	struct vbd_record *record = vbd_record_restore(row, daemon);
 
-	if (!record || !vbd_records_append(&daemon->registries[kind].past, record)) {
-		vbd_record_free(record);
-		return false;
-	}
-	if (!was_open)
+	if (!record || record->ended_wall_ns)
 		return false;
 	vbd_record_die(record, past->last_wall_ns);
-	if (kind == VBD_KIND_CONNECTION)
+	if (record->object.registry == &daemon->registries[VBD_KIND_CONNECTION])
 		daemon->connections_ended[VBD_REASON_DAEMON_DIED]++;
-	tell_death(daemon, kind, record);
+	tell_death(record);
 	return true;
 }
 

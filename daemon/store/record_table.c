@@ -2,7 +2,9 @@
 #include "daemon/store/tables.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "daemon/core/object.h"
+#include "daemon/core/record.h"
 #include "daemon/store/database.h"
 #include "daemon/store/store.h"
 
@@ -84,31 +86,33 @@ void vbd_record_put_deaths(struct vbd_store *store, uint64_t died_wall_ns)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-struct vbd_record *vbd_record_of_row(
-	struct vbd_row *row, struct vbd_callers *callers, enum vbd_object_kind *ret_kind)
+struct vbd_record *vbd_record_restore(struct vbd_row *row, struct vbd_daemon *daemon)
 {
 	/* Columns are numbered as in the query of vbd_record_table_load(). */
 	const char *owner = vbd_row_text(row, 5);
-	struct vbd_record *record = calloc(1, sizeof(*record));
+	enum vbd_object_kind kind = VBD_KIND_NONE;
+	struct vbd_record *record = NULL;
 
 	vbd_list_remove(&row->link);
+	if (vbd_object_kind_parse(vbd_row_text(row, 0), &kind))
+		record = vbd_record_create(&daemon->registries[kind]);
 	if (!record) {
 		free(row);
 		return NULL;
 	}
-	*record = (struct vbd_record){.row = row,
-		.id = vbd_row_number(row, 1),
-		.server_id = vbd_row_text(row, 2),
-		.name = vbd_row_text(row, 3),
-		.labels = vbd_pairs_to_labels(vbd_row_text(row, 4)),
-		.owner = owner[0] ? vbd_callers_get(callers, owner) : NULL,
-		.state = vbd_row_text(row, 6),
-		.end_code = vbd_row_text(row, 7),
-		.created_wall_ns = vbd_row_number(row, 8),
-		.ended_wall_ns = vbd_row_number(row, 9),
-		.body = vbd_row_text(row, 10)};
+	record->row = row;
+	record->object.id = vbd_row_number(row, 1);
+	record->server_id = vbd_row_text(row, 2);
+	(void)vbd_text_copy(record->object.name, sizeof(record->object.name), vbd_row_text(row, 3));
+	record->object.labels = vbd_pairs_to_labels(vbd_row_text(row, 4));
+	record->object.owner = owner[0] ? vbd_callers_get(&daemon->callers, owner) : NULL;
+	record->state = vbd_row_text(row, 6);
+	record->end_code = vbd_row_text(row, 7);
+	record->created_wall_ns = vbd_row_number(row, 8);
+	record->ended_wall_ns = vbd_row_number(row, 9);
+	record->body = vbd_row_text(row, 10);
 	/* Without its owner it would show to whom it is not for. */
-	if ((record->owner || !owner[0]) && vbd_object_kind_parse(vbd_row_text(row, 0), ret_kind))
+	if ((record->object.owner || !owner[0]) && vbd_record_add(record))
 		return record;
 	vbd_record_free(record);
 	return NULL;

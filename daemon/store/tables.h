@@ -14,6 +14,7 @@
 #include "daemon/core/labels.h"
 
 struct vbd_callers;
+struct vbd_daemon;
 struct vbd_database;
 struct vbd_link;
 struct vbd_object;
@@ -167,10 +168,9 @@ enum vbd_status vbd_record_table_load(struct vbd_database *database,
 	const uint64_t max[VBD_KIND_COUNT], struct vbd_link *rows,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_record_of_row - the record of a row, which leaves its list and is the record's then; NULL
- * without memory, the row is free then. One without an end has `ended_wall_ns` 0. */
-struct vbd_record *vbd_record_of_row(
-	struct vbd_row *row, struct vbd_callers *callers, enum vbd_object_kind *ret_kind);
+/** vbd_record_restore - put the record of a row, which leaves its list, into the registry of its
+ * kind; NULL without memory. One without an end has `ended_wall_ns` 0. */
+struct vbd_record *vbd_record_restore(struct vbd_row *row, struct vbd_daemon *daemon);
 
 /** vbd_record_put - keep an object as it is now; @body, its JSON, is copied. Returns false if the
  * store did not take the row. */

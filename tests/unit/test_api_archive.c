@@ -19,7 +19,7 @@ static struct vbd_record *record_with(const char *body)
 	assert_non_null(text);
 	for (char *quote = text; (quote = strchr(quote, '\''));)
 		*quote = '"';
-	record->id = 7;
+	record->object.id = 7;
 	record->server_id = "0123456789abcdef";
 	record->state = "done";
 	record->end_code = "";

@@ -351,7 +351,7 @@ static void test_services_store__a_record_with_other_bytes_is_told(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_STORE_DAMAGED), 1);
 	assert_int_equal(vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_LESS);
 	assert_non_null(strstr(detail, "1 rows have values"));
-	assert_true(vbd_records_count(&svc->daemon->registries[VBD_KIND_PROBE].past) == 0);
+	assert_true(svc->daemon->registries[VBD_KIND_PROBE].past_ended.count == 0);
 }
 
 static void test_services_store__without_state_dir_nothing_is_kept(void **state)
