@@ -79,6 +79,15 @@ struct vbd_daemon_times {
 
 #define VBD_SERVER_ID_BYTES 17 /* with the NUL */
 
+/* Called when an object was put into `unrecorded`, when a recorded one is gone for good, and when
+ * one has got another id. */
+struct vbd_record_ops {
+	void (*wanted)(struct vbd_daemon *daemon);
+	void (*dropped)(struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id);
+	void (*replaced)(
+		struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id, uint64_t new_id);
+};
+
 struct vbd_daemon {
 	const struct vbd_config *config;
 	struct vbd_loop *loop;
@@ -121,13 +130,7 @@ struct vbd_daemon {
 	struct vbd_link queued_connections;	 /* struct vbd_connection, the first is the next */
 	struct vbd_link unannounced_connections; /* without an event of their creation */
 	struct vbd_link unrecorded; /* objects of kinds with a history that have changed */
-	/* Called when an object was put into `unrecorded`, when a recorded one is gone for good,
-	 * and when one has got another id. NULL: nothing outlives the daemon. Set by
-	 * daemon/store/recorder.c. */
-	void (*record_wanted)(struct vbd_daemon *daemon);
-	void (*record_dropped)(struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id);
-	void (*record_replaced)(
-		struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id, uint64_t new_id);
+	const struct vbd_record_ops *record_ops; /* NULL: nothing outlives the daemon */
 	uint64_t closed_id; /* of the connection that was closed last, as the daemon stops */
 	struct vbd_timer *queue_timer;
 	uint64_t connects_in_flight;   /* of connections that came out of the queue */

@@ -79,11 +79,11 @@ static void want_record(struct vbd_object *object)
 {
 	struct vbd_daemon *daemon = object->registry->daemon;
 
-	if (!daemon->record_wanted || !object->registry->kind->keeps_history || !object->id ||
+	if (!daemon->record_ops || !object->registry->kind->keeps_history || !object->id ||
 		!vbd_list_empty(&object->record_link))
 		return;
 	vbd_list_append(&daemon->unrecorded, &object->record_link);
-	daemon->record_wanted(daemon);
+	daemon->record_ops->wanted(daemon);
 }
 
 static void drop_record(struct vbd_object *object)
@@ -91,8 +91,9 @@ static void drop_record(struct vbd_object *object)
 	struct vbd_daemon *daemon = object->registry->daemon;
 
 	vbd_list_remove(&object->record_link);
-	if (object->recorded && daemon->record_dropped)
-		daemon->record_dropped(daemon, vbd_registry_kind(object->registry), object->id);
+	if (object->recorded && daemon->record_ops)
+		daemon->record_ops->dropped(
+			daemon, vbd_registry_kind(object->registry), object->id);
 	object->recorded = false;
 }
 
@@ -385,7 +386,7 @@ enum vbd_status vbd_object_set_name(
 
 void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
 {
-	return vbd_registry_find_ref(registry, ref, err);
+	return vbd_registry_find_for(registry, ref, VBD_TO_USE, err);
 }
 
 bool vbd_object_settle(struct vbd_object *object)
@@ -443,8 +444,8 @@ void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before)
 {
 	struct vbd_daemon *daemon = object->registry->daemon;
 
-	if (before->recorded && daemon->record_replaced)
-		daemon->record_replaced(
+	if (before->recorded && daemon->record_ops)
+		daemon->record_ops->replaced(
 			daemon, vbd_registry_kind(object->registry), object->id, before->id);
 	/* An ETag of the id is out of date now. */
 	object->version = before->version + 1;

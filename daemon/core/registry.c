@@ -380,12 +380,6 @@ struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, co
 	return NULL;
 }
 
-struct vbd_object *vbd_registry_find_ref(
-	const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
-{
-	return vbd_registry_find_for(registry, ref, VBD_TO_USE, err);
-}
-
 uint64_t vbd_registry_count(const struct vbd_registry *registry)
 {
 	return HASH_CNT(by_id, registry->by_id);

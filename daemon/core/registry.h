@@ -132,7 +132,7 @@ struct vbd_object {
 	struct vbd_link watches;    /* of struct vbd_watch */
 	struct vbd_link ended_link; /* in the registry's `ended` */
 	struct vbd_deferred reap;   /* frees the object */
-	/* The store; see daemon/store/recorder.h. */
+	/* The store; see daemon/store/keeper_parts.h. */
 	bool recorded;		     /* the store has a row of it */
 	struct vbd_link record_link; /* in the daemon's `unrecorded` while the row is out of date */
 	const char *end_code;	     /* static string; NULL: none, and before the end */
@@ -245,10 +245,6 @@ struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, c
  */
 struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, const char *ref,
 	enum vbd_purpose purpose, struct vbd_error *err);
-
-/** vbd_registry_find_ref - vbd_registry_find_for() to use the object */
-struct vbd_object *vbd_registry_find_ref(
-	const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 
 /** vbd_registry_count - the number of objects now */
 uint64_t vbd_registry_count(const struct vbd_registry *registry);

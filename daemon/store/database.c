@@ -169,14 +169,6 @@ const char *vbd_query_get_text(const struct vbd_query *query, int column)
 	return text ? text : "";
 }
 
-const void *vbd_query_get_bytes(const struct vbd_query *query, int column, size_t *ret_len_bytes)
-{
-	const void *bytes = sqlite3_column_blob(query->stmt, column);
-
-	*ret_len_bytes = (size_t)sqlite3_column_bytes(query->stmt, column);
-	return bytes;
-}
-
 enum vbd_status vbd_database_execute(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, struct vbd_error *err)
 {
@@ -268,7 +260,6 @@ void vbd_rows_free(struct vbd_link *rows)
 static struct vbd_value value_of(struct vbd_query *query, int column)
 {
 	int type = sqlite3_column_type(query->stmt, column);
-	size_t len_bytes;
 	const void *bytes;
 
 	if (type == SQLITE_INTEGER)
@@ -276,8 +267,8 @@ static struct vbd_value value_of(struct vbd_query *query, int column)
 	if (type == SQLITE_TEXT)
 		return vbd_value_text(vbd_query_get_text(query, column));
 	query->bad |= type == SQLITE_FLOAT;
-	bytes = vbd_query_get_bytes(query, column, &len_bytes);
-	return vbd_value_bytes(bytes, len_bytes);
+	bytes = sqlite3_column_blob(query->stmt, column);
+	return vbd_value_bytes(bytes, (size_t)sqlite3_column_bytes(query->stmt, column));
 }
 
 bool vbd_query_keep(struct vbd_query *query, void *rows)

@@ -162,13 +162,12 @@ enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql
 	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *arg), void *arg,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/* The value of a column of the row, from 0: valid until the next call; NULL and "" of a text that
- * is not there are "". A number that is negative, above VBD_DATABASE_NUMBER_MAX or no integer is 0,
+/* The value of a column of the row, from 0: valid until the next call; a text that is not there is
+ * "". A number that is negative, above VBD_DATABASE_NUMBER_MAX or no integer is 0,
  * and makes the row a bad one. */
 uint64_t vbd_query_get_u64(struct vbd_query *query, int column);
 #define VBD_DATABASE_NUMBER_MAX (UINT64_C(1) << 62)
 const char *vbd_query_get_text(const struct vbd_query *query, int column);
-const void *vbd_query_get_bytes(const struct vbd_query *query, int column, size_t *ret_len_bytes);
 
 /* SQL: a number for the values of @columns, which a table has for each row of a promise, so that a
  * row whose bytes were damaged is a bad one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/keeper.h"
+#include "daemon/store/keeper_parts.h"
 
 #include "base/clock.h"
 #include "base/counter.h"
@@ -8,7 +8,6 @@
 #include "daemon/store/database.h"
 #include "daemon/store/disk.h"
 #include "daemon/store/tables.h"
-#include "daemon/store/past.h"
 #include "rdma/fabric/fabric.h"
 
 /* Interval between looks at the store. */

@@ -10,9 +10,11 @@
 #define VBD_DAEMON_STORE_KEEPER_H
 
 #include "daemon/core/context.h"
-#include "daemon/store/recorder.h"
 #include "daemon/store/store.h"
 #include "daemon/store/tables.h"
+
+/* Returns the JSON of an object as a reader sees it, from malloc; NULL without memory. */
+typedef char *(*vbd_record_encode_fn)(const struct vbd_object *object);
 
 enum vbd_keeping {
 	VBD_KEEPING_NOTHING, /* there is no state_dir */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/past.h"
+#include "daemon/store/keeper_parts.h"
 
 #include "daemon/core/object.h"
 #include "daemon/core/record.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/recorder.h"
+#include "daemon/store/keeper_parts.h"
 
 #include "base/clock.h"
 #include "daemon/store/tables.h"
@@ -106,14 +106,15 @@ static void flush(struct vbd_recorder *recorder)
 		record(recorder, object);
 }
 
+static const struct vbd_record_ops ops = {
+	.wanted = on_wanted, .dropped = on_dropped, .replaced = on_replaced};
+
 void vbd_recorder_encode_with(struct vbd_recorder *recorder, vbd_record_encode_fn encode)
 {
 	if (!encode)
 		flush(recorder);
 	recorder->encode = encode;
-	recorder->daemon->record_wanted = encode ? on_wanted : NULL;
-	recorder->daemon->record_dropped = encode ? on_dropped : NULL;
-	recorder->daemon->record_replaced = encode ? on_replaced : NULL;
+	recorder->daemon->record_ops = encode ? &ops : NULL;
 }
 
 enum vbd_status vbd_recorder_create(struct vbd_daemon *daemon, struct vbd_store *store,

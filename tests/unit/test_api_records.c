@@ -336,7 +336,7 @@ static void test_records__a_record_that_got_another_id_is_whole_after_a_kill(voi
 	assert_int_equal(fail_to_connect(f, "to-nowhere"), 1);
 	UNIT_UNTIL (!vbd_keeper_state(f->svc->daemon).waiting)
 		svc_turn(f->svc);
-	f->svc->daemon->record_replaced(f->svc->daemon, VBD_KIND_CONNECTION, 1, 7);
+	f->svc->daemon->record_ops->replaced(f->svc->daemon, VBD_KIND_CONNECTION, 1, 7);
 	kill_and_restart(f);
 	assert_ids(f, "/v1/connections?state=ended", "7");
 	moved = get(f, "/v1/connections/7");

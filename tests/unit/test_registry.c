@@ -111,9 +111,10 @@ static void test_registry__an_object_is_found_by_id_by_name_and_by_ref(void **st
 	add(f, 1, NULL);
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), &f->things[0].object);
 	assert_ptr_equal(vbd_registry_find_name(&f->registry, "alpha"), &f->things[0].object);
-	assert_ptr_equal(
-		vbd_registry_find_ref(&f->registry, "alpha", &f->err), &f->things[0].object);
-	assert_ptr_equal(vbd_registry_find_ref(&f->registry, "2", &f->err), &f->things[1].object);
+	assert_ptr_equal(vbd_registry_find_for(&f->registry, "alpha", VBD_TO_USE, &f->err),
+		&f->things[0].object);
+	assert_ptr_equal(vbd_registry_find_for(&f->registry, "2", VBD_TO_USE, &f->err),
+		&f->things[1].object);
 	assert_null(vbd_registry_find_id(&f->registry, 0));
 	assert_null(vbd_registry_find_name(&f->registry, ""));
 }
@@ -128,7 +129,7 @@ static void test_registry__a_ref_to_nothing_names_kind_and_ref(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(refs); i++) {
 		struct vbd_error err = {0};
 
-		assert_null(vbd_registry_find_ref(&f->registry, refs[i], &err));
+		assert_null(vbd_registry_find_for(&f->registry, refs[i], VBD_TO_USE, &err));
 		assert_int_equal(err.status, VBD_E_NOT_FOUND);
 		assert_non_null(strstr(err.text, "thing"));
 		assert_non_null(strstr(err.text, refs[i]));

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The parts of the keeper that keeper.c, past.c and recorder.c share.
+ *
+ * Control thread; never blocks, but for vbd_past_load().
+ */
+#ifndef VBD_DAEMON_STORE_KEEPER_PARTS_H
+#define VBD_DAEMON_STORE_KEEPER_PARTS_H
+
+#include "base/list.h"
+#include "daemon/store/keeper.h"
+
+/*
  * The past: what earlier runs of the daemon have left, read by the store's thread, taken over by
  * the control thread.
  */
-#ifndef VBD_DAEMON_STORE_PAST_H
-#define VBD_DAEMON_STORE_PAST_H
-
-#include "base/attr.h"
-#include "base/list.h"
-#include "daemon/core/context.h"
-#include "daemon/store/tables.h"
-
-struct vbd_words;
-
 struct vbd_past {
 	struct vbd_link events, records; /* rows of the tables, which become the control thread's */
 	struct vbd_link answers, desired; /* likewise, for vbd_answers_take(), vbd_desired_take() */
@@ -55,5 +56,24 @@ size_t vbd_past_restore_records(
 
 /** vbd_past_fini - free all, when nobody reads the event log any more */
 void vbd_past_fini(struct vbd_past *past);
+
+/*
+ * The recorder: hands objects of kinds with a history to the store, soon after they have changed
+ * and when they have ended, a few in each turn. While the store is behind, objects wait; one that
+ * is deleted meanwhile is not written at all.
+ */
+
+/** vbd_recorder_create - a recorder that waits for vbd_recorder_encode_with()
+ * @store: outlives it */
+enum vbd_status vbd_recorder_create(struct vbd_daemon *daemon, struct vbd_store *store,
+	struct vbd_recorder **ret_recorder, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_recorder_encode_with - record what changes from now on; NULL: record what has changed, as
+ * far as the store takes it, and nothing any more */
+void vbd_recorder_encode_with(struct vbd_recorder *recorder, vbd_record_encode_fn encode);
+
+/** vbd_recorder_destroy - record what has changed, as far as the store takes it, and free the
+ * recorder; NULL is fine */
+void vbd_recorder_destroy(struct vbd_recorder *recorder);
 
 #endif
