@@ -558,6 +558,19 @@ static void test_records__a_deleted_record_is_gone_for_good(void **state)
 	assert_ids(f, "/v1/connections?state=ended", "");
 }
 
+static void test_records__a_selection_names_what_it_would_delete(void **state)
+{
+	static const char front[] = "\"id\":1,\"name\":\"front\"";
+	struct fixture *f = *state;
+
+	(void)fail_to_connect(f, "front");
+	restart(f);
+	assert_int_equal(
+		ask(f, "DELETE", "/v1/objects?kind=connection&all=true&dry_run=true"), 200);
+	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, front, strlen(front)));
+	assert_ids(f, "/v1/connections?state=ended", "1");
+}
+
 /* The ETag of the newest answer. */
 static void copy_etag(const struct fixture *f, char *ret_tag, size_t tag_bytes)
 {
@@ -748,6 +761,7 @@ int main(void)
 		TEST(a_bad_query_is_refused_for_earlier_runs_too),
 		TEST(lists_select_by_label_over_runs),
 		TEST(a_deleted_record_is_gone_for_good),
+		TEST(a_selection_names_what_it_would_delete),
 		TEST(a_record_that_a_request_does_not_mean_stays),
 		TEST(newer_ones_take_the_place_of_older_ones),
 		TEST(another_caller_does_not_see_them),
