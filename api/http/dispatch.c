@@ -465,7 +465,6 @@ static bool go_on(struct vbd_in_turns *turns)
 	struct vbd_request *req = turns->req;
 
 	free(turns);
-	req->brief = false;
 	parse_and_run(dispatch, req);
 	return true;
 }
@@ -489,7 +488,6 @@ void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req)
 	}
 	*parsing = (struct parsing){
 		.turns = {.req = req, .go_on = go_on, .drop = drop}, .dispatch = dispatch};
-	req->brief = true;
 	vbd_in_turns_run(&parsing->turns, dispatch->config.turns);
 }
 

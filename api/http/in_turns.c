@@ -20,7 +20,12 @@ static void on_gone(struct vbd_request *req, void *arg)
 /* Returns false if the request can't be parked. */
 static bool await_turn(struct vbd_in_turns *answer, struct vbd_turns *turns)
 {
-	if (vbd_request_park(answer->req, 0, NULL, on_gone, answer, NULL) != VBD_OK)
+	enum vbd_status status;
+
+	answer->req->brief = true;
+	status = vbd_request_park(answer->req, 0, NULL, on_gone, answer, NULL);
+	answer->req->brief = false;
+	if (status != VBD_OK)
 		return false;
 	vbd_turns_add(turns, &answer->steps);
 	return true;

@@ -27,7 +27,7 @@ struct vbd_in_turns {
  * @answer: `req`, `go_on` and `drop` are set
  * @turns:  NULL: all at once
  *
- * Too many requests that wait already have it made at once as well.
+ * It takes no place of the requests that may wait. One that can't be parked is made at once.
  */
 void vbd_in_turns_run(struct vbd_in_turns *answer, struct vbd_turns *turns);
 
