@@ -134,7 +134,6 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 	if (!api)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
-	vbd_list_init(&api->scrapes);
 	vbd_put_off_init(&api->put_off, &daemon->turns);
 	api->router = vbd_routes();
 	status = init_rations(api, err);
@@ -236,7 +235,7 @@ void vbd_api_destroy(struct vbd_api *api)
 	vbd_server_destroy(api->server);
 	vbd_put_off_fini(&api->put_off);
 	vbd_event_texts_fini(&api->event_texts);
-	vbd_stat_names_fini(&api->stat_names);
+	free(api->stats.bytes);
 	vbd_ration_fini(&api->refused);
 	vbd_ration_fini(&api->turned_away);
 	vbd_ration_fini(&api->failures);

@@ -25,37 +25,10 @@ const char *vbd_reply_find_header(const struct vbd_reply *reply, const char *nam
 	return NULL;
 }
 
-struct vbd_document *vbd_document_create(char *bytes, size_t len_bytes)
-{
-	struct vbd_document *body = bytes ? malloc(sizeof(*body)) : NULL;
-
-	if (!body) {
-		free(bytes);
-		return NULL;
-	}
-	*body = (struct vbd_document){.refs = 1, .bytes = bytes, .len_bytes = len_bytes};
-	return body;
-}
-
-struct vbd_document *vbd_document_ref(struct vbd_document *body)
-{
-	body->refs++;
-	return body;
-}
-
-void vbd_document_unref(struct vbd_document *body)
-{
-	if (!body || --body->refs)
-		return;
-	free(body->bytes);
-	free(body);
-}
-
 static void free_bodies(struct vbd_reply *reply)
 {
 	free(reply->body);
 	free(reply->public_body);
-	vbd_document_unref(reply->shared);
 	if (reply->reader.free)
 		reply->reader.free(reply->reader.arg);
 	if (reply->feed.free)

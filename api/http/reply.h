@@ -40,23 +40,6 @@ struct vbd_feed {
 	void *arg;
 };
 
-/* Bytes that are the body of several answers. */
-struct vbd_document {
-	unsigned int refs;
-	char *bytes; /* from malloc */
-	size_t len_bytes;
-};
-
-/** vbd_document_create - a body, with one reference, that owns @bytes; without memory NULL, and
- * @bytes are freed. @bytes: from malloc; NULL: gives NULL */
-struct vbd_document *vbd_document_create(char *bytes, size_t len_bytes);
-
-/** vbd_document_ref - take a reference; returns @body */
-struct vbd_document *vbd_document_ref(struct vbd_document *body);
-
-/** vbd_document_unref - give back a reference; the last one frees the body; NULL is fine */
-void vbd_document_unref(struct vbd_document *body);
-
 struct vbd_reply {
 	unsigned int status;	  /* HTTP status; 0: there is no answer yet */
 	const char *code;	  /* of the problem, static; NULL for another answer */
@@ -64,7 +47,6 @@ struct vbd_reply {
 	const char *content_type; /* static; NULL without a body */
 	char *body;		  /* from malloc; NULL if another member is the body */
 	const char *static_body;
-	struct vbd_document *shared; /* has a reference */
 	size_t body_bytes;
 	/* The body has members that a reader must not see. `public_body` (from malloc) is the body
 	 * without them, NULL without memory: only that may be kept on a disk. */

@@ -287,14 +287,6 @@ void vbd_reply_text(
 	answered(req, 200);
 }
 
-void vbd_reply_shared(struct vbd_request *req, const char *content_type, struct vbd_document *body)
-{
-	req->reply.content_type = content_type;
-	req->reply.shared = vbd_document_ref(body);
-	req->reply.body_bytes = body->len_bytes;
-	answered(req, 200);
-}
-
 void vbd_reply_stream(struct vbd_request *req, unsigned int status, const struct vbd_reader *reader)
 {
 	req->reply.content_type = "application/octet-stream";

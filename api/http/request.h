@@ -193,10 +193,6 @@ void vbd_reply_static(
 void vbd_reply_text(
 	struct vbd_request *req, const char *content_type, char *bytes, size_t len_bytes);
 
-/** vbd_reply_shared - answer 200 with a body, of which the answer takes a reference.
- * @content_type: static string */
-void vbd_reply_shared(struct vbd_request *req, const char *content_type, struct vbd_document *body);
-
 /** vbd_reply_stream - answer 200 or 206 with bytes that @reader, copied, produces */
 void vbd_reply_stream(
 	struct vbd_request *req, unsigned int status, const struct vbd_reader *reader);

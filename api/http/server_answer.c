@@ -87,23 +87,8 @@ static size_t read_text(void *arg, uint64_t offset, char *buf, size_t size)
 	return size;
 }
 
-static size_t read_shared(void *arg, uint64_t offset, char *buf, size_t size)
-{
-	return read_text(((const struct vbd_document *)arg)->bytes, offset, buf, size);
-}
-
-static void free_shared(void *arg)
-{
-	vbd_document_unref(arg);
-}
-
 static struct vbd_reader reader_of(const struct vbd_reply *reply)
 {
-	if (reply->shared)
-		return (struct vbd_reader){.read = read_shared,
-			.free = free_shared,
-			.arg = reply->shared,
-			.length_bytes = reply->body_bytes};
 	return (struct vbd_reader){
 		.read = read_text,
 		.free = reply->body ? free : NULL,
@@ -123,10 +108,8 @@ static struct MHD_Response *make_long(struct vbd_exchange *exchange)
 		vbd_loop_now_ns(server->loop) + server->config.answer_timeout_ms * VBD_NS_PER_MS;
 	struct MHD_Response *response = make_stream(exchange, &reader, TEXT_BLOCK_BYTES, until_ns);
 
-	if (response) {
+	if (response)
 		reply->body = NULL;
-		reply->shared = NULL;
-	}
 	return response;
 }
 
@@ -135,13 +118,6 @@ static struct MHD_Response *make_short(struct vbd_reply *reply)
 {
 	struct MHD_Response *response;
 
-	if (reply->shared) {
-		response = MHD_create_response_from_buffer_with_free_callback_cls(
-			reply->body_bytes, reply->shared->bytes, free_shared, reply->shared);
-		if (response)
-			reply->shared = NULL;
-		return response;
-	}
 	if (reply->body) {
 		response = MHD_create_response_from_buffer(
 			reply->body_bytes, reply->body, MHD_RESPMEM_MUST_FREE);

@@ -5,7 +5,7 @@
 #include "base/attr.h"
 
 void vbd_api_stats_walk(const struct vbd_server_stats *http, const struct vbd_config_limits *limits,
-	uint64_t waiting, bool fresh, vbd_stat_cb cb, void *arg)
+	bool fresh, vbd_stat_cb cb, void *arg)
 {
 	const struct vbd_stat rows[] = {
 		VBD_STAT("verbsd_http_request_duration_seconds", TIMES,
@@ -28,7 +28,7 @@ void vbd_api_stats_walk(const struct vbd_server_stats *http, const struct vbd_co
 			.value = http->sent_away),
 		VBD_STAT_LIMIT("verbsd_http_body_limit_bytes", limits, http_body_bytes),
 		VBD_STAT("verbsd_waiting_requests", GAUGE, "Requests that wait for something.",
-			.value = waiting),
+			.value = http->parked),
 		VBD_STAT("verbsd_event_streams", GAUGE, "Clients of the event stream.",
 			.value = http->feeds),
 		VBD_STAT("verbsd_idempotency_keys", GAUGE, "Idempotency-Keys remembered.",

@@ -13,10 +13,9 @@ struct vbd_server_stats;
 
 /**
  * vbd_api_stats_walk - call @cb with each row; rows of one metric come together
- * @waiting: number of parked requests, without the one that asks for the counters
- * @fresh:   the snapshot of the kernel is new, not an older one
+ * @fresh: the snapshot of the kernel is new, not an older one
  */
 void vbd_api_stats_walk(const struct vbd_server_stats *http, const struct vbd_config_limits *limits,
-	uint64_t waiting, bool fresh, vbd_stat_cb cb, void *arg);
+	bool fresh, vbd_stat_cb cb, void *arg);
 
 #endif

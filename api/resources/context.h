@@ -11,12 +11,19 @@
 #include "api/http/router.h"
 #include "api/resources/event_query.h"
 #include "api/resources/put_off.h"
-#include "api/resources/stat_names.h"
 #include "daemon/core/turns.h"
 #include "daemon/daemon.h"
 
 struct vbd_credentials;
 struct vbd_server;
+
+/* The last answer to GET /v1/stats. */
+struct vbd_stats_text {
+	uint64_t snapshot; /* of the kernel; 0: an older one */
+	char *bytes;	   /* NULL: there is none */
+	size_t len_bytes;
+	char tag[VBD_SERVER_ID_BYTES + sizeof("W/\"-0123456789abcdef\"")];
+};
 
 /* req->context points to this. */
 struct vbd_api {
@@ -25,9 +32,8 @@ struct vbd_api {
 	struct vbd_router router;
 	struct vbd_credentials *credentials; /* of all callers */
 	struct vbd_event_texts event_texts;  /* of the streams */
-	struct vbd_put_off_queue put_off;    /* streams */
-	struct vbd_stat_names stat_names;    /* of /v1/stats */
-	struct vbd_link scrapes; /* of struct vbd_scrape: not begun, so that requests may join */
+	struct vbd_stats_text stats;
+	struct vbd_put_off_queue put_off;			     /* streams */
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
 	void *reload_arg;
 	struct vbd_request *reload_req; /* parked until the reload is over; NULL: none */
@@ -41,6 +47,13 @@ static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *re
 {
 	return ((const struct vbd_api *)req->context)->daemon;
 }
+
+/**
+ * vbd_await_snapshot - call @go_on exactly once: when a snapshot of the kernel is complete, or
+ * without it after 3 s, since a driver may keep its counters for long (meta.c)
+ * @number: of the snapshot, see vbd_kernel_snapshot_begin(); 0: call it now
+ */
+void vbd_await_snapshot(struct vbd_request *req, uint64_t number, vbd_request_cb go_on, void *arg);
 
 static inline struct vbd_event_texts *vbd_request_event_texts(const struct vbd_request *req)
 {

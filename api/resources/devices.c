@@ -10,7 +10,6 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
-#include "api/resources/scrape.h"
 #include "api/resources/task.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/kernel.h"
@@ -297,22 +296,11 @@ static bool wants_ports(const struct vbd_request *req)
 	return wants;
 }
 
-static bool is_taken(const void *daemon, uint64_t snapshot)
-{
-	return vbd_kernel_snapshots_taken(daemon) >= snapshot;
-}
-
 /* While a driver does not give its counters, those of the last snapshot are told. */
 void vbd_get_devices(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_wait wait = {.is_over = is_taken,
-		.on = daemon,
-		.watches = vbd_kernel_watches(daemon),
-		.most_ms = VBD_SCRAPE_SNAPSHOT_TIMEOUT_MS};
+	uint64_t number = wants_ports(req) ? vbd_kernel_snapshot_begin(daemon, false) : 0;
 
-	if (wants_ports(req))
-		wait.number = vbd_kernel_snapshot_begin(daemon, false);
-	if (vbd_request_wait(req, &wait, answer, NULL, NULL) != VBD_OK)
-		answer(req, NULL);
+	vbd_await_snapshot(req, number, answer, NULL);
 }

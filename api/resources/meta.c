@@ -8,8 +8,6 @@
 #include "api/resources/api_stats.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "api/resources/scrape.h"
-#include "api/resources/stat_names.h"
 #include "base/clock.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/health.h"
@@ -232,54 +230,107 @@ void vbd_get_extra_contract(struct vbd_request *req)
 
 /* --- stats ----------------------------------------------------------------------------------- */
 
-struct stats_scrape {
-	struct vbd_scrape scrape; /* first */
-	char tag[VBD_SERVER_ID_BYTES + sizeof("W/\"-0123456789abcdef\"")];
-};
+#define SNAPSHOT_MS 3000
 
-/* The counters of all connections are kept, so this takes the same time however many there are. */
-static bool step_stats(struct vbd_scrape *scrape)
+static bool is_taken(const void *daemon, uint64_t number)
 {
-	struct stats_scrape *stats = VBD_CONTAINER_OF(scrape, struct stats_scrape, scrape);
-	struct vbd_api *api = scrape->api;
-	const struct vbd_server_stats *http = vbd_server_stats(api->server);
-	const struct vbd_daemon *daemon = api->daemon;
-	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_stat_writer writer = {.names = &api->stat_names, .out = &out};
-	size_t len_bytes = 0;
-	char *text;
-
-	vbd_put_text(&out, "server_id", daemon->server_id);
-	vbd_put_u64(&out, "uptime_ms", (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
-	vbd_api_stats_walk(http, &daemon->config->limits, http->parked - scrape->n_requests,
-		scrape->fresh, vbd_stat_write, &writer);
-	vbd_stats_walk(daemon, vbd_stat_write, &writer);
-	vbd_stats_walk_kernel(
-		vbd_kernel_view(daemon), vbd_kernel_object_counts(daemon), vbd_stat_write, &writer);
-	(void)snprintf(stats->tag, sizeof(stats->tag), "W/\"%s-%016" PRIx64 "\"", daemon->server_id,
-		writer.tag);
-	text = vbd_encode_end_line(&out, &len_bytes);
-	scrape->body = vbd_document_create(text, len_bytes);
-	return true;
+	return vbd_kernel_snapshots_taken(daemon) >= number;
 }
 
-static void reply_stats(struct vbd_request *req, const struct vbd_scrape *scrape)
+void vbd_await_snapshot(struct vbd_request *req, uint64_t number, vbd_request_cb go_on, void *arg)
 {
-	const char *tag = ((const struct stats_scrape *)scrape)->tag;
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_wait wait = {.is_over = is_taken,
+		.on = daemon,
+		.number = number,
+		.watches = vbd_kernel_watches(daemon),
+		.most_ms = SNAPSHOT_MS};
 
-	vbd_request_add_header(req, "ETag", tag);
-	vbd_reply_shared(req, "application/json", scrape->body);
+	if (vbd_request_wait(req, &wait, go_on, arg, NULL) != VBD_OK)
+		go_on(req, arg);
+}
+
+struct stats {
+	struct vbd_encoder out;
+	uint64_t tag; /* of the values that do not change by themselves, in their order */
+};
+
+/* The tag leaves out what changes with every request for it: time, requests, the loop. */
+static bool changes_by_itself(const char *name)
+{
+	static const char *const prefixes[] = {"http_", "loop_", "collector_", "process_",
+		"waiting_requests", "event_streams", "idempotency_keys"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(prefixes); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void put_value(const char *name, uint64_t value, void *arg)
+{
+	struct stats *stats = arg;
+
+	vbd_put_u64(&stats->out, name, value);
+	if (changes_by_itself(name))
+		return;
+	stats->tag = (stats->tag ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	stats->tag ^= stats->tag >> 32;
+}
+
+static void put_row(const struct vbd_stat *stat, void *arg)
+{
+	vbd_stat_flatten(stat, put_value, arg);
+}
+
+/* The counters of all connections are kept, so this takes the same time however many there are. */
+static void write_stats(struct vbd_api *api, uint64_t snapshot)
+{
+	const struct vbd_server_stats *http = vbd_server_stats(api->server);
+	const struct vbd_daemon *daemon = api->daemon;
+	const bool fresh = vbd_kernel_snapshots_taken(daemon) >= snapshot;
+	struct vbd_stats_text *text = &api->stats;
+	struct stats stats = {.out = vbd_encode_begin()};
+
+	vbd_put_text(&stats.out, "server_id", daemon->server_id);
+	vbd_put_u64(&stats.out, "uptime_ms",
+		(vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
+	vbd_api_stats_walk(http, &daemon->config->limits, fresh, put_row, &stats);
+	vbd_stats_walk(daemon, put_row, &stats);
+	vbd_stats_walk_kernel(
+		vbd_kernel_view(daemon), vbd_kernel_object_counts(daemon), put_row, &stats);
+	(void)snprintf(text->tag, sizeof(text->tag), "W/\"%s-%016" PRIx64 "\"", daemon->server_id,
+		stats.tag);
+	free(text->bytes);
+	text->bytes = vbd_encode_end_line(&stats.out, &text->len_bytes);
+	text->snapshot = fresh ? snapshot : 0;
+}
+
+/* Requests that waited for the same snapshot have come before the first of them was answered. */
+static void reply_stats(struct vbd_request *req, void *arg)
+{
+	struct vbd_api *api = req->context;
+	const struct vbd_stats_text *text = &api->stats;
+	uint64_t snapshot = (uintptr_t)arg;
+	char *copy;
+
+	if (!req->parked || !text->bytes || text->snapshot != snapshot)
+		write_stats(api, snapshot);
+	copy = text->bytes ? malloc(text->len_bytes) : NULL;
+	if (copy) {
+		memcpy(copy, text->bytes, text->len_bytes);
+		vbd_request_add_header(req, "ETag", text->tag);
+	}
+	vbd_reply_text(req, "application/json", copy, text->len_bytes);
 }
 
 void vbd_get_stats(struct vbd_request *req)
 {
-	static const struct vbd_scrape_kind kind = {
-		.size_bytes = sizeof(struct stats_scrape),
-		.step = step_stats,
-		.reply = reply_stats,
-	};
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	uint64_t snapshot = vbd_kernel_snapshot_begin(daemon, true);
 
-	vbd_scrape_answer(req, &kind, 0);
+	vbd_await_snapshot(req, snapshot, reply_stats, (void *)(uintptr_t)snapshot);
 }
 
 static void put_wall_time(struct vbd_encoder *out, const char *name, uint64_t wall_s)

@@ -2,12 +2,12 @@
 /*
  * All counters, for Prometheus.
  */
+#include "api/http/in_turns.h"
 #include "api/http/server.h"
 #include "api/resources/api_stats.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/metrics_parts.h"
-#include "api/resources/scrape.h"
 #include "base/clock.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
@@ -79,76 +79,90 @@ enum part {
 	PART_CQS = 2,
 };
 
-struct metrics_scrape {
-	struct vbd_scrape scrape; /* first */
-	struct vbd_metrics_text out;
+/* The page is written in steps over several turns of the loop. */
+struct metrics {
+	struct vbd_in_turns turns; /* first */
+	struct vbd_api *api;
+	const struct vbd_caller *scope; /* the page tells what this caller sees; NULL: all */
+	unsigned int parts;
+	uint64_t snapshot; /* of the kernel */
+	bool fresh;	   /* the snapshot is complete; else the page has no number of the kernel */
 	bool totals_put, cqs_put;
 	struct vbd_metrics_place cqs, connections; /* that are put next */
+	struct vbd_metrics_text out;
 };
 
 /* All that does not list objects one by one. */
-static void put_totals(struct metrics_scrape *metrics)
+static void put_totals(struct metrics *metrics)
 {
-	const struct vbd_scrape *scrape = &metrics->scrape;
-	const struct vbd_server_stats *http = vbd_server_stats(scrape->api->server);
-	const struct vbd_daemon *daemon = scrape->api->daemon;
+	const struct vbd_server_stats *http = vbd_server_stats(metrics->api->server);
+	const struct vbd_daemon *daemon = metrics->api->daemon;
 	const struct vbd_kernel_view *view = vbd_kernel_view(daemon);
 	struct vbd_metrics_text *out = &metrics->out;
 
 	put_start(out, daemon);
 	put_durations(out, &http->durations);
-	vbd_api_stats_walk(http, &daemon->config->limits, http->parked - scrape->n_requests,
-		scrape->fresh, put_stat, out);
+	vbd_api_stats_walk(http, &daemon->config->limits, metrics->fresh, put_stat, out);
 	vbd_stats_walk(daemon, put_stat, out);
-	vbd_metrics_put_callers(out, daemon, scrape->scope);
-	if (!(scrape->parts & PART_CQS))
+	vbd_metrics_put_callers(out, daemon, metrics->scope);
+	if (!(metrics->parts & PART_CQS))
 		vbd_metrics_put_device_cqs(out, daemon->fabric);
 	vbd_metrics_put_async_events(out, daemon->fabric);
-	if (scrape->fresh) {
+	if (metrics->fresh) {
 		vbd_stats_walk_kernel(view, vbd_kernel_object_counts(daemon), put_stat, out);
 		vbd_metrics_put_ports(out, view);
 	}
 	metrics->totals_put = true;
 }
 
-static bool put_part(struct metrics_scrape *metrics)
+static bool put_part(struct metrics *metrics)
 {
-	const struct vbd_scrape *scrape = &metrics->scrape;
-	const struct vbd_daemon *daemon = scrape->api->daemon;
+	const struct vbd_daemon *daemon = metrics->api->daemon;
 
 	if (!metrics->totals_put)
 		put_totals(metrics);
-	else if (scrape->parts & PART_CQS && !metrics->cqs_put)
+	else if (metrics->parts & PART_CQS && !metrics->cqs_put)
 		metrics->cqs_put =
-			vbd_metrics_put_cqs(&metrics->out, daemon, scrape->scope, &metrics->cqs);
+			vbd_metrics_put_cqs(&metrics->out, daemon, metrics->scope, &metrics->cqs);
 	else
 		return vbd_metrics_put_connections(
-			&metrics->out, daemon, scrape->scope, &metrics->connections);
-	return !(scrape->parts & PART_CONNECTIONS) &&
-	       (metrics->cqs_put || !(scrape->parts & PART_CQS));
+			&metrics->out, daemon, metrics->scope, &metrics->connections);
+	return !(metrics->parts & PART_CONNECTIONS) &&
+	       (metrics->cqs_put || !(metrics->parts & PART_CQS));
 }
 
-static bool step_metrics(struct vbd_scrape *scrape)
+static void drop(struct vbd_in_turns *self)
 {
-	struct metrics_scrape *metrics = VBD_CONTAINER_OF(scrape, struct metrics_scrape, scrape);
+	struct metrics *metrics = VBD_CONTAINER_OF(self, struct metrics, turns);
+
+	vbd_metrics_drop(&metrics->out);
+	free(metrics);
+}
+
+static bool go_on(struct vbd_in_turns *self)
+{
+	struct metrics *metrics = VBD_CONTAINER_OF(self, struct metrics, turns);
 	size_t len_bytes;
 	char *text;
 
 	if (!put_part(metrics))
 		return false;
 	text = vbd_metrics_end(&metrics->out, &len_bytes);
-	scrape->body = vbd_document_create(text, len_bytes);
+	vbd_reply_text(self->req, VBD_METRICS_TYPE, text, len_bytes);
+	drop(self);
 	return true;
 }
 
-static void reply_metrics(struct vbd_request *req, const struct vbd_scrape *scrape)
+static void on_snapshot(struct vbd_request *req, void *arg)
 {
-	vbd_reply_shared(req, VBD_METRICS_TYPE, scrape->body);
-}
+	struct metrics *metrics = arg;
+	struct vbd_daemon *daemon = metrics->api->daemon;
 
-static void free_metrics(struct vbd_scrape *scrape)
-{
-	vbd_metrics_drop(&VBD_CONTAINER_OF(scrape, struct metrics_scrape, scrape)->out);
+	metrics->fresh = vbd_kernel_snapshots_taken(daemon) >= metrics->snapshot;
+	if (req->abandoned)
+		drop(&metrics->turns);
+	else
+		vbd_in_turns_run(&metrics->turns, &daemon->turns);
 }
 
 /* Adds @part to *@parts if the parameter @name is 1. */
@@ -165,14 +179,27 @@ static enum vbd_status parse_part(const struct vbd_request *req, const char *nam
 	return status;
 }
 
+static void run(struct vbd_request *req, unsigned int parts)
+{
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+
+	if (!metrics) {
+		vbd_reply_text(req, VBD_METRICS_TYPE, NULL, 0);
+		return;
+	}
+	metrics->turns.req = req;
+	metrics->turns.go_on = go_on;
+	metrics->turns.drop = drop;
+	metrics->api = req->context;
+	metrics->scope = vbd_caller_scope(req->caller);
+	metrics->parts = parts;
+	metrics->snapshot = vbd_kernel_snapshot_begin(daemon, true);
+	vbd_await_snapshot(req, metrics->snapshot, on_snapshot, metrics);
+}
+
 void vbd_get_metrics(struct vbd_request *req)
 {
-	static const struct vbd_scrape_kind kind = {
-		.size_bytes = sizeof(struct metrics_scrape),
-		.step = step_metrics,
-		.reply = reply_metrics,
-		.free = free_metrics,
-	};
 	struct vbd_error err = {0};
 	unsigned int parts = 0;
 
@@ -180,7 +207,7 @@ void vbd_get_metrics(struct vbd_request *req)
 		parse_part(req, "cqs", PART_CQS, &parts, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
-		vbd_scrape_answer(req, &kind, parts);
+		run(req, parts);
 }
 
 static void put_caller(struct vbd_metrics_text *out, const struct vbd_caller *of, bool used)

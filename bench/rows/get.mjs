@@ -51,7 +51,7 @@ export const native = {
       unit: "ratio",
       better: "more",
       target: { at_least: 0.5 },
-      note: () => `Without a device and without emulation, where one was needed. Requests that come together get one document. ${load}`,
+      note: () => `Without a device and without emulation, where one was needed. Requests that waited for one snapshot of the kernel get one document. ${load}`,
     },
   ],
   async measure(options) {

@@ -22,8 +22,6 @@ function steps(count) {
   return [FEW, Math.floor(count / MANY_FRACTION), count];
 }
 
-const SHARED = " Requests that come together get one document, written once.";
-
 function answerRow(name, suffix, countOf, at) {
   const { title } = ANSWERS[name];
   return {
@@ -32,8 +30,7 @@ function answerRow(name, suffix, countOf, at) {
     unit: "ratio",
     better: "less",
     target: { at_most: 1.2 },
-    note: () =>
-      "Time per answer, under wrk with 10 connections, of one daemon while its connections become more." + (name === "page" ? "" : SHARED),
+    note: () => "Time per answer, under wrk with 10 connections, of one daemon while its connections become more.",
   };
 }
 
@@ -50,8 +47,7 @@ function scaleRows(suffix, countOf) {
       target: { at_most: 2 },
       note: () =>
         "Of the turns of the control loop while 10 connections of wrk scrape /metrics, from the growth of the buckets of " +
-        "verbsd_loop_lag_seconds, which are 4 apart, by linear interpolation. The document is written once for all that " +
-        "ask together. The target is for a processor that is not emulated.",
+        "verbsd_loop_lag_seconds, which are 4 apart, by linear interpolation. The target is for a processor that is not emulated.",
     },
     {
       id: `stop${suffix}`,

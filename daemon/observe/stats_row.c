@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/stats_row.h"
 
-#include <stdio.h>
+#include "base/attr.h"
+#include "base/text.h"
+
 #include <string.h>
 
 #define NAME_BYTES 256
@@ -41,44 +43,49 @@ void vbd_stat_put_times(const struct vbd_stat_walk *walk, const struct vbd_stat 
 
 /* --- names in /v1/stats ----------------------------------------------------------------------- */
 
-/* Cut @end off @name if the name ends so. */
-static bool cut(char *name, const char *end)
+/* Texts are copied without printf(3): an answer has several hundred names. */
+struct name {
+	char text[NAME_BYTES];
+	size_t len;
+};
+
+static void append(struct name *name, const char *text)
 {
-	size_t len = strlen(name);
+	name->len += vbd_text_copy(name->text + name->len, NAME_BYTES - name->len, text);
+}
+
+/* Cut @end off @name if the name ends so. */
+static bool cut(struct name *name, const char *end)
+{
 	size_t end_len = strlen(end);
 
-	if (len <= end_len || strcmp(name + len - end_len, end) != 0)
+	if (name->len <= end_len || strcmp(name->text + name->len - end_len, end) != 0)
 		return false;
-	name[len - end_len] = '\0';
+	name->len -= end_len;
+	name->text[name->len] = '\0';
 	return true;
 }
 
-static void append(char name[NAME_BYTES], const char *before, const char *text)
-{
-	size_t len = strlen(name);
-
-	(void)snprintf(name + len, NAME_BYTES - len, "%s%s", before, text);
-}
-
 /* Write the name without its unit. Returns the unit. */
-static const char *begin_name(const struct vbd_stat *stat, char name[NAME_BYTES])
+static const char *begin_name(const struct vbd_stat *stat, struct name *name)
 {
 	static const char prefix[] = "verbsd_";
+	const char *labels[] = {stat->label_value, stat->label2_value};
 	const char *metric = stat->metric;
 	const char *unit;
 
 	if (strncmp(metric, prefix, strlen(prefix)) == 0)
 		metric += strlen(prefix);
-	(void)snprintf(name, NAME_BYTES, "%s", metric);
+	append(name, metric);
 	(void)cut(name, "_total");
 	if (cut(name, "_bytes"))
 		unit = "_bytes";
 	else
 		unit = cut(name, "_seconds") ? "_ns" : "";
-	if (stat->label_value)
-		append(name, "_", stat->label_value);
-	if (stat->label2_value)
-		append(name, "_", stat->label2_value);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(labels) && labels[i]; i++) {
+		append(name, "_");
+		append(name, labels[i]);
+	}
 	return unit;
 }
 
@@ -87,55 +94,39 @@ bool vbd_stat_is_time(const struct vbd_stat *stat)
 	return strstr(stat->metric, "_seconds") != NULL;
 }
 
-/* The values of a histogram, in the order of vbd_stat_values(). */
-static const char *const times_suffixes[] = {
-	"_count", "_sum_ns", "_p50_ns", "_p99_ns", "_p999_ns", "_max_ns"};
-
-void vbd_stat_values(const struct vbd_stat *stat, void (*cb)(uint64_t value, void *arg), void *arg)
+static void flatten_times(const struct vbd_histogram *times, struct name *name,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
 {
-	const struct vbd_histogram *times = stat->times;
+	const struct {
+		const char *suffix;
+		uint64_t value;
+	} values[] = {
+		{"_count", vbd_counter_get(&times->count)},
+		{"_sum_ns", vbd_counter_get(&times->sum)},
+		{"_p50_ns", vbd_histogram_permille(times, 500)},
+		{"_p99_ns", vbd_histogram_permille(times, 990)},
+		{"_p999_ns", vbd_histogram_permille(times, 999)},
+		{"_max_ns", vbd_counter_get(&times->max)},
+	};
+	size_t len = name->len;
 
-	if (stat->type != VBD_STAT_TIMES) {
-		cb(stat->value, arg);
-		return;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(values); i++) {
+		name->len = len;
+		append(name, values[i].suffix);
+		cb(name->text, values[i].value, arg);
 	}
-	cb(vbd_counter_get(&times->count), arg);
-	cb(vbd_counter_get(&times->sum), arg);
-	cb(vbd_histogram_permille(times, 500), arg);
-	cb(vbd_histogram_permille(times, 990), arg);
-	cb(vbd_histogram_permille(times, 999), arg);
-	cb(vbd_counter_get(&times->max), arg);
-}
-
-struct flattening {
-	const char *const *suffixes;
-	char *name;
-	size_t len; /* without the suffix */
-	void (*cb)(const char *name, uint64_t value, void *arg);
-	void *arg;
-};
-
-static void flatten_value(uint64_t value, void *arg)
-{
-	struct flattening *flattening = arg;
-
-	flattening->name[flattening->len] = '\0';
-	append(flattening->name, "", *flattening->suffixes++);
-	flattening->cb(flattening->name, value, flattening->arg);
 }
 
 void vbd_stat_flatten(const struct vbd_stat *stat,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
 {
-	char name[NAME_BYTES];
-	const char *unit = begin_name(stat, name);
-	struct flattening flattening = {
-		.suffixes = stat->type == VBD_STAT_TIMES ? times_suffixes : &unit,
-		.name = name,
-		.len = strlen(name),
-		.cb = cb,
-		.arg = arg,
-	};
+	struct name name = {.len = 0};
+	const char *unit = begin_name(stat, &name);
 
-	vbd_stat_values(stat, flatten_value, &flattening);
+	if (stat->type == VBD_STAT_TIMES) {
+		flatten_times(stat->times, &name, cb, arg);
+		return;
+	}
+	append(&name, unit);
+	cb(name.text, stat->value, arg);
 }

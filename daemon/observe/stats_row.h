@@ -79,7 +79,4 @@ bool vbd_stat_is_time(const struct vbd_stat *stat);
 void vbd_stat_flatten(const struct vbd_stat *stat,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
 
-/** vbd_stat_values - call @cb with each value of @stat in /v1/stats, in the order of their names */
-void vbd_stat_values(const struct vbd_stat *stat, void (*cb)(uint64_t value, void *arg), void *arg);
-
 #endif

@@ -145,9 +145,8 @@ static unsigned int perform(struct fixture *f, const char *caller, enum vbd_meth
 static bool says(const struct fixture *f, const char *text)
 {
 	const struct vbd_reply *reply = &f->req.reply;
-	const char *body = reply->shared ? reply->shared->bytes : reply->body;
 
-	return body && memmem(body, reply->body_bytes, text, strlen(text)) != NULL;
+	return reply->body && memmem(reply->body, reply->body_bytes, text, strlen(text)) != NULL;
 }
 
 static unsigned int get(struct fixture *f, const char *caller, const char *target)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of all counters, over a whole daemon on the fake provider: who gets which. */
+/* /metrics over a whole API on the fake provider: when it is answered, and what of single objects
+ * is in it. */
 #include "api/resources/context.h"
+#include "api/resources/handlers.h"
 #include "api/resources/metrics_parts.h"
-#include "api/resources/scrape.h"
-#include "tests/unit/svc.h"
+#include "tests/unit/rest.h"
 #include "tests/unit/transport.h"
 #include "tests/unit/unit.h"
 
@@ -11,266 +12,138 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REQUESTS 10
-
-/* A document has a letter for each step, and the name of its scope. */
-struct letters {
-	struct vbd_scrape scrape; /* first */
-	unsigned int steps;
-};
-
-/* The requests under test. */
+/* The request under test. */
 static struct {
-	struct vbd_api api;
+	struct vbd_request req;
 	bool refuse_park;
-	unsigned int steps_of_one; /* of a document */
-	unsigned int steps;	   /* of all documents */
-	unsigned int freed;
-	struct {
-		struct vbd_request req;
-		vbd_request_cb on_gone;
-		void *park_arg;
-	} sent[REQUESTS];
+	vbd_request_cb on_gone;
+	void *park_arg;
 } test;
-
-static size_t index_of(const struct vbd_request *req)
-{
-	for (size_t i = 0; i < REQUESTS; i++) {
-		if (&test.sent[i].req == req)
-			return i;
-	}
-	fail();
-	return 0;
-}
 
 static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
 	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
 {
-	size_t i = index_of(req);
-
 	(void)timeout_ms;
 	(void)on_timeout;
 	if (test.refuse_park)
-		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "too many");
-	test.sent[i].on_gone = on_gone;
-	test.sent[i].park_arg = arg;
+		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
+	assert_true(req->brief);
+	test.on_gone = on_gone;
+	test.park_arg = arg;
 	return VBD_OK;
 }
 
-static void answered(struct vbd_request *req)
-{
-	(void)req;
-}
-
 static const struct vbd_transport transport = {
-	.header = unit_no_header, .park = park, .answered = answered};
-
-/* --- a kind ---------------------------------------------------------------------------------- */
-
-static bool step(struct vbd_scrape *scrape)
-{
-	struct letters *letters = VBD_CONTAINER_OF(scrape, struct letters, scrape);
-	char text[VBD_NAME_BYTES + 16];
-
-	test.steps++;
-	if (++letters->steps < test.steps_of_one)
-		return false;
-	(void)snprintf(text, sizeof(text), "%u%s%s", scrape->parts,
-		scrape->scope ? scrape->scope->name : "", scrape->fresh ? "" : " old");
-	scrape->body = vbd_document_create(strdup(text), strlen(text));
-	return true;
-}
-
-static void reply(struct vbd_request *req, const struct vbd_scrape *scrape)
-{
-	vbd_reply_shared(req, "text/plain", scrape->body);
-}
-
-static void count_free(struct vbd_scrape *scrape)
-{
-	(void)scrape;
-	test.freed++;
-}
-
-static const struct vbd_scrape_kind kind = {
-	.size_bytes = sizeof(struct letters), .step = step, .reply = reply, .free = count_free};
-
-/* --- requests -------------------------------------------------------------------------------- */
+	.header = unit_no_header, .park = park, .answered = unit_ignore};
 
 static int setup(void **state)
 {
-	int rc = svc_setup(state);
-	struct svc *svc = *state;
+	int rc = rest_setup(state);
 
 	memset(&test, 0, sizeof(test));
-	test.api.daemon = svc->daemon;
-	vbd_list_init(&test.api.scrapes);
-	test.steps_of_one = 1;
-	svc->daemon->turns.budget_ns = 0;
 	return rc;
 }
 
 static int teardown(void **state)
 {
-	for (size_t i = 0; i < REQUESTS; i++)
-		vbd_request_fini(&test.sent[i].req);
-	return svc_teardown(state);
+	vbd_request_fini(&test.req);
+	return rest_teardown(state);
 }
 
-static void ask(struct svc *svc, size_t i, const char *name, enum vbd_role role, unsigned int parts)
+static struct svc *svc_of(void **state)
 {
-	struct vbd_request *req = &test.sent[i].req;
-
-	req->transport = &transport;
-	req->context = &test.api;
-	req->caller = vbd_callers_get(&svc->daemon->callers, name);
-	assert_non_null(req->caller);
-	req->caller->role = role;
-	vbd_scrape_answer(req, &kind, parts);
+	return ((struct rest *)*state)->svc;
 }
 
-static bool is_answered(size_t i)
+static void ask(void **state)
 {
-	return test.sent[i].req.reply.status != 0;
+	struct rest *rest = *state;
+
+	rest->svc->daemon->turns.budget_ns = 0;
+	test.req.transport = &transport;
+	test.req.uri.params[test.req.uri.n_params++] =
+		(struct vbd_uri_param){.name = "connections", .value = "1"};
+	test.req.context = rest->api;
+	test.req.caller = vbd_callers_get(&rest->svc->daemon->callers, "control");
+	assert_non_null(test.req.caller);
+	vbd_get_metrics(&test.req);
 }
 
-static const struct vbd_document *document(size_t i)
+static bool says(const char *text)
 {
-	assert_int_equal(test.sent[i].req.reply.status, 200);
-	assert_non_null(test.sent[i].req.reply.shared);
-	return test.sent[i].req.reply.shared;
+	const struct vbd_reply *reply = &test.req.reply;
+
+	assert_int_equal(reply->status, 200);
+	return memmem(reply->body, reply->body_bytes, text, strlen(text)) != NULL;
 }
 
-static void assert_told(size_t i, const char *text)
+static void client_leaves(struct svc *svc)
 {
-	assert_int_equal(document(i)->len_bytes, strlen(text));
-	assert_memory_equal(document(i)->bytes, text, strlen(text));
-}
-
-/* Turn the loop up to the first step. A turn that waits may take more than one. */
-static void until_begun(struct svc *svc)
-{
-	UNIT_UNTIL (test.steps)
-		vbd_loop_turn(svc->daemon->loop, false);
-}
-
-/* --- tests ----------------------------------------------------------------------------------- */
-
-static void test_scrape__all_who_ask_in_time_get_one_document(void **state)
-{
-	struct svc *svc = *state;
-
-	for (size_t i = 0; i < REQUESTS; i++)
-		ask(svc, i, i % 2 ? "reader" : "root", i % 2 ? VBD_ROLE_READ : VBD_ROLE_CONTROL, 0);
-	assert_false(is_answered(0));
-	SVC_UNTIL(svc, is_answered(0));
-	for (size_t i = 0; i < REQUESTS; i++)
-		assert_ptr_equal(document(i), document(0));
-	assert_int_equal(test.steps, 1);
-	assert_int_equal(test.freed, 1);
-	assert_told(0, "0");
-}
-
-static void test_scrape__no_caller_gets_the_document_of_another_scope(void **state)
-{
-	static const struct {
-		const char *name, *told;
-		enum vbd_role role;
-		unsigned int parts;
-	} asked[] = {
-		{"alice", "0alice", VBD_ROLE_OPERATE, 0},
-		{"bob", "0bob", VBD_ROLE_OPERATE, 0},
-		{"reader", "0", VBD_ROLE_READ, 0},
-		{"alice", "0alice", VBD_ROLE_OPERATE, 0},
-		{"root", "0", VBD_ROLE_CONTROL, 0},
-		{"bob", "1bob", VBD_ROLE_OPERATE, 1},
-		{"reader", "1", VBD_ROLE_READ, 1},
-		{"gone", "0gone", VBD_ROLE_NONE, 0},
-	};
-	struct svc *svc = *state;
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(asked); i++)
-		ask(svc, i, asked[i].name, asked[i].role, asked[i].parts);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(asked); i++)
-		SVC_UNTIL(svc, is_answered(i));
-	for (size_t i = 0; i < VBD_ARRAY_LEN(asked); i++)
-		assert_told(i, asked[i].told);
-	assert_int_equal(test.steps, 6);
-}
-
-static void test_scrape__one_who_asks_after_the_beginning_gets_another_document(void **state)
-{
-	struct svc *svc = *state;
-
-	test.steps_of_one = 3;
-	ask(svc, 0, "root", VBD_ROLE_CONTROL, 0);
-	until_begun(svc);
-	ask(svc, 1, "root", VBD_ROLE_CONTROL, 0);
-	SVC_UNTIL(svc, is_answered(0));
-	assert_false(is_answered(1));
-	SVC_UNTIL(svc, is_answered(1));
-	assert_ptr_not_equal(document(0), document(1));
-	assert_int_equal(test.steps, 6);
-}
-
-static void test_scrape__a_turn_writes_a_part_of_one_document(void **state)
-{
-	struct svc *svc = *state;
-
-	test.steps_of_one = 4;
-	ask(svc, 0, "alice", VBD_ROLE_OPERATE, 0);
-	ask(svc, 1, "bob", VBD_ROLE_OPERATE, 0);
-	until_begun(svc);
-	UNIT_UNTIL (is_answered(0) && is_answered(1)) {
-		unsigned int before = test.steps;
-
-		vbd_loop_turn(svc->daemon->loop, false);
-		assert_in_range(test.steps - before, 0, 1);
-	}
-	assert_int_equal(test.steps, 8);
-}
-
-static void test_scrape__the_document_is_for_those_who_stay(void **state)
-{
-	struct svc *svc = *state;
-
-	test.steps_of_one = 2;
-	for (size_t i = 0; i < 3; i++)
-		ask(svc, i, "root", VBD_ROLE_CONTROL, 0);
-	test.sent[0].on_gone(&test.sent[0].req, test.sent[0].park_arg);
-	until_begun(svc);
-	test.sent[2].on_gone(&test.sent[2].req, test.sent[2].park_arg);
-	SVC_UNTIL(svc, is_answered(1));
-	assert_false(is_answered(0));
-	assert_false(is_answered(2));
-}
-
-static void test_scrape__when_all_have_left_it_is_not_written(void **state)
-{
-	struct svc *svc = *state;
-
-	test.steps_of_one = 2;
-	ask(svc, 0, "root", VBD_ROLE_CONTROL, 0);
-	test.sent[0].on_gone(&test.sent[0].req, test.sent[0].park_arg);
-	assert_int_equal(test.freed, 1);
-	ask(svc, 1, "root", VBD_ROLE_CONTROL, 0);
-	until_begun(svc);
-	test.sent[1].on_gone(&test.sent[1].req, test.sent[1].park_arg);
-	assert_int_equal(test.freed, 2);
+	test.req.abandoned = true;
+	test.on_gone(&test.req, test.park_arg);
 	svc_turn(svc);
 	svc_turn(svc);
-	assert_int_equal(test.steps, 1);
+	assert_int_equal(test.req.reply.status, 0);
 }
 
-static void test_scrape__one_that_may_not_wait_gets_its_own_at_once(void **state)
-{
-	struct svc *svc = *state;
+/* --- when it is answered ---------------------------------------------------------------------- */
 
+static void test_scrape__it_has_a_new_snapshot(void **state)
+{
+	ask(state);
+	assert_int_equal(test.req.reply.status, 0);
+	SVC_UNTIL(svc_of(state), test.req.reply.status);
+	assert_true(says("\nverbsd_collector_success{collector=\"kernel\"} 1\n"));
+	assert_true(says("\nprocess_open_fds "));
+}
+
+static void test_scrape__one_that_may_not_wait_is_answered_at_once(void **state)
+{
 	test.refuse_park = true;
-	test.steps_of_one = 3;
-	ask(svc, 0, "alice", VBD_ROLE_OPERATE, 0);
-	assert_told(0, "0alice old");
-	assert_int_equal(test.freed, 1);
+	ask(state);
+	assert_true(says("\nverbsd_collector_success{collector=\"kernel\"} 0\n"));
+	assert_false(says("\nprocess_open_fds "));
+}
+
+static void test_scrape__a_client_that_leaves_before_the_snapshot_gets_nothing(void **state)
+{
+	ask(state);
+	client_leaves(svc_of(state));
+}
+
+static void test_scrape__a_client_that_leaves_between_two_steps_gets_nothing(void **state)
+{
+	struct svc *svc = svc_of(state);
+
+	ask(state);
+	SVC_UNTIL(svc, !vbd_list_empty(&svc->daemon->turns.waiting));
+	client_leaves(svc);
+	assert_true(vbd_list_empty(&svc->daemon->turns.waiting));
+}
+
+/* --- /v1/stats -------------------------------------------------------------------------------- */
+
+static void get_tag(struct rest *rest, char tag[80])
+{
+	const char *found;
+
+	assert_int_equal(rest_perform(rest, "GET", "/v1/stats", NULL), 200);
+	found = strstr(rest->reply, "\r\nETag: ");
+	assert_non_null(found);
+	(void)snprintf(tag, 80, "%.*s", (int)strcspn(found + 2, "\r"), found + 2);
+}
+
+static void test_stats__the_tag_is_of_what_a_request_does_not_change(void **state)
+{
+	struct rest *rest = *state;
+	char first[80], again[80], later[80];
+
+	get_tag(rest, first);
+	get_tag(rest, again);
+	assert_string_equal(first, again);
+	(void)svc_buffer(rest->svc, "", 1, 0);
+	get_tag(rest, later);
+	assert_string_not_equal(first, later);
 }
 
 /* --- single objects in /metrics --------------------------------------------------------------- */
@@ -322,7 +195,7 @@ static void connect_some(struct svc *svc, struct vbd_caller *owner, unsigned int
 
 static void test_scrape__connections_are_put_a_hundred_in_a_step(void **state)
 {
-	struct svc *svc = *state;
+	struct svc *svc = svc_of(state);
 	struct vbd_metrics_text out = {0};
 	char *text;
 
@@ -339,7 +212,7 @@ static void test_scrape__connections_are_put_a_hundred_in_a_step(void **state)
 
 static void test_scrape__connections_of_others_are_neither_put_nor_counted(void **state)
 {
-	struct svc *svc = *state;
+	struct svc *svc = svc_of(state);
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
 	struct vbd_metrics_text out = {0};
@@ -372,7 +245,7 @@ static unsigned int count_put_for(struct svc *svc, const struct vbd_caller *scop
 
 static void test_scrape__each_caller_gets_its_own_connections(void **state)
 {
-	struct svc *svc = *state;
+	struct svc *svc = svc_of(state);
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
 
@@ -386,9 +259,41 @@ static void test_scrape__each_caller_gets_its_own_connections(void **state)
 	vbd_caller_unref(bob);
 }
 
+static void test_scrape__the_page_of_a_caller_has_its_own_connections(void **state)
+{
+	struct rest *rest = *state;
+	struct vbd_callers *callers = &rest->svc->daemon->callers;
+	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
+	struct vbd_caller *control = vbd_callers_get(callers, "control");
+
+	(void)rest_pair(rest, "", "");
+	connect_some(rest->svc, alice, 3);
+	control->role = VBD_ROLE_OPERATE;
+	assert_int_equal(rest_perform(rest, "GET", "/metrics?connections=1", NULL), 200);
+	assert_int_equal(count_in(rest->reply, "\nverbsd_connection_info{"), 2);
+	vbd_caller_unref(alice);
+	vbd_caller_unref(control);
+}
+
+static void test_scrape__in_many_turns_the_page_is_whole(void **state)
+{
+	struct rest *rest = *state;
+	uint64_t port;
+
+	(void)rest_pair(rest, "", "");
+	port = rest_number(rest_call(rest, 200, "GET", "/v1/listeners/l", NULL), "port");
+	for (int i = 0; i < 60; i++)
+		(void)rest_call(rest, 201, "POST", "/v1/connections",
+			"{'dst_addr':'10.0.0.1','dst_port':%u}", (unsigned int)port);
+	rest->svc->daemon->turns.budget_ns = 0;
+	assert_int_equal(rest_perform(rest, "GET", "/metrics?connections=1&cqs=1", NULL), 200);
+	assert_int_equal(count_in(rest->reply, "\nverbsd_connection_state{"), 122);
+	assert_int_equal(count_in(rest->reply, "\nverbsd_connections_omitted 0\n"), 1);
+}
+
 static void test_scrape__connections_that_ended_are_not_put(void **state)
 {
-	struct svc *svc = *state;
+	struct svc *svc = svc_of(state);
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	const struct vbd_connection *ended = svc_connect(svc, &spec);
 
@@ -419,7 +324,7 @@ static void delete_buffer(struct svc *svc, struct vbd_object *object)
 
 static void test_scrape__objects_that_go_between_two_steps_do_no_harm(void **state)
 {
-	struct svc *svc = *state;
+	struct svc *svc = svc_of(state);
 	const struct vbd_metrics_objects buffers = {.registry = svc->daemon->buffers,
 		.max = UINT64_MAX,
 		.families = 2,
@@ -444,23 +349,23 @@ static void test_scrape__objects_that_go_between_two_steps_do_no_harm(void **sta
 	free(text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_scrape__##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_who_ask_in_time_get_one_document),
-		TEST(no_caller_gets_the_document_of_another_scope),
-		TEST(one_who_asks_after_the_beginning_gets_another_document),
-		TEST(a_turn_writes_a_part_of_one_document),
-		TEST(the_document_is_for_those_who_stay),
-		TEST(when_all_have_left_it_is_not_written),
-		TEST(one_that_may_not_wait_gets_its_own_at_once),
-		TEST(connections_are_put_a_hundred_in_a_step),
-		TEST(connections_of_others_are_neither_put_nor_counted),
-		TEST(each_caller_gets_its_own_connections),
-		TEST(connections_that_ended_are_not_put),
-		TEST(objects_that_go_between_two_steps_do_no_harm),
+		TEST(scrape__it_has_a_new_snapshot),
+		TEST(scrape__one_that_may_not_wait_is_answered_at_once),
+		TEST(scrape__a_client_that_leaves_before_the_snapshot_gets_nothing),
+		TEST(scrape__a_client_that_leaves_between_two_steps_gets_nothing),
+		TEST(stats__the_tag_is_of_what_a_request_does_not_change),
+		TEST(scrape__connections_are_put_a_hundred_in_a_step),
+		TEST(scrape__connections_of_others_are_neither_put_nor_counted),
+		TEST(scrape__each_caller_gets_its_own_connections),
+		TEST(scrape__the_page_of_a_caller_has_its_own_connections),
+		TEST(scrape__in_many_turns_the_page_is_whole),
+		TEST(scrape__connections_that_ended_are_not_put),
+		TEST(scrape__objects_that_go_between_two_steps_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

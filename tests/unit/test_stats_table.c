@@ -91,7 +91,7 @@ static void walk(const struct svc *svc, vbd_stat_cb cb, void *arg)
 	const struct vbd_kernel_view view = {0};
 	const struct vbd_server_stats http = {0};
 
-	vbd_api_stats_walk(&http, &svc->daemon->config->limits, 0, true, cb, arg);
+	vbd_api_stats_walk(&http, &svc->daemon->config->limits, true, cb, arg);
 	vbd_stats_walk(svc->daemon, cb, arg);
 	vbd_stats_walk_kernel(&view, &counts, cb, arg);
 }
