@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches: a list of transfers in one request. All are checked, then all are created, then all are
- * started.
+ * Batches: their JSON and lists, and a list of transfers in one request. All transfers are checked,
+ * then all are created, then all are started. connection_batches.c creates those of connections.
  */
 #include "api/resources/handlers.h"
 
@@ -24,23 +24,21 @@ static const struct vbd_batch *batch_of(const void *item)
 
 static void put_counts(struct vbd_encoder *out, const char *name, const struct vbd_batch *batch)
 {
-	uint32_t counts[VBD_TRANSFER_STATE_COUNT] = {0};
+	uint32_t counts[VBD_BATCH_OUTCOMES_MAX] = {0};
 
 	vbd_begin_object(out, name);
 	for (uint32_t i = 0; i < batch->count; i++)
-		counts[vbd_batch_transfer_state(&batch->items[i])]++;
-	for (uint32_t i = 0; i < VBD_TRANSFER_STATE_COUNT; i++)
-		vbd_put_u64(out, vbd_transfer_state_name((enum vbd_transfer_state)i), counts[i]);
+		counts[vbd_batch_outcome(&batch->items[i])]++;
+	for (unsigned int i = 0; i < batch->ops->outcomes; i++)
+		vbd_put_u64(out, batch->ops->outcome_name(i), counts[i]);
 	vbd_end(out);
 }
 
-static void put_transfers(struct vbd_encoder *out, const char *name, const struct vbd_batch *batch)
+static void put_objects(struct vbd_encoder *out, const struct vbd_batch *batch)
 {
-	const struct vbd_registry *transfers = batch->object.registry->daemon->transfers;
-
-	vbd_begin_array(out, name);
+	vbd_begin_array(out, batch->of->plural);
 	for (uint32_t i = 0; i < batch->count; i++)
-		vbd_put_ref(out, NULL, transfers, batch->items[i].transfer_id);
+		vbd_put_ref(out, NULL, batch->of, batch->items[i].id);
 	vbd_end(out);
 }
 
@@ -54,7 +52,7 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 	vbd_put_labels(out, batch->object.labels);
 	vbd_put_text(out, "state", vbd_batch_state_name(batch->state));
 	put_counts(out, "counts", batch);
-	put_transfers(out, "transfers", batch);
+	put_objects(out, batch);
 	vbd_put_failures(out, "failures", &batch->failures);
 	vbd_put_time(out, "created_at", batch->object.created_ns);
 	vbd_put_time(out, "ended_at", batch->ended_ns);
@@ -127,7 +125,7 @@ static void *create_batch(struct vbd_request *req, struct vbd_error *err)
 		status = prepare(daemon, input.transfers, records, &req->faults, err);
 	if (status)
 		return NULL;
-	status = vbd_batch_create(daemon, records, (uint32_t)count, &batch, err);
+	status = vbd_transfer_batch_create(daemon, records, (uint32_t)count, &batch, err);
 	if (status)
 		free_prepared(records, count);
 	return status ? NULL : batch;
@@ -146,8 +144,16 @@ static const struct vbd_page_key batch_keys[] = {
 	{.name = NULL},
 };
 
-static const struct vbd_page_source batch_page = {
+static const struct vbd_page_source transfer_batch_page = {
 	.members = vbd_transfer_batch_members,
+	.keys = batch_keys,
+	.states = batch_states,
+	.state_of = by_state,
+	.encode = encode_batch,
+};
+
+static const struct vbd_page_source connection_batch_page = {
+	.members = vbd_connection_batch_members,
 	.keys = batch_keys,
 	.states = batch_states,
 	.state_of = by_state,
@@ -160,5 +166,13 @@ const struct vbd_task_kind vbd_transfer_batch_task = {
 	.encode = encode_batch,
 	.create = create_batch,
 	.state = task_state,
-	.page = &batch_page,
+	.page = &transfer_batch_page,
+};
+
+const struct vbd_task_kind vbd_connection_batch_task = {
+	.kind = VBD_KIND_CONNECTION_BATCH,
+	.gone = "the batch was deleted in the meantime",
+	.encode = encode_batch,
+	.state = task_state,
+	.page = &connection_batch_page,
 };

@@ -25,58 +25,6 @@
 
 _Static_assert(VBD_BATCH_MAX <= VBD_CONN_ROOM_MAX, "a batch fits the room");
 
-static const struct vbd_connection_batch *batch_of(const void *item)
-{
-	return item;
-}
-
-/* --- JSON ------------------------------------------------------------------------------------ */
-
-static void put_counts(
-	struct vbd_encoder *out, const char *name, const struct vbd_connection_batch *batch)
-{
-	vbd_begin_object(out, name);
-	for (uint32_t i = 0; i < VBD_CONNECTION_OUTCOME_COUNT; i++)
-		vbd_put_u64(out, vbd_connection_outcome_name((enum vbd_connection_outcome)i),
-			batch->counts[i]);
-	vbd_end(out);
-}
-
-static void put_connections(
-	struct vbd_encoder *out, const char *name, const struct vbd_connection_batch *batch)
-{
-	const struct vbd_registry *connections = batch->object.registry->daemon->connections;
-
-	vbd_begin_array(out, name);
-	for (uint32_t i = 0; i < batch->count; i++)
-		vbd_put_ref(out, NULL, connections, batch->items[i].connection_id);
-	vbd_end(out);
-}
-
-static void encode_batch(struct vbd_encoder *out, const void *item)
-{
-	const struct vbd_connection_batch *batch = item;
-
-	vbd_put_u64(out, "id", batch->object.id);
-	vbd_put_owner(out, &batch->object);
-	vbd_put_labels(out, batch->object.labels);
-	vbd_put_text(out, "state", vbd_connection_batch_state_name(batch->state));
-	put_counts(out, "counts", batch);
-	put_connections(out, "connections", batch);
-	vbd_put_failures(out, "failures", &batch->failures);
-	vbd_put_time(out, "created_at", batch->object.created_ns);
-	vbd_put_time(out, "ended_at", batch->ended_ns);
-	vbd_put_error(out, "error", &batch->error, NULL);
-}
-
-static enum vbd_task_state task_state(const void *item)
-{
-	enum vbd_connection_batch_state state = batch_of(item)->state;
-
-	return vbd_task_state_of(
-		state == VBD_CONNECTION_BATCH_DONE, state != VBD_CONNECTION_BATCH_RUNNING);
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 /* The connections of a request, as they are being made. */
@@ -87,7 +35,7 @@ struct made {
 
 static void make_batch(struct vbd_request *req, struct made *made)
 {
-	struct vbd_connection_batch *batch;
+	struct vbd_batch *batch;
 	struct vbd_error err = {0};
 
 	if (vbd_connection_batch_create(vbd_request_daemon(req), made->connections, made->count,
@@ -268,32 +216,3 @@ void vbd_create_connection_batch(struct vbd_request *req)
 	creation->wanted = wanted_by(req->json);
 	vbd_in_turns_run(&creation->turns, &daemon->turns);
 }
-
-/* --- list ------------------------------------------------------------------------------------ */
-
-VBD_PAGE_NUMBER(by_state, batch_of, state)
-
-static const struct vbd_page_state batch_states[] = {
-	VBD_CONNECTION_BATCH_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key batch_keys[] = {
-	{.name = "state", .number = by_state},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_source batch_page = {
-	.members = vbd_connection_batch_members,
-	.keys = batch_keys,
-	.states = batch_states,
-	.state_of = by_state,
-	.encode = encode_batch,
-};
-
-const struct vbd_task_kind vbd_connection_batch_task = {
-	.kind = VBD_KIND_CONNECTION_BATCH,
-	.gone = "the batch was deleted in the meantime",
-	.encode = encode_batch,
-	.state = task_state,
-	.page = &batch_page,
-};

@@ -56,8 +56,8 @@ static struct vbd_batch *begin(const struct scene *scene)
 	struct vbd_batch *batch = NULL;
 
 	prepare(scene, records);
-	assert_int_equal(
-		vbd_batch_create(scene->svc->daemon, records, COUNT, &batch, &scene->svc->err),
+	assert_int_equal(vbd_transfer_batch_create(
+				 scene->svc->daemon, records, COUNT, &batch, &scene->svc->err),
 		VBD_OK);
 	for (int i = 0; i < COUNT; i++)
 		assert_int_equal(records[i]->batch_id, batch->object.id);
@@ -75,7 +75,7 @@ static void wait_for_end(struct svc *svc, const struct vbd_batch *batch)
 static void assert_states(const struct vbd_batch *batch, enum vbd_transfer_state state)
 {
 	for (uint32_t i = 0; i < batch->count; i++)
-		assert_int_equal(vbd_batch_transfer_state(&batch->items[i]), state);
+		assert_int_equal(vbd_batch_outcome(&batch->items[i]), state);
 }
 
 static void test_services_batches__all_transfers_done_is_done(void **state)
@@ -102,7 +102,8 @@ static void test_services_batches__an_ended_transfer_that_changes_is_counted_onc
 	struct vbd_batch *batch = NULL;
 
 	prepare(&scene, records);
-	assert_int_equal(vbd_batch_create(svc->daemon, records, COUNT, &batch, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_transfer_batch_create(svc->daemon, records, COUNT, &batch, &svc->err), VBD_OK);
 	wait_for_end(svc, batch);
 	for (int i = 0; i < COUNT; i++)
 		vbd_object_changed(&records[i]->object);
@@ -121,7 +122,7 @@ static void test_services_batches__the_first_failure_is_the_error(void **state)
 
 	fake_loopback(false);
 	batch = begin(&scene);
-	vbd_object_cancel(&batch->items[1].transfer->object);
+	vbd_object_cancel(batch->items[1].object);
 	SVC_UNTIL(svc, batch->open == COUNT - 1);
 	assert_int_equal(batch->state, VBD_BATCH_RUNNING);
 	assert_int_equal(batch->error.status, VBD_E_CANCELLED);
@@ -154,7 +155,7 @@ static void test_services_batches__a_failed_completion_is_kept(void **state)
 	assert_int_equal(batch->error.status, VBD_E_REMOTE_ACCESS);
 	assert_int_equal(batch->first_error.error.source, VBD_SOURCE_WC);
 	assert_int_equal(batch->first_error.op, VBD_OP_WRITE);
-	assert_int_equal(batch->first_error.transfer, batch->items->transfer_id);
+	assert_int_equal(batch->first_error.transfer, batch->items->id);
 }
 
 static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
@@ -170,7 +171,8 @@ static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
 		assert_int_equal(
 			vbd_transfer_prepare(svc->daemon, &spec, &records[i], &svc->err), VBD_OK);
 	assert_int_equal(
-		vbd_batch_create(svc->daemon, records, VBD_BATCH_MAX, &batch, &svc->err), VBD_OK);
+		vbd_transfer_batch_create(svc->daemon, records, VBD_BATCH_MAX, &batch, &svc->err),
+		VBD_OK);
 	vbd_object_cancel(&batch->object);
 	assert_int_equal(batch->cancelled, 64);
 	vbd_object_cancel(&batch->object);
@@ -254,7 +256,8 @@ static void test_services_batches__without_memory_nothing_is_left(void **state)
 
 		prepare(&scene, records);
 		fake_memory_fail_nth(++nth);
-		if (vbd_batch_create(svc->daemon, records, COUNT, &batch, &err) == VBD_OK) {
+		if (vbd_transfer_batch_create(svc->daemon, records, COUNT, &batch, &err) ==
+			VBD_OK) {
 			wait_for_end(svc, batch);
 		} else {
 			assert_int_equal(err.status, VBD_E_NO_MEMORY);

@@ -21,7 +21,7 @@ static struct vbd_connection_spec spec_of(struct svc *svc, uint32_t count)
 }
 
 static enum vbd_status try_begin(struct svc *svc, const struct vbd_connection_spec *spec,
-	struct vbd_connection_batch **ret_batch, struct vbd_error *err)
+	struct vbd_batch **ret_batch, struct vbd_error *err)
 {
 	struct vbd_connection *connections[VBD_BATCH_MAX];
 	enum vbd_status status = vbd_connections_prepare(svc->daemon, spec, connections, err);
@@ -34,21 +34,30 @@ static enum vbd_status try_begin(struct svc *svc, const struct vbd_connection_sp
 	return status;
 }
 
-static struct vbd_connection_batch *begin(struct svc *svc, const struct vbd_connection_spec *spec)
+static struct vbd_batch *begin(struct svc *svc, const struct vbd_connection_spec *spec)
 {
-	struct vbd_connection_batch *batch = NULL;
+	struct vbd_batch *batch = NULL;
 
 	assert_int_equal(try_begin(svc, spec, &batch, &svc->err), VBD_OK);
 	return batch;
 }
 
-static void wait_for_end(struct svc *svc, const struct vbd_connection_batch *batch)
+static uint32_t count_of(const struct vbd_batch *batch, enum vbd_connection_outcome outcome)
 {
-	SVC_UNTIL(svc, batch->state != VBD_CONNECTION_BATCH_RUNNING);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < batch->count; i++)
+		count += vbd_batch_outcome(&batch->items[i]) == outcome;
+	return count;
+}
+
+static void wait_for_end(struct svc *svc, const struct vbd_batch *batch)
+{
+	SVC_UNTIL(svc, batch->state != VBD_BATCH_RUNNING);
 	assert_true(batch->object.ended);
 	assert_true(batch->ended_ns > 0);
-	assert_int_equal(batch->counts[VBD_CONNECTION_OUTCOME_QUEUED], 0);
-	assert_int_equal(batch->counts[VBD_CONNECTION_OUTCOME_CONNECTING], 0);
+	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_QUEUED), 0);
+	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_CONNECTING), 0);
 }
 
 /* Nothing tells that a connection was tried. */
@@ -76,34 +85,34 @@ static void test_services_connection_batches__all_established_is_done(void **sta
 {
 	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = spec_of(svc, COUNT);
-	const struct vbd_connection_batch *batch = begin(svc, &spec);
+	const struct vbd_batch *batch = begin(svc, &spec);
 	char name[16];
 
-	assert_int_equal(batch->counts[VBD_CONNECTION_OUTCOME_QUEUED], COUNT);
+	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_QUEUED), COUNT);
 	for (uint32_t i = 0; i < COUNT; i++) {
-		struct vbd_object *object = vbd_registry_find_id(
-			svc->daemon->connections, batch->items[i].connection_id);
+		struct vbd_object *object =
+			vbd_registry_find_id(svc->daemon->connections, batch->items[i].id);
 
 		(void)snprintf(name, sizeof(name), "w-%u", i + 1);
 		assert_string_equal(object->name, name);
-		assert_true(i == 0 || object->id > batch->items[i - 1].connection_id);
+		assert_true(i == 0 || object->id > batch->items[i - 1].id);
 	}
 	wait_for_end(svc, batch);
-	assert_int_equal(batch->state, VBD_CONNECTION_BATCH_DONE);
-	assert_int_equal(batch->counts[VBD_CONNECTION_OUTCOME_ESTABLISHED], COUNT);
+	assert_int_equal(batch->state, VBD_BATCH_DONE);
+	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_ESTABLISHED), COUNT);
 	assert_int_equal(batch->error.status, VBD_OK);
 	assert_int_equal(svc->daemon->connects_in_flight, 0);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_BATCH_CREATED), 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_BATCH_ENDED), 1);
 	close_all(svc);
-	assert_int_equal(batch->counts[VBD_CONNECTION_OUTCOME_ESTABLISHED], COUNT);
+	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_ESTABLISHED), COUNT);
 }
 
 static void test_services_connection_batches__only_so_many_connect_at_a_time(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_connection_spec spec;
-	const struct vbd_connection_batch *one, *two;
+	const struct vbd_batch *one, *two;
 	uint64_t most = 0;
 
 	svc->config.connects_in_flight = 3;
@@ -115,18 +124,18 @@ static void test_services_connection_batches__only_so_many_connect_at_a_time(voi
 	UNIT_UNTIL (one->object.ended && two->object.ended) {
 		vbd_loop_turn(svc->daemon->loop, true);
 		assert_true(svc->daemon->connects_in_flight <= 3);
-		assert_true(one->counts[VBD_CONNECTION_OUTCOME_CONNECTING] +
-				    two->counts[VBD_CONNECTION_OUTCOME_CONNECTING] <=
+		assert_true(count_of(one, VBD_CONNECTION_OUTCOME_CONNECTING) +
+				    count_of(two, VBD_CONNECTION_OUTCOME_CONNECTING) <=
 			    3);
 		if (svc->daemon->connects_in_flight > most)
 			most = svc->daemon->connects_in_flight;
 		/* The first that came is the first to be served. */
-		if (one->counts[VBD_CONNECTION_OUTCOME_QUEUED])
-			assert_int_equal(two->counts[VBD_CONNECTION_OUTCOME_QUEUED], 10);
+		if (count_of(one, VBD_CONNECTION_OUTCOME_QUEUED))
+			assert_int_equal(count_of(two, VBD_CONNECTION_OUTCOME_QUEUED), 10);
 	}
 	assert_int_equal(most, 3);
-	assert_int_equal(one->state, VBD_CONNECTION_BATCH_DONE);
-	assert_int_equal(two->state, VBD_CONNECTION_BATCH_DONE);
+	assert_int_equal(one->state, VBD_BATCH_DONE);
+	assert_int_equal(two->state, VBD_BATCH_DONE);
 	close_all(svc);
 }
 
@@ -134,7 +143,7 @@ static void test_services_connection_batches__one_that_can_not_be_made_makes_non
 {
 	struct svc *svc = *state;
 	struct vbd_connection_spec spec = spec_of(svc, COUNT), holder = spec;
-	struct vbd_connection_batch *batch = NULL;
+	struct vbd_batch *batch = NULL;
 	struct vbd_connection *other;
 	struct vbd_error taken = {0}, full = {0}, long_name = {0};
 
@@ -163,7 +172,7 @@ static void test_services_connection_batches__without_memory_nothing_is_left(voi
 {
 	struct svc *svc = *state;
 	struct vbd_connection_spec spec = spec_of(svc, 3);
-	struct vbd_connection_batch *batch = NULL;
+	struct vbd_batch *batch = NULL;
 	enum vbd_status status = VBD_E_NO_MEMORY;
 
 	for (unsigned int nth = 1; status; nth++) {
@@ -185,18 +194,17 @@ static void test_services_connection_batches__those_that_fail_are_told(void **st
 {
 	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
-	const struct vbd_connection_batch *batch;
+	const struct vbd_batch *batch;
 	struct vbd_error problem = {0};
 	char text[40];
 
 	spec.count = 3;
 	batch = begin(svc, &spec);
 	wait_for_end(svc, batch);
-	assert_int_equal(batch->state, VBD_CONNECTION_BATCH_FAILED);
-	assert_int_equal(batch->counts[VBD_CONNECTION_OUTCOME_FAILED], 3);
+	assert_int_equal(batch->state, VBD_BATCH_FAILED);
+	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_FAILED), 3);
 	assert_int_equal(batch->failures.total, 3);
-	assert_in_range(batch->failures.items[0].id, batch->items[0].connection_id,
-		batch->items[2].connection_id);
+	assert_in_range(batch->failures.items[0].id, batch->items[0].id, batch->items[2].id);
 	assert_int_equal(batch->failures.items[0].err.status, batch->error.status);
 	vbd_object_problem(&batch->object, &problem);
 	(void)snprintf(text, sizeof(text),
@@ -214,7 +222,7 @@ static void test_services_connection_batches__a_failing_call_ends_one_connection
 	spec.numbered = false;
 	spec.name[0] = '\0';
 	for (unsigned int nth = 1; failed; nth++) {
-		const struct vbd_connection_batch *batch;
+		const struct vbd_batch *batch;
 
 		fake_fail_nth(nth, ENOMEM);
 		batch = begin(svc, &spec);
@@ -222,7 +230,7 @@ static void test_services_connection_batches__a_failing_call_ends_one_connection
 		SVC_UNTIL(svc, svc->daemon->connects_in_flight == 0);
 		failed = fake_failed_call() != NULL;
 		fake_fail_nth(0, 0);
-		assert_true(failed || batch->state == VBD_CONNECTION_BATCH_DONE);
+		assert_true(failed || batch->state == VBD_BATCH_DONE);
 		close_all(svc);
 	}
 }
@@ -231,13 +239,13 @@ static void test_services_connection_batches__a_cancel_closes_those_that_wait(vo
 {
 	struct svc *svc = *state;
 	struct vbd_connection_spec spec;
-	struct vbd_connection_batch *batch;
+	struct vbd_batch *batch;
 
 	svc->config.connects_in_flight = 1;
 	svc_restart(svc);
 	spec = spec_of(svc, COUNT);
 	batch = begin(svc, &spec);
-	SVC_UNTIL(svc, batch->counts[VBD_CONNECTION_OUTCOME_ESTABLISHED] == 2);
+	SVC_UNTIL(svc, count_of(batch, VBD_CONNECTION_OUTCOME_ESTABLISHED) == 2);
 	assert_false(vbd_object_delete(&batch->object));
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->connection_batches) == 0);
 	assert_true(vbd_list_empty(&svc->daemon->queued_connections));

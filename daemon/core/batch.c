@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/batch.h"
+
+#include "base/clock.h"
+#include "daemon/core/context.h"
+#include "daemon/core/object.h"
+
+VBD_ENUM_NAMES(vbd_batch_state_name, enum vbd_batch_state, VBD_BATCH_STATE_MAP)
+
+static struct vbd_batch *batch_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_batch, object);
+}
+
+unsigned int vbd_batch_outcome(const struct vbd_batch_item *item)
+{
+	return item->object ? item->batch->ops->outcome_of(item->object) : item->outcome;
+}
+
+static void log_end(struct vbd_batch *batch)
+{
+	if (batch->state == VBD_BATCH_DONE)
+		vbd_object_log(&batch->object, batch->ops->ended, VBD_SEVERITY_INFO, VBD_OK,
+			"done, %u %s", batch->count, batch->of->plural);
+	else
+		vbd_object_log(&batch->object, batch->ops->ended, VBD_SEVERITY_WARNING,
+			batch->error.status, "failed, %zu of %u %s failed: %s",
+			batch->failures.total, batch->count, batch->of->plural, batch->error.text);
+}
+
+static void end(struct vbd_batch *batch)
+{
+	batch->ended_ns = vbd_clock_mono_ns();
+	batch->state = batch->failures.total ? VBD_BATCH_FAILED : VBD_BATCH_DONE;
+	vbd_object_end(&batch->object);
+	log_end(batch);
+	vbd_object_changed(&batch->object);
+}
+
+static void take_error(struct vbd_batch *batch, const struct vbd_object *object)
+{
+	struct vbd_error error = {0};
+
+	vbd_object_problem(object, &error);
+	if (!batch->failures.total && batch->ops->first_error)
+		batch->ops->first_error(object, &batch->first_error);
+	vbd_failures_add(&batch->failures, object, &error);
+	(void)vbd_error_set(&batch->error, error.status, "%s %llu: %.200s", batch->of->singular,
+		(unsigned long long)object->id,
+		*error.text ? error.text : vbd_status_text(error.status));
+}
+
+static void take_outcome(struct vbd_batch_item *item)
+{
+	struct vbd_batch *batch = item->batch;
+
+	vbd_watch_remove(&item->watch);
+	if (batch->ops->is_failure(item->outcome))
+		take_error(batch, item->object);
+	item->object = NULL;
+	batch->open--;
+}
+
+static void on_changed(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_batch_item *item = VBD_CONTAINER_OF(watch, struct vbd_batch_item, watch);
+	struct vbd_batch *batch = item->batch;
+	unsigned int before = item->outcome;
+
+	/* An object is freed before its outcome is final only with the daemon. */
+	if (gone) {
+		item->object = NULL;
+		return;
+	}
+	item->outcome = batch->ops->outcome_of(item->object);
+	if (item->outcome == before)
+		return;
+	if (batch->ops->is_final(item->outcome))
+		take_outcome(item);
+	if (batch->open == 0)
+		end(batch);
+	else
+		vbd_object_counted(&batch->object);
+}
+
+/* Returns whether there is no other object to cancel. */
+static bool cancel_some(struct vbd_steps *steps)
+{
+	struct vbd_batch *batch = VBD_CONTAINER_OF(steps, struct vbd_batch, cancelling);
+
+	for (uint32_t i = 0; i < batch->ops->cancels_per_turn && batch->cancelled < batch->count;
+		i++) {
+		const struct vbd_batch_item *item = &batch->items[batch->cancelled++];
+
+		if (item->object)
+			vbd_object_cancel(item->object);
+	}
+	return batch->cancelled == batch->count;
+}
+
+enum vbd_status vbd_batch_begin(struct vbd_registry *registry, const struct vbd_batch_ops *ops,
+	const struct vbd_object *first, uint32_t count, struct vbd_batch **ret_batch,
+	struct vbd_error *err)
+{
+	struct vbd_batch *batch;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(registry, "", &object, err);
+
+	if (status)
+		return status;
+	batch = batch_of(object);
+	vbd_list_init(&batch->cancelling.link);
+	batch->cancelling.step = cancel_some;
+	batch->ops = ops;
+	batch->of = first->registry;
+	batch->items = calloc(count, sizeof(*batch->items));
+	if (!batch->items) {
+		status = vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory for %u %s", count, batch->of->plural);
+		vbd_object_free(object);
+		return status;
+	}
+	vbd_object_log(object, ops->created, VBD_SEVERITY_INFO, VBD_OK, "%u %s, the first is %llu",
+		count, batch->of->plural, (unsigned long long)first->id);
+	*ret_batch = batch;
+	return VBD_OK;
+}
+
+void vbd_batch_add(struct vbd_batch *batch, struct vbd_object *object)
+{
+	struct vbd_batch_item *item = &batch->items[batch->count++];
+
+	item->watch.cb = on_changed;
+	vbd_list_init(&item->watch.link);
+	vbd_watch_add(&object->watches, &item->watch);
+	item->batch = batch;
+	item->object = object;
+	item->id = object->id;
+	item->outcome = batch->ops->outcome_of(object);
+	batch->open++;
+}
+
+void vbd_batch_cancel(struct vbd_object *object)
+{
+	struct vbd_batch *batch = batch_of(object);
+
+	if (batch->cancelled == 0 && !cancel_some(&batch->cancelling))
+		vbd_turns_add(&object->registry->daemon->turns, &batch->cancelling);
+}
+
+void vbd_batch_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_batch *)object)->error;
+}
+
+const char *vbd_batch_state_of(const struct vbd_object *object)
+{
+	return vbd_batch_state_name(((const struct vbd_batch *)object)->state);
+}
+
+void vbd_batch_free(struct vbd_object *object)
+{
+	struct vbd_batch *batch = batch_of(object);
+
+	vbd_turns_drop(&batch->cancelling);
+	for (uint32_t i = 0; i < batch->count; i++)
+		vbd_watch_remove(&batch->items[i].watch);
+	free(batch->items);
+	vbd_failures_fini(&batch->failures);
+}
