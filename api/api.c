@@ -134,7 +134,7 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 	if (!api)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
-	vbd_put_off_init(&api->put_off, &daemon->turns);
+	vbd_streams_init(&api->streams);
 	api->router = vbd_routes();
 	status = init_rations(api, err);
 	if (!status)
@@ -233,7 +233,7 @@ void vbd_api_destroy(struct vbd_api *api)
 		return;
 	vbd_keeper_encode_with(api->daemon, NULL);
 	vbd_server_destroy(api->server);
-	vbd_put_off_fini(&api->put_off);
+	vbd_turns_drop(&api->streams.steps);
 	vbd_event_texts_fini(&api->event_texts);
 	free(api->stats.bytes);
 	vbd_ration_fini(&api->refused);

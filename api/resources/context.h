@@ -10,7 +10,6 @@
 #include "api/http/request.h"
 #include "api/http/router.h"
 #include "api/resources/event_query.h"
-#include "api/resources/put_off.h"
 #include "daemon/core/turns.h"
 #include "daemon/daemon.h"
 
@@ -25,6 +24,15 @@ struct vbd_stats_text {
 	char tag[VBD_SERVER_ID_BYTES + sizeof("W/\"-0123456789abcdef\"")];
 };
 
+/* Each reads a block, and looks at so many events of the log that they take about 50 us. */
+#define VBD_STREAMS_PER_TURN 8
+
+/* Streams of events that wait for their turn, since a turn of the loop has taken long enough. */
+struct vbd_streams {
+	struct vbd_steps steps;
+	struct vbd_link waiting; /* of the streams; first those that wait longest */
+};
+
 /* req->context points to this. */
 struct vbd_api {
 	struct vbd_daemon *daemon;
@@ -33,7 +41,7 @@ struct vbd_api {
 	struct vbd_credentials *credentials; /* of all callers */
 	struct vbd_event_texts event_texts;  /* of the streams */
 	struct vbd_stats_text stats;
-	struct vbd_put_off_queue put_off;			     /* streams */
+	struct vbd_streams streams;
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */
 	void *reload_arg;
 	struct vbd_request *reload_req; /* parked until the reload is over; NULL: none */
@@ -60,9 +68,12 @@ static inline struct vbd_event_texts *vbd_request_event_texts(const struct vbd_r
 	return &((struct vbd_api *)req->context)->event_texts;
 }
 
-static inline struct vbd_put_off_queue *vbd_request_put_off(const struct vbd_request *req)
+static inline struct vbd_streams *vbd_request_streams(const struct vbd_request *req)
 {
-	return &((struct vbd_api *)req->context)->put_off;
+	return &((struct vbd_api *)req->context)->streams;
 }
+
+/** vbd_streams_init - none waits; vbd_turns_drop() of its steps ends the wait (stream.c) */
+void vbd_streams_init(struct vbd_streams *streams);
 
 #endif

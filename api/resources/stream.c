@@ -9,7 +9,6 @@
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"
 #include "api/resources/handlers.h"
-#include "api/resources/put_off.h"
 #include "daemon/core/watch.h"
 
 #define HEARTBEAT_MS 15000
@@ -27,8 +26,8 @@ struct stream {
 	struct vbd_event_place at;   /* events up to here were sent or do not match the filter */
 	struct vbd_event_text *text; /* the text that is being sent; NULL: none */
 	size_t sent_bytes;
-	struct vbd_put_off put_off;
-	bool in_turn; /* the stream was put off, and goes on now */
+	struct vbd_link waiting; /* for its turn */
+	bool in_turn;		 /* the stream has waited, and goes on now */
 };
 
 static void set_text(struct stream *stream, struct vbd_event_text *text)
@@ -127,22 +126,40 @@ static size_t fill(struct stream *stream, char *buf, size_t size, unsigned int *
 	return len;
 }
 
-static bool is_put_off(const struct stream *stream)
+static bool waits(const struct stream *stream)
 {
-	return !vbd_list_empty(&stream->put_off.link);
+	return !vbd_list_empty(&stream->waiting);
 }
 
-static void put_off(struct stream *stream)
+static bool wake_some(struct vbd_steps *steps)
 {
-	vbd_put_off_add(vbd_request_put_off(stream->req), &stream->put_off);
+	struct vbd_streams *streams = VBD_CONTAINER_OF(steps, struct vbd_streams, steps);
+
+	for (int i = 0; i < VBD_STREAMS_PER_TURN && !vbd_list_empty(&streams->waiting); i++) {
+		struct stream *stream = VBD_LIST_FIRST(&streams->waiting, struct stream, waiting);
+
+		vbd_list_remove(&stream->waiting);
+		stream->in_turn = true;
+		vbd_request_wake(stream->req);
+	}
+	return vbd_list_empty(&streams->waiting);
 }
 
-static void on_turn(struct vbd_put_off *self)
+void vbd_streams_init(struct vbd_streams *streams)
 {
-	struct stream *stream = VBD_CONTAINER_OF(self, struct stream, put_off);
+	vbd_list_init(&streams->steps.link);
+	vbd_list_init(&streams->waiting);
+	streams->steps.step = wake_some;
+}
 
-	stream->in_turn = true;
-	vbd_request_wake(stream->req);
+static void await_turn(struct stream *stream)
+{
+	struct vbd_streams *streams = vbd_request_streams(stream->req);
+
+	/* The streams that the steps wait for may have left. */
+	if (vbd_list_empty(&streams->steps.link))
+		vbd_turns_add(&stream->daemon->turns, &streams->steps);
+	vbd_list_append(&streams->waiting, &stream->waiting);
 }
 
 /* A burst of events for many clients takes several turns. */
@@ -151,11 +168,11 @@ static bool may_read(struct stream *stream)
 	bool in_turn = stream->in_turn;
 
 	stream->in_turn = false;
-	if (is_put_off(stream))
+	if (waits(stream))
 		return false;
 	if (in_turn || vbd_turns_go_on(&stream->daemon->turns))
 		return true;
-	put_off(stream);
+	await_turn(stream);
 	return false;
 }
 
@@ -169,7 +186,7 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 		return 0;
 	len = fill(stream, buf, size, &looks);
 	if (len == 0 && looks == 0)
-		put_off(stream);
+		await_turn(stream);
 	/* Events that the filter holds back are no sign of life. */
 	if (len > 0)
 		vbd_timer_set(stream->heartbeat, HEARTBEAT_MS);
@@ -180,7 +197,7 @@ static void on_event(struct vbd_watch *watch, bool gone)
 {
 	struct stream *stream = VBD_CONTAINER_OF(watch, struct stream, watch);
 
-	if (!gone && !is_put_off(stream))
+	if (!gone && !waits(stream))
 		vbd_request_wake(stream->req);
 }
 
@@ -199,7 +216,7 @@ static void stream_free(void *arg)
 	struct stream *stream = arg;
 
 	vbd_watch_remove(&stream->watch);
-	vbd_list_remove(&stream->put_off.link);
+	vbd_list_remove(&stream->waiting);
 	vbd_timer_destroy(stream->heartbeat);
 	set_text(stream, NULL);
 	free(stream);
@@ -252,8 +269,7 @@ void vbd_stream_events(struct vbd_request *req)
 	stream->limit = UINT64_MAX;
 	stream->watch.cb = on_event;
 	vbd_list_init(&stream->watch.link);
-	vbd_list_init(&stream->put_off.link);
-	stream->put_off.go_on = on_turn;
+	vbd_list_init(&stream->waiting);
 	if (prepare(stream, &err) != VBD_OK) {
 		stream_free(stream);
 		vbd_reply_problem(req, &err);

@@ -73,7 +73,7 @@ static int setup(void **state)
 
 	memset(&test, 0, sizeof(test));
 	test.api.daemon = svc->daemon;
-	vbd_put_off_init(&test.api.put_off, &svc->daemon->turns);
+	vbd_streams_init(&test.api.streams);
 	for (size_t i = 0; i < CLIENTS && rc == 0; i++)
 		begin(&test.clients[i], "/v1/events/stream");
 	return rc;
@@ -83,7 +83,7 @@ static int teardown(void **state)
 {
 	for (size_t i = 0; i < CLIENTS; i++)
 		vbd_request_fini(&test.clients[i].req);
-	vbd_put_off_fini(&test.api.put_off);
+	vbd_turns_drop(&test.api.streams.steps);
 	vbd_event_texts_fini(&test.api.event_texts);
 	return svc_teardown(state);
 }
@@ -205,7 +205,7 @@ static void test_stream__without_time_a_turn_reads_for_a_few(void **state)
 	assert_int_equal(awake(), 0);
 	UNIT_UNTIL (all_have("event 4")) {
 		vbd_loop_turn(svc->daemon->loop, false);
-		assert_in_range(read_all(), 0, VBD_PUT_OFF_PER_TURN);
+		assert_in_range(read_all(), 0, VBD_STREAMS_PER_TURN);
 	}
 	for (size_t i = 0; i < CLIENTS; i++)
 		assert_has_burst(&test.clients[i], 5);
