@@ -96,6 +96,9 @@ void vbd_page_reply(struct vbd_request *req, const char *event,
 bool vbd_page_add_states(
 	const struct vbd_page_state *states, const char *word, size_t len, uint64_t *states_mask);
 
+/** vbd_page_add_state_names - append ", NAME" to @text for each name of a state */
+void vbd_page_add_state_names(const struct vbd_page_state *states, char *text, size_t size_bytes);
+
 /* Values of objects of a registry, for sort keys and filters. */
 const char *vbd_page_name(const void *item);
 uint64_t vbd_page_created(const void *item);

@@ -53,18 +53,23 @@ bool vbd_page_add_states(
 	return mask || open || ended;
 }
 
+void vbd_page_add_state_names(const struct vbd_page_state *states, char *text, size_t size_bytes)
+{
+	for (size_t i = 0; states[i].name; i++) {
+		size_t used = strlen(text);
+
+		/* States that share a name are neighbours. */
+		if (i == 0 || strcmp(states[i].name, states[i - 1].name) != 0)
+			(void)snprintf(text + used, size_bytes - used, ", %s", states[i].name);
+	}
+}
+
 static enum vbd_status refuse_state(
 	const struct vbd_page_state *states, const char *word, size_t len, struct vbd_error *err)
 {
 	char known[180] = "open, ended";
 
-	for (size_t i = 0; states[i].name; i++) {
-		size_t used = strlen(known);
-
-		/* States that share a name are neighbours. */
-		if (i == 0 || strcmp(states[i].name, states[i - 1].name) != 0)
-			(void)snprintf(known + used, sizeof(known) - used, ", %s", states[i].name);
-	}
+	vbd_page_add_state_names(states, known, sizeof(known));
 	return vbd_error_input(err, VBD_E_BAD_VALUE, "state",
 		"state has '%.*s'; it must be a list of: %s", len < 32 ? (int)len : 32, word,
 		known);

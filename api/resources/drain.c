@@ -18,22 +18,14 @@ static const struct vbd_field create_fields[] = {
 		.max = DEADLINE_MS_MAX},
 };
 
-static void put_time_or_null(struct vbd_encoder *out, const char *name, uint64_t at_ns)
-{
-	if (at_ns)
-		vbd_put_time(out, name, at_ns);
-	else
-		vbd_put_null(out, name);
-}
-
 static void reply_drain(struct vbd_request *req)
 {
 	const struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_text(&out, "state", vbd_drain_state_name(daemon->drain.state));
-	put_time_or_null(&out, "since", daemon->drain.since_ns);
-	put_time_or_null(&out, "deadline_at", daemon->drain.deadline_ns);
+	vbd_put_time(&out, "since", daemon->drain.since_ns);
+	vbd_put_time(&out, "deadline_at", daemon->drain.deadline_ns);
 	vbd_put_u64(&out, "transfer_count", vbd_drain_transfers(daemon));
 	vbd_put_u64(&out, "connection_count", daemon->connections->open);
 	vbd_reply_json(req, 200, &out);

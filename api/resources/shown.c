@@ -53,12 +53,8 @@ static enum vbd_status refuse_until(
 
 	(void)snprintf(known, sizeof(known), "changed%s%s", states ? ", open, ended" : "",
 		kind->is_idle ? ", idle" : "");
-	for (size_t i = 0; states && states[i].name; i++) {
-		size_t used = strlen(known);
-
-		if (i == 0 || strcmp(states[i].name, states[i - 1].name) != 0)
-			(void)snprintf(known + used, sizeof(known) - used, ", %s", states[i].name);
-	}
+	if (states)
+		vbd_page_add_state_names(states, known, sizeof(known));
 	return vbd_error_input(err, VBD_E_BAD_VALUE, "until",
 		"until is '%.32s'; it must be one of: %s", until, known);
 }
