@@ -4,7 +4,7 @@
 #include "api/http/condition.h"
 #include "api/http/header.h"
 #include "api/http/idempotency.h"
-#include "api/http/in_turns.h"
+#include "api/http/waiter.h"
 #include "api/http/problem.h"
 #include "api/http/wire.h"
 #include "api/json/parse.h"

@@ -7,7 +7,7 @@
 #ifndef VBD_API_HTTP_PAGE_PARTS_H
 #define VBD_API_HTTP_PAGE_PARTS_H
 
-#include "api/http/in_turns.h"
+#include "api/http/waiter.h"
 #include "api/http/page.h"
 #include "daemon/core/labels.h"
 

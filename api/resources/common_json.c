@@ -6,7 +6,7 @@
 
 #include "api/json/encode.h"
 #include "base/histogram.h"
-#include "daemon/core/failures.h"
+#include "daemon/core/batch.h"
 #include "rdma/device/mem.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"

@@ -5,7 +5,7 @@
  */
 #include "daemon/connections/connection_batches.h"
 
-#include "api/http/in_turns.h"
+#include "api/http/waiter.h"
 #include "api/http/page.h"
 #include "api/http/problem.h"
 #include "api/json/encode.h"

@@ -58,7 +58,7 @@ static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *re
 
 /**
  * vbd_await_snapshot - call @go_on exactly once: when a snapshot of the kernel is complete, or
- * without it after 3 s, since a driver may keep its counters for long (meta.c)
+ * without it after 3 s, since a driver may keep its counters for long (metrics.c)
  * @number: of the snapshot, see vbd_kernel_snapshot_begin(); 0: call it now
  */
 void vbd_await_snapshot(struct vbd_request *req, uint64_t number, vbd_request_cb go_on, void *arg);

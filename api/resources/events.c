@@ -2,7 +2,6 @@
 /*
  * The event log: a page, or a long poll.
  */
-#include "api/http/in_turns.h"
 #include "api/http/waiter.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"

@@ -1,17 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All counters, for Prometheus.
+ * All counters: /v1/stats, and /metrics for Prometheus.
  */
-#include "api/http/in_turns.h"
+#include "api/http/waiter.h"
 #include "api/http/server.h"
-#include "api/resources/api_stats.h"
+#include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/metrics_parts.h"
+#include "base/attr.h"
 #include "base/clock.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 #include "daemon/core/quota.h"
+
+/* --- snapshots of the kernel ------------------------------------------------------------------ */
+
+#define SNAPSHOT_MS 3000
+
+static bool is_taken(const void *daemon, uint64_t number)
+{
+	return vbd_kernel_snapshots_taken(daemon) >= number;
+}
+
+void vbd_await_snapshot(struct vbd_request *req, uint64_t number, vbd_request_cb go_on, void *arg)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_wait wait = {.is_over = is_taken,
+		.on = daemon,
+		.number = number,
+		.watches = vbd_kernel_watches(daemon),
+		.most_ms = SNAPSHOT_MS};
+
+	if (vbd_request_wait(req, &wait, go_on, arg, NULL) != VBD_OK)
+		go_on(req, arg);
+}
 
 /* --- the table of counters ------------------------------------------------------------------- */
 
@@ -43,6 +66,131 @@ static void put_stat(const struct vbd_stat *stat, void *arg)
 		vbd_metrics_put_seconds(out, labels, stat->value);
 	else
 		vbd_metrics_put(out, labels, stat->value);
+}
+
+/* --- the counters of the HTTP server ---------------------------------------------------------- */
+
+void vbd_api_stats_walk(const struct vbd_server_stats *http, const struct vbd_config_limits *limits,
+	bool fresh, vbd_stat_cb cb, void *arg)
+{
+	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_http_request_duration_seconds", TIMES,
+			"Time from the head of a request to the head of its answer, waits "
+			"included.",
+			.label = "operation", .label2 = "code", .is_sum = true,
+			.times = &http->durations.all),
+		VBD_STAT("verbsd_http_connections", GAUGE, "Open HTTP connections.",
+			.value = http->connections_open),
+		VBD_STAT_LIMIT("verbsd_http_connections_limit", limits, http_connections),
+		VBD_STAT("verbsd_http_connections_accepted_total", COUNTER,
+			"Accepted HTTP connections.", .value = http->connections),
+		VBD_STAT("verbsd_http_connections_timed_out_total", COUNTER,
+			"HTTP connections closed because of a deadline.", .value = http->too_slow),
+		VBD_STAT("verbsd_http_connections_refused_total", COUNTER,
+			"HTTP connections answered 503 because too many are open.",
+			.value = http->refused),
+		VBD_STAT("verbsd_http_connections_sent_away_total", COUNTER,
+			"HTTP connections without a credential, closed in favour of another one.",
+			.value = http->sent_away),
+		VBD_STAT_LIMIT("verbsd_http_body_limit_bytes", limits, http_body_bytes),
+		VBD_STAT("verbsd_waiting_requests", GAUGE, "Requests that wait for something.",
+			.value = http->parked),
+		VBD_STAT("verbsd_event_streams", GAUGE, "Clients of the event stream.",
+			.value = http->feeds),
+		VBD_STAT("verbsd_idempotency_keys", GAUGE, "Idempotency-Keys remembered.",
+			.value = http->idempotency_keys),
+		VBD_STAT("verbsd_collector_success", GAUGE,
+			"1 if the collector answered in time; otherwise its numbers are missing.",
+			.label = "collector", .label_value = "kernel", .value = fresh),
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		cb(&rows[i], arg);
+}
+
+/* --- /v1/stats -------------------------------------------------------------------------------- */
+
+struct stats {
+	struct vbd_encoder out;
+	uint64_t tag; /* of the values that do not change by themselves, in their order */
+};
+
+/* The tag leaves out what changes with every request for it: time, requests, the loop. */
+static bool changes_by_itself(const char *name)
+{
+	static const char *const prefixes[] = {"http_", "loop_", "collector_", "process_",
+		"waiting_requests", "event_streams", "idempotency_keys"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(prefixes); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void put_value(const char *name, uint64_t value, void *arg)
+{
+	struct stats *stats = arg;
+
+	vbd_put_u64(&stats->out, name, value);
+	if (changes_by_itself(name))
+		return;
+	stats->tag = (stats->tag ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	stats->tag ^= stats->tag >> 32;
+}
+
+static void put_row(const struct vbd_stat *stat, void *arg)
+{
+	vbd_stat_flatten(stat, put_value, arg);
+}
+
+/* The counters of all connections are kept, so this takes the same time however many there are. */
+static void write_stats(struct vbd_api *api, uint64_t snapshot)
+{
+	const struct vbd_server_stats *http = vbd_server_stats(api->server);
+	const struct vbd_daemon *daemon = api->daemon;
+	const bool fresh = vbd_kernel_snapshots_taken(daemon) >= snapshot;
+	struct vbd_stats_text *text = &api->stats;
+	struct stats stats = {.out = vbd_encode_begin()};
+
+	vbd_put_text(&stats.out, "server_id", daemon->server_id);
+	vbd_put_u64(&stats.out, "uptime_ms",
+		(vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
+	vbd_api_stats_walk(http, &daemon->config->limits, fresh, put_row, &stats);
+	vbd_stats_walk(daemon, put_row, &stats);
+	vbd_stats_walk_kernel(
+		vbd_kernel_view(daemon), vbd_kernel_object_counts(daemon), put_row, &stats);
+	(void)snprintf(text->tag, sizeof(text->tag), "W/\"%s-%016" PRIx64 "\"", daemon->server_id,
+		stats.tag);
+	free(text->bytes);
+	text->bytes = vbd_encode_end_line(&stats.out, &text->len_bytes);
+	text->snapshot = fresh ? snapshot : 0;
+}
+
+/* Requests that waited for the same snapshot have come before the first of them was answered. */
+static void reply_stats(struct vbd_request *req, void *arg)
+{
+	struct vbd_api *api = req->context;
+	const struct vbd_stats_text *text = &api->stats;
+	uint64_t snapshot = (uintptr_t)arg;
+	char *copy;
+
+	if (!req->parked || !text->bytes || text->snapshot != snapshot)
+		write_stats(api, snapshot);
+	copy = text->bytes ? malloc(text->len_bytes) : NULL;
+	if (copy) {
+		memcpy(copy, text->bytes, text->len_bytes);
+		vbd_request_add_header(req, "ETag", text->tag);
+	}
+	vbd_reply_text(req, "application/json", copy, text->len_bytes);
+}
+
+void vbd_get_stats(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	uint64_t snapshot = vbd_kernel_snapshot_begin(daemon, true);
+
+	vbd_await_snapshot(req, snapshot, reply_stats, (void *)(uintptr_t)snapshot);
 }
 
 /* --- the page -------------------------------------------------------------------------------- */

@@ -2,11 +2,10 @@
 /*
  * Interfaces between the files of /metrics:
  *
- *   metrics.c              the page, the table of counters, and the quotas of callers
- *   metrics_connections.c  connections one by one
- *   metrics_cqs.c          completion queues, by device or one by one
- *   metrics_ports.c        devices, and the kernel's counters of their ports
- *   metrics_text.c         the text format
+ *   metrics.c              the page, the table of counters, those of the HTTP server, and the
+ * quotas of callers metrics_connections.c  connections one by one metrics_cqs.c          completion
+ * queues, by device or one by one metrics_ports.c        devices, and the kernel's counters of
+ * their ports metrics_text.c         the text format
  *
  * Control thread.
  */
@@ -15,9 +14,11 @@
 
 #include "api/resources/metrics_text.h"
 #include "daemon/core/context.h"
+#include "daemon/observe/stats_row.h"
 
 struct vbd_fabric;
 struct vbd_kernel_view;
+struct vbd_server_stats;
 
 #define VBD_LABEL(name_, value_)   \
 	(struct vbd_metrics_label) \
@@ -32,6 +33,13 @@ struct vbd_kernel_view;
 			0                  \
 		}                          \
 	}
+
+/**
+ * vbd_api_stats_walk - call @cb with each row; rows of one metric come together
+ * @fresh: the snapshot of the kernel is new, not an older one
+ */
+void vbd_api_stats_walk(const struct vbd_server_stats *http, const struct vbd_config_limits *limits,
+	bool fresh, vbd_stat_cb cb, void *arg);
 
 /** vbd_metrics_put_callers - the quotas of each caller that @scope may know of, and what of them is
  * used */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/handlers.h"
 
-#include "api/http/in_turns.h"
+#include "api/http/waiter.h"
 #include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/resources/common_json.h"
@@ -10,7 +10,7 @@
 #include "api/resources/labels.h"
 #include "api/resources/task.h"
 #include "base/clock.h"
-#include "daemon/core/failures.h"
+#include "daemon/core/batch.h"
 #include "daemon/core/object.h"
 #include "daemon/core/record.h"
 #include "daemon/kept/kept.h"

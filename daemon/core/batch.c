@@ -5,6 +5,29 @@
 #include "daemon/core/context.h"
 #include "daemon/core/object.h"
 
+void vbd_failures_add(
+	struct vbd_failures *failures, const struct vbd_object *object, const struct vbd_error *err)
+{
+	struct vbd_failure *failure;
+
+	failures->total++;
+	if (!failures->items)
+		failures->items = calloc(VBD_FAILURES_MAX, sizeof(*failures->items));
+	if (!failures->items || failures->count == VBD_FAILURES_MAX)
+		return;
+	failure = &failures->items[failures->count++];
+	failure->kind = object->registry->singular;
+	failure->id = object->id;
+	memcpy(failure->name, object->name, sizeof(failure->name));
+	failure->err = *err;
+}
+
+void vbd_failures_fini(struct vbd_failures *failures)
+{
+	free(failures->items);
+	*failures = (struct vbd_failures){0};
+}
+
 VBD_ENUM_NAMES(vbd_batch_state_name, enum vbd_batch_state, VBD_BATCH_STATE_MAP)
 
 static struct vbd_batch *batch_of(struct vbd_object *object)

@@ -2,7 +2,7 @@
 /*
  * The table of counters against Stats of openapi.yaml. `--print` prints the members of Stats.
  */
-#include "api/resources/api_stats.h"
+#include "api/resources/metrics_parts.h"
 
 #include "api/http/server.h"
 #include "base/attr.h"
@@ -10,6 +10,7 @@
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/observe/kernel.h"
+#include "daemon/observe/stats.h"
 #include "daemon/work/probes.h"
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
