@@ -271,20 +271,28 @@ void vbd_encode_join(struct vbd_encoder *out, struct vbd_encoder *more)
 	vbd_encode_drop(more);
 }
 
+void vbd_encode_raw(struct vbd_encoder *out, const char *bytes, size_t len)
+{
+	append(out, bytes, len);
+}
+
+char *vbd_encode_take(struct vbd_encoder *out, size_t *ret_len)
+{
+	char *text = out->failed ? NULL : out->bytes;
+
+	*ret_len = out->len;
+	if (text)
+		out->bytes = NULL;
+	vbd_encode_drop(out);
+	return text;
+}
+
 static char *finish(struct vbd_encoder *out, char last, size_t *ret_len)
 {
-	char *text = NULL;
-
 	vbd_encode_through(out, NULL);
 	vbd_end(out);
 	append(out, &last, 1);
-	if (!out->failed) {
-		*ret_len = out->len;
-		text = out->bytes;
-		out->bytes = NULL;
-	}
-	vbd_encode_drop(out);
-	return text;
+	return vbd_encode_take(out, ret_len);
 }
 
 char *vbd_encode_end(struct vbd_encoder *out, size_t *ret_len)

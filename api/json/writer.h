@@ -55,6 +55,12 @@ char *vbd_encode_end_line(struct vbd_encoder *out, size_t *ret_len) VBD_MUST_CHE
 /** vbd_encode_drop - free what was written; allowed at any time, and more than once */
 void vbd_encode_drop(struct vbd_encoder *out);
 
+/** vbd_encode_raw - append bytes as they are, to a zeroed encoder: for a format other than JSON */
+void vbd_encode_raw(struct vbd_encoder *out, const char *bytes, size_t len);
+
+/** vbd_encode_take - as vbd_encode_end(), for what vbd_encode_raw() has appended; without a NUL */
+char *vbd_encode_take(struct vbd_encoder *out, size_t *ret_len) VBD_MUST_CHECK;
+
 /** vbd_encode_join - add the members of another document, whose object alone is open, to the object
  * that is open here; @more is empty then */
 void vbd_encode_join(struct vbd_encoder *out, struct vbd_encoder *more);

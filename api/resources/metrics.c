@@ -283,7 +283,7 @@ static void drop(struct vbd_in_turns *self)
 {
 	struct metrics *metrics = VBD_CONTAINER_OF(self, struct metrics, turns);
 
-	vbd_metrics_drop(&metrics->out);
+	vbd_encode_drop(&metrics->out.text);
 	free(metrics);
 }
 
@@ -295,7 +295,7 @@ static bool go_on(struct vbd_in_turns *self)
 
 	if (!put_part(metrics))
 		return false;
-	text = vbd_metrics_end(&metrics->out, &len_bytes);
+	text = vbd_encode_take(&metrics->out.text, &len_bytes);
 	vbd_reply_text(self->req, VBD_METRICS_TYPE, text, len_bytes);
 	drop(self);
 	return true;

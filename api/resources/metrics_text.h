@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text format of Prometheus, version 0.0.4: families of samples. After a failure (no memory)
- * vbd_metrics_end() returns NULL instead of an incomplete text.
+ * The text format of Prometheus, version 0.0.4: families of samples. vbd_encode_take() of `text`
+ * gives the text; after a failure (no memory) it returns NULL instead of an incomplete one.
  *
  * Control thread.
  */
 #ifndef VBD_API_RESOURCES_METRICS_TEXT_H
 #define VBD_API_RESOURCES_METRICS_TEXT_H
 
+#include "api/json/writer.h"
 #include "base/histogram.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define VBD_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 struct vbd_metrics_text {
-	char *text;
-	size_t len_bytes;
-	size_t room_bytes;
-	bool failed;
+	struct vbd_encoder text;
 	char family[128]; /* the current one; "" before the first */
 };
 
@@ -46,11 +41,5 @@ void vbd_metrics_put_seconds(
  * 2^12 … 2^36 ns (1 us to 69 s). @labels: NULL for none */
 void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_metrics_label *labels,
 	const struct vbd_histogram *histogram);
-
-/** vbd_metrics_drop - free what was written; allowed at any time, and more than once */
-void vbd_metrics_drop(struct vbd_metrics_text *out);
-
-/** vbd_metrics_end - the text, which the caller frees; NULL without memory */
-char *vbd_metrics_end(struct vbd_metrics_text *out, size_t *ret_len_bytes);
 
 #endif

@@ -10,7 +10,7 @@
 static char *end(struct vbd_metrics_text *out)
 {
 	size_t len_bytes;
-	char *text = vbd_metrics_end(out, &len_bytes);
+	char *text = vbd_encode_take(&out->text, &len_bytes);
 	char *copy;
 
 	assert_non_null(text);

@@ -22,7 +22,7 @@ static char *page_of(struct vbd_kernel_counter *counters, size_t count)
 	char *copy;
 
 	vbd_metrics_put_ports(&out, &view);
-	text = vbd_metrics_end(&out, &len_bytes);
+	text = vbd_encode_take(&out.text, &len_bytes);
 	assert_non_null(text);
 	copy = strndup(text, len_bytes);
 	assert_non_null(copy);

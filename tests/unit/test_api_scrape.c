@@ -151,7 +151,7 @@ static void test_stats__the_tag_is_of_what_a_request_does_not_change(void **stat
 static char *text_of(struct vbd_metrics_text *out)
 {
 	size_t len_bytes;
-	char *text = vbd_metrics_end(out, &len_bytes);
+	char *text = vbd_encode_take(&out->text, &len_bytes);
 
 	assert_non_null(text);
 	text = realloc(text, len_bytes + 1);

@@ -72,7 +72,7 @@ static void metrics_have(
 	char *text;
 
 	vbd_metrics_put_callers(&out, f->svc->daemon, caller);
-	text = vbd_metrics_end(&out, &len_bytes);
+	text = vbd_encode_take(&out.text, &len_bytes);
 	assert_non_null(text);
 	if ((memmem(text, len_bytes, line, strlen(line)) != NULL) != has)
 		fail_msg("%s: %s in\n%.*s", line, has ? "missing" : "unexpected", (int)len_bytes,
