@@ -28,7 +28,7 @@ static bool is_under_way(const json_t *connection)
 	{                                                                                 \
 		"for the peer", "--psn {manual.local.psn} --gid {manual.local.gid} "      \
 				"--lid {manual.local.lid} --qpn {manual.local.qpn:text} " \
-				"--mtu {manual.local.port_mtu_bytes}"                \
+				"--mtu {manual.local.port_mtu_bytes}"                     \
 	}
 
 static void put_state(const struct vbd_ctl *ctl, json_t *connection)
