@@ -110,7 +110,7 @@ test('objects: show tells one connection whole', async (t) => {
     /^connection\/7 \(to-b\) {2}established$/m, /^ {2}dst addr +hostb$/m, /^ {2}dst port +7471$/m, /^ {2}local +192\.0\.2\.1:40001$/m,
     /^ {2}peer +192\.0\.2\.2:7471$/m, /^ {2}device +rxe0$/m,
     /^ {2}qp attr +lqpn 0x11, rqpn 0x12, state RTS, sq psn 3223814, rq psn 1881236, path mtu 1024, ack$/m,
-    /^ {16}ack timeout 14, ack timeout 67\.109 ms, retry count 4, rnr retry 7, /m, /min rnr timer 640\.000 us, /, / dead peer detect 336 ms$/m,
+    /^ {16}timeout 14, ack timeout 67\.109 ms, retry count 4, rnr retry 7, /m, /min rnr timer 640\.000 us, /, / dead peer detect 336 ms$/m,
     /^ {2}inbox +messages 2, capacity 16$/m, /^ {2}heartbeats +sent 9, answered 8$/m, /^ {2}new member +inner 5 ns$/m, /^ {2}established +2026-03-04T05:06:07\.112Z$/m,
     /^ {2}counters write +posted 4, completed 3, errors 1, flushed 0, bytes 1\.0 MiB, /m,
     /^ *0\.000 +call +rdma_resolve_addr +to 192\.0\.2\.2:7471$/m,
