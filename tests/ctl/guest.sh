@@ -123,7 +123,7 @@ says 'connection/1 \(to-b\): closed \(local_close\)' a close to-b
 says 'gone' a rm to-b
 says 'gone' a buf rm source
 says 'connection_ended' a events --object connection/1 --type connection_ended
-says 'transferred_write_bytes +3000000' a stats
+says '"transferred_write_bytes": *3000000' curl -fsS http://127.0.0.1:7480/v1/stats
 
 # The tour of docs/guide.md works as written, and each received message is the one sent.
 sed -n "s/^    //p" "$root/docs/guide.md" | sed "s/10\.76\.0\.1/$LAB_ADDR/g" >"$work/tour"

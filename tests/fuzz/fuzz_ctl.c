@@ -51,7 +51,7 @@ static const char *const lines[][WORDS] = {
 	{"events", "-n", "3"},
 	{"glossary"},
 	{"reachability", "show", "10.0.0.2"},
-	{"stats"},
+	{"srqs", "show", "x"},
 	{"status"},
 };
 
@@ -155,7 +155,18 @@ static void run(char **words, int count)
 	vbd_ctl_http_fini(&ctl.http);
 }
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Each line is one that verbsctl has, also where only the corpus is played back. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	for (uint8_t i = 0; i < VBD_ARRAY_LEN(lines); i++)
+		(void)LLVMFuzzerTestOneInput(&i, 1);
+	return 0;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

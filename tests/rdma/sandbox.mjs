@@ -63,8 +63,8 @@ const bearer = (letter) => ({ headers: { Authorization: `Bearer ${letter.repeat(
 const serves = async (url, options) => equal((await get(url, options)).status, 200, `status of ${url}`);
 const role = async (user, wanted) => {
 	const said = await run("setpriv", `--reuid=${user}`, `--regid=${user}`, "--init-groups", "verbsctl", "--server",
-		`unix:${HTTP_SOCKET}`, "--json", "caller", "show").catch(() => '{"role": null}');
-	equal(JSON.parse(said).role, wanted, `role of ${user}`);
+		`unix:${HTTP_SOCKET}`, "--json", "status").catch(() => '{"caller": {"role": null}}');
+	equal(JSON.parse(said).caller.role, wanted, `role of ${user}`);
 };
 const threads = async () => (await run("nsenter", ...inside("sh", "-c", `cat /proc/${await property("MainPID")}/task/*/comm`)))
 	.match(/^verbsd-data-/mg).length;
