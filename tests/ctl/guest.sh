@@ -81,7 +81,7 @@ says 'rxe0 +present +roce +1 +active' a devices
 
 head -c 3000000 /dev/urandom >"$work/file"
 says 'listener/1 \(front\): listening at 0\.0\.0\.0:7471' b listen 0.0.0.0:7471 --name front
-says 'remote key +0x' b buf create target --size 3000000 --access remote_write,remote_read
+says 'rkey +0x' b buf create target --size 3000000 --access remote_write,remote_read
 says 'connection/1 \(to-b\): established' a connect "$LAB_ADDR:7471" --name to-b --recv-size 4096
 says 'RTR -> RTS' a show to-b
 says 'buffer/1 \(source\)' a buf create source --size 3000000
@@ -131,7 +131,7 @@ sed -n "s/^    //p" "$root/docs/guide.md" | sed "s/10\.76\.0\.1/$LAB_ADDR/g" >"$
 	tail -n 20 "$work/tour.out" >&2
 	fail "docs/guide.md does not go as written"
 }
-for line in 'by hand' 'a datagram' 'to all' 'old value +0x0000000000000029' 'what to do '; do
+for line in 'by hand' 'a datagram' 'to all' 'old value +0x0000000000000029' 'hint +Check addr'; do
 	grep -qE "^ *$line" "$work/tour.out" || fail "docs/guide.md: no \"$line\" in: $(<"$work/tour.out")"
 done
 
