@@ -66,7 +66,7 @@ test('live: top shows what moves, why it ended, and a restart; events tell what 
   top.type('/to-b\r');
   await top.until(/filter "to-b": 1 of 2/);
   top.type('\r');
-  await top.until(/RTS {2}0x/);
+  await top.until(/ state RTS, /);
   b.kill('SIGKILL');
   await b.ended;
   await ctl(A, ['send', 'to-b', 'anyone?']);

@@ -14,9 +14,10 @@ static char *end(struct vbd_metrics_text *out)
 	char *copy;
 
 	assert_non_null(text);
-	copy = strndup(text, len_bytes);
-	free(text);
+	copy = calloc(1, len_bytes + 1);
 	assert_non_null(copy);
+	memcpy(copy, text, len_bytes);
+	free(text);
 	assert_int_equal(strlen(copy), len_bytes);
 	return copy;
 }

@@ -24,8 +24,9 @@ static char *page_of(struct vbd_kernel_counter *counters, size_t count)
 	vbd_metrics_put_ports(&out, &view);
 	text = vbd_encode_take(&out.text, &len_bytes);
 	assert_non_null(text);
-	copy = strndup(text, len_bytes);
+	copy = calloc(1, len_bytes + 1);
 	assert_non_null(copy);
+	memcpy(copy, text, len_bytes);
 	free(text);
 	return copy;
 }
