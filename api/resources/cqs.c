@@ -90,6 +90,8 @@ void vbd_patch_cq(struct vbd_request *req)
 	struct cq_input input = {0};
 	struct vbd_cq_spec *spec = &input.spec;
 	struct vbd_error err = {0};
+	bool deeper = vbd_given(req->json, "cqe"), moderated = vbd_given(req->json, "moderation");
+	enum vbd_status status;
 	struct vbd_cq *cq;
 
 	if (!shared)
@@ -97,11 +99,13 @@ void vbd_patch_cq(struct vbd_request *req)
 	cq = shared->cq;
 	spec->moderation.count = cq->moderation_count;
 	spec->moderation.period_us = cq->moderation_period_us;
-	if (vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
-		    CQ_CHANGEABLE, &input, &err) == VBD_OK &&
-		vbd_cq_change(cq, vbd_given(req->json, "cqe") ? &spec->cqe : NULL,
-			vbd_given(req->json, "moderation") ? &spec->moderation : NULL,
-			&err) == VBD_OK) {
+	status = vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
+		CQ_CHANGEABLE, &input, &err);
+	if (!status && !deeper && !moderated)
+		status = vbd_error_set(&err, VBD_E_MISSING_FIELD,
+			"the body changes nothing: give cqe or moderation");
+	if (!status && vbd_cq_change(cq, deeper ? &spec->cqe : NULL,
+			       moderated ? &spec->moderation : NULL, &err) == VBD_OK) {
 		vbd_shared_updated(shared);
 		vbd_task_reply(req, 200, &vbd_cq_task, shared);
 	} else {

@@ -127,6 +127,7 @@ static void test_api_requests__a_completion_queue_is_changed(void **state)
 		"{'name':'q','moderation':{'count':3,'period_us':4}}");
 	rest_expect(rest_call(rest, 200, "PATCH", "/v1/cqs/q", "{'moderation':{'count':5}}"),
 		"{'moderation':{'count':5,'period_us':4}}");
+	rest_expect(rest_call(rest, 400, "PATCH", "/v1/cqs/q", "{}"), "{'code':'missing_field'}");
 	rest_expect(rest_call(rest, 200, "PATCH", "/v1/cqs/q", "{'cqe':200}"),
 		"{'cqe':200,'moderation':{'count':5,'period_us':4}}");
 	rest_expect(rest_call(rest, 400, "PATCH", "/v1/cqs/q", "{'cqe':0}"),
