@@ -128,6 +128,19 @@ static void test_services_daemon__each_allocation_failing_at_the_start(void **st
 
 /* Devices. */
 
+/* Unplugs the device, and plugs in another one of the same name. */
+static void exchange_device(struct svc *svc)
+{
+	struct vbd_device *old = vbd_device_find_ref(svc->daemon, "fake0", NULL), *fresh;
+
+	fake_device_unplug(svc->device);
+	svc->device = fake_device_add("fake0");
+	unit_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, (fresh = vbd_device_find_ref(svc->daemon, "fake0", NULL)) != old &&
+			       fresh->state == VBD_DEVICE_PRESENT &&
+			       old->state == VBD_DEVICE_REMOVED);
+}
+
 static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
 {
 	struct svc *svc = *state;
@@ -139,12 +152,7 @@ static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
 	assert_ptr_equal(vbd_device_find_ref(svc->daemon, "1", &svc->err), old);
 	assert_null(vbd_device_find_ref(svc->daemon, "2", &err));
 	assert_int_equal(err.status, VBD_E_NOT_FOUND);
-	fake_device_unplug(svc->device);
-	svc->device = fake_device_add("fake0");
-	unit_rescan(svc->daemon->fabric);
-	svc_turn(svc);
-	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
-	svc_turn(svc);
+	exchange_device(svc);
 	/* The name finds the newest device, the id finds the removed one too. */
 	fresh = vbd_device_find_ref(svc->daemon, "fake0", &svc->err);
 	assert_ptr_not_equal(fresh, old);
@@ -191,14 +199,8 @@ static void test_services_daemon__removed_devices_do_not_pile_up(void **state)
 	struct svc *svc = *state;
 	unsigned int records = 0;
 
-	for (int i = 0; i < 30; i++) {
-		fake_device_unplug(svc->device);
-		svc->device = fake_device_add("fake0");
-		unit_rescan(svc->daemon->fabric);
-		svc_turn(svc);
-		SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
-		svc_turn(svc);
-	}
+	for (int i = 0; i < 30; i++)
+		exchange_device(svc);
 	vbd_list_for_each (link, &svc->daemon->fabric->devices)
 		records++;
 	assert_int_equal(records, 17);
