@@ -98,7 +98,7 @@ bool vbd_given(const json_t *json, const char *name);
 #define VBD_NAME_RULE \
 	"must start with a letter or '_', and go on with letters, digits, '.', '_' or '-'"
 
-/* The row of the member `name` of an object: @member_ is char[VBD_NAME_BYTES]. */
+/* The row for the name of an object, which is copied into @member_, a char[VBD_NAME_BYTES]. */
 #define VBD_FIELD_NAME(struct_, member_)                                               \
 	VBD_FIELD(TEXT, "name", struct_, member_), .max = 63, .check = vbd_name_valid, \
 						   .check_text = VBD_NAME_RULE

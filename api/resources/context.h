@@ -18,8 +18,9 @@ struct vbd_server;
 
 /* The last answer to GET /v1/stats. */
 struct vbd_stats_text {
-	uint64_t snapshot; /* of the kernel; 0: an older one */
-	char *bytes;	   /* NULL: there is none */
+	uint64_t
+		snapshot; /* number of the kernel's snapshot in the text; 0: older than asked for */
+	char *bytes;	  /* NULL: there is none */
 	size_t len_bytes;
 	char tag[VBD_SERVER_ID_BYTES + sizeof("W/\"-0123456789abcdef\"")];
 };

@@ -7,7 +7,6 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
-#include "api/resources/common_json.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
 #include "rdma/data/worker.h"

@@ -6,7 +6,6 @@
 #include "api/http/view.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
-#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"

@@ -38,7 +38,7 @@ struct vbd_config_key {
 	uint64_t min;
 	uint64_t max;
 	const char *const *words;
-	const char *words_told; /* all of them, for an error */
+	const char *words_told; /* all words as an error lists them: "text, json or journal" */
 };
 
 /* all keys, in the order of vbd_config_dump(); in config.c */

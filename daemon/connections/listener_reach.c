@@ -2,7 +2,6 @@
 #include "daemon/connections/listeners.h"
 
 #include "base/list.h"
-#include "daemon/connections/listeners.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"

@@ -7,7 +7,6 @@
 #include "daemon/core/devices.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
-#include "base/clock.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/diagnose/words.h"
 #include "rdma/fabric/fabric.h"

@@ -21,13 +21,13 @@ struct vbd_look {
 	bool netroute_known;
 	struct vbd_error err; /* why not */
 	struct vbd_pv_netroute netroute;
-	bool asked, answered;	  /* a question to the peer's host has left; it answered */
+	bool asked, answered;	  /* a question to the peer's host has left; the host answered */
 	uint64_t rtt_ns;	  /* of that answer */
 	bool replied;		  /* a verbsd at the peer's host did; `report` is set */
-	struct vbd_report report; /* not `known`: it does not know the connection */
+	struct vbd_report report; /* not `known`: the peer's verbsd has no such connection */
 	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
-	uint64_t transfer_done; /* its bytes then */
-	bool counted;		/* the two members below are set */
+	uint64_t transfer_done; /* the transfer's bytes before the look */
+	bool counted;		/* counted_ns and counters are set */
 	uint64_t counted_ns;
 	uint64_t counters[VBD_TRACE_COUNT];
 };

@@ -229,10 +229,11 @@ enum vbd_status vbd_schema_read_numbers(struct vbd_database *database,
 enum vbd_status vbd_schema_write_numbers(struct vbd_database *database,
 	const struct vbd_store_mark *numbers, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* --- texts of columns: a pool in which each stays once until the pool is freed, since events keep
- * pointers to names, and those of earlier runs come out of a database; and pairs,
- * "state=closed,code=timed_out". No key has '=', and no value ','. One thread at a time. ---------
- */
+/* --- texts of columns -------------------------------------------------------------------------
+ *
+ * A pool keeps one copy of each text until the pool is freed: events keep pointers to names, and
+ * the names of events of earlier runs come out of the database. Pairs are written as
+ * "state=closed,code=timed_out"; no key has '=', and no value ','. One thread at a time. */
 
 /** vbd_words_create - an empty pool; NULL without memory */
 struct vbd_words *vbd_words_create(void);

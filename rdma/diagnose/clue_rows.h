@@ -55,7 +55,7 @@
 		"{device} answered peers that no receive is posted ({rnr_told} times)") \
 	X(NO_RECEIVE_LEFT, incident->no_receive_left, "no receive was posted here") \
 	X(GAPS, traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_GAPS_TOLD], "packets were missing ({gaps} times)") \
-	/* The counters are those of all connections: they say something of one that awaits a message. */ \
+	/* All connections share the counters: they are a sign only for one that awaits a message. */ \
 	X(OUT_OF_STEP, (facts->inbox_capacity || incident->outcome == VBD_OUTCOME_UNSENT) && (traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_REPEATS_SEEN]), \
 		"packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
 	X(MANY_GAPS, traces[VBD_TRACE_PACKETS_SENT] && (traces[VBD_TRACE_GAPS_SEEN] + traces[VBD_TRACE_GAPS_TOLD]) * MANY >= traces[VBD_TRACE_PACKETS_SENT], \

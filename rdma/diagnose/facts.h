@@ -43,7 +43,7 @@
 	X(VBD_OUTCOME_OPERATION, "operation")		/* the peer's device failed it */          \
 	X(VBD_OUTCOME_INVALID, "invalid")		/* the peer's device calls it invalid */   \
 	X(VBD_OUTCOME_UNACKED, "unacked")		/* no acknowledgement came */              \
-	X(VBD_OUTCOME_SILENT, "silent")			/* nor of a heartbeat */                   \
+	X(VBD_OUTCOME_SILENT, "silent")			/* no heartbeat was acknowledged */        \
 	X(VBD_OUTCOME_RNR, "rnr")			/* the peer had no receive for it */       \
 	X(VBD_OUTCOME_LATE, "late")			/* no completion by its deadline */        \
 	X(VBD_OUTCOME_REQUEST_FAILED, "request_failed") /* the device here failed it */            \
@@ -108,7 +108,7 @@ struct vbd_incident {
 	uint64_t remote_addr, length_bytes;
 	uint32_t rkey;
 	uint64_t done_bytes;
-	uint64_t window;	/* work requests that it may have outstanding; 0: unknown */
+	uint64_t window;	/* most work requests that may be outstanding; 0: unknown */
 	uint64_t requests_left; /* work requests that are not done, outstanding or to be posted */
 	uint64_t waited_ms;	/* for this long it has waited, or had when it was given up */
 	bool held_back;		/* sends are paused here, since the QP can't send in its state */
@@ -117,14 +117,14 @@ struct vbd_incident {
 	uint64_t heartbeats;	/* that the peer's device has answered */
 	bool tcp_open;		/* Soft-iWARP: TCP has connected, the handshake has not ended */
 	uint64_t open_buffers;	/* buffers here that were open to the peer; 0: unknown */
-	uint64_t open_id, open_bytes; /* of the only one */
-	unsigned int open_access;     /* of it: bits of enum vbd_mem_access */
-	bool nothing_open;	      /* no buffer of the device here was open to peers */
-	bool other_pd_open;	      /* one was, but none in the connection's protection domain */
-	char open_device[64];	      /* another device, a buffer of which here was open to peers */
-	bool no_receive_left;	      /* none of its own was posted here */
-	bool listener_deleted;	      /* while the request waited for a decision here */
-	bool outstanding;	      /* requests of this side were, when the peer left */
+	uint64_t open_id, open_bytes; /* id and size of the open buffer, if it is the only one */
+	unsigned int open_access; /* access to the only open buffer: bits of enum vbd_mem_access */
+	bool nothing_open;	  /* no buffer of the device here was open to peers */
+	bool other_pd_open;	  /* buffers were open, but none in the protection domain here */
+	char open_device[64];	  /* another device, a buffer of which here was open to peers */
+	bool no_receive_left;	  /* no receive of the connection itself was posted here */
+	bool listener_deleted;	  /* while the request waited for a decision here */
+	bool outstanding;	  /* requests of this side were outstanding when the peer left */
 
 	uint32_t recv_size_bytes; /* of the receives here */
 	char words[96];		  /* text that the peer rejected with; "" if none */

@@ -4,7 +4,6 @@
 #include "base/addr.h"
 #include "rdma/device/device.h"
 #include "rdma/device/source.h"
-#include "rdma/fabric/fabric.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>

@@ -7,7 +7,9 @@
 
 #include "base/clock.h"
 
-#define EARLY_MS 20 /* an answer so long before its time is no timeout of the server */
+#define EARLY_MS                                                                                 \
+	20 /* an answer that comes earlier than this before the end is not the server's time-out \
+	    */
 
 /* State of one `verbsctl NOUN wait`. */
 struct waiter {
