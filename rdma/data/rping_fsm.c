@@ -50,8 +50,3 @@ const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd
 {
 	return &rules[state][event];
 }
-
-VBD_ENUM_NAMES(vbd_rping_state_name, enum vbd_rping_state, VBD_RPING_STATE_MAP)
-VBD_ENUM_COLUMN(const char *, vbd_rping_state_text, enum vbd_rping_state, VBD_RPING_STATE_MAP, 3)
-VBD_ENUM_NAMES(vbd_rping_event_name, enum vbd_rping_event, VBD_RPING_EVENT_MAP)
-VBD_ENUM_NAMES(vbd_rping_action_text, enum vbd_rping_action, VBD_RPING_ACTION_MAP)

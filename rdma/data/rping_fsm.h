@@ -53,10 +53,4 @@ struct vbd_rping_rule {
 /** vbd_rping_rule - the pure table; every pair is decided */
 const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd_rping_event event);
 
-/* Names for logs. */
-const char *vbd_rping_state_name(enum vbd_rping_state state);
-const char *vbd_rping_state_text(enum vbd_rping_state state);
-const char *vbd_rping_event_name(enum vbd_rping_event event);
-const char *vbd_rping_action_text(enum vbd_rping_action action);
-
 #endif
