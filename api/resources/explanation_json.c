@@ -456,7 +456,7 @@ void vbd_put_timeline_entry(struct vbd_encoder *out, const char *name,
 {
 	vbd_begin_object(out, name);
 	vbd_put_time(out, "at", entry->at_ns);
-	vbd_put_u64(out, "since_start_ns", entry->at_ns > start_ns ? entry->at_ns - start_ns : 0);
+	vbd_put_i64(out, "since_start_ns", (int64_t)(entry->at_ns - start_ns));
 	vbd_put_text(out, "kind", vbd_timeline_kind_name(entry->kind));
 	vbd_put_text(out, "what", entry->what);
 	vbd_put_text(out, "from", entry->from);

@@ -20,7 +20,7 @@ static void put_event(struct vbd_encoder *out, const struct vbd_event *event, ui
 {
 	vbd_begin_object(out, NULL);
 	vbd_put_time(out, "at", event->at_ns);
-	vbd_put_u64(out, "since_start_ns", event->at_ns > start_ns ? event->at_ns - start_ns : 0);
+	vbd_put_i64(out, "since_start_ns", (int64_t)(event->at_ns - start_ns));
 	vbd_put_text(out, "kind", vbd_timeline_kind_name(VBD_TIMELINE_EVENT));
 	vbd_put_text(out, "what", vbd_event_type_name(event->type));
 	vbd_put_null(out, "from");

@@ -149,16 +149,23 @@ static struct vbd_connection *replace(struct vbd_connection *connection, uint64_
 	return vbd_connection_of(before);
 }
 
-/* Messages are numbered by id, over all connections that have had it. */
+/* Messages are numbered by id, over all connections that have had it. A try that came to nothing
+ * leaves no record, only its lines in the timeline: a peer that is away for a day is one row. */
 static void finish_replacing(struct vbd_connection *connection, struct vbd_connection *before)
 {
-	connection->previous_id = before->object.id;
+	bool forget = !before->conn->established_ns;
+
+	connection->previous_id = forget ? before->previous_id : before->object.id;
 	connection->inbox.last_seq = before->inbox.last_seq;
 	vbd_conn_replaced(before->conn, before->object.id, connection->conn);
-	vbd_object_log(&before->object, VBD_EVENT_CONNECTION_RENUMBERED, VBD_SEVERITY_INFO, VBD_OK,
-		"was connection %llu, which is made again",
-		(unsigned long long)connection->object.id);
-	vbd_object_replaced(&connection->object, &before->object);
+	connection->raw_before = before->conn->qp.first_error.error.raw;
+	if (forget)
+		connection->failed_before = before->conn->qp.reason;
+	else
+		vbd_object_log(&before->object, VBD_EVENT_CONNECTION_RENUMBERED, VBD_SEVERITY_INFO,
+			VBD_OK, "was connection %llu, which is made again",
+			(unsigned long long)connection->object.id);
+	vbd_object_replaced(&connection->object, &before->object, forget);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -128,6 +128,19 @@ static void refused(struct vbd_connection *connection)
 		texts[conn->refusal]);
 }
 
+/* The log has the first failure, and then each change of it: a peer can be away for days. */
+static enum vbd_severity severity_of_end(const struct vbd_connection *connection)
+{
+	const struct vbd_qp *qp = &connection->conn->qp;
+
+	if (vbd_reason_clean(qp->reason))
+		return VBD_SEVERITY_INFO;
+	return !connection->conn->established_ns && qp->reason == connection->failed_before &&
+			       qp->first_error.error.raw == connection->raw_before
+		       ? VBD_SEVERITY_DEBUG
+		       : VBD_SEVERITY_WARNING;
+}
+
 static void ended(struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
@@ -145,8 +158,7 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_failed++;
 	daemon->connections_ended[conn->qp.reason]++;
 	refused(connection);
-	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED,
-		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED, severity_of_end(connection),
 		vbd_reason_status(conn->qp.reason), "%s: %s%s%s", vbd_conn_state_name(conn->state),
 		vbd_reason_name(conn->qp.reason), conn->qp.first_error.at_ns ? ": " : "",
 		conn->qp.first_error.at_ns ? conn->qp.first_error.error.text : "");

@@ -7,7 +7,8 @@
 
 void vbd_connection_announce(struct vbd_connection *connection)
 {
-	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED,
+		connection->failed_before ? VBD_SEVERITY_DEBUG : VBD_SEVERITY_INFO, VBD_OK,
 		"to %.100s port %u, %llu ms", connection->dst_addr, connection->dst_port,
 		(unsigned long long)connection->conn->timeout_ms);
 }

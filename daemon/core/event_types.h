@@ -164,7 +164,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_CONNECTION_REQUESTED, "connection_requested", VBD_EVENT_DATA_STATE, \
 		"A peer asked a listener for a connection, which is created thereby") \
 	X(VBD_EVENT_CONNECTION_RENUMBERED, "connection_renumbered", VBD_EVENT_DATA_STATE, \
-		"A kept connection is made again; its try that has ended has this id from now on") \
+		"A kept connection is made again; the one that was established and has ended has this id from now on") \
 	X(VBD_EVENT_CONNECTION_STATE_CHANGED, "connection_state_changed", VBD_EVENT_DATA_STATE, \
 		"A connection changed its state") \
 	X(VBD_EVENT_CONNECTION_QP_STATE_CHANGED, "connection_qp_state_changed", VBD_EVENT_DATA_QP_STATE, \

@@ -440,17 +440,23 @@ void vbd_object_replace(struct vbd_object *object, struct vbd_object *before)
 	vbd_registry_exchange(object->registry, object, before);
 }
 
-void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before)
+void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before, bool forget)
 {
 	struct vbd_daemon *daemon = object->registry->daemon;
 
-	if (before->recorded && daemon->record_ops)
+	if (forget) {
+		object->recorded = before->recorded;
+		before->recorded = before->announced = false;
+	} else if (before->recorded && daemon->record_ops) {
 		daemon->record_ops->replaced(
 			daemon, vbd_registry_kind(object->registry), object->id, before->id);
+	}
 	/* An ETag of the id is out of date now. */
 	object->version = before->version + 1;
 	vbd_object_changed(before);
 	vbd_object_hold(before, false);
+	if (forget)
+		vbd_object_unregister(before);
 }
 
 void vbd_object_cancel(struct vbd_object *object)

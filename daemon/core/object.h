@@ -132,8 +132,9 @@ void vbd_object_leave(struct vbd_object *object);
  * the arguments exchanged undoes it. */
 void vbd_object_replace(struct vbd_object *object, struct vbd_object *before);
 
-/** vbd_object_replaced - let watches, ETags and the store follow vbd_object_replace() */
-void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before);
+/** vbd_object_replaced - let watches, ETags and the store follow vbd_object_replace()
+ * @forget: @before leaves no record, and no event tells of it; it is freed in this turn */
+void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before, bool forget);
 
 /** vbd_object_hold - when the object has ended it stays in its registry, whatever else ends, until
  * it is held no longer or a client deletes it; then it counts as the one that ended last */

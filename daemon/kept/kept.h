@@ -77,10 +77,13 @@ struct vbd_kept {
 	uint32_t failures;			  /* since it was up for max_ms */
 	uint64_t last_try_ns, next_try_ns, up_ns; /* monotonic; 0: none */
 	struct vbd_error last_error; /* of the newest try, or of the end of what it made */
-	struct vbd_watch watch;	     /* of the newest object; on no list when that is not watched */
-	struct vbd_link due_link;    /* in the reconciler's queue */
-	struct vbd_held *held;	     /* of a shared buffer: its bytes over a restart; NULL: none */
-	uint64_t ticket;	     /* of its row in state_dir; see vbd_keeper_put_desired() */
+	uint64_t same_since; /* the try since which tries fail alike; 0: the newest has not */
+	enum vbd_status same_status; /* how they fail, with the raw value */
+	int64_t same_raw;
+	struct vbd_watch watch;	  /* of the newest object; on no list when that is not watched */
+	struct vbd_link due_link; /* in the reconciler's queue */
+	struct vbd_held *held;	  /* of a shared buffer: its bytes over a restart; NULL: none */
+	uint64_t ticket;	  /* of its row in state_dir; see vbd_keeper_put_desired() */
 };
 
 /* The layer above does this for the reconciler. */

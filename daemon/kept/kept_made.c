@@ -151,10 +151,19 @@ void vbd_kept_note_wait(const struct vbd_kept *kept, const char *next)
 {
 	const struct vbd_connection *connection = made_connection(kept);
 	const struct vbd_error *error = &kept->last_error;
+	char tries[64];
 
-	if (connection)
-		vbd_conn_notef(connection->conn, VBD_TIMELINE_TRY, "waiting",
-			"after try %" PRIu64 " (%s), the next %s%s%s", kept->tries,
-			error->status ? vbd_status_code(error->status) : "ended", next,
-			error->text[0] ? ": " : "", error->text);
+	if (!connection)
+		return;
+	if (kept->same_since == kept->tries)
+		(void)snprintf(tries, sizeof(tries), "try %" PRIu64, kept->tries);
+	else
+		(void)snprintf(tries, sizeof(tries), "tries %" PRIu64 " to %" PRIu64,
+			kept->same_since, kept->tries);
+	if (kept->same_since != kept->tries)
+		vbd_timeline_drop(&connection->conn->timeline, VBD_TIMELINE_WAITING);
+	vbd_conn_notef(connection->conn, VBD_TIMELINE_TRY, VBD_TIMELINE_WAITING,
+		"after %s (%s), the next %s%s%s", tries,
+		error->status ? vbd_status_code(error->status) : "ended", next,
+		error->text[0] ? ": " : "", error->text);
 }

@@ -121,13 +121,28 @@ static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 	reconciler_of(kept)->failures++;
 }
 
+/* Returns whether the try has failed as the one before it. */
+static bool has_failed_alike(struct vbd_kept *kept)
+{
+	const struct vbd_error *error = &kept->last_error;
+
+	if (kept->same_since && error->status == kept->same_status && error->raw == kept->same_raw)
+		return true;
+	kept->same_since = kept->tries;
+	kept->same_status = error->status;
+	kept->same_raw = error->raw;
+	return false;
+}
+
+/* The log has the first failure, and then each change of it: a peer can be away for days. */
 static void tell_failure(struct vbd_kept *kept, uint64_t pause_ms)
 {
 	char next[48] = "when the drain is taken back";
 
 	if (vbd_reconciler_tries(reconciler_of(kept)))
 		(void)snprintf(next, sizeof(next), "in %" PRIu64 " ms", pause_ms);
-	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_FAILED, VBD_SEVERITY_WARNING,
+	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_FAILED,
+		has_failed_alike(kept) ? VBD_SEVERITY_DEBUG : VBD_SEVERITY_WARNING,
 		kept->last_error.status, "%s %s, try %" PRIu64 ": %.120s; the next %s",
 		kind_name(kept), kept->object.name, kept->tries,
 		kept->last_error.status ? kept->last_error.text : "it is gone", next);
@@ -274,6 +289,7 @@ static void set_state(struct vbd_kept *kept, enum vbd_kept_state state)
 		return;
 	kept->up_ns = vbd_clock_mono_ns();
 	kept->last_error = (struct vbd_error){0};
+	kept->same_since = 0;
 	vbd_held_up(kept);
 }
 

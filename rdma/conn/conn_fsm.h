@@ -56,7 +56,7 @@ enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 	X(VBD_CONN_EV_DRAINED_CLEAN, "drained_clean", "all work requests are completed")       \
 	X(VBD_CONN_EV_DRAINED_FAILED, "drained_failed",                                        \
 		"all work requests are completed, after an error")                             \
-	X(VBD_CONN_EV_QP_RTR, "qp_rtr", "the QP is in RTR")                                    \
+	X(VBD_CONN_EV_QP_RTR, "qp_rtr", "the QP is ready to receive")                          \
 	X(VBD_CONN_EV_QP_UP, "qp_up", "the QP is in RTS")                                      \
 	X(VBD_CONN_EV_QP_DOWN, "qp_down", "the QP is in ERR")                                  \
 	/* ourselves */                                                                        \

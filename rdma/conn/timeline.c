@@ -71,13 +71,32 @@ struct vbd_timeline_entry *vbd_timeline_add(
 	return entry;
 }
 
+static bool is_try(const struct vbd_timeline_entry *entry, const char *what)
+{
+	return entry->kind == VBD_TIMELINE_TRY && strcmp(entry->what, what) == 0;
+}
+
 static uint32_t count_tries(const struct vbd_timeline *timeline)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < timeline->count; i++)
-		count += timeline->entries[i]->kind == VBD_TIMELINE_TRY;
+		count += is_try(timeline->entries[i], VBD_TIMELINE_WAITING);
 	return count;
+}
+
+void vbd_timeline_drop(struct vbd_timeline *timeline, const char *what)
+{
+	uint32_t i = timeline->count;
+
+	while (i && !is_try(timeline->entries[i - 1], what))
+		i--;
+	if (!i)
+		return;
+	free(timeline->entries[i - 1]);
+	memmove(&timeline->entries[i - 1], &timeline->entries[i],
+		(timeline->count - i) * sizeof(timeline->entries[0]));
+	timeline->count--;
 }
 
 /* Put the last entry in front of all behind @at. */
@@ -100,7 +119,7 @@ void vbd_timeline_carry_tries(struct vbd_timeline *timeline, const struct vbd_ti
 			.kind = tried->kind, .what = tried->what, .detail = tried->detail};
 		struct vbd_timeline_entry *copy;
 
-		if (tried->kind != VBD_TIMELINE_TRY || left-- > VBD_TIMELINE_TRIES_MAX)
+		if (!is_try(tried, VBD_TIMELINE_WAITING) || left-- > VBD_TIMELINE_TRIES_MAX)
 			continue;
 		copy = vbd_timeline_add(timeline, &note);
 		if (!copy)

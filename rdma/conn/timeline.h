@@ -12,8 +12,8 @@
 
 #define VBD_TIMELINE_MAX 96
 
-/* Entries about earlier tries, two for each: a connection has room for its own. */
-#define VBD_TIMELINE_TRIES_MAX 40
+/* Entries about earlier tries: a connection has room for its own. */
+#define VBD_TIMELINE_TRIES_MAX 20
 
 /* X(SYMBOL, json name) */
 #define VBD_TIMELINE_KIND_MAP(X)                                                \
@@ -69,8 +69,15 @@ struct vbd_timeline_note {
 struct vbd_timeline_entry *vbd_timeline_add(
 	struct vbd_timeline *timeline, const struct vbd_timeline_note *note);
 
-/** vbd_timeline_carry_tries - put copies of the newest entries of kind TRY of @before, with their
- * times, in front of all others; without memory those are missing */
+/* The `what` of an entry of kind TRY: the tries to make a kept connection came to nothing, and
+ * another one follows. */
+#define VBD_TIMELINE_WAITING "waiting"
+
+/** vbd_timeline_drop - free the newest entry of kind TRY with this `what`, if there is one */
+void vbd_timeline_drop(struct vbd_timeline *timeline, const char *what);
+
+/** vbd_timeline_carry_tries - put copies of the newest entries VBD_TIMELINE_WAITING of @before,
+ * with their times, in front of all others; without memory those are missing */
 void vbd_timeline_carry_tries(struct vbd_timeline *timeline, const struct vbd_timeline *before);
 
 /** vbd_timeline_make_way - leave half of the room for what follows: entries behind the first ones,

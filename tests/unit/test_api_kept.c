@@ -1746,24 +1746,58 @@ static void test_api_kept__the_timeline_tells_why_each_try_was_over(void **state
 	reconnect(f);
 	reconnect(f);
 	assert_int_equal(count_tries(f, id, "waiting"), 2);
-	assert_int_equal(count_tries(f, id, "begun"), 2);
+	assert_int_equal(count_tries(f, id, "begun"), 1);
 	assert_int_equal(count_tries(f, connection(f, "to-door")->previous_id, "waiting"), 2);
 }
 
-static void test_api_kept__the_timeline_has_the_last_tries_and_room_for_its_own(void **state)
+/* Events of the type that the log and the dashboard show by default. */
+static unsigned int count_told(struct fixture *f, const char *type)
+{
+	char target[96];
+	unsigned int count;
+	json_t *json;
+
+	(void)snprintf(target, sizeof(target), "/v1/events?type=%s&severity=info", type);
+	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, target, NULL), 200);
+	json = document(f);
+	count = (unsigned int)json_array_size(json_object_get(json, "items"));
+	json_decref(json);
+	return count;
+}
+
+static void test_api_kept__tries_that_fail_alike_are_one_row(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t id;
+	struct vbd_connection *accepted;
+	uint64_t id, tries;
 
 	assert_int_equal(post(f, "/v1/connections", TO_DOOR "}"), 202);
 	id = connection(f, "to-door")->object.id;
 	SVC_UNTIL(f->svc, kept(f, "to-door")->tries > 30);
+	SVC_UNTIL(f->svc, kept(f, "to-door")->state == VBD_KEPT_WAITING);
+	tries = kept(f, "to-door")->tries;
+	assert_int_equal(vbd_registry_count(f->svc->daemon->connections), 1);
+	assert_int_equal(member_of(f, id, "previous_id"), -1);
+	assert_int_equal(count_tries(f, id, "waiting"), 1);
+	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_CONNECTION_RENUMBERED), 0);
+	assert_true(svc_count_events(f->svc, VBD_EVENT_CONNECTION_ENDED) >= tries - 1);
+	assert_int_equal(count_told(f, "connection_created"), 1);
+	assert_int_equal(count_told(f, "connection_ended"), 1);
+	assert_int_equal(count_told(f, "kept_object_failed"), 1);
 	configure(f, DOOR);
 	await(f, "to-door", VBD_KEPT_UP);
 	assert_int_equal(connection(f, "to-door")->object.id, id);
-	assert_int_equal(count_tries(f, id, "waiting"), 20);
-	assert_int_equal(count_tries(f, id, "begun"), 21);
+	assert_int_equal(count_tries(f, id, "waiting"), 1);
+	assert_int_equal(count_tries(f, id, "begun"), 1);
 	assert_int_equal(connection(f, "to-door")->conn->timeline.dropped, 0);
+
+	/* After it was up, the next failure is told again. */
+	accepted = svc_newest_of(f->svc, listener(f, "door"));
+	configure(f, "");
+	vbd_connection_close(accepted);
+	SVC_UNTIL(f->svc, kept(f, "to-door")->tries > tries + 5);
+	assert_true(count_told(f, "kept_object_failed") > 1);
+	assert_true(count_told(f, "kept_object_failed") < 5);
 }
 
 /* A connection that is kept, and tried again after such a pause; it waits for that. */
@@ -2099,7 +2133,7 @@ int main(void)
 		TEST(nothing_waits_for_a_connection_that_is_kept_no_longer),
 		TEST(a_connection_that_is_made_again_keeps_its_id),
 		TEST(the_timeline_tells_why_each_try_was_over),
-		TEST(the_timeline_has_the_last_tries_and_room_for_its_own),
+		TEST(tries_that_fail_alike_are_one_row),
 		TEST(between_tries_the_id_has_the_one_that_ended),
 		TEST(a_close_between_tries_ends_the_tries),
 		TEST(what_waits_for_a_try_is_no_record_that_makes_room),

@@ -40,7 +40,7 @@ static void test_story__a_connection_comes_up_and_is_closed(void **state)
 			      "qp RTR -> RTS (lqpn 0x000011)\n"
 			      "call rdma_establish ()\n"
 			      "deadline 0 ms\n"
-			      "state connecting -> established (the QP is in RTR)\n");
+			      "state connecting -> established (the QP is ready to receive)\n");
 	rig_close(rc);
 	rig_assert_story(rig, "command close (local_close)\n"
 			      "conn: 1 established -> draining (cmd_close)\n"

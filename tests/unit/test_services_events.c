@@ -351,7 +351,7 @@ static void test_services_events__a_connection(void **state)
 		"resolving_addr\n"
 		"resolving_route: the address is resolved\n"
 		"connecting: the route is resolved\n"
-		"established: the QP is in RTR\n"
+		"established: the QP is ready to receive\n"
 		"draining: a client closed the connection\n"
 		"closed: all work requests are completed\n");
 	expect_way(svc, pair.passive,

@@ -93,8 +93,12 @@ static void test_timeline__the_newest_tries_are_carried_over_in_front(void **sta
 
 	(void)state;
 	for (unsigned int i = 0; i < VBD_TIMELINE_TRIES_MAX + 2; i++) {
+		struct vbd_timeline_note note = {
+			.kind = VBD_TIMELINE_TRY, .what = VBD_TIMELINE_WAITING, .detail = detail};
+
 		(void)snprintf(detail, sizeof(detail), "%u", i);
-		add(&before, VBD_TIMELINE_TRY, detail)->at_ns = 1000 + i;
+		vbd_timeline_add(&before, &note)->at_ns = 1000 + i;
+		(void)add(&before, VBD_TIMELINE_TRY, "an address of a name");
 		(void)add(&before, VBD_TIMELINE_CALL, "a call");
 	}
 	(void)add(&next, VBD_TIMELINE_STATE, "its own");
@@ -105,11 +109,17 @@ static void test_timeline__the_newest_tries_are_carried_over_in_front(void **sta
 		(void)snprintf(detail, sizeof(detail), "%u", i + 2);
 		assert_int_equal(next.entries[i]->kind, VBD_TIMELINE_TRY);
 		assert_string_equal(next.entries[i]->detail, detail);
-		assert_string_equal(next.entries[i]->what, "what");
+		assert_string_equal(next.entries[i]->what, VBD_TIMELINE_WAITING);
 		assert_int_equal(next.entries[i]->at_ns, 1002 + i);
 	}
 	assert_string_equal(next.entries[VBD_TIMELINE_TRIES_MAX]->detail, "its own");
 	assert_string_equal(next.entries[VBD_TIMELINE_TRIES_MAX + 1]->detail, "its second");
+	vbd_timeline_drop(&next, VBD_TIMELINE_WAITING);
+	vbd_timeline_drop(&next, "no such");
+	assert_int_equal(next.count, VBD_TIMELINE_TRIES_MAX + 1);
+	(void)snprintf(detail, sizeof(detail), "%u", VBD_TIMELINE_TRIES_MAX);
+	assert_string_equal(next.entries[VBD_TIMELINE_TRIES_MAX - 2]->detail, detail);
+	assert_string_equal(next.entries[VBD_TIMELINE_TRIES_MAX - 1]->detail, "its own");
 	vbd_timeline_fini(&before);
 	vbd_timeline_fini(&next);
 }
