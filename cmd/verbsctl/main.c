@@ -196,10 +196,11 @@ void vbd_ctl_help(const struct vbd_ctl_args *args, FILE *out)
 	put_options(out, vbd_ctl_common_options, vbd_ctl_common_option_count);
 	if (!args->command && !args->noun)
 		fputs("\nEnvironment: VERBSD_URL, VERBSD_TOKEN, VERBSD_TOKEN_FILE, VERBSD_CA,\n"
-		      "VERBSD_CERT, VERBSD_KEY, NO_COLOR.\n"
-		      "Exit status: 0 done, 1 refused or failed, 2 wrong command line, 3 timed "
-		      "out,\n"
-		      "4 no such object, 5 no verbsd there.\n",
+		      "VERBSD_CERT, VERBSD_KEY, VERBSD_PEER_TOKEN, VERBSD_PEER_TOKEN_FILE, "
+		      "NO_COLOR.\n"
+		      "Exit status: 0 done, 1 refused or failed, 2 wrong command line or "
+		      "environment,\n"
+		      "3 timed out, 4 no such object, 5 no connection to verbsd.\n",
 			out);
 	if (!args->command)
 		fputs("\n`verbsctl NOUN --help` explains the verbs of a noun, `verbsctl NOUN VERB "

@@ -59,10 +59,9 @@
 	COMMAND(noun_, "rm", "[" operand_ "]...", what_, OBJECT(object_, rm), OPTIONS(SELECTING))
 
 /* main.c runs commands without @run, which need no server. */
-#define SCRIPT(shell_)                                                                      \
-	COMMAND("completion", shell_, "", "Print the completion script for " shell_,        \
-		.text = "`source <(verbsctl completion " shell_ ")` in bash and zsh, and\n" \
-			"`verbsctl completion " shell_ " | source` in fish, take up the script.")
+#define SCRIPT(shell_, use_)                                                         \
+	COMMAND("completion", shell_, "", "Print the completion script for " shell_, \
+		.text = "In " shell_ ", `" use_ "` takes up the script.")
 
 #define REMOTE_TEXT                                                                                \
 	"The peer's memory is --remote URL#BUFFER (URL#windows/WINDOW for a memory window), for\n" \
@@ -79,9 +78,9 @@ const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options)
 
 const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"connections", "reliable and unreliable connections"},
-	{"listeners", "what accepts connections"},
+	{"listeners", "addresses on which connections are accepted"},
 	{"buffers", "registered memory"},
-	{"kept-objects", "what verbsd makes again when it has gone"},
+	{"kept-objects", "objects that verbsd makes again when they have gone"},
 	{"windows", "memory windows: parts of buffers that peers can reach"},
 	{"transfers", "writes, reads, sends, receives and atomics"},
 	{"transfer-batches", "transfers that start together"},
@@ -89,17 +88,17 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"probes", "measurements of round trips"},
 	{"benchmarks", "measurements of rate and latency"},
 	{"ud-endpoints", "queue pairs for datagrams"},
-	{"ud-peers", "where datagrams can go"},
+	{"ud-peers", "destinations of datagrams"},
 	{"multicast-memberships", "endpoints in multicast groups"},
 	{"pds", "protection domains"},
 	{"cqs", "completion queues"},
 	{"srqs", "shared receive queues"},
-	{"faults", "what is to go wrong, in tests"},
+	{"faults", "injected faults, for tests"},
 	{"devices", "RDMA devices"},
 	{"events", "the event log"},
 	{"glossary", "codes, statuses, events and states, and what to do about them"},
-	{"reachability", "what a connection to a host would use, before it is made"},
-	{"status", "whether verbsd is ready and takes on work, and who you are for it"},
+	{"reachability", "device, route and GID of a connection before it is made"},
+	{"status", "whether verbsd is ready and takes on work, and your name and role"},
 	{"daemon", "the drain of verbsd"},
 	{"config", "the configuration of verbsd"},
 	{"version", "the versions of verbsctl and of verbsd"},
@@ -146,8 +145,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.members = "dst_addr,dst_port", OF(connection), .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "
 			"address or a name;\nIPv6 addresses stand in brackets. With --count all "
-			"are made, or none; `verbsctl\nconnection-batches show` tells what became "
-			"of them.",
+			"are made, or none; `verbsctl\nconnection-batches show` shows their "
+			"outcomes.",
 		OPTIONS(O(LABELS), O(NAME), O(ALIKE), O(KEEP_OBJECT), O(SHARE), O(RECONNECT),
 			O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT), O(REUSE_ADDR),
 			O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
@@ -227,8 +226,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OBJECT(listener, set), OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS)),
 	WAIT("listeners", listener, "LISTENER", "listening"),
 	RM("listeners", listener, "LISTENER", "Stop listening; accepted connections stay"),
-	KIND("buffers", buffer, "BUFFER", "buffer with its remote address and key", "buffers",
-		LIST_OPTIONS),
+	KIND("buffers", buffer, "BUFFER", "buffer", "buffers", LIST_OPTIONS),
 	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name",
 		OBJECT(buffer, create), .needs = "size",
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
@@ -237,7 +235,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", OF(buffer),
 		.run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. Without --create the buffer must exist and be "
-			"long enough; what\nthe file does not cover is not changed. The other "
+			"long enough; the\nrest of a longer buffer is not changed. The other "
 			"options describe the new buffer.",
 		OPTIONS(O(OFFSET), O(CREATE), O(ACCESS), O(KIND), O(PAGE_SIZE), O(DEVICE), O(PD))),
 	COMMAND("buffers", "get", "BUFFER", "Copy a buffer's bytes into a file", OF(buffer),
@@ -259,7 +257,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("windows", "create", "[NAME]",
 		"Open a part of a buffer to peers, until the window is deleted", .members = "name",
 		OBJECT(window, create),
-		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
+		.text = "Needs --buffer, created with --access mw_bind and all access of the "
+			"window, "
 			"and --connection.",
 		OPTIONS(O(LABELS), O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(WINDOW_OFFSET),
 			O(WINDOW_SIZE), O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
@@ -311,20 +310,20 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	RM("kept-objects", kept_object, "KEPT", "Keep objects no longer; they stay as they are"),
 	KIND("faults", fault, "FAULT", "fault, and how often it has fired",
 		"faults that are injected", O(SORT), O(LIMIT)),
-	COMMAND("faults", "create", "EFFECT",
-		"Have something go wrong, to test how programs recover", .members = "effect",
-		OBJECT(fault, create),
+	COMMAND("faults", "create", "EFFECT", "Inject a fault, to test how programs recover",
+		.members = "effect", OBJECT(fault, create),
 		.text = "EFFECT is hold_receives, delay_completions (with --delay), "
 			"drop_completions, qp_error,\nrefuse_accepts or fail_call (with --call). "
 			"verbsd must have fault_injection in its\nconfiguration.",
 		OPTIONS(O(LABELS), O(NAME), O(FAULT_TARGET), O(FAULT_SELECTOR), O(FAULT_CALL),
 			O(FAULT_ERRNO), O(FAULT_DELAY), O(FAULT_AFTER), O(FAULT_COUNT),
 			O(FAULT_PROBABILITY), O(FAULT_EXPIRES))),
-	RM("faults", fault, "FAULT", "End faults; what they held back goes on"),
+	RM("faults", fault, "FAULT",
+		"End faults; delayed completions are delivered, held receives posted"),
 	KIND("connection-batches", connection_batch, "CONNECTION_BATCH", "batch of connections",
 		"batches of connections", LIST_OPTIONS),
 	CANCEL("connection-batches", connection_batch, "CONNECTION_BATCH",
-		"batches: close what is not established yet"),
+		"batches: close connections that are not established yet"),
 	WAIT("connection-batches", connection_batch, "CONNECTION_BATCH", "done"),
 	RM("connection-batches", connection_batch, "CONNECTION_BATCH",
 		"Delete batches; their established connections stay"),
@@ -347,8 +346,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("benchmarks", "create", "CONNECTION", "Start to measure rate and latency",
 		.members = "connection", OF(benchmark), .run = vbd_ctl_benchmark_create,
 		.needs = "size",
-		.text = "Takes what `verbsctl benchmarks run` takes; the benchmark stays until it "
-			"is deleted.",
+		.text = "Takes the options of `verbsctl benchmarks run`. The benchmark stays until "
+			"it is deleted.",
 		OPTIONS(O(LABELS), BENCH_OPTIONS, O(NO_WAIT))),
 	COMMAND("benchmarks", "run", "CONNECTION", "Measure rate and latency of a connection",
 		.members = "connection", OF(benchmark), .run = vbd_ctl_bench, .needs = "size",
@@ -423,7 +422,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OBJECT(device, show)),
 	COMMAND("events", "ls", "", "Print the event log; with -f also new events",
 		.run = vbd_ctl_events,
-		.text = "-f prints what happens from now on, after the last N events with -n N. It "
+		.text = "-f prints events from now on, after the last N events with -n N. It "
 			"continues when\nverbsd was restarted or out of reach, and reports lost "
 			"events.",
 		OPTIONS(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(CODE), O(OBJECT), O(SEVERITY))),
@@ -438,7 +437,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.members = "dst_addr,dst_port", .run = vbd_ctl_reachability,
 		.text = "Also says what would prevent the connection. Sends nothing to the host.",
 		OPTIONS(O(SRC), O(DEVICE))),
-	COMMAND("status", "show", "", "Show whether verbsd is ready, and who you are for it",
+	COMMAND("status", "show", "", "Show whether verbsd is ready, and your name and role",
 		.run = vbd_ctl_status,
 		.text = "Also shows whether verbsd drains, and how much of your quotas is used. "
 			"Exits with 1\nwhen verbsd is not ready."),
@@ -453,9 +452,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Needs the role control. A fault in a file leaves all as it was."),
 	COMMAND("version", "show", "", "Print the versions of verbsctl and of verbsd",
 		.run = vbd_ctl_version),
-	SCRIPT("bash"),
-	SCRIPT("zsh"),
-	SCRIPT("fish"),
+	SCRIPT("bash", "source <(verbsctl completion bash)"),
+	SCRIPT("zsh", "source <(verbsctl completion zsh)"),
+	SCRIPT("fish", "verbsctl completion fish | source"),
 	/* For the completion scripts: no noun of --help. */
 	{.noun = "__complete", .verb = "", .usage = "WORD..."},
 };

@@ -39,7 +39,7 @@ export function ctl(server, args, { env = {}, input, program = CTL } = {}) {
 }
 
 // The run of a child process that does not end by itself. The end of the test calls `kill`.
-function watched(t, child, kill) {
+export function watched(t, child, kill) {
   const run = { child, stdout: '', stderr: '', ended: new Promise((resolve) => child.on('close', resolve)) };
   let over = false;
   run.ended.then(() => { over = true; });
