@@ -102,7 +102,7 @@ static const struct port_row {
 		"Packets not transmitted because of a filter or a check of partition keys.", 1},
 	{"port_xmit_data", "verbsd_port_data_transmitted_bytes_total", "Bytes transmitted.", 4},
 	{"port_xmit_discards", "verbsd_port_discards_transmitted_total",
-		"Packets not transmitted, since the port is down or congested.", 1},
+		"Packets not transmitted, because the port is down or congested.", 1},
 	{"port_xmit_packets", "verbsd_port_packets_transmitted_total", "Packets transmitted.", 1},
 	{"port_xmit_wait", "verbsd_port_transmit_wait_ticks_total",
 		"Ticks of the port in which data waited to be transmitted.", 1},

@@ -25,15 +25,16 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_w
 			"Events that made room for newer ones in the event log.",
 			.value = vbd_eventlog_dropped(daemon->eventlog)),
 		VBD_STAT("verbsd_event_stream_missed_total", COUNTER,
-			"Events that clients of the event stream missed, since they came late or "
+			"Events that clients of the event stream missed, because they came late or "
 			"were slow.",
 			.value = daemon->event_stream_missed),
 		VBD_STAT("verbsd_log_lines_dropped_total", COUNTER,
-			"Lines of the log that were lost, since its reader stood still or a write "
+			"Lines of the log that were lost, because its reader stood still or a "
+			"write "
 			"failed.",
 			.value = vbd_log_state().lines_dropped),
 		VBD_STAT("verbsd_audit_lines_dropped_total", COUNTER,
-			"Lines that are missing in audit_file, since its disk stood still or a "
+			"Lines that are missing in audit_file, because its disk stood still or a "
 			"write failed.",
 			.value = vbd_audit_lines_dropped(daemon->audit)),
 	};
@@ -64,7 +65,7 @@ static void walk_store(const struct vbd_daemon *daemon, const struct vbd_stat_wa
 		VBD_STAT("verbsd_store_written_total", COUNTER, "Rows written to state_dir.",
 			.value = state.written),
 		VBD_STAT("verbsd_store_dropped_total", COUNTER,
-			"Rows that are missing in state_dir, since too many waited or it could "
+			"Rows that are missing in state_dir, because too many waited or it could "
 			"not be used.",
 			.value = state.dropped),
 		VBD_STAT("verbsd_store_failures_total", COUNTER,

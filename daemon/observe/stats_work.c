@@ -31,7 +31,7 @@ void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vb
 	static const struct vbd_stat ended_row = VBD_STAT("verbsd_connections_ended_total", COUNTER,
 		"Connections that ended, by reason.", .label = "reason");
 	static const struct vbd_stat refusals_row = VBD_STAT("verbsd_peer_refusals_total", COUNTER,
-		"Connections that ended since the device refused what the peer asked for, most "
+		"Connections that ended because the device refused a request of the peer, most "
 		"likely access to memory, by how that is known.",
 		.label = "evidence");
 	static const struct vbd_stat refused_row = VBD_STAT("verbsd_connects_refused_total",
