@@ -125,16 +125,6 @@ says 'gone' a buf rm source
 says 'connection_ended' a events --object connection/1 --type connection_ended
 says '"transferred_write_bytes": *3000000' curl -fsS http://127.0.0.1:7480/v1/stats
 
-# The tour of docs/guide.md works as written, and each received message is the one sent.
-sed -n "s/^    //p" "$root/docs/guide.md" | sed "s/10\.76\.0\.1/$LAB_ADDR/g" >"$work/tour"
-(cd "$work" && PATH=$bin:$PATH bash -euo pipefail tour) >"$work/tour.out" 2>&1 || {
-	tail -n 20 "$work/tour.out" >&2
-	fail "docs/guide.md does not go as written"
-}
-for line in 'by hand' 'a datagram' 'to all' 'old value +0x0000000000000029' 'hint +Check addr'; do
-	grep -qE "^ *$line" "$work/tour.out" || fail "docs/guide.md: no \"$line\" in: $(<"$work/tour.out")"
-done
-
 VBD_CTL=$bin/verbsctl node "$root/tests/ctl/live.mjs" "$bin/verbsd" >"$work/live" 2>&1 || {
 	cat "$work/live" >&2
 	fail "live.mjs: what goes on for ever does not"

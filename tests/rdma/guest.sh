@@ -42,6 +42,7 @@ for one in ${suite//,/ }; do
 	memory) need memory python3 ;;
 	examples) need examples prometheus curl jq ;;
 	systemd) [[ -x /lib/systemd/systemd ]] || skip "there is no systemd" ;;
+	pages) need pages /usr/sbin/sshd curl jq ;;
 	reader) [[ -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)" ;;
 	esac
 	case ${one%%:*} in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// picture.mjs BUILDDIR FILE: makes the picture of the README. It shows the overview of a busy daemon: connections to a
+// picture.mjs BUILDDIR FILE: makes the picture of docs/tour.md. It shows the overview of a busy daemon: connections to a
 // second daemon in the guest, a probe, writes of a size that changes, and a connection that failed.
 
 import { realpathSync } from "node:fs";
