@@ -191,7 +191,7 @@ enum vbd_status vbd_api_use_callers(
 		return status;
 	vbd_credentials_use(api->credentials, before);
 	vbd_server_set_credentials(api->server, api->credentials);
-	vbd_credentials_destroy(before);
+	api->former = before;
 	return VBD_OK;
 }
 
@@ -214,10 +214,16 @@ void vbd_api_reloaded(
 			api->daemon->eventlog, &event, "nothing has changed: %s", err->text);
 	} else {
 		(void)vbd_eventlog_append(api->daemon->eventlog, &event,
-			"%zu keys have changed, %zu more need a restart", changes->n_taken,
-			changes->n_left);
+			"%zu keys have changed, %zu more need a restart; callers: %zu added, %zu "
+			"changed, %zu removed",
+			changes->n_taken, changes->n_left,
+			vbd_reload_callers(api, VBD_CALLER_ADDED, NULL),
+			vbd_reload_callers(api, VBD_CALLER_CHANGED, NULL),
+			vbd_reload_callers(api, VBD_CALLER_REMOVED, NULL));
 	}
 	vbd_reload_answer(api, changes, err);
+	vbd_credentials_destroy(api->former);
+	api->former = NULL;
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -240,5 +246,6 @@ void vbd_api_destroy(struct vbd_api *api)
 	vbd_ration_fini(&api->turned_away);
 	vbd_ration_fini(&api->failures);
 	vbd_credentials_destroy(api->credentials);
+	vbd_credentials_destroy(api->former);
 	free(api);
 }

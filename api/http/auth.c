@@ -58,14 +58,30 @@ enum vbd_status vbd_credentials_create(struct vbd_callers *callers, struct vbd_c
 void vbd_credentials_use(
 	const struct vbd_credentials *credentials, const struct vbd_credentials *before)
 {
-	for (size_t i = 0; before && i < before->list.n_entries; i++)
+	for (size_t i = 0; before && i < before->list.n_entries; i++) {
 		before->of_entry[i]->role = VBD_ROLE_NONE;
+		before->of_entry[i]->change = VBD_CALLER_REMOVED;
+	}
 	for (size_t i = 0; i < credentials->list.n_entries; i++) {
 		const struct vbd_caller_entry *entry = &credentials->list.entries[i];
+		struct vbd_caller *caller = credentials->of_entry[i];
 
-		credentials->of_entry[i]->role = entry->role;
-		credentials->of_entry[i]->quotas = entry->quotas;
+		caller->change = !caller->sum		     ? VBD_CALLER_ADDED
+				 : caller->sum != entry->sum ? VBD_CALLER_CHANGED
+							     : VBD_CALLER_UNCHANGED;
+		caller->sum = entry->sum;
+		caller->role = entry->role;
+		caller->quotas = entry->quotas;
 	}
+	for (size_t i = 0; before && i < before->list.n_entries; i++) {
+		if (before->of_entry[i]->change == VBD_CALLER_REMOVED)
+			before->of_entry[i]->sum = 0;
+	}
+}
+
+const struct vbd_caller *vbd_credentials_at(const struct vbd_credentials *credentials, size_t at)
+{
+	return at < credentials->list.n_entries ? credentials->of_entry[at] : NULL;
 }
 
 void vbd_credentials_destroy(struct vbd_credentials *credentials)

@@ -121,9 +121,12 @@ enum vbd_status vbd_credentials_create(struct vbd_callers *callers, struct vbd_c
 	struct vbd_credentials **ret_credentials, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_credentials_use - give the callers their roles and quotas; those of @before that are not in
- * @credentials lose their roles. @before may be NULL. */
+ * @credentials lose their roles. @before may be NULL. Each caller of both tells its change. */
 void vbd_credentials_use(
 	const struct vbd_credentials *credentials, const struct vbd_credentials *before);
+
+/** vbd_credentials_at - the caller of an entry, in the order of the list; NULL behind the last */
+const struct vbd_caller *vbd_credentials_at(const struct vbd_credentials *credentials, size_t at);
 
 /** vbd_credentials_destroy - @credentials may be NULL */
 void vbd_credentials_destroy(struct vbd_credentials *credentials);

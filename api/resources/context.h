@@ -40,7 +40,9 @@ struct vbd_api {
 	struct vbd_server *server;
 	struct vbd_router router;
 	struct vbd_credentials *credentials; /* of all callers */
-	struct vbd_event_texts event_texts;  /* of the streams */
+	/* The credentials before a reload, until its answer; else NULL. */
+	struct vbd_credentials *former;
+	struct vbd_event_texts event_texts; /* of the streams */
 	struct vbd_stats_text stats;
 	struct vbd_streams streams;
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err); /* NULL: it can't */

@@ -52,4 +52,9 @@ void vbd_post_reload(struct vbd_request *req);
 void vbd_reload_answer(
 	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err);
 
+/** vbd_reload_callers - how many callers the reload has added, changed or removed
+ * @out: an array for their names; NULL: only count them */
+size_t vbd_reload_callers(
+	const struct vbd_api *api, enum vbd_caller_change change, struct vbd_encoder *out);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/handlers.h"
 
+#include "api/http/auth.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "daemon/config/config_reload.h"
@@ -45,6 +46,32 @@ static void put_keys(
 	vbd_end(out);
 }
 
+size_t vbd_reload_callers(
+	const struct vbd_api *api, enum vbd_caller_change change, struct vbd_encoder *out)
+{
+	const struct vbd_credentials *of =
+		change == VBD_CALLER_REMOVED ? api->former : api->credentials;
+	const struct vbd_caller *caller;
+	size_t count = 0;
+
+	for (size_t i = 0; of && (caller = vbd_credentials_at(of, i)); i++) {
+		if (caller->change != change)
+			continue;
+		count++;
+		if (out)
+			vbd_put_text(out, NULL, caller->name);
+	}
+	return count;
+}
+
+static void put_callers(struct vbd_encoder *out, const char *name, const struct vbd_api *api,
+	enum vbd_caller_change change)
+{
+	vbd_begin_array(out, name);
+	(void)vbd_reload_callers(api, change, out);
+	vbd_end(out);
+}
+
 void vbd_reload_answer(
 	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err)
 {
@@ -61,5 +88,8 @@ void vbd_reload_answer(
 	out = vbd_encode_begin();
 	put_keys(&out, "reloaded", changes->taken, changes->n_taken);
 	put_keys(&out, "restart_needed", changes->left, changes->n_left);
+	put_callers(&out, "callers_added", api, VBD_CALLER_ADDED);
+	put_callers(&out, "callers_changed", api, VBD_CALLER_CHANGED);
+	put_callers(&out, "callers_removed", api, VBD_CALLER_REMOVED);
 	vbd_reply_json(req, 200, &out);
 }

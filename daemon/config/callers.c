@@ -52,15 +52,47 @@ static enum vbd_status load(
 	return status;
 }
 
+/* FNV-1a */
+static void mix(uint64_t *sum, const void *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		*sum = (*sum ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+}
+
+static void sum_entries(struct vbd_caller_list *list)
+{
+	for (size_t i = 0; i < list->n_entries; i++) {
+		struct vbd_caller_entry *entry = &list->entries[i];
+
+		entry->sum = UINT64_C(0xcbf29ce484222325);
+		mix(&entry->sum, &entry->role, sizeof(entry->role));
+		mix(&entry->sum, &entry->quotas, sizeof(entry->quotas));
+	}
+	for (size_t i = 0; i < list->n_credentials; i++) {
+		const struct vbd_credential *from = &list->credentials[i];
+		uint64_t *sum = &list->entries[from->caller].sum;
+
+		mix(sum, &from->kind, sizeof(from->kind));
+		mix(sum, &from->expires_wall_s, sizeof(from->expires_wall_s));
+		mix(sum, &from->id, sizeof(from->id));
+		mix(sum, from->sha256, sizeof(from->sha256));
+		mix(sum, from->cert_name, sizeof(from->cert_name));
+	}
+	for (size_t i = 0; i < list->n_entries; i++)
+		list->entries[i].sum |= 1;
+}
+
 enum vbd_status vbd_caller_list_load(
 	const struct vbd_config *config, struct vbd_caller_list *ret, struct vbd_error *err)
 {
 	struct vbd_caller_list list = {0};
 	enum vbd_status status = load(config, &list, err);
 
-	if (status == VBD_OK)
-		*ret = list;
-	else
+	if (status != VBD_OK) {
 		vbd_caller_list_fini(&list);
-	return status;
+		return status;
+	}
+	sum_entries(&list);
+	*ret = list;
+	return VBD_OK;
 }

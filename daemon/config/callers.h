@@ -67,6 +67,7 @@ struct vbd_caller_entry {
 	char name[VBD_CALLER_NAME_BYTES];
 	enum vbd_role role;
 	struct vbd_quotas quotas;
+	uint64_t sum; /* of role, quotas and credentials, to see a change; never 0 */
 };
 
 enum vbd_credential_kind {

@@ -24,6 +24,14 @@ enum vbd_quota {
 		VBD_QUOTA_COUNT
 };
 
+/* The difference that a new list of callers makes to one of them. */
+enum vbd_caller_change {
+	VBD_CALLER_UNCHANGED,
+	VBD_CALLER_ADDED,
+	VBD_CALLER_CHANGED, /* role, quotas or credentials */
+	VBD_CALLER_REMOVED,
+};
+
 /* The owner of a thing, told also when it is gone: the number of a caller, or one of these. */
 enum { VBD_OF_VERBSD, VBD_OF_ALL /* shared */, VBD_OF_CALLERS };
 
@@ -32,6 +40,8 @@ struct vbd_caller {
 	uint64_t number;    /* from VBD_OF_CALLERS on, never given again */
 	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
 	struct vbd_quotas quotas;
+	uint64_t sum;			/* of its entry in the configuration; 0: it has none */
+	enum vbd_caller_change change;	/* by the newest list that has it, or lost it */
 	uint64_t used[VBD_QUOTA_COUNT]; /* of each quota but requests_per_s, also without one */
 	struct vbd_tally tallies[VBD_KIND_COUNT]; /* of the caller's objects */
 	/* Requests that wait and streams, those with the role "control" not included. Only

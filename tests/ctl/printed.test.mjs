@@ -56,6 +56,7 @@ const T = (text) => `2026-03-04T${text}.000000000Z`;
 const faults = [{ code: 'a', detail: 'must be more', pointer: '/size_bytes' }, { code: 'b', detail: 'is unknown', pointer: '/odd' },
   { code: 'c', detail: '/op is wrong', pointer: '/op' }, { code: 'd', detail: 'no place' }, { code: 'e', pointer: '/connection' },
   { code: 'f', detail: 'not now', parameter: 'fields' }];
+const unchanged = { reloaded: [], restart_needed: [], callers_added: [], callers_changed: [], callers_removed: [] };
 const none = { instance: undefined, cm_event: undefined, cm_status: undefined, reject_reason: undefined };
 
 // Command lines, and the answers of the server.
@@ -106,8 +107,9 @@ const CASES = [
   [['status'], { ...get('/v1', s.index({ uptime_ms: 999 })), ...get('/v1/caller', s.caller()),
     ...get('/v1/drain', { state: 'draining', transfer_count: 1, connection_count: 2, deadline_at: T('05:00:00') }),
     ...get('/readyz', { status: 'degraded', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }, { name: 'store', status: 'degraded', detail: null }] }) }],
-  [['config', 'reload'], { 'POST /v1/reload': { json: { reloaded: ['log_level', 'tls'], restart_needed: ['workers'] } } }],
-  [['config', 'reload', '--json'], { 'POST /v1/reload': { json: { reloaded: [], restart_needed: [] } } }],
+  [['config', 'reload'], { 'POST /v1/reload': { json: { reloaded: ['log_level'], restart_needed: ['workers'], callers_added: ['backup', 'dash'], callers_changed: [], callers_removed: ['alice'] } } }],
+  [['config', 'reload'], { 'POST /v1/reload': { json: unchanged } }],
+  [['config', 'reload', '--json'], { 'POST /v1/reload': { json: unchanged } }],
   [['drain', '--wait'], { ...made('/v1/drain', { state: 'draining' }, 202), ...get('/v1/drain', { state: 'serving' }) }],
   [['glossary'], get('/v1/glossary', { items: [why(), why({ kind: 'event_type', name: 'x', number: null, status: 404, severity: 'warning',
     causes: ['one', 'raise timeout_ms'], data: ['state', 'port'] })] })],

@@ -111,15 +111,22 @@ test("reload: a fault in a file leaves all as it was, and is told with its line"
 	assert.equal(await daemon.stop(), 0);
 });
 
-test("reload: a request gets the keys that changed", LIMIT, async (t) => {
+test("reload: a request gets the keys and the callers that changed", LIMIT, async (t) => {
 	const files = new Files();
 	const daemon = await begin(t, files);
 
+	const reload = async () => (await daemon.request("POST", "/v1/reload")).json;
+	const none = { reloaded: [], restart_needed: [], callers_added: [], callers_changed: [], callers_removed: [] };
 	files.set("workers: 3\nlimits:\n  buffers: 5\n");
-	assert.deepEqual((await daemon.request("POST", "/v1/reload")).json,
-		{ reloaded: ["limits.buffers"], restart_needed: ["workers"] });
-	assert.deepEqual((await daemon.request("POST", "/v1/reload")).json,
-		{ reloaded: [], restart_needed: ["workers"] });
+	assert.deepEqual(await reload(), { ...none, reloaded: ["limits.buffers"], restart_needed: ["workers"] });
+	assert.deepEqual(await reload(), { ...none, restart_needed: ["workers"] });
+	files.set("limits:\n  buffers: 5\n");
+	files.let_in(caller("a", "read", TOKEN) + caller("b", "read", `${TOKEN}-2`));
+	assert.deepEqual(await reload(), { ...none, callers_added: ["a", "b"] });
+	files.let_in(caller("c", "read", TOKEN) + caller("b", "operate", `${TOKEN}-2`));
+	assert.deepEqual(await reload(), { ...none, callers_added: ["c"], callers_changed: ["b"], callers_removed: ["a"] });
+	assert.match((await events_of(daemon, "daemon_reloaded")).at(-1).detail, /callers: 1 added, 1 changed, 1 removed/);
+	assert.deepEqual(await reload(), none);
 	assert.equal(await daemon.stop(), 0);
 });
 

@@ -401,6 +401,55 @@ static void test_callers__who_leaves_the_file_has_no_role(void **state)
 	vbd_caller_unref(backup);
 }
 
+/* A new list of callers; the changes that it makes to those of both lists, in their order. */
+static const char *changes_by(struct fixture *f, const char *text)
+{
+	static const char letters[] = {'=', '+', '~', '-'};
+	static char changes[16];
+	struct vbd_credentials *before = f->credentials;
+	const struct vbd_credentials *lists[2];
+	size_t n = 0;
+
+	assert_int_equal(load(f, text), VBD_OK);
+	assert_int_equal(
+		vbd_credentials_create(&f->callers, &f->list, &f->credentials, &f->err), VBD_OK);
+	vbd_credentials_use(f->credentials, before);
+	lists[0] = before;
+	lists[1] = f->credentials;
+	for (size_t k = 0; k < 2; k++) {
+		const struct vbd_caller *caller;
+
+		/* Behind "control" and "read", which each list begins with. */
+		for (size_t i = 2; (caller = vbd_credentials_at(lists[k], i)); i++)
+			if (k == 1 || caller->change == VBD_CALLER_REMOVED)
+				changes[n++] = letters[caller->change];
+	}
+	changes[n] = '\0';
+	vbd_credentials_destroy(before);
+	return changes;
+}
+
+static void test_callers__a_reload_tells_what_it_changes(void **state)
+{
+	static const char a[] = "- {name: a, role: read, uids: [71]}\n";
+	static const char b[] = "- {name: b, role: read, uids: [72, 73]}\n";
+	char both[160], turned[160];
+	struct fixture *f = *state;
+
+	(void)snprintf(both, sizeof(both), "%s%s", a, b);
+	(void)snprintf(turned, sizeof(turned), "%s%s", b, a);
+	use(f, a);
+	assert_string_equal(changes_by(f, both), "=+");
+	assert_string_equal(changes_by(f, turned), "==");
+	assert_string_equal(changes_by(f, "- {name: a, role: operate, uids: [71]}\n"), "-~");
+	assert_string_equal(changes_by(f, "- {name: a, role: operate, uids: [74]}\n"), "~");
+	assert_string_equal(
+		changes_by(f, "- {name: a, role: operate, uids: [74], quotas: {buffers: 1}}\n"),
+		"~");
+	assert_string_equal(changes_by(f, ""), "-");
+	assert_string_equal(changes_by(f, a), "+");
+}
+
 static void test_callers__a_name_that_is_too_long_is_no_caller(void **state)
 {
 	struct fixture *f = *state;
@@ -452,6 +501,7 @@ int main(void)
 		TEST(with_a_read_group_other_users_have_no_role),
 		TEST(a_group_that_is_not_there_is_told_with_its_key),
 		TEST(who_leaves_the_file_has_no_role),
+		TEST(a_reload_tells_what_it_changes),
 		TEST(a_name_that_is_too_long_is_no_caller),
 		TEST(an_operator_sees_what_is_its_own),
 	};

@@ -99,9 +99,26 @@ enum vbd_ctl_exit vbd_ctl_version(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
+static void put_changes(const struct vbd_ctl *ctl, json_t *changes)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(changes, next, name, value)
+	{
+		if (json_is_array(value) && json_array_size(value) == 0)
+			(void)json_object_del(changes, name);
+	}
+	if (json_object_size(changes))
+		put_all(ctl, changes);
+	else
+		puts("no key and no caller has changed");
+}
+
 enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_call_put(ctl, "POST", "/v1/reload", NULL, VBD_CTL_NO_WAIT, put_all);
+	return vbd_ctl_call_put(ctl, "POST", "/v1/reload", NULL, VBD_CTL_NO_WAIT, put_changes);
 }
 
 /* The server ends a wait of its own accord: ask again. */
