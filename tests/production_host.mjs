@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The production host of verbsd.yaml(5), as written there.
+// The blocks of docs/production.md, as written there.
 import { readFileSync } from "node:fs";
 
-const manual = readFileSync(new URL("../docs/verbsd.yaml.5.scd", import.meta.url), "utf8");
-const section = manual.match(/^## A production host\n(.*?)^# /ms)[1];
+const page = readFileSync(new URL("../docs/production.md", import.meta.url), "utf8");
 
-// The configuration, what is added to the unit, and the commands that make groups and tokens.
-export const [settings, unit, commands] = [...section.matchAll(/^```\n(.*?)^```\n/gms)].map((block) => block[1]);
+// Returns the blocks below a heading: [{ language, text }].
+const below = (heading) => [...page.split(/^## /m).find((section) => section.startsWith(`${heading}\n`))
+	.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language, text]) => ({ language, text }));
+
+// Returns the blocks in a language below a heading.
+export const blocks = (heading, language) => below(heading).filter((block) => block.language === language).map(({ text }) => text);
+
+export const [callers] = blocks("Who may do what", "yaml");
+export const [files] = blocks("Who may do what", "sh");
+export const [settings] = blocks("The configuration", "yaml");
+export const [unit] = blocks("The configuration", "ini");

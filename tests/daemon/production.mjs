@@ -1,99 +1,157 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The production host of verbsd.yaml(5) works as written, except for its paths, addresses and group.
+// docs/production.md as an operator follows it: each of its blocks, with paths in a folder, addresses of the loopback, and the
+// user and the group of the test.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import https from "node:https";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import test from "node:test";
 
 import { Ca } from "../certificates.mjs";
-import { settings, unit } from "../production_host.mjs";
-import { scratch_folder } from "../scratch.mjs";
-import { VERBSD, daemon_of } from "./lib.mjs";
+import { blocks, callers, files, settings, unit } from "../production_host.mjs";
+import { have_sqlite, until } from "./lib.mjs";
+import { PageHost } from "./page_host.mjs";
 
 const LIMIT = { timeout: 500000 };
-const read = (path) => readFileSync(join(process.env.VBD_SOURCE, path), "utf8");
+const can_run = (program) => `${process.env.PATH}:/usr/sbin`.split(":").some((folder) => existsSync(join(folder, program)));
 
-const TOKENS = { control: "c".repeat(64), read: "r".repeat(64) };
-
-// Replaces each text, which must be there.
-function adapt(text, replacements) {
-	for (const [from, to] of replacements) {
-		assert.ok(text.includes(from), `${from} is gone from the example`);
-		text = text.replaceAll(from, to);
+class Host extends PageHost {
+	constructor(t) {
+		super(t);
+		this.ca = new Ca(this.folder);
+		this.ca.issueServer("server", "IP:127.0.0.2,DNS:storage-1.example");
 	}
-	return text;
+
+	// Gives the caller of the page a new token, as the page says: by the output of --make-token.
+	async give_token(name) {
+		const [, token, hash] = /^token: (\w+)\ntoken_sha256: (\w+)\n$/.exec(await this.run("verbsd --make-token"));
+		const entry = new RegExp(`(name: ${name}, role: \\w+, token_sha256: )\\w+`);
+
+		assert.match(this.callers, entry);
+		this.callers = this.callers.replace(entry, `$1${hash}`);
+		writeFileSync(this.path("callers.yaml"), this.callers);
+		return token;
+	}
+
+	// Follows the page until the daemon serves.
+	async set_up() {
+		this.callers = callers;
+		this.tokens = {};
+		for (const name of ["admin", "backup", "prometheus"]) this.tokens[name] = await this.give_token(name);
+		await this.run(files);
+		writeFileSync(this.path("etc/verbsd/verbsd.yaml"), this.here(settings));
+		return this.run(blocks("The configuration", "sh")[0]);
+	}
+
+	// Sends a request to the address for the network.
+	async over_tls(method, path, token, ca = this.ca.read("ca.pem")) {
+		const [, port] = /serves HTTPS on 127\.0\.0\.2, port (\d+)/.exec(this.daemon.log);
+		const headers = { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) };
+		const request = https.request({ host: "127.0.0.2", port, ca, method, path, headers, agent: false });
+
+		request.end(method === "POST" ? "{}" : "");
+		const [answer] = await once(request, "response");
+		answer.resume();
+		return answer.statusCode;
+	}
 }
 
-// Makes the files that the example names.
-function production_host() {
-	const folder = scratch_folder("production");
-	const credentials = join(folder, "credentials");
-	const ca = new Ca(folder);
-	const group = execFileSync("id", ["-gn"], { encoding: "utf8" }).trim();
+test("the page sets up a host that serves its group, and other hosts with a token", LIMIT, async (t) => {
+	const host = new Host(t);
+	const printed = await host.set_up();
+	const { admin, backup, prometheus } = host.tokens;
 
-	mkdirSync(credentials);
-	ca.issueServer("server", "IP:127.0.0.2,DNS:storage-1.example");
-	writeFileSync(join(credentials, "key"), ca.read("server.key"), { mode: 0o400 });
-	for (const [name, token] of Object.entries(TOKENS))
-		writeFileSync(join(credentials, name), `${token}\n`, { mode: 0o400 });
-	const config = join(folder, "verbsd.yaml");
-	const socket = join(folder, "verbsd.sock");
-	writeFileSync(config, adapt(settings, [
-		["/run/verbsd/verbsd.sock", socket],
-		["/run/credentials/verbsd.service/", `${credentials}/`],
-		["/etc/verbsd/", `${folder}/`],
-		["_group: rdma-admin\n", `_group: ${group}\n`],
-		["_group: rdma\n", `_group: ${group}\n`],
-		["192.0.2.10:7480", "https://127.0.0.2:0"],
-		["127.0.0.1:7480", "127.0.0.1:0"],
-	]));
-	return { config, socket, ca: ca.read("ca.pem") };
-}
-
-// Sends a request to the address for the network.
-async function over_tls(daemon, ca, method, path, token) {
-	const port = daemon.log.match(/serves HTTPS on 127\.0\.0\.2, port (\d+)/)[1];
-	const headers = { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) };
-	const request = https.request({ host: "127.0.0.2", port, ca, method, path, headers, agent: false });
-
-	request.end(method === "POST" ? "{}" : "");
-	const [answer] = await once(request, "response");
-	answer.resume();
-	return answer.statusCode;
-}
-
-test("the settings of a production host pass the check", LIMIT, () => {
-	const { config } = production_host();
-
-	assert.match(execFileSync(VERBSD, ["--config", config, "--check-config"], { encoding: "utf8" }),
-		/the configuration is fine/);
-});
-
-test("a production host serves its group, and other hosts with a token", LIMIT, async (t) => {
-	const { config, socket, ca } = production_host();
-	const daemon = await daemon_of(t, { socket, options: ["--config", config] }).up();
-
-	assert.equal((await daemon.get("/v1/stats")).status, 200);
-	const { mode, gid } = statSync(socket);
+	assert.match(printed, /the configuration is fine/);
+	assert.match(printed, /caller name +control/);
+	assert.match(readFileSync(host.path("calls"), "utf8"), /^groupadd --force --system rdma\ngroupadd --force --system rdma-admin\n/);
+	const { mode, gid } = statSync(host.path("run/verbsd/verbsd.sock"));
 	assert.equal(mode & 0o7777, 0o660);
 	assert.equal(gid, process.getgid());
-	assert.equal(await over_tls(daemon, ca, "GET", "/v1/stats"), 401);
-	assert.equal(await over_tls(daemon, ca, "GET", "/v1/stats", TOKENS.read), 200);
-	assert.equal(await over_tls(daemon, ca, "POST", "/v1/buffers", TOKENS.read), 403);
-	assert.equal(await over_tls(daemon, ca, "POST", "/v1/buffers", TOKENS.control), 400);
-	await assert.rejects(over_tls(daemon, undefined, "GET", "/v1/stats", TOKENS.read), /certificate/);
-	assert.match(daemon.log, /<5>verbsd: serves HTTP on 127\.0\.0\.1, port \d+/);
-	assert.equal(await daemon.stop(), 0);
+	assert.equal(await host.over_tls("GET", "/v1/stats"), 401);
+	assert.equal(await host.over_tls("GET", "/v1/stats", prometheus), 200);
+	assert.equal(await host.over_tls("POST", "/v1/buffers", prometheus), 403);
+	assert.equal(await host.over_tls("POST", "/v1/buffers", backup), 400);
+	assert.equal(await host.over_tls("POST", "/v1/drain", backup), 403);
+	assert.equal(await host.over_tls("POST", "/v1/reload", admin), 200);
+	await assert.rejects(host.over_tls("GET", "/v1/stats", prometheus, null), /certificate/);
+	assert.match(host.daemon.log, /<5>verbsd: serves HTTP on 127\.0\.0\.1, port \d+/);
+	await host.stop();
 });
 
-test("the unit loads each credential that a production host names", LIMIT, () => {
-	const named = [...settings.matchAll(/\/run\/credentials\/verbsd\.service\/(\w+)/g)].map((match) => match[1]).sort();
-	const loaded = (text) => [...text.matchAll(/^#?LoadCredential=(\w+):/gm)].map((match) => match[1]).sort();
+test("the page changes a token and the certificate without a restart", LIMIT, async (t) => {
+	const host = new Host(t);
+	const [reload] = blocks("Changes without a restart", "sh");
 
-	assert.deepEqual(loaded(unit), named);
-	assert.deepEqual(loaded(read("cmd/verbsd.service.in")), named);
+	await host.set_up();
+	assert.equal(await host.run(reload), "no key and no caller has changed\n");
+	const token = await host.give_token("backup");
+	host.ca.issueServer("server", "IP:127.0.0.2");
+	await host.run(files);
+	assert.match(await host.run(reload), /^ *callers changed +backup\n$/);
+	assert.equal(await host.over_tls("GET", "/v1/stats", host.tokens.backup), 401);
+	assert.equal(await host.over_tls("GET", "/v1/stats", token), 200);
+	await host.stop();
+});
+
+test("the page makes a backup and restores it", { ...LIMIT, skip: have_sqlite() ? false : "sqlite3 is not installed" }, async (t) => {
+	const host = new Host(t);
+	const [backup, restore] = blocks("Backup", "sh");
+	const kept = async () => (await host.daemon.get("/v1/kept_objects")).json.items.map(({ name }) => name);
+	const headers = { "Content-Type": "application/json" };
+
+	await host.set_up();
+	const { status, text } = await host.daemon.request("POST", "/v1/buffers", { headers, body: '{"name": "pool", "size_bytes": 4096, "keep": true}' });
+	assert.equal(status, 201, text);
+	await host.run(backup);
+	assert.equal((await host.daemon.request("DELETE", "/v1/buffers/pool", { headers })).status, 204);
+	assert.deepEqual(await kept(), []);
+	await host.run(restore);
+	assert.deepEqual(await kept(), ["pool"]);
+	assert.equal((await host.daemon.get("/v1/events?type=store_damaged")).json.items.length, 1);
+	await host.run(blocks("Upgrade", "sh")[0]);
+	assert.deepEqual(await kept(), ["pool"]);
+	await host.stop();
+});
+
+test("the page rotates the audit file", { ...LIMIT, skip: can_run("logrotate") ? false : "logrotate is not installed" }, async (t) => {
+	const host = new Host(t);
+	const stanza = blocks("Rotation of the audit file", "")[0];
+	const audit = host.path("var/log/verbsd/audit");
+	const lines = (path) => readFileSync(path, "utf8").trim().split("\n").map((line) => JSON.parse(line).path);
+
+	assert.ok(readFileSync(join(process.env.VBD_SOURCE, "docs/verbsd.yaml.5.scd"), "utf8").includes(stanza), "the manual has another one");
+	await host.set_up();
+	assert.equal(await host.over_tls("POST", "/v1/buffers", host.tokens.backup), 400);
+	await until(() => readFileSync(audit, "utf8"));
+	writeFileSync(host.path("etc/logrotate.d/verbsd"), host.here(stanza));
+	await host.run("logrotate --force --state status /etc/logrotate.d/verbsd");
+	await until(() => existsSync(audit));
+	assert.deepEqual(readdirSync(dirname(audit)).sort(), ["audit", "audit.1"]);
+	assert.deepEqual(lines(`${audit}.1`), ["/v1/buffers"]);
+	assert.equal(await host.over_tls("POST", "/v1/listeners", host.tokens.backup), 400);
+	await until(() => readFileSync(audit, "utf8"));
+	assert.deepEqual(lines(audit), ["/v1/listeners"]);
+	assert.equal(statSync(audit).mode & 0o7777, 0o600);
+	await host.stop();
+});
+
+test("the unit of a second daemon has nothing of the first one", LIMIT, async (t) => {
+	const host = new Host(t);
+	const shipped = readFileSync(join(dirname(process.env.VBD_CTL), "verbsd.service"), "utf8").replaceAll(/\/\S*(?=\/etc\/verbsd)/g, "");
+
+	writeFileSync(host.path("lib/systemd/system/verbsd.service"), host.here(shipped));
+	await host.run(blocks("A second daemon on the host", "sh")[0]);
+	assert.equal(readFileSync(host.path("calls"), "utf8"), "systemctl daemon-reload\n");
+	const second = readFileSync(host.path("etc/systemd/system/verbsd-b.service"), "utf8").replace(/^#.*\n/gm, "");
+	for (const line of [`--config ${host.path("etc/verbsd-b/verbsd.yaml")}`, "RuntimeDirectory=verbsd-b", "StateDirectory=verbsd-b", "LogsDirectory=verbsd-b"])
+		assert.ok(second.includes(`${line}\n`), line);
+	assert.doesNotMatch(second, /\/etc\/verbsd\/|Directory=verbsd$/m);
+});
+
+test("the unit has a line for each thing that the page adds to it", LIMIT, () => {
+	const shipped = readFileSync(join(process.env.VBD_SOURCE, "cmd/verbsd.service.in"), "utf8");
+
+	for (const line of unit.split("\n").slice(1, -1)) assert.ok(shipped.includes(`\n#${line}\n`), line);
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// systemd runs the installed service on the production host of verbsd.yaml(5): start, credentials, reload, watchdog,
+// systemd runs the installed service on the host of docs/production.md: start, credentials, reload, watchdog,
 // crash, stop, socket activation; and each option in the sandbox of the unit.
 
 import { cpSync, readFileSync, statSync } from "node:fs";

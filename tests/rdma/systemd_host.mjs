@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The installed service on the production host of verbsd.yaml(5), for suites with a systemd.
+// The installed service on the host of docs/production.md, for suites with a systemd. Besides, the tokens of two roles are
+// credentials of the unit.
 //
 // A systemd of its own is process 1 of a PID namespace in the guest. It knows only the units that it is given here.
 
 import { spawn } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import http from "node:http";
 
 import { Ca } from "../certificates.mjs";
-import { commands, settings, unit } from "../production_host.mjs";
+import { callers, files, settings, unit } from "../production_host.mjs";
+import { scratch_folder } from "../scratch.mjs";
 import { PATIENCE_MS, WAIT_S, addr, build, equal, ok, run, scenario, until, write_file } from "./lib.mjs";
 
 export const SERVICE = "verbsd.service";
@@ -50,13 +52,19 @@ export function drop_in(name, text) {
 	write_file(`${UNITS}/${SERVICE}.d/${name}.conf`, text);
 }
 
+const ROLES = ["control", "read"];
+
 async function make_production_host() {
+	const made = scratch_folder("made");
+	const lines = (text) => ROLES.map((role) => `${text(role)}\n`).join("");
+
 	mkdirSync("/etc/verbsd", { recursive: true });
-	await run("sh", "-ec", commands);
-	new Ca("/etc/verbsd").issueServer();
-	chmodSync("/etc/verbsd/server.key", 0o600);
-	drop_in("override", unit);
-	write_file(config, `${settings}audit_file: ${AUDIT}\n`);
+	new Ca(made).issueServer();
+	write_file(`${made}/callers.yaml`, callers);
+	await run("sh", "-ec", `cd ${made}\n${files}`);
+	await run("sh", "-ec", `umask 077\n${lines((role) => `openssl rand -hex 32 >/etc/verbsd/${role}.token`)}`);
+	drop_in("override", `${unit}${lines((role) => `LoadCredential=${role}:/etc/verbsd/${role}.token`)}`);
+	write_file(config, `${settings}${lines((role) => `${role}_token_file: /run/credentials/verbsd.service/${role}`)}`);
 }
 
 // With cgroup and mount namespaces, as in a container. Credentials need mounts that spread from the namespace of the
