@@ -3,12 +3,11 @@
 // nginx in front of the daemon: with a bare proxy_pass, and as docs/http.md has it. API, stream, long poll, data and
 // dashboard work through either.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
-import net from "node:net";
 import { join } from "node:path";
 import test from "node:test";
 
@@ -16,21 +15,10 @@ import { freePort } from "../../bench/lib/programs.mjs";
 import { Ca } from "../certificates.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
+import { has_nginx, start_nginx } from "./nginx.mjs";
 
 const NAME = "rdma.example";
 const TOKEN = "0123456789abcdef0123456789abcdef";
-const PATH = { env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` } };
-
-function has_nginx() {
-	try {
-		execFileSync("nginx", ["-v"], { stdio: "ignore", ...PATH });
-		return true;
-	} catch (error) {
-		if (error.code !== "ENOENT") throw error;
-		return false;
-	}
-}
-
 const OPTIONS = { timeout: 500000, skip: has_nginx() ? false : "nginx is not installed" };
 
 // A daemon with a token, of which browsers know the name only.
@@ -44,32 +32,6 @@ async function daemon_behind(t) {
 
 	daemon.port = Number(port);
 	return daemon;
-}
-
-// Runs nginx with the servers of a configuration until the test is over.
-async function start_nginx(t, folder, servers, port) {
-	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${name};`).join(" ");
-	const config = join(folder, "nginx.conf");
-
-	mkdirSync(join(folder, "logs"), { recursive: true });
-	writeFileSync(config, `daemon off; master_process off; pid nginx.pid; error_log stderr; events {}
-http { access_log off; ${temporary}\n${servers}\n}\n`);
-	const nginx = spawn("nginx", ["-p", folder, "-c", config], { stdio: ["ignore", "ignore", "pipe"], ...PATH });
-	let errors = "";
-
-	nginx.stderr.on("data", (data) => (errors += data));
-	t.after(async () => {
-		if (nginx.exitCode !== null) return;
-		nginx.kill("SIGKILL");
-		await once(nginx, "exit");
-	});
-	await until(async () => {
-		if (nginx.exitCode !== null) throw new Error(`nginx ended: ${errors}`);
-		const socket = net.connect(port, "127.0.0.1");
-
-		return Promise.race([once(socket, "connect").then(() => true), once(socket, "error").then(() => false)])
-			.catch(() => false).finally(() => socket.destroy());
-	});
 }
 
 // A browser or program at the proxy, which knows it by its name.
