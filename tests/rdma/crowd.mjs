@@ -3,7 +3,7 @@
 // A crowd of connections, opened in bulk, each used once, and closed together: nothing stays in the kernel, and
 // ASan finds no leak at the end.
 //
-// The suite takes 400. The long form, which takes 12 minutes in an emulated guest of 4 GiB (docs/sizing.md):
+// The suite takes 400. The long form, which takes 12 minutes in an emulated guest of 4 GiB:
 //
 //     CROWD_COUNT=4000 tests/rdma/guest.sh crowd build/asan
 
