@@ -28,7 +28,7 @@
 	X(OUT_OF_RANGE, "out_of_range", 400, "A number is out of range",                           \
 		"The detail names the range.")                                                     \
 	X(BAD_VALUE, "bad_value", 400, "A value is not one of those allowed",                      \
-		"The detail names what is allowed.")                                               \
+		"The detail names the allowed values.")                                            \
 	X(TOO_LONG, "too_long", 400, "A string is too long",                                       \
 		"The detail names the longest allowed length.")                                    \
 	X(MESSAGE_TOO_LONG, "message_too_long", 400, "A datagram is longer than the MTU",          \
@@ -37,7 +37,7 @@
 	X(BODY_TOO_LARGE, "body_too_large", 413, "The body is larger than the limit",              \
 		"Send less, or upload the bytes into a buffer.")                                   \
 	X(TARGET_TOO_LONG, "target_too_long", 414, "The request target is longer than the limit",  \
-		"Send what is long in the body.")                                                  \
+		"Send long values in the body.")                                                   \
 	X(HEAD_TOO_LARGE, "head_too_large", 431,                                                   \
 		"The request line and the header fields are larger than the limit",                \
 		"Send fewer or shorter header fields; of a browser, delete the cookies of the "    \
@@ -81,7 +81,7 @@
 		"This Idempotency-Key was used for another request", "Use a new key.")             \
 	X(OUTCOME_UNKNOWN, "outcome_unknown", 409,                                                 \
 		"The first request with this Idempotency-Key may have done something",             \
-		"Look at what it was to make or change; if that is not there, use a new key.")     \
+		"Look at the object of the first request; if that is not there, use a new key.")   \
 	X(RELOAD_FAILED, "reload_failed", 422, "The configuration can't be taken up",              \
 		"The detail names file and line. What was in force before still is.")              \
 	X(SERVER_RESTARTED, "server_restarted", 412, "This is another run of verbsd",              \
@@ -99,7 +99,7 @@
 	X(THROTTLED, "throttled", 429, "The caller sends too many requests at a time",             \
 		"Try again later; Retry-After says when. callers_file has the caller's quotas.")   \
 	X(QUOTA_EXCEEDED, "quota_exceeded", 409, "A quota of the caller is used up",               \
-		"End what is not needed, or raise the caller's quota in callers_file.")            \
+		"End objects that are not needed, or raise the caller's quota in callers_file.")   \
 	X(TOO_MANY_CLIENTS, "too_many_clients", 503, "As many clients are connected as may be",    \
 		"Try again later, or keep fewer connections; Retry-After says when.")              \
 	X(RANGE_NOT_SATISFIABLE, "range_not_satisfiable", 416,                                     \

@@ -68,7 +68,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_STORE_FAILED, "store_failed", VBD_EVENT_DATA_NONE, \
 		"State can't be kept in state_dir; the daemon serves on without") \
 	X(VBD_EVENT_STORE_RECOVERED, "store_recovered", VBD_EVENT_DATA_NONE, \
-		"State is kept in state_dir again, with what waited") \
+		"State is kept in state_dir again, with the rows that waited") \
 	X(VBD_EVENT_STORE_DAMAGED, "store_damaged", VBD_EVENT_DATA_NONE, \
 		"Something that was kept in state_dir is missing or can't be read") \
 	X(VBD_EVENT_LABELS_CHANGED, "labels_changed", VBD_EVENT_DATA_NONE, \
@@ -80,7 +80,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_SECURITY_CONNECT_REFUSED, "security_connect_refused", VBD_EVENT_DATA_CODE, \
 		"A listener refused a connect request; beyond ten in a row, how many more within ten seconds") \
 	X(VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY, "security_clients_turned_away", VBD_EVENT_DATA_CODE, \
-		"HTTP clients were refused or disconnected, since too many are connected") \
+		"HTTP clients were refused or disconnected, because too many are connected") \
 	X(VBD_EVENT_FAULT_CREATED, "fault_created", VBD_EVENT_DATA_NONE, \
 		"A client began to have something go wrong, to test how programs recover") \
 	X(VBD_EVENT_FAULT_FIRED, "fault_fired", VBD_EVENT_DATA_NONE, \

@@ -135,7 +135,7 @@
 		"no message for the connection manager has come in on {device} since its interface was down: Soft-RoCE may have gone deaf, or {host} does not answer", \
 		VBD_CM_SILENCE_HINT) \
 	X(BACKLOG_FULL_THERE, "backlog_full_there", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
-		"{host} drops the connect requests for port {port}: the backlog of its listener is full, since its program does not take requests", \
+		"{host} drops the connect requests for port {port}: the backlog of its listener is full, because its program does not take requests", \
 		"See on {host} whether the program runs, is stopped or hangs; a larger backlog lets more requests wait (`verbsctl listen --backlog`).") \
 	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
 		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it waits for somebody who decides, is busy or stopped, or has a full backlog", \
@@ -218,13 +218,13 @@
 		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
 		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways; connect again.") \
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, GUEST, \
-		"sends wait here, since the queue pair can't send in its state", \
+		"sends wait here, because the queue pair can't send in its state", \
 		"Move the queue pair to RTS.") \
 	X(INBOX_FULL, "inbox_full", OUT(WELL) | OUT(STUCK), CLUE(INBOX_FULL), 0, 0, 40, GUEST, \
 		"all {inbox} receives here hold messages that nobody has deleted, so the peer waits", \
 		"Read and delete messages, or connect with a larger qp.rq_depth.") \
 	X(SRQ_DRY, "srq_dry", OUT(WELL) | OUT(STUCK), CLUE(SRQ_EMPTY), 0, 0, 40, GUEST, \
-		"shared receive queue {srq} here has no receive left, so the peer waits with what needs one", \
+		"shared receive queue {srq} here has no receive left, so the peer can't send messages", \
 		"Read and delete the messages of the connections that use it, or create one with more receives (`verbsctl srqs create --depth`).") \
 	X(LONGER_THAN_RECEIVE_HERE, "longer_than_receive_here", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT) | CLUE(PEER_LENGTH_TOLD), CLUE(PORT_DOWN), 0, 60, GUEST, \
 		"the peer says that its message had {peer_length} bytes, and a receive here has {receive} bytes", \
@@ -261,7 +261,7 @@
 		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.") \
 	X(FULL_CGROUP, "full_cgroup", OUT(RESOURCE), CLUE(FULL_CGROUP), 0, 0, 55, GUEST, \
 		"the rdma cgroup of this verbsd allows no more objects on {device}", \
-		"Raise the limits for {device} in rdma.max of its cgroup, which `cat /proc/$(pidof verbsd)/cgroup` names; rdma.current has what is used.") \
+		"Raise the limits for {device} in rdma.max of its cgroup, which `cat /proc/$(pidof verbsd)/cgroup` names; rdma.current has the usage.") \
 	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOURCE), CLUE(NOT_SERVED), 0, 0, 50, GUEST, \
 		"{error}", \
 		"Use an address of an interface that `rdma link` lists; the loopback has no RDMA device.") \

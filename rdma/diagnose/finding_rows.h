@@ -146,7 +146,7 @@
 	X(WINDOW_FULL, "window_full", INFO, incident->outcome == VBD_OUTCOME_STUCK && incident->window && incident->requests_left > incident->window, \
 		"Transfer {transfer} has {window} work requests outstanding, as many as it may have, and {beyond} more wait for them.", \
 		"a transfer has as many work requests outstanding as tx_depth or qp.sq_depth allows, and none is done", \
-		"Look for what holds these back: the rest follows by itself. A larger window does not help while the peer does not take them.") \
+		"Look for the cause that holds these back: the rest follows by itself. A larger window does not help while the peer does not take them.") \
 	X(POLLED_BUSY, "polled_busy", INFO, facts->open && facts->polled_busy, \
 		"poll is busy: the worker, which {busy} such queue pairs keep awake, has polled empty queues for {spun} so far.", \
 		"poll is busy: the connection's worker takes a whole processor, with work or without", \
