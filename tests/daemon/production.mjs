@@ -143,7 +143,7 @@ test("the unit of a second daemon has nothing of the first one", LIMIT, async (t
 
 	writeFileSync(host.path("lib/systemd/system/verbsd.service"), host.here(shipped));
 	await host.run(blocks("A second daemon on the host", "sh")[0]);
-	assert.equal(readFileSync(host.path("calls"), "utf8"), "systemctl daemon-reload\n");
+	assert.equal(readFileSync(host.path("calls"), "utf8"), "systemctl enable --now verbsd-b\n");
 	const second = readFileSync(host.path("etc/systemd/system/verbsd-b.service"), "utf8").replace(/^#.*\n/gm, "");
 	for (const line of [`--config ${host.path("etc/verbsd-b/verbsd.yaml")}`, "RuntimeDirectory=verbsd-b", "StateDirectory=verbsd-b", "LogsDirectory=verbsd-b"])
 		assert.ok(second.includes(`${line}\n`), line);
