@@ -3,11 +3,13 @@
 // systemd runs the installed service on the host of docs/production.md: start, credentials, reload, watchdog,
 // crash, stop, socket activation; and each option in the sandbox of the unit.
 
-import { cpSync, readFileSync, statSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 
-import { equal, finish, ok, run, until } from "./lib.mjs";
+import { blocks } from "../production_host.mjs";
+import { equal, finish, ok, run, until, write_file } from "./lib.mjs";
 import { play_options } from "./sandbox.mjs";
-import { AUDIT, HTTP_SOCKET, SERVICE, SOCKET, STATE, TREE, UNITS, call, connect_to_itself, drop_in, find, is, is_restarted_after, journal, main_gets, property, ready, request, run_of_daemon, systemctl, token, with_journal } from "./systemd_host.mjs";
+import { AUDIT, HTTP_SOCKET, SERVICE, SOCKET, STATE, TREE, UNITS, call, config, connect_to_itself, drop_in, find, is, is_restarted_after, journal, main_gets, property, ready, request, run_of_daemon, systemctl, token, with_journal } from "./systemd_host.mjs";
 
 // --- scenarios ---------------------------------------------------------------------------------------------------
 
@@ -122,6 +124,22 @@ await with_journal("the first client of systemd's socket starts the service", as
 	await is("ActiveState", "active");
 	await systemctl("stop", SERVICE);
 	await ready(); // the socket outlives the daemon, and starts another one
+});
+
+await with_journal("a second daemon runs beside the first one, with folders of its own", async () => {
+	const [make_unit] = blocks("A second daemon on the host", "sh")[0].split(/^systemctl/m);
+	const socket = "/run/verbsd-b/verbsd.sock";
+	const second = config.replace("/verbsd/", "/verbsd-b/");
+
+	mkdirSync(dirname(second), { recursive: true });
+	write_file(second, `unix_socket: ${socket}\nlisten: ""\n`);
+	await run("sh", "-ec", make_unit.replaceAll(/\/(lib|etc)\/systemd\/system/g, UNITS));
+	await systemctl("daemon-reload");
+	await systemctl("start", SERVICE, "verbsd-b.service");
+	await run("curl", "-fsS", "--unix-socket", socket, "http://verbsd/readyz");
+	await ready();
+	equal(statSync(`${STATE}-b`).uid, statSync(STATE).uid, "owner of the second folder of state");
+	await systemctl("stop", "verbsd-b.service");
 });
 
 await play_options();
