@@ -60,6 +60,8 @@ export class PageHost {
 		for (const line of this.here(block).replaceAll("\\\n", "").trim().split("\n")) {
 			const [, verb] = /^systemctl (\w+) verbsd$/.exec(line) ?? [];
 
+			// Else a line would act on the machine.
+			assert.doesNotMatch(line.replaceAll(`${this.folder}/`, "here/"), /(^|[^\w.])[/~]\w/);
 			if (verb === "stop" || verb === "restart") await this.stop();
 			if (verb === "start" || verb === "restart") await this.start();
 			if (!verb)
