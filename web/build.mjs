@@ -4,6 +4,7 @@
 //
 // Bundles the dashboard into OUTDIR, under names that contain a hash of the contents, and writes the files by which the
 // compiler embeds it: web_files.c with the table of api/resources/web.h, web_embed.S with the bytes, and web.d with the dependencies.
+// web_embed.S names the files from OUTDIR on, which may be moved.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -43,7 +44,7 @@ function embedding(names) {
 	const parts = names.map(
 		(name, i) =>
 			`\t.globl vbd_web_${i}_start, vbd_web_${i}_end\nvbd_web_${i}_start:\n` +
-			`\t.incbin ${quote(path.join(files, name))}\nvbd_web_${i}_end:\n\t.byte 0\n`,
+			`\t.incbin ${quote(`files/${name}`)}\nvbd_web_${i}_end:\n\t.byte 0\n`,
 	);
 	return `\t.section .rodata\n${parts.join("")}\t.section .note.GNU-stack, "", %progbits\n`;
 }
