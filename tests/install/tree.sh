@@ -48,7 +48,7 @@ fi
 # The unit's programs and man pages are not at their final paths.
 sed -e 's,^ExecStart=[^ ]*,ExecStart=/bin/true,' -e '/^Documentation=/d' \
 	"$tree/usr/local/lib/systemd/system/verbsd.service" >"$tree/verbsd.service"
-sed '/^Documentation=/d' "$tree/usr/local/share/verbsd/systemd/verbsd.socket" >"$tree/verbsd.socket"
+sed '/^Documentation=/d' "$tree/usr/local/lib/systemd/system/verbsd.socket" >"$tree/verbsd.socket"
 for unit in verbsd.service verbsd.socket; do
 	if ! systemd-analyze verify "$tree/$unit" >"$tree/said" 2>&1 || [ -s "$tree/said" ]; then
 		echo "systemd does not like $unit:"

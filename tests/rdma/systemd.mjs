@@ -118,7 +118,7 @@ await with_journal("the first client of systemd's socket starts the service", as
 	await systemctl("start", SOCKET);
 	await is("ActiveState", "inactive");
 	const { gid, mode } = statSync(HTTP_SOCKET);
-	equal(gid, Number((await run("getent", "group", "rdma")).split(":")[2]), "group of the socket");
+	equal(gid, Number((await run("getent", "group", "verbsd")).split(":")[2]), "group of the socket");
 	equal(mode & 0o7777, 0o660, "mode of the socket");
 	await ready();
 	await is("ActiveState", "active");
