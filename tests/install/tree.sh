@@ -2,31 +2,56 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Usage: tree.sh CMAKE BUILD_FOLDER CONFIG FILE...
-# An installation has these files (under its prefix) and this configuration. It does not overwrite
-# an edited configuration. systemd accepts its unit and its socket, and finds the unit safe.
+# An installation has these files (under its prefix) and this configuration, also that of a build without tests, of which
+# only the programs were built. It does not overwrite an edited configuration. systemd accepts its unit and its socket,
+# and finds the unit safe.
 set -euo pipefail
 
 cmake=$1
 build=$2
 config=$3
 shift 3
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
+source=$(cd "$(dirname "$0")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tree=$scratch/tree
 
+# install_tree BUILD_FOLDER FILE...: installs it, and looks for the files
 install_tree() {
+	local build=$1 file missing=0
+	shift
 	# DESTDIR precedes absolute paths too, so that nothing is written into the machine itself.
 	DESTDIR=$tree "$cmake" --install "$build" --prefix /usr/local >/dev/null
+	for file in "$config" "${@/#//usr/local/}"; do
+		if [ ! -s "$tree$file" ]; then
+			echo "not installed: $file"
+			missing=1
+		fi
+	done
+	return "$missing"
 }
 
-install_tree
-missing=0
-for file in "$config" "${@/#//usr/local/}"; do
-	if [ ! -s "$tree$file" ]; then
-		echo "not installed: $file"
-		missing=1
+# The programs of the build itself take the place of those that the build without tests would make in minutes. Its dry
+# run tells which other files are made with them.
+install_without_tests() {
+	local partial=$scratch/partial prefix made
+	prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
+	"$cmake" -S "$source" -B "$partial" -G Ninja -DCMAKE_INSTALL_PREFIX="$prefix" -DBUILD_TESTING=OFF -DVBD_WEB=OFF >/dev/null
+	made=$("$cmake" --build "$partial" --target verbsd verbsctl -- -n)
+	if ! grep -q 'VBD_SCDOC:.*NOTFOUND' "$partial/CMakeCache.txt"; then
+		if [[ $made != *"Generating verbsd.8"* ]]; then
+			echo "a build of the programs makes no man pages"
+			return 1
+		fi
+		"$cmake" --build "$partial" --target man >/dev/null
 	fi
-done
-[ "$missing" -eq 0 ]
+	cp "$build/cmd/verbsd" "$build/cmd/verbsctl" "$partial/cmd/"
+	install_tree "$partial" "$@"
+}
+
+install_without_tests "$@"
+rm -rf "$tree"
+install_tree "$build" "$@"
 
 # The dashboard is part of the program; no file of it is installed.
 if [ "${WITH_WEB:-}" = 1 ] && ! grep -qa '<div id="app"></div>' "$tree/usr/local/bin/verbsd"; then
@@ -35,7 +60,7 @@ if [ "${WITH_WEB:-}" = 1 ] && ! grep -qa '<div id="app"></div>' "$tree/usr/local
 fi
 
 echo 'workers: 2' >"$tree$config"
-install_tree
+install_tree "$build"
 if [ "$(cat "$tree$config")" != 'workers: 2' ]; then
 	echo "an edited configuration was overwritten"
 	exit 1
