@@ -26,9 +26,9 @@
 	X(WRONG_TYPE, "wrong_type", 400, "A member has the wrong type",                            \
 		"See the schema in /v1/openapi.yaml.")                                             \
 	X(OUT_OF_RANGE, "out_of_range", 400, "A number is out of range",                           \
-		"The detail names the range.")                                                     \
+		"Choose a number that fits what the detail says.")                                 \
 	X(BAD_VALUE, "bad_value", 400, "A value is not one of those allowed",                      \
-		"The detail names the allowed values.")                                            \
+		"Choose a value that the detail, or /v1/openapi.yaml, allows.")                    \
 	X(TOO_LONG, "too_long", 400, "A string is too long",                                       \
 		"The detail names the longest allowed length.")                                    \
 	X(MESSAGE_TOO_LONG, "message_too_long", 400, "A datagram is longer than the MTU",          \
@@ -45,9 +45,12 @@
 	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415,                                   \
 		"The path does not take this kind of body",                                        \
 		"Send Content-Type: application/json (application/octet-stream for data).")        \
-	X(UNAUTHORIZED, "unauthorized", 401, "A token is needed",                                  \
-		"Send Authorization: Bearer TOKEN.")                                               \
-	X(FORBIDDEN, "forbidden", 403, "This role may not do that", "Use the control token.")      \
+	X(UNAUTHORIZED, "unauthorized", 401, "A valid token is needed",                            \
+		"Send Authorization: Bearer TOKEN; verbsctl takes the token from --token-file, "   \
+		"VERBSD_TOKEN or VERBSD_TOKEN_FILE.")                                              \
+	X(FORBIDDEN, "forbidden", 403, "This role may not do that",                                \
+		"Use a token of the role that the detail names; on the unix socket, be a user of " \
+		"that role (control_group and operate_group, or callers_file).")                   \
 	X(BAD_HOST, "bad_host", 421, "The Host header names another server",                       \
 		"Use the address verbsd listens on, or add the name to allowed_hosts.")            \
 	X(UNIX_SOCKET_ONLY, "unix_socket_only", 421,                                               \
@@ -59,7 +62,7 @@
 		"On a machine for tests set fault_injection: true in its configuration, and "      \
 		"start it again.")                                                                 \
 	X(NOT_FOUND, "not_found", 404, "This verbsd has no such object or path",                   \
-		"List the objects that exist; GET /v1 lists every path.")                          \
+		"List what there is: GET the collection, or `verbsctl NOUN ls`.")                  \
 	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, "The path does not know this method",     \
 		"See Allow.")                                                                      \
 	X(VERSION_NOT_SUPPORTED, "version_not_supported", 505,                                     \
@@ -105,7 +108,9 @@
 	X(RANGE_NOT_SATISFIABLE, "range_not_satisfiable", 416,                                     \
 		"The range lies outside the buffer", "The detail names the buffer's size.")        \
 	X(NO_DEVICE, "no_device", 503, "No RDMA device is available for the request",              \
-		"Load a driver, or run `rdma link add rxe0 type rxe netdev IF`; see /v1/devices.") \
+		"Load the RDMA driver of the NIC (`modprobe` mlx5_ib, mlx4_ib, irdma, bnxt_re, "   \
+		"qedr or iw_cxgb4); `rdma link` and `verbsctl devices` then list it. Without "     \
+		"such a NIC: `rdma link add rxe0 type rxe netdev IF`.")                            \
 	X(DEVICE_REMOVED, "device_removed", 503, "The RDMA device was removed",                    \
 		"Add the device again; verbsd detects it automatically.")                          \
 	X(NOT_SUPPORTED, "not_supported", 422, "The device does not support the request",          \

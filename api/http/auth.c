@@ -124,7 +124,10 @@ static struct vbd_caller *caller_of_token(const struct vbd_credentials *credenti
 		found = same && at->kind == VBD_CREDENTIAL_TOKEN ? at : found;
 	}
 	if (!found) {
-		(void)vbd_error_set(err, VBD_E_UNAUTHORIZED, "the token is unknown");
+		(void)vbd_error_hint(err,
+			vbd_error_set(err, VBD_E_UNAUTHORIZED, "the token is unknown"),
+			"Check that the token is one of this verbsd; a changed file of tokens "
+			"needs a reload.");
 		return NULL;
 	}
 	if (found->expires_wall_s && found->expires_wall_s <= now_wall_s) {
@@ -282,7 +285,8 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 		by_certificate(rules, peer, now_wall_s, &identity, &cause);
 	}
 	if (cause.status)
-		return vbd_error_set(err, cause.status, "%s", cause.text);
+		return vbd_error_hint(
+			err, vbd_error_set(err, cause.status, "%s", cause.text), cause.hint);
 	*ret_identity = identity;
 	return VBD_OK;
 }

@@ -153,7 +153,8 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 	if (status != VBD_OK)
 		return status;
 	if (req->role < needed)
-		return vbd_error_set(err, VBD_E_FORBIDDEN, "%s needs the role %s; this is %s",
+		return vbd_error_set(err, VBD_E_FORBIDDEN,
+			"%s %.128s needs the role %s; this is %s", vbd_method_name(req->method),
 			req->path, vbd_role_name(needed), vbd_role_name(req->role));
 	return VBD_OK;
 }
@@ -253,7 +254,9 @@ static void reply_no_route(struct vbd_request *req, unsigned int allow)
 			"%.128s does not support the method %.16s", req->path,
 			vbd_method_name(req->method));
 	else
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%.128s: no such path", req->path);
+		(void)vbd_error_hint(&err,
+			vbd_error_set(&err, VBD_E_NOT_FOUND, "%.128s: no such path", req->path),
+			"GET /v1 lists every path.");
 	vbd_reply_problem_extra(req, &err, &extra);
 }
 

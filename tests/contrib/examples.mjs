@@ -53,11 +53,11 @@ await scenario("what the daemon refuses is told in its words", async () => {
 		const locked_out = new Example(name, args[name](guarded));
 
 		await locked_out.ends_with(1);
-		ok(/A token is needed/.test(locked_out.said), `without a token it said: ${locked_out.said}`);
+		ok(/A valid token is needed/.test(locked_out.said), `without a token it said: ${locked_out.said}`);
 		const let_in = new Example(name, args[name](guarded), { VERBSD_TOKEN_FILE: token_file() });
 
 		await let_in.ends_with(1);
-		ok(!/A token is needed/.test(let_in.said), `with a token it said: ${let_in.said}`);
+		ok(!/A valid token is needed/.test(let_in.said), `with a token it said: ${let_in.said}`);
 	});
 	guarded.token = token;
 	await daemon.stop();

@@ -278,14 +278,14 @@ test('errors: a token that could add a header is refused', async (t) => {
   assert.deepEqual(server.calls, []);
 });
 
-test('errors: 401 says how to give a token', async (t) => {
+test('errors: 401 says what the server says about the token', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/pds/1': { status: 401, json: problem({ status: 401,
-    code: 'unauthorized', title: 'A token is needed', detail: 'no token', instance: undefined, reject_reason: undefined,
-    cm_event: undefined, hint: 'Send Authorization: Bearer TOKEN.' }) } });
+    code: 'unauthorized', title: 'A valid token is needed', detail: 'the token is unknown', instance: undefined, reject_reason: undefined,
+    cm_event: undefined, hint: 'Check that the token is one of this verbsd.' }) } });
   const { code, stderr } = await ctl(server, ['pds', 'show', '1']);
   assert.equal(code, 1);
-  assert.match(stderr, /unauthorized: no token/);
-  assert.match(stderr, /--token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE/);
+  assert.match(stderr, /unauthorized: the token is unknown\n/);
+  assert.match(stderr, /hint +Check that the token is one of this verbsd\.\n/);
 });
 
 test('errors: a daemon that is degraded serves, so status exits with 0 and shows the check', async (t) => {

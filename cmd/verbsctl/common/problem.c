@@ -129,8 +129,6 @@ void vbd_ctl_problem_put(const struct vbd_ctl_args *args, json_t *problem)
 {
 	const char *hint = vbd_ctl_json_text(problem, "hint");
 
-	if (vbd_ctl_json_is(problem, "code", "unauthorized"))
-		hint = "give the token by --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE";
 	put_head(args, problem);
 	vbd_ctl_view_to(stderr);
 	put_faults(args, problem);
