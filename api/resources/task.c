@@ -18,8 +18,6 @@
 #include "daemon/kept/kept.h"
 #include "daemon/memory/shared.h"
 
-#define SIMILAR_LOOKS 1000 /* a walk of all objects may take long */
-
 /* Readers see no contents, so a GET that is not for them is one of contents. */
 static enum vbd_purpose purpose_of(const struct vbd_request *req)
 {
@@ -80,22 +78,6 @@ enum vbd_status vbd_member_device(const struct vbd_daemon *daemon, const struct 
 	return VBD_OK;
 }
 
-/* The name most like @ref is of one of the first objects that the caller sees. */
-static enum vbd_status refuse_ref(const struct vbd_request *req,
-	const struct vbd_registry *registry, const char *param, const char *ref,
-	struct vbd_error *err)
-{
-	struct vbd_similar similar = {.word = ref};
-	const struct vbd_object *object = vbd_registry_after(registry, 0);
-
-	for (int i = 0; object && i < SIMILAR_LOOKS; i++) {
-		if (vbd_caller_sees(req->caller, object->owner))
-			vbd_similar_try(&similar, object->name);
-		object = vbd_registry_next(object);
-	}
-	return vbd_refuse_name(param, ref, &similar, err);
-}
-
 /* An object that is gone, as a device, is still found by its id in the items that refer to it. */
 static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_filter *filter,
 	const char *ref, uint64_t *ret_id, const char **ret_text, struct vbd_error *err)
@@ -118,7 +100,10 @@ static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_fi
 	object = vbd_registry_find_name(registry, ref);
 	record = vbd_record_find_name(registry, ref, req->caller);
 	*ret_id = object ? object->id : record ? record->object.id : 0;
-	return *ret_id ? VBD_OK : refuse_ref(req, registry, filter->name, ref, err);
+	if (*ret_id)
+		return VBD_OK;
+	return vbd_refuse_name(filter->name, ref,
+		&(struct vbd_similar){.like = vbd_registry_similar(registry, ref)}, err);
 }
 
 void vbd_task_list(struct vbd_request *req)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/registry.h"
 
+#include "base/text.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/context.h"
 #include "daemon/core/object.h"
+
+#define SIMILAR_LOOKS 200 /* names of 63 characters take 6 us each */
 
 void vbd_history_init(struct vbd_history *history)
 {
@@ -359,19 +362,37 @@ static struct vbd_object *find_named(const struct vbd_registry *registry, const 
 	return object;
 }
 
+const char *vbd_registry_similar(const struct vbd_registry *registry, const char *name)
+{
+	struct vbd_similar similar = {.word = name};
+	const struct vbd_object *object = vbd_registry_before(registry, UINT64_MAX);
+
+	for (int i = 0; object && i < SIMILAR_LOOKS; i++) {
+		if (is_visible(registry, object))
+			vbd_similar_try(&similar, object->name);
+		object = vbd_registry_before(registry, object->id);
+	}
+	return similar.like;
+}
+
 struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, const char *ref,
 	enum vbd_purpose purpose, struct vbd_error *err)
 {
 	const struct vbd_daemon *daemon = registry->daemon;
 	uint64_t id;
-	struct vbd_object *object = vbd_ref_is_id(ref, &id) ? vbd_registry_find_id(registry, id)
-							    : find_named(registry, ref);
+	bool by_id = vbd_ref_is_id(ref, &id);
+	struct vbd_object *object =
+		by_id ? vbd_registry_find_id(registry, id) : find_named(registry, ref);
+	const char *like = NULL;
 
 	if (object && !is_visible(registry, object))
 		object = NULL;
+	if (!object && !by_id && err)
+		like = vbd_registry_similar(registry, ref);
 	if (!object)
-		(void)vbd_error_set(
-			err, VBD_E_NOT_FOUND, "there is no %s '%.64s'", registry->singular, ref);
+		(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no %s '%.64s'%s%s%s",
+			registry->singular, ref, like ? "; did you mean " : "", like ? like : "",
+			like ? "?" : "");
 	if (!object || !daemon || vbd_caller_may(daemon->callers.current, object, purpose))
 		return object;
 	(void)vbd_error_set(err, VBD_E_FORBIDDEN,

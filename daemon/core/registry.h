@@ -234,14 +234,19 @@ struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uin
  * others are its `named_before`, and have ended. */
 struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name);
 
+/** vbd_registry_similar - the name most like @name among the newest objects that the caller of the
+ * present request may know of, borrowed; NULL if none is like it */
+const char *vbd_registry_similar(const struct vbd_registry *registry, const char *name);
+
 /**
  * vbd_registry_find_for - find an object by a client's reference: an id in decimal, else a name
  *
  * A handler of a request finds only objects that its caller may know of (vbd_caller_may()): an
  * object of another caller is not there.
  *
- * Returns the object, borrowed, or NULL with VBD_E_NOT_FOUND, whose text names the kind and @ref;
- * with VBD_E_FORBIDDEN, if the caller may see the object, but not for this purpose.
+ * Returns the object, borrowed, or NULL with VBD_E_NOT_FOUND, whose text names the kind, @ref and
+ * the name most like it; with VBD_E_FORBIDDEN, if the caller may see the object, but not for this
+ * purpose.
  */
 struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, const char *ref,
 	enum vbd_purpose purpose, struct vbd_error *err);

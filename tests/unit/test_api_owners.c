@@ -330,6 +330,22 @@ static void test_owners__no_route_finds_what_belongs_to_another(void **state)
 	assert_true(count > 40);
 }
 
+static void test_owners__a_name_that_is_nearly_right_is_told_unless_it_is_of_another(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_object *object = plant_for(f, f->svc->daemon->buffers, "bob", "hatch");
+
+	assert_int_equal(get(f, "bob", "/v1/buffers/hacth"), 404);
+	assert_true(says(f, "there is no buffer 'hacth'; did you mean hatch?"));
+	assert_int_equal(get(f, "alice", "/v1/buffers/hacth"), 404);
+	assert_true(says(f, "there is no buffer 'hacth'\""));
+	assert_int_equal(get(f, "bob", "/v1/buffers/77"), 404);
+	assert_true(says(f, "there is no buffer '77'\""));
+	assert_int_equal(get(f, "bob", "/v1/transfers?buffer=hacth"), 400);
+	assert_true(says(f, "there is no buffer 'hacth'; did you mean hatch?"));
+	uproot(object);
+}
+
 static void test_owners__no_list_has_what_belongs_to_another(void **state)
 {
 	struct fixture *f = *state;
@@ -1036,6 +1052,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(no_route_finds_what_belongs_to_another),
+		TEST(a_name_that_is_nearly_right_is_told_unless_it_is_of_another),
 		TEST(no_list_has_what_belongs_to_another),
 		TEST(no_route_but_those_for_readers_takes_what_is_the_daemons),
 		TEST(no_reference_of_a_body_takes_what_belongs_to_another),
