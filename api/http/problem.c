@@ -87,7 +87,9 @@ static void put_extra(struct vbd_encoder *out, const struct vbd_problem_extra *e
 			vbd_put_text(out, NULL, extra->users[i]);
 		vbd_end(out);
 	}
-	put_text(out, "kept_object", extra->kept_object ? extra->kept_object : "");
+	put_text(out, "kept_object", extra->kept_object);
+	if (extra->put)
+		extra->put(out, extra->arg);
 	if (extra->allow) {
 		const char *names[VBD_ALLOW_MAX];
 		size_t n_names = vbd_allow_names(extra->allow, names);

@@ -22,6 +22,8 @@ struct vbd_problem_extra {
 	unsigned int allow;		 /* bit mask of enum vbd_method */
 	const struct vbd_faults *faults; /* of the body; without any, the error is the only fault */
 	const char *kept_object;	 /* path of the kept object for which another try follows */
+	void (*put)(struct vbd_encoder *out, const void *arg); /* more members; NULL: none */
+	const void *arg;
 	bool outcome; /* of something that the request began: 424 whatever the code is */
 };
 

@@ -353,13 +353,14 @@ void vbd_reply_problem_extra(
 }
 
 void vbd_reply_outcome(
-	struct vbd_request *req, const struct vbd_error *err, const char *kept_object)
+	struct vbd_request *req, const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {
-	const struct vbd_problem_extra extra = {.outcome = true, .kept_object = kept_object};
+	struct vbd_problem_extra all = extra ? *extra : (struct vbd_problem_extra){0};
 
+	all.outcome = true;
 	vbd_request_acted(req, true);
 	vbd_request_add_header(req, "Location", err->object);
-	vbd_reply_problem_extra(req, err, &extra);
+	vbd_reply_problem_extra(req, err, &all);
 }
 
 void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err)

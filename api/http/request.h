@@ -225,14 +225,14 @@ void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err);
 
 /**
  * vbd_reply_outcome - answer that what the request began has failed
- * @err:         its `object` is the path of the object
- * @kept_object: path of the kept object of which it was a try; NULL: it is not kept
+ * @err:   its `object` is the path of the object
+ * @extra: may be NULL
  *
  * The answer has the object as Location and instance, and is 424 whatever the code is: no client
  * shall take it for a request that did nothing, and repeat it.
  */
-void vbd_reply_outcome(
-	struct vbd_request *req, const struct vbd_error *err, const char *kept_object);
+void vbd_reply_outcome(struct vbd_request *req, const struct vbd_error *err,
+	const struct vbd_problem_extra *extra);
 
 /** vbd_reply_problem_extra - as vbd_reply_problem(), with the members of @extra */
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,

@@ -56,7 +56,8 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 	vbd_put_failures(out, "failures", &batch->failures);
 	vbd_put_time(out, "created_at", batch->object.created_ns);
 	vbd_put_time(out, "ended_at", batch->ended_ns);
-	vbd_put_error(out, "error", &batch->error, first->error.status ? first : NULL);
+	vbd_put_error(
+		out, "error", &batch->object, &batch->error, first->error.status ? first : NULL);
 }
 
 static enum vbd_task_state task_state(const void *item)

@@ -160,7 +160,7 @@ static void put_error(
 
 	if (benchmark->object.ended && benchmark->state != VBD_BENCHMARK_DONE)
 		vbd_object_problem(&benchmark->object, &error);
-	vbd_put_error(out, name, &error, first->error.status ? first : NULL);
+	vbd_put_error(out, name, &benchmark->object, &error, first->error.status ? first : NULL);
 }
 
 static uint64_t per_second(uint64_t what, uint64_t elapsed_ns)

@@ -60,7 +60,7 @@ static void encode_buffer(struct vbd_encoder *out, const void *item)
 	vbd_put_u64(out, "user_count", buffer->users);
 	vbd_put_desired(out, &buffer->object);
 	if (buffer->state == VBD_BUFFER_FAILED)
-		vbd_put_error(out, "error", &buffer->error, NULL);
+		vbd_put_error(out, "error", NULL, &buffer->error, NULL);
 	else
 		vbd_put_null(out, "error");
 }

@@ -8,6 +8,7 @@
 #include "base/histogram.h"
 #include "daemon/core/batch.h"
 #include "rdma/device/mem.h"
+#include "rdma/diagnose/cause.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"
 #include "rdma/qp/qp.h"
@@ -18,6 +19,7 @@
 #include "base/text.h"
 
 #include <assert.h>
+#include <ctype.h>
 
 void vbd_put_op_counters(
 	struct vbd_encoder *out, const char *name, const struct vbd_op_counters *counters)
@@ -197,9 +199,37 @@ static void put_own_source(struct vbd_encoder *out, const char *name, const stru
 		vbd_put_first_error(out, name, &first);
 }
 
-void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_error *err,
-	const struct vbd_first_error *first)
+void vbd_put_sentence(struct vbd_encoder *out, const char *name, const char *clause)
 {
+	char text[VBD_DIAGNOSIS_BYTES + 1];
+	/* "fd00:76::2 answered" begins with an address. */
+	bool address = strcspn(clause, ":") < strcspn(clause, " ");
+	int first = (unsigned char)*clause;
+
+	(void)snprintf(text, sizeof(text), "%c%s.", address ? first : toupper(first), clause + 1);
+	vbd_put_text(out, name, text);
+}
+
+void vbd_put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *cause)
+{
+	vbd_put_text(out, "code", vbd_cause_rows[cause->code].name);
+	vbd_put_sentence(out, "detail", cause->text);
+	vbd_put_text(out, "hint", cause->advice);
+}
+
+void vbd_put_explain(struct vbd_encoder *out, uint64_t connection_id)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/v1/connections/%" PRIu64 "/explain", connection_id);
+	vbd_put_text(out, "explain", path);
+}
+
+void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_object *object,
+	const struct vbd_error *err, const struct vbd_first_error *first)
+{
+	uint64_t connection = object ? vbd_object_connection(object) : 0;
+
 	if (!vbd_begin_object_if(out, name, err->status != VBD_OK))
 		return;
 	vbd_put_text(out, "code", vbd_status_code(err->status));
@@ -209,17 +239,19 @@ void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_e
 		vbd_put_first_error(out, "first", first);
 	else
 		put_own_source(out, "first", err);
+	if (connection)
+		vbd_put_explain(out, connection);
 	vbd_end(out);
 }
 
-void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended)
+void vbd_put_end(struct vbd_encoder *out, const struct vbd_object *object, const struct vbd_qp *qp)
 {
 	struct vbd_error error = qp->first_error.error;
 
-	vbd_put_text(out, "end_code", ended ? vbd_reason_name(qp->reason) : NULL);
+	vbd_put_text(out, "end_code", object->ended ? vbd_reason_name(qp->reason) : NULL);
 	if (!vbd_reason_clean(qp->reason))
 		vbd_qp_end_error(qp, &error);
-	vbd_put_error(out, "error", &error, &qp->first_error);
+	vbd_put_error(out, "error", object, &error, &qp->first_error);
 }
 
 /* --- ETag ------------------------------------------------------------------------------------- */

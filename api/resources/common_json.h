@@ -18,6 +18,7 @@
 struct vbd_benchmark;
 struct vbd_connection;
 struct vbd_daemon;
+struct vbd_diagnosis;
 struct vbd_encoder;
 struct vbd_error;
 struct vbd_event;
@@ -40,12 +41,22 @@ void vbd_put_ref(struct vbd_encoder *out, const char *name, const struct vbd_reg
 	uint64_t id);
 
 /**
- * vbd_put_error - put schema Error: code, detail, hint, first; null for VBD_OK
- * @first: record of the first error; NULL if there is none, then `first` is @err itself if it has
- *         the source of a call, an event or a completion
+ * vbd_put_error - put schema Error: code, detail, hint, first, explain; null for VBD_OK
+ * @object: whose error it is; NULL: none that has a connection
+ * @first:  record of the first error; NULL if there is none, then `first` is @err itself if it has
+ *          the source of a call, an event or a completion
  */
-void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_error *err,
-	const struct vbd_first_error *first);
+void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_object *object,
+	const struct vbd_error *err, const struct vbd_first_error *first);
+
+/** vbd_put_sentence - put a clause as a sentence */
+void vbd_put_sentence(struct vbd_encoder *out, const char *name, const char *clause);
+
+/** vbd_put_cause - put the members of schema Cause */
+void vbd_put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *cause);
+
+/** vbd_put_explain - put `explain`, the path of the explanation of a connection */
+void vbd_put_explain(struct vbd_encoder *out, uint64_t connection_id);
 
 /** vbd_put_failures - put an array of schema Failure */
 void vbd_put_failures(
@@ -57,7 +68,7 @@ void vbd_put_first_error(
 
 /** vbd_put_end - put `end_code`, null until the object has ended, and `error`, null if nothing went
  * wrong, of the object with this QP */
-void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended);
+void vbd_put_end(struct vbd_encoder *out, const struct vbd_object *object, const struct vbd_qp *qp);
 
 /** vbd_put_op_counters - put schema OpCounters */
 void vbd_put_op_counters(

@@ -335,7 +335,7 @@ void vbd_put_connection(struct vbd_encoder *out, const struct vbd_connection *co
 	put_lost_packets(out, connection);
 	put_inbox(out, "inbox", connection);
 	vbd_put_rtt(out, "rtt", connection);
-	vbd_put_end(out, &conn->qp, connection->object.ended);
+	vbd_put_end(out, &connection->object, &conn->qp);
 	vbd_put_desired(out, &connection->object);
 	vbd_put_u64_or_null(
 		out, "previous_id", connection->previous_id != 0, connection->previous_id);

@@ -18,12 +18,13 @@ void vbd_connection_reply(
 }
 
 /* Answer a client that waited with the error that ended the connection. */
-static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
+static void reply_end(struct vbd_waiter *waiter, const struct vbd_object *connection, bool wait)
 {
 	struct vbd_error err = {0};
 
-	vbd_object_problem(&connection->object, &err);
-	vbd_task_reply_ended(req, &err, vbd_kept_of(&connection->object));
+	vbd_object_problem(connection, &err);
+	waiter->handed_on = true;
+	vbd_task_reply_ended(waiter->req, connection, &err, vbd_kept_of(connection), wait);
 }
 
 struct state_waiter {
@@ -105,7 +106,7 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 		return;
 	}
 	if (ended_instead(waiter, why)) {
-		reply_end(req, waiter->connection);
+		reply_end(base, &waiter->connection->object, why != VBD_WAKE_TIMEOUT);
 		return;
 	}
 	reached = is_reached(waiter->connection->conn, waiter->goal);

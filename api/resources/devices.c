@@ -152,7 +152,7 @@ static void put_ports(struct vbd_encoder *out, const struct vbd_device *device)
 	}
 	free(gids);
 	vbd_end(out);
-	vbd_put_error(out, "ports_error", &error, NULL);
+	vbd_put_error(out, "ports_error", NULL, &error, NULL);
 }
 
 static void put_async_events(
@@ -193,7 +193,7 @@ static void encode_device(struct vbd_encoder *out, const void *item)
 	vbd_put_text(out, "fw_ver", attr->fw_ver);
 	vbd_put_u64(out, "vendor_id", attr->vendor_id);
 	vbd_put_u64(out, "vendor_part_id", attr->vendor_part_id);
-	vbd_put_error(out, "error", &device->error, NULL);
+	vbd_put_error(out, "error", NULL, &device->error, NULL);
 	put_capabilities(out, "capabilities", device);
 	put_limits(out, "limits", attr);
 	if (vbd_encode_wants(out, "ports") || vbd_encode_wants(out, "ports_error"))

@@ -125,7 +125,7 @@ static void encode_endpoint(struct vbd_encoder *out, const void *item)
 	put_sidr(out, "sidr", endpoint);
 	vbd_put_u64(out, "ud_peer_count", count_list(&record->peers));
 	vbd_put_u64(out, "multicast_membership_count", count_list(&record->groups));
-	vbd_put_end(out, &endpoint->qp, record->object.ended);
+	vbd_put_end(out, &record->object, &endpoint->qp);
 	vbd_put_time(out, "created_at", endpoint->created_ns);
 	vbd_put_time(out, "ended_at", endpoint->ended_ns);
 }

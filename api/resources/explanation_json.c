@@ -166,18 +166,6 @@ static void put_causes(struct vbd_encoder *out, const char *name, const struct v
 	vbd_end(out);
 }
 
-/* A clause as a sentence. */
-static void put_sentence(struct vbd_encoder *out, const char *name, const char *clause)
-{
-	char text[sizeof(((struct vbd_diagnosis *)NULL)->text) + 1];
-	/* "fd00:76::2 answered" begins with an address. */
-	bool address = strcspn(clause, ":") < strcspn(clause, " ");
-	int first = (unsigned char)*clause;
-
-	(void)snprintf(text, sizeof(text), "%c%s.", address ? first : toupper(first), clause + 1);
-	vbd_put_text(out, name, text);
-}
-
 static void put_evidence(struct vbd_encoder *out, const char *name,
 	const struct vbd_diagnosis *diagnosis, const struct vbd_facts *facts)
 {
@@ -186,18 +174,11 @@ static void put_evidence(struct vbd_encoder *out, const char *name,
 	vbd_begin_array(out, name);
 	for (unsigned int i = 0; diagnosis && i < VBD_CLUE_COUNT; i++) {
 		if (diagnosis->evidence & VBD_CLUE_BIT(i))
-			put_sentence(out, NULL,
+			vbd_put_sentence(out, NULL,
 				vbd_words_fill(vbd_clue_text((enum vbd_clue)i), facts, text,
 					sizeof(text)));
 	}
 	vbd_end(out);
-}
-
-static void put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *diagnosis)
-{
-	vbd_put_text(out, "code", vbd_cause_rows[diagnosis->code].name);
-	put_sentence(out, "detail", diagnosis->text);
-	vbd_put_text(out, "hint", diagnosis->advice);
 }
 
 /* The best supported cause with its evidence, then those that are possible besides. */
@@ -207,14 +188,14 @@ static void put_diagnoses(struct vbd_encoder *out, const struct vbd_explanation 
 	const struct vbd_diagnosis *first = diagnoses->count ? diagnoses->items : NULL;
 
 	if (vbd_begin_object_if(out, "cause", first)) {
-		put_cause(out, first);
+		vbd_put_cause(out, first);
 		vbd_end(out);
 	}
 	put_evidence(out, "evidence", first, &explanation->facts);
 	vbd_begin_array(out, "possible_causes");
 	for (size_t i = 1; i < diagnoses->count; i++) {
 		vbd_begin_object(out, NULL);
-		put_cause(out, &diagnoses->items[i]);
+		vbd_put_cause(out, &diagnoses->items[i]);
 		put_evidence(out, "evidence", &diagnoses->items[i], &explanation->facts);
 		vbd_end(out);
 	}
@@ -325,7 +306,7 @@ void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *c
 	put_hints(out, "hints", explanation);
 	put_findings(out, "findings", &explanation->findings);
 	put_facts(out, "facts", &explanation->facts, conn->established_ns != 0);
-	vbd_put_end(out, &conn->qp, connection->object.ended);
+	vbd_put_end(out, &connection->object, &conn->qp);
 	if (explanation->preceding)
 		vbd_put_timeline_entry(
 			out, "preceded_by", explanation->preceding, conn->created_ns);

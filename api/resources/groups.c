@@ -39,7 +39,7 @@ static void encode_group(struct vbd_encoder *out, const void *item)
 		vbd_put_null(out, "qkey");
 	vbd_put_u64(out, "user_count", group->users);
 	vbd_put_u64(out, "timeout_ms", record->timeout_ms);
-	vbd_put_error(out, "error", &group->error, NULL);
+	vbd_put_error(out, "error", NULL, &group->error, NULL);
 	vbd_put_time(out, "created_at", record->object.created_ns);
 }
 

@@ -21,7 +21,7 @@ static void put_course(struct vbd_encoder *out, const struct vbd_kept *kept)
 	vbd_put_u64(out, "tries", kept->tries);
 	vbd_put_time(out, "last_try_at", kept->last_try_ns);
 	vbd_put_time(out, "next_try_at", waits ? kept->next_try_ns : 0);
-	vbd_put_error(out, "error", &kept->last_error, NULL);
+	vbd_put_error(out, "error", NULL, &kept->last_error, NULL);
 }
 
 /* The last members of them. */

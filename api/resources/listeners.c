@@ -108,7 +108,7 @@ static void encode_listener(struct vbd_encoder *out, const void *item)
 	put_refused(out, "refused", listener);
 	vbd_put_u64(out, "connections", listener->gate.connections);
 	vbd_put_u64(out, "waiting", listener->waiting);
-	vbd_put_error(out, "error", &listener->error, NULL);
+	vbd_put_error(out, "error", NULL, &listener->error, NULL);
 	vbd_put_desired(out, &listener->object);
 	vbd_put_time(out, "created_at", listener->object.created_ns);
 }

@@ -68,7 +68,7 @@ static void encode_peer(struct vbd_encoder *out, const void *item)
 	put_private_data(out, "private_data", peer);
 	vbd_put_u64(out, "user_count", record->users);
 	vbd_put_u64_or_null(out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
-	vbd_put_error(out, "error", &peer->error, NULL);
+	vbd_put_error(out, "error", NULL, &peer->error, NULL);
 	vbd_put_time(out, "created_at", record->object.created_ns);
 }
 

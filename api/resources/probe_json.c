@@ -19,7 +19,7 @@ static void put_error(
 
 	if (record->object.ended && record->state != VBD_PROBE_DONE)
 		vbd_object_problem(&record->object, &error);
-	vbd_put_error(out, name, &error, NULL);
+	vbd_put_error(out, name, &record->object, &error, NULL);
 }
 
 static void put_counters(struct vbd_encoder *out, const struct vbd_probe *probe)

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/task.h"
 
+#include "api/http/idempotency.h"
 #include "api/http/page.h"
 #include "api/http/problem.h"
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
+#include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"
 #include "api/resources/keep.h"
 #include "api/resources/records.h"
 #include "api/resources/common_json.h"
 #include "base/text.h"
+#include "daemon/connections/connections.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/core/object.h"
 #include "daemon/core/record.h"
 #include "daemon/kept/kept.h"
 #include "daemon/memory/shared.h"
+#include "daemon/observe/explain.h"
+
+/* A question to the host of a silent peer takes 1.5 s. */
+#define FACTS_MS 2000
 
 /* Readers see no contents, so a GET that is not for them is one of contents. */
 static enum vbd_purpose purpose_of(const struct vbd_request *req)
@@ -140,6 +147,68 @@ enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *e
 	return vbd_shared_delete(VBD_CONTAINER_OF(object, struct vbd_shared, object), &users, err);
 }
 
+/* --- failures --------------------------------------------------------------------------------- */
+
+/* An answer that waits for the facts of the connection's end, which are being gathered. */
+struct failure {
+	struct vbd_waiter waiter; /* first */
+	const struct vbd_connection *connection;
+	struct vbd_error err;
+	char kept_object[VBD_PATH_BYTES]; /* "": none */
+};
+
+/* An answer that outlives the daemon is kept as a reader sees it. */
+static void put_cause(struct vbd_encoder *out, const void *arg)
+{
+	const struct vbd_connection *connection = ((const struct failure *)arg)->connection;
+	struct vbd_request *req = ((const struct failure *)arg)->waiter.req;
+	enum vbd_role role = req->idem && vbd_idem_keeps(req->idem)
+				     ? VBD_ROLE_READ
+				     : vbd_view_role(req, &connection->object);
+	struct vbd_explanation explanation = {0};
+
+	if (connection->conn->qp.reason && !connection->keeping)
+		vbd_explain_connection(connection, NULL, req->caller, role, &explanation);
+	if (explanation.diagnoses.count) {
+		vbd_begin_object(out, "cause");
+		vbd_put_cause(out, explanation.diagnoses.items);
+		vbd_end(out);
+	}
+	vbd_put_explain(out, connection->object.id);
+}
+
+static void answer_failure(struct vbd_waiter *waiter, enum vbd_wake why)
+{
+	const struct failure *failure = VBD_CONTAINER_OF(waiter, struct failure, waiter);
+	const struct vbd_problem_extra extra = {.kept_object = failure->kept_object,
+		.put = why == VBD_WAKE_OBJECT_GONE ? NULL : put_cause,
+		.arg = failure};
+
+	if (why != VBD_WAKE_CHANGED || !failure->connection->keeping)
+		vbd_reply_outcome(waiter->req, &failure->err, &extra);
+}
+
+/* Answers as vbd_reply_outcome() does, with the cause. @object: NULL: it is gone; @kept_object:
+ * NULL: it is not kept; @wait: the request may be parked until the facts are there. */
+static void reply_failed(struct vbd_request *req, const struct vbd_object *object,
+	const struct vbd_error *err, const char *kept_object, bool wait)
+{
+	struct failure failure = {.waiter.answer = answer_failure, .err = *err};
+	uint64_t id = object ? vbd_object_connection(object) : 0;
+	struct vbd_object *connection =
+		vbd_registry_find_id(&vbd_request_daemon(req)->registries[VBD_KIND_CONNECTION], id);
+
+	if (!connection || !vbd_caller_sees(req->caller, connection->owner)) {
+		vbd_reply_outcome(
+			req, err, &(struct vbd_problem_extra){.kept_object = kept_object});
+		return;
+	}
+	failure.connection = VBD_CONTAINER_OF(connection, struct vbd_connection, object);
+	vbd_copy_text(failure.kept_object, sizeof(failure.kept_object), kept_object);
+	vbd_waiter_run(
+		&failure.waiter, sizeof(failure), req, &connection->watches, wait ? FACTS_MS : 0);
+}
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 struct task_waiter {
@@ -160,14 +229,14 @@ static const struct vbd_kept *find_kept(
 	return kept && vbd_caller_sees(req->caller, kept->object.owner) ? kept : NULL;
 }
 
-void vbd_task_reply_ended(
-	struct vbd_request *req, struct vbd_error *err, const struct vbd_kept *kept)
+void vbd_task_reply_ended(struct vbd_request *req, const struct vbd_object *object,
+	struct vbd_error *err, const struct vbd_kept *kept, bool wait)
 {
 	char path[sizeof(err->object)];
 	char text[sizeof(err->text)];
 
 	if (!kept) {
-		vbd_reply_outcome(req, err, NULL);
+		reply_failed(req, object, err, NULL, wait);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "%.180s; it is kept%s", err->text,
@@ -178,7 +247,7 @@ void vbd_task_reply_ended(
 	(void)vbd_registry_path(kept->object.registry, kept->object.id, path);
 	if (!err->object[0])
 		memcpy(err->object, path, sizeof(path));
-	vbd_reply_outcome(req, err, path);
+	reply_failed(req, object, err, path, wait);
 }
 
 void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
@@ -191,7 +260,7 @@ void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *ki
 	else
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
 	if (kept)
-		vbd_task_reply_ended(req, &err, kept);
+		vbd_task_reply_ended(req, NULL, &err, kept, false);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -212,7 +281,8 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	/* A request without a wait gets the state of a failed task, not its error. */
 	if (state == VBD_TASK_FAILED && req->wait_asked) {
 		vbd_object_problem(waiter->task, &err);
-		vbd_reply_outcome(req, &err, NULL);
+		base->handed_on = true;
+		reply_failed(req, waiter->task, &err, NULL, why != VBD_WAKE_TIMEOUT);
 		return;
 	}
 	if (state == VBD_TASK_RUNNING && why != VBD_WAKE_TIMEOUT)

@@ -124,10 +124,13 @@ bool vbd_task_await(struct vbd_request *req, const char *path);
 /** vbd_task_of - how objects of the kind are handled; NULL for VBD_KIND_NONE and devices */
 const struct vbd_task_kind *vbd_task_of(enum vbd_object_kind kind);
 
-/** vbd_task_reply_ended - answer with the error that ended the object, as vbd_reply_outcome() does;
- * @kept: it is kept all the same, as the answer says; NULL: it is not */
-void vbd_task_reply_ended(
-	struct vbd_request *req, struct vbd_error *err, const struct vbd_kept *kept);
+/** vbd_task_reply_ended - answer with the error that ended the object, as vbd_reply_outcome() does,
+ * and with the cause
+ * @object: NULL: it is gone
+ * @kept:   it is kept all the same, as the answer says; NULL: it is not
+ * @wait:   the facts about the cause may still be gathered: park the request until they are */
+void vbd_task_reply_ended(struct vbd_request *req, const struct vbd_object *object,
+	struct vbd_error *err, const struct vbd_kept *kept, bool wait);
 
 /** vbd_task_reply_gone - answer that the object ended while the request waited, and whether it is
  * kept all the same, as when verbsd stops */

@@ -115,7 +115,7 @@ static void put_error(
 		vbd_object_problem(&record->object, &error);
 		vbd_transfer_first_error(record, &first);
 	}
-	vbd_put_error(out, name, &error, first.error.status ? &first : NULL);
+	vbd_put_error(out, name, &record->object, &error, first.error.status ? &first : NULL);
 }
 
 static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transfer)

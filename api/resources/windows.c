@@ -48,7 +48,7 @@ static void encode_window(struct vbd_encoder *out, const void *item)
 	vbd_put_time(out, "created_at", record->object.created_ns);
 	vbd_put_time(out, "ready_at", record->ready_ns);
 	vbd_put_time(out, "ended_at", record->ended_ns);
-	vbd_put_error(out, "error", &record->error, NULL);
+	vbd_put_error(out, "error", &record->object, &record->error, NULL);
 }
 
 /* --- the task: its binding ------------------------------------------------------------------ */

@@ -65,6 +65,8 @@ static void take_error(struct vbd_batch *batch, const struct vbd_object *object)
 	struct vbd_error error = {0};
 
 	vbd_object_problem(object, &error);
+	if (!batch->failures.total)
+		batch->failed_connection = vbd_object_connection(object);
 	if (!batch->failures.total && batch->ops->first_error)
 		batch->ops->first_error(object, &batch->first_error);
 	vbd_failures_add(&batch->failures, object, &error);

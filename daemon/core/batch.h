@@ -97,6 +97,7 @@ struct vbd_batch {
 	struct vbd_error error;
 	struct vbd_first_error first_error; /* status VBD_OK if there was no failed completion */
 	struct vbd_failures failures;
+	uint64_t failed_connection; /* of the object that failed first; 0: none */
 };
 
 /**
@@ -124,11 +125,12 @@ void vbd_batch_problem(const struct vbd_object *object, struct vbd_error *ret_er
 void vbd_batch_free(struct vbd_object *object);
 
 /* The struct vbd_kind of a kind of batches. */
-#define VBD_BATCH_KIND                                                         \
-	{                                                                      \
-		.size_bytes = sizeof(struct vbd_batch), .keeps_history = true, \
-		.cancel = vbd_batch_cancel, .state = vbd_batch_state_of,       \
-		.problem = vbd_batch_problem, .free = vbd_batch_free,          \
+#define VBD_BATCH_KIND                                                          \
+	{                                                                       \
+		.size_bytes = sizeof(struct vbd_batch), .keeps_history = true,  \
+		.connection_at = offsetof(struct vbd_batch, failed_connection), \
+		.cancel = vbd_batch_cancel, .state = vbd_batch_state_of,        \
+		.problem = vbd_batch_problem, .free = vbd_batch_free,           \
 	}
 
 #endif

@@ -495,6 +495,15 @@ void vbd_objects_free(struct vbd_registry *registry)
 	vbd_registry_drain(registry, free_silently);
 }
 
+uint64_t vbd_object_connection(const struct vbd_object *object)
+{
+	size_t at = object->registry->kind->connection_at;
+
+	if (vbd_registry_kind(object->registry) == VBD_KIND_CONNECTION)
+		return object->id;
+	return at ? *(const uint64_t *)(const void *)((const char *)object + at) : 0;
+}
+
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
 	object->registry->kind->problem(object, ret_err);

@@ -19,6 +19,8 @@ struct vbd_record;
 struct vbd_kind {
 	size_t size_bytes;  /* of the service's struct */
 	bool keeps_history; /* ended objects stay until a newer object needs their place */
+	/* Offset of the id of the connection over which the object works; 0: it has none. */
+	size_t connection_at;
 	void (*on_deadline)(void *object); /* the object has a timer that calls this function */
 	/* Begin to end the object, unless it is ending. vbd_object_end() follows. */
 	void (*cancel)(struct vbd_object *object);
@@ -156,6 +158,10 @@ void vbd_objects_free(struct vbd_registry *registry);
 
 /** vbd_record_delete - remove a record of an earlier run, here and in the store, and free it */
 void vbd_record_delete(struct vbd_record *record);
+
+/** vbd_object_connection - the id of the connection over which the object works, or which it is; 0
+ * without one */
+uint64_t vbd_object_connection(const struct vbd_object *object);
 
 /** vbd_object_problem - the error with which the object failed; the error names the object */
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err);

@@ -436,6 +436,7 @@ static struct vbd_device_id *device(struct vbd_object *object)
 const struct vbd_kind vbd_window_kind = {
 	.size_bytes = sizeof(struct vbd_window_record),
 	.keeps_history = true,
+	.connection_at = offsetof(struct vbd_window_record, connection_id),
 	.on_deadline = on_deadline,
 	.cancel = revoke,
 	.is_used = is_used,

@@ -182,6 +182,7 @@ static const char *state(const struct vbd_object *object)
 const struct vbd_kind vbd_benchmark_kind = {
 	.size_bytes = sizeof(struct vbd_benchmark),
 	.keeps_history = true,
+	.connection_at = offsetof(struct vbd_benchmark, connection_id),
 	.cancel = cancel,
 	.state = state,
 	.problem = get_problem,

@@ -498,6 +498,7 @@ static const char *state(const struct vbd_object *object)
 const struct vbd_kind vbd_transfer_kind = {
 	.size_bytes = sizeof(struct vbd_transfer_record),
 	.keeps_history = true,
+	.connection_at = offsetof(struct vbd_transfer_record, connection_id),
 	.on_deadline = on_deadline,
 	.cancel = cancel,
 	.state = state,

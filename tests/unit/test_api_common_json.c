@@ -29,7 +29,7 @@ static json_t *error_of(const struct vbd_error *err, const struct vbd_first_erro
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_error(&out, "x", err, first);
+	vbd_put_error(&out, "x", NULL, err, first);
 	return document_end(&out);
 }
 

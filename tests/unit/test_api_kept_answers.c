@@ -3,6 +3,7 @@
 #include "api/http/dispatch.h"
 #include "api/resources/context.h"
 #include "api/routes.h"
+#include "base/addr.h"
 #include "base/clock.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"
@@ -346,6 +347,39 @@ static void test_kept_answers__keys_never_reach_the_disk(void **state)
 	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"front\"", 7));
 }
 
+/* Connects to a listener that rejects with private data; returns the HTTP status. */
+static unsigned int be_rejected(
+	struct fixture *f, const struct vbd_listener *listener, const char *key)
+{
+	struct vbd_private_data why = {.length_bytes = 8, .bytes = "tenant 7"};
+	struct vbd_connection *passive;
+	char body[128];
+
+	(void)snprintf(body, sizeof(body), "{\"dst_addr\":\"10.0.0.1\",\"dst_port\":%u}",
+		vbd_addr_port(&listener->addr));
+	send_request(f, "alice", key, "/v1/connections?wait_ms=60000", body);
+	SVC_UNTIL(f->svc, (passive = svc_newest_of(f->svc, listener)) &&
+				  passive->conn->state == VBD_CONN_REQUESTED);
+	assert_int_equal(vbd_connection_reject(passive, &why, false, &f->svc->err), VBD_OK);
+	SVC_UNTIL(f->svc, f->req.reply.status && !f->req.held);
+	return f->req.reply.status;
+}
+
+static void test_kept_answers__words_of_a_peer_never_reach_the_disk(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	const struct vbd_listener *listener;
+
+	spec.accept = VBD_ACCEPT_MANUAL;
+	listener = svc_listen(f->svc, &spec);
+	assert_int_equal(be_rejected(f, listener, NULL), 424);
+	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "tenant 7", 8));
+	assert_int_equal(be_rejected(f, listener, "k"), 424);
+	assert_int_equal(count_bodies(f, "\"refused_by_program\""), 1);
+	assert_int_equal(count_bodies(f, "tenant 7"), 0);
+}
+
 /* --- kills ----------------------------------------------------------------------------------- */
 
 static void test_kept_answers__a_request_runs_when_its_key_is_on_the_disk(void **state)
@@ -476,6 +510,8 @@ int main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__keys_never_reach_the_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kept_answers__words_of_a_peer_never_reach_the_disk, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_kept_answers__a_request_runs_when_its_key_is_on_the_disk, setup,
 			teardown),
