@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { CTL, ctl, folder } from './lib/ctl.mjs';
-import { caller, connection, drain, index, problem, transfer } from './lib/samples.mjs';
+import { benchmark, caller, connection, drain, index, probe, problem, rejected, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 const refusal = (over) => ({ status: 424, json: problem(over) });
@@ -24,6 +24,54 @@ test('errors: a problem names object, code, detail and hint', async (t) => {
     '  cm event      RDMA_CM_EVENT_REJECTED',
     '  cm status     8',
     '  hint          Is something listening on that port?', ''].join('\n'));
+});
+
+// As in an answer, and as an explanation names it.
+const cause = { code: 'nobody_listens', detail: 'Nobody listens for connections at 192.0.2.2 port 7471.', hint: 'Start the listener on the peer.' };
+const explain = '/v1/connections/7/explain';
+const told = [
+  '  cause         Nobody listens for connections at 192.0.2.2 port 7471.',
+  '  hint          Start the listener on the peer.',
+  '  explain       verbsctl explain 7', ''].join('\n');
+// The error of an object that was followed to its end.
+const ended = { code: 'rejected', detail: 'it was rejected', hint: 'Is something listening?', first: null, explain };
+
+test('errors: the cause is told with what to do about it, and the command for the rest', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections': refusal({ cause, explain }) });
+  const { code, stderr } = await ctl(server, ['connect', '192.0.2.2:7471']);
+  assert.equal(code, 1);
+  assert.ok(stderr.endsWith(`\n  cm status     8\n${told}`), stderr);
+  assert.deepEqual(server.calls, ['POST /v1/connections']);
+  assert.deepEqual(JSON.parse((await ctl(server, ['connect', '192.0.2.2:7471', '--json'])).stderr).cause, cause);
+});
+
+test('errors: verbsctl asks for the cause of what it followed to its end', async (t) => {
+  const server = await FakeServer.start(t, { [`GET ${explain}`]: { json: { cause } },
+    'POST /v1/connections': { status: 202, json: connection({ state: 'connecting' }) },
+    'GET /v1/connections/7': { json: rejected({ error: ended }) },
+    'POST /v1/transfers': { status: 202, json: transfer({ state: 'running' }) },
+    'GET /v1/transfers/12': { json: transfer({ state: 'failed', error: ended }) },
+    'POST /v1/probes': { status: 202, json: probe({ state: 'failed', error: ended }) },
+    'POST /v1/benchmarks': { status: 202, json: benchmark({ state: 'failed', error: ended }) },
+    'DELETE /v1/probes/6': { status: 204 }, 'DELETE /v1/benchmarks/4': { status: 204 } });
+  for (const args of [['connect', '192.0.2.2:7471'], ['wait', '7'],
+    ['write', '7', '--buffer', 'b', '--remote-addr', '0x1', '--remote-rkey', '0x1'], ['probe', '7'], ['bench', '7', '--size', '64']]) {
+    const { code, stderr } = await ctl(server, args);
+    assert.equal(code, 1, args.join(' '));
+    assert.ok(stderr.endsWith(`: rejected: it was rejected\n${told}`), `${args.join(' ')}: ${stderr}`);
+    assert.equal(server.calls.at(-1), `GET ${explain}`);
+  }
+});
+
+test('errors: a cause that nobody knows yet is left to the command', async (t) => {
+  const server = await FakeServer.start(t, { [`GET ${explain}`]: [{ status: 404, json: problem({ status: 404, code: 'not_found' }) }, { json: { cause: null } }],
+    'POST /v1/connections': refusal({ explain }),
+    'GET /v1/connections/7': { json: rejected({ error: ended }) } });
+  for (const args of [['connect', '192.0.2.2:7471'], ['wait', '7'], ['wait', '7']]) {
+    const { stderr } = await ctl(server, args);
+    assert.match(stderr, /\n {2}hint +Is something listening[a-z ]*\?\n {2}explain +verbsctl explain 7\n$/);
+    assert.doesNotMatch(stderr, /cause|not_found/);
+  }
 });
 
 test('errors: a deadline that passed is 3, and an object that is not there is 4', async (t) => {
@@ -90,13 +138,13 @@ test('errors: with --json a problem is printed on standard error as it came', as
   assert.deepEqual(JSON.parse(stderr), problem());
 });
 
-test('errors: a page of HTML, as the HTTP library sends it, becomes one line', async (t) => {
+test('errors: an answer of another server, as a page of HTML, becomes one line', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections': { status: 431,
     headers: { 'Content-Type': 'text/html' },
     body: '<html><head><title>Request too big</title></head><body>Your HTTP\nheader was too big</body></html>' } });
   const { code, stderr } = await ctl(server, ['ls']);
   assert.equal(code, 1);
-  assert.match(stderr, /^verbsctl: http:\S+ answered HTTP 431: Request too big Your HTTP header was too big\n {2}hint {10}verbsd/);
+  assert.match(stderr, /^verbsctl: http:\S+ answered HTTP 431, and not as verbsd does: is it verbsd, or a proxy\?\n$/);
 });
 
 test('errors: nobody listens there', async (t) => {

@@ -113,11 +113,12 @@ says 'established .*service echo' b accept 2 --service echo
 says 'connection/2 \(m\): established' a wait m
 says 'send of 2 bytes done' a send m hi
 says '^hi$' a recv m --count 1 --timeout 60s
-ends 1 'remote_access: .*hint +' a write m --buffer source --length 16 \
+ends 1 'remote_access: .*cause +.*hint +.*explain +verbsctl explain 2' a write m --buffer source --length 16 \
 	--remote-addr 0x1000 --remote-rkey 0x99
 says ' m +failed .*remote_access' a ls --state open,ended
-ends 1 'connection/3: rejected: .*hint +' a connect "$LAB_ADDR:7999"
-ends 1 'connection/3: rejected: .*hint +' a wait 3
+cause="cause +Nobody listens for connections at .* port 7999.*hint +Start the listener .*explain +verbsctl explain 3"
+ends 1 "connection/3: rejected: .*$cause" a connect "$LAB_ADDR:7999"
+ends 1 "connection/3: rejected: .*$cause" a wait 3
 
 says 'connection/1 \(to-b\): closed \(local_close\)' a close to-b
 says 'gone' a rm to-b

@@ -138,6 +138,8 @@ const CASES = [
   [['show', '3'], refused('/v1/connections/3', { ...none, code: undefined, title: undefined, detail: undefined, hint: undefined, limit: 0 })],
   [['show', '4'], refused('/v1/connections/4', { instance: '/v1/transfer_batches/2', cm_status: undefined, wc_status: 'IBV_WC_X', vendor_err: undefined,
     limit: 4, limit_name: 'limits.x', holder: '/v1/srqs/1', users: ['/v1/ud_peers/1', '/v2/x', '/v1/xyz', '/v1/x/1', 7], allow: ['GET'], call: 'c', errno: 'E' })],
+  [['explain', 'f'], refused('/v1/connections/f/explain', { status: 424, explain: '/v1/connections/7/explain',
+    cause: cause('The peer is far away, and so are all of its neighbours, its switches, its routers and its cables, as it seems.') })],
   [['show', '5'], refused('/v1/connections/5', { status: 429, instance: '/v1/devices' }, { 'Retry-After': '1' })],
   [['buf', 'create', '--size', '1'], { 'POST /v1/buffers': { status: 400, json: s.problem({ ...none, ...faults[0], hint: 'See `size_bytes`, /size_bytes or access.', errors: faults, errors_total: 6 }) } }],
   [['bench', '7', '--size', '1'], { 'POST /v1/benchmarks': { status: 400, json: s.problem({ ...none, ...faults[3], errors: faults.slice(3), errors_total: 7 }) } }],

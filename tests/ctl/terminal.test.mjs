@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ctl, ctlOnTerminal, folder, hasScript } from './lib/ctl.mjs';
-import { connection, event, logPage, message, rejected, transfer } from './lib/samples.mjs';
+import { connection, event, logPage, message, probe, rejected, transfer } from './lib/samples.mjs';
 import { startOnTerminal } from './lib/screen.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
@@ -76,6 +76,16 @@ test('terminal: a long get shows a bar', async (t) => {
   await run.until(/get long {2} 50% \[/);
   half.end(Buffer.alloc(1000));
   assert.equal(await run.ended, 0);
+});
+
+test('terminal: a command that waits says so, and takes it away', async (t) => {
+  let waiting;
+  const server = await FakeServer.start(t, { 'POST /v1/probes': (_, response) => { waiting = response; } });
+  const run = startOnTerminal(t, server, ['probes', 'create', '7']);
+  await run.until(/^probes create {2}waiting, \d+ s$/m);
+  waiting.writeHead(201, { 'Content-Type': 'application/json' }).end(JSON.stringify(probe()));
+  assert.equal(await run.ended, 0);
+  assert.match(run.raw, /\r\u001b\[Kprobe\/6/);
 });
 
 test('terminal: raw bytes do not go there by accident', async (t) => {

@@ -2,6 +2,7 @@
 /* transfer-batches, connection-batches and connections create --count: objects made together. */
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/problem.h"
 
 static bool is_under_way(const json_t *batch)
 {
@@ -26,6 +27,9 @@ static enum vbd_ctl_exit create(
 		else
 			vbd_ctl_sentence_put(kind->kind, answer.json, kind->brief);
 		vbd_ctl_object_tell_failures(answer.json);
+		if (wait && vbd_ctl_json_text(answer.json, "error.explain"))
+			(void)vbd_ctl_report_problem(
+				ctl, vbd_ctl_problem_of(kind->collection, answer.json));
 		if (wait && !vbd_ctl_json_is(answer.json, "state", "done"))
 			exit_status = VBD_CTL_FAILED;
 	}

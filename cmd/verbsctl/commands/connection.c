@@ -238,16 +238,10 @@ void vbd_ctl_connection_put(
 static void fetch_timeline(struct vbd_ctl *ctl, const json_t *connection)
 {
 	char *path = vbd_ctl_fill(connection, CONNECTIONS "/{id:count}/timeline");
-	const struct vbd_ctl_request request = {.method = "GET", .path = path};
-	struct vbd_ctl_answer answer;
-	char *why;
+	json_t *timeline = vbd_ctl_get_quietly(ctl, path);
 
-	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) == VBD_CTL_ANSWERED &&
-		answer.status == 200)
-		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
-	put_timeline(answer.json);
-	vbd_ctl_answer_fini(&answer);
-	free(why);
+	put_timeline(timeline);
+	json_decref(timeline);
 	free(path);
 }
 

@@ -70,15 +70,19 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
 	json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer)
 {
+	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {
 		.method = method,
 		.path = path,
 		.body = body,
 		.prefer_wait = wait_s >= 0,
 		.wait_s = wait_s >= 0 ? (unsigned int)wait_s : 0,
+		.progress = wait_s > 0 ? &progress : NULL,
 	};
-	enum vbd_ctl_exit exit_status = vbd_ctl_http_call(&ctl->http, &request, ret_answer);
+	enum vbd_ctl_exit exit_status;
 
+	vbd_ctl_progress_init(&progress, ctl->args.called);
+	exit_status = vbd_ctl_http_call(&ctl->http, &request, ret_answer);
 	json_decref(body);
 	return exit_status;
 }
@@ -298,10 +302,40 @@ enum vbd_ctl_exit vbd_ctl_each(
 	return first;
 }
 
+json_t *vbd_ctl_get_quietly(struct vbd_ctl *ctl, const char *path)
+{
+	const struct vbd_ctl_request request = {.method = "GET", .path = path};
+	struct vbd_ctl_answer answer;
+	json_t *json = NULL;
+	char *why;
+
+	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) == VBD_CTL_ANSWERED &&
+		answer.status == 200)
+		json = json_loadb(answer.body, answer.body_len, 0, NULL);
+	vbd_ctl_answer_fini(&answer);
+	free(why);
+	return json;
+}
+
+/* A record has the way to the cause, and the answer to a request that waited has the cause too. */
+static void add_cause(struct vbd_ctl *ctl, json_t *problem)
+{
+	const char *explain = vbd_ctl_json_text(problem, "explain");
+	json_t *explanation = explain && !json_object_get(problem, "cause")
+				      ? vbd_ctl_get_quietly(ctl, explain)
+				      : NULL;
+	json_t *cause = vbd_ctl_json_at(explanation, "cause");
+
+	if (json_is_object(cause))
+		vbd_ctl_json_set(problem, "cause", json_incref(cause));
+	json_decref(explanation);
+}
+
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
 {
 	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
 
+	add_cause(ctl, problem);
 	if (ctl->json)
 		vbd_ctl_json_put(stderr, problem);
 	else

@@ -112,9 +112,13 @@ enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, cons
 enum vbd_ctl_exit vbd_ctl_each(
 	struct vbd_ctl *ctl, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
 
+/** vbd_ctl_get_quietly - GET an object that is not needed: NULL, and nothing is printed, if there
+ * is none; the caller owns it; blocks */
+json_t *vbd_ctl_get_quietly(struct vbd_ctl *ctl, const char *path);
+
 /**
  * vbd_ctl_report_problem - print a problem that verbsctl built, in the format of the server's
- * problems
+ * problems, with the cause, for which it asks
  * @problem: freed here
  *
  * Returns vbd_ctl_problem_exit() of it.

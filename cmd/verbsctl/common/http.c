@@ -496,7 +496,9 @@ static enum vbd_ctl_exit report_answer(
 	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
 
 	if (!vbd_ctl_json_text(problem, "code") && !vbd_ctl_json_text(problem, "title"))
-		vbd_ctl_problem_put_page(http->shown, answer->status, answer->body);
+		vbd_ctl_note(
+			"%s answered HTTP %ld, and not as verbsd does: is it verbsd, or a proxy?",
+			http->shown, answer->status);
 	else if (http->json)
 		vbd_ctl_json_put(stderr, problem);
 	else

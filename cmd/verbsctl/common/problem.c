@@ -5,11 +5,6 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/view.h"
 
-#include <ctype.h>
-
-/* Room for a sentence, not for a page of HTML. */
-#define PAGE_TEXT_BYTES 200
-
 char *vbd_ctl_problem_object(const char *path)
 {
 	static const char prefix[] = "/v1/";
@@ -74,7 +69,7 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 	static const struct {
 		const char *name, *path;
 	} rows[] = {{"code", "end_code"}, {"code", "error.code"}, {"code", "state"},
-		{"detail", "error.detail"}, {"hint", "error.hint"}};
+		{"detail", "error.detail"}, {"hint", "error.hint"}, {"explain", "error.explain"}};
 	json_t *first = vbd_ctl_json_at(object, "error.first");
 	json_t *problem = vbd_ctl_must(json_object());
 	char *path = vbd_ctl_format(
@@ -125,44 +120,35 @@ static void put_faults(const struct vbd_ctl_args *args, const json_t *problem)
 	}
 }
 
+/* Prints the cause, what to do about that rather than about the error, and the command that tells
+ * more. */
+static void put_cause(const json_t *problem)
+{
+	const char *cause = vbd_ctl_json_text(problem, "cause.detail");
+	const char *hint = vbd_ctl_json_text(problem, cause ? "cause.hint" : "hint");
+	const char *explain = vbd_ctl_json_text(problem, "explain");
+	unsigned long long id;
+
+	if (cause)
+		vbd_ctl_label_put("cause", cause);
+	if (hint && *hint)
+		vbd_ctl_label_put("hint", hint);
+	if (explain && sscanf(explain, "/v1/connections/%llu/explain", &id) == 1) {
+		char *command = vbd_ctl_format("verbsctl explain %llu", id);
+
+		vbd_ctl_label_put("explain", command);
+		free(command);
+	}
+}
+
 void vbd_ctl_problem_put(const struct vbd_ctl_args *args, json_t *problem)
 {
-	const char *hint = vbd_ctl_json_text(problem, "hint");
-
 	put_head(args, problem);
 	vbd_ctl_view_to(stderr);
 	put_faults(args, problem);
 	vbd_ctl_object_put(problem,
-		"type title status code detail instance errors errors_total hint at source");
-	if (hint && *hint)
-		vbd_ctl_label_put("hint", hint);
-	vbd_ctl_view_to(NULL);
-}
-
-void vbd_ctl_problem_put_page(const char *server, long status, const char *body)
-{
-	char text[PAGE_TEXT_BYTES];
-	size_t len = 0;
-	bool tag = false;
-
-	for (; *body && len + 1 < sizeof(text); body++) {
-		bool space = isspace((unsigned char)*body) || *body == '>';
-
-		if (*body == '<')
-			tag = true;
-		if (!tag && !space)
-			text[len++] = *body;
-		else if (len && text[len - 1] != ' ')
-			text[len++] = ' ';
-		if (*body == '>')
-			tag = false;
-	}
-	while (len && text[len - 1] == ' ')
-		len--;
-	text[len] = '\0';
-	vbd_ctl_note("%s answered HTTP %ld%s%s", server, status, len ? ": " : "", text);
-	vbd_ctl_view_to(stderr);
-	vbd_ctl_label_put(
-		"hint", "verbsd's HTTP library refused the request, or the server is not verbsd");
+		"type title status code detail instance errors errors_total hint at source cause "
+		"explain");
+	put_cause(problem);
 	vbd_ctl_view_to(NULL);
 }

@@ -38,12 +38,4 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object);
  */
 void vbd_ctl_problem_put(const struct vbd_ctl_args *args, json_t *problem);
 
-/**
- * vbd_ctl_problem_put_page - print an error answer that is not problem+json, such as one made by
- * the HTTP library
- * @server: address, for the message
- * @body:   text or HTML, whose tags are removed
- */
-void vbd_ctl_problem_put_page(const char *server, long status, const char *body);
-
 #endif

@@ -54,7 +54,10 @@ static void draw(
 	char *bar = total_bytes ? bar_of(done_bytes, total_bytes) : vbd_ctl_format("%s", "");
 	char *done = vbd_ctl_text_of_bytes(done_bytes);
 	char *rate = vbd_ctl_text_of_bytes((uint64_t)((double)done_bytes * 1e9 / (double)ns));
-	char *line = vbd_ctl_format("%s  %s%s  %s/s", progress->what, bar, done, rate);
+	char *line = total_bytes || done_bytes
+			     ? vbd_ctl_format("%s  %s%s  %s/s", progress->what, bar, done, rate)
+			     : vbd_ctl_format("%s  waiting, %llu s", progress->what,
+				       (unsigned long long)(ns / VBD_NS_PER_S));
 	char *safe = vbd_ctl_text_safe(line, strlen(line));
 
 	/* A carriage return can't overwrite a line that has wrapped. */

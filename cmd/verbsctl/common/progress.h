@@ -27,7 +27,8 @@ void vbd_ctl_progress_init(struct vbd_ctl_progress *progress, const char *what);
 
 /**
  * vbd_ctl_progress_update - redraw, at most ten times a second
- * @total_bytes: 0 if unknown, then only bytes and rate are shown
+ * @total_bytes: 0 if unknown, then only bytes and rate are shown; without bytes, the time of
+ * waiting
  */
 void vbd_ctl_progress_update(
 	struct vbd_ctl_progress *progress, uint64_t done_bytes, uint64_t total_bytes);
