@@ -47,7 +47,7 @@ export function entrySays({ kind, what, detail: text }) {
 	return kind === "command" ? { what, detail: /^[a-z_]+$/.test(detail) ? words(detail) : detail } : { what, detail };
 }
 
-/** drainSays - {title, text} of a drain: what is under way, and until when */
+/** drainSays - {title, text} of a drain: the transfers that still run, and their deadline */
 export function drainSays(
 	{ state, deadline_at: deadline, transfer_count: transfers, connection_count: connections },
 	now,
@@ -56,7 +56,7 @@ export function drainSays(
 	if (state === "drained")
 		return { title: "verbsd is drained.", text: `It begins nothing new, and no transfer is under way. ${open}` };
 	const left = deadline ? Math.max(0, Date.parse(deadline) - now) : null;
-	const end = left === null ? "" : ` What is left is cancelled in ${span(left)}.`;
+	const end = left === null ? "" : ` Transfers that still run are cancelled in ${span(left)}.`;
 	return {
 		title: "verbsd drains.",
 		text: `It begins nothing new. Under way: ${counted(transfers, "transfer")}.${end} ${open}`,
@@ -76,14 +76,14 @@ export function keptText(kept, now) {
 	return `kept: ${[kept.state, nextTrySays(kept, now)].filter(Boolean).join(", ")}`;
 }
 
-/** keptSays - the rows of a kept object for Facts: its state, its newest try and what became of it, the next one */
+/** keptSays - the rows of a kept object for Facts: its state with the next try, its newest try and the error of that */
 export function keptSays(kept, now) {
 	const { state, source, tries, last_try_at: tried, error, outlives_restart: outlives } = kept;
 	return [
 		["Kept by", source === "config" ? "the configuration" : "a request"],
-		["It is", [state, nextTrySays(kept, now)].filter(Boolean).join(", ")],
+		["State", [state, nextTrySays(kept, now)].filter(Boolean).join(", ")],
 		["Newest try", tried && `${ago(tried, now)}, number ${tries}`, tried && clock(tried, { millis: true })],
-		["What became of it", error?.detail],
+		["Error", error?.detail],
 		["After a restart of verbsd", outlives ? "made again" : "gone"],
 	];
 }

@@ -37,7 +37,7 @@ async function a_kept_connection(world) {
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: PORT, name: "to-b", keep: true,
 		reconnect_max_ms: 1000 }, 60);
 	const page = await world.page("a", "#/overview");
-	const away = page.getByRole("list", { name: "Kept objects that are not there" });
+	const away = page.getByRole("list", { name: "Kept objects that are not up" });
 
 	await sees(away.getByRole("link", { name: "to-b" }));
 	await sees(away.getByText("nobody listens on that port"));

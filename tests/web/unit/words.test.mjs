@@ -91,7 +91,7 @@ test("a drain says what is under way, and when that is cancelled", () => {
 
 	assert.deepEqual(drainSays(drain, NOW), {
 		title: "verbsd drains.",
-		text: "It begins nothing new. Under way: 1 transfer. What is left is cancelled in 30 s. Open: 2 connections.",
+		text: "It begins nothing new. Under way: 1 transfer. Transfers that still run are cancelled in 30 s. Open: 2 connections.",
 	});
 	assert.equal(
 		drainSays({ ...drain, deadline_at: null }, NOW).text,
@@ -113,12 +113,12 @@ const KEPT = {
 	outlives_restart: true,
 };
 
-test("a kept object that is away tells its newest try, what became of it, and the time to the next one", () => {
+test("a kept object that is away tells its newest try, its error, and the time to the next one", () => {
 	const says = Object.fromEntries(keptSays(KEPT, NOW));
 
-	assert.equal(says["It is"], "waiting, next try in 4 s");
+	assert.equal(says.State, "waiting, next try in 4 s");
 	assert.equal(says["Newest try"], "2 s ago, number 3");
-	assert.equal(says["What became of it"], "nobody listens on that port");
+	assert.equal(says.Error, "nobody listens on that port");
 	assert.equal(keptText(KEPT, NOW), "kept: waiting, next try in 4 s");
 	assert.equal(keptText(KEPT, NOW + 60_000), "kept: waiting, next try now");
 });
@@ -126,7 +126,7 @@ test("a kept object that is away tells its newest try, what became of it, and th
 test("a kept object that is there has no next try", () => {
 	const up = { ...KEPT, state: "up", next_try_at: null, error: null };
 
-	assert.equal(Object.fromEntries(keptSays(up, NOW))["It is"], "up");
+	assert.equal(Object.fromEntries(keptSays(up, NOW)).State, "up");
 	assert.equal(keptText(up, NOW), "kept");
 	assert.equal(keptText({ ...up, state: "lost" }, NOW), "kept: lost");
 });

@@ -45,7 +45,7 @@ function Restarted({ at, keeps }) {
 			<p>
 				<strong>verbsd was restarted</strong> at {clock(at)}.{" "}
 				{keeps
-					? "What was open has ended; what is kept is made again."
+					? "Open objects have ended; kept ones are made again."
 					: "The objects on this page are those of the new run, and ids start at 1 again."}
 			</p>
 			<button class="button" type="button" onClick={() => setSeen(at)}>

@@ -80,7 +80,7 @@ export function Head() {
 						<span class="wide-only">{index.version}</span>
 						<Uptime index={index} />
 						<span class={`tag tag-${index.role}`} title="The role of this page">
-							{index.role === "control" ? "control" : "read only"}
+							{index.role === "read" ? "read only" : index.role}
 						</span>
 					</>
 				)}

@@ -23,8 +23,8 @@ export function Login() {
 		<form class="login panel" onSubmit={submit}>
 			<h1>A token is needed</h1>
 			<p class="muted">
-				This verbsd was started with tokens. The <em>read</em> token shows everything except keys and contents;
-				the <em>control</em> token also allows changes.
+				A token of the role <em>read</em> shows everything except keys and contents. <em>operate</em> also makes
+				objects, and changes and deletes those. <em>control</em> does everything.
 			</p>
 			<label class="field">
 				<span>Token</span>

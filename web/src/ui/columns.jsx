@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Columns that several tables have. The members of a column are described in table.jsx.
+import { NONE } from "../format.js";
 import { ConnectionLink, State } from "./bits.jsx";
 
 /** stateColumn - the state of a row, with its error as a tooltip */
@@ -23,6 +24,22 @@ export function connectionColumn(nameOf, width) {
 		width,
 		value: (row) => nameOf(row.connection.id),
 		cell: (row) => <ConnectionLink id={row.connection.id} nameOf={nameOf} />,
+	};
+}
+
+/** monoColumn - an address or a number as text; textOf(row) may be null */
+export function monoColumn(key, label, textOf, width) {
+	return {
+		key,
+		label,
+		wide: true,
+		width,
+		value: textOf,
+		cell: (row) => (
+			<span class={textOf(row) == null ? "faint" : "mono clip"} title={textOf(row) ?? undefined}>
+				{textOf(row) ?? NONE}
+			</span>
+		),
 	};
 }
 

@@ -6,7 +6,7 @@ import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useConnectionNames, useList, useMay } from "../hooks.js";
 import { sorted } from "../table.js";
 import { ConnectionLink, Copy, Empty } from "../ui/bits.jsx";
-import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
+import { actionColumn, measure, monoColumn, stateColumn } from "../ui/columns.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Table } from "../ui/table.jsx";
 
@@ -62,9 +62,7 @@ const remoteColumn = {
 	cell: (row) => <Remote item={row} />,
 };
 
-function memoryOf({ device, kind }) {
-	return kind === "anonymous" ? device.name : `${device.name}, ${kind}`;
-}
+const kindOf = ({ kind }) => kind;
 
 function bufferColumns(may) {
 	return [
@@ -97,19 +95,13 @@ function bufferColumns(may) {
 			key: "access",
 			label: "A peer may",
 			wide: true,
-			width: "24%",
+			width: "20%",
 			value: (row) => row.access.join(),
 			cell: (row) => <Access access={row.access} />,
 		},
 		...(may ? [remoteColumn] : []),
-		{
-			key: "memory",
-			label: "Memory",
-			wide: true,
-			width: "13%",
-			value: memoryOf,
-			cell: memoryOf,
-		},
+		{ key: "memory", label: "Memory", wide: true, width: "9%", value: kindOf, cell: kindOf },
+		monoColumn("device", "Device", (row) => row.device.name, "8%"),
 		measure("user_count", "Users", (row) => row.user_count, count, "6%"),
 		...actionColumn(may, (row) => <ActionButton small name="deleteBuffer" item={row} />),
 	];

@@ -6,11 +6,11 @@ import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay } from "../hooks.js";
 import { hashOf } from "../router.js";
 import { Empty, Meter } from "../ui/bits.jsx";
-import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
+import { actionColumn, measure, monoColumn, stateColumn } from "../ui/columns.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Endpoint } from "./datagrams/endpoint.jsx";
 import { Groups } from "./datagrams/groups.jsx";
-import { monoColumn, nameColumn } from "./datagrams/cells.jsx";
+import { nameColumn } from "./datagrams/cells.jsx";
 import { Peers } from "./datagrams/peers.jsx";
 
 const CHOICES = [

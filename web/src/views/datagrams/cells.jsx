@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts that the tables of endpoints, peers and groups share.
-import { NONE } from "../../format.js";
 import { FormButton } from "../../forms/form.jsx";
 import { sorted } from "../../table.js";
 import { Trouble } from "../../ui/bits.jsx";
@@ -18,22 +17,6 @@ export function nameColumn(label, linkTo, underOf) {
 				<a href={linkTo(row)}>{row.name ?? `#${row.id}`}</a>
 				{row.name && <span class="faint"> #{row.id}</span>}
 				<span class="under narrow-only mono">{underOf(row)}</span>
-			</span>
-		),
-	};
-}
-
-/** monoColumn - an address or a number as text; textOf(row) may be null */
-export function monoColumn(key, label, textOf, width) {
-	return {
-		key,
-		label,
-		wide: true,
-		width,
-		value: textOf,
-		cell: (row) => (
-			<span class={textOf(row) == null ? "faint" : "mono clip"} title={textOf(row) ?? undefined}>
-				{textOf(row) ?? NONE}
 			</span>
 		),
 	};

@@ -5,9 +5,9 @@ import { clock, count, endpoint, hex } from "../../format.js";
 import { ActionButton } from "../../forms/form.jsx";
 import { useItem, useList } from "../../hooks.js";
 import { navigate } from "../../router.js";
-import { actionColumn, measure, stateColumn } from "../../ui/columns.jsx";
+import { actionColumn, measure, monoColumn, stateColumn } from "../../ui/columns.jsx";
 import { Detail } from "../../ui/detail.jsx";
-import { endpointColumn, monoColumn, nameColumn, Section } from "./cells.jsx";
+import { endpointColumn, nameColumn, Section } from "./cells.jsx";
 
 const askedAt = ({ dst_addr: addr, dst_port: port }) => (addr === null ? null : endpoint({ addr, port }));
 const numberOf = (row) => (row.qpn === null ? null : hex(row.qpn));

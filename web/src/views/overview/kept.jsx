@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kept objects that are to be there and are not, with the next try; nothing while all of them are there.
+// The kept objects that are not up, with the next try; nothing while all of them are up.
 import { count } from "../../format.js";
 import { useList, useNow } from "../../hooks.js";
 import { isAway } from "../../summary.js";
@@ -32,8 +32,8 @@ export function KeptAway() {
 	const away = useList("keptObjects").items.filter(isAway);
 	if (away.length === 0) return null;
 	return (
-		<Panel title="Kept, but not there" className="failures-panel">
-			<ol class="failures" aria-label="Kept objects that are not there">
+		<Panel title="Kept objects not up" className="failures-panel">
+			<ol class="failures" aria-label="Kept objects that are not up">
 				{away.slice(0, MOST).map((kept) => (
 					<Away key={kept.id} kept={kept} now={now} />
 				))}

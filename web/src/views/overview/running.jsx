@@ -22,6 +22,11 @@ function Line({ href, title, over, children }) {
 	);
 }
 
+/* A bare "0" beside the bar would not say what it counts. */
+function Speed({ value }) {
+	return <span class="num">{value >= 1 ? rate(value) : <span class="faint">no bytes yet</span>}</span>;
+}
+
 function transferLine(row, nameOf) {
 	const over = row.connection === null ? `endpoint ${row.ud_endpoint.id}` : nameOf(row.connection.id);
 	return (
@@ -37,7 +42,7 @@ function transferLine(row, nameOf) {
 				name={`Transfer ${row.id}`}
 				text={`${bytes(row.bytes_done)} of ${bytes(row.length_bytes)}`}
 			/>
-			<span class="num">{rate(speedOf(row) ?? 0)}</span>
+			<Speed value={speedOf(row)} />
 		</Line>
 	);
 }
@@ -56,7 +61,7 @@ function benchmarkLine(row, nameOf) {
 				name={`Benchmark ${row.id}`}
 				text={`${count(row.messages)} messages`}
 			/>
-			<span class="num">{rate(row.bytes_per_s ?? 0)}</span>
+			<Speed value={row.bytes_per_s} />
 		</Line>
 	);
 }
