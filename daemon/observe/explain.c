@@ -282,6 +282,17 @@ static void write_health(const struct vbd_connection *connection, char *text, si
 			vbd_span_text(vbd_clock_mono_ns() - inbox->last_received_ns, time));
 }
 
+#define STATE_WORDS_BYTES 32
+
+/* "awaiting remote" */
+static const char *state_words(enum vbd_conn_state state, char words[STATE_WORDS_BYTES])
+{
+	(void)snprintf(words, STATE_WORDS_BYTES, "%s", vbd_conn_state_name(state));
+	for (char *at = words; (at = strchr(at, '_'));)
+		*at = ' ';
+	return words;
+}
+
 static size_t count_grave(const struct vbd_findings *findings)
 {
 	size_t count = 0;
@@ -297,7 +308,7 @@ static void summarise_open(const struct vbd_connection *connection, const char *
 {
 	const enum vbd_conn_state state = connection->conn->state;
 	size_t grave = count_grave(&explanation->findings);
-	char how[128], attention[64] = "";
+	char how[128], attention[64] = "", words[STATE_WORDS_BYTES];
 
 	if (state == VBD_CONN_ESTABLISHED)
 		write_health(connection, how, sizeof(how));
@@ -307,8 +318,8 @@ static void summarise_open(const struct vbd_connection *connection, const char *
 	if (grave)
 		(void)snprintf(attention, sizeof(attention), "; %zu finding%s attention", grave,
 			grave == 1 ? " needs" : "s need");
-	(void)snprintf(explanation->summary, sizeof(explanation->summary), "It is %s%s%s%s.",
-		vbd_conn_state_name(state), peer, how, attention);
+	(void)snprintf(explanation->summary, sizeof(explanation->summary),
+		"The connection is %s%s%s%s.", state_words(state, words), peer, how, attention);
 }
 
 static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)
@@ -319,7 +330,7 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 		explanation->diagnoses.count ? explanation->diagnoses.items[0].text : NULL;
 	/* The cause often names the peer itself. */
 	bool named = cause && *host && strstr(cause, host);
-	char peer[384] = "";
+	char peer[384] = "", words[STATE_WORDS_BYTES];
 
 	if (!named)
 		write_peer(connection, peer, sizeof(peer));
@@ -332,7 +343,8 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 			cause ? cause : vbd_reason_text(conn->qp.reason));
 	else if (cause)
 		(void)snprintf(explanation->summary, sizeof(explanation->summary),
-			"It is %s%s, but %s.", vbd_conn_state_name(conn->state), peer, cause);
+			"The connection is %s%s, but %s.", state_words(conn->state, words), peer,
+			cause);
 	else
 		summarise_open(connection, peer, explanation);
 }

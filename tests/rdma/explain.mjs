@@ -243,7 +243,7 @@ await stage("an inbox that nobody reads holds messages of the peer back", async 
 	const told = await says_at_last(near, here, "peer_inbox_full");
 
 	ok((await near.get("/v1/transfers/1")).bytes_done > 0, "no message was sent before");
-	ok(told.summary.startsWith("It is established"), `not while it waits: ${told.summary}`);
+	ok(told.summary.startsWith("The connection is established"), `not while it waits: ${told.summary}`);
 	ok(told.summary.includes("64 bytes"), `the length of a message is not in: ${told.summary}`);
 	equal(told.peer_report.inbox_full, true, "what the peer reported");
 	await waits;

@@ -83,9 +83,9 @@ static void test_explain__a_connection_that_is_well(void **state)
 	uint64_t ms;
 
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_first_line(
-		"It is established with 10.0.0.1 port # on fake0, and nothing has failed; "
-		"the peer has sent no message yet.");
+	assert_first_line("The connection is established with 10.0.0.1 port # on fake0, and "
+			  "nothing has failed; "
+			  "the peer has sent no message yet.");
 	assert_int_equal(pair.active->conn->qp.first_error.at_ns, 0);
 	assert_false(vbd_findings_bad(&explained.findings));
 	assert_true(vbd_facts_dead_peer_detect_ms(&explained.facts, &ms));
@@ -97,9 +97,9 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_false(explained.facts.netroute_known);
 	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(explained.facts.backlog, 8);
-	assert_first_line(
-		"It is established with 10.0.0.1 port # on fake0, and nothing has failed; "
-		"the peer has sent no message yet.");
+	assert_first_line("The connection is established with 10.0.0.1 port # on fake0, and "
+			  "nothing has failed; "
+			  "the peer has sent no message yet.");
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
@@ -416,12 +416,12 @@ static void test_explain__a_connection_in_progress_says_what_it_waits_for(void *
 	active = svc_connect(svc, &to);
 	SVC_UNTIL(svc, svc_newest_of(svc, listener));
 	vbd_explain_connection(active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_said("It is connecting with");
+	assert_said("The connection is connecting with");
 	assert_said("waits for");
 	assert_int_equal(explained.facts.deadline_ms, to.timeout_ms);
 	vbd_explain_connection(
 		svc_newest_of(svc, listener), NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_said("It is requested with");
+	assert_said("The connection is requested with");
 	assert_true(has(VBD_FINDING_BACKLOG_FULL));
 	assert_said("needs attention");
 }

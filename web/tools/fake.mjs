@@ -625,7 +625,7 @@ export class Fake {
 			state: one.state,
 			summary: one.end_code
 				? `It ${one.state === "failed" ? "failed" : "was closed"}: ${judged.cause.detail}.`
-				: `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
+				: `The connection is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
 			...judged,
 			causes: lost ? [wc] : [],
 			hints: judged.cause ? [judged.cause.hint] : [],
