@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The frame around all views.
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { DialogHost } from "./forms/host.jsx";
 import { usePage, useRoute, useStore } from "./hooks.js";
 import { hashOf } from "./router.js";
 import { Banners } from "./shell/banners.jsx";
 import { Head } from "./shell/head.jsx";
 import { Login } from "./shell/login.jsx";
-import { useShortcuts } from "./shell/shortcuts.js";
+import { showKeys, useShortcuts } from "./shell/shortcuts.jsx";
 import { Icon } from "./ui/icon.jsx";
 import { viewOf, views } from "./views.js";
 
+/* A phone has a row for five: these views, and the button that shows the row of the others above it. */
+const FIRST = ["overview", "connections", "transfers", "events"];
+
 function Navigation({ current }) {
+	const [open, setOpen] = useState(false);
+	useEffect(() => setOpen(false), [current]);
 	return (
-		<nav class="rail" aria-label="Views">
+		<nav class="rail" aria-label="Views" data-open={open || undefined}>
 			{views.map(({ view, title, icon }) => (
 				<a
 					key={view}
-					class="rail-link"
-					title={title}
+					class={`rail-link ${FIRST.includes(view) ? "" : "rail-behind"}`}
 					href={hashOf({ view })}
 					aria-current={view === current ? "page" : undefined}
 				>
@@ -27,15 +31,19 @@ function Navigation({ current }) {
 					<span>{title}</span>
 				</a>
 			))}
-			<p class="rail-hint wide-only" aria-hidden="true">
-				<kbd>/</kbd> search
-				<br />
-				<kbd>g</kbd> <kbd>o</kbd> overview
-				<br />
-				<kbd>g</kbd> <kbd>c</kbd> connections
-				<br />
-				<kbd>g</kbd> <kbd>e</kbd> events …
-			</p>
+			<button
+				type="button"
+				class="rail-link rail-more"
+				aria-expanded={open}
+				aria-current={!FIRST.includes(current) || undefined}
+				onClick={() => setOpen(!open)}
+			>
+				<Icon name={open ? "down" : "up"} />
+				<span>{open ? "Fewer" : "More"}</span>
+			</button>
+			<button type="button" class="rail-hint wide-only" onClick={showKeys}>
+				<kbd>?</kbd> keys
+			</button>
 		</nav>
 	);
 }
