@@ -43,6 +43,17 @@ export function narrowed(rows, { q = "", textOf, choices = [], show, only = "" }
 	return { shown: chosen ? found.filter(chosen[2]) : found, counts };
 }
 
+/** grouped - rows of the same key as one: the newest, with their number as `repeats`; rows without a key stay alone */
+export function grouped(rows, keyOf) {
+	const groups = new Map();
+	for (const row of rows) {
+		const key = keyOf(row) ?? row;
+		const { newest, repeats } = groups.get(key) ?? { newest: row, repeats: 0 };
+		groups.set(key, { newest: newest.created_at > row.created_at ? newest : row, repeats: repeats + 1 });
+	}
+	return [...groups.values()].map(({ newest, repeats }) => ({ ...newest, repeats }));
+}
+
 /** nextSort - the order after a click on the head of a column */
 export function nextSort(sort, key, firstDown = false) {
 	if (sort === key) return `-${key}`;

@@ -21,6 +21,21 @@ export function proseParts(text) {
 		.map((part) => (/^`[^`]+`$/.test(part) ? { text: part.slice(1, -1), code: true } : { text: part }));
 }
 
+const OBJECT = /\b((connection|listener|transfer|benchmark|buffer|probe|window|endpoint)[ /](\d+))\b/;
+
+/** objectParts - "send over connection 7" -> [{text: "send over "}, {text: "connection 7", object: {kind, id}}] */
+export function objectParts(text) {
+	const [, all, kind, id] = OBJECT.exec(text) ?? [];
+	if (!all) return text ? [{ text }] : [];
+	const at = text.indexOf(all);
+	const before = at > 0 ? [{ text: text.slice(0, at) }] : [];
+	return [
+		...before,
+		{ text: all, object: { kind: kind.replace("endpoint", "ud_endpoint"), id } },
+		...objectParts(text.slice(at + all.length)),
+	];
+}
+
 /* "awaiting_remote: the QP is in ERR" -> "awaiting remote: the QP is in ERR" */
 function stateText(text) {
 	const [, state, detail] = /^(\w+)(?:: (.*))?$/.exec(text) ?? [];

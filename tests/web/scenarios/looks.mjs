@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every view in light, dark and on a phone: screenshots are kept, and nothing may be wider than the window.
+// Every view in light, dark and on a phone: screenshots are kept, and nothing is wider than the window.
 
 import { row_of, sees } from "../ui.mjs";
 import { PHONE } from "../world.mjs";
@@ -41,7 +41,7 @@ export async function furnish(world) {
 
 const VIEWS = [
 	["overview", "", (page) => page.getByRole("list", { name: "Failures, newest first" }).getByText("nobody", { exact: true })],
-	["connections", "#/connections", (page) => row_of(page, "nobody")],
+	["connections", "#/connections?show=all", (page) => row_of(page, "nobody")],
 	["connection", "#/connections/steady", (page) => page.locator('.qp-node[data-state="RTS"][data-now]')],
 	["connection-failed", `#/connections/${LONG}`, (page) => page.locator(".view-head").getByText("failed")],
 	["listeners", "#/listeners", (page) => row_of(page, "here")],

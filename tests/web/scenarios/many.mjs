@@ -52,7 +52,7 @@ const rows_are = (page, count) => page.waitForFunction((wanted) =>
 async function a_thousand_rows(world) {
 	await world.fresh();
 	const crowd = new Crowd(await templates_of(world));
-	const page = await world.page("a", "#/connections?sort=id", { before: (it) => it.route("**/v1/connections?*", (route) =>
+	const page = await world.page("a", "#/connections?show=all&sort=id", { before: (it) => it.route("**/v1/connections?*", (route) =>
 		route.fulfill({ json: crowd.answer(/state=open(&|$)/.test(route.request().url())) })) });
 
 	await rows_are(page, MANY);

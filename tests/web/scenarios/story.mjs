@@ -89,10 +89,11 @@ async function read_why(world, page, { state, end_code }) {
 	const explained = await world.get("a", "/v1/connections/1/explain");
 
 	await sees(page.getByText(explained.summary));
-	for (const { detail } of explained.causes)
-		await sees(page.getByText(detail));
+	await page.getByText("As reported").click();
+	await sees(page.getByText(explained.error.detail));
 	await world.shot(page, "connection-ended");
 	await go(page, "Connections");
+	await page.getByRole("button", { name: /^All/ }).click();
 	await sees(row_of(page, "story").getByText(end_code.replaceAll("_", " ")));
 	await go(page, "Events");
 	await page.getByRole("searchbox").fill("connection_ended");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { inSight, matches, narrowed, nextSort, sorted } from "../../../web/src/table.js";
+import { grouped, inSight, matches, narrowed, nextSort, sorted } from "../../../web/src/table.js";
 
 const columns = [
 	{ key: "name", value: (row) => row.name },
@@ -90,4 +90,20 @@ test("with an id, only its row is shown", () => {
 	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "2" }).shown), [2]);
 	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "3" }).shown), []);
 	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "" }).shown), [1, 2, 12]);
+});
+
+test("rows of one key are one row, the newest, with their number", () => {
+	const row = (id, name, created_at) => ({ id, name, created_at });
+	const found = grouped(
+		[row(1, "a", "2026-01-01"), row(2, null, "2026-01-02"), row(3, "a", "2026-01-04"), row(4, "a", "2026-01-03"), row(5, null, "2026-01-05")],
+		({ name }) => name,
+	);
+	assert.deepEqual(
+		found.map(({ id, repeats }) => [id, repeats]),
+		[
+			[3, 3],
+			[2, 1],
+			[5, 1],
+		],
+	);
 });

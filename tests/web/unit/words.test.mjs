@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { drainSays, entrySays, eventSays, keptSays, keptText, proseParts } from "../../../web/src/words.js";
+import { drainSays, entrySays, eventSays, keptSays, keptText, objectParts, proseParts } from "../../../web/src/words.js";
 
 test("a change of state has its state in words", () => {
 	const says = (detail) => eventSays({ type: "connection_state_changed", detail });
@@ -129,4 +129,15 @@ test("a kept object that is there has no next try", () => {
 	assert.equal(Object.fromEntries(keptSays(up, NOW)).State, "up");
 	assert.equal(keptText(up, NOW), "kept");
 	assert.equal(keptText({ ...up, state: "lost" }, NOW), "kept: lost");
+});
+
+test("objects in the text of an event are told apart from the words around them", () => {
+	assert.deepEqual(objectParts("done, 10 bytes over connection 12 in 0 ms"), [
+		{ text: "done, 10 bytes over " },
+		{ text: "connection 12", object: { kind: "connection", id: "12" } },
+		{ text: " in 0 ms" },
+	]);
+	assert.deepEqual(objectParts("DELETE delete_benchmark benchmark/1: 204")[1].object, { kind: "benchmark", id: "1" });
+	assert.deepEqual(objectParts("nothing of that kind"), [{ text: "nothing of that kind" }]);
+	assert.deepEqual(objectParts(""), []);
 });

@@ -2,10 +2,12 @@
 //
 // The list of a collection: its head with search and choices, and its table or the text for an empty list.
 import { useMemo } from "preact/hooks";
+import { FormButton } from "../forms/form.jsx";
 import { count } from "../format.js";
 import { hashOf, navigate } from "../router.js";
-import { narrowed, sorted } from "../table.js";
+import { grouped, narrowed, sorted } from "../table.js";
 import { Empty, Trouble } from "./bits.jsx";
+import { First } from "./first.jsx";
 import { Choice, Search } from "./search.jsx";
 import { Table } from "./table.jsx";
 
@@ -69,19 +71,20 @@ function NoMatch({ noun, choices }) {
  * choices    as for ListHead
  * only       the id of the only row to show, if there is one
  * sort       the initial order
+ * groupOf    the key of a row if rows of one key are shown as one
  * action     a button at the end of the head
  * empty      shown in place of an empty list
  * children   between the head and the table
  */
 export function List({ route, title, list, noun, search, textOf, choices, only, sort = "-id", ...rest }) {
 	const { items, total, problem, loadedAt } = list;
-	const { columns, href, action, empty, children } = rest;
+	const { columns, href, action, empty, groupOf, children } = rest;
 	const [{ q = "", show, sort: order = sort }, set] = useQuery(route);
 	const { shown, counts } = useMemo(
 		() => narrowed(items, { q, textOf, choices, show, only }),
 		[items, q, show, only],
 	);
-	const rows = sorted(shown, columns, order);
+	const rows = sorted(groupOf ? grouped(shown, groupOf) : shown, columns, order);
 	return (
 		<>
 			<ListHead route={route} title={title} search={search} choices={choices} counts={counts}>
@@ -103,6 +106,36 @@ export function List({ route, title, list, noun, search, textOf, choices, only, 
 			{loadedAt !== null &&
 				rows.length === 0 &&
 				(items.length ? <NoMatch noun={noun} choices={choices} /> : empty)}
+		</>
+	);
+}
+
+/**
+ * Section - a list below the main one: its head with the button that adds to it, one item in full, and the table
+ * list   what useList() gives; sort and onSort are as of Table
+ * empty  the row of first.js for an empty list
+ */
+export function Section({ title, form, list, columns, sort, onSort, href, empty, children }) {
+	const { items, problem, loadedAt } = list;
+	return (
+		<>
+			<div class="view-head">
+				<h2 class="as-h1">{title}</h2>
+				<FormButton name={form} />
+			</div>
+			{children}
+			{problem && loadedAt === null && problem.status !== 0 && <Trouble problem={problem} />}
+			{items.length > 0 && (
+				<Table
+					label={title}
+					columns={columns}
+					rows={sorted(items, columns, sort)}
+					sort={sort}
+					onSort={onSort}
+					href={href}
+				/>
+			)}
+			{loadedAt !== null && items.length === 0 && <First of={empty} />}
 		</>
 	);
 }

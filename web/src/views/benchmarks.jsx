@@ -6,8 +6,9 @@ import { FormButton } from "../forms/form.jsx";
 import { useConnectionNames, useList, useMay } from "../hooks.js";
 import { isMeasuring, latencyRows, lengthOf, shareOf } from "../measures.js";
 import { hashOf } from "../router.js";
-import { ConnectionLink, Empty, Progress } from "../ui/bits.jsx";
+import { ConnectionLink, Progress } from "../ui/bits.jsx";
 import { measure } from "../ui/columns.jsx";
+import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { columnsOf, One } from "./benchmarks/cells.jsx";
 import { Probes } from "./benchmarks/probes.jsx";
@@ -102,14 +103,7 @@ export function BenchmarksView({ route }) {
 				columns={columns}
 				href={linkTo}
 				action={<FormButton name="benchmark" primary />}
-				empty={
-					<Empty title="No benchmarks yet">
-						<p class="muted">
-							A benchmark repeats one message over a connection. It measures the bytes and messages per
-							second, and the latency of the messages.
-						</p>
-					</Empty>
-				}
+				empty={<First of="benchmarks" />}
 			>
 				{id && (
 					<One

@@ -4,11 +4,10 @@
 import { bytes, count } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useConnectionNames, useList, useMay } from "../hooks.js";
-import { sorted } from "../table.js";
-import { ConnectionLink, Copy, Empty } from "../ui/bits.jsx";
+import { ConnectionLink, Copy } from "../ui/bits.jsx";
 import { actionColumn, measure, monoColumn, stateColumn } from "../ui/columns.jsx";
-import { List, useQuery } from "../ui/list.jsx";
-import { Table } from "../ui/table.jsx";
+import { First } from "../ui/first.jsx";
+import { List, Section, useQuery } from "../ui/list.jsx";
 
 const RIGHTS = { remote_write: "write", remote_read: "read", remote_atomic: "atomic", mw_bind: "windows" };
 
@@ -107,7 +106,7 @@ function bufferColumns(may) {
 	];
 }
 
-function windowColumns(may, buffers, connectionOf) {
+function windowColumns(may, connectionOf) {
 	const nameOf = ({ id, name }) => name ?? `#${id}`;
 	return [
 		{
@@ -167,32 +166,6 @@ function sum(items) {
 	return items.filter(({ state }) => state === "ready").reduce((all, item) => all + item.size_bytes, 0);
 }
 
-function Windows({ windows, buffers, sort, onSort }) {
-	const columns = windowColumns(useMay(), buffers, useConnectionNames());
-	return (
-		<>
-			<div class="view-head">
-				<h2 class="as-h1">Memory windows</h2>
-				<FormButton name="window" />
-			</div>
-			{windows.length > 0 ? (
-				<Table
-					label="Memory windows"
-					columns={columns}
-					rows={sorted(windows, columns, sort)}
-					sort={sort}
-					onSort={onSort}
-				/>
-			) : (
-				<p class="note">
-					No memory windows yet. A window gives a peer access to a range of a buffer, with a key that can be
-					revoked.
-				</p>
-			)}
-		</>
-	);
-}
-
 function Registered({ buffers }) {
 	if (buffers.length === 0) return null;
 	return (
@@ -206,6 +179,7 @@ function Registered({ buffers }) {
 export function BuffersView({ route }) {
 	const buffers = useList("buffers");
 	const windows = useList("windows");
+	const may = useMay();
 	const [{ id, window: windowId = "", wsort = "-id" }, set] = useQuery(route);
 	return (
 		<div class="view">
@@ -217,24 +191,20 @@ export function BuffersView({ route }) {
 				search="Search name, state, access …"
 				textOf={textOf}
 				only={id}
-				columns={bufferColumns(useMay())}
+				columns={bufferColumns(may)}
 				action={<FormButton name="buffer" primary />}
-				empty={
-					<Empty title="No buffers yet">
-						<p class="muted">
-							A buffer is memory that a device can read and write. Transfers take their bytes from buffers
-							and put them there.
-						</p>
-					</Empty>
-				}
+				empty={<First of="buffers" />}
 			>
 				<Registered buffers={buffers.items} />
 			</List>
-			<Windows
-				windows={windows.items.filter((row) => !windowId || String(row.id) === windowId)}
-				buffers={buffers.byId}
+			<Section
+				title="Memory windows"
+				form="window"
+				list={{ ...windows, items: windows.items.filter((row) => !windowId || String(row.id) === windowId) }}
+				columns={windowColumns(may, useConnectionNames())}
 				sort={wsort}
 				onSort={(value) => set({ wsort: value })}
+				empty="windows"
 			/>
 		</div>
 	);

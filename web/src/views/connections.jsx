@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All connections, including those that have ended.
-import { baseUrl } from "../api.js";
 import { isOpen } from "../collections.js";
 import { FormButton } from "../forms/form.jsx";
 import { useItem, useList, useNow, useStore } from "../hooks.js";
 import { hashOf } from "../router.js";
-import { Empty } from "../ui/bits.jsx";
+import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { ConnectionBatch, ConnectionBatchLinks } from "./connections/batch.jsx";
 import { textOf } from "./connections/cells.jsx";
 import { columnsFor } from "./connections/columns.jsx";
 
 const CHOICES = [
-	["all", "All", () => true],
 	["open", "Open", isOpen],
 	["ended", "Closed", (row) => row.state === "closed"],
 	["failed", "Failed", (row) => row.state === "failed"],
+	["all", "All", () => true],
 ];
-
-function Nothing() {
-	return (
-		<Empty title="No connections yet">
-			<p class="muted">
-				A connection is made when a peer connects to a listener here, by the button above, or by this command:
-			</p>
-			<pre class="command">
-				curl --json '{"{"}"dst_addr": "192.0.2.10", "dst_port": 7471{"}"}' {baseUrl()}/v1/connections
-			</pre>
-		</Empty>
-	);
-}
 
 function Connections({ route, list, children }) {
 	const cqs = useList("cqs").byId;
@@ -47,10 +33,11 @@ function Connections({ route, list, children }) {
 				textOf={textOf}
 				choices={CHOICES}
 				sort="-age"
+				groupOf={route.query.tries ? null : (row) => row.name}
 				columns={columnsFor(list.items, { store, cqs, now })}
 				href={(row) => hashOf({ view: "connections", ref: String(row.id) })}
 				action={<FormButton name="connect" primary />}
-				empty={<Nothing />}
+				empty={<First of="connections" />}
 			>
 				{children}
 			</List>
@@ -76,9 +63,18 @@ function InBatch({ route, batch }) {
 	);
 }
 
+/* All connections, each name once; or each of one name, as those of a kept connection are. */
 function All({ route }) {
+	const list = useList("connections");
+	const { tries } = route.query;
+	const items = list.items.filter(({ name }) => name === tries);
 	return (
-		<Connections route={route} list={useList("connections")}>
+		<Connections route={route} list={tries ? { ...list, items, total: items.length } : list}>
+			{tries && (
+				<p class="note">
+					Only the connections named {tries} are shown. <a href={hashOf({ view: "connections" })}>Show all</a>
+				</p>
+			)}
 			<ConnectionBatchLinks />
 		</Connections>
 	);

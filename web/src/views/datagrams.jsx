@@ -5,8 +5,9 @@ import { count, endpoint as addressOf, hex } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay } from "../hooks.js";
 import { hashOf } from "../router.js";
-import { Empty, Meter } from "../ui/bits.jsx";
+import { Meter } from "../ui/bits.jsx";
 import { actionColumn, measure, monoColumn, stateColumn } from "../ui/columns.jsx";
+import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Endpoint } from "./datagrams/endpoint.jsx";
 import { Groups } from "./datagrams/groups.jsx";
@@ -83,14 +84,7 @@ export function DatagramsView({ route }) {
 				columns={columnsFor(may, linkTo("id"))}
 				href={linkTo("id")}
 				action={<FormButton name="endpoint" primary />}
-				empty={
-					<Empty title="No endpoints yet">
-						<p class="muted">
-							An endpoint sends and receives datagrams: single messages, to any peer, without a
-							connection.
-						</p>
-					</Empty>
-				}
+				empty={<First of="endpoints" />}
 			>
 				{id && <Endpoint key={id} id={id} back={linkTo("id")()} />}
 			</List>

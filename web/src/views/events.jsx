@@ -4,16 +4,16 @@
 import { useEffect, useState } from "preact/hooks";
 import { filterEvents, kindsOf } from "../events.js";
 import { clock, count } from "../format.js";
-import { useStore } from "../hooks.js";
+import { useConnectionNames, useList, useStore } from "../hooks.js";
 import { objectHash } from "../router.js";
-import { eventSays, words } from "../words.js";
+import { eventSays, objectParts, words } from "../words.js";
 import { Empty } from "../ui/bits.jsx";
 import { ListHead, useQuery } from "../ui/list.jsx";
 
 const PAGE = 200;
 const SEVERITIES = [
-	["", "Everything"],
 	["info", "Info and above"],
+	["debug", "Everything"],
 	["notice", "Notices and above"],
 	["warning", "Warnings and errors"],
 	["error", "Errors only"],
@@ -36,14 +36,28 @@ function Select({ label, options, value, onChange }) {
 	);
 }
 
-function ObjectLink({ object }) {
+/* An event about a kept object leads to the object that it is now. */
+function ObjectLink({ object, kept }) {
 	if (!object) return <span class="faint">daemon</span>;
+	const { kind, object_id: id } = kept.get(object.id) ?? {};
+	const href = objectHash(object.kind === "kept_object" ? { kind, id } : object);
 	const text = `${words(object.kind)} ${object.name ?? object.id}`;
-	const href = objectHash(object);
 	return href ? <a href={href}>{text}</a> : <span>{text}</span>;
 }
 
-function Event({ event }) {
+function Detail({ text, nameOf }) {
+	return objectParts(text).map(({ text: part, object }, i) =>
+		object ? (
+			<a key={i} href={objectHash(object)}>
+				{object.kind === "connection" ? nameOf(Number(object.id)) : part}
+			</a>
+		) : (
+			part
+		),
+	);
+}
+
+function Event({ event, kept, nameOf }) {
 	const { title, text } = eventSays(event);
 	return (
 		<li class={`event severity-${event.severity}`} data-seq={event.seq}>
@@ -52,11 +66,12 @@ function Event({ event }) {
 			</time>
 			<span class="event-severity">{event.severity}</span>
 			<span class="event-object">
-				<ObjectLink object={event.object} />
+				<ObjectLink object={event.object} kept={kept} />
 			</span>
 			<span class="event-text">
 				<span class="event-type">{title}</span>
-				{text && `: ${text}`}
+				{text && ": "}
+				<Detail text={text} nameOf={nameOf} />
 			</span>
 			<span class="event-seq num faint">{event.seq}</span>
 		</li>
@@ -79,8 +94,10 @@ function useFeed(events) {
 export function EventsView({ route }) {
 	const store = useStore();
 	const { shown, isPaused, waiting, pause, resume } = useFeed(store.events);
+	const kept = useList("keptObjects").byId;
+	const nameOf = useConnectionNames();
 	const [limit, setLimit] = useState(PAGE);
-	const [{ q = "", severity = "", kind = "" }, set] = useQuery(route);
+	const [{ q = "", severity = "info", kind = "" }, set] = useQuery(route);
 	const found = filterEvents(shown, { q, severity, kind });
 
 	useEffect(() => setLimit(PAGE), [q, severity, kind]);
@@ -114,7 +131,7 @@ export function EventsView({ route }) {
 						.slice(-limit)
 						.reverse()
 						.map((event) => (
-							<Event key={event.seq} event={event} />
+							<Event key={event.seq} event={event} kept={kept} nameOf={nameOf} />
 						))}
 				</ol>
 			)}

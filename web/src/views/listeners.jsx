@@ -4,8 +4,8 @@
 import { count, endpoint } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay, useNow } from "../hooks.js";
-import { Empty } from "../ui/bits.jsx";
 import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
+import { First } from "../ui/first.jsx";
 import { List } from "../ui/list.jsx";
 import { keptText } from "../words.js";
 
@@ -81,11 +81,7 @@ export function ListenersView({ route }) {
 				only={route.query.id}
 				columns={columnsFor(useMay(), useNow(1000))}
 				action={<FormButton name="listen" primary />}
-				empty={
-					<Empty title="No listeners yet">
-						<p class="muted">A listener accepts connections at an address and a port.</p>
-					</Empty>
-				}
+				empty={<First of="listeners" />}
 			/>
 		</div>
 	);

@@ -7,9 +7,10 @@ import { useConnectionNames, useItem, useList, useMay } from "../hooks.js";
 import { hashOf } from "../router.js";
 import { isRunning, progressOf, speedOf } from "../transfers.js";
 import { words } from "../words.js";
-import { ConnectionLink, Empty, Progress } from "../ui/bits.jsx";
+import { ConnectionLink, Progress } from "../ui/bits.jsx";
 import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { Detail } from "../ui/detail.jsx";
+import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Batch, BatchLink } from "./batch.jsx";
 
@@ -173,14 +174,7 @@ export function TransfersView({ route }) {
 				columns={columnsFor(useMay(), nameOf, deleted)}
 				href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })}
 				action={<FormButton name="transfer" primary />}
-				empty={
-					<Empty title="No transfers yet">
-						<p class="muted">
-							A transfer moves bytes between a buffer and a peer: it writes to the peer's memory, reads
-							from it, or sends messages.
-						</p>
-					</Empty>
-				}
+				empty={<First of="transfers" />}
 			>
 				{batch && (
 					<Batch

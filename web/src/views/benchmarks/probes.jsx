@@ -2,14 +2,12 @@
 //
 // Probes: they measure the round trips of connections.
 import { bytes, clock, count, ns } from "../../format.js";
-import { FormButton } from "../../forms/form.jsx";
 import { useList } from "../../hooks.js";
 import { isMeasuring, latencyRows, lostOf, rhythmOf } from "../../measures.js";
 import { hashOf } from "../../router.js";
-import { sorted } from "../../table.js";
 import { ConnectionLink } from "../../ui/bits.jsx";
 import { measure } from "../../ui/columns.jsx";
-import { Table } from "../../ui/table.jsx";
+import { Section } from "../../ui/list.jsx";
 import { columnsOf, One } from "./cells.jsx";
 
 const COLUMNS = [
@@ -53,7 +51,6 @@ function rowsOf(item, nameOf) {
 
 /** Probes - all probes, and the one whose id is given in full; set() changes the query of the address */
 export function Probes({ route, id, set, nameOf, may }) {
-	const { items, loadedAt } = useList("probes");
 	const { psort: sort = "-id" } = route.query;
 	const linkTo = (row) => hashOf({ view: "benchmarks", query: { ...route.query, probe: row?.id ?? "" } });
 	const columns = columnsOf({
@@ -70,11 +67,16 @@ export function Probes({ route, id, set, nameOf, may }) {
 		deleted: (row) => String(row.id) === id && set({ probe: "" }),
 	});
 	return (
-		<>
-			<div class="view-head">
-				<h2 class="as-h1">Probes</h2>
-				<FormButton name="probe" />
-			</div>
+		<Section
+			title="Probes"
+			form="probe"
+			list={useList("probes")}
+			columns={columns}
+			sort={sort}
+			onSort={(value) => set({ psort: value })}
+			href={linkTo}
+			empty="probes"
+		>
 			{id && (
 				<One
 					key={id}
@@ -87,21 +89,6 @@ export function Probes({ route, id, set, nameOf, may }) {
 					rows={(item) => rowsOf(item, nameOf)}
 				/>
 			)}
-			{items.length > 0 && (
-				<Table
-					label="Probes"
-					columns={columns}
-					rows={sorted(items, columns, sort)}
-					sort={sort}
-					onSort={(value) => set({ psort: value })}
-					href={linkTo}
-				/>
-			)}
-			{loadedAt !== null && items.length === 0 && (
-				<p class="note">
-					No probes yet. A probe pings the peer of a connection and measures how long the round trips take.
-				</p>
-			)}
-		</>
+		</Section>
 	);
 }

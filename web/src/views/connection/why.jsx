@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The status of a connection, the causes, and the hints: from …/explain, or from the connection itself if that fails.
+// The status of a connection, the cause, and the hints: from …/explain, or from the connection itself if that fails.
 import { useItem } from "../../hooks.js";
 import { isOpen } from "../../collections.js";
 import { count } from "../../format.js";
@@ -8,19 +8,6 @@ import { Panel } from "../../ui/bits.jsx";
 import { Icon } from "../../ui/icon.jsx";
 import { Prose } from "../../ui/prose.jsx";
 import { words } from "../../words.js";
-
-function Cause({ cause }) {
-	return (
-		<li class="cause">
-			<p>
-				<strong>
-					<Prose text={cause.detail} />
-				</strong>{" "}
-				<span class="tag mono">{cause.name}</span>
-			</p>
-		</li>
-	);
-}
 
 /* What speaks for the cause in the summary, and what else it may be. */
 function Evidence({ evidence, possible }) {
@@ -84,9 +71,9 @@ function List({ findings }) {
 	);
 }
 
-/* While all is well, findings without consequences are folded away. */
-function Findings({ findings, folded }) {
-	const notes = folded ? findings.filter(({ severity }) => severity === "info") : [];
+/* Findings without consequences are folded away. */
+function Findings({ findings }) {
+	const notes = findings.filter(({ severity }) => severity === "info");
 	return (
 		<>
 			<List findings={findings.filter((finding) => !notes.includes(finding))} />
@@ -115,7 +102,8 @@ function Request({ request }) {
 	);
 }
 
-function ErrorText({ error }) {
+/* The words of the library and the peer: the summary has said them already, unless no cause was found. */
+function Reported({ error, isKnown }) {
 	const { first } = error;
 	const facts = [
 		first?.cm_event,
@@ -126,13 +114,13 @@ function ErrorText({ error }) {
 		first?.errno,
 	].filter(Boolean);
 	return (
-		<div class="error-text">
-			<p class="label">Error</p>
+		<details class="notes" open={!isKnown}>
+			<summary>As reported</summary>
 			<p>
 				<Prose text={error.detail} />
 			</p>
 			{facts.length > 0 && <p class="mono muted">{facts.join(" · ")}</p>}
-		</div>
+		</details>
 	);
 }
 
@@ -153,7 +141,6 @@ function own({ end_code: code, error, state, waits_for: waits }) {
 	const text = code ? `${now}: ${words(code)}.` : waits ? `${now} and waits for ${waits}.` : `${now}.`;
 	return {
 		summary: text,
-		causes: [],
 		hints: [error?.hint].filter(Boolean),
 		findings: [],
 		error,
@@ -190,15 +177,8 @@ export function Why({ connection, reference }) {
 				)}
 				<Evidence evidence={why.evidence ?? []} possible={why.possible_causes ?? []} />
 				<Request request={why.request} />
-				{why.error && <ErrorText error={why.error} />}
-				{why.causes.length > 0 && (
-					<ul class="causes">
-						{why.causes.map((cause) => (
-							<Cause key={`${cause.kind} ${cause.name}`} cause={cause} />
-						))}
-					</ul>
-				)}
-				<Findings findings={why.findings} folded={isOpen(connection)} />
+				{why.error && <Reported error={why.error} isKnown={Boolean(why.cause)} />}
+				<Findings findings={why.findings} />
 				{!why.findings.some(({ code }) => code === "flushed") && <Noise by={why.followed_by} />}
 			</div>
 		</Panel>

@@ -2,7 +2,7 @@
 //
 // The cells of the table of connections.
 import { isOpen } from "../../collections.js";
-import { asked, endpoint, percent, rate, span } from "../../format.js";
+import { asked, count, endpoint, percent, rate, span } from "../../format.js";
 import { hashOf } from "../../router.js";
 import { Meter, State } from "../../ui/bits.jsx";
 import { words } from "../../words.js";
@@ -42,6 +42,15 @@ export function Name({ row }) {
 	return (
 		<span class="name">
 			<a href={hashOf({ view: "connections", ref: String(row.id) })}>{row.name ?? `#${row.id}`}</a>
+			{row.repeats > 1 && (
+				<a
+					href={hashOf({ view: "connections", query: { show: "all", tries: row.name } })}
+					title={`the newest of ${row.repeats} connections of this name; show each`}
+				>
+					{" "}
+					× {count(row.repeats)}
+				</a>
+			)}
 			{row.name && !row.server_id && <span class="faint"> #{row.id}</span>}
 			{row.server_id && (
 				<span class="faint" title={`connection ${row.id}, of an earlier run of verbsd`}>

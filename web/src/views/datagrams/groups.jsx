@@ -7,7 +7,8 @@ import { useItem, useList } from "../../hooks.js";
 import { navigate } from "../../router.js";
 import { actionColumn, measure, monoColumn, stateColumn } from "../../ui/columns.jsx";
 import { Detail } from "../../ui/detail.jsx";
-import { endpointColumn, nameColumn, Section } from "./cells.jsx";
+import { Section } from "../../ui/list.jsx";
+import { endpointColumn, nameColumn } from "./cells.jsx";
 
 const MODES = { full: "sends and receives", send_only: "only sends" };
 
@@ -71,7 +72,7 @@ export function Groups({ id, linkTo, endpointLink, may, query, set }) {
 			sort={query.gsort ?? "-id"}
 			onSort={(gsort) => set({ gsort })}
 			href={linkTo}
-			none="No groups yet. A member of a multicast group receives the messages that are sent to the group."
+			empty="groups"
 		>
 			{id && <One key={id} id={id} back={linkTo()} endpointLink={endpointLink} />}
 		</Section>

@@ -7,7 +7,8 @@ import { useItem, useList } from "../../hooks.js";
 import { navigate } from "../../router.js";
 import { actionColumn, measure, monoColumn, stateColumn } from "../../ui/columns.jsx";
 import { Detail } from "../../ui/detail.jsx";
-import { endpointColumn, nameColumn, Section } from "./cells.jsx";
+import { Section } from "../../ui/list.jsx";
+import { endpointColumn, nameColumn } from "./cells.jsx";
 
 const askedAt = ({ dst_addr: addr, dst_port: port }) => (addr === null ? null : endpoint({ addr, port }));
 const numberOf = (row) => (row.qpn === null ? null : hex(row.qpn));
@@ -77,7 +78,7 @@ export function Peers({ id, linkTo, endpointLink, may, query, set }) {
 			sort={query.psort ?? "-id"}
 			onSort={(psort) => set({ psort })}
 			href={linkTo}
-			none="No peers yet. A peer is the address of another endpoint: messages are sent to peers and to groups."
+			empty="peers"
 		>
 			{id && <One key={id} id={id} back={linkTo()} endpointLink={endpointLink} />}
 		</Section>
