@@ -95,7 +95,7 @@ export class Guest {
 	}
 
 	constructor(build, [a, b, control]) {
-		Object.assign(this, { a, b, control, names: a === b ? ["a"] : ["a", "b"], gone: null });
+		Object.assign(this, { build, a, b, control, names: a === b ? ["a"] : ["a", "b"], gone: null });
 		this.child = this.spawn(build);
 		this.ended = new Promise((done) => this.child.on("close", (status, signal) => {
 			this.gone = { status, signal };

@@ -35,7 +35,7 @@ function skip(why) {
 function check_what_is_needed() {
 	if (!existsSync(CHROMIUM))
 		skip(`there is no ${CHROMIUM} (Debian: chromium; VERBSD_CHROMIUM names another)`);
-	if (!existsSync(join(here, "node_modules/playwright-core")))
+	if (!["playwright-core", "axe-core"].every((name) => existsSync(join(here, "node_modules", name))))
 		skip(`the npm packages are missing: run npm ci in ${here}`);
 	if (!fake && !lab_is_there())
 		skip("lab/prepare failed, as it says above");

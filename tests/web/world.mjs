@@ -2,11 +2,13 @@
 //
 // The tools of a scenario: fresh daemons, the API, and pages that report exceptions and forbidden requests.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 import { ask } from "./lab.mjs";
+
+const AXE = new URL("node_modules/axe-core/axe.min.js", import.meta.url);
 
 export class Failure extends Error {}
 
@@ -167,6 +169,15 @@ export class World {
 
 		ok(over <= 0, `${what} is ${over} px wider than the window`);
 		ok(inside.length === 0, `${what}: not all of "${inside}" is in sight`);
+	}
+
+	/** accessible - the scenario fails if axe finds anything wrong on the page; no rule of axe is switched off */
+	async accessible(page, what) {
+		await page.evaluate(readFileSync(AXE, "utf8"));
+		const found = await page.evaluate(async () => (await window.axe.run()).violations.flatMap(({ id, nodes }) =>
+			nodes.map(({ html }) => `${id}: ${html.slice(0, 300)}`)));
+
+		this.wrongs.push(...found.map((wrong) => `${what}: ${wrong}`));
 	}
 
 	// --- scenarios

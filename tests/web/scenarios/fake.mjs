@@ -4,7 +4,8 @@
 
 import { sees, submit } from "../ui.mjs";
 import { equal } from "../world.mjs";
-import { every_view, furnish } from "./looks.mjs";
+import { scenarios as first } from "./first.mjs";
+import { scenarios as looks } from "./looks.mjs";
 import { a_failure, an_idle_daemon } from "./overview.mjs";
 import { a_refused_write, connect } from "./story.mjs";
 
@@ -62,11 +63,13 @@ export const scenarios = [
 
 		await a_failure(world, page);
 		await sees(page.getByText("nobody listens on that port"));
+		await page.getByRole("link", { name: "nobody" }).click();
+		const why = page.getByRole("region", { name: "What happened" });
+		await sees(why.getByText("What to do"));
+		equal((await why.innerText()).match(/nobody listens/gi).length, 1, "how often the page says that nobody listens");
 	}],
 	["a write that the peer refuses is shown with its address and key", a_refused_write],
-	["every view fits a phone", async (world) => {
-		await furnish(world);
-		await every_view(world, "phone", PHONE);
-	}],
+	...looks,
+	...first,
 	["a phone suffices to open and close a connection", (world) => opened_and_closed(world, "phone", PHONE)],
 ];

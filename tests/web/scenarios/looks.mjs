@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every view in light, dark and on a phone: screenshots are kept, and nothing is wider than the window.
+// Every view in light, dark and on a phone: screenshots are kept, nothing is wider than the window, and axe finds nothing.
 
 import { row_of, sees } from "../ui.mjs";
 import { PHONE } from "../world.mjs";
@@ -67,6 +67,7 @@ export async function every_view(world, look, options = LOOKS[look]) {
 		await page.evaluate(() => document.fonts.ready);
 		await world.shot(page, `${name}-${look}`);
 		await world.fits(page, `${name} (${look})`);
+		await world.accessible(page, `${name} (${look})`);
 	}
 }
 

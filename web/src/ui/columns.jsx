@@ -45,7 +45,8 @@ export function monoColumn(key, label, textOf, width) {
 
 /** actionColumn - the last column, for clients that may act: cell(row) draws a button or nothing; a list of 0 or 1 */
 export function actionColumn(may, cell) {
-	return may ? [{ key: "act", label: "", fixed: true, end: true, width: "3rem", cell }] : [];
+	const label = <span class="sr-only">Actions</span>;
+	return may ? [{ key: "act", label, fixed: true, end: true, width: "3rem", cell }] : [];
 }
 
 /** measure - a column of numbers, drawn by format(value) */
