@@ -32,6 +32,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(POST, drain, CONTROL, OPTIONAL, vbd_post_drain, "/v1/drain", NULL)},
 	{ROUTE(DELETE, undrain, CONTROL, NONE, vbd_delete_drain, "/v1/drain", NULL)},
 	{ROUTE(GET, stats, READ, NONE, vbd_get_stats, "/v1/stats", NULL)},
+	{ROUTE(GET, traffic, READ, NONE, vbd_get_traffic, "/v1/stats/traffic", NULL)},
 	{ROUTE(GET, list_devices, READ, NONE, vbd_get_devices, "/v1/devices", PAGED, "state", "name"),
 		.task = &vbd_device_task},
 	{ROUTE(GET, get_device, READ, NONE, vbd_get_devices, "/v1/devices/{ref}", SHOWN),

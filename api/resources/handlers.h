@@ -38,8 +38,8 @@ vbd_handler vbd_create_buffer, vbd_delete_buffer, vbd_get_buffer_data, vbd_open_
 	vbd_post_drain, vbd_delete_drain, vbd_create_ud_endpoint, vbd_list_ud_endpoint_messages,
 	vbd_send_ud_endpoint_message, vbd_delete_ud_endpoint_messages, vbd_delete_fault,
 	vbd_delete_kept_object, vbd_get_page, vbd_get_asset, vbd_get_livez, vbd_get_readyz,
-	vbd_get_index, vbd_get_contract, vbd_get_extra_contract, vbd_get_stats, vbd_get_metrics,
-	vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_get_devices;
+	vbd_get_index, vbd_get_contract, vbd_get_extra_contract, vbd_get_stats, vbd_get_traffic,
+	vbd_get_metrics, vbd_delete_ud_peer, vbd_create_srq, vbd_patch_srq, vbd_get_devices;
 
 struct vbd_api;
 struct vbd_config_changes;

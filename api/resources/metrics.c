@@ -10,6 +10,7 @@
 #include "api/resources/metrics_parts.h"
 #include "base/attr.h"
 #include "base/clock.h"
+#include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 #include "daemon/core/quota.h"
@@ -191,6 +192,29 @@ void vbd_get_stats(struct vbd_request *req)
 	uint64_t snapshot = vbd_kernel_snapshot_begin(daemon, true);
 
 	vbd_await_snapshot(req, snapshot, reply_stats, (void *)(uintptr_t)snapshot);
+}
+
+void vbd_get_traffic(struct vbd_request *req)
+{
+	const struct vbd_traffic *traffic = vbd_health_traffic(vbd_request_daemon(req));
+	struct vbd_encoder out = vbd_encode_begin();
+	uint64_t taken = traffic->taken;
+
+	vbd_put_u64(&out, "interval_ms", VBD_TRAFFIC_INTERVAL_MS);
+	vbd_begin_array(&out, "items");
+	for (uint64_t i = taken > VBD_TRAFFIC_SAMPLES ? taken - VBD_TRAFFIC_SAMPLES : 0; i < taken;
+		i++) {
+		const struct vbd_traffic_sample *sample =
+			&traffic->samples[i % VBD_TRAFFIC_SAMPLES];
+
+		vbd_begin_object(&out, NULL);
+		vbd_put_time(&out, "at", sample->at_ns);
+		vbd_put_u64(&out, "out_bytes_per_s", sample->out_bytes_per_s);
+		vbd_put_u64(&out, "in_bytes_per_s", sample->in_bytes_per_s);
+		vbd_end(&out);
+	}
+	vbd_end(&out);
+	vbd_reply_json(req, 200, &out);
 }
 
 /* --- the page -------------------------------------------------------------------------------- */

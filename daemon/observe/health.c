@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/health.h"
 
+#include "daemon/observe/stats.h"
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
 
+/* Half of VBD_TRAFFIC_INTERVAL_MS. */
 #define BEAT_MS 2500
 
 /* Beats without a turn after which a thread counts as stuck. */
@@ -19,6 +21,8 @@ struct vbd_health {
 	struct vbd_timer *timer;
 	bool pool_asked; /* a job of the pool is under way */
 	unsigned int pool_missed;
+	bool sample_due; /* at the next beat */
+	struct vbd_traffic traffic;
 	unsigned int worker_count;
 	struct pulse workers[];
 };
@@ -94,6 +98,14 @@ void vbd_health_beat(struct vbd_daemon *daemon)
 	for (unsigned int i = 0; i < health->worker_count; i++)
 		look_at_worker(daemon, &health->workers[i], daemon->fabric->workers[i]);
 	look_at_pool(health);
+	if (health->sample_due)
+		vbd_traffic_take(&health->traffic, daemon->fabric);
+	health->sample_due = !health->sample_due;
+}
+
+const struct vbd_traffic *vbd_health_traffic(const struct vbd_daemon *daemon)
+{
+	return &daemon->health->traffic;
 }
 
 static void on_timer(void *arg)
@@ -145,6 +157,7 @@ enum vbd_status vbd_health_create(struct vbd_daemon *daemon, struct vbd_error *e
 		return status;
 	}
 	vbd_timer_set(health->timer, BEAT_MS);
+	vbd_traffic_take(&health->traffic, daemon->fabric);
 	daemon->health = health;
 	return VBD_OK;
 }

@@ -11,8 +11,27 @@
 #include "daemon/core/context.h"
 #include "daemon/observe/stats_row.h"
 
+struct vbd_fabric;
 struct vbd_kernel_view;
 struct vbd_object_counts;
+
+/* The traffic of all connections and endpoints in the last 15 minutes. */
+#define VBD_TRAFFIC_INTERVAL_MS 5000
+#define VBD_TRAFFIC_SAMPLES	180
+
+struct vbd_traffic {
+	uint64_t taken; /* samples so far; number N is in samples[N % VBD_TRAFFIC_SAMPLES] */
+	uint64_t out_bytes, in_bytes; /* since the start, at the newest sample */
+	struct vbd_traffic_sample {
+		uint64_t at_ns; /* base/clock.h: the end of the interval */
+		uint64_t out_bytes_per_s,
+			in_bytes_per_s; /* since the sample before; 0 in the first */
+	} samples[VBD_TRAFFIC_SAMPLES];
+};
+
+/** vbd_traffic_take - take a sample; called at each interval. This takes the same time however many
+ * connections there are. */
+void vbd_traffic_take(struct vbd_traffic *traffic, const struct vbd_fabric *fabric);
 
 /** vbd_stats_walk - call @cb with each row; rows of one metric are consecutive */
 void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg);

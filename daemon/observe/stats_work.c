@@ -2,6 +2,8 @@
 #include "daemon/observe/stats_parts.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
+#include "daemon/observe/stats.h"
 #include "daemon/work/probes.h"
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
@@ -22,6 +24,29 @@ void vbd_totals_of(const struct vbd_fabric *fabric, struct vbd_totals *ret_total
 		for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
 			add(&ret_totals->ops[op], &fabric->workers[i]->op_totals[op]);
 	}
+}
+
+void vbd_traffic_take(struct vbd_traffic *traffic, const struct vbd_fabric *fabric)
+{
+	const uint64_t now_ns = vbd_clock_mono_ns();
+	const struct vbd_traffic_sample *before =
+		&traffic->samples[(traffic->taken + VBD_TRAFFIC_SAMPLES - 1) % VBD_TRAFFIC_SAMPLES];
+	struct vbd_traffic_sample *now = &traffic->samples[traffic->taken % VBD_TRAFFIC_SAMPLES];
+	uint64_t out_bytes = 0, in_bytes = 0;
+	struct vbd_totals totals;
+	double s = (double)(now_ns - before->at_ns) / VBD_NS_PER_S;
+
+	vbd_totals_of(fabric, &totals);
+	/* Bytes that a work request may hold itself leave this host. */
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		*(vbd_ops[op].may_inline ? &out_bytes : &in_bytes) += totals.ops[op].bytes;
+	*now = (struct vbd_traffic_sample){.at_ns = now_ns};
+	if (traffic->taken++ && s > 0) {
+		now->out_bytes_per_s = (uint64_t)((double)(out_bytes - traffic->out_bytes) / s);
+		now->in_bytes_per_s = (uint64_t)((double)(in_bytes - traffic->in_bytes) / s);
+	}
+	traffic->out_bytes = out_bytes;
+	traffic->in_bytes = in_bytes;
 }
 
 void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)

@@ -22,6 +22,7 @@ static const struct action actions[] = {
 	{"GET", "/metrics", NULL, NULL},
 	{"GET", "/v1", NULL, NULL},
 	{"GET", "/v1/stats", NULL, NULL},
+	{"GET", "/v1/stats/traffic", NULL, NULL},
 	{"GET", "/v1/events?limit=5", NULL, NULL},
 	{"GET", "/v1/glossary", NULL, NULL},
 	{"GET", "/v1/devices", NULL, NULL},

@@ -3,6 +3,7 @@
 #include "daemon/observe/health.h"
 
 #include "base/log.h"
+#include "daemon/observe/stats.h"
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
@@ -109,6 +110,44 @@ static void test_health__a_pool_without_a_free_thread_is_told(void **state)
 	assert_int_equal(sem_destroy(&jobs.release), 0);
 }
 
+static const struct vbd_traffic_sample *next_sample(struct svc *svc)
+{
+	const struct vbd_traffic *traffic = vbd_health_traffic(svc->daemon);
+	uint64_t taken = traffic->taken;
+
+	while (traffic->taken == taken)
+		vbd_health_beat(svc->daemon);
+	return &traffic->samples[taken % VBD_TRAFFIC_SAMPLES];
+}
+
+static void test_health__traffic_is_sampled(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_op_counters *totals = svc->daemon->fabric->workers[0]->op_totals;
+	const struct vbd_traffic *traffic = vbd_health_traffic(svc->daemon);
+	const struct vbd_traffic_sample *before = &traffic->samples[0], *sample;
+
+	assert_int_equal(traffic->taken, 1);
+	assert_int_equal(before->out_bytes_per_s, 0);
+	vbd_counter_add(&totals[VBD_OP_WRITE].bytes, 1 << 20);
+	vbd_counter_add(&totals[VBD_OP_SEND].bytes, 1 << 20);
+	vbd_counter_add(&totals[VBD_OP_READ].bytes, 1 << 20);
+	sample = next_sample(svc);
+	assert_true(sample->at_ns > before->at_ns);
+	assert_true(sample->in_bytes_per_s > 0);
+	assert_true(sample->out_bytes_per_s / 2 - sample->in_bytes_per_s <= 1);
+	sample = next_sample(svc);
+	assert_int_equal(sample->out_bytes_per_s, 0);
+	assert_int_equal(sample->in_bytes_per_s, 0);
+
+	/* The oldest one makes room. */
+	while (traffic->taken <= VBD_TRAFFIC_SAMPLES)
+		sample = next_sample(svc);
+	assert_ptr_equal(sample, &traffic->samples[0]);
+	vbd_counter_add(&totals[VBD_OP_RECV].bytes, 1 << 20);
+	assert_true(next_sample(svc)->in_bytes_per_s > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_health__##name, svc_setup, svc_teardown)
 
 int main(void)
@@ -116,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(idle_workers_run),
 		TEST(a_worker_that_does_not_come_back_is_told_once),
+		TEST(traffic_is_sampled),
 		TEST(a_pool_without_a_free_thread_is_told),
 	};
 

@@ -10,9 +10,6 @@
 //   itemMs   interval of the polls of a single object, 1000 when absent
 //   pollOnly parameters of those polls, which leave out items that can't change; moves(item) says whether an item can
 //   load     function of request() that returns the items, for a list that is not read page by page from path
-//   sampleOf the {id, counters} of an item to keep for charts, or null
-import { countersOf } from "./summary.js";
-
 const ALL = { state: "open,ended" };
 const WHOLE = { ...ALL, fields: "*" };
 const COUNTED =
@@ -28,17 +25,12 @@ export const collections = {
 		pollMs: 2000,
 		pollOnly: { state: "open" },
 		moves: isOpen,
-		sampleOf: (item) => (isOpen(item) ? item : null),
 	},
 	/* The drain has no id: an event about the daemon itself makes it out of date. */
 	drain: { path: "/v1/drain", kinds: ["daemon"], itemMs: 5000 },
 	keptObjects: { path: "/v1/kept_objects", query: { fields: "*" }, kinds: ["kept_object"], pollMs: 0 },
-	stats: {
-		path: "/v1/stats",
-		kinds: [],
-		itemMs: 2000,
-		sampleOf: (stats) => ({ id: "daemon", counters: countersOf(stats) }),
-	},
+	stats: { path: "/v1/stats", kinds: [], itemMs: 2000 },
+	traffic: { path: "/v1/stats/traffic", kinds: [], itemMs: 5000 },
 	warnings: { path: "/v1/events", kinds: [], pollMs: 0, load: loadWarnings },
 	connectionNames: { path: "/v1/connections", query: ALL, kinds: ["connection"], fields: "id,name", pollMs: 0 },
 	devices: { path: "/v1/devices", query: WHOLE, kinds: ["device"], pollMs: 5000 },

@@ -56,6 +56,18 @@ export function useStats() {
 	return useItem("stats", "");
 }
 
+/** useTraffic - {times (s), out, in} of the samples of /v1/stats/traffic, in bytes per second; null before they are known */
+export function useTraffic() {
+	const items = useItem("traffic", "").item?.items;
+	return (
+		items && {
+			times: items.map(({ at }) => Date.parse(at) / 1000),
+			out: items.map(({ out_bytes_per_s: out }) => out),
+			in: items.map(({ in_bytes_per_s: into }) => into),
+		}
+	);
+}
+
 const ROLES = ["read", "operate", "control"];
 
 /** useMay - whether this page may make objects and act on them, or may do what needs another role */

@@ -172,13 +172,13 @@ export class Store {
 	}
 
 	async loadItem(entry, generation) {
-		const { path, sampleOf } = entry.spec;
+		const { path } = entry.spec;
 		const item = await this.request("GET", entry.path ? `${path}/${entry.path}` : path);
 		if (generation !== this.restarts) return;
 		entry.item = item;
 		entry.loadedAt = this.now();
-		const sample = entry.part ? null : sampleOf?.(item);
-		if (sample) this.series.note(entry.loadedAt, Date.now(), sample);
+		if (entry.name === "connections" && !entry.part && isOpen(item))
+			this.series.note(entry.loadedAt, Date.now(), item);
 	}
 
 	schedule(entry) {

@@ -5,22 +5,6 @@ import { bytes, count } from "./format.js";
 import { eventSays, words } from "./words.js";
 
 const HOUR_MS = 3600e3;
-const OPS = ["send", "recv", "write", "read", "send_imm", "write_imm", "fetch_add", "compare_swap"];
-/* [member of a connection's counters, its name in /v1/stats] */
-const MEMBERS = [
-	["posted", (op) => `work_requests_posted_${op}`],
-	["completed", (op) => `work_requests_completed_${op}_ok`],
-	["errors", (op) => `work_requests_completed_${op}_error`],
-	["flushed", (op) => `work_requests_completed_${op}_flushed`],
-	["bytes", (op) => `transferred_${op}_bytes`],
-];
-
-/** countersOf - the counters of the whole daemon, in the form that those of a connection have */
-export function countersOf(stats) {
-	const of = (op) => Object.fromEntries(MEMBERS.map(([member, nameOf]) => [member, stats[nameOf(op)] ?? 0]));
-	return Object.fromEntries(OPS.map((op) => [op, of(op)]));
-}
-
 const OPEN_STATES = [
 	"established",
 	"queued",

@@ -551,15 +551,17 @@ export class Fake {
 			loop_lag_max_ns: 9100000,
 			leaked_objects: 0,
 		};
-		for (const one of this.connections)
-			for (const [op, { bytes, completed }] of Object.entries(one.counters)) {
-				const moved = `transferred_${op}_bytes`;
-				const done = `work_requests_completed_${op}_ok`;
-
-				stats[moved] = (stats[moved] ?? 0) + bytes;
-				stats[done] = (stats[done] ?? 0) + completed;
-			}
 		return stats;
+	}
+
+	traffic() {
+		const wave = (i) => Math.round(4e8 * (1.2 + Math.sin((i + Date.now() / 5000) / 9)));
+		const sample = (_, i) => ({
+			at: at(Date.now() - (179 - i) * 5000),
+			out_bytes_per_s: wave(i),
+			in_bytes_per_s: wave(i + 20) / 4,
+		});
+		return { interval_ms: 5000, items: Array.from({ length: 180 }, sample) };
 	}
 
 	timeline(one) {
@@ -719,7 +721,7 @@ export class Fake {
 				items,
 			});
 		}
-		if (name === "stats") return json(this.stats());
+		if (name === "stats") return json(ref === "traffic" ? this.traffic() : this.stats());
 		if (name === "drain") return this.serveDrain(request.method, json);
 		const list = this.lists[name];
 		if (list && !ref) return json(this.page(list, url));

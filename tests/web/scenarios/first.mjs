@@ -92,6 +92,7 @@ async function every_view_has_its_name_on_a_phone(world) {
 	equal((await names()).join(), "Overview,Connections,Transfers,Events,More", "the names in sight");
 	await world.shot(page, "navigation-phone");
 	await page.getByRole("button", { name: "More" }).click();
+	await sees(page.getByRole("button", { name: "Fewer" }));
 	equal((await names()).filter(Boolean).length, 10, "how many names are in sight");
 	await world.shot(page, "navigation-open-phone");
 	await world.accessible(page, "the open navigation");
@@ -177,7 +178,27 @@ async function a_token_is_asked_for(world) {
 	await world.fresh();
 }
 
+// The chart has the bytes that moved before the page was opened, also after a reload.
+async function traffic_of_before_is_shown(world) {
+	await world.fresh();
+	const { addr, rkey } = await world.make("b", "/v1/buffers", { size_bytes: 1 << 20, access: ["remote_write"] });
+	await world.make("a", "/v1/buffers", { size_bytes: 1 << 20, name: "source" });
+	await world.connection({ name: "steady" });
+	await world.make("a", "/v1/transfers", { op: "write", connection: "steady", buffer: "source", remote: { addr, rkey } });
+	const moved = ({ items }) => items.some(({ out_bytes_per_s: out }) => out > 0);
+	const { items } = await world.until("a", "/v1/stats/traffic", "a sample of what moved", moved);
+	const page = await world.page("a");
+	const chart = page.getByRole("img", { name: /^Bytes per second of all connections in the last 15 minutes/ });
+
+	ok(items.length > 1, "the first sample has bytes");
+	await sees(chart);
+	await page.reload();
+	await sees(chart);
+	await world.shot(page, "traffic");
+}
+
 export const scenarios = [
+	["the traffic of before the page was opened is in the chart", traffic_of_before_is_shown],
 	["a token is asked for, with the roles that there are", a_token_is_asked_for],
 	["each empty list shows the commands that make its first row", empty_lists_show_their_commands],
 	["the key ? lists the keys", keys_are_listed],

@@ -246,17 +246,16 @@ test("a poll of the open connections finds those that have ended", () => {
 	assert.equal(items.get(2).n, 0);
 });
 
-test("the stats are one object, whose counters are kept for a chart", async () => {
+test("the counters of an open connection are kept for a chart", async () => {
 	let written = 0;
-	const request = async () => ({ transferred_write_bytes: (written += 1000), connections: 1 });
+	const request = async () => ({ id: 1, state: "established", counters: { write: { bytes: (written += 1000) } } });
 	const store = new Store({ request });
-	const stop = store.watch("stats", "");
+	const stop = store.watch("connections", "1");
 
 	await tick();
-	assert.equal(store.item("stats", "").item.connections, 1);
-	store.refresh("stats");
+	store.refresh("connections");
 	await tick();
-	assert.equal(store.series.of("daemon").columns.out.length, 1);
+	assert.equal(store.series.of(1).columns.out.length, 1);
 	stop();
 });
 

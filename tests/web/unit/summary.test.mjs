@@ -4,7 +4,6 @@ import test from "node:test";
 import {
 	busiest,
 	causesOf,
-	countersOf,
 	failureSays,
 	failuresOf,
 	isAway,
@@ -12,19 +11,6 @@ import {
 	openStates,
 	repeated,
 } from "../../../web/src/summary.js";
-import { totals } from "../../../web/src/rates.js";
-
-test("the daemon's counters have the form of a connection's", () => {
-	const stats = {
-		transferred_write_bytes: 100,
-		work_requests_completed_write_ok: 2,
-		transferred_recv_bytes: 30,
-		work_requests_completed_recv_ok: 1,
-	};
-	const { outBytes, inBytes, outMessages, inMessages } = totals(countersOf(stats));
-
-	assert.deepEqual([outBytes, inBytes, outMessages, inMessages], [100, 30, 2, 1]);
-});
 
 test("states of no connection are left out, except established", () => {
 	assert.deepEqual(openStates({ connections_established: 0, connections_draining: 2, connections_requested: 0 }), [

@@ -95,7 +95,13 @@ test("with an id, only its row is shown", () => {
 test("rows of one key are one row, the newest, with their number", () => {
 	const row = (id, name, created_at) => ({ id, name, created_at });
 	const found = grouped(
-		[row(1, "a", "2026-01-01"), row(2, null, "2026-01-02"), row(3, "a", "2026-01-04"), row(4, "a", "2026-01-03"), row(5, null, "2026-01-05")],
+		[
+			row(1, "a", "2026-01-01"),
+			row(2, null, "2026-01-02"),
+			row(3, "a", "2026-01-04"),
+			row(4, "a", "2026-01-03"),
+			row(5, null, "2026-01-05"),
+		],
 		({ name }) => name,
 	);
 	assert.deepEqual(

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { drainSays, entrySays, eventSays, keptSays, keptText, objectParts, proseParts } from "../../../web/src/words.js";
+import {
+	drainSays,
+	entrySays,
+	eventSays,
+	keptSays,
+	keptText,
+	objectParts,
+	proseParts,
+} from "../../../web/src/words.js";
 
 test("a change of state has its state in words", () => {
 	const says = (detail) => eventSays({ type: "connection_state_changed", detail });
@@ -51,10 +59,17 @@ test("an entry of a timeline keeps names of calls", () => {
 			detail: "the address is resolved",
 		},
 	);
-	assert.deepEqual(entrySays({ kind: "event", what: "connection_state_changed", detail: "resolving_addr" }), {
-		what: "Connection state changed",
-		detail: "resolving addr",
-	});
+	assert.deepEqual(
+		entrySays({
+			kind: "event",
+			what: "connection_state_changed",
+			detail: "resolving_addr",
+		}),
+		{
+			what: "Connection state changed",
+			detail: "resolving addr",
+		},
+	);
 	assert.deepEqual(entrySays({ kind: "command", what: "close", detail: "local_close" }), {
 		what: "close",
 		detail: "local close",
@@ -87,7 +102,12 @@ const NOW = Date.parse("2026-01-31T12:00:00Z");
 const soon = (ms) => new Date(NOW + ms).toISOString();
 
 test("a drain says what is under way, and when that is cancelled", () => {
-	const drain = { state: "draining", deadline_at: soon(30_500), transfer_count: 1, connection_count: 2 };
+	const drain = {
+		state: "draining",
+		deadline_at: soon(30_500),
+		transfer_count: 1,
+		connection_count: 2,
+	};
 
 	assert.deepEqual(drainSays(drain, NOW), {
 		title: "verbsd drains.",

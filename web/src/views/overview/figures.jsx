@@ -2,7 +2,7 @@
 //
 // The most important figures, each with a link to its details.
 import { count, counted, ns, rate } from "../../format.js";
-import { useStore } from "../../hooks.js";
+import { useTraffic } from "../../hooks.js";
 import { hashOf } from "../../router.js";
 
 /* The alert rules in contrib/prometheus use the same bound. */
@@ -40,12 +40,11 @@ function Leaked({ leaked }) {
 }
 
 function Moving({ stats }) {
-	const series = useStore().series.of("daemon");
-	const last = (name) => series?.columns[name].at(-1);
+	const traffic = useTraffic();
 	return (
 		<Figure
 			label="Out / in"
-			value={`${rate(last("out"))} / ${rate(last("in"))}`}
+			value={`${rate(traffic?.out.at(-1))} / ${rate(traffic?.in.at(-1))}`}
 			note={`${counted(stats.transfers, "transfer")}, ${counted(stats.probes, "probe")} running`}
 			href={hashOf({ view: "transfers", query: { show: "running" } })}
 		/>

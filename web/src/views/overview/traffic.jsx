@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rates of all connections and endpoints together, and the connections that move the most.
+// The rates of all connections and endpoints together in the last 15 minutes, and the connections that move the most.
 import { rate } from "../../format.js";
-import { useList, useStore } from "../../hooks.js";
+import { useList, useStore, useTraffic } from "../../hooks.js";
 import { busiest } from "../../summary.js";
 import { hashOf } from "../../router.js";
 import { Panel, Spark } from "../../ui/bits.jsx";
@@ -29,26 +29,27 @@ function Busy({ row }) {
 export function Traffic() {
 	const store = useStore();
 	const { items } = useList("connections");
-	const series = store.series.of("daemon");
+	const traffic = useTraffic();
 	const rows = busiest(items, store.rates, MOST);
-	const moved = ["out", "in"].some((name) => series?.columns[name].some((value) => value > 0));
-	const last = (name) => series?.columns[name].at(-1);
+	const moved = traffic?.out.some(Boolean) || traffic?.in.some(Boolean);
+	const out = rate(traffic?.out.at(-1));
+	const into = rate(traffic?.in.at(-1));
 	return (
 		<Panel
 			title="Traffic"
 			aside={
 				<span class="now-values">
-					<Now label="out" series="--series-1" value={rate(last("out"))} />
-					<Now label="in" series="--series-2" value={rate(last("in"))} />
+					<Now label="out" series="--series-1" value={out} />
+					<Now label="in" series="--series-2" value={into} />
 				</span>
 			}
 		>
 			{moved && (
 				<Chart
-					label={`Bytes per second of all connections: out ${rate(last("out"))}, in ${rate(last("in"))}`}
+					label={`Bytes per second of all connections in the last 15 minutes: out ${out}, in ${into}`}
 					series={RATES}
-					data={series.data(["out", "in"])}
-					version={series.times.at(-1)}
+					data={[traffic.times, traffic.out, traffic.in]}
+					version={traffic.times.at(-1)}
 					format={rate}
 					scale="binary"
 				/>
