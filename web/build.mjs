@@ -6,7 +6,7 @@
 // compiler embeds it: web_files.c with the table of api/resources/web.h, web_embed.S with the bytes, and web.d with the dependencies.
 // web_embed.S names the files from OUTDIR on, which may be moved.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -15,6 +15,9 @@ import { entries, options, page } from "./bundle.mjs";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const out = path.resolve(process.argv[2] ?? path.join(here, "../build/web"));
 const files = path.join(out, "files");
+
+/* A page that grows is a decision. */
+const MOST_BYTES = 235_000;
 
 const TYPES = {
 	".html": "text/html; charset=utf-8",
@@ -58,6 +61,8 @@ mkdirSync(files, { recursive: true });
 const result = await build({ ...options, outdir: files, minify: true, metafile: true, write: true });
 writeFileSync(path.join(files, "index.html"), page(result.metafile, files));
 const names = readdirSync(files).sort();
+const bytes = names.reduce((sum, name) => sum + statSync(path.join(files, name)).size, 0);
+if (bytes > MOST_BYTES) throw new Error(`the dashboard has ${bytes} bytes; MOST_BYTES allows ${MOST_BYTES}`);
 write("web_files.c", table(names));
 write("web_embed.S", embedding(names));
 const inputs = Object.keys(result.metafile.inputs).map((name) => path.resolve(here, name));

@@ -11,6 +11,8 @@
 //   pollOnly parameters of those polls, which leave out items that can't change; moves(item) says whether an item can
 //   load     function of request() that returns the items, for a list that is not read page by page from path
 const ALL = { state: "open,ended" };
+/* Only what runs changes without an event. */
+const RUNNING = { pollMs: 1000, pollOnly: { state: "running" }, moves: ({ state }) => state === "running" };
 const WHOLE = { ...ALL, fields: "*" };
 const COUNTED =
 	"id,name,state,side,qp_type,bringup,manual,device,peer,local,dst_addr,dst_port,listener,qp_attr,cq,counters,end_code,error,rtt,created_at,established_at,ended_at,server_id,waits_for";
@@ -37,38 +39,10 @@ export const collections = {
 	listeners: { path: "/v1/listeners", query: WHOLE, kinds: ["listener", "connection"], pollMs: 0 },
 	buffers: { path: "/v1/buffers", query: WHOLE, kinds: ["buffer", "window", "transfer"], pollMs: 5000 },
 	windows: { path: "/v1/windows", query: WHOLE, kinds: ["window"], pollMs: 0 },
-	transfers: {
-		path: "/v1/transfers",
-		query: WHOLE,
-		kinds: ["transfer"],
-		pollMs: 1000,
-		pollOnly: { state: "running" },
-		moves: ({ state }) => state === "running",
-	},
-	transfer_batches: {
-		path: "/v1/transfer_batches",
-		query: WHOLE,
-		kinds: ["transfer_batch"],
-		pollMs: 1000,
-		pollOnly: { state: "running" },
-		moves: ({ state }) => state === "running",
-	},
-	connectionBatches: {
-		path: "/v1/connection_batches",
-		query: ALL,
-		kinds: ["connection_batch"],
-		pollMs: 1000,
-		pollOnly: { state: "running" },
-		moves: ({ state }) => state === "running",
-	},
-	benchmarks: {
-		path: "/v1/benchmarks",
-		query: WHOLE,
-		kinds: ["benchmark"],
-		pollMs: 1000,
-		pollOnly: { state: "running" },
-		moves: ({ state }) => state === "running",
-	},
+	transfers: { path: "/v1/transfers", query: WHOLE, kinds: ["transfer"], ...RUNNING },
+	transfer_batches: { path: "/v1/transfer_batches", query: WHOLE, kinds: ["transfer_batch"], ...RUNNING },
+	connectionBatches: { path: "/v1/connection_batches", query: ALL, kinds: ["connection_batch"], ...RUNNING },
+	benchmarks: { path: "/v1/benchmarks", query: WHOLE, kinds: ["benchmark"], ...RUNNING },
 	probes: { path: "/v1/probes", query: WHOLE, kinds: ["probe"], pollMs: 1000 },
 	cqs: { path: "/v1/cqs", query: { fields: "*" }, kinds: ["cq"], pollMs: 2000 },
 	endpoints: {

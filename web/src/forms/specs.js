@@ -17,14 +17,25 @@ const SERVICE = {
 };
 const DEVICE = { name: "device", label: "Device", kind: "ref", from: "devices", more: true };
 const ENDPOINT = { name: "ud_endpoint", label: "Endpoint", kind: "ref", from: "endpoints", required: true };
-const JOIN_MS = {
-	name: "timeout_ms",
-	label: "Give up after (ms)",
-	kind: "integer",
-	min: 1,
-	max: 600000,
-	omit: 10000,
-	more: true,
+const CONNECTION = { name: "connection", label: "Connection", kind: "ref", from: "connections", required: true };
+const GIVE_UP = { name: "timeout_ms", label: "Give up after (ms)", kind: "integer", min: 1, max: 3600000, more: true };
+const JOIN_MS = { ...GIVE_UP, max: 600000, omit: 10000 };
+const DEPTH = { name: "tx_depth", label: "Outstanding at most", kind: "integer", min: 1, max: 16384 };
+const RIGHTS = [
+	{ value: "remote_write", label: "write" },
+	{ value: "remote_read", label: "read" },
+	{ value: "remote_atomic", label: "use atomics" },
+];
+const OP = {
+	name: "op",
+	label: "Operation",
+	kind: "choice",
+	initial: "write",
+	options: [
+		{ value: "write", label: "write to the peer's memory" },
+		{ value: "read", label: "read from the peer's memory" },
+		{ value: "send", label: "send messages" },
+	],
 };
 const ATOMICS = ["fetch_add", "compare_swap"];
 const isSend = ({ op }) => op === "send" || op === "send_imm";
@@ -103,7 +114,7 @@ export const forms = {
 				],
 			},
 			NAME,
-			{ name: "device", label: "Device", kind: "ref", from: "devices", more: true, hint: "all when empty" },
+			{ ...DEVICE, hint: "all when empty" },
 			{ name: "backlog", label: "Backlog", kind: "integer", min: 1, max: 65535, omit: 1024, more: true },
 			...QP_FIELDS,
 		],
@@ -119,23 +130,8 @@ export const forms = {
 			{ name: "dst_port", label: "Port", kind: "integer", required: true, min: 1, max: 65535 },
 			SERVICE,
 			NAME,
-			{
-				name: "timeout_ms",
-				label: "Give up after (ms)",
-				kind: "integer",
-				min: 1,
-				max: 600000,
-				omit: 10000,
-				more: true,
-			},
-			{
-				name: "device",
-				label: "Device",
-				kind: "ref",
-				from: "devices",
-				more: true,
-				hint: "by the route when empty",
-			},
+			JOIN_MS,
+			{ ...DEVICE, hint: "by the route when empty" },
 			{ name: "src_addr", label: "From address", kind: "text", more: true },
 			...QP_FIELDS,
 			{
@@ -169,12 +165,7 @@ export const forms = {
 				name: "access",
 				label: "A peer may",
 				kind: "flags",
-				options: [
-					{ value: "remote_write", label: "write" },
-					{ value: "remote_read", label: "read" },
-					{ value: "remote_atomic", label: "use atomics" },
-					{ value: "mw_bind", label: "use memory windows over it" },
-				],
+				options: [...RIGHTS, { value: "mw_bind", label: "use memory windows over it" }],
 			},
 			NAME,
 			{
@@ -189,14 +180,7 @@ export const forms = {
 					{ value: "hugepage", label: "huge pages" },
 				],
 			},
-			{
-				name: "device",
-				label: "Device",
-				kind: "ref",
-				from: "devices",
-				more: true,
-				hint: "the first with an active port when empty",
-			},
+			{ ...DEVICE, hint: "the first with an active port when empty" },
 		],
 	},
 	transfer: {
@@ -206,14 +190,9 @@ export const forms = {
 		view: "transfers",
 		fields: [
 			{
-				name: "op",
-				label: "Operation",
-				kind: "choice",
-				initial: "write",
+				...OP,
 				options: [
-					{ value: "write", label: "write to the peer's memory" },
-					{ value: "read", label: "read from the peer's memory" },
-					{ value: "send", label: "send messages" },
+					...OP.options,
 					{ value: "recv", label: "receive a message" },
 					{ value: "write_imm", label: "write with an immediate" },
 					{ value: "send_imm", label: "send with an immediate" },
@@ -221,7 +200,7 @@ export const forms = {
 					{ value: "compare_swap", label: "compare and swap" },
 				],
 			},
-			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true },
+			CONNECTION,
 			{ name: "buffer", label: "Local buffer", kind: "ref", from: "buffers", required: true },
 			...REMOTE_FIELDS,
 			{
@@ -269,16 +248,8 @@ export const forms = {
 				more: true,
 				when: ({ op }) => ["read", "write", "write_imm"].includes(op),
 			},
-			{ name: "tx_depth", label: "Outstanding at most", kind: "integer", min: 1, max: 16384, more: true },
-			{
-				name: "timeout_ms",
-				label: "Give up after (ms)",
-				kind: "integer",
-				min: 1,
-				max: 3600000,
-				omit: 30000,
-				more: true,
-			},
+			{ ...DEPTH, more: true },
+			{ ...GIVE_UP, omit: 30000 },
 		],
 	},
 	benchmark: {
@@ -287,25 +258,8 @@ export const forms = {
 		path: "/v1/benchmarks",
 		view: "benchmarks",
 		fields: [
-			{
-				name: "op",
-				label: "Operation",
-				kind: "choice",
-				initial: "write",
-				options: [
-					{ value: "write", label: "write to the peer's memory" },
-					{ value: "read", label: "read from the peer's memory" },
-					{ value: "send", label: "send messages" },
-				],
-			},
-			{
-				name: "connection",
-				label: "Connection",
-				kind: "ref",
-				from: "connections",
-				required: true,
-				hint: "for send, the peer's service should be sink",
-			},
+			OP,
+			{ ...CONNECTION, hint: "for send, the peer's service should be sink" },
 			{
 				name: "size_bytes",
 				label: "Size",
@@ -315,14 +269,7 @@ export const forms = {
 				initial: "4 KiB",
 				hint: "of each message",
 			},
-			{
-				name: "tx_depth",
-				label: "Outstanding at most",
-				kind: "integer",
-				min: 1,
-				max: 16384,
-				hint: "the send queue's depth when empty; 1 for the latency of a single message",
-			},
+			{ ...DEPTH, hint: "the send queue's depth when empty; 1 for the latency of a single message" },
 			...REMOTE_FIELDS,
 			{
 				name: "duration_ms",
@@ -349,15 +296,7 @@ export const forms = {
 				blank: "None",
 				hint: "without a buffer, messages are zeroes, up to 16 KiB",
 			},
-			{
-				name: "timeout_ms",
-				label: "Give up after (ms)",
-				kind: "integer",
-				min: 1,
-				max: 3600000,
-				more: true,
-				hint: "when empty, 30 s more than the duration",
-			},
+			{ ...GIVE_UP, hint: "when empty, 30 s more than the duration" },
 		],
 	},
 	probe: {
@@ -367,7 +306,7 @@ export const forms = {
 		view: "connections",
 		one: "connection",
 		fields: [
-			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true },
+			CONNECTION,
 			{
 				name: "kind",
 				label: "Kind of ping",
@@ -403,15 +342,7 @@ export const forms = {
 				when: ({ kind }) => kind === "rping" || kind === "echo",
 				hint: "when empty, 64 bytes for rping and 16 for echo",
 			},
-			{
-				name: "timeout_ms",
-				label: "Give up after (ms)",
-				kind: "integer",
-				min: 1,
-				max: 3600000,
-				more: true,
-				hint: "limit for all pings together",
-			},
+			{ ...GIVE_UP, hint: "limit for all pings together" },
 		],
 	},
 	window: {
@@ -440,24 +371,13 @@ export const forms = {
 					{ value: "2", label: "2: for one connection" },
 				],
 			},
-			{
-				name: "connection",
-				label: "Connection",
-				kind: "ref",
-				from: "connections",
-				required: true,
-				when: ({ type }) => type === "2",
-			},
+			{ ...CONNECTION, when: ({ type }) => type === "2" },
 			{
 				name: "access",
 				label: "A peer may",
 				kind: "flags",
 				required: true,
-				options: [
-					{ value: "remote_write", label: "write" },
-					{ value: "remote_read", label: "read" },
-					{ value: "remote_atomic", label: "use atomics" },
-				],
+				options: RIGHTS,
 			},
 			{ name: "buffer_offset_bytes", label: "Offset in the buffer", kind: "bytes", omit: 0 },
 			{ name: "size_bytes", label: "Length", kind: "bytes", min: 1, hint: "to the buffer's end when empty" },

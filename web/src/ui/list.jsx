@@ -73,7 +73,7 @@ function NoMatch({ noun, choices }) {
  * sort       the initial order
  * groupOf    the key of a row if rows of one key are shown as one
  * action     a button at the end of the head
- * empty      shown in place of an empty list
+ * empty      the row of first.js that is shown in place of an empty list
  * children   between the head and the table
  */
 export function List({ route, title, list, noun, search, textOf, choices, only, sort = "-id", ...rest }) {
@@ -105,7 +105,7 @@ export function List({ route, title, list, noun, search, textOf, choices, only, 
 			)}
 			{loadedAt !== null &&
 				rows.length === 0 &&
-				(items.length ? <NoMatch noun={noun} choices={choices} /> : empty)}
+				(items.length ? <NoMatch noun={noun} choices={choices} /> : <First of={empty} />)}
 		</>
 	);
 }

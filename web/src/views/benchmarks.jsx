@@ -8,7 +8,6 @@ import { isMeasuring, latencyRows, lengthOf, shareOf } from "../measures.js";
 import { hashOf } from "../router.js";
 import { ConnectionLink, Progress } from "../ui/bits.jsx";
 import { measure } from "../ui/columns.jsx";
-import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { columnsOf, One } from "./benchmarks/cells.jsx";
 import { Probes } from "./benchmarks/probes.jsx";
@@ -103,7 +102,7 @@ export function BenchmarksView({ route }) {
 				columns={columns}
 				href={linkTo}
 				action={<FormButton name="benchmark" primary />}
-				empty={<First of="benchmarks" />}
+				empty="benchmarks"
 			>
 				{id && (
 					<One

@@ -6,7 +6,6 @@ import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useConnectionNames, useList, useMay } from "../hooks.js";
 import { ConnectionLink, Copy } from "../ui/bits.jsx";
 import { actionColumn, measure, monoColumn, stateColumn } from "../ui/columns.jsx";
-import { First } from "../ui/first.jsx";
 import { List, Section, useQuery } from "../ui/list.jsx";
 
 const RIGHTS = { remote_write: "write", remote_read: "read", remote_atomic: "atomic", mw_bind: "windows" };
@@ -193,7 +192,7 @@ export function BuffersView({ route }) {
 				only={id}
 				columns={bufferColumns(may)}
 				action={<FormButton name="buffer" primary />}
-				empty={<First of="buffers" />}
+				empty="buffers"
 			>
 				<Registered buffers={buffers.items} />
 			</List>

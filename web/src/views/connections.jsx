@@ -5,7 +5,6 @@ import { isOpen } from "../collections.js";
 import { FormButton } from "../forms/form.jsx";
 import { useItem, useList, useNow, useStore } from "../hooks.js";
 import { hashOf } from "../router.js";
-import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { ConnectionBatch, ConnectionBatchLinks } from "./connections/batch.jsx";
 import { textOf } from "./connections/cells.jsx";
@@ -37,7 +36,7 @@ function Connections({ route, list, children }) {
 				columns={columnsFor(list.items, { store, cqs, now })}
 				href={(row) => hashOf({ view: "connections", ref: String(row.id) })}
 				action={<FormButton name="connect" primary />}
-				empty={<First of="connections" />}
+				empty="connections"
 			>
 				{children}
 			</List>

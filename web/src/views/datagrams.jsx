@@ -7,7 +7,6 @@ import { useList, useMay } from "../hooks.js";
 import { hashOf } from "../router.js";
 import { Meter } from "../ui/bits.jsx";
 import { actionColumn, measure, monoColumn, stateColumn } from "../ui/columns.jsx";
-import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Endpoint } from "./datagrams/endpoint.jsx";
 import { Groups } from "./datagrams/groups.jsx";
@@ -84,7 +83,7 @@ export function DatagramsView({ route }) {
 				columns={columnsFor(may, linkTo("id"))}
 				href={linkTo("id")}
 				action={<FormButton name="endpoint" primary />}
-				empty={<First of="endpoints" />}
+				empty="endpoints"
 			>
 				{id && <Endpoint key={id} id={id} back={linkTo("id")()} />}
 			</List>

@@ -5,7 +5,6 @@ import { count, endpoint } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay, useNow } from "../hooks.js";
 import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
-import { First } from "../ui/first.jsx";
 import { List } from "../ui/list.jsx";
 import { keptText } from "../words.js";
 
@@ -81,7 +80,7 @@ export function ListenersView({ route }) {
 				only={route.query.id}
 				columns={columnsFor(useMay(), useNow(1000))}
 				action={<FormButton name="listen" primary />}
-				empty={<First of="listeners" />}
+				empty="listeners"
 			/>
 		</div>
 	);

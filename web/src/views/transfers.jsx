@@ -10,7 +10,6 @@ import { words } from "../words.js";
 import { ConnectionLink, Progress } from "../ui/bits.jsx";
 import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { Detail } from "../ui/detail.jsx";
-import { First } from "../ui/first.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Batch, BatchLink } from "./batch.jsx";
 
@@ -174,7 +173,7 @@ export function TransfersView({ route }) {
 				columns={columnsFor(useMay(), nameOf, deleted)}
 				href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })}
 				action={<FormButton name="transfer" primary />}
-				empty={<First of="transfers" />}
+				empty="transfers"
 			>
 				{batch && (
 					<Batch

@@ -41,7 +41,7 @@ export function ConnectionBatchLinks() {
 	return (
 		<nav class="batch-links" aria-label="Connections made together">
 			{newest.map((batch) => (
-				<a key={batch.id} href={hashOf({ view: "connections", query: { batch: batch.id } })}>
+				<a key={batch.id} href={hashOf({ view: "connections", query: { show: "all", batch: batch.id } })}>
 					batch {batch.id}: {countsOf(batch)} <State state={batch.state} />
 				</a>
 			))}
