@@ -44,9 +44,10 @@ export function amount(value) {
 	return value == null || value < 1e7 ? count(value) : scaled(value, ["", "k", "M", "G", "T", "P"], 1000);
 }
 
-/** ns - a duration in nanoseconds: "850 ns", "12.3 µs", "1.20 ms", "3.40 s" */
+/** ns - a duration in nanoseconds: "850 ns", "12.3 µs", "1.20 ms", "−3.40 s" */
 export function ns(value) {
 	if (value == null) return NONE;
+	if (value < 0) return `−${ns(-value)}`;
 	if (value < 60e9) return scaled(value, ["ns", "µs", "ms", "s"], 1000);
 	return span(value / 1e6);
 }

@@ -37,6 +37,7 @@ test("counts are grouped", () => {
 });
 
 test("nanoseconds become the unit that people read", () => {
+	assert.equal(ns(-3.4e9), "−3.40 s");
 	assert.equal(ns(850), "850 ns");
 	assert.equal(ns(5200), "5.20 µs");
 	assert.equal(ns(67108864), "67.1 ms");
