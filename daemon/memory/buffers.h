@@ -24,6 +24,9 @@ enum vbd_buffer_state { VBD_BUFFER_STATE_MAP(VBD_ENUM_ROW) VBD_BUFFER_STATE_COUN
 
 const char *vbd_buffer_state_name(enum vbd_buffer_state state);
 
+/* Without `device` a buffer has the first device with an active port. */
+#define VBD_BUFFER_DEVICE_HINT "Make the buffer with `device`: that of the connection."
+
 struct vbd_buffer {
 	struct vbd_object object; /* first: id, name */
 	enum vbd_buffer_state state;

@@ -244,10 +244,13 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 			(unsigned long long)connection->object.id,
 			vbd_conn_state_name(connection->conn->state));
 	if (connection->conn->qp.device != buffer->mem.pd->device)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
-			"buffer %llu is registered with %s, but connection %llu is on %s",
-			(unsigned long long)buffer->object.id, buffer->device.name,
-			(unsigned long long)connection->object.id, connection->conn->device.name);
+		return vbd_error_hint(err,
+			vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
+				"buffer %llu is registered with %s, but connection %llu is on %s",
+				(unsigned long long)buffer->object.id, buffer->device.name,
+				(unsigned long long)connection->object.id,
+				connection->conn->device.name),
+			VBD_BUFFER_DEVICE_HINT);
 	return check_pd(buffer, connection, err);
 }
 

@@ -190,10 +190,12 @@ static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_bu
 			(unsigned long long)buffer->object.id,
 			vbd_buffer_state_name(buffer->state));
 	if (buffer->mem.pd->device != device)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"buffer %llu is registered with %s, but %s is on %s",
-			(unsigned long long)buffer->object.id, buffer->device.name,
-			vbd_qp_owner_text(qp, owner), device->name);
+		return vbd_error_hint(err,
+			vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+				"buffer %llu is registered with %s, but %s is on %s",
+				(unsigned long long)buffer->object.id, buffer->device.name,
+				vbd_qp_owner_text(qp, owner), device->name),
+			VBD_BUFFER_DEVICE_HINT);
 	return check_pd(buffer, qp, err);
 }
 
