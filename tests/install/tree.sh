@@ -3,8 +3,8 @@
 #
 # Usage: tree.sh CMAKE BUILD_FOLDER CONFIG FILE...
 # An installation has these files (under its prefix) and this configuration, also that of a build without tests, of which
-# only the programs were built. It does not overwrite an edited configuration. systemd accepts its unit and its socket,
-# and finds the unit safe.
+# only the programs were built. The contracts have the version of the programs. An edited configuration is not overwritten.
+# systemd accepts the unit and the socket, and finds the unit safe.
 set -euo pipefail
 
 cmake=$1
@@ -52,6 +52,14 @@ install_without_tests() {
 install_without_tests "$@"
 rm -rf "$tree"
 install_tree "$build" "$@"
+
+version=$("$tree/usr/local/bin/verbsd" --version | cut -d ' ' -f 2)
+for contract in openapi openapi-extra; do
+	if ! grep -qx "  version: $version" "$tree/usr/local/share/verbsd/$contract.yaml"; then
+		echo "$contract.yaml is not of version $version, which is that of verbsd"
+		exit 1
+	fi
+done
 
 # The dashboard is part of the program; no file of it is installed.
 if [ "${WITH_WEB:-}" = 1 ] && ! grep -qa '<div id="app"></div>' "$tree/usr/local/bin/verbsd"; then
