@@ -39,3 +39,6 @@ install_npm_packages() {
 	say "npm ci failed in $1, as it says above"
 	return 1
 }
+
+# The version stands in project() alone.
+version_of_head() { git show HEAD:CMakeLists.txt | sed -n 's/^project(verbsd VERSION \([0-9.]*\).*/\1/p'; }
