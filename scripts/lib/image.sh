@@ -6,6 +6,7 @@
 
 # No user of a usual host has this number.
 readonly IMAGE_USER=65532
+readonly IMAGE_BYTES_MAX=20000000
 
 # libraries PROGRAM…: those that the programs load
 libraries() { ldd "$@" | awk '$2 == "=>" { print $3 } NF == 2 && /^\t\// { print $1 }' | sort -u; }
@@ -76,10 +77,12 @@ make_image() {
 	gzip -9n "$work/layer"
 	layer=$(add_blob "$work/layer.gz" $type.layer.v1.tar+gzip)
 	config=$(add_blob "$work/config" $type.config.v1+json)
-	printf '{"schemaVersion": 2, "mediaType": "%s", "config": {%s}, "layers": [{%s}]}\n' $type.manifest.v1+json "$config" "$layer" >"$work/manifest"
+	printf '{"schemaVersion": 2, "mediaType": "%s", "config": {%s}, "layers": [{%s}]}\n' $type.manifest.v1+json "$config" "$layer" \
+		>"$work/manifest"
 	printf '{"schemaVersion": 2, "manifests": [{%s, "annotations": {"org.opencontainers.image.ref.name": "verbsd:latest"}}]}\n' \
 		"$(add_blob "$work/manifest" $type.manifest.v1+json)" >"$image/index.json"
 	echo '{"imageLayoutVersion": "1.0.0"}' >"$image/oci-layout"
 	(cd "$image" && find . -type f -print0 | sort -z | "${tar[@]}" -cf "$3" --owner=0 --group=0 --null -T -)
 	rm -r "$work/root" "$work/packages" "$image"
+	(($(stat -c %s "$3") <= IMAGE_BYTES_MAX)) || die "the image has more than $IMAGE_BYTES_MAX bytes"
 }
