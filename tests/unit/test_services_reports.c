@@ -474,6 +474,20 @@ static void test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_c
 	assert_true(report.known);
 }
 
+static void test_reports__a_reply_of_another_version_is_passed_over(void **state)
+{
+	struct vbd_pv_answer answer = {.reply_count = 0};
+	struct vbd_report report;
+
+	(void)state;
+	reply(&answer, true, 90);
+	answer.replies[0].bytes[4] = 2;
+	assert_false(vbd_report_choose(&answer, &report));
+	reply(&answer, false, 70);
+	assert_true(vbd_report_choose(&answer, &report));
+	assert_int_equal(report.uptime_ms, 70);
+}
+
 static void test_reports__a_daemon_does_not_answer_itself_about_another_one(void **state)
 {
 	struct svc *svc = *state;
@@ -732,6 +746,7 @@ int main(void)
 		TEST(test_reports__among_very_many_buffers_nothing_is_judged),
 		TEST(test_reports__the_first_verdict_stays),
 		TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts),
+		TEST(test_reports__a_reply_of_another_version_is_passed_over),
 		TEST(test_reports__a_daemon_does_not_answer_itself_about_another_one),
 		TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew),
 		TEST(test_reports__the_later_of_two_with_the_same_numbers_is_found),
