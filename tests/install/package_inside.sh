@@ -71,7 +71,7 @@ files >/packages/before
 
 step "install"
 install_new
-for file in /usr/bin/verbsd /usr/bin/verbsctl /lib/systemd/system/verbsd.{service,socket} \
+for file in /usr/bin/verbsd /usr/bin/verbsctl /lib/systemd/system/verbsd{.service,.socket,@.service} \
 	/usr/share/man/man{1/verbsctl.1,5/verbsd.yaml.5,8/verbsd.8}.gz /usr/share/verbsd/openapi.yaml \
 	/usr/share/doc/verbsd/{copyright,changelog.gz,examples/bash/copy-file} \
 	/usr/share/{bash-completion/completions/verbsctl,zsh/vendor-completions/_verbsctl,fish/vendor_completions.d/verbsctl.fish}; do
@@ -104,7 +104,8 @@ cp $state/state.db /packages/state.db
 untouched=$(sha256sum <$config)
 install_new
 same "version" "$(dpkg-query -W -f '${Version}' verbsd)" "$version"
-same "asked of systemd" "$(<$asked)" "restart verbsd.service"
+same "asked of systemd" "$(<$asked)" "restart verbsd.service
+try-restart verbsd@*.service"
 [ "$(sha256sum <$config)" != "$untouched" ] || fail "the configuration that nobody edited is that of the older version"
 cmp $state/state.db /packages/state.db || fail "the upgrade changed the state"
 start
@@ -125,7 +126,7 @@ stop
 
 step "remove"
 apt remove verbsd verbsctl
-same "asked of systemd" "$(<$asked)" "stop verbsd.socket
+same "asked of systemd" "$(<$asked)" "stop verbsd.socket verbsd@*.service
 stop verbsd.service"
 [ ! -e /usr/bin/verbsd ] || fail "remove: the program is there"
 cmp $config /packages/edited || fail "remove: the configuration is gone"
