@@ -121,6 +121,7 @@ write_job() {
 		job_variable job_vlan "${opt_vlan:+$LAB_VLAN}"
 		job_variable job_vlan_addr "$(vlan_addr "$role")"
 		job_variable job_vlan_addr6 "$(vlan_addr6 "$role")"
+		job_variable job_systemd "$opt_systemd"
 		job_variable job_forward "$forward"
 		job_variable job_forward_mac "$(mac 3 "$role")"
 		job_variable job_disk "$disk"

@@ -29,9 +29,10 @@ refused '--peer-disk needs --peer' --peer-disk 64 true
 refused '--counted needs guests' --native --counted true
 refused '--counted wants a guest alone' --counted --cpus 2 true
 refused '--second needs guests' --native --second true
+refused '--systemd needs guests' --native --systemd true
 
 run help --help
 expect_status help 0
-for option in siw second vlan forward peer peer-disk results deadline memory cpus env time guest native; do
+for option in siw second vlan systemd forward peer peer-disk results deadline memory cpus env time guest native; do
 	expect_text help out "^  --$option|, --$option"
 done
