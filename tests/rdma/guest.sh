@@ -41,7 +41,10 @@ for one in ${suite//,/ }; do
 	metrics) need metrics promtool ;;
 	memory) need memory python3 ;;
 	examples) need examples prometheus curl jq ;;
-	systemd) [[ -x /lib/systemd/systemd ]] || skip "there is no systemd" ;;
+	systemd)
+		[[ -x /lib/systemd/systemd ]] || skip "there is no systemd"
+		compgen -G "$build/package/verbsd_*.deb" >/dev/null || skip "there are no packages: scripts/package --output $build/package"
+		;;
 	pages) need pages /usr/sbin/sshd curl jq ;;
 	reader) [[ -d $root/tests/api/node_modules ]] || skip "there is no tests/api/node_modules (npm ci there)" ;;
 	esac
@@ -53,14 +56,11 @@ for one in ${suite//,/ }; do
 	explain | refused | services | silent | verbs | ways) options+=(--siw) prepare=(--siw) ;;
 	crowd | flood | load | soak) options+=(--cpus 2) ;; # the attacker has a processor of its own; races need two
 	manual | ud) options+=(--vlan) ;;
+	systemd) options+=(--systemd --second) ;;
 	network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 	esac
 done
 [[ -z ${CROWD_COUNT:-} ]] || options+=(--memory 4096) # both ends of thousands, with what ASan adds
-if [[ $suite == systemd ]]; then
-	rm -rf "$build/tests/rdma/systemd/tree"
-	DESTDIR=$build/tests/rdma/systemd/tree cmake --install "$build" --strip >/dev/null
-fi
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
 # The guest does not inherit the environment.

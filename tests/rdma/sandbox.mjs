@@ -3,13 +3,13 @@
 // Each option of verbsd.yaml in the sandbox of the unit, as shipped: it works there, or the start ends for good with a
 // sentence that says so, and what the manual adds to the unit for it lets it work. Part of systemd.mjs.
 
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 
 import { Ca } from "../certificates.mjs";
-import { Failure, PATIENCE_MS, addr, build, equal, ok, run, until, write_file } from "./lib.mjs";
-import { HTTP_SOCKET, SERVICE, SOCKET, UNITS, call, config, connect_to_itself, drop_in, inside, is, journal, property, systemctl, with_journal } from "./systemd_host.mjs";
+import { Failure, PATIENCE_MS, addr, equal, ok, run, until, write_file } from "./lib.mjs";
+import { HTTP_SOCKET, SERVICE, SOCKET, call, config, connect_to_itself, drop_in, drop_ins, is, is_up, journal, property, systemctl, with_journal } from "./systemd_host.mjs";
 
 const FILES = "/etc/verbsd/sandbox";
 const ELSEWHERE = "/srv/verbsd";
@@ -66,7 +66,7 @@ const role = async (user, wanted) => {
 		`unix:${HTTP_SOCKET}`, "--json", "status").catch(() => '{"caller": {"role": null}}');
 	equal(JSON.parse(said).caller.role, wanted, `role of ${user}`);
 };
-const threads = async () => (await run("nsenter", ...inside("sh", "-c", `cat /proc/${await property("MainPID")}/task/*/comm`)))
+const threads = async () => (await run("sh", "-c", `cat /proc/${await property("MainPID")}/task/*/comm`))
 	.match(/^verbsd-data-/mg).length;
 
 // --- the options -------------------------------------------------------------------------------------------------
@@ -109,8 +109,6 @@ const TOGETHER = {
 	"connections": [[{ name: "self", dst_addr: addr, dst_port: 7471 }], () => is_up("self")],
 };
 
-const is_up = (name) => until(`${name} to be up`, async () => (await call("GET", `/v1/kept_objects/${name}`)).state === "up");
-
 // Each row has values that the unit as shipped has no room for, the sentence of the start, and the lines that the manual
 // adds to the unit for them.
 const ELSE = "ReadWritePaths=/srv/verbsd";
@@ -149,7 +147,7 @@ async function start(values, ...lines) {
 async function all_keys() {
 	let section = "";
 
-	return (await run(`${build}/cmd/verbsd`, "--dump-config")).trim().split("\n").flatMap((line) => {
+	return (await run("verbsd", "--dump-config")).trim().split("\n").flatMap((line) => {
 		const [, indent, name, value] = line.match(/^( *)(\w+):(?: (.*))?$/);
 
 		section = value === undefined ? `${name}.` : indent && section;
@@ -174,10 +172,8 @@ async function is_refused(said) {
 const fails = (starting) => starting.then(() => { throw new Failure("it started"); }, () => undefined);
 
 export async function play_options() {
-	if (existsSync(`${UNITS}/${SOCKET}`))
-		await systemctl("stop", SOCKET, SERVICE);
-	rmSync(`${UNITS}/${SOCKET}`, { force: true });
-	rmSync(`${UNITS}/${SERVICE}.d`, { recursive: true });
+	await systemctl("stop", SOCKET, SERVICE);
+	rmSync(drop_ins, { recursive: true });
 	await make_files();
 	write_file(HUGEPAGES, "8");
 
@@ -206,7 +202,7 @@ export async function play_options() {
 			drop_in("check", `[Service]\nType=oneshot\nExecStart=\nExecStart=${argv} --check-config\n`);
 			await fails(start(values));
 			await is_refused(said);
-			rmSync(`${UNITS}/${SERVICE}.d/check.conf`);
+			rmSync(`${drop_ins}/check.conf`);
 			for (const line of lines)
 				ok(manual.includes(`\n${line}\n`), `the manual has no ${line}`);
 			if (lines.length)

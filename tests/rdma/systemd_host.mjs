@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The installed service on the host of docs/production.md, for suites with a systemd. Besides, the tokens of two roles are
-// credentials of the unit.
-//
-// A systemd of its own is process 1 of a PID namespace in the guest. It knows only the units that it is given here.
+// The installed package on the host of docs/production.md, in a guest with systemd (lab/run --systemd). Besides, the tokens
+// of two roles are credentials of the unit.
 
-import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import http from "node:http";
 
 import { Ca } from "../certificates.mjs";
@@ -16,49 +13,52 @@ import { PATIENCE_MS, WAIT_S, addr, build, equal, ok, run, scenario, until, writ
 
 export const SERVICE = "verbsd.service";
 export const SOCKET = "verbsd.socket";
-export const UNITS = "/run/units";
-const GENERATORS = "/run/no-generators";
-export const TREE = `${build}/tests/rdma/systemd/tree`;
+export const INSTANCE = "verbsd@b.service";
+export const INSTANCE_SOCKET = "/run/verbsd/b.sock";
+const UNITS = "/etc/systemd/system";
 export const HTTP_SOCKET = "/run/verbsd/verbsd.sock";
 export const AUDIT = "/var/log/verbsd/audit";
 export const STATE = "/var/lib/verbsd";
-const RDMA_PORT = 7471;
-
-// Units of the system that the service refers to, and those of the journal.
-const SYSTEM_UNITS = ["basic.target", "network.target", "shutdown.target", "sockets.target", "sysinit.target", "umount.target",
-	"modprobe@.service", "systemd-journald.service", "systemd-journald.socket", "systemd-journald-dev-log.socket"];
+export const RDMA_PORT = 7471;
 
 // --- the machine -------------------------------------------------------------------------------------------------
 
-export const find = (folder, name) => readdirSync(folder, { recursive: true }).find((path) => path.endsWith(name));
-export let config = "";
+export const config = "/etc/verbsd/verbsd.yaml";
 
-async function install() {
-	await run("cp", "-r", `${TREE}/.`, "/");
-	const installed = `/${find(TREE, `system/${SERVICE}`)}`;
+// As `apt install` does at the end. Triggers would index all man pages of the host.
+export const dpkg = (...words) => run("dpkg", "--no-triggers", ...words);
 
-	mkdirSync(UNITS);
-	mkdirSync(GENERATORS);
-	cpSync(installed, `${UNITS}/${SERVICE}`);
-	for (const name of SYSTEM_UNITS)
-		cpSync(`/lib/systemd/system/${name}`, `${UNITS}/${name}`);
-	write_file(`${UNITS}/suite.target`, "[Unit]\nRequires=basic.target systemd-journald.service\nAfter=basic.target\n");
-	config = readFileSync(installed, "utf8").match(/^ExecStart=.* --config (\S+)$/m)[1];
-	await run("systemd-sysusers");
+export const packages = readdirSync(`${build}/package`).filter((name) => /^verbs(d|ctl)_.*\.deb$/.test(name))
+	.map((name) => `${build}/package/${name}`);
+
+// The same packages as a later version.
+export const NEWER = "99";
+export async function newer_packages() {
+	const folder = scratch_folder("newer");
+
+	return Promise.all(packages.map(async (deb, i) => {
+		const tree = `${folder}/${i}`;
+
+		await run("dpkg-deb", "-R", deb, tree);
+		await run("sed", "-i", `s/^Version: .*/Version: ${NEWER}/`, `${tree}/DEBIAN/control`);
+		await run("dpkg-deb", "-Znone", "-b", tree, `${tree}.deb`);
+		return `${tree}.deb`;
+	}));
 }
 
+export const drop_ins = `${UNITS}/${SERVICE}.d`;
+
 export function drop_in(name, text) {
-	mkdirSync(`${UNITS}/${SERVICE}.d`, { recursive: true });
-	write_file(`${UNITS}/${SERVICE}.d/${name}.conf`, text);
+	mkdirSync(drop_ins, { recursive: true });
+	write_file(`${drop_ins}/${name}.conf`, text);
 }
 
 const ROLES = ["control", "read"];
 
-async function make_production_host() {
+export async function make_production_host() {
 	const made = scratch_folder("made");
 	const lines = (text) => ROLES.map((role) => `${text(role)}\n`).join("");
 
-	mkdirSync("/etc/verbsd", { recursive: true });
 	new Ca(made).issueServer();
 	write_file(`${made}/callers.yaml`, callers);
 	await run("sh", "-ec", `cd ${made}\n${files}`);
@@ -67,44 +67,18 @@ async function make_production_host() {
 	write_file(config, `${settings}${lines((role) => `${role}_token_file: /run/credentials/verbsd.service/${role}`)}`);
 }
 
-// With cgroup and mount namespaces, as in a container. Credentials need mounts that spread from the namespace of the
-// process that makes them, which systemd itself sees to only outside of a container.
-function boot() {
-	const child = spawn("sh", ["-ec", `
-		mkdir /sys/fs/cgroup/systemd
-		echo 0 >/sys/fs/cgroup/systemd/cgroup.procs
-		exec unshare --pid --fork --mount --cgroup sh -ec '
-			mount --make-rshared /
-			mount -t proc proc /proc
-			umount /sys/fs/cgroup
-			mount -t cgroup2 cgroup2 /sys/fs/cgroup
-			exec /lib/systemd/systemd --unit=suite.target --log-target=journal --show-status=no'`], {
-		stdio: ["ignore", "inherit", "inherit"],
-		env: {
-			...process.env, container: "lab", SYSTEMD_UNIT_PATH: UNITS, SYSTEMD_GENERATOR_PATH: GENERATORS,
-			SYSTEMD_ENVIRONMENT_GENERATOR_PATH: GENERATORS,
-		},
-	});
-	return until("a process 1", () => {
-		const pid = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
-		return pid && readFileSync(`/proc/${pid}/comm`, "utf8") === "systemd\n" && pid;
-	});
-}
-
-let process_1 = "";
-export const inside = (...command) => ["-t", process_1, "--pid", "--mount", "--cgroup", ...command];
-export const systemctl = (...words) => run("nsenter", ...inside("systemctl", "--no-pager", ...words));
-export const journal = (...words) => run("nsenter", ...inside("journalctl", "--no-pager", "-o", "cat", "-u", SERVICE, ...words));
-export const property = async (name) => (await systemctl("show", "--value", "-p", name, SERVICE)).trim();
-export const is = async (name, wanted) => equal(await property(name), wanted, name);
+export const systemctl = (...words) => run("systemctl", "--no-pager", ...words);
+export const journal = (...words) => run("journalctl", "--no-pager", "-o", "cat", "-u", SERVICE, ...words);
+export const property = async (name, of = SERVICE) => (await systemctl("show", "--value", "-p", name, of)).trim();
+export const is = async (name, wanted, of) => equal(await property(name, of), wanted, name);
 
 // --- the daemon --------------------------------------------------------------------------------------------------
 
 export const token = (name) => readFileSync(`/etc/verbsd/${name}.token`, "utf8").trim();
 
 // Sends a request to the unix socket, or with a token to the loopback. A body is JSON, or the bytes of a buffer.
-export function request(method, path, { body, as } = {}) {
-	const where = as ? { host: "127.0.0.1", port: 7480 } : { socketPath: HTTP_SOCKET };
+export function request(method, path, { body, as, socket = HTTP_SOCKET } = {}) {
+	const where = as ? { host: "127.0.0.1", port: 7480 } : { socketPath: socket };
 	const headers = { "Content-Type": Buffer.isBuffer(body) ? "application/octet-stream" : "application/json", Prefer: `wait=${WAIT_S}`, ...(as && { Authorization: `Bearer ${as}` }) };
 
 	return new Promise((done, fail) => {
@@ -122,8 +96,8 @@ export function request(method, path, { body, as } = {}) {
 	});
 }
 
-export async function call(method, path, body) {
-	const answer = await request(method, path, { body });
+export async function call(method, path, body, socket) {
+	const answer = await request(method, path, { body, socket });
 
 	ok(answer.status < 300, `${method} ${path}: ${answer.status}: ${answer.body?.detail}`);
 	return answer.body;
@@ -134,12 +108,15 @@ export const ready = () => until("/readyz 200", async () =>
 export const run_of_daemon = async () => (await call("GET", "/v1")).server_id;
 
 export async function connect_to_itself() {
-	await call("POST", "/v1/listeners", { addr: "0.0.0.0", port: RDMA_PORT });
+	await request("POST", "/v1/listeners", { body: { addr: "0.0.0.0", port: RDMA_PORT } }); // refused where one is there
 	const connection = await call("POST", "/v1/connections", { dst_addr: addr, dst_port: RDMA_PORT, timeout_ms: PATIENCE_MS });
 
 	equal(connection.state, "established", "state of the connection");
 	return connection;
 }
+
+export const is_up = (name) => until(`${name} to be up`, async () =>
+	(await request("GET", `/v1/kept_objects/${name}`).catch(() => ({}))).body?.state === "up");
 
 // Performs an act that ends the daemon, and waits for the next one.
 export async function is_restarted_after(act) {
@@ -161,11 +138,3 @@ export function with_journal(name, play) {
 }
 
 export const main_gets = (signal) => systemctl("kill", "--kill-whom=main", `--signal=${signal}`, SERVICE);
-
-// --- start ------------------------------------------------------------------------------------------------------
-
-await install();
-await make_production_host();
-process_1 = await boot();
-await until("systemd to answer", () => existsSync("/run/systemd/private"));
-await systemctl("start", "suite.target");
