@@ -137,19 +137,6 @@ test("the page rotates the audit file", { ...LIMIT, skip: can_run("logrotate") ?
 	await host.stop();
 });
 
-test("the unit of a second daemon has nothing of the first one", LIMIT, async (t) => {
-	const host = new Host(t);
-	const shipped = readFileSync(join(dirname(process.env.VBD_CTL), "verbsd.service"), "utf8").replaceAll(/\/\S*(?=\/etc\/verbsd)/g, "");
-
-	writeFileSync(host.path("lib/systemd/system/verbsd.service"), host.here(shipped));
-	await host.run(blocks("A second daemon on the host", "sh")[0]);
-	assert.equal(readFileSync(host.path("calls"), "utf8"), "systemctl enable --now verbsd-b\n");
-	const second = readFileSync(host.path("etc/systemd/system/verbsd-b.service"), "utf8").replace(/^#.*\n/gm, "");
-	for (const line of [`--config ${host.path("etc/verbsd-b/verbsd.yaml")}`, "RuntimeDirectory=verbsd-b", "StateDirectory=verbsd-b", "LogsDirectory=verbsd-b"])
-		assert.ok(second.includes(`${line}\n`), line);
-	assert.doesNotMatch(second, /\/etc\/verbsd\/|Directory=verbsd$/m);
-});
-
 test("the unit has a line for each thing that the page adds to it", LIMIT, () => {
 	const shipped = readFileSync(join(process.env.VBD_SOURCE, "cmd/verbsd.service.in"), "utf8");
 

@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 
+import { blocks } from "../production_host.mjs";
 import { addr, equal, finish, ok, run, until, write_file } from "./lib.mjs";
 import { play_options } from "./sandbox.mjs";
 import { AUDIT, HTTP_SOCKET, INSTANCE, INSTANCE_SOCKET, NEWER, RDMA_PORT, SERVICE, SOCKET, STATE, call, connect_to_itself, dpkg, drop_in, is, is_restarted_after, is_up, journal, main_gets, make_production_host, newer_packages, packages, property, ready, request, run_of_daemon, systemctl, token, with_journal } from "./systemd_host.mjs";
@@ -172,7 +173,7 @@ await with_journal("the first client of systemd's socket starts the service", as
 
 await with_journal("a second daemon has folders of its own, and a second device", async () => {
 	write_file("/etc/verbsd/b.yaml", `unix_socket: ${INSTANCE_SOCKET}\nlisten: ""\n`);
-	await systemctl("enable", "--now", INSTANCE);
+	await run("sh", "-ec", blocks("A second daemon on the host", "sh")[0]);
 	await is("ActiveState", "active", INSTANCE);
 	await on_second("POST", "/v1/listeners", { addr: SECOND.addr, port: RDMA_PORT + 2 });
 	equal(statSync(`${STATE}/b/state.db`).uid, statSync(STATE).uid, "owner of the second state");
