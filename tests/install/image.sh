@@ -26,9 +26,9 @@ step() { echo "-- $*"; }
 # later COMMAND…: until it succeeds
 later() {
 	local i
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 60; i++)); do
 		! "$@" >"$scratch/said" 2>&1 || return 0
-		sleep 0.2
+		sleep 1
 	done
 	fail "in vain: $*: $(<"$scratch/said")"
 }
