@@ -232,7 +232,7 @@
 	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN) | CLUE(PEER_LENGTH_TOLD), 0, 50, GUEST, \
 		"the peer sent a message longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
-	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(NOTHING_OPEN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
+	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
 		"the peer says that it made a {peer_what}, with a key that no memory of this connection's owner has now: it is wrong, or that memory was deleted", \
 		"Give the peer address and rkey of the buffer or window that it is to use; tell it before memory goes.") \
 	X(GOES_PAST_END_HERE, "goes_past_end_here", OUT(REFUSED), CLUE(PAST_END_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
@@ -244,7 +244,7 @@
 	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
 		"the peer reached for memory, and no buffer of this connection's owner is open to peers", \
 		"Create a buffer with remote access (`verbsctl buffers create --access`), and give the peer its address and rkey.") \
-	X(ON_OTHER_DEVICE, "memory_on_other_device", OUT(REFUSED), CLUE(NOTHING_OPEN) | CLUE(OTHER_DEVICE_OPEN), CLUE(PORT_DOWN), 0, 59, GUEST, \
+	X(ON_OTHER_DEVICE, "memory_on_other_device", OUT(REFUSED), CLUE(NOTHING_OPEN) | CLUE(OTHER_DEVICE_OPEN), CLUE(PORT_DOWN), 0, 67, GUEST, \
 		"the peer reached for memory, and the buffers here that are open to peers are on {open_device}, while its connection is on {device}", \
 		"Create the buffer on the device of the connection (`verbsctl buffers create --device {device}`), and give the peer its address and rkey.") \
 	X(OTHER_PD, "other_pd", OUT(REFUSED), CLUE(OTHER_PD_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \

@@ -93,7 +93,7 @@ static void test_evidence__memory_that_was_closed_has_no_key_any_more(void **sta
 	(void)end_of(svc, scene.pair.active);
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	(void)end_of(svc, scene.pair.passive);
-	leads_to(VBD_CAUSE_NOTHING_OPEN);
+	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 }
 
 static void test_evidence__a_key_that_no_memory_has_is_told_here(void **state)
@@ -115,7 +115,8 @@ static void test_evidence__no_memory_is_open_to_the_peer(void **state)
 
 	move(&scene, VBD_OP_WRITE, 0, 4711);
 	assert_true(end_of(svc, scene.pair.passive)->nothing_open);
-	leads_to(VBD_CAUSE_NOTHING_OPEN);
+	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
+	assert_int_equal(explained.diagnoses.items[1].code, VBD_CAUSE_NOTHING_OPEN);
 }
 
 static struct vbd_buffer *buffer_in(struct svc *svc, uint64_t size_bytes, unsigned int access,
