@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection keeps what explains a request that fails. */
 #include "base/clock.h"
+#include "daemon/connections/peer_reports.h"
 #include "daemon/memory/shared.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
@@ -114,6 +115,7 @@ static void test_evidence__no_memory_is_open_to_the_peer(void **state)
 	struct scene scene = make_scene(svc, 0);
 
 	move(&scene, VBD_OP_WRITE, 0, 4711);
+	SVC_UNTIL(svc, scene.pair.passive->peer_report && scene.pair.passive->peer_report->came);
 	assert_true(end_of(svc, scene.pair.passive)->nothing_open);
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 	assert_int_equal(explained.diagnoses.items[1].code, VBD_CAUSE_NOTHING_OPEN);

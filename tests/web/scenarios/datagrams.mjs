@@ -59,10 +59,10 @@ async function send(world, page, other) {
 async function delete_all(page) {
 	await page.getByRole("button", { name: /^Leave group alarms/ }).click();
 	await submit(page.getByRole("dialog"), "Leave it");
-	await sees(page.getByText("No groups yet."));
+	await sees(page.getByText("No groups yet"));
 	await page.getByRole("button", { name: /^Delete peer there/ }).click();
 	await submit(page.getByRole("dialog"), "Delete it");
-	await sees(page.getByText("No peers yet."));
+	await sees(page.getByText("No peers yet"));
 	await page.getByRole("button", { name: /^Delete endpoint sender/ }).click();
 	await submit(page.getByRole("dialog"), "Delete it");
 	await sees(page.getByText("No endpoints yet"));
