@@ -47,8 +47,8 @@ Own RDMA connections and serve them as JSON over HTTP.
   --config FILE                 read the configuration from a YAML file
   --listen ADDR:PORT,...        addresses to serve on, by commas (127.0.0.1:7480; empty: no TCP)
   --unix-socket PATH            unix socket to serve HTTP on
-  --control-token-file FILE     file with the token of the role control
-  --read-token-file FILE        file with the token of the role read
+  --control-token-file FILE     file with the token for the control role
+  --read-token-file FILE        file with the token for the read role
   --workers N                   number of data worker threads
   --log-level LEVEL             log messages of this level and above: error, warning, notice, info or debug
   --log-format FORMAT           format of the log: text, json or journal

@@ -170,7 +170,7 @@ enum vbd_ctl_kind {
 	X(DURATION, "duration", 0, TIME, "TIME", "duration_ms", "time to post messages for")       \
 	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
 	X(INLINE, "inline", 0, FLAG, NULL, "inline", "send the bytes inline in the work request")  \
-	X(TX_DEPTH, "tx-depth", 0, UINT, "N", "tx_depth", "most work requests outstanding")        \
+	X(TX_DEPTH, "tx-depth", 0, UINT, "N", "tx_depth", "maximum outstanding work requests")     \
 	X(IF_NOT_ESTABLISHED, "if-not-established", 0, TEXT, "refuse|wait", "if_not_established",  \
 		"wait for a kept connection that is being made again")                             \
 	X(MESSAGE_SIZE, "message-size", 0, SIZE, "BYTES", "message_bytes",                         \
@@ -213,7 +213,7 @@ enum vbd_ctl_kind {
 	X(KEEP_OBJECT, "keep", 0, FLAG, NULL, "keep",                                              \
 		"let verbsd make it again after a start, and when it has gone; needs a name")      \
 	X(SHARE, "share", 0, TEXT, "operators", "share",                                           \
-		"let all operators use it; needs the role control")                                \
+		"let all operators use it; needs the control role")                                \
 	X(RECONNECT, "reconnect", 0, TEXT, "always|on_failure|never", "reconnect",                 \
 		"with --keep: when another connection follows one that has ended")                 \
 	X(STATE, "state", 0, TEXT, "STATES", "state",                                              \
