@@ -137,7 +137,7 @@ static bool has_failed_alike(struct vbd_kept *kept)
 /* The log has the first failure, and then each change of it: a peer can be away for days. */
 static void tell_failure(struct vbd_kept *kept, uint64_t pause_ms)
 {
-	char next[48] = "when the drain is taken back";
+	char next[48] = "when the drain is cancelled";
 
 	if (vbd_reconciler_tries(reconciler_of(kept)))
 		(void)snprintf(next, sizeof(next), "in %" PRIu64 " ms", pause_ms);
