@@ -12,7 +12,7 @@ static const struct {
 	{"verbsd_cq_outstanding_cqe", "gauge", "Work requests without a completion yet.",
 		offsetof(struct vbd_cq_totals, outstanding_cqe)},
 	{"verbsd_cq_high_water_cqe", "gauge",
-		"Maximum number of outstanding work requests at a time in one queue.",
+		"Highest number of work requests that were outstanding in one queue at a time.",
 		offsetof(struct vbd_cq_totals, high_water_cqe)},
 	{"verbsd_cq_reserved_cqe", "gauge", "Entries reserved for queue pairs.",
 		offsetof(struct vbd_cq_totals, reserved_cqe)},

@@ -316,7 +316,8 @@ void vbd_stats_walk_cqs(const struct vbd_daemon *daemon, const struct vbd_stat_w
 			"Work requests without a completion yet, of all queues.",
 			totals.outstanding_cqe),
 		CQ_SUM("verbsd_cq_high_water_cqe", GAUGE,
-			"Maximum number of outstanding work requests at a time in one queue.",
+			"Highest number of work requests that were outstanding in one queue at a "
+			"time.",
 			totals.high_water_cqe),
 		CQ_SUM("verbsd_cq_reserved_cqe", GAUGE,
 			"Entries reserved for queue pairs, of all queues.", totals.reserved_cqe),

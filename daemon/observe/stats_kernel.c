@@ -69,7 +69,8 @@ static void walk_process(const struct vbd_process *process, const struct vbd_sta
 			.value = process->virtual_bytes),
 		VBD_STAT("process_open_fds", GAUGE, "Open file descriptors.",
 			.value = process->open_fds),
-		VBD_STAT("process_max_fds", GAUGE, "Most file descriptors that may be open.",
+		VBD_STAT("process_max_fds", GAUGE,
+			"Maximum number of file descriptors that may be open.",
 			.value = process->max_fds),
 	};
 
