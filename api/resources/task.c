@@ -22,7 +22,8 @@
 #include "daemon/memory/shared.h"
 #include "daemon/observe/explain.h"
 
-/* A question to the host of a silent peer takes 1.5 s. */
+/* An answer waits so long for the facts of its cause: a question to the host of a silent peer takes
+ * 1.5 s. */
 #define FACTS_MS 2000
 
 /* Readers see no contents, so a GET that is not for them is one of contents. */

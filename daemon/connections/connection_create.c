@@ -158,13 +158,14 @@ static void finish_replacing(struct vbd_connection *connection, struct vbd_conne
 	connection->previous_id = forget ? before->previous_id : before->object.id;
 	connection->inbox.last_seq = before->inbox.last_seq;
 	vbd_conn_replaced(before->conn, before->object.id, connection->conn);
-	connection->raw_before = before->conn->qp.first_error.error.raw;
-	if (forget)
+	if (forget) {
 		connection->failed_before = before->conn->qp.reason;
-	else
+		connection->raw_before = before->conn->qp.first_error.error.raw;
+	} else {
 		vbd_object_log(&before->object, VBD_EVENT_CONNECTION_RENUMBERED, VBD_SEVERITY_INFO,
 			VBD_OK, "was connection %llu, which is made again",
 			(unsigned long long)connection->object.id);
+	}
 	vbd_object_replaced(&connection->object, &before->object, forget);
 }
 

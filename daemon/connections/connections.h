@@ -53,8 +53,9 @@ struct vbd_connection {
 	struct vbd_peer_report *peer_report; /* NULL: the peer has reported nothing */
 	bool report_owed;		     /* the verbsd of the peer is to hear of the error */
 	atomic_uint faults_hit; /* bits of enum vbd_fault_effect; any thread sets them */
-	uint64_t previous_id; /* of the newest try before that was established; 0: none, or not kept
-			       */
+	/* Id that the newest established try before this one has now; 0: there was none, or the
+	 * connection is not kept. */
+	uint64_t previous_id;
 	enum vbd_reason failed_before; /* why the try before came to nothing; NONE: it did not */
 	int64_t raw_before;	       /* the raw value of its first error */
 };

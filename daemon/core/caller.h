@@ -41,7 +41,7 @@ struct vbd_caller {
 	enum vbd_role role; /* VBD_ROLE_NONE: not in the configuration any more */
 	struct vbd_quotas quotas;
 	uint64_t sum;			/* of its entry in the configuration; 0: it has none */
-	enum vbd_caller_change change;	/* by the newest list that has it, or lost it */
+	enum vbd_caller_change change;	/* made by the newest list of callers */
 	uint64_t used[VBD_QUOTA_COUNT]; /* of each quota but requests_per_s, also without one */
 	struct vbd_tally tallies[VBD_KIND_COUNT]; /* of the caller's objects */
 	/* Requests that wait and streams, those with the role "control" not included. Only

@@ -159,8 +159,8 @@ void vbd_objects_free(struct vbd_registry *registry);
 /** vbd_record_delete - remove a record of an earlier run, here and in the store, and free it */
 void vbd_record_delete(struct vbd_record *record);
 
-/** vbd_object_connection - the id of the connection over which the object works, or which it is; 0
- * without one */
+/** vbd_object_connection - the id of the connection over which the object works; a connection's own
+ * id; 0 if there is none */
 uint64_t vbd_object_connection(const struct vbd_object *object);
 
 /** vbd_object_problem - the error with which the object failed; the error names the object */

@@ -6,7 +6,8 @@
 #include "daemon/core/context.h"
 #include "daemon/core/object.h"
 
-#define SIMILAR_LOOKS 200 /* names of 63 characters take 6 us each */
+/* A misspelt name is compared with so many names; two of 63 characters take 6 us. */
+#define SIMILAR_LOOKS 200
 
 void vbd_history_init(struct vbd_history *history)
 {

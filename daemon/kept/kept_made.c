@@ -155,13 +155,13 @@ void vbd_kept_note_wait(const struct vbd_kept *kept, const char *next)
 
 	if (!connection)
 		return;
-	if (kept->same_since == kept->tries)
+	if (kept->same_since == kept->tries) {
 		(void)snprintf(tries, sizeof(tries), "try %" PRIu64, kept->tries);
-	else
+	} else {
 		(void)snprintf(tries, sizeof(tries), "tries %" PRIu64 " to %" PRIu64,
 			kept->same_since, kept->tries);
-	if (kept->same_since != kept->tries)
 		vbd_timeline_drop(&connection->conn->timeline, VBD_TIMELINE_WAITING);
+	}
 	vbd_conn_notef(connection->conn, VBD_TIMELINE_TRY, VBD_TIMELINE_WAITING,
 		"after %s (%s), the next %s%s%s", tries,
 		error->status ? vbd_status_code(error->status) : "ended", next,

@@ -121,7 +121,7 @@ static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 	reconciler_of(kept)->failures++;
 }
 
-/* Returns whether the try has failed as the one before it. */
+/* Notes how the newest try has failed, and returns whether the try before it failed alike. */
 static bool has_failed_alike(struct vbd_kept *kept)
 {
 	const struct vbd_error *error = &kept->last_error;
@@ -137,12 +137,13 @@ static bool has_failed_alike(struct vbd_kept *kept)
 /* The log has the first failure, and then each change of it: a peer can be away for days. */
 static void tell_failure(struct vbd_kept *kept, uint64_t pause_ms)
 {
+	enum vbd_severity severity =
+		has_failed_alike(kept) ? VBD_SEVERITY_DEBUG : VBD_SEVERITY_WARNING;
 	char next[48] = "when the drain is cancelled";
 
 	if (vbd_reconciler_tries(reconciler_of(kept)))
 		(void)snprintf(next, sizeof(next), "in %" PRIu64 " ms", pause_ms);
-	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_FAILED,
-		has_failed_alike(kept) ? VBD_SEVERITY_DEBUG : VBD_SEVERITY_WARNING,
+	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_FAILED, severity,
 		kept->last_error.status, "%s %s, try %" PRIu64 ": %.120s; the next %s",
 		kind_name(kept), kept->object.name, kept->tries,
 		kept->last_error.status ? kept->last_error.text : "it is gone", next);

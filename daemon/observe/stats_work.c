@@ -37,7 +37,8 @@ void vbd_traffic_take(struct vbd_traffic *traffic, const struct vbd_fabric *fabr
 	double s = (double)(now_ns - before->at_ns) / VBD_NS_PER_S;
 
 	vbd_totals_of(fabric, &totals);
-	/* Bytes that a work request may hold itself leave this host. */
+	/* Sends and writes, which may be inline, send bytes out; all other operations bring bytes
+	 * in. */
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
 		*(vbd_ops[op].may_inline ? &out_bytes : &in_bytes) += totals.ops[op].bytes;
 	*now = (struct vbd_traffic_sample){.at_ns = now_ns};
